@@ -1,6 +1,7 @@
 """linad: automatic differentiation of plain NumPy code, with Jacobians as SciPy operators."""
 
 import importlib
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -138,7 +139,15 @@ else:
         if name == "__version__":
             return _version()
         if name not in _LAZY:
-            raise AttributeError(f"module 'linad' has no attribute {name!r}")
+            where = "; solvers are in linad.solve" if name == "optimize" else ""
+            if not name.startswith("_") and name in importlib.import_module("linad.solve").__all__:
+                where = f"; linad.solve.{name} has that name"
+            # Python names what is spelt alike if it is told of what was asked.
+            raise AttributeError(
+                f"module 'linad' has no attribute {name!r}{where}",
+                name=name,
+                obj=sys.modules[__name__],
+            )
         module = importlib.import_module(_LAZY[name])
         return getattr(module, name, module)
 

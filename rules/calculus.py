@@ -23,7 +23,7 @@ from linad.core.shapes import normalize_axes, normalize_axis
 from linad.operators.base import JacobianOperator
 from linad.operators.recurrences import Difference, along
 from linad.rules.floating import as_floats
-from linad.rules.shaping import as_array, laid_as, not_boolean
+from linad.rules.shaping import as_array, laid_as, laid_out, not_boolean
 
 # Differences.
 
@@ -208,14 +208,15 @@ def interp(
     left = fp[0] if left is None else left
     right = fp[-1] if right is None else right
     if n == 1:
-        return np.where(x < xp[0], left, np.where(x > xp[0], right, fp[0] + 0 * x))
+        y = np.where(x < xp[0], left, np.where(x > xp[0], right, fp[0] + 0 * x))
+        return laid_out(y, "C", "interp")
     i = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, n - 2)
     # Knots may coincide: the interval between them holds no x.
     width = np.diff(xp)
     slope = np.diff(fp) / np.where(width == 0, 1.0, width)
     y = fp[i] + slope[i] * (x - xp[i])
     y = np.where(x == xp[i + 1], fp[i + 1] + slope[i] * (x - xp[i + 1]), y)
-    return np.where(x < xp[0], left, np.where(x > xp[-1], right, y))
+    return laid_out(np.where(x < xp[0], left, np.where(x > xp[-1], right, y)), "C", "interp")
 
 
 def _double(a: Any) -> Any:

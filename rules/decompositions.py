@@ -8,8 +8,8 @@ A = Q R          X = dA R^-1,  M = Q^H X,  Ω = tril(M, -1) - tril(M, -1)^H + i 
 NumPy's cholesky and eigh read one triangle of their argument and take the other to be its
 conjugate. The derivative is that of this function: exact for any argument, so a gradient
 lies in the triangle that is read. Where the argument is exactly Hermitian, the mean
-(A + A^H) / 2 is decomposed instead: the same value, and the gradient is Hermitian, as
-users of symmetric matrices expect.
+A / 2 + A^H / 2 is decomposed instead: the same value, and the gradient is Hermitian, as users
+of symmetric matrices expect. (Halves are added, since a sum that is halved can overflow.)
 
 QR needs full column rank (of the first m columns where m < n), and raises LinAlgError
 without it. The signs and phases are LAPACK's: the diagonal of R is real.
@@ -107,15 +107,15 @@ def hermitian_wrt_a(y: Array, a: Array, *, lower: bool) -> JacobianOperator:
 
 
 def symmetrized(a: Any, otherwise: Callable[[Any], Any] = lambda a: a) -> Any:
-    """(A + A^H) / 2 where A is exactly Hermitian, which changes its derivative only.
+    """A / 2 + A^H / 2 where A is exactly Hermitian, which changes its derivative only.
 
     Else ``otherwise(A)``, by default A.
     """
     mirrored = adjoint(a)
     exact = np.all(a == mirrored)
     if isinstance(exact, Traced):  # a recorded program decides anew, for its own rounding
-        return np.where(exact, 0.5 * (a + mirrored), otherwise(a))
-    return 0.5 * (a + mirrored) if exact else otherwise(a)
+        return np.where(exact, 0.5 * a + 0.5 * mirrored, otherwise(a))
+    return 0.5 * a + 0.5 * mirrored if exact else otherwise(a)
 
 
 def hermitian_argument(a: Any, name: str, lower: bool = True) -> Any:

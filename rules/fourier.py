@@ -23,7 +23,7 @@ from linad.core.shapes import Shape, normalize_axes, normalize_axis
 from linad.core.ufunc_keywords import refuse_out
 from linad.operators.base import JacobianOperator
 from linad.operators.dft import OPPOSITE, CropOrPad, Fourier, HermitianFourier, Norm, RealFourier
-from linad.rules.shaping import as_array, astype
+from linad.rules.shaping import as_array, astype, laid_as
 
 # Crop and pad.
 
@@ -41,12 +41,12 @@ def fit_wrt_x(y: Array, x: Array, *, shape: Shape) -> JacobianOperator:
 
 
 def _fitted(x: Array, n: int, axis: int) -> Any:
-    """x with ``n`` entries along ``axis``."""
+    """x with ``n`` entries along ``axis``, its axes in memory as they were."""
     if n < 1:
         raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
     if x.shape[axis] == n:
         return x
-    return fit_(x, shape=(*x.shape[:axis], n, *x.shape[axis + 1 :]))
+    return laid_as(fit_(x, shape=(*x.shape[:axis], n, *x.shape[axis + 1 :])), x)
 
 
 # The three transforms. Axes are counted from the end.

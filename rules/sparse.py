@@ -7,6 +7,7 @@ A is constant. Only `linad.operators.foreign.apply_operator` touches it: forward
 product with A, reverse one with A^H, and A is never made dense.
 """
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,8 @@ def _check(A: Array, x: Array, axis: int, what: str, n: int) -> None:
 
 def _array_operator(ufunc: Any, a: Any, b: Any) -> Any:
     """An operator between a sparse array or LinearOperator and a traced value."""
+    if ufunc is np.multiply and (found := _scaled(a, b)) is not None:
+        return found
     if ufunc is not np.matmul:
         A = b if isinstance(a, Traced) else a
         raise UnsupportedError(
@@ -72,8 +75,20 @@ def _array_operator(ufunc: Any, a: Any, b: Any) -> Any:
     return apply_from_right(b, a) if isinstance(a, Traced) else apply(a, b)
 
 
+def _scaled(a: Any, b: Any) -> Any:
+    """A sparse array times a traced number, whose entries are traced; None for other operands."""
+    A, t = (b, a) if isinstance(a, Traced) else (a, b)
+    if t.ndim or not scipy.sparse.issparse(A):
+        return None
+    # It stands on a floor above, and is imported where somebody asks for it.
+    made = importlib.import_module("linad.scipy.sparse.arrays").traced_form_of(A.tocsr())
+    return made.tocsr() * t
+
+
 def _matrix_operator(ufunc: Any, a: Any, b: Any) -> Any:
     """The same for SciPy's older matrix classes, whose ``*`` is the product."""
+    if ufunc is np.multiply and (found := _scaled(a, b)) is not None:
+        return found
     return _array_operator(np.matmul if ufunc is np.multiply else ufunc, a, b)
 
 

@@ -12,7 +12,12 @@ import numpy as np
 import pandas as pd
 
 from linad.adoption.labelled_arrays import TracedArray, TracedDtype, bare_array
-from linad.adoption.labelled_windows import LabelledWindows, checked_size
+from linad.adoption.labelled_windows import (
+    ExponentialWindows,
+    LabelledWindows,
+    checked_size,
+    decay,
+)
 from linad.arrays.tracer import Tracer
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
@@ -34,10 +39,35 @@ class _Labelled:
     def _like(self, array: Any) -> Any:
         return array
 
-    def rolling(self, window: Any, min_periods: int | None = None, **options: Any) -> Any:
+    def rolling(
+        self, window: Any, min_periods: int | None = None, center: bool = False, **options: Any
+    ) -> Any:
         """The windows of a number of entries."""
         size = checked_size(window, options)
-        return LabelledWindows(self._by_column, size, size if min_periods is None else min_periods)
+        least = size if min_periods is None else min_periods
+        return LabelledWindows(self._by_column, size, least, center)
+
+    def ewm(
+        self,
+        com: Any = None,
+        span: Any = None,
+        halflife: Any = None,
+        alpha: Any = None,
+        min_periods: int | None = 0,
+        adjust: bool = True,
+        ignore_na: bool = False,
+        axis: Any = 0,
+        times: Any = None,
+        method: str = "single",
+    ) -> Any:
+        """All entries up to each, with weights that decay."""
+        if times is not None or (halflife is not None and not isinstance(halflife, (int, float))):
+            raise UnsupportedError(
+                "ewm: times= of traced values is not traced by linad; use alpha=, span=, com= or "
+                "a number for halflife="
+            )
+        given = decay(com, span, halflife, alpha)
+        return ExponentialWindows(self._by_column, given, min_periods or 0, adjust)
 
     def expanding(self, min_periods: int = 1, method: str = "single") -> Any:
         """The windows of all entries up to each."""

@@ -4,10 +4,12 @@ A spline that a module made when it was imported, or a frozen distribution, is S
 plain numbers. For a traced one it is copied into what its class has as a traced form, which shares
 the arrays: one of `linad.scipy` of the same layout or that has an ``of_plain``, or the twin of its
 class (`linad.scipy.twins`). Distributions of a package's own, classes over SciPy's, get a class
-with the same functions over the twin.
+with the same functions over the twin. What a class over an interpolator of SciPy's has from there
+is computed by the functions of the interpolator's traced form.
 """
 
 import copy
+import functools
 import types
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +22,7 @@ from linad.adoption.subclasses import copied_class
 from linad.arrays.conversions import held
 from linad.arrays.traces import running_trace
 from linad.scipy.sparse.linalg import SparseFactors
-from linad.scipy.twins import class_twin, instance_twin
+from linad.scipy.twins import class_twin, instance_twin, twin_of
 
 DISTRIBUTIONS = (rv_continuous, rv_discrete)
 
@@ -39,8 +41,17 @@ def is_object(value: Any) -> bool:
 def _is_kind(kind: type) -> bool:
     if issubclass(kind, DISTRIBUTIONS) or kind is scipy.sparse.linalg.SuperLU:
         return True
+    if _interpolator(kind) is not None:
+        return True
     sparse = (scipy.sparse.spmatrix, scipy.sparse.sparray)  # which take traced operands
     return _is_scipys(kind) and not issubclass(kind, (type, *sparse))
+
+
+def _interpolator(kind: type) -> type | None:
+    """The class of `scipy.interpolate` that a package's own class is made over."""
+    if _is_scipys(kind):
+        return None
+    return next((b for b in kind.__mro__ if b.__module__.startswith("scipy.interpolate")), None)
 
 
 def _is_scipys(kind: type) -> bool:
@@ -51,15 +62,27 @@ def owner_of(f: Any) -> Any:
     """The object of SciPy's that is called, or whose method is; None for all else."""
     kind = type(f)
     if kind is types.MethodType or kind is types.BuiltinMethodType:
-        return f.__self__ if is_object(f.__self__) else None
+        owner = f.__self__
+        if isinstance(owner, type):  # of which a class method makes an object
+            return owner if kind is types.MethodType and _interpolator(owner) else None
+        return owner if is_object(owner) else None
     return f if is_object(f) else None
 
 
 def of_object(owner: Any, f: Any, form_of: Callable[[Any], Any]) -> Callable[..., Any]:
     """The object, or its method, for arguments that may be traced."""
 
+    made_by = isinstance(owner, type)
+    base = _interpolator(owner if made_by else type(owner))
+
     def call(*args: Any, **kwargs: Any) -> Any:
-        if running_trace() is None or not held((*args, *kwargs.values())):
+        if running_trace() is None:
+            return f(*args, **kwargs)
+        if base is not None:
+            given = held((*args, *kwargs.values(), *_attributes(owner)))
+            function = _from_scipy(owner, f, None if made_by else form_of(base)) if given else f
+            return function(*args, **kwargs)
+        if not held((*args, *kwargs.values())):
             return f(*args, **kwargs)
         made = form_of(owner)
         if made is owner:
@@ -67,6 +90,25 @@ def of_object(owner: Any, f: Any, form_of: Callable[[Any], Any]) -> Callable[...
         return (made if f is owner else getattr(made, f.__name__))(*args, **kwargs)
 
     return call
+
+
+def _attributes(owner: Any) -> list[Any]:
+    """What an object holds, in slots as well."""
+    slots = [name for cls in type(owner).__mro__ for name in getattr(cls, "__slots__", ())]
+    held_there = [getattr(owner, name, None) for name in slots]
+    return [*held_there, *getattr(owner, "__dict__", {}).values()]
+
+
+def _from_scipy(owner: Any, f: Any, form: Any) -> Callable[..., Any]:
+    """An object, or its method, by a function of a traced form in the place of SciPy's.
+
+    Without a form it is a class method, which runs as SciPy's own code.
+    """
+    function = type(owner).__call__ if f is owner else f.__func__
+    if not function.__module__.startswith("scipy."):
+        return f  # type: ignore[no-any-return]
+    ours = twin_of(function) if form is None else getattr(form, function.__name__, None)
+    return f if ours is None else functools.partial(ours, owner)
 
 
 def _traced(owner: Any, form: Any) -> Any:

@@ -32,6 +32,16 @@ def _item(x: Any, *index: Any) -> Any:
     return np.asarray(x).item(*index)
 
 
+def constant_under(x: Any) -> Any:
+    """The plain value of what depends on no argument of any trace; None for all else."""
+    while isinstance(x, Traced):
+        if not x._trace.is_constant(x):
+            return None
+        refresh(x)  # type: ignore[arg-type]
+        x = x._value  # type: ignore[attr-defined]
+    return x
+
+
 def escape(
     how: str,
     remedy: str,
@@ -41,7 +51,8 @@ def escape(
 ) -> Callable[..., Any]:
     """A method that would give the value away without its derivative, and refuses to.
 
-    Integers and booleans have none to lose: for these ``exact`` answers from the plain value. What
+    Integers, booleans and what depends on no argument, an array that adopted code has made for one,
+    have none to lose: for these ``exact`` answers from the plain value. What
     it refuses, as ``float`` of several entries, is refused in its words. Without a ``kind`` it is
     bytes that are asked for, and the refusal leaves no mark. ``by_caller``: the method is one that
     Python calls, for a function that the message names.
@@ -51,6 +62,8 @@ def escape(
         if exact is not None:
             if self.dtype.kind in "biu":
                 return exact(self.decided, *args, **kwargs)
+            if (plain := constant_under(self)) is not None:
+                return exact(plain, *args, **kwargs)
             if sys._getframe(1).f_globals.get("__name__") == "logging":
                 return exact(self.printed(), *args, **kwargs)
             _refuse_as_numpy(self, exact, args, kwargs)
@@ -256,7 +269,7 @@ class MemoryMethods(Traced):
     tolist = in_adopted_code(
         "tolist", escape("tolist()", "iterate over the array instead", _tolist, "tolist")
     )
-    tobytes = escape("tobytes()", OUTSIDE)
+    tobytes = escape("tobytes()", OUTSIDE, lambda x, *args, **kwargs: x.tobytes(*args, **kwargs))
     if hasattr(np.ndarray, "tostring"):  # until NumPy 2.2
         tostring = escape("tostring()", OUTSIDE)
     tofile = escape("tofile()", OUTSIDE)

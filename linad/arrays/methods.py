@@ -1,12 +1,9 @@
 """The methods of ndarray, for a traced array: each calls the traced form of a NumPy function."""
 
-import math
-import operator
 from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import View
 from linad.arrays.flat_iterator import Flat
 from linad.arrays.memory import OUTSIDE, MemoryMethods, escape
 from linad.arrays.out_argument import call_into, output_position
@@ -198,33 +195,6 @@ class Methods(MemoryMethods):
     def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
         """As `numpy.ndarray.put`."""
         traced_function(np.put)(self, indices, values, mode)
-
-    def resize(self, *shape: Any, refcheck: bool = True) -> None:
-        """As `numpy.ndarray.resize`: in place, new entries are 0."""
-        target = shape[0] if len(shape) == 1 else shape
-        if shape and target is not None:
-            entries = (target,) if np.ndim(target) == 0 else target
-            self._become_resized(tuple(map(operator.index, entries)))
-
-    def _become_resized(self, shape: tuple[int, ...]) -> None:
-        if type(self._buffer) is View or not self.laid.flags.forc:
-            raise ValueError(
-                "resize: a view, or an array with gaps, cannot be resized in place; use "
-                "np.resize(x, shape)"
-            )
-        if getattr(self._buffer, "viewed", False):
-            raise UnsupportedError(
-                "resize: in place, of a traced array that has had views, it is not supported; use "
-                "np.resize(x, shape)"
-            )
-        flat = traced_function(np.ravel)(self, "A")  # entries keep their places in memory
-        size = math.prod(shape)
-        more = np.zeros(max(size - flat.size, 0), self.dtype)
-        kept = traced_function(np.concatenate)([flat[:size], more])
-        in_order = "F" if self.laid.flags.fnc else "C"
-        made = traced_function(np.copy)(traced_function(np.reshape)(kept, shape, order=in_order))
-        self._node, self._value, self._buffer = made._node, made._value, None
-        self._square = None
 
     def reshape(self, *shape: Any, order: str | None = "C", copy: bool | None = None) -> Any:
         """As `numpy.ndarray.reshape`."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.buffers import concrete
+from linad.arrays.memory import constant_under
 from linad.arrays.writes import count_as_written, overwrite, stacked
 from linad.core.primitive import Traced
 from linad.core.ufunc_keywords import refuse_out
@@ -209,7 +210,10 @@ def _deliver(
     if not isinstance(value, Traced):
         value = np.asarray(value)
     elif not isinstance(target, Traced):
-        refuse_out(name, (target,))
+        plain = constant_under(value)
+        if plain is None:
+            refuse_out(name, (target,))
+        value = plain
     fits = value.shape == target.shape
     if core is not None and not fits:
         inner = value.ndim - core, target.ndim - core

@@ -1,5 +1,6 @@
 """The operators of a traced array, and what may stand beside it."""
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,8 @@ def operand(other: Any) -> Any:
         return NotImplemented if has_own_arithmetic(type(other)) else other
     if isinstance(other, (list, tuple, range)):
         return np.asarray(other)
+    if isinstance(other, numbers.Rational):  # a Fraction, as NumPy's numbers take it
+        return float(other)
     if _is_pandas(other):
         return other.to_numpy()
     return NotImplemented

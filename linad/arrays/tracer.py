@@ -5,6 +5,8 @@ ndarray methods all work, give the concrete result and tell the trace what happe
 would take the value out of the trace (``float(x)``, ``np.array([x, 1.0])``) raises.
 """
 
+import math
+import operator
 import sys
 from types import MethodType
 from typing import Any
@@ -151,6 +153,33 @@ class Tracer(Arithmetic):
         self._square = None
         if type(self._buffer) is View:
             self._buffer.root._buffer.looked_into_by(self)
+
+    def resize(self, *shape: Any, refcheck: bool = True) -> None:
+        """As `numpy.ndarray.resize`: in place, new entries are 0."""
+        target = shape[0] if len(shape) == 1 else shape
+        if shape and target is not None:
+            entries = (target,) if np.ndim(target) == 0 else target
+            self._become_resized(tuple(map(operator.index, entries)))
+
+    def _become_resized(self, shape: tuple[int, ...]) -> None:
+        if type(self._buffer) is View or not self.laid.flags.forc:
+            raise ValueError(
+                "resize: a view, or an array with gaps, cannot be resized in place; use "
+                "np.resize(x, shape)"
+            )
+        if getattr(self._buffer, "viewed", False):
+            raise UnsupportedError(
+                "resize: in place, of a traced array that has had views, it is not supported; use "
+                "np.resize(x, shape)"
+            )
+        flat = np.ravel(self, "A")  # entries keep their places in memory
+        size = math.prod(shape)
+        more = np.zeros(max(size - flat.size, 0), self.dtype)
+        kept = np.concatenate([flat[:size], more])
+        made: Any = kept.reshape(shape[::-1]).T if self.laid.flags.fnc else kept.reshape(shape)
+        made = made.copy()
+        self._node, self._value, self._buffer = made._node, made._value, None
+        self._square = None
 
     @property
     def dtype(self) -> Any:

@@ -8,6 +8,7 @@
 
 import functools
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -86,6 +87,7 @@ class InLanes:
 
     def __init__(self, body: LaneBody) -> None:
         self.body = body
+        self.in_place = body.in_memory
 
     def emit(
         self, lowering: Any, owner: Any, counter: Any, places: list[Place], results: list[Place]
@@ -111,6 +113,7 @@ class ByTheHost:
 
     def __init__(self, body: Body, program: Lowering) -> None:
         self.body, self.program = body, program
+        self.in_place = program.owned
 
     def emit(
         self, lowering: Any, owner: Any, counter: Any, places: list[Place], results: list[Place]
@@ -118,11 +121,10 @@ class ByTheHost:
         nc, nx = self.body.carries, self.body.rows
         carries, last, between = places[:nc], results[:nc], _between(places[:nc])
         for k in range(nc):
-            stays = k in self.program.owned
-            if stays or counter is not None or not owner.n:
-                lowering.copy(last[k], carries[k], "carry")
-            if stays:  # it stays where it comes out
+            if k in self.in_place:
                 carries[k] = between[0][k] = between[1][k] = last[k]
+            elif counter is not None or not owner.n:
+                lowering.copy(last[k], carries[k], "carry")
         steps = len(self.program.instructions)
         made = Repetitions(
             on_cpu.label(owner, f"{steps} instructions each"),
@@ -141,6 +143,8 @@ class ByTheHost:
 
 class AddedUp:
     """A loop whose repetitions only add to its carries: what they add are rows, and summed."""
+
+    in_place: Sequence[int] = ()
 
     def __init__(self, loop: InLanes, carries: int) -> None:
         self.loop, self.carries = loop, carries
@@ -163,10 +167,14 @@ def lower_while(lowering: Any, eqn: Equation) -> bool:
     return lowering_whiles.lower(lowering, eqn, _while_on_a_grid)
 
 
-def _while_on_a_grid(lowering: Any, owner: Any) -> lowering_whiles.Emit:
+def _while_on_a_grid(lowering: Any, owner: Any) -> lowering_whiles.Way:
     key = "while in lanes", id(owner.test), lowering.target.name
     found = owner.body.once(key, lambda: _while_in_lanes(owner, lowering.target))
-    return functools.partial(emit_while, found) if found else _emit_while
+    if found:
+        return functools.partial(emit_while, found), found[1].in_memory
+    test = program_of(owner.test, lowering)
+    body = program_of(owner.body, lowering, in_place=True)
+    return functools.partial(_emit_while, test, body), body.owned
 
 
 def _while_in_lanes(owner: Any, target: Target) -> Any:
@@ -184,13 +192,17 @@ def _while_in_lanes(owner: Any, target: Target) -> Any:
     return False
 
 
-def _emit_while(lowering: Any, owner: Any, places: list[Place], results: list[Place]) -> None:
+def _emit_while(
+    test: Lowering,
+    body: Lowering,
+    lowering: Any,
+    owner: Any,
+    places: list[Place],
+    results: list[Place],
+) -> None:
     nc = owner.body.carries
-    test = program_of(owner.test, lowering)
-    body = program_of(owner.body, lowering, in_place=True)
     carries, last, between = places[:nc], results[:nc], _between(places[:nc])
-    for k in body.owned:  # it stays where it comes out
-        lowering.copy(last[k], carries[k], "carry")
+    for k in body.owned:
         carries[k] = between[0][k] = between[1][k] = last[k]
     made = Repeating(
         f"while, {len(body.instructions)} instructions each",

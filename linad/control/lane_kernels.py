@@ -182,6 +182,11 @@ class LaneBody:
             for k, (p, axis) in enumerate(zip(places, self.lanes.inputs, strict=True))
         ]
 
+    @property
+    def in_memory(self) -> list[int]:
+        """The carries that no local variables hold."""
+        return [k for k in range(self.carries) if self.memory_of(k)]
+
     def memory_of(self, k: int) -> bool:
         return self.statements.inputs[k] is None
 
@@ -262,9 +267,7 @@ def emit_repeat(
     each += s.moved()
     last: list[str] = []
     for j in range(nc):
-        if body.memory_of(j):
-            lowering.copy(results[j], places[j], "carry")
-        else:
+        if not body.memory_of(j):
             last += stored[j].stores(s.inputs[j])
     if nc:
         order = f"{n} - 1 - j" if owner.reverse else "j"
@@ -318,8 +321,6 @@ def emit_while(
         if body.memory_of(i):
             base = last[i].base if i < nc else entries.base
             lines.append(f"m{i} = {base}")
-            if i < nc:
-                lowering.copy(results[i], places[i], "carry")
         else:
             lines += entries.loads(s.inputs[i])
     lines += [f"k, row, following, stride = 0, 0, 0, {stride}", "while True:"]

@@ -10,13 +10,13 @@ the rows and carries of that repetition are. Carries go to and fro between two p
 A body of which NumPy has to run a part is run from Python, and so is its loop.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import numpy as np
 
 from linad.control.bodies import Body, tape_of
-from linad.control.memory_arrays import needing_memory, overwritten
+from linad.control.memory_arrays import needing_memory
 from linad.control.registers import NotSmallError, Statements, immediate
 from linad.core.primitive import Primitive
 from linad.core.shapes import size_of
@@ -115,13 +115,36 @@ def lower(lowering: Any, eqn: Equation, way: Callable[[Body, Any, Any], Any] = o
     if any(p.dtype != canonical(v.dtype) for p, v in zip(places, body.tape.inputs, strict=True)):
         return False
     counter = None if count is None else contiguous(lowering, lowering.place_of(count))
-    results = [lowering.result(v) for v in outputs]
+    others = [] if counter is None else [counter]
+    results = results_of(lowering, outputs, [*places, *others], kind.in_place)
     if count is not None:
         for v, place in zip(outputs[nc:], results[nc:], strict=True):
             if not _read_as_far(lowering, v, count):
                 lowering.fill(place, 0)
     kind.emit(lowering, owner, counter, places, results)
     return True
+
+
+def results_of(
+    lowering: Any, outputs: Sequence[Var], places: list[Place], in_place: Container[int]
+) -> list[Place]:
+    """Where the results of a loop are, whose operands are at ``places``.
+
+    Carries that are computed in place stay where their first value is, if nobody else reads it;
+    otherwise it is copied to a new place.
+    """
+    found = []
+    for j, v in enumerate(outputs):
+        given = places[j] if j in in_place else None
+        if given is not None:
+            alone = sum([p.buffer is given.buffer for p in places]) == 1
+            if alone and lowering.replaces(v, given):
+                found.append(lowering.result(v, given))
+                continue
+        found.append(lowering.result(v))
+        if given is not None:
+            lowering.copy(found[-1], given, "carry")
+    return found
 
 
 def _read_as_far(lowering: Any, rows: Var, count: Any) -> bool:
@@ -195,9 +218,9 @@ def _as_program(body: Body, lowering: Any, in_place: bool = False) -> "Threaded 
 
 
 def program_of(body: Body, chosen: Any, in_place: bool) -> CpuProgram:
-    """A body as a program; where it may, it overwrites the carries that it writes into."""
+    """A body as a program; where it may, it computes carries where they lie."""
     tape = simple(body)
-    owned = overwritten(tape, body.carries) if in_place else ()
+    owned = range(body.carries) if in_place else ()
     key = "program", chosen, owned
     program: CpuProgram = body.once(key, lambda: CPU.compile(tape, chosen, owned=owned))
     program.give_back(program.borrow())
@@ -209,6 +232,7 @@ class Registers:
 
     def __init__(self, body: Body, statements: Statements) -> None:
         self.body, self.statements = body, statements
+        self.in_place = in_memory_of(statements, body.carries)
 
     def emit(
         self, lowering: Any, owner: Any, counter: Any, places: list[Place], results: list[Place]
@@ -257,7 +281,6 @@ class Registers:
         lines += ["        " + line for line in s.moved()]
         for j in range(nc):
             if j not in local:
-                lowering.copy(results[j], places[j], "carry")
                 continue
             d, q = dtypes[j], len(places) + j
             mark = j if j < OUTPUTS else OUTPUTS
@@ -270,6 +293,11 @@ class Registers:
         equations = simple(self.body).equations
         if all(e.primitive.name in Primitive.registry for e in equations):  # no loop inside
             lowering.relax(made, equations)
+
+
+def in_memory_of(statements: Statements, carries: int) -> list[int]:
+    """The carries that no local variables hold."""
+    return [j for j in range(carries) if statements.inputs[j] is None]
 
 
 def _at(size: int, e: int) -> str:
@@ -292,6 +320,7 @@ class Threaded:
 
     def __init__(self, body: Body, program: CpuProgram) -> None:
         self.body, self.program = body, program
+        self.in_place = program.lowering.owned
 
     def emit(
         self, lowering: Any, owner: Any, counter: Any, places: list[Place], results: list[Place]
@@ -299,8 +328,7 @@ class Threaded:
         nc, nx = self.body.carries, self.body.rows
         between = [[new_place(p.shape, p.dtype) for p in places[:nc]] for _ in range(2)]
         places = list(places)
-        for k in self.program.owned:  # it stays where it comes out
-            lowering.copy(results[k], places[k], "carry")
+        for k in self.in_place:
             places[k] = between[0][k] = between[1][k] = results[k]
         held = [*places, *results, *between[0], *between[1]]
         description = Description(self.program, nc, nx, places, results)

@@ -1,12 +1,19 @@
 """While loops as instructions: in registers where test and body are small, or threaded."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 import numpy as np
 
-from linad.control.lowering import address_of, bytes_of, program_of, simple
+from linad.control.lowering import (
+    address_of,
+    bytes_of,
+    in_memory_of,
+    program_of,
+    results_of,
+    simple,
+)
 from linad.control.memory_arrays import needing_memory
 from linad.control.registers import NotSmallError, Statements, immediate
 from linad.core.shapes import size_of
@@ -97,7 +104,8 @@ THREADED = f"""def kernel(p, start, stop):
         base = operand(p, 6 + i if k == 0 else 6 + (2 - (k & 1)) * carries + i)
         last = operand(p, 6 + 3 * carries + i)
         size, narrow = word(at + 16 * i), word(at + 16 * i + 8)
-        {_copied(8, "size", "last, e", "base, e")}
+        if base != last:
+            {_copied(12, "size", "last, e", "base, e")}
     set_i8(count, 0, k, 0)
     set_i8(strides, 0, stride, 0)
     return 0
@@ -111,17 +119,23 @@ writes (1 + k % 2)."""
 Emit = Callable[[Any, Any, list[Place], list[Place]], None]
 """``emit(lowering, owner, operands, results)`` adds the instructions."""
 
+Way = tuple[Emit, Container[int]]
+"""What adds the instructions of a loop, and the carries that it computes in place."""
 
-def on_a_cpu(lowering: Any, owner: Any) -> Emit | None:
-    """How the CPU runs a while loop: what adds its instructions, or None."""
+
+def on_a_cpu(lowering: Any, owner: Any) -> Way | None:
+    """How the CPU runs a while loop, or None."""
     statements = _statements(owner)
     if statements:
-        return functools.partial(_emit_registers, statements)
+        in_place = in_memory_of(statements[1], owner.body.carries)
+        return functools.partial(_emit_registers, statements), in_place
     programs = _programs(owner, lowering.chosen)
-    return None if programs is None else functools.partial(_emit_threaded, programs)
+    if programs is None:
+        return None
+    return functools.partial(_emit_threaded, programs), programs[1].lowering.owned
 
 
-def lower(lowering: Any, eqn: Equation, way: Callable[[Any, Any], Emit | None] = on_a_cpu) -> bool:
+def lower(lowering: Any, eqn: Equation, way: Callable[[Any, Any], Way | None] = on_a_cpu) -> bool:
     """Add the instructions of a while loop, or say that Python has to run it.
 
     Parameters
@@ -136,13 +150,14 @@ def lower(lowering: Any, eqn: Equation, way: Callable[[Any, Any], Emit | None] =
     nc = owner.body.carries
     if any(a.dtype != b.dtype for a, b in zip(owner.body.outputs, variables[:nc], strict=True)):
         return False
-    emit = way(lowering, owner)
-    if emit is None:
+    found = way(lowering, owner)
+    if found is None:
         return False
+    emit, in_place = found
     places = [contiguous(lowering, lowering.place_of(a)) for a in eqn.inputs]
     if any(p.dtype != canonical(v.dtype) for p, v in zip(places, variables, strict=True)):
         return False
-    results = [lowering.result(v) for v in eqn.outputs]
+    results = results_of(lowering, eqn.outputs, places, in_place)
     for place in results[nc + 2 :]:
         lowering.fill(place, 0)
     emit(lowering, owner, places, results)
@@ -186,8 +201,6 @@ def _emit_registers(
     for i, names in enumerate(body.inputs):
         if names is None:
             lines.append(f"    m{i} = q{ni + i if i < nc else i}")
-            if i < nc:
-                lowering.copy(results[i], places[i], "carry")
             continue
         lines += [f"    {t} = get_{dtypes[i]}(q{i}, {e}, -1)" for e, t in enumerate(names.ravel())]
     lines += [f"    k, row, following, stride = 0, 0, 0, {owner.first}", "    while True:"]
@@ -255,8 +268,7 @@ def _emit_threaded(
     stride = results[nc + 1] if owner.kept else new_place((), integer)
     between = [new_place(p.shape, p.dtype) for _ in range(2) for p in places[:nc]]
     places = list(places)
-    for k in body.owned:  # it stays where it comes out
-        lowering.copy(results[k], places[k], "carry")
+    for k in body.lowering.owned:
         places[k] = between[k] = between[nc + k] = results[k]
     rows = results[nc + 2 :] if owner.kept else places[:nc]
     held = [go, results[nc], stride, *places[:nc], *between, *results[:nc], *rows, *places[nc:]]

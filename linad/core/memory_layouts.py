@@ -32,15 +32,13 @@ def copied(a: np.ndarray) -> np.ndarray:
 def kept(a: Any) -> Any:
     """A copy of which operations make arrays that lie as those they make of ``a``.
 
-    A copy in order "K" takes a broadcast axis for the innermost one, as its stride is 0; in an
-    operation such an axis stays where it is among the others.
+    An axis that is broadcast stays so: it says nothing about the order of an operation's result,
+    where in a copy, whose entries stand one after the other, it would.
     """
     if type(a) is not np.ndarray or a.flags.forc or 0 not in a.strides or not a.size:
         return a.copy("K")
-    iterator: Any = np.nditer((a, None), [], [["readonly"], ["writeonly", "allocate"]])
-    made = iterator.operands[1]
-    made[...] = a
-    return made
+    once = tuple([slice(1) if step == 0 else slice(None) for step in a.strides])
+    return np.broadcast_to(a[once].copy("K"), a.shape)
 
 
 def laid(shape: Sequence[int], steps: Sequence[int], dtype: Any) -> tuple[np.ndarray, Any, int]:

@@ -9,6 +9,11 @@ SECONDS = 2.0
 """How long one waits in silence."""
 
 
+def say(line: str) -> None:
+    """Print a line, and how to have none."""
+    print(f"linad: {line} (linad.config(progress=False) prints nothing)", file=sys.stderr)
+
+
 class Patience:
     """Runs from when it is made, where ``config(progress=)`` asks for a line at all.
 
@@ -30,7 +35,7 @@ class Patience:
 
     def say(self, line: str) -> None:
         self.said = True
-        print(f"linad: {line} (linad.config(progress=False) prints nothing)", file=sys.stderr)
+        say(line)
 
     def again(self, seconds: float) -> None:
         """Be as patient once more, until so many seconds from the beginning."""

@@ -30,11 +30,12 @@ def _pulled_back(lower: Array, g: Array) -> Array:
     if info:
         raise np.linalg.LinAlgError("Singular matrix")
     s = 0.5 * np.diagonal(lower) * g
-    return trmm(1.0, inverse, inverse * s, side=1, lower=0, trans_a=1).T
+    product = trmm(1.0, inverse, inverse * s, side=1, lower=0, trans_a=1).T
+    return 0.5 * product + 0.5 * product.T
 
 
 pull_diagonal = Primitive("pull_diagonal", _pulled_back, register=False)
-"""``L^-T diag(l g / 2) L^-1`` of L (n, n) and g (n,), both real and of one dtype."""
+"""``L^-T diag(l g / 2) L^-1``, exactly symmetric, of L (n, n) and g (n,), real and of one dtype."""
 
 
 def diagonal_if_alone(lower: Any, cotangent: Any) -> Any:

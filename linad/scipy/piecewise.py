@@ -163,9 +163,9 @@ class _Polynomials(TracedClass):
     """Piecewise polynomials of SciPy's, with calls at traced points."""
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
-        if not holds_traced(x):
-            return super().__call__(x, nu, extrapolate)  # type: ignore[misc]
         theirs: Any = self
+        if not holds_traced((x, theirs.c, theirs.x)):
+            return super().__call__(x, nu, extrapolate)  # type: ignore[misc]
         made = Piecewise(asarray(theirs.c), asarray(theirs.x), theirs.extrapolate, theirs.axis)
         return made(x, nu, extrapolate)
 

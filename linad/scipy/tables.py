@@ -28,6 +28,7 @@ def _fills(fill_value: Any) -> list[Any]:
 
 def _check_fills(fill_value: Any, shape: tuple[int, ...]) -> None:
     """Raise unless what stands beyond the ends has the shape of a value, or broadcasts to it."""
+    shape = shape or (1,)  # as SciPy has it: for numbers an array of one entry will do
     for fill in _fills(fill_value):
         given = asarray(fill).shape
         pairs = zip(reversed(given), reversed(shape), strict=False)
@@ -143,6 +144,8 @@ class Table:
         for off, fill in zip((below, above), fills, strict=True):
             if fill is not None and np.any(off):
                 fill = astype(asarray(fill), y.dtype, copy=False)
+                if fill.ndim > y.ndim - here.ndim:  # one entry, for numbers
+                    fill = fill.reshape(())
                 y = np.where(off.reshape(off.shape + trailing), fill, y)
         if self.kind == "linear" and np.any(np.isnan(here)):
             y = np.where(np.isnan(here).reshape(here.shape + trailing), np.nan, y)

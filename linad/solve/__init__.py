@@ -5,6 +5,7 @@ a `scipy.optimize.OptimizeResult`; `root`, `minimum`, `least_squares`, `fixed_po
 return the solution itself, and are differentiated through.
 """
 
+import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from linad.solve.continuation import continuation
@@ -55,7 +56,11 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> NoReturn:
         where = f"; {_OF_SCIPY[name]}" if name in _OF_SCIPY else ""
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{where}")
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}{where}",
+            name=name,
+            obj=sys.modules[__name__],
+        )
 
 
 def __dir__() -> list[str]:

@@ -81,7 +81,8 @@ def sides(name: str, bounds: Any, unknown: Any) -> tuple[Any, Any]:
         bounds = bounds.lb, bounds.ub
     if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
         raise OptionError(
-            f"{name}: bounds must be (lower, upper) or scipy.optimize.Bounds, got {bounds!r:.60}"
+            f"{name}: bounds must be (lower, upper) or scipy.optimize.Bounds, got {bounds!r:.60}; "
+            f"pairs, one for each unknown, become that by tuple(zip(*pairs))"
         )
     lower, upper = (
         _vector(name, side, given, unknown, none)

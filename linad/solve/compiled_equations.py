@@ -7,10 +7,12 @@ from scipy.sparse.linalg import aslinearoperator
 from linad.api.derivatives import linearize
 from linad.api.differentiated_call import DifferentiatedCall
 from linad.api.sparse_programs import program_of
+from linad.core.shapes import name_of
 from linad.jit.jitted import Jitted
 from linad.operators.foreign import Foreign
 from linad.solve.problems import CountedOperator, Equations, quiet
 from linad.solve.step_systems import choose, seen_through
+from linad.solve.waiting import Waiting
 from linad.sparsity.compress import stored
 
 
@@ -31,6 +33,7 @@ class CompiledEquations(Equations):
 
     def __init__(self, f: Jitted, x0: Any, args: Any, name: str, linear_solver: str) -> None:
         super().__init__(seen_through(f, linear_solver, x0), x0, args, name)
+        self.waiting = Waiting(name, name_of(f), f, f)
         self.jitted, self.linear_solver = f, linear_solver
         self.sparse: bool | None = None  # not known before the first point
 
@@ -50,7 +53,7 @@ class CompiledEquations(Equations):
         self.counts.nfev += 1
         self.counts.njev += 1
         J = Foreign(aslinearoperator(stored(pattern, data)))
-        return self._vector(values), CountedOperator(J, self.counts)
+        return self._vector(values), CountedOperator(J, self)
 
     def operator(self, x: Any, J: CountedOperator) -> Any:
         if not self.sparse:

@@ -50,12 +50,12 @@ class Evaluations:
 
 
 class CountedOperator(Wrapper):
-    """An operator that counts the seeds it is applied to."""
+    """An operator that counts the seeds it is applied to, and looks at the clock."""
 
     unknown = EVERYTHING  # whatever is asked of it is to be counted
 
-    def __init__(self, op: Any, counts: Evaluations) -> None:
-        self.bare, self.counts = op, counts
+    def __init__(self, op: Any, problem: "Residual | Objective") -> None:
+        self.bare, self.counts, self.waiting = op, problem.counts, problem.waiting
         super().__init__(op.flat, op.flat.out_shape, op.flat.in_shape)
 
     def _label(self) -> str:
@@ -63,15 +63,18 @@ class CountedOperator(Wrapper):
 
     def pushforward(self, tangent: Array) -> Array:
         self.counts.njvp += size_of(tangent.shape[: tangent.ndim - len(self.in_shape)])
-        return self.op.pushforward(tangent)
+        with self.waiting:
+            return self.op.pushforward(tangent)
 
     def pullback(self, cotangent: Array) -> Array:
         self.counts.nvjp += size_of(cotangent.shape[: cotangent.ndim - len(self.out_shape)])
-        return self.op.pullback(cotangent)
+        with self.waiting:
+            return self.op.pullback(cotangent)
 
     def tosparse(self, format: str = "csr") -> Any:
         """The matrix as a sparse array; each colour that is swept counts as one seed."""
-        matrix = self.bare.tosparse(format)
+        with self.waiting:
+            matrix = self.bare.tosparse(format)
         count_sweeps(self.op, self.counts)
         return matrix
 
@@ -189,6 +192,7 @@ class Residual:
         self.f, self.args, self.name = f, args_tuple(args), name
         self.x = Unknown(x0, name)
         self.counts = Evaluations()
+        self.waiting = f if isinstance(f, Waiting) else Waiting(name, name_of(f), f, f)
         self.out_slots: list[Slot] | None = None
         self.out_tree: Any = None
 
@@ -200,16 +204,16 @@ class Residual:
     def value(self, x: Any) -> Any:
         """F(x) as a vector."""
         self.counts.nfev += 1
-        with quiet():
+        with quiet(), self.waiting:
             return self._vector(self.f(self.x.container(x), *self.args))
 
     def linearize(self, x: Any) -> tuple[Any, CountedOperator]:
         """F(x) and the Jacobian operator there."""
         self.counts.nfev += 1
         self.counts.njev += 1
-        with quiet():
+        with quiet(), self.waiting:
             y, J = linearize(_of_unknown(self.f, self.args), self.x.container(x))
-        return self._vector(y), CountedOperator(J, self.counts)
+        return self._vector(y), CountedOperator(J, self)
 
     def operator(self, x: Any, J: CountedOperator) -> Any:
         """The Jacobian J at x, as a result names it."""
@@ -228,7 +232,7 @@ class Residual:
         self.counts.njev += 1
         with quiet():
             known = linearize(_of_unknown(beneath, self.args), self.x.container(x))[1]
-        return CountedOperator(known, self.counts)
+        return CountedOperator(known, self)
 
     def result(self, vector: Any) -> Any:
         """A vector in the form of what ``f`` returns."""
@@ -317,17 +321,16 @@ class Objective:
     def value(self, x: Any) -> float:
         """f(x)."""
         self.counts.nfev += 1
-        with quiet():
+        with quiet(), self.waiting:
             return self._scalar(self.f(self.x.container(x), *self.args))
 
     def model(self, x: Any) -> tuple[float, Any, Any]:
         """f(x), the gradient as a vector, and the Hessian operator on vectors."""
         if self.jac is None and self.hess is None and self.hessp is None:
-            self.waiting.look()
             self.counts.nfev += 1
             self.counts.njev += 1
             self.counts.nvjp += 1
-            with quiet(), self._own_words(x):
+            with quiet(), self.waiting, self._own_words(x):
                 (value, g), J = linearize(
                     value_and_grad(_of_unknown(self.f, self.args)), self.x.container(x)
                 )
@@ -339,11 +342,10 @@ class Objective:
         """f(x) and the gradient as a vector."""
         if self.jac is not None:
             return self.value(x), self._gradient(x)
-        self.waiting.look()
         self.counts.nfev += 1
         self.counts.njev += 1
         self.counts.nvjp += 1
-        with quiet(), self._own_words(x):
+        with quiet(), self.waiting, self._own_words(x):
             value, g = value_and_grad(_of_unknown(self.f, self.args))(self.x.container(x))
         return self._scalar(value), self._flat(g)
 
@@ -384,14 +386,14 @@ class Objective:
             H = self.hess(point, *self.args)
         else:
             gradient = self.jac or value_and_grad(_of_unknown(self.f, self.args))
-            with quiet():
+            with quiet(), self.waiting:
                 H = linearize(lambda x: gradient(x, *self.args), point)[1]
         if getattr(H, "shape", None) != (n, n):
             raise ShapeError(
                 f"{self.name}: the Hessian must have shape {(n, n)}, got "
                 f"{getattr(H, 'shape', type(H).__name__)}"
             )
-        return CountedOperator(as_operator(H), self.counts)
+        return CountedOperator(as_operator(H), self)
 
     def _flat(self, g: Any) -> Any:
         leaves = [_result_leaf(leaf, self.f, self.name) for leaf in tree.flatten(g)[0]]
@@ -425,7 +427,8 @@ class _Hessian(Typed):
     def pushforward(self, tangent: Array) -> Array:
         seeds = tangent.shape[:-1]
         self.objective.counts.njvp += size_of(seeds)
-        pushed = self.J.push_leaves(split(tangent, self.objective.x.slots), seeds)
+        with self.objective.waiting:
+            pushed = self.J.push_leaves(split(tangent, self.objective.x.slots), seeds)
         return joined(pushed[1:], seeds, self.dtype)
 
     def pullback(self, cotangent: Array) -> Array:
@@ -433,7 +436,8 @@ class _Hessian(Typed):
 
     def tosparse(self, format: str = "csr") -> Any:
         """The Hessian as a sparse array: J without its first row, the gradient."""
-        matrix = self.J.tosparse("csr")[1:]
+        with self.objective.waiting:
+            matrix = self.J.tosparse("csr")[1:]
         count_sweeps(self.J.flat, self.objective.counts)
         return matrix.asformat(format)
 
@@ -453,8 +457,9 @@ def _result_leaf(leaf: Any, f: Any, name: str) -> Any:
     if isinstance(leaf, Traced):
         raise TracerError(
             f"{name}: {name_of(f)} depends on a traced value that it captures from outside, whose "
-            f"derivative would be lost; pass it as an argument, root(f, x0, theta) with "
-            f"f(x, theta), or use linad.stop_gradient where none is meant"
+            f"derivative would be lost, since a solver's steps are not traced; linad.solve.root, "
+            f"minimum, least_squares and fixed_point take such an {name_of(f)} and are "
+            f"differentiated through, or use linad.stop_gradient where none is meant"
         )
     value = np.asarray(leaf)
     if value.dtype.kind in "biu":

@@ -1,10 +1,12 @@
 """Says once that a solver spends its time in Python, and what to write instead."""
 
 import functools
+import time
 from collections.abc import Callable
 from typing import Any
 
-from linad.core.patience import Patience
+from linad.core.patience import say
+from linad.core.settings import settings
 from linad.jit.jitted import Jitted
 
 PATIENCE = 5.0
@@ -12,7 +14,10 @@ PATIENCE = 5.0
 
 
 class Waiting:
-    """A function that a solver runs, which looks at the clock whenever it does.
+    """A function that a solver runs, and a clock of the time spent in it.
+
+    ``with waiting:`` goes around what else runs it, or its derivative. Whatever a solver does
+    between, linear algebra above all, does not count: compiling the function would not help.
 
     Parameters
     ----------
@@ -29,18 +34,25 @@ class Waiting:
         while isinstance(given, functools.partial):
             given = given.func
         own = (getattr(given, "__module__", None) or "").partition(".")[0] == "linad"
-        self.silent = isinstance(given, Jitted) or own
-        self.patience = Patience(PATIENCE)
+        self.silent = isinstance(given, Jitted) or own or not settings().progress
+        self.seconds, self.entered, self.depth = 0.0, 0.0, 0
 
-    def __call__(self, p: Any) -> Any:
-        self.look()
-        return self.run(p)
+    def __call__(self, *args: Any) -> Any:
+        with self:
+            return self.run(*args)
 
-    def look(self) -> None:
-        """Say that it takes long, if it does and nothing has been said."""
-        seconds = None if self.silent else self.patience.spent()
-        if seconds is not None:
-            self.patience.say(
-                f"{self.name}: {self.called} has run for {seconds:.0f} s in Python; "
-                f"{self.name}(linad.jit({self.called}), ...) compiles it"
-            )
+    def __enter__(self) -> None:
+        self.depth += 1
+        if self.depth == 1:
+            if self.seconds >= PATIENCE and not self.silent:
+                self.silent = True
+                say(
+                    f"{self.name}: {self.called} has run for {self.seconds:.0f} s in Python; "
+                    f"{self.name}(linad.jit({self.called}), ...) compiles it"
+                )
+            self.entered = time.perf_counter()
+
+    def __exit__(self, *error: object) -> None:
+        self.depth -= 1
+        if self.depth == 0:
+            self.seconds += time.perf_counter() - self.entered

@@ -465,13 +465,22 @@ def swept(J: Any, mode: str, given: Any) -> Any:
     if call is not None:
         return call((given,))
     if (mode, seeds) not in known:
-        (_, entries), (outputs, ((_, op),)) = J.steps
-        straight = [n for n, _ in entries] == J.inputs and list(outputs) == J.outputs
-        if not straight or type(op) is not CompiledJacobian or not op.plain:
+        op = _whole(J)
+        if type(op) is not CompiledJacobian or not op.plain:
             known[mode, seeds] = None
         elif op.has_run(mode, seeds):
             _bind_sweep(J, mode, seeds, op, given, known)
     return OTHER
+
+
+def _whole(J: Any) -> Any:
+    """The operator that alone makes all results of all arguments; None if there is no such one, as
+    where nothing depends on the arguments."""
+    if len(J.steps) != 2:
+        return None
+    (_, entries), (outputs, ((_, op),)) = J.steps
+    straight = [n for n, _ in entries] == J.inputs and list(outputs) == J.outputs
+    return op if straight else None
 
 
 def _leading_axes(J: Any, mode: str, given: Any) -> Shape:

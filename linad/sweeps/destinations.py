@@ -1,5 +1,5 @@
 """Results that are computed where they are going: in the part of an array that is all that becomes
-of them.
+of them, or in the place of the input that they replace.
 
 Nobody may read what has been there, and nothing else may be written there, between the loop that
 makes the result and the step that would have put it there.
@@ -11,7 +11,11 @@ from linad.core.tape import Equation, Var
 from linad.sweeps.data_movement import piece
 from linad.sweeps.places import Place, c_strides, new_place, view_place, window_place
 from linad.sweeps.reads import FOREVER
+from linad.sweeps.scalar_rows import TRANSCENDENTAL
 from linad.sweeps.steps import WRITE, CallStep, Loop
+
+WRITES = {WRITE, "write_moving", "add_moving"}
+"""Primitives whose first argument becomes the result, where nobody else reads it."""
 
 
 def write_that_takes(lowering: Any, out: Var, k: int, loop: Loop) -> Equation | None:
@@ -51,6 +55,56 @@ def write_that_takes(lowering: Any, out: Var, k: int, loop: Loop) -> Equation | 
         if read.overlaps(region) and not read.same(region):
             return None
     return eqn
+
+
+def what_inputs_become(lowering: Any) -> dict[Var, int]:
+    """Values on their way to the place of an input that may be overwritten, with its number: the
+    result of this number, and what writes and views make it of."""
+    found: dict[Var, int] = {}
+    for j in lowering.owned:
+        v = lowering.tape.outputs[j]
+        while isinstance(v, Var) and v not in found:
+            found[v] = j
+            eqn = lowering.equation_of.get(v)
+            if eqn is None or not (eqn.primitive.name in WRITES or _shows_all(lowering, eqn)):
+                break
+            v = eqn.inputs[0]
+    return found
+
+
+def _shows_all(lowering: Any, eqn: Equation) -> bool:
+    """Whether an equation is a view of all entries, in their order."""
+    v = eqn.outputs[0]
+    if v not in lowering.views:
+        return False
+    x = eqn.inputs[0]
+    laid = view_place(eqn.primitive, eqn.params, new_place(x.shape, x.dtype))
+    return laid is not None and laid.whole
+
+
+def input_taken(lowering: Any, out: Var, k: int, loop: Loop) -> Place | None:
+    """The place of the input that a loop's result replaces, if the loop reads it, at most, entry
+    by entry, and nobody does after it.
+
+    Functions that are right in a range alone have to be able to read their arguments again
+    (`linad.sweeps.cpu.range_guards`); what they make goes elsewhere.
+    """
+    j = lowering.becoming.get(out)
+    if j is None or out not in loop.made or out.shape != loop.shape:
+        return None
+    given = lowering.inputs[j]
+    if not given.whole or given.dtype != out.dtype or given.buffer in lowering.overwritten:
+        return None
+    place = Place(given.buffer, 0, out.shape, c_strides(out.shape, out.dtype), given.dtype)
+    if lowering.read_later(place.buffer, k):
+        return None
+    if any([lowering.target.cost_of(e.primitive.name) >= TRANSCENDENTAL for e in loop.equations]):
+        return None
+    for a in loop.reads:
+        read = lowering.place_of(a)
+        if read.overlaps(place) and not read.same(place):
+            return None
+    return place
 
 
 def part_joined(lowering: Any, out: Var) -> Place | None:

@@ -137,7 +137,7 @@ class LoopSource:
         self.names[out] = name
         if out in self.stored:
             place = self.places[out]
-            k = self._operand(place, place.strides, output=True)
+            k = self._operand(place, self._broadcast(place), output=True)
             self.stores.append(f"set_{result}({{{k}}}, {name}, {self._mark(k)})")
 
     def _term(self, eqn: Equation) -> str:

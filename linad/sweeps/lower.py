@@ -21,7 +21,13 @@ from linad.core.settings import Settings, settings
 from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Tape, Var
 from linad.sweeps.data_movement import scatter_write
-from linad.sweeps.destinations import part_joined, write_that_takes, written_before
+from linad.sweeps.destinations import (
+    input_taken,
+    part_joined,
+    what_inputs_become,
+    write_that_takes,
+    written_before,
+)
 from linad.sweeps.instructions import Fallback, KernelCall
 from linad.sweeps.loop_reductions import REDUCTIONS, reduces_in_loop
 from linad.sweeps.loop_templates import WrittenLoop
@@ -62,8 +68,7 @@ class Lowering:
     chosen : Settings, optional
         What they are made with; what is in force by default.
     owned : sequence of int
-        Inputs that are overwritten: what they become is the result of the same number, in the
-        same place.
+        Inputs that may be overwritten by the result of the same number.
     rows : RowLayout, optional
         Of the program of a tile (`linad.sweeps.tiles`): where the rows of its variables are.
     in_columns : InColumns, optional
@@ -77,6 +82,9 @@ class Lowering:
     constants : list of Buffer
     arena_size : int
         Bytes of scratch memory.
+    owned : tuple of int
+        Inputs that are overwritten, of those that may be: what they become is there, and no
+        other memory is given for the result.
     """
 
     def __init__(
@@ -102,8 +110,10 @@ class Lowering:
         self.inputs = [self._input(k, v) for k, v in enumerate(tape.inputs)]
         self.made_in_columns: set[Var] = set()
         self.views = self._find_views()
+        self.overwritten: set[Buffer] = set()  # inputs
         self.equation_of = {v: eqn for eqn in tape.equations for v in eqn.outputs}
         self.steps = Planner(tape, target, self.views, self.more).steps()
+        self.becoming = what_inputs_become(self)
         self.reads = Reads(self.steps, tape.outputs, self.views, self.places)
         self.made_in_columns = self._find_made_in_columns()
         self.position_of = {
@@ -262,10 +272,12 @@ class Lowering:
             out = eqn.outputs[0]
             if self.reads.last(out) > k and out not in self.places:
                 write = write_that_takes(self, out, k, loop)
-                joined = None if write is not None else part_joined(self, out)
                 if write is not None:
                     self._direct(write, out)
-                elif joined is not None:
+                elif (place := input_taken(self, out, k, loop)) is not None:
+                    self._overwrite(place)
+                    self._settle(out, place)
+                elif (joined := part_joined(self, out)) is not None:
                     self._settle(out, joined)
                 else:
                     self._settle(out, self.place_for(eqn))
@@ -378,7 +390,7 @@ class Lowering:
     def writable(self, x: Any, out: Var) -> Place:
         """The array that a write goes into: that of ``x`` itself if nobody is disturbed."""
         place, k = self.place_of(x), self.now
-        own = place.buffer.kind == "arena" or place.buffer.owned
+        own = place.buffer.kind == "arena" or self.becomes(out, place)
         if own and place.whole and out.dtype == place.dtype:
             disturbed = self.read_later(place.buffer, k)
             size = sum([size_of(v.shape) * v.dtype.itemsize for v in disturbed])
@@ -388,11 +400,28 @@ class Lowering:
                     kept = new_place(v.shape, v.dtype)
                     self.copy(kept, self.places[v], "keep")
                     self._settle(v, kept)
+                self._overwrite(place)
                 self._settle(out, place)
                 return place
         fresh = self.result(out)
         self.copy(fresh, place)
         return fresh
+
+    def replaces(self, out: Var, place: Place) -> bool:
+        """Whether what is in a place may give way to ``out``: nobody reads it after this step."""
+        own = place.buffer.kind == "arena" or self.becomes(out, place)
+        free = own and place.whole and not self.read_later(place.buffer, self.now)
+        if free:
+            self._overwrite(place)
+        return free
+
+    def becomes(self, out: Var, place: Place) -> bool:
+        """Whether a place is that of an input that may be overwritten, and becomes ``out``."""
+        return place.buffer.owned and self.becoming.get(out) == place.buffer.number
+
+    def _overwrite(self, place: Place) -> None:
+        if place.buffer.kind == "input":
+            self.overwritten.add(place.buffer)
 
     # After.
 
@@ -400,10 +429,16 @@ class Lowering:
         """Whether a tile's rows are one stretch of the array that they are part of."""
         return size_of(var.shape[: self.rows.axes.get(var, 0)]) == 1
 
+    def _stays(self, j: int) -> bool:
+        """Whether the memory of an input has been taken for the result of the same number."""
+        given = self.inputs[j]
+        return given.buffer in self.overwritten or self.place_of(self.tape.outputs[j]).same(given)
+
     def _deliver(self) -> list[Place]:
         """Put results into arrays of the caller's, where they are not there already."""
         outputs: list[Place] = []
         taken: set[Buffer] = set()
+        self.owned = tuple([j for j in self.owned if self._stays(j)])
         for j, a in enumerate(self.tape.outputs):
             if j in self.owned:
                 outputs.append(self.inputs[j])

@@ -54,8 +54,7 @@ def read_moving(lowering: Any, eqn: Equation) -> bool:
         return False
     target = lowering.result(out)
     d = name_of_dtype(out.dtype)
-    text = _kernel(f"set_{d}(y, i, get_{d}(x + get_i8(q, i, -1), a, -1), 0)")
-    _emit(lowering, text, entries, index, place, target, eqn)
+    _emit(lowering, f"set_{d}(y, i, get_{d}({{x}}, -1), 0)", entries, index, place, target, eqn)
     return True
 
 
@@ -83,8 +82,11 @@ def _written(lowering: Any, eqn: Equation, x: Any, value: Any, at: Any) -> bool:
     if index is None or entries is None:
         return False
     lead = out.shape[: len(out.shape) - region.ndim]
-    spread = new_place(lead + region.shape, out.dtype)
-    lowering.copy(spread, spread_over(source, spread.shape, 0))
+    source = spread_over(source, lead + region.shape, 0)
+    shares = x is not None and source.buffer is lowering.place_of(x).buffer
+    if shares or source.dtype != out.dtype or not source.contiguous:
+        given, source = source, new_place(source.shape, out.dtype)
+        lowering.copy(source, given)
     if x is None:
         target = lowering.result(out)
         lowering.fill(target, 0)
@@ -93,28 +95,46 @@ def _written(lowering: Any, eqn: Equation, x: Any, value: Any, at: Any) -> bool:
     d = name_of_dtype(out.dtype)
     value_of = f"get_{d}(x, i, -1)"
     if eqn.primitive.name == "add_moving":
-        value_of = f"to_{d}(get_{d}(y + get_i8(q, i, -1), a, 0) + {value_of})"
-    text = _kernel(f"set_{d}(y + get_i8(q, i, -1), a, {value_of}, 0)")
-    _emit(lowering, text, entries, index, spread, target, eqn)
+        value_of = f"to_{d}(get_{d}({{y}}, 0) + {value_of})"
+    _emit(lowering, f"set_{d}({{y}}, {value_of}, 0)", entries, index, source, target, eqn)
     return True
 
 
-def _kernel(line: str) -> str:
-    return (
-        "def kernel(p, start, stop):\n"
-        "    a = get_i8(operand(p, 0), 0, -1)\n"
-        "    q, x, y = operand(p, 1), operand(p, 2), operand(p, 3)\n"
-        "    for i in range(start, stop):\n"
-        f"        {line}\n"
-        "    return 0\n"
-    )
+STRETCH = """def kernel(p, start, stop):
+    a = get_i8(operand(p, 0), 0, -1) + operand(p, 1)
+    x, y = operand(p, 2), operand(p, 3)
+    for i in range(start, stop):
+        {line}
+    return 0
+"""
+"""Of entries that lie side by side. Operands: how far they are moved, the first, two arrays."""
+
+LISTED = """def kernel(p, start, stop):
+    a = get_i8(operand(p, 0), 0, -1)
+    q, x, y = operand(p, 1), operand(p, 2), operand(p, 3)
+    for i in range(start, stop):
+        {line}
+    return 0
+"""
+"""Of others. Operands: how far they are moved, where each is (in bytes), two arrays."""
 
 
 def _emit(
-    lowering: Any, text: str, entries: Any, index: Place, x: Place, y: Place, eqn: Equation
+    lowering: Any, line: str, entries: Any, index: Place, x: Place, y: Place, eqn: Equation
 ) -> None:
-    table = constant_place(entries)
-    words = [(p.buffer, p.offset) for p in (index, table, x, y)]
+    """Add a kernel; where the line says ``{x}`` or ``{y}``, that array is at the moved entry."""
+    item = x.dtype.itemsize
+    first = int(entries[0])
+    if np.array_equal(entries, first + item * np.arange(entries.size)):
+        named: Any = first // item
+        text = STRETCH.replace("{line}", line.format(x="x, a + i", y="y, a + i"))
+    else:
+        table = constant_place(entries)
+        named = table.buffer, table.offset
+        at = "{} + get_i8(q, i, -1), a"
+        text = LISTED.replace("{line}", line.format(x=at.format("x"), y=at.format("y")))
+    words = [(index.buffer, index.offset), named]
+    words += [(p.buffer, p.offset) for p in (x, y)]
     lowering.emit(text, entries.size, words, eqn.primitive.name)
 
 

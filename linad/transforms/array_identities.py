@@ -12,7 +12,7 @@ from linad.transforms.rewriting import fits, number_of, rule
 # copy(x) = x, and so on: identities on values.
 
 
-@rule("copy", "positive", "astype", "astype_exact", "spread", "broadcast_to", "reshape")
+@rule("copy", "positive", "astype", "astype_exact", "spread", "broadcast_to", "reshape", "pad")
 def same_array(s: Any, eqn: Equation) -> Any:
     x = eqn.inputs[0]
     return x if fits(x, eqn) else None

@@ -50,6 +50,8 @@ class LinearTrace(Trace):
         self.writes = False
         self.operands = PlainOperands()
         self.identities: dict[Any, Identity] = {}  # by shape: sums share them
+        self._constants: set[Node] = set()
+        self._looked = 0  # steps that were looked at for constants
 
     def input(self, value: Any) -> Tracer:
         """Return a traced value that depends on nothing."""
@@ -194,7 +196,19 @@ class LinearTrace(Trace):
 
     def constant(self, value: Any) -> Tracer:
         self.cut = True
-        return self.input(value)
+        made = self.input(value)
+        self._constants.add(made._node)
+        return made
+
+    def is_constant(self, x: Tracer) -> bool:
+        if not self.cut:
+            return False
+        refresh_node(x)
+        for node, links in self.steps[self._looked :]:
+            if all([source in self._constants for source, _ in links]):
+                self._constants.update((node,) if type(node) is int else node)
+        self._looked = len(self.steps)
+        return x._node in self._constants
 
     def connects(self, results: list[Tracer], inputs: list[Any]) -> bool:
         if not self.cut:

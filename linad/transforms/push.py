@@ -104,6 +104,10 @@ class PushTrace(Trace):
     def constant(self, value: Any) -> Tracer:
         return Tracer(self, None, value)
 
+    def is_constant(self, x: Tracer) -> bool:
+        refresh_node(x)
+        return x._node is None
+
     def connects(self, results: list[Tracer], inputs: list[Any]) -> bool:
         for y in results:
             refresh_node(y)

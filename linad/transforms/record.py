@@ -62,6 +62,8 @@ class RecordTrace(Trace):
         self.equations: list[Equation] = []
         self.operands = PlainOperands()
         self.known: set[Var] = set()  # whose values Python has learned, and guards check
+        self._constants: set[Var] = set()
+        self._looked = 0  # equations that were looked at for constants
         self.texts: list[tuple[Var, Any, Source | None]] = []  # and what it has printed
         self.rolls = True  # whether loops that are differentiated may be kept as loops
         self.loops = 0  # that were recorded by templates
@@ -167,6 +169,14 @@ class RecordTrace(Trace):
         # A literal: equations hold a copy of it, since its storage will be written.
         node = value.frozen() if isinstance(value, Tracer) else np.array(value)
         return Tracer(self, node, value)
+
+    def is_constant(self, x: Tracer) -> bool:
+        refresh_node(x)
+        for e in self.equations[self._looked :]:
+            if all([type(a) is not Var or a in self._constants for a in e.inputs]):
+                self._constants.update(e.outputs)
+        self._looked = len(self.equations)
+        return type(x._node) is not Var or x._node in self._constants
 
     def write(self, root: Tracer, region: Region, value: Any) -> None:
         self.check_alive()

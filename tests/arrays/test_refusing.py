@@ -6,6 +6,7 @@ import math
 import pickle
 import time
 from ctypes.util import find_library
+from fractions import Fraction
 
 import numba
 import numpy as np
@@ -16,6 +17,7 @@ import scipy.optimize
 import scipy.spatial.transform
 import scipy.special
 import scipy.stats
+from scipy import sparse
 
 import linad
 from linad.errors import LeakedTracerError, TracerError, UnsupportedError
@@ -44,7 +46,7 @@ REFUSALS = [
     (lambda x: PLAIN[: x[1]], "as an integer", r"x.astype\(int\)"),
     (lambda x: [1.0, 2.0][x[0]], "as an integer", r"x.astype\(int\)"),
     (lambda x: ctypes.c_double(x[0]), "^ctypes.c_double", "@linad.primitive"),
-    (lambda x: int(np.floor(x[0])), r"^int\(\)", r"use int\(x.astype\(int\)\)"),
+    (lambda x: int(1.5 * x[0]), r"^int\(\)", r"use int\(x.astype\(int\)\)"),
     (lambda x: list(range(x[1])), r"^range\(\) .*as an integer", r"x.astype\(int\)"),
     (lambda x: np.linspace(0, 1, x[1]), "^numpy.linspace.*as an integer", r"x.astype\(int\)"),
     (lambda x: time.sleep(x[0]), r"^time.sleep\(\)", "constant"),
@@ -199,3 +201,43 @@ def test_other_refusals_name_the_line():
 def test_plain_functions_of_scipy_name_the_form(f, name):
     with pytest.raises(linad.errors.LinadError, match=f"use linad.scipy.special.{name}, .*adopt"):
         linad.jacobian(f)(np.array([1.5, 2.5]))
+
+
+def test_what_depends_on_no_argument_has_nothing_to_lose():
+    def f(x):
+        a = linad.numpy.zeros(3) + 1.5
+        scaled = np.multiply(a, 2.0, out=np.zeros(3))  # plain, and stays plain
+        return float(a[0]) * len(a.tobytes()) * x + scaled[0] * x + int(np.ceil(a[1]))
+
+    for g in (f, linad.jit(f)):
+        np.testing.assert_allclose(linad.jacobian(g)(X), 39.0 * np.eye(X.size))
+
+    def written(x):
+        a = linad.numpy.zeros(3)
+        a[1] = x[0]
+        return float(a[0]) * x
+
+    for g in (written, linad.jit(written)):
+        with pytest.raises(TracerError, match=r"^float\(\)"):
+            linad.linearize(g, X)
+
+
+def test_fractions_beside_traced_numbers():
+    def f(x):
+        return Fraction(1, 3) * x[0] + x[1] / Fraction(1, 2) - Fraction(1, 7)
+
+    np.testing.assert_allclose(linad.grad(f)(X)[:2], [1 / 3, 2.0])
+
+
+def test_an_error_of_scipys_own_names_the_traced_form():
+    """SciPy may take a traced array for a list, and complain of what it finds in it."""
+    for f, name in ((sparse.diags_array, "diags_array"), (sparse.block_diag, "block_diag")):
+        with pytest.raises(ValueError, match="Different number|to unpack") as caught:
+            linad.grad(lambda x, f=f: f(x).sum())(np.ones(3))
+        (note,) = caught.value.__notes__
+        assert f"use linad.scipy.sparse.{name}, which traces" in note
+    with pytest.raises(ValueError, match="Different number") as caught:
+        linad.grad(lambda x: sparse.diags_array([X], offsets=[0, 1]).sum() * x)(
+            1.0
+        )  # of plain values
+    assert not hasattr(caught.value, "__notes__")

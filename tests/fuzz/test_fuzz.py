@@ -1,8 +1,9 @@
 """A sample of random programs; ``tox -e fuzz`` goes on."""
 
+import numpy as np
 import pytest
 
-from fuzz.checks import DifferenceError, check, difference
+from fuzz.checks import DifferenceError, Trial, check, difference
 from fuzz.people_words import PEOPLE
 from fuzz.plain_words import AROUND, PLAIN
 from fuzz.program import Program
@@ -55,3 +56,17 @@ def test_what_changes_between_calls_is_seen(kernels):
     trial = check(draws(POINTS, changes))
     assert trial.asked > 10
     assert not trial.refused
+
+
+def test_rounding_in_single_precision_excuses_what_cancels_alone():
+    def cancels(point):
+        (v,) = point
+        return [1e4 * (v / 7) * 7 - 1e4 * v]  # 0, but for rounding
+
+    x = np.linspace(0.5, 2.0, 9, dtype=np.float32)
+    trial = Trial(draws(POINTS))
+    trial.single = True
+    assert np.any(abs(cancels([x])[0]) > 1e-4)
+    trial.rounded([0 * x], cancels([x]), "", cancels, [x].copy)
+    with pytest.raises(DifferenceError):
+        trial.rounded([1.01e4 * x], [1e4 * x], "", lambda point: [1e4 * point[0]], [x].copy)

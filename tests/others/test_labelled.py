@@ -117,11 +117,23 @@ def by_type(x):
 
 
 def centred(x):
-    return s(x).rolling(3, center=True).mean()
+    found = [s(x).rolling(3, center=True).mean(), s(x).rolling(4, 1, center=True).sum()]
+    return np.concatenate([part.fillna(0.0).to_numpy() for part in found])
 
 
 def weighted(x):
-    return s(x).ewm(span=3).mean()
+    found = [s(x).ewm(span=3).mean(), s(x).ewm(alpha=0.3, adjust=False).mean()]
+    found += [s(x).ewm(com=1.5).std(), d(x).ewm(halflife=2, adjust=False).var()["b"]]
+    found += [s(x).ewm(span=3, min_periods=3).var(bias=True)]
+    return np.concatenate([part.fillna(0.0).to_numpy() for part in found])
+
+
+def weighted_and_missing(x):
+    return s(x).pct_change().ewm(span=3).mean()
+
+
+def by_a_window(x):
+    return s(x).rolling(3, win_type="hann").mean()
 
 
 def ranks(x):
@@ -129,7 +141,7 @@ def ranks(x):
 """
 
 NAMES = [line[4:].partition("(")[0] for line in SOURCE.splitlines() if line.startswith("def ")]
-RAISE = ["centred", "weighted", "ranks"]
+RAISE = ["weighted_and_missing", "by_a_window", "ranks"]
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in ("s", "d", *RAISE)])

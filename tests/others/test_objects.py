@@ -50,6 +50,22 @@ SYSTEM = scipy.sparse.linalg.splu(scipy.sparse.csc_matrix([[2.0, 1.0], [0.5, 3.0
 OWN = own_gen(a=0.0, b=1.0, name="own", shapes="c")
 
 
+class Curve(si.PPoly):  # a package's own, over SciPy's
+    def steepest(self, x):
+        return super().__call__(x, 1) ** 2
+
+
+OWN_CURVE = Curve(si.CubicSpline(X, Y).c, X)
+
+
+def own_curve(x):
+    return OWN_CURVE(x) * OWN_CURVE.steepest(x)
+
+
+def own_curve_through(y):
+    return Curve.construct_fast(si.CubicSpline(X[:4], y).c, X[:4])(np.array([0.2, 0.9]), nu=1)
+
+
 class Holder:
     def __init__(self, held):
         self.held, self.table = held, {"a": held}
@@ -138,6 +154,8 @@ def test_splines(package):
     for name in ("UnivariateSpline", "CubicSpline", "BSpline"):
         check(package.Holder(package.OBJECTS[name]).slope, [0.3, 1.7])
     check(package.by_a_global_name, [0.3, 1.7])
+    check(package.own_curve, [0.3, 1.7])
+    check(package.own_curve_through, [0.3, 1.7, 0.2, -0.4])
 
 
 def test_planes(package):

@@ -65,6 +65,14 @@ def test_gradient_of_a_symmetric_matrix_is_symmetric():
     np.testing.assert_allclose(gradient, gradient.T, rtol=1e-12)
 
 
+@pytest.mark.parametrize("f", [np.linalg.cholesky, np.linalg.eigvalsh])
+def test_the_mean_does_not_overflow(f):
+    a = 1.5e308 * np.eye(2)
+    np.testing.assert_allclose(linad.linearize(f, a)[0], f(a), rtol=1e-15)
+    jitted = linad.jit(f)
+    np.testing.assert_allclose([jitted(a) for _ in range(3)][-1], f(a), rtol=1e-15)
+
+
 def test_values_are_numpys():
     a = definite(3, 3)
     for upper in (False, True):

@@ -408,3 +408,13 @@ def test_a_spline_is_fitted():
 def test_errors(call, error, words):
     with pytest.raises(error, match=words):
         linad.linearize(lambda y: [call(y), y][1], Y)
+
+
+def test_an_array_of_one_entry_beyond_the_ends_of_a_table_of_numbers():
+    x, y = np.arange(4.0), np.array([0.5, 1.0, 3.0, 2.0])
+
+    def f(m, y):
+        table = m.interp1d(x, y, "cubic", bounds_error=False, fill_value=([0.0], [7.0]))
+        return table([-1.0, 0.5, 9.0]) + table(4.0)
+
+    np.testing.assert_allclose(linad.linearize(lambda y: f(li, y), y)[0], f(scipy.interpolate, y))

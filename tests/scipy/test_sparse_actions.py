@@ -107,3 +107,12 @@ def test_fits(name, damp, wide):
 def test_refusals(f, words):
     with pytest.raises((LinadError, ValueError), match=words):
         linad.linearize(f, SQUARE.data)
+
+
+def test_compiled_for_as_many_terms_as_the_norm_asks_for():
+    f = linad.jit(lambda x: linad.scipy.sparse.linalg.expm_multiply(x.reshape(3, 3), np.ones(3)))
+    x = np.linspace(-0.4, 0.9, 9)
+    for scale in (1.0, 1.01, 8.0):
+        found = linad.jacobian(f)(scale * x)
+        expected = linad.jacobian(lambda x: linad.scipy.linalg.expm(x.reshape(3, 3)) @ np.ones(3))
+        np.testing.assert_allclose(found, expected(scale * x), rtol=1e-9)

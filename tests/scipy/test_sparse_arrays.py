@@ -370,3 +370,22 @@ def test_a_constructor_converts_the_entries_of_a_sparse_array():
         return made.data
 
     np.testing.assert_array_equal(linad.linearize(f, np.arange(3.0))[0], np.arange(3.0))
+
+
+@pytest.mark.parametrize("kind", [scipy.sparse.csr_array, scipy.sparse.csr_matrix])
+def test_a_number_times_a_matrix_of_scipys(kind):
+    A = kind([[2.0, 0.0, 1.0], [0.0, 0.0, 3.0], [1.0, 0.0, 0.0]])
+
+    def f(x):
+        return (x[0] * A + scipy.sparse.eye_array(3)) @ x
+
+    x = np.array([0.5, -1.0, 2.0])
+    check_derivatives(f, x)
+    np.testing.assert_allclose(linad.linearize(f, x)[0], 0.5 * (A.toarray() @ x) + x)
+    np.testing.assert_allclose(linad.jit(f)(x), 0.5 * (A.toarray() @ x) + x)
+
+
+def test_a_matrix_that_was_scaled_multiplies_as_one():
+    A = scipy.sparse.csr_matrix([[2.0, 1.0], [0.0, 3.0]])
+    J = linad.jacobian(lambda x: (x[0] * A) * x)(np.array([0.5, -1.0]))
+    np.testing.assert_allclose(J, [[1.0, 0.5], [-3.0, 1.5]])

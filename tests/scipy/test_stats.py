@@ -175,7 +175,9 @@ def test_further_distributions(name):
         check_derivatives(f, given, *map(np.array, shapes), loc, scale)
 
 
-@pytest.mark.parametrize("name", ["norm", "gamma", "t", "f", "pareto", "truncnorm", "trapezoid"])
+@pytest.mark.parametrize(
+    "name", ["norm", "gamma", "t", "f", "pareto", "truncnorm", "trapezoid", "gennorm"]
+)
 def test_moments(name):
     shapes = [np.array(s) for s in (CONTINUOUS | FURTHER)[name]]
     mine, theirs = getattr(ls, name), getattr(scipy.stats, name)

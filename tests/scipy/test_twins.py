@@ -324,3 +324,19 @@ def in_a_new_process(code):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
+
+
+def test_neighbours_are_found_at_each_run():
+    points = np.array([[0.0, 0.1], [1.0, 0.2], [0.4, 0.9]])
+
+    def f(x):
+        near, i = linad.scipy.spatial.KDTree(points).query(x.reshape(2, 2))
+        moving, _ = linad.scipy.spatial.cKDTree(x.reshape(2, 2)).query(points, k=2)
+        return near * points[i, 0] + moving[:2, 0] + moving[1:, 1]
+
+    g = linad.jit(f)
+    for x in ([0.1, 0.0, 0.9, 0.3], [0.5, 0.7, 0.1, 0.2], [0.8, 0.3, 0.3, 0.8]):
+        x = np.array(x)
+        expected = [f(x + 1e-6 * e) / 2e-6 - f(x - 1e-6 * e) / 2e-6 for e in np.eye(4)]
+        np.testing.assert_allclose(g(x), f(x))
+        np.testing.assert_allclose(linad.jacobian(g)(x), np.stack(expected, -1), atol=1e-8)

@@ -1,6 +1,8 @@
 """`curve_fit` and `fit`: as SciPy's where SciPy has it; intervals by simulation and by hand."""
 
+import copy
 from functools import partial
+from types import SimpleNamespace
 
 import matplotlib as mpl
 import numpy as np
@@ -11,6 +13,7 @@ import scipy.stats
 import linad
 from linad.core.shapes import name_of
 from linad.solve import curve_fit, fit, waiting
+from linad.solve.problems import Equations
 
 mpl.use("Agg")
 
@@ -192,7 +195,11 @@ class TestParameters:
     @pytest.mark.parametrize(
         "given, words",
         [
-            ({"p0": [1.0, 1.0]}, "does not take the parameters of p0"),
+            ({"p0": [1.0, 1.0]}, "it has a, rate, c, and p0 has 2 numbers"),
+            ({"p0": {"a": 1.0, "r": 1.0}}, "it has a, rate, c, and p0 a, r"),
+            ({"bounds": [(0, 1)] * 3}, r"become that by tuple\(zip\(\*pairs\)\)"),
+            ({"f": lambda t, a: None, "p0": [1.0]}, "returned None; return the prediction"),
+            ({"ydata": ["a"] * 30}, "must hold numbers, got str32; np.asarray"),
             ({"fixed": "d"}, "fixed names 'd', which is not a parameter; they are a, rate, c"),
             ({"fixed": ["a", "rate", "c"]}, "leave one free"),
             ({"bounds": {"d": (0, 1)}}, "bounds names 'd'"),
@@ -351,6 +358,17 @@ class TestTelling:
         assert found["line.rate"] == found["line"] == found.x["line"]["rate"]
         with pytest.raises(linad.errors.OptionError, match="'slope', which is not a parameter; th"):
             found["slope"]
+        for name, words in (
+            ("stderr", "standard errors are errors"),
+            ("line.rate", "found\\['line"),
+        ):
+            with pytest.raises(AttributeError, match=words):
+                getattr(found, name)
+        assert copy.deepcopy(found).values == found.values
+
+    def test_starred_parameters_have_names(self):
+        found = curve_fit(lambda t, a, *line: a * t**2 + line[0] * t + line[1], T, Y, [1, 1, 1])
+        assert found.names == ["a", "line[0]", "line[1]"]
 
     def test_a_compiled_partial_has_its_functions_name(self):
         assert name_of(linad.jit(partial(decay, c=0.5))) == "decay"
@@ -382,6 +400,30 @@ class TestTelling:
             assert "newton_cg(linad.jit(misfit), ...) compiles it" in said
             linad.solve.minimum(misfit, np.array(START))
         assert capsys.readouterr().err == ""
+
+    def test_time_in_products_counts_and_time_beside_the_function_does_not(self, monkeypatch):
+        clock, said = [0.0], []
+        monkeypatch.setattr(waiting, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
+        monkeypatch.setattr(waiting, "say", said.append)
+
+        class Slow:
+            def pushforward(self, tangent):
+                clock[0] += 3.0
+                return tangent
+
+        problem = Equations(lambda x: x**3 - 1, np.array([2.0]), (), "newton")
+        with linad.config(progress=True):
+            problem.waiting = waiting.Waiting("newton", "f", np.sin, np.sin)
+        for _ in range(3):
+            clock[0] += 100.0
+            J = problem.linearize(np.array([2.0]))[1]
+        assert said == []
+        J.op = Slow()
+        for _ in range(3):
+            J @ np.ones(1)
+        assert said == [
+            "newton: f has run for 6 s in Python; newton(linad.jit(f), ...) compiles it"
+        ]
 
     def test_verbose(self, capsys):
         curve_fit(decay, T, Y, START, verbose=1)

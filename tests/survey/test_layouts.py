@@ -4,9 +4,13 @@ import itertools
 
 import numpy as np
 import pytest
+from rule_cases import TOPICS
 
 import linad
-from linad.core.memory_layouts import layout_of
+from linad.core import tree
+from linad.core.memory_layouts import copied, layout_of
+from linad.core.primitive import Primitive
+from linad.errors import LinadError
 from survey import table as survey
 
 rng = np.random.default_rng(0)
@@ -73,6 +77,58 @@ def test_results_of_compiled_calls_lie_as_numpys(title):
                 wrong.append(entry.name)
     assert checked > 50
     assert not wrong
+
+
+TURNED = {
+    "F": np.asfortranarray,
+    "strided": lambda a: np.repeat(a, 2, axis=-1)[..., ::2],
+    "reversed": lambda a: a[::-1, ::-1].copy()[::-1, ::-1],
+    "F with gaps": lambda a: np.repeat(a.T, 2, axis=-1)[..., ::2].T,
+    "middle first": lambda a: np.moveaxis(np.ascontiguousarray(np.moveaxis(a, 1, 0)), 0, 1),
+}
+VIEWS = {"broadcast_arrays", "sliding_window_view"}
+"""Of which NumPy gives views with entries in several places, and a compiled program copies."""
+CASES = [(f"{t}-{k}", c) for t, cases in TOPICS.items() for k, c in enumerate(cases)]
+CASES = [
+    (name, case)
+    for name, case in CASES
+    if not isinstance(case.function, Primitive)
+    and getattr(case.function, "__name__", "") not in VIEWS
+    and any(np.ndim(a) > 1 for a in case.args)
+]
+
+
+def layouts(y):
+    """How the results with two axes and more lie in memory, those without gaps."""
+    found = [np.asarray(v) for v in tree.flatten(y)[0]]
+    return [layout_of(np.copy(v, order="K")) for v in found if v.ndim > 1 and 1 not in v.shape]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.sweep(part=0.05)
+@pytest.mark.parametrize("start", range(0, len(CASES), 8))
+def test_results_of_rules_lie_as_numpys(start):
+    """Each argument in each order, beside others that stay: eagerly, and in three calls of jit."""
+    wrong = []
+    for (name, case), turn in itertools.product(CASES[start : start + 8], TURNED):
+        for i in [i for i, a in enumerate(case.args) if np.ndim(a) > 1]:
+            args = [*case.args]
+            args[i] = TURNED[turn](np.asarray(args[i]))
+
+            def f(x, case=case, args=args, i=i):
+                return case.function(*args[:i], x, *args[i + 1 :], **case.params)
+
+            jitted = linad.jit(f)
+            try:
+                expected = layouts(f(copied(args[i])))
+                found = [layouts(jitted(copied(args[i]))) for _ in range(3)]
+                found += [layouts(linad.linearize(f, copied(args[i]))[0])]
+            except (LinadError, ValueError, TypeError):  # what traces is the table's matter
+                continue
+            if any(order != expected for order in found):
+                wrong.append(f"{name} {case!r}, argument {i} {turn}: {found} for {expected}")
+    assert not wrong, "\n".join(wrong)
 
 
 FORMS = {

@@ -144,3 +144,11 @@ def test_errors_as_numpy_reports_them():
         pullback(np.full(5, 1e308) * np.array([1, 1, 1, 1, 1.0]) * 10)
     with np.errstate(over="raise"):
         np.testing.assert_allclose(pullback(X)[0], X / (2 * np.sqrt(X)), rtol=1e-14)
+
+
+def test_what_depends_on_nothing_is_pulled_back_as_zeros():
+    f = linad.jit(lambda x: linad.stop_gradient(np.round(x[0])))
+    for _ in range(3):
+        _, J = linad.linearize(f, np.array([1.2, 3.0]))
+        assert not np.any(J.H @ np.eye(1))
+        assert not np.any(J @ np.eye(2))

@@ -172,7 +172,7 @@ PROGRAMS = {
     "Gaussian process": (
         linad.grad(gaussian_process),
         (np.array([0.0, 0.5, -1.0]), SQUARED, POINTS),
-        Count(36, 26, 1984, 1864),
+        Count(32, 25, 2048, 1320),
     ),
     # A loop there and a loop back; each power is kept.
     "400 products": (linad.grad(products), normal(2), Count(5, 4, 3328, 16)),

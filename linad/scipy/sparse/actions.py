@@ -13,7 +13,6 @@ Source: A. Al-Mohy, N. Higham, "Computing the action of the matrix exponential, 
 to exponential integrators", SIAM Journal on Scientific Computing 33, 2011, table 3.1.
 """
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -27,11 +26,12 @@ from linad.errors import ShapeError, UnsupportedError
 from linad.rules import sparse as products
 from linad.rules.shaping import astype, still
 from linad.scipy.mirror import bound_form, holds_traced, inexact
+from linad.scipy.plain_results import by_scipy
 from linad.scipy.sparse.arrays import SparseArray
 
-LIMITS = {5: 2.4e-3, 10: 1.4e-1, 15: 6.4e-1, 20: 1.4, 25: 2.4, 30: 3.5, 35: 4.7, 40: 6.0}
-LIMITS |= {45: 7.2, 50: 8.5, 55: 9.9}
-"""θ_m by m, for double precision."""
+DEGREES = np.arange(5, 60, 5)
+LIMITS = np.array([2.4e-3, 1.4e-1, 6.4e-1, 1.4, 2.4, 3.5, 4.7, 6.0, 7.2, 8.5, 9.9])
+"""m, and θ_m for double precision."""
 
 MORE = 2
 """Terms for the derivatives, the first and the second."""
@@ -69,10 +69,15 @@ class _Moving:
                 "sparse array"
             )
         self.shift = (A.trace() if trace is None else trace) / n
-        plain = A.pattern.matrix(still(A.data)) if isinstance(A, SparseArray) else still(A)
-        eye = scipy.sparse.eye_array(n) if scipy.sparse.issparse(plain) else np.eye(n)
-        columns = abs(plain - eye * still(self.shift)).sum(axis=0)
-        self.norm = float(np.max(columns, initial=0.0))
+        data, shift = A.data if isinstance(A, SparseArray) else A, still(self.shift)
+        self.norm = by_scipy(self._norm, data, shift, n=n)
+
+    def _norm(self, data: Any, shift: Any, *, n: int) -> Any:
+        """|B|, the greatest sum of a column, of plain entries."""
+        if isinstance(self.A, SparseArray):
+            data = self.A.pattern.matrix(data)
+        eye = scipy.sparse.eye_array(n) if scipy.sparse.issparse(data) else np.eye(n)
+        return np.max(abs(data - eye * shift).sum(axis=0), initial=0.0)
 
     def times(self, V: Any) -> Any:
         """B V."""
@@ -80,9 +85,10 @@ class _Moving:
 
     def acts(self, t: Any, V: Any) -> Any:
         """e^(t A) V."""
-        size = self.norm * abs(still(t))
-        m = min(LIMITS, key=lambda m: m * math.ceil(size / LIMITS[m]))
-        s = max(math.ceil(size / LIMITS[m]), 1)
+        # Both are decided: a recorded program holds for them, whatever the norm is.
+        steps = np.ceil(self.norm * abs(still(t)) / LIMITS).astype(int)
+        best = int(np.argmin(DEGREES * steps))
+        m, s = int(DEGREES[best]), max(int(steps[best]), 1)
         grown = np.exp(t * self.shift / s)
         for _ in range(s):
             term = V

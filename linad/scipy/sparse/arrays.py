@@ -381,7 +381,8 @@ def traced_form_of(x: Any) -> SparseArray | None:
         return None
     x = x.tocoo()
     data = x.data if x.data.dtype.kind in "fc" else x.data.astype(float)
-    return SparseArray(data, Pattern(x.row, x.col, x.shape), "coo")
+    is_matrix = isinstance(x, scipy.sparse.spmatrix)
+    return SparseArray(data, Pattern(x.row, x.col, x.shape), "coo", is_matrix=is_matrix)
 
 
 def _merged(like: SparseArray, data: Any, pattern: Pattern) -> SparseArray:

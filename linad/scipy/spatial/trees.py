@@ -11,9 +11,11 @@ import numpy as np
 import scipy.spatial
 
 from linad.arrays.traces import running_trace
+from linad.core.primitive import Traced
 from linad.errors import UnsupportedError
-from linad.rules.shaping import still
+from linad.rules.shaping import concrete, still
 from linad.scipy.mirror import check_real, holds_traced, inexact
+from linad.scipy.plain_results import by_scipy
 
 
 class TracedTree:
@@ -30,14 +32,21 @@ class TracedTree:
 
     def __init__(self, kind: type, data: Any, *args: Any, **kwargs: Any) -> None:
         check_real(kind.__name__, data=data)
-        self.data = inexact(data)
-        self.tree = kind(still(self.data), *args, **kwargs)
-        if self.tree.boxsize is not None:
+        self.data, self.kind = inexact(data), kind
+        if kwargs.get("boxsize", args[4] if len(args) > 4 else None) is not None:
             raise UnsupportedError(
                 f"{kind.__name__}: boxsize is not traced by linad; repeat the points on both sides "
                 f"of the box, and leave boxsize out"
             )
         self.n, self.m = self.data.shape
+        self._made_of = lambda points: kind(points, *args, **kwargs)
+        points = still(self.data)
+        self.tree = None if isinstance(points, Traced) else self._made_of(points)
+
+    def _nearest(self, x: Any, points: Any, **options: Any) -> Any:
+        """Which points SciPy's tree finds; of a recorded program one is made at each run."""
+        tree = self._made_of(points) if self.tree is None else self.tree
+        return tree.query(x, **options)[1]
 
     def query(
         self,
@@ -49,31 +58,36 @@ class TracedTree:
         workers: int = 1,
     ) -> Any:
         """Distances to the nearest points, traced, and which they are."""
-        check_real(f"{type(self.tree).__name__}.query", x=x)
+        check_real(f"{self.kind.__name__}.query", x=x)
         x = inexact(x)
-        plain, i = self.tree.query(still(x), k, eps, p, distance_upper_bound, workers)
+        limits = {"k": k, "eps": eps, "p": p, "distance_upper_bound": distance_upper_bound}
+        i = by_scipy(self._nearest, x, self.data, **limits, workers=workers)
         rows = x if np.ndim(i) == x.ndim - 1 else x[..., None, :]
-        found = np.asarray(i) < self.n
-        near = self.data[np.where(found, i, 0)]
-        # Where nothing was found, and where a point is on another, SciPy's number stands.
-        apart = found & (np.asarray(plain) > 0)
-        away = np.where(apart[..., None], np.abs(rows - near), 1.0)
+        found = i < self.n
+        difference = np.abs(rows - self.data[np.where(found, i, 0)])
+        # Where nothing was found, and where a point is on another, there is no slope.
+        apart = found & np.any(still(difference) > 0, axis=-1)
+        away = np.where(apart[..., None], difference, 1.0)
         d = np.max(away, axis=-1) if np.isinf(p) else np.sum(away**p, axis=-1) ** (1 / p)
-        return np.where(apart, d, plain), i
+        return np.where(apart, d, np.where(found, 0.0, np.inf)), i
 
     def query_ball_point(self, x: Any, r: Any, *args: Any, **kwargs: Any) -> Any:
         """As SciPy's, of the plain values."""
-        return self.tree.query_ball_point(still(inexact(x)), still(r), *args, **kwargs)
+        return self._decided().query_ball_point(concrete(inexact(x)), concrete(r), *args, **kwargs)
 
     def query_pairs(self, r: Any, *args: Any, **kwargs: Any) -> Any:
         """As SciPy's, of the plain values."""
-        return self.tree.query_pairs(still(r), *args, **kwargs)
+        return self._decided().query_pairs(concrete(r), *args, **kwargs)
+
+    def _decided(self) -> Any:
+        """SciPy's tree of the plain values, which a recorded program then holds for."""
+        return self._made_of(concrete(self.data)) if self.tree is None else self.tree
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("tree", "data") or not hasattr(self.tree, name):
+        if name in ("tree", "data", "kind") or not hasattr(self.kind, name):
             raise AttributeError(name)
         raise UnsupportedError(
-            f"{type(self.tree).__name__}.{name} is not traced by linad; query, query_ball_point "
+            f"{self.kind.__name__}.{name} is not traced by linad; query, query_ball_point "
             f"and query_pairs are; or build the tree of linad.stop_gradient(points)"
         )
 

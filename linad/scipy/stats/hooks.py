@@ -65,14 +65,19 @@ def _of_ratio(n: Any, d: Any) -> Any:
     return mean, _where(d > 4, variance, n, d)
 
 
+def _of_generalized_normal(beta: Any) -> Any:
+    return 0.0 * beta, np.exp(sp.gammaln(3 / beta) - sp.gammaln(1 / beta))
+
+
 MOMENTS: dict[str, Callable[..., tuple[Any, Any]]] = {
     "pareto": _of_pareto,
     "lomax": _of_lomax,
     "invgamma": _of_inverse_gamma,
     "genpareto": _of_general_pareto,
     "f": _of_ratio,
+    "gennorm": _of_generalized_normal,
 }
-"""Mean and variance, where SciPy's class writes them by cases into an array."""
+"""Mean and variance, where SciPy's class writes them by cases or takes them of lists."""
 
 
 class Hooked(Continuous):

@@ -10,7 +10,7 @@ import scipy.linalg
 from linad.core import tree
 from linad.core.options import is_number
 from linad.core.shapes import name_of
-from linad.errors import ArgumentError, OptionError, ShapeError
+from linad.errors import ArgumentError, OptionError, OutputError, ShapeError
 
 
 class Data:
@@ -42,8 +42,10 @@ class Data:
         if not sum(y.size for y in self.leaves):
             raise ArgumentError("curve_fit: ydata holds no numbers")
         if any(y.dtype.kind not in "biufc" for y in self.leaves):
+            kinds = dict.fromkeys([y.dtype.name for y in self.leaves])
             raise ArgumentError(
-                f"curve_fit: ydata must hold numbers, got {[str(y.dtype) for y in self.leaves]}"
+                f"curve_fit: ydata must hold numbers, got {', '.join(kinds)}; "
+                f"np.asarray(ydata, float) reads them from texts"
             )
         if check_finite:
             _require_finite("ydata", self.leaves)
@@ -155,6 +157,8 @@ class Data:
 
     def residual(self, predicted: Any) -> Any:
         """(prediction - data) / sigma, in the form of the data."""
+        if predicted is None:
+            raise OutputError(f"curve_fit: {name_of(self.f)} returned None; return the prediction")
         parts = []
         sets = zip(self.sets(predicted), self.leaves, self.weights, self.names, strict=True)
         for value, y, weight, name in sets:

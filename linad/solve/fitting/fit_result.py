@@ -9,7 +9,7 @@ enters as the weights of its model. Parameters that the data do not determine ha
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -25,6 +25,23 @@ LEVEL = Kind("a number between 0 and 1", lambda value: is_number(value) and 0 < 
 
 SEEN = 1e-6
 """Relative to the largest, components of a direction that count."""
+
+
+_ELSEWHERE = {
+    **dict.fromkeys(("params", "best_values", "popt", "p", "beta"), "parameters are x, or values"),
+    **dict.fromkeys(("stderr", "bse", "perr", "sd_beta"), "standard errors are errors"),
+    **dict.fromkeys(("cov", "covar", "cov_x", "pcov"), "the covariance matrix is covariance"),
+    **dict.fromkeys(("chisqr", "chi2"), "the sum of squares is chi_square"),
+    **dict.fromkeys(("redchi", "redchi2"), "that is reduced_chi_square"),
+    **dict.fromkeys(("rsquared", "r2"), "that is r_squared"),
+    **dict.fromkeys(("fit_report", "summary"), "report() is the text, print(found) shows it"),
+    **dict.fromkeys(
+        ("conf_interval", "conf_int"), "confidence_intervals() and profile_intervals()"
+    ),
+    "best_fit": "predict(xdata) is the model there",
+    "fun": "residuals are (model - data) / sigma",
+}
+"""What SciPy, lmfit and statsmodels call what a result has."""
 
 
 class FitResult:
@@ -76,6 +93,18 @@ class FitResult:
         self.success, self.status, self.message = result.success, result.status, result.message
         self.nit, self.nfev, self.njev = result.nit, result.nfev, result.njev
         self.names = parameters.names
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            hint = f"; {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+            if name in self.__dict__.get("names", ()):
+                hint = f"; it is a parameter, whose value is found[{name!r}]"
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {name!r}{hint}",
+                name=name,
+                obj=self,
+            )
 
     # What was found.
 

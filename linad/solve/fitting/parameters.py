@@ -36,10 +36,19 @@ def binding(f: Model, p0: Any) -> tuple[Model, Any, list[str] | None]:
         return f, point, _positional(signature, 1)
     if not _fits(signature, (point,), {}):
         raise ArgumentError(
-            f"curve_fit: {name_of(f)}{signature} does not take the parameters of p0, one by one "
-            f"or as one argument; give p0 a number for each parameter after the first argument"
+            f"curve_fit: {name_of(f)}{signature} does not take the parameters of p0, by name, one "
+            f"by one or as one argument; {_difference(signature, point)}"
         )
     return f, point, None
+
+
+def _difference(signature: inspect.Signature | None, point: Any) -> str:
+    """What a model has for parameters, and what p0 gives."""
+    names = [p.name for p in _after_first(signature) if p.kind is not p.VAR_KEYWORD]
+    wanted = f"after its first argument it has {', '.join(names) or 'none'}"
+    if isinstance(point, Mapping):
+        return f"{wanted}, and p0 {', '.join(map(str, point))}"
+    return f"{wanted}, and p0 has {len(point)} number{'s' * (len(point) != 1)}"
 
 
 def _signature(f: Model) -> inspect.Signature | None:
@@ -65,7 +74,11 @@ def _after_first(signature: inspect.Signature | None) -> list[inspect.Parameter]
 
 def _positional(signature: inspect.Signature | None, count: int) -> list[str] | None:
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    names = [p.name for p in _after_first(signature) if p.kind in kinds][:count]
+    parameters = _after_first(signature)
+    names = [p.name for p in parameters if p.kind in kinds][:count]
+    for p in parameters:
+        if p.kind is p.VAR_POSITIONAL and names:  # of ``*p`` alone p[0] is the name in any case
+            names += [f"{p.name}[{k}]" for k in range(count - len(names))]
     return names if len(names) == count else None
 
 

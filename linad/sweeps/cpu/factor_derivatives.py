@@ -35,6 +35,9 @@ from linad.sweeps.places import Place, new_place
 LEAF = 64
 """Triangles up to this size are inverted by LAPACK alone."""
 
+COLUMNS = 8
+"""Columns of a triangle that are mirrored at a time: a cache line in double precision."""
+
 
 # Where the program does it.
 
@@ -45,8 +48,29 @@ def with_diagonals(tape: Tape) -> Tape:
         return tape
     made_by = {v: eqn for eqn in tape.equations for v in eqn.outputs}
     equations = [_shorter(made_by, eqn) or eqn for eqn in tape.equations]
-    equations = needed(equations, tape.outputs)
+    equations = needed(_without_transposes(equations), tape.outputs)
     return Tape(tape.name, tape.inputs, equations, tape.outputs, tape.in_tree, tape.out_tree)
+
+
+def _without_transposes(equations: list[Equation]) -> list[Equation]:
+    """The equations with the results of `pull_diagonal` for their transposes."""
+    stands: dict[Any, Var] = {}
+    found = []
+    for eqn in equations:
+        if eqn.primitive is pull_diagonal:
+            stands[eqn.outputs[0]] = eqn.outputs[0]
+        elif (
+            eqn.primitive.name == "transpose"
+            and isinstance(eqn.inputs[0], Var)
+            and eqn.inputs[0] in stands
+        ):
+            stands[eqn.outputs[0]] = stands[eqn.inputs[0]]
+        found.append(
+            eqn.with_inputs(
+                tuple([stands.get(a, a) if isinstance(a, Var) else a for a in eqn.inputs])
+            )
+        )
+    return found
 
 
 def _shorter(made_by: dict[Var, Equation], eqn: Equation) -> Equation | None:
@@ -207,20 +231,33 @@ def _scale(lowering: Any, places: tuple[Place, ...], n: int) -> None:
 
 
 def _mirror(lowering: Any, places: tuple[Place, ...], n: int) -> None:
-    """The lower triangle times the sign, in both triangles, where LAUUM has made it."""
+    """The lower triangle times the sign in both, where LAUUM has made it; else both's mean.
+
+    Some columns at a time: what lies below the diagonal is read by cache lines.
+    """
     d = name_of_dtype(places[0].dtype)
+    loops = (
+        f"            for j in range({COLUMNS} * b, n):\n"
+        f"                for i in range({COLUMNS} * b, min({COLUMNS} * (b + 1), j + 1)):\n"
+        f"                    held = get_{d}(q, j * n + i, 0)\n"
+    )
+    stores = (
+        f"                    set_{d}(q, j * n + i, held, 0)\n"
+        f"                    set_{d}(q, i * n + j, held, 0)\n"
+    )
     text = (
         "def kernel(p, start, stop):\n"
         "    q = operand(p, 0)\n    f = operand(p, 1)\n    e = operand(p, 2)\n"
         "    n = operand(p, 3)\n"
-        "    if not get_b1(e, 0, -1):\n"
-        "        return 0\n"
-        f"    sign = get_{d}(f, 0, -1)\n"
-        "    for i in range(start, stop):\n"
-        "        for j in range(i, n):\n"
-        f"            held = to_{d}(sign * get_{d}(q, j * n + i, 0))\n"
-        f"            set_{d}(q, j * n + i, held, 0)\n"
-        f"            set_{d}(q, i * n + j, held, 0)\n"
+        f"    sign = get_{d}(f, 0, -1)\n    half = to_{d}(0.5)\n"
+        "    alike = get_b1(e, 0, -1)\n"
+        "    for b in range(start, stop):\n"
+        f"        if alike:\n{loops}"
+        f"                    held = to_{d}(sign * held)\n{stores}"
+        f"        else:\n{loops}"
+        f"                    other = get_{d}(q, i * n + j, 0)\n"
+        f"                    held = to_{d}(half * held + half * other)\n{stores}"
         "    return 0\n"
     )
-    lowering.emit(text, n, [*[(p.buffer, p.offset) for p in places], n], "mirror")
+    words = [*[(p.buffer, p.offset) for p in places], n]
+    lowering.emit(text, -(-n // COLUMNS), words, "mirror")

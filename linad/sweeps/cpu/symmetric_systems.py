@@ -8,9 +8,10 @@ A Gaussian likelihood asks for the determinant and for a solution: `cholesky(A)`
 What `linad.rules.decompositions` records for `cholesky(A)` says at run time whether A is
 exactly symmetric (``exact``):
 
-    exact = all(A == A^T)        L = cholesky(where(exact, (A + A^T) / 2, A))
+    exact = all(A == A^T)        L = cholesky(where(exact, A / 2 + A^T / 2, A))
 
-So the solution comes from L where ``exact`` holds, and from A = P L U where not.
+So the solution comes from L where ``exact`` holds, and from A = P L U where not. The mean is for
+derivatives alone: as a number it is A, so A is what is factorised.
 
 Source: G. Golub and C. Van Loan, "Matrix Computations", 4.2.
 """
@@ -18,7 +19,7 @@ Source: G. Golub and C. Van Loan, "Matrix Computations", 4.2.
 from typing import Any, NamedTuple
 
 from linad.core.shapes import size_of
-from linad.core.tape import Equation, Tape, Var
+from linad.core.tape import Equation, Tape, Var, needed
 from linad.sweeps.cpu.blas_lapack import INTEGER, LETTERS, fortran_place
 from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import Place, new_place
@@ -38,30 +39,35 @@ def decomposed(tape: Tape) -> tuple[Tape, dict[Equation, Decomposed]]:
     Returns
     -------
     tape : Tape
-        With decompositions before the systems that use them.
+        With decompositions before the systems that use them, of A itself.
     found : dict
     """
     made_by = {v: eqn for eqn in tape.equations for v in eqn.outputs}
     known: dict[Any, Decomposed] = {}
-    for eqn in tape.equations:
+    equations = list(tape.equations)
+    for k, eqn in enumerate(equations):
         if eqn.primitive.name == "cholesky" and eqn.outputs[0].dtype.kind == "f":
             argument = _argument(made_by, eqn.inputs[0])
             if argument is not None:
                 a, exact = argument
                 known[a] = Decomposed(eqn.outputs[0], exact)
+                equations[k] = eqn.with_inputs((a,))
     if not known:
         return tape, {}
     found = {}
-    for eqn in tape.equations:
+    for eqn in equations:
         if eqn.primitive.name == "solve" and eqn.outputs[0].shape[-1] == 1:
             a = _untransposed(made_by, eqn.inputs[0])
             if a in known and a.dtype == eqn.outputs[0].dtype:
                 found[eqn] = known[a]
-    return _reordered(tape, made_by, found), found
+    read_too = [v for pair in found.values() for v in pair]
+    equations = _reordered(needed(equations, [*tape.outputs, *read_too]), found)
+    return Tape(tape.name, tape.inputs, equations, tape.outputs, tape.in_tree, tape.out_tree), found
 
 
-def _reordered(tape: Tape, made_by: dict[Var, Equation], found: dict[Equation, Decomposed]) -> Tape:
-    """The tape with whatever a system reads before it."""
+def _reordered(equations: list[Equation], found: dict[Equation, Decomposed]) -> list[Equation]:
+    """The equations with whatever a system reads before it."""
+    made_by = {v: eqn for eqn in equations for v in eqn.outputs}
     taken: dict[Equation, None] = {}
 
     def take(eqn: Equation) -> None:
@@ -76,11 +82,10 @@ def _reordered(tape: Tape, made_by: dict[Var, Equation], found: dict[Equation, D
             else:
                 taken[waiting.pop()] = None
 
-    for eqn in tape.equations:
+    for eqn in equations:
         if eqn not in taken:
             take(eqn)
-    equations = list(taken)
-    return Tape(tape.name, tape.inputs, equations, tape.outputs, tape.in_tree, tape.out_tree)
+    return list(taken)
 
 
 def _maker(made_by: dict[Var, Equation], a: Any) -> Equation | None:
@@ -100,15 +105,17 @@ def _untransposed(made_by: dict[Var, Equation], a: Any) -> Any:
 
 
 def _argument(made_by: dict[Var, Equation], m: Any) -> tuple[Var, Var] | None:
-    """``(A, exact)`` where m is ``where(exact, (A + A^T) / 2, A)`` and exact is what it says."""
+    """``(A, exact)`` where m is ``where(exact, A / 2 + A^T / 2, A)`` and exact is what it says."""
 
-    def is_pair(name: str, x: Any, a: Any) -> bool:
-        """Whether x is made of A and its transpose."""
-        pair = _made(made_by, x, name)
-        if pair is None or not (pair[0] is a or pair[1] is a):
-            return False
-        other = pair[1] if pair[0] is a else pair[0]
-        return other is not a and _untransposed(made_by, other) is a
+    def is_pair(x: Any, y: Any) -> bool:
+        """Whether x and y are A and its transpose, in either order."""
+        other = y if x is a else x
+        return (x is a or y is a) and other is not a and _untransposed(made_by, other) is a
+
+    def half_of(x: Any) -> Any:
+        """What x is half of."""
+        factors = _made(made_by, x, "multiply") or (None, None)
+        return next((b for a, b in (factors, factors[::-1]) if number_of(a) == 0.5), None)
 
     chosen = _made(made_by, m, "where")
     if chosen is None:
@@ -116,13 +123,11 @@ def _argument(made_by: dict[Var, Equation], m: Any) -> tuple[Var, Var] | None:
     exact, mean, a = chosen
     if not isinstance(a, Var) or not isinstance(exact, Var) or len(a.shape) != 2 or exact.shape:
         return None
-    compared, halved = _made(made_by, exact, "all"), _made(made_by, mean, "multiply")
-    if compared is None or halved is None or not is_pair("equal", compared[0], a):
+    compared, halves = _made(made_by, exact, "all"), _made(made_by, mean, "add")
+    sides = _made(made_by, compared[0], "equal") if compared else None
+    if sides is None or halves is None or not is_pair(sides[0], sides[1]):
         return None
-    for half, total in (halved, halved[::-1]):
-        if number_of(half) == 0.5 and is_pair("add", total, a):
-            return a, exact
-    return None
+    return (a, exact) if is_pair(half_of(halves[0]), half_of(halves[1])) else None
 
 
 def by_cholesky(lowering: Any, a: Place, flipped: bool, x: Place, found: Decomposed) -> None:
