@@ -216,7 +216,8 @@ def _fitting(value: Any, shape: Shape, dtype: Any) -> Any:
     """``value`` broadcast to a shape and cast to a dtype, as assignment does."""
     if not isinstance(value, Traced) and not isinstance(value := bare(value), Traced):
         value = as_written(value, dtype)
-    value = in_dtype(value, dtype)
+    if value.dtype != dtype:
+        value = in_dtype(value, dtype)
     if value.shape != shape:
         extra = value.ndim - len(shape)
         if extra > 0 and value.shape[:extra] == (1,) * extra:
