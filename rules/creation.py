@@ -43,6 +43,11 @@ def _check_dtype(name: str, dtype: Any) -> None:
         raise TypeError(f"{name}: expected a dtype, got an array of {dtype.dtype}")
 
 
+def _holds_no_numbers(dtype: Any) -> bool:
+    """Whether arrays of a dtype are of texts or objects, which are plain in a program as well."""
+    return dtype is not None and np.dtype(dtype).kind not in "biufc"
+
+
 def _constant_like(numpy_function: Callable[..., Any], impl: Callable[..., Any]) -> Primitive:
     """A primitive that makes a constant of the shape and dtype of its argument."""
     name = numpy_function.__name__
@@ -58,6 +63,8 @@ def _constant_like(numpy_function: Callable[..., Any], impl: Callable[..., Any])
         device: Any = None,
     ) -> Any:
         _check_dtype(name, dtype)
+        if _holds_no_numbers(dtype):
+            return numpy_function(form(a), dtype, order, shape=shape)
         return primitive(a, dtype=dtype, order=order, shape=shape)
 
     function.__name__ = function.__qualname__ = name
@@ -77,7 +84,7 @@ def full_like(
     a: Array,
     fill_value: Any,
     dtype: Any = None,
-    order: str = "K",
+    order: Any = "K",
     subok: bool = True,
     shape: Any = None,
     *,
@@ -85,6 +92,8 @@ def full_like(
 ) -> Any:
     _check_dtype("full_like", dtype)
     if not isinstance(fill_value, Traced):
+        if _holds_no_numbers(dtype):
+            return np.full_like(form(a), fill_value, dtype, order, shape=shape)
         return filled_like(a, fill_value=fill_value, dtype=dtype, order=order, shape=shape)
     filled = astype(fill_value, a.dtype if dtype is None else dtype, copy=False)
     y = spread(filled, shape=np.shape(a) if shape is None else as_shape(shape))

@@ -225,3 +225,15 @@ def test_functions_of_indices_and_required_arrays():
     assert np.array_equal(J[..., 0], [[0, 0, 0], [1, 1, 1]])
     found = linad.jacobian(lambda x: np.require([x[0], 1.0], requirements="C", like=x))(V)
     assert np.array_equal(found, [[1, 0, 0], [0, 0, 0]])
+
+
+def test_arrays_of_texts_and_objects_are_plain():
+    def f(x):
+        warm = np.full_like(x, "cold", dtype=object)
+        warm[np.asarray(x > 1)] = "warmer"
+        made = [type(a) for a in (warm, np.empty_like(x, object), np.zeros_like(x, dtype="U3"))]
+        assert made == [np.ndarray] * 3
+        return x * len(warm[0])
+
+    for g in (f, linad.jit(f)):
+        np.testing.assert_array_equal(linad.jacobian(g)(np.array([0.5, 2.0])), 4 * np.eye(2))

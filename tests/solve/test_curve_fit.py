@@ -202,6 +202,8 @@ class TestParameters:
             ({"ydata": ["a"] * 30}, "must hold numbers, got str32; np.asarray"),
             ({"fixed": "d"}, "fixed names 'd', which is not a parameter; they are a, rate, c"),
             ({"fixed": ["a", "rate", "c"]}, "leave one free"),
+            ({"fixed": {"a": "x"}}, "the value of 'a' in fixed must be 1 number, got 'x'"),
+            ({"fixed": {"a": None}}, "the value of 'a' in fixed must be 1 number, got None"),
             ({"bounds": {"d": (0, 1)}}, "bounds names 'd'"),
             ({"sigma": SIGMA[:3]}, "sigma must have the shape"),
             ({"sigma": 0 * SIGMA}, "sigma must be positive"),

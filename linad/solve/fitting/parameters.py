@@ -164,7 +164,14 @@ class Parameters:
         if isinstance(fixed, Mapping) and not _flags(fixed.values()):
             for key, value in fixed.items():
                 where = self.positions("fixed", key)
-                self.start[where] = np.ravel(value)
+                held = np.ravel(value)
+                numbers = held.dtype.kind in "biuf" and np.isfinite(held).all()
+                if not numbers or len(held) not in (1, len(where)):
+                    raise OptionError(
+                        f"{self.solver}: the value of {key!r} in fixed must be {len(where)} "
+                        f"number{'s' * (len(where) != 1)}, got {value!r:.60}"
+                    )
+                self.start[where] = held
                 self.free[where] = False
         elif isinstance(fixed, Mapping):
             for key, flag in fixed.items():

@@ -94,7 +94,7 @@ def _shorter(made_by: dict[Var, Equation], eqn: Equation) -> Equation | None:
         pair = operands(product, "matmul")
         if pair and pair[0] is upper and _is_half(half, upper.shape[0]):
             g = _diagonal_alone(made_by, pair[1])
-            if isinstance(g, Var) and g.dtype == lower.dtype and lower.dtype.kind == "f":
+            if g is not None and g.dtype == lower.dtype and lower.dtype.kind == "f":
                 return Equation(pull_diagonal, (lower, g), {}, eqn.outputs, eqn.source)
     return None
 
@@ -106,8 +106,14 @@ def _is_half(a: Any, n: int) -> bool:
 
 
 def _diagonal_alone(made_by: dict[Var, Equation], a: Any) -> Any:
-    """g where ``a`` is made as diag(g)."""
+    """g where ``a`` is made as diag(g), or as a transpose of it, or is known to be that."""
+    if isinstance(a, np.ndarray):
+        diagonal = np.diagonal(a)
+        alone = np.count_nonzero(a) == np.count_nonzero(diagonal)
+        return np.ascontiguousarray(diagonal) if alone else None
     maker = made_by.get(a) if isinstance(a, Var) else None
+    while maker is not None and maker.primitive.name == "transpose":
+        maker = made_by.get(maker.inputs[0])
     if maker is None or maker.primitive.name != "add_at":
         return None
     index, n = maker.params["index"], a.shape[0]
