@@ -233,8 +233,9 @@ class RecordTrace(Trace):
         refresh_node(tracer)
         self._check(tracer._node, np.array(tracer.concrete), self.line())
 
-    def _check(self, node: Var, value: Any, line: Source | None) -> None:
-        if node not in self.known:
+    def _check(self, node: Var | np.ndarray, value: Any, line: Source | None) -> None:
+        # An array that the function made, with nothing traced in it yet, is the same at each run.
+        if isinstance(node, Var) and node not in self.known:
             self.known.add(node)
             self.equations.append(Equation(guard, (node,), {"expected": value}, (), line))
 

@@ -5,6 +5,7 @@ import pytest
 import scipy.optimize
 
 import linad
+import linad.numpy
 from linad.errors import ConvergenceError
 from linad.scipy import integrate, linalg, optimize
 from linad.scipy.spatial import distance
@@ -351,3 +352,13 @@ def test_plain_calls_within_a_derivative_are_those_of_scipy(name):
 
     linad.grad(f)(1.0)
     assert repr(found[0]) == repr(BY_POSITION[name](scipy.optimize))
+
+
+def test_a_start_that_a_compiled_function_makes():
+    @linad.jit
+    def solution(p):
+        return optimize.root(lambda x: x**3 + x - p, linad.numpy.ones(2), tol=1e-13).x
+
+    for p in (2.0, 2.0, 10.0):
+        x = solution(np.array([p, 68.0]))
+        np.testing.assert_allclose(x**3 + x, [p, 68.0])
