@@ -84,7 +84,7 @@ def full_like(
     a: Array,
     fill_value: Any,
     dtype: Any = None,
-    order: str = "K",
+    order: Any = "K",
     subok: bool = True,
     shape: Any = None,
     *,
