@@ -50,8 +50,16 @@ def _power_slope_a(y: Any, a: Any, b: Any) -> Any:
         if b == 2:
             return 2 * a
         return b * a ** (b - 1) if b else 0
-    # Where b is 0, 0 * a**0 is 0 and 0 * a**-1 might not be.
-    return b * a ** np.where(b == 0, 0, b - 1)
+    return power_slope(y, a, b)
+
+
+def power_slope(y: Any, a: Any, b: Any) -> Any:
+    """b a^(b-1). Where b is 0 it is 0, and its own slope in b is 1 / a: the exponent has to be -1.
+
+    Only at a = 0, where 0 * a**-1 is NaN, another one stands in, with all slopes 0.
+    """
+    at_zero = (b == 0) & (np.abs(a) < np.finfo(y.dtype).tiny)
+    return b * a ** np.where(at_zero, 2, b - 1)
 
 
 def _power_slope_b(y: Array, a: Array, b: Array) -> Any:

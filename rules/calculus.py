@@ -69,10 +69,18 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     ary = not_boolean(as_array(ary), "ediff1d")
     parts = [diff(np.ravel(ary))]
     if to_begin is not None:
-        parts.insert(0, np.ravel(as_array(to_begin)))
+        parts.insert(0, _end_of_ediff1d(to_begin, ary.dtype, "to_begin"))
     if to_end is not None:
-        parts.append(np.ravel(as_array(to_end)))
+        parts.append(_end_of_ediff1d(to_end, ary.dtype, "to_end"))
     return np.concatenate(parts) if len(parts) > 1 else parts[0]
+
+
+def _end_of_ediff1d(value: Any, dtype: Any, name: str) -> Any:
+    """What stands at an end, of the dtype of the differences."""
+    value = as_array(value)
+    if not np.can_cast(value.dtype, dtype, casting="same_kind"):
+        raise TypeError(f"ediff1d: {name} of dtype {value.dtype} does not go into {dtype}")
+    return np.ravel(value).astype(dtype, copy=False)
 
 
 # Gradient.
@@ -87,7 +95,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     if edge_order not in (1, 2):
         raise ValueError("'edge_order' greater than 2 not supported")
     results = [
-        laid_as(_gradient(f, k - f.ndim, h, edge_order), f)
+        laid_as(_gradient(f, k - f.ndim, h, edge_order).astype(f.dtype, copy=False), f)
         for k, h in zip(axes, _spacings(varargs, axes, f), strict=True)
     ]
     return results[0] if len(results) == 1 else tuple(results)

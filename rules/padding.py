@@ -2,6 +2,7 @@
 
 constant              J pads with zeros, J^H cuts the border off
 edge, reflect, ...    each entry of the border is one of x's: a selection, axis after axis
+reflect_type="odd"    the border is twice the end less such a selection
 mean, linear_ramp ... the border is a linear function of a slab of x, joined to it
 
 Axes are padded one after the other, so corners are what NumPy makes them. A constant border
@@ -58,10 +59,6 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
         raise ValueError(f"pad: mode {mode!r} is not supported; known are {sorted(KEYWORDS)}")
     if unknown := sorted(kwargs.keys() - KEYWORDS[mode]):
         raise ValueError(f"pad: unsupported keyword arguments for mode {mode!r}: {unknown}")
-    if kwargs.get("reflect_type", "even") != "even":
-        raise UnsupportedError(
-            "pad: reflect_type='odd' is not traced; use 2 * edge - np.pad(x, ...) for the border"
-        )
     return laid_plainly(_padded(x, widths, mode, kwargs), x)
 
 
@@ -70,11 +67,36 @@ def _padded(x: Any, widths: Any, mode: Any, kwargs: Any) -> Any:
         return pad_(x, widths=widths, values=_constants(kwargs.get("constant_values", 0), x.ndim))
     if mode in ("linear_ramp", "mean", "median", "maximum", "minimum"):
         return _slab_pad(x, widths, mode, kwargs)
+    oddly = kwargs.get("reflect_type") == "odd"
     for axis, pair in enumerate(widths):
-        if pair != (0, 0):
+        if pair == (0, 0):
+            continue
+        if oddly and x.shape[axis] > 1:
+            x = _reflected_oddly(x, axis, *pair, edge_twice=mode == "symmetric")
+        else:
             source = np.pad(np.arange(x.shape[axis]), pair, mode=mode)
             x = take(x, source, axis)
     return x if any(pair != (0, 0) for pair in widths) else copy_(x, layout="K")
+
+
+def _reflected_oddly(x: Any, axis: int, before: int, after: int, *, edge_twice: bool) -> Any:
+    """Continue x beyond each end as if it were odd about the entry there: 2 end - x reflected.
+
+    A border that is wider than x is made of several reflections, each of whole periods of x.
+    """
+    skip = 0 if edge_twice else 1  # the end itself is reflected too, or it is not
+    period = x.shape[axis] - skip
+    while before or after:
+        n = x.shape[axis]
+        whole = (n - skip) // period * period
+        low, high = min(whole, before), min(whole, after)
+        left = along(x, axis, slice(skip, skip + low))
+        right = along(x, axis, slice(n - skip - high, n - skip))
+        first = 2 * along(x, axis, slice(0, 1)) - np.flip(left, axis)
+        last = 2 * along(x, axis, slice(-1, None)) - np.flip(right, axis)
+        x = concatenate([first, x, last], axis)
+        before, after = before - low, after - high
+    return x
 
 
 def _widths(pad_width: Any, ndim: int) -> tuple[tuple[int, int], ...]:

@@ -130,7 +130,7 @@ def apply_along_axis(
 @implements(np.apply_over_axes)
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     for axis in axes if isinstance(axes, (tuple, list)) else (axes,):
-        axis = normalize_axis(axis, a.ndim, "apply_over_axes")
+        axis = axis + a.ndim if axis < 0 else axis  # which ``func`` checks
         y = func(a, axis)
         if y.ndim != a.ndim:
             y = np.expand_dims(y, axis)

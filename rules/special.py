@@ -18,6 +18,7 @@ from linad.core.array_type import Array
 from linad.core.primitive import Primitive, Traced
 from linad.errors import MissingRuleError
 from linad.rules import elementary
+from linad.rules.arithmetic import power_slope
 from linad.rules.comparison import rint
 from linad.rules.elementwise import NO_SLOPE, Slope, fan, register, several
 
@@ -157,7 +158,7 @@ special("exprel", x=lambda y, x: 0.5 * sp.hyp1f1(2, 3, x))
 special("cosm1", x=lambda y, x: -np.sin(x))
 special(
     "powm1",
-    a=lambda y, a, b: b * a ** np.where(b == 0, 0, b - 1),
+    a=power_slope,
     b=lambda y, a, b: (y + 1) * np.log(np.where(a == 0, 1, y.dtype.type(1) * a)),
 )
 special("sindg", x=lambda y, x: DEGREE * sp.cosdg(x))
@@ -176,8 +177,8 @@ special("log_expit", x=lambda y, x: sp.expit(-x))
 
 
 def _ratio(a: Any, b: Any) -> Any:
-    """a / b; 0 where a is 0, whatever b."""
-    return a / np.where(a == 0, 1, b)
+    """a / b; 0 where both are 0. Elsewhere b stays: at a = 0 the slope of this is 1 / b."""
+    return a / np.where((a == 0) & (b == 0), np.inf, b)
 
 
 special("xlogy", a=lambda y, a, b: np.log(b * y.dtype.type(1)), b=lambda y, a, b: _ratio(a, b))

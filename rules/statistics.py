@@ -86,6 +86,7 @@ def _masked_moment(
     a: Array, axes: tuple[int, ...], ddof: float, where: Any, mean: Any, root: bool
 ) -> Any:
     """The variance of chosen entries, or about a mean of one's own, or its root; axes are kept."""
+    a = a if is_inexact(a.dtype) else np.astype(a, np.float64)
     masked = where is not True and where is not NoValue
     if mean is NoValue:
         mean = np.mean(a, axis=axes, keepdims=True, where=where)

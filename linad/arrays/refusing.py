@@ -4,17 +4,21 @@ Each refusal names what asked, by the user's own line, and a way that runs as it
 """
 
 import importlib
+import itertools
 import os
 import sys
+from collections.abc import Iterable
+from types import TracebackType
 from typing import Any, NoReturn
 
 import numpy as np
 
 from linad.core import callers
 from linad.core.adopted import is_adopted
-from linad.core.callers import AWARE, is_installed, refused_frame
+from linad.core.callers import AWARE, ENGINES, is_installed, refused_frame
 from linad.core.dispatch import NAMESPACE
 from linad.core.frames import Asked, asked
+from linad.core.primitive import Traced
 from linad.errors import BytesError, TracerError, UselessValueError
 
 WRITE = (
@@ -259,6 +263,42 @@ def has_traced_form(module: str, name: str) -> bool:
         return False
     theirs = getattr(importlib.import_module(module), name, None)
     return getattr(mirror, name, theirs) is not theirs
+
+
+def given_to_scipy(traceback: TracebackType | None) -> str:
+    """What to add to an error of SciPy's own, raised while a value was traced; "" for others.
+
+    SciPy's code may take a traced array for a list, say, and complain of what it finds in it.
+    Named is the function that the user called with a traced value, if it has a traced form.
+    """
+    users = True
+    while traceback is not None:
+        frame = traceback.tb_frame
+        package = callers.package_of(frame)
+        if package == "scipy" and users and _holds_traced(frame.f_locals.values()):
+            name = frame.f_code.co_name
+            parts = frame.f_globals["__name__"].split(".")
+            public = [*itertools.takewhile(lambda part: not part.startswith("_"), parts)]
+            module = ".".join(public)
+            if has_traced_form(module, name):
+                return (
+                    f"linad: {module}.{name}() was called with a traced value, which SciPy does "
+                    f"not know; use linad.{module}.{name}, which traces"
+                )
+        elif package != "scipy":  # SciPy's wrappers of its own functions come before these
+            users = package not in ENGINES
+        traceback = traceback.tb_next
+    return ""
+
+
+def _holds_traced(values: Iterable[Any]) -> bool:
+    """Whether one of the values is traced, or a list, tuple or dict with one that is."""
+    for value in values:
+        inside = value.values() if type(value) is dict else value
+        several = type(value) in (list, tuple, dict)
+        if isinstance(value, Traced) or (several and any(isinstance(v, Traced) for v in inside)):
+            return True
+    return False
 
 
 def instead_of_ufunc(remedy: str) -> str:

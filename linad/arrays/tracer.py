@@ -306,7 +306,7 @@ class Tracer(Arithmetic):
         if self.dtype.kind in "biu":
             found = self._trace.answer(self, np.array)
             if copy:
-                return found.copy()
+                return found.copy("K")
             found.flags.writeable = False  # writes, which plain NumPy would see in self, are lost
             return found
         caller = sys._getframe(1)

@@ -9,6 +9,7 @@ import numpy as np
 
 from linad.arrays.buffers import refresh
 from linad.arrays.leaks import kept_in
+from linad.arrays.refusing import given_to_scipy
 from linad.core.adopted import WATCHERS
 from linad.core.callers import raised_by_engine
 from linad.core.failures import handed_to_compiled
@@ -135,6 +136,9 @@ class Trace:
         told = handed_to_compiled(error, Traced)
         if told:
             raise UnsupportedError(told) from error
+        hint = "" if isinstance(error, LinadError) else given_to_scipy(traceback)
+        if hint and hint not in getattr(error, "__notes__", ()):
+            error.add_note(hint)
         cause = error.__cause__
         if isinstance(cause, TracerError) and not isinstance(error, LinadError):
             # ``a[0] = s`` into a plain array: NumPy hides why behind words of its own.

@@ -92,7 +92,8 @@ REFUSES_SEQUENCES = np.lib.NumpyVersion(np.__version__) >= "2.4.0"
 def _check_sequence(x: Any, index: Any, ndim: int) -> None:
     """Raise where NumPy wants a number, or one entry a place, and gets a value of ``ndim`` axes."""
     entries = _entries(index)
-    if len(entries) == x.ndim and REFUSES_SEQUENCES and all(map(_is_integer, entries)):
+    takes_arrays = x.dtype.kind == "b" or not REFUSES_SEQUENCES
+    if len(entries) == x.ndim and not takes_arrays and all(map(_is_integer, entries)):
         kind = TypeError if x.dtype.kind == "c" else ValueError
         raise kind("setting an array element with a sequence.")
     mask = entries[0] if len(entries) == 1 and ndim > 1 else None

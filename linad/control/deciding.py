@@ -13,6 +13,7 @@ from linad.control.branches import branch
 from linad.control.closures import ClosureTrace, plain
 from linad.control.loops import RecordedBody, leaf_of
 from linad.control.memory_arrays import arranged
+from linad.control.rolling import rolled_body
 from linad.control.whiles import affordable, too_many, while_
 from linad.core import tree
 from linad.core.moving_regions import in_a_body
@@ -134,7 +135,8 @@ def _parts(recorded: RecordedBody, cut: int) -> tuple[Body, Body]:
     inputs = whole.tape.inputs
     asked = tape_of("test", inputs, needed(equations[:cut], [go]), [go])
     done = tape_of(whole.tape.name, inputs, needed(equations, carries), carries)
-    test, body = (known(Body(arranged(t), whole.example, nc, 0)) for t in (asked, done))
+    done = rolled_body(arranged(done), carries, whole.example)
+    test, body = (known(Body(t, whole.example, nc, 0)) for t in (arranged(asked), done))
     return test, body
 
 

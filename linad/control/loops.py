@@ -12,6 +12,7 @@ from linad.control.bodies import Body, BodyTrace, known, tape_of
 from linad.control.closures import ClosureTrace, plain
 from linad.control.memory_arrays import arranged
 from linad.control.repeat import repeat
+from linad.control.rolling import rolled_body
 from linad.core import tree
 from linad.core.options import FLAG, count, takes
 from linad.core.shapes import check_function, name_of
@@ -313,7 +314,8 @@ class RecordedBody:
     def body(self) -> Body:
         """The body; the one of an earlier recording that computes the same, if there is one."""
         whole = self.whole
-        return known(Body(arranged(whole.tape), whole.example, whole.carries, whole.rows))
+        tape = rolled_body(arranged(whole.tape), self.init, whole.example)
+        return known(Body(tape, whole.example, whole.carries, whole.rows))
 
     def unflatten_results(self, leaves: list[Any]) -> Any:
         return tree.unflatten(self.results_tree, leaves)

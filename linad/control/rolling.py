@@ -17,7 +17,7 @@ recorded. Guards stay guards, in the body.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from linad.control.places import Places
 from linad.control.repeat import repeat
 from linad.core.collection_pause import collection_paused
 from linad.core.indices import canonical
+from linad.core.moving_regions import example_values
 from linad.core.primitive import Primitive
 from linad.core.tape import Equation, Tape, Var, guard, needed
 from linad.transforms.record import RecordTrace
@@ -279,7 +280,9 @@ class Stretch:
             np.broadcast_to(np.asarray(x).astype(v.dtype), v.shape)[()]
             for x, v in zip(shown, ins, strict=True)
         ]
-        body_tape = _in_turn(tape_of(tape.name, ins, places.together(body), outputs), slots, shown)
+        body_tape = rolled_body(
+            tape_of(tape.name, ins, places.together(body), outputs), slots, shown
+        )
         loop = repeat(known(Body(body_tape, shown, len(slots), len(row_vars))), self.count)
         made = [new((self.count, *v.shape), v.dtype) for v in results]
         init = [
@@ -314,10 +317,11 @@ class Stretch:
         return values
 
 
-def _in_turn(tape: Tape, carries: Sequence[Var], example: Sequence[Any]) -> Tape:
+def rolled_body(tape: Tape, carries: Sized, example: Sequence[Any]) -> Tape:
     """The body of a loop, its longest stretch of repetitions as a loop; itself if arrays that
     it writes here and there would have to be kept whole for a derivative."""
-    rolled = roll(tape, lambda: example)
+    with example_values():
+        rolled = roll(tape, lambda: example)
     if any([reads_of(tape, k) and not reads_of(rolled, k) for k in range(len(carries))]):
         return tape
     return rolled

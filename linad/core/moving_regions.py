@@ -11,6 +11,8 @@ Which entries a region names, and where it moves, are told apart: shape and stri
 parameters, as those of other regions are.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -22,6 +24,16 @@ from linad.core.shapes import Shape
 
 in_a_body: ContextVar[bool] = ContextVar("in_a_body", default=False)
 """Whether the body of a loop is being recorded: its values are examples, and integers move."""
+
+
+@contextmanager
+def example_values() -> Iterator[None]:
+    """Values in here are examples, as in a body that is being recorded."""
+    outside = in_a_body.set(True)
+    try:
+        yield
+    finally:
+        in_a_body.reset(outside)
 
 
 def _first_entry(i: Any, *, size: int, axis: int, reach: int, width: int) -> Any:

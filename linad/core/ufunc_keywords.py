@@ -12,6 +12,8 @@ import numpy as np
 from linad.core.options import Kind, is_integer
 from linad.errors import TracerError, UnsupportedError
 
+PYTHONS = (bool, int, float, complex)
+
 _HARMLESS = {"order", "subok"}
 """Keywords that change no number: NumPy looks at their values, and they are left out."""
 
@@ -139,7 +141,9 @@ def _where(function: Callable[..., Any], inputs: tuple[Any, ...], where: Any, na
     mask = np.broadcast_to(mask, shape)
     # NumPy takes a traced mask without entries for a list of no integers.
     chosen = np.asarray(mask)
-    selected = [np.broadcast_to(x, shape)[chosen] for x in inputs]
+    # Beside arrays a number of Python stays one: it takes their dtype.
+    weak = PYTHONS if any([hasattr(x, "dtype") for x in inputs]) else ()
+    selected = [x if type(x) in weak else np.broadcast_to(x, shape)[chosen] for x in inputs]
     result = function(*selected)
     if isinstance(result, tuple):
         return tuple([_placed(part, mask) for part in result])

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linad.sweeps.elementary_names import ELEMENTARY
+
 
 class ArrayKind(NamedTuple):
     """The type of an array: name of its dtype, and number of axes."""
@@ -37,7 +39,6 @@ class Expr(NamedTuple):
     parts: tuple[Any, ...]
 
 
-ARITHMETIC = ("+", "-", "*", "/", "//", "%", "**")
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 _BINDING: dict[str, float] = {"if": 0, "or": 1, "and": 2, "not": 3}
 _BINDING.update(dict.fromkeys(COMPARISONS, 4))
@@ -396,13 +397,8 @@ CANONICAL: dict[str, str] = {name: name for name in FUNCTIONS if not name.starts
 CANONICAL |= {
     "fabs": "abs",
     "absolute": "abs",
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
+    **{name: known for name, known in ELEMENTARY.items() if known in FUNCTIONS},
     "arctan2": "atan2",
-    "arcsinh": "asinh",
-    "arccosh": "acosh",
-    "arctanh": "atanh",
     "minimum": "min",
     "maximum": "max",
     "fmin": "min",

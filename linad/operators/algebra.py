@@ -14,10 +14,11 @@ from scipy.sparse.linalg import aslinearoperator
 from linad.arrays.tracer import Tracer
 from linad.core.shapes import Shape, size_of
 from linad.errors import OperandError, OptionError, ShapeError
-from linad.operators.base import JacobianOperator, is_operator
+from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain, Sum, chain_of
 from linad.operators.foreign import Foreign
 from linad.operators.matrices import Matrix
+from linad.operators.operands import is_operator
 from linad.operators.provided import answers
 from linad.operators.rewrites import AT_ONCE, SUMS_AT_ONCE, direct, multiplied, sum_of, summed
 from linad.operators.structured import Cast, Diagonal, Identity, Zero

@@ -11,30 +11,25 @@ vectors, and M^H w is complex, of which `pullback` keeps the real part. A map fr
 arrays has a matrix only if it is linear over the complex numbers (`clinear`).
 """
 
-import operator
-import sys
 import weakref
-from typing import Any, NoReturn, overload
+from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator
 
 from linad.core.array_type import Array
 from linad.core.device_arrays import is_on_device
-from linad.core.options import is_integer
 from linad.core.primitive import Traced
-from linad.core.settings import settings
 from linad.core.shapes import Shape, memory_of, size_of
 from linad.errors import (
-    DensifyError,
     DeviceError,
-    DTypeError,
     NotHolomorphicError,
-    OperandError,
     ShapeError,
 )
+from linad.operators.dense_forms import DenseForms
 from linad.operators.facts import FACTS, Facts
+from linad.operators.operands import as_numbers, columns
+from linad.operators.operator_arithmetic import OperatorArithmetic
 from linad.operators.properties import OperatorProperties
 from linad.operators.provided import ANSWERS, OTHER
 from linad.operators.sparse_properties import SparseForms
@@ -46,9 +41,6 @@ INTERNAL = {
     *("copies", "inherits_facts", "scales_at_once", "unknown", *FACTS),
 }
 """Names that sweeps ask of an operator, and that completion does not show."""
-
-
-NUMBERS = (int, float, complex, np.generic)
 
 
 class PutOff:
@@ -74,7 +66,9 @@ class PutOff:
             return getattr(LinearOperator, self.name)  # as this version of SciPy has it
 
 
-class JacobianOperator(Facts, OperatorProperties, SparseForms, LinearOperator):
+class JacobianOperator(
+    Facts, OperatorProperties, OperatorArithmetic, DenseForms, SparseForms, LinearOperator
+):
     """A linear map from arrays of shape ``in_shape`` to arrays of shape ``out_shape``.
 
     Parameters
@@ -223,7 +217,7 @@ class JacobianOperator(Facts, OperatorProperties, SparseForms, LinearOperator):
             if not op.compiled:
                 raise op._not_on_device()
             return ANSWERS.on_device(op, adjoint, x)
-        x = _as_numbers(x)
+        x = as_numbers(x)
         shape = x.shape
         if len(shape) == 2 and shape == (n, 1):
             return self._apply_rows(x.reshape(n), adjoint).reshape(-1, 1)
@@ -239,9 +233,9 @@ class JacobianOperator(Facts, OperatorProperties, SparseForms, LinearOperator):
 
     def _apply_columns(self, X: Any, n: int, adjoint: bool) -> Any:
         """Apply to matrices of columns (..., n, k)."""
-        X = _as_numbers(X)
+        X = as_numbers(X)
         if X.ndim >= 2 and X.shape[-2] == n:
-            return _columns(self._apply_rows(_columns(X), adjoint))
+            return columns(self._apply_rows(columns(X), adjoint))
         raise ShapeError(f"{self._asked(adjoint)} takes matrices of shape ({n}, k), got {X.shape}")
 
     def _asked(self, adjoint: bool) -> str:
@@ -292,94 +286,6 @@ class JacobianOperator(Facts, OperatorProperties, SparseForms, LinearOperator):
         if not self.owns_result and type(y) is np.ndarray:
             return own(y, {memory_of(x)})
         return y
-
-    # Products and sums.
-
-    def dot(self, x: Any) -> Any:
-        """Apply to a vector or matrix, compose with an operator, or scale by a number."""
-        if is_operator(x):
-            return ANSWERS.compose(self, x)
-        ndim = np.ndim(x)
-        if ndim == 0:
-            return ANSWERS.scale(x, self)
-        return self._matvec(x) if ndim == 1 else self._matmat(x)
-
-    def rdot(self, x: Any) -> Any:
-        """As `dot`, with ``x`` on the left: ``x @ self``."""
-        if is_operator(x):
-            return ANSWERS.compose(x, self)
-        if np.ndim(x) == 0:
-            return ANSWERS.scale(x, self)
-        x = _as_numbers(x)
-        if x.shape[-1] != self.shape[0]:
-            raise ShapeError(
-                f"an array of shape {x.shape} times {self._label()}: the last axis of the array "
-                f"must have length {self.shape[0]}"
-            )
-        if x.ndim == 1:
-            return self.T._matvec(x)
-        return _columns(self.T._matmat(_columns(x)))
-
-    _rdot = __rmul__ = rdot
-    __mul__ = dot
-
-    @overload
-    def __matmul__(self, other: "JacobianOperator") -> "JacobianOperator": ...
-
-    @overload
-    def __matmul__(self, other: np.ndarray) -> np.ndarray: ...
-
-    @overload
-    def __matmul__(self, other: Any) -> Any: ...
-
-    def __matmul__(self, other: Any) -> Any:
-        if type(other) is np.ndarray and other.ndim == 1:
-            return self._matvec(other)
-        if not is_operator(other) and np.ndim(other) == 0:
-            self._refuse_factor(other)
-        return self.dot(other)
-
-    def __rmatmul__(self, other: Any) -> Any:
-        if not is_operator(other) and np.ndim(other) == 0:
-            self._refuse_factor(other)
-        return self.rdot(other)
-
-    def _refuse_factor(self, other: Any) -> NoReturn:
-        """Raise: ``other`` is neither an array nor an operator."""
-        if isinstance(other, (*NUMBERS, np.ndarray, Traced)):
-            raise ValueError("Scalar operands are not allowed, use '*' instead")
-        raise OperandError(
-            f"{self._label()} @ x: x must be a vector, a matrix or an operator, got {other!r:.60}; "
-            f"J.pushforward(x) takes a container, of the form of the arguments"
-        )
-
-    def __truediv__(self, other: Any) -> Any:
-        known: bool = isinstance(other, (*NUMBERS, np.ndarray, Traced))
-        if not known:
-            raise OperandError(f"{self._label()} / x: x must be a number, got {other!r:.60}")
-        if np.ndim(other):
-            raise ValueError("Can only divide a linear operator by a scalar.")
-        return ANSWERS.scale(1 / other, self)
-
-    def __neg__(self) -> Any:
-        return ANSWERS.scale(-1, self)
-
-    def __add__(self, other: Any) -> Any:
-        return ANSWERS.add(self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return ANSWERS.add(other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return ANSWERS.subtract(self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return ANSWERS.subtract(other, self)
-
-    def __pow__(self, power: Any) -> Any:
-        if not is_integer(power):
-            raise OperandError(f"{self._label()} ** p: p must be an integer, got {power!r:.60}")
-        return ANSWERS.power(self, operator.index(power))
 
     # Transposes.
 
@@ -439,64 +345,6 @@ class JacobianOperator(Facts, OperatorProperties, SparseForms, LinearOperator):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
 
-    # Dense forms.
-
-    def todense(self) -> Any:
-        """Return the matrix as an ndarray (m, n).
-
-        Raises
-        ------
-        NotHolomorphicError
-            If it is linear over the reals only.
-
-        Notes
-        -----
-        Costs min(m, n) seeds, pushed forward or pulled back in blocks of
-        ``linad.config(block_bytes=...)``.
-        """
-        op = self.flat
-        m, n = op.shape
-        if n <= m:
-            rows = op._dense_rows(n, op.in_dtype, adjoint=False)
-            columns = rows.T if isinstance(rows, Traced) else np.ascontiguousarray(rows.T)
-            return columns.astype(op.dtype, copy=False)
-        rows = op._dense_rows(m, op.out_dtype, adjoint=True)
-        rows = rows.conj() if rows.dtype.kind == "c" else rows
-        return rows.astype(op.dtype, copy=False)
-
-    def _dense_rows(self, k: int, dtype: Any, adjoint: bool) -> Any:
-        """Apply to each of the k unit vectors."""
-        m, n = self.shape
-        step = max(1, settings().block_bytes // (dtype.itemsize * (m + n + 1)))
-        if step >= k:
-            return self._apply_rows(np.eye(k, dtype=dtype), adjoint)
-        blocks = []
-        for start in range(0, k, step):
-            seeds = np.eye(min(step, k - start), k, start, dtype=dtype)
-            blocks.append(self._apply_rows(seeds, adjoint))
-        return np.concatenate(blocks)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        asking = sys._getframe(1)
-        if asking.f_code.co_name == "_matmul_dispatch":
-            # A sparse array meets an operator it does not know: with something that is no
-            # array it leaves the product to __rmatmul__ here, which composes.
-            nothing = np.empty((), object)
-            nothing[()] = self
-            return nothing
-        limit = settings().densify_limit
-        m, n = self.shape
-        if m * n > limit:
-            raise DensifyError(
-                f"{self._label()} was about to become a dense array of {m * n} entries, more "
-                f"than the limit of {limit}; call .todense() yourself, or raise the limit with "
-                f"linad.config(densify_limit=...)"
-            )
-        if copy is False:
-            raise ValueError("an operator holds no array; a dense one can only be a new array")
-        dense = self.todense()
-        return dense if dtype is None else dense.astype(dtype, copy=False)
-
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         # SciPy's trust-region code calls np.dot(hess, p): answer it without a dense matrix.
         if func is np.dot and not kwargs and len(args) == 2:
@@ -516,30 +364,3 @@ def own(y: Any, taken: set[int]) -> Any:
     """Return ``y``, copied if it is read-only or lives in memory that is ``taken``."""
     flags = y.concrete[...].flags if isinstance(y, Traced) else y.flags
     return y if flags.writeable and memory_of(y) not in taken else y.copy()
-
-
-def is_operator(x: Any) -> bool:
-    """Whether ``x`` acts as a matrix and is no plain array."""
-    if type(x) is np.ndarray or isinstance(x, Traced):
-        return False
-    return isinstance(x, LinearOperator) or issparse(x) or hasattr(x, "matvec")
-
-
-def _as_numbers(x: Any) -> Any:
-    """What SciPy or a user hands to an operator, as an array of numbers."""
-    if isinstance(x, Traced):
-        return x
-    if not isinstance(x, np.ndarray) and is_on_device(x):
-        raise DeviceError(
-            "an operator is applied to one vector on a device, from the left: J @ x, J.T @ x, "
-            "J.matvec(x); pass NumPy's array for more"
-        )
-    x = np.asarray(x)
-    if x.dtype.kind not in "biufc":
-        raise DTypeError(f"an operator is applied to numbers, got dtype {x.dtype}")
-    return x
-
-
-def _columns(X: Array) -> Any:
-    """Swap the last two axes."""
-    return X.swapaxes(-1, -2)

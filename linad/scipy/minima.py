@@ -56,8 +56,6 @@ def minimum_at(name: str, f: Function, found: Any, free: Any) -> Any:
 
 # From a starting point.
 
-_CONSTRAINTS = ("eqcons", "f_eqcons", "ieqcons", "f_ieqcons")
-
 
 def _fmin(name: str, value_at: int | None = 1) -> Function:
     """A function that gives x, or a tuple of x and others; at ``value_at`` stands the minimum."""

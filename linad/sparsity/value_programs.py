@@ -140,7 +140,8 @@ class Combine(ValueInstruction):
         if self.factors is not None:
             weights = self.weights if self.leaf is None else numbers[self.leaf]
             data = data * weights[self.factors]
-        return np.bincount(self.target, data, self.size)
+        # NumPy counts nothing at all in integers, and what is added later would not fit in.
+        return np.bincount(self.target, data, self.size).astype(float, copy=False)
 
 
 class Unite(ValueInstruction):

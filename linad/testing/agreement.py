@@ -13,6 +13,11 @@ from linad.errors import DerivativeError
 
 def require(error: float, allowed: float, what: str) -> None:
     """Raise DerivativeError unless ``error <= allowed`` (NaN fails)."""
+    if not np.isfinite(error) or np.isnan(allowed):
+        raise DerivativeError(
+            f"{what}: infinite or NaN; at a kink, or at the end of where the function is defined, "
+            f"there is no derivative to check: check it at another point"
+        )
     if not error <= allowed:
         raise DerivativeError(f"{what}: off by {error:.3g}, at most {allowed:.3g} is rounding")
 

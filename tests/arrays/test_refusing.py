@@ -17,6 +17,7 @@ import scipy.optimize
 import scipy.spatial.transform
 import scipy.special
 import scipy.stats
+from scipy import sparse
 
 import linad
 from linad.errors import LeakedTracerError, TracerError, UnsupportedError
@@ -200,6 +201,17 @@ def test_other_refusals_name_the_line():
 def test_plain_functions_of_scipy_name_the_form(f, name):
     with pytest.raises(linad.errors.LinadError, match=f"use linad.scipy.special.{name}, .*adopt"):
         linad.jacobian(f)(np.array([1.5, 2.5]))
+
+
+def test_an_error_of_scipys_own_names_the_traced_form():
+    """SciPy may take a traced array for a list, and complain of what it finds in it."""
+    with pytest.raises(ValueError, match="Different number") as caught:
+        linad.grad(lambda x: sparse.diags_array(x).sum())(np.ones(3))
+    (note,) = caught.value.__notes__
+    assert "use linad.scipy.sparse.diags_array, which traces" in note
+    with pytest.raises(ValueError, match="Different number") as caught:  # of plain values
+        linad.grad(lambda x: sparse.diags_array([X], offsets=[0, 1]).sum() * x)(1.0)
+    assert not hasattr(caught.value, "__notes__")
 
 
 def test_what_depends_on_no_argument_has_nothing_to_lose():

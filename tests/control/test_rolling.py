@@ -205,3 +205,41 @@ def test_guard_of_a_loop_still_decides():
     g = linad.jit(f)
     for x in (X, X, -X, -X, X):
         np.testing.assert_allclose(g(x), f(x), rtol=1e-12)
+
+
+@pytest.mark.rest
+@pytest.mark.parametrize("form", ["scan", "while"])
+def test_a_loop_of_python_in_the_body_of_a_loop(form):
+    """It becomes a loop in the loop."""
+
+    def inner(c, t):
+        c = c * 1.0
+        for _ in range(60):
+            c = c + 0.01 * np.sin(c * t) * c[2]
+        return c
+
+    def f(x):
+        if form == "scan":
+            return linad.scan(lambda c, t: (inner(c, t), np.sum(c)), x, np.linspace(0, 1, 4))[0]
+        return linad.while_loop(
+            lambda c: c[0] < 4, lambda c: (c[0] + 1, inner(c[1], c[0])), (0, x)
+        )[1]
+
+    def by_python(x):
+        for t in np.linspace(0, 1, 4) if form == "scan" else range(4):
+            x = inner(x, t)
+        return x
+
+    x, v = np.linspace(0.1, 1, 5), np.ones(5)
+    loop = next(e.primitive for e in linad.trace(f, x)[1].equations if hasattr(e.primitive, "body"))
+    assert sum([isinstance(e.primitive, Repeat) for e in loop.body.tape.equations]) == 1
+    assert len(loop.body.tape.equations) < 20
+    compiled = linad.jit(f)
+    compiled(x / 2)
+    np.testing.assert_allclose(compiled(x), by_python(x), rtol=1e-13)
+    gradient = linad.jit(linad.grad(lambda x: np.sum(f(x) ** 2)))
+    gradient(x / 2)
+    expected = linad.grad(lambda x: np.sum(by_python(x) ** 2))(x)
+    np.testing.assert_allclose(gradient(x), expected, rtol=1e-12)
+    second = linad.hvp(lambda x: np.sum(by_python(x) ** 2), (x,), (v,))
+    np.testing.assert_allclose(linad.hvp(lambda x: np.sum(f(x) ** 2), (x,), (v,)), second)

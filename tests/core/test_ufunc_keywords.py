@@ -139,3 +139,17 @@ def test_wrong_values_are_numpys_errors(option):
                 f(X[:, :2])
             with pytest.raises((TypeError, ValueError)):
                 linad.linearize(f, X[:, :2])
+
+
+@pytest.mark.parametrize("dtype", ["f4", "u2", "c8", "i1"])
+def test_numbers_of_python_take_the_dtype_of_arrays_beside_a_mask(dtype, kernels):
+    def f(x):
+        y = x * 1
+        np.add(x, 1, out=y, where=np.array([True, False, True]))
+        return np.multiply(y, 2, where=y.real > 1, out=np.zeros_like(y))
+
+    x, jitted = np.array([1, 2, 3], dtype), linad.jit(f)
+    for _ in range(3):
+        found = jitted(x)
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, f(x))

@@ -7,12 +7,18 @@ import time
 from collections import Counter
 
 from fuzz.checks import DifferenceError, check
+from fuzz.odd_words import ODD
 from fuzz.people_words import PEOPLE
 from fuzz.plain_words import PLAIN
 from fuzz.smaller import smaller
 from fuzz.writer import write
 
-WORDS = {"plain": (PLAIN, PLAIN), "people": (PEOPLE, PEOPLE), "both": (PLAIN, PEOPLE)}
+WORDS = {
+    "plain": (PLAIN, PLAIN),
+    "people": (PEOPLE, PEOPLE),
+    "both": (PLAIN, PEOPLE),
+    "odd": (ODD, ODD),
+}
 """What programs of even and of odd seeds are written with."""
 
 
@@ -33,7 +39,7 @@ def parsed(arguments):
         choices=list(WORDS),
         default="both",
         help="programs of arrays and views, or with all that people write around them, or a "
-        "program of each in turn",
+        "program of each in turn, or with what is seldom written, too",
     )
     parser.add_argument("--fixed", action="store_true", help="nothing changes between calls")
     parser.add_argument("--large", action="store_true", help="print programs as they were found")

@@ -262,7 +262,7 @@ TAKES = (
     "np.compress([True, False, True], {v})",
     "np.choose([0, 1, 0], [{v}, 2 * {v}])",
     "np.select([{r} > 0.5, {r} > -0.5], [{v}, {v} * 2], 3.0)",
-    "np.partition({r}, 1)",
+    "np.partition({r}, 1)[..., :2]",
 )
 WRITES = (
     "{v}[0] = 0.0",

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fuzz.checks import DifferenceError, Trial, check, difference
+from fuzz.odd_words import ODD
 from fuzz.people_words import PEOPLE
 from fuzz.plain_words import AROUND, PLAIN
 from fuzz.program import Program
@@ -14,7 +15,7 @@ SAMPLE = 8
 """Programs in the default run; about ten a second."""
 
 
-@pytest.mark.parametrize("words", [PLAIN, PEOPLE], ids=["plain", "people"])
+@pytest.mark.parametrize("words", [PLAIN, PEOPLE, ODD], ids=["plain", "people", "odd"])
 @pytest.mark.parametrize(
     "seed",
     [*range(SAMPLE), *[pytest.param(s, marks=pytest.mark.full) for s in range(SAMPLE, 200)]],

@@ -294,3 +294,14 @@ def test_views_and_writes_of_arrays_of_any_layout(name, kernels):
                 pairs = pairs or list(zip(found, expected, strict=True))
                 for one, other in [*pairs, (x, plain)]:
                     np.testing.assert_allclose(one, other, rtol=1e-14)
+
+
+def test_copies_of_whole_numbers_lie_as_they_do():
+    def f(x, n):
+        copy = np.array(n.T * 3)
+        copy.reshape(-1)[0] = 100  # a view of it, or a copy
+        return x * copy
+
+    jitted, n = linad.jit(f), np.arange(6).reshape(3, 2)
+    for _ in range(3):
+        np.testing.assert_array_equal(jitted(2.0, n), f(2.0, n))

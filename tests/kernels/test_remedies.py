@@ -25,6 +25,7 @@ AT_DECORATION = {
     "print(x[0])": "print is not in the language of kernels; leave it out",
     "x[0] = 1.0 if x is None else 2.0": "`is` is not in the language of kernels; use ==",
     "x[0] = {0: 1.0}[k]": "a dict is not in the language of kernels; use arrays and integers",
+    "async def later(): pass": "`async` is not in the language of kernels; use a plain function",
     "x[0] = 1j * x[0]": "complex numbers; use two arrays, of the parts",
 }
 AT_FIRST_USE = {

@@ -67,6 +67,21 @@ def test_order_of_axes_is_kept():
         np.testing.assert_allclose(part, expected)
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.ediff1d(x, to_begin=[1.0], to_end=np.ones(2)),
+        lambda x: np.gradient(x, np.arange(len(x)) ** 1.5),
+        lambda x: np.gradient(x, np.float64(0.5), edge_order=2),
+    ],
+    ids=["ediff1d", "coordinates", "spacing"],
+)
+def test_result_is_of_the_arrays_dtype(f):
+    x = VECTOR.astype(np.float32)
+    y = linad.linearize(f, x)[0]
+    np.testing.assert_allclose(y, f(x), rtol=1e-5, strict=True)
+
+
 @pytest.mark.parametrize("edge_order", [1, 2])
 def test_gradient_is_exact_for_lines_and_parabolas(edge_order):
     found = linad.jacobian(lambda x: np.gradient(x, GRID, edge_order=edge_order))(GRID)
@@ -104,6 +119,7 @@ def test_interpolation_of_nan():
     [
         (lambda x: np.diff(x, n=-1), ValueError, "non-negative"),
         (lambda x: np.diff(x[0]), ValueError, "one dimensional"),
+        (lambda x: np.ediff1d(x, to_end=1j), TypeError, "to_end of dtype complex128"),
         (lambda x: np.gradient(x[:1]), ValueError, "too small"),
         (lambda x: np.gradient(x, edge_order=3), ValueError, "edge_order"),
         (lambda x: np.gradient(x, 1.0, 2.0), TypeError, "number of arguments"),

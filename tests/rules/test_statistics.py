@@ -202,3 +202,13 @@ def test_std_of_equal_entries_is_flat_whatever_the_mean_is_rounded_to(n, value):
         assert abs(linad.value_and_grad(f)(x)[0] - f(x)) < 1e-15
         with np.errstate(all="ignore"):
             assert np.all(np.isnan(linad.hessian(f)(x)))
+
+
+@pytest.mark.parametrize("dtype", ["i8", "u2", "?"])
+def test_deviations_of_chosen_whole_numbers(dtype):
+    def f(x):
+        return [g(x, where=x > 0, ddof=1) for g in (np.std, np.var)] + [np.var(x, mean=1.0)]
+
+    x, jitted = np.array([3, 1, 0, 1]).astype(dtype), linad.jit(f)
+    for _ in range(2):
+        np.testing.assert_allclose(jitted(x), f(x), rtol=1e-14)

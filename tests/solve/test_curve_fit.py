@@ -202,6 +202,8 @@ class TestParameters:
             ({"ydata": ["a"] * 30}, "must hold numbers, got str32; np.asarray"),
             ({"fixed": "d"}, "fixed names 'd', which is not a parameter; they are a, rate, c"),
             ({"fixed": ["a", "rate", "c"]}, "leave one free"),
+            ({"fixed": {"a": "x"}}, "the value of 'a' in fixed must be 1 number, got 'x'"),
+            ({"fixed": {"a": None}}, "the value of 'a' in fixed must be 1 number, got None"),
             ({"bounds": {"d": (0, 1)}}, "bounds names 'd'"),
             ({"sigma": SIGMA[:3]}, "sigma must have the shape"),
             ({"sigma": 0 * SIGMA}, "sigma must be positive"),
@@ -365,6 +367,10 @@ class TestTelling:
             with pytest.raises(AttributeError, match=words):
                 getattr(found, name)
         assert copy.deepcopy(found).values == found.values
+
+    def test_starred_parameters_have_names(self):
+        found = curve_fit(lambda t, a, *line: a * t**2 + line[0] * t + line[1], T, Y, [1, 1, 1])
+        assert found.names == ["a", "line[0]", "line[1]"]
 
     def test_a_compiled_partial_has_its_functions_name(self):
         assert name_of(linad.jit(partial(decay, c=0.5))) == "decay"

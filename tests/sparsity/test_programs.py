@@ -372,6 +372,20 @@ def test_inside_another_derivative():
         linad.grad(f)(np.ones(4))
 
 
+def test_triangular_loops_end_with_empty_slices():
+    def gram_schmidt(x):
+        a, r = x.reshape(2, 2).copy(), np.zeros_like(x, shape=(2, 2))
+        for j in range(2):
+            r[j, j] = a[0, j] ** 2
+            r[j, j + 1 :] = a[:, j] @ a[:, j + 1 :]
+            a[:, j + 1 :] -= np.outer(a[:, j], r[j, j + 1 :])
+        return r
+
+    x = np.array([1.5, 0.3, -0.4, 2.0])
+    found = linad.sparse_jacobian(gram_schmidt, x).toarray()
+    np.testing.assert_allclose(found, linad.jacobian(gram_schmidt)(x).reshape(4, 4), atol=1e-14)
+
+
 def test_pictures():
     J = linad.linearize(lambda x: np.diff(x) ** 2, np.ones(200))[1]
     html = J._repr_html_()

@@ -44,3 +44,9 @@ def test_a_wrong_second_derivative_is_found():
 
 def test_entries_of_very_different_size_are_no_error():
     check_derivatives(lambda x: np.sin(x / [1e3, 0.1, 1.0]), np.array([500.0, 0.04, 1.0]))
+
+
+def test_no_derivative_to_check():
+    for f, x in ((lambda x: np.abs(x).sum(), [0.0, 1.0]), (lambda x: np.sqrt(x).sum(), [0.0])):
+        with np.errstate(all="ignore"), pytest.raises(DerivativeError, match="at another point$"):
+            check_derivatives(f, np.array(x))

@@ -74,7 +74,11 @@ def _after_first(signature: inspect.Signature | None) -> list[inspect.Parameter]
 
 def _positional(signature: inspect.Signature | None, count: int) -> list[str] | None:
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    names = [p.name for p in _after_first(signature) if p.kind in kinds][:count]
+    parameters = _after_first(signature)
+    names = [p.name for p in parameters if p.kind in kinds][:count]
+    for p in parameters:
+        if p.kind is p.VAR_POSITIONAL and names:  # of ``*p`` alone p[0] is the name in any case
+            names += [f"{p.name}[{k}]" for k in range(count - len(names))]
     return names if len(names) == count else None
 
 
@@ -160,7 +164,14 @@ class Parameters:
         if isinstance(fixed, Mapping) and not _flags(fixed.values()):
             for key, value in fixed.items():
                 where = self.positions("fixed", key)
-                self.start[where] = np.ravel(value)
+                held = np.ravel(value)
+                numbers = held.dtype.kind in "biuf" and np.isfinite(held).all()
+                if not numbers or len(held) not in (1, len(where)):
+                    raise OptionError(
+                        f"{self.solver}: the value of {key!r} in fixed must be {len(where)} "
+                        f"number{'s' * (len(where) != 1)}, got {value!r:.60}"
+                    )
+                self.start[where] = held
                 self.free[where] = False
         elif isinstance(fixed, Mapping):
             for key, flag in fixed.items():

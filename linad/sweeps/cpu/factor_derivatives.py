@@ -35,6 +35,9 @@ from linad.sweeps.places import Place, new_place
 LEAF = 64
 """Triangles up to this size are inverted by LAPACK alone."""
 
+COLUMNS = 8
+"""Columns of a triangle that are mirrored at a time: a cache line in double precision."""
+
 
 # Where the program does it.
 
@@ -91,7 +94,7 @@ def _shorter(made_by: dict[Var, Equation], eqn: Equation) -> Equation | None:
         pair = operands(product, "matmul")
         if pair and pair[0] is upper and _is_half(half, upper.shape[0]):
             g = _diagonal_alone(made_by, pair[1])
-            if isinstance(g, Var) and g.dtype == lower.dtype and lower.dtype.kind == "f":
+            if g is not None and g.dtype == lower.dtype and lower.dtype.kind == "f":
                 return Equation(pull_diagonal, (lower, g), {}, eqn.outputs, eqn.source)
     return None
 
@@ -103,8 +106,14 @@ def _is_half(a: Any, n: int) -> bool:
 
 
 def _diagonal_alone(made_by: dict[Var, Equation], a: Any) -> Any:
-    """g where ``a`` is made as diag(g)."""
+    """g where ``a`` is made as diag(g), or as a transpose of it, or is known to be that."""
+    if isinstance(a, np.ndarray):
+        diagonal = np.diagonal(a)
+        alone = np.count_nonzero(a) == np.count_nonzero(diagonal)
+        return np.ascontiguousarray(diagonal) if alone else None
     maker = made_by.get(a) if isinstance(a, Var) else None
+    while maker is not None and maker.primitive.name == "transpose":
+        maker = made_by.get(maker.inputs[0])
     if maker is None or maker.primitive.name != "add_at":
         return None
     index, n = maker.params["index"], a.shape[0]
@@ -228,23 +237,33 @@ def _scale(lowering: Any, places: tuple[Place, ...], n: int) -> None:
 
 
 def _mirror(lowering: Any, places: tuple[Place, ...], n: int) -> None:
-    """The lower triangle times the sign in both, where LAUUM has made it; else both's mean."""
+    """The lower triangle times the sign in both, where LAUUM has made it; else both's mean.
+
+    Some columns at a time: what lies below the diagonal is read by cache lines.
+    """
     d = name_of_dtype(places[0].dtype)
+    loops = (
+        f"            for j in range({COLUMNS} * b, n):\n"
+        f"                for i in range({COLUMNS} * b, min({COLUMNS} * (b + 1), j + 1)):\n"
+        f"                    held = get_{d}(q, j * n + i, 0)\n"
+    )
+    stores = (
+        f"                    set_{d}(q, j * n + i, held, 0)\n"
+        f"                    set_{d}(q, i * n + j, held, 0)\n"
+    )
     text = (
         "def kernel(p, start, stop):\n"
         "    q = operand(p, 0)\n    f = operand(p, 1)\n    e = operand(p, 2)\n"
         "    n = operand(p, 3)\n"
-        f"    sign = get_{d}(f, 0, -1)\n"
+        f"    sign = get_{d}(f, 0, -1)\n    half = to_{d}(0.5)\n"
         "    alike = get_b1(e, 0, -1)\n"
-        "    for i in range(start, stop):\n"
-        "        for j in range(i, n):\n"
-        f"            held = to_{d}(sign * get_{d}(q, j * n + i, 0))\n"
-        "            if not alike:\n"
-        f"                half = to_{d}(0.5)\n"
-        f"                one, other = get_{d}(q, j * n + i, 0), get_{d}(q, i * n + j, 0)\n"
-        f"                held = to_{d}(half * one + half * other)\n"
-        f"            set_{d}(q, j * n + i, held, 0)\n"
-        f"            set_{d}(q, i * n + j, held, 0)\n"
+        "    for b in range(start, stop):\n"
+        f"        if alike:\n{loops}"
+        f"                    held = to_{d}(sign * held)\n{stores}"
+        f"        else:\n{loops}"
+        f"                    other = get_{d}(q, i * n + j, 0)\n"
+        f"                    held = to_{d}(half * held + half * other)\n{stores}"
         "    return 0\n"
     )
-    lowering.emit(text, n, [*[(p.buffer, p.offset) for p in places], n], "mirror")
+    words = [*[(p.buffer, p.offset) for p in places], n]
+    lowering.emit(text, -(-n // COLUMNS), words, "mirror")

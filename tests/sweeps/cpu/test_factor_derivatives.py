@@ -64,6 +64,22 @@ def check_weighted(n, dtype, rtol):
 @pytest.mark.parametrize(
     "f",
     [
+        lambda a, w: np.sum(w * np.diagonal(np.linalg.cholesky(a, upper=True))),
+        lambda a, w: np.trace(np.linalg.cholesky(a)) + np.sum(w),
+    ],
+    ids=["an upper factor", "a known cotangent"],
+)
+def test_others_have_a_diagonal_too(f):
+    a, w = matrix(6) + 0.1 * np.triu(matrix(6), 1), weights(6, "mixed")
+    jitted = linad.jit(linad.grad(f))
+    found = [jitted(a, w) for _ in range(3)][-1]
+    np.testing.assert_allclose(found, linad.grad(f)(a, w), rtol=1e-11, atol=1e-13)
+    assert any("lauum" in step.name for step in linad.explain(jitted)(a, w).steps)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
         lambda a, w: np.sum(w * np.linalg.cholesky(a)[:, 0]),
         lambda a, w: weighted(a, w) + np.linalg.cholesky(a)[1, 0],
         lambda a, w: np.sum(np.diagonal(np.linalg.cholesky(a), offset=-1)),
