@@ -143,4 +143,43 @@ def measures_():
         yield "skrf", name, lambda x: np.abs(turned((S * x[0] + 0.1 * x[1])[None])), [0.9, 0.3]
 
 
-SMALL = [signals_, turned_, earth_, measures_]
+def solids_():
+    import csaps
+    import felupe
+    import navpy
+    from burnman import minerals
+    from burnman.eos import birch_murnaghan
+
+    knots, wave = np.linspace(0, 4, 12), np.sin(np.arange(12) ** 1.5)
+    at = knots[:5] + 0.03
+    yield "csaps", "of values", lambda x: csaps.csaps(knots, x, at, smooth=0.8), wave
+    yield "csaps", "of smooth", lambda x: csaps.csaps(knots, wave, at, smooth=x[0]), [0.8]
+    yield "csaps", "of points", lambda x: csaps.csaps(knots, wave, x, smooth=0.8), at
+    F = np.eye(3).ravel() + 0.1 * wave[:9]
+    block = (3, 3, 1, 1)
+    yield "felupe", "inv", lambda x: felupe.math.inv(x.reshape(block)), F
+    stress = lambda mu, F: felupe.NeoHooke(mu=mu, bulk=2.0).gradient([F.reshape(block), None])[0]  # noqa: E731
+    yield "felupe", "NeoHooke", lambda x: stress(1.0, x), F
+    yield "felupe", "NeoHooke.mu", lambda x: stress(x[0], F), [1.1]
+    yield "navpy", "lla2ned", lambda x: navpy.lla2ned(*x, 46.0, 8.0, 100.0), [46.1, 8.1, 500.0]
+    yield "navpy", "angle2dcm", lambda x: navpy.angle2dcm(*x), [0.3, 0.2, 0.1]
+    yield "navpy", "quat2angle", lambda x: np.array(navpy.quat2angle(x[0], x[1:])), QUATERNION
+
+    def density(x):
+        mineral = minerals.SLB_2011.mg_fe_olivine()
+        mineral.set_composition([x[2], 1 - x[2]])
+        mineral.set_state(x[0] * 1e9, x[1] * 1e3)
+        return mineral.density
+
+    yield "burnman", "olivine", density, [10.0, 1.8, 0.9]
+    yield (
+        "burnman",
+        "birch_murnaghan",
+        lambda x: birch_murnaghan.birch_murnaghan(
+            x[0], {"V_0": 1.0, "K_0": x[1], "Kprime_0": 4.0, "P_0": 0.0}
+        ),
+        [1.1, 160.0],
+    )
+
+
+SMALL = [signals_, turned_, earth_, measures_, solids_]

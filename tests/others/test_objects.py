@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+import scipy
 
 import linad
-from linad.errors import UnsupportedError
+from linad.errors import LinadError, UnsupportedError
 
 SOURCE = """
 import numpy as np
@@ -155,7 +156,11 @@ def test_splines(package):
         check(package.Holder(package.OBJECTS[name]).slope, [0.3, 1.7])
     check(package.by_a_global_name, [0.3, 1.7])
     check(package.own_curve, [0.3, 1.7])
-    check(package.own_curve_through, [0.3, 1.7, 0.2, -0.4])
+    if np.lib.NumpyVersion(scipy.__version__) < "1.18.0":  # later ones hand it to another class
+        check(package.own_curve_through, [0.3, 1.7, 0.2, -0.4])
+    else:
+        with pytest.raises(LinadError):
+            linad.linearize(package.own_curve_through, np.array([0.3, 1.7, 0.2, -0.4]))
 
 
 def test_planes(package):
