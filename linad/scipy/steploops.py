@@ -141,17 +141,18 @@ class StepLoops(ABC):
         def on(s: Any) -> Any:
             return (self.direction * (self.end - s.t) > 0) & (s.failed == 0)
 
-        last, steps = while_loop(lambda c: on(c[0]), count, stop_gradient((start, 0.0 * start.t)))
+        ended, steps = while_loop(lambda c: on(c[0]), count, stop_gradient((start, 0.0 * start.t)))
         number = int(form(steps))
         holds(steps, float(number))
         if not number:
-            return np.stack([start.t]), np.stack([start.y]), last, 0.0
+            return np.stack([start.t]), np.stack([start.y]), ended, 0.0
 
         def on_and_keep(s: Any, _: Any) -> tuple[Any, Any]:
             s = self.step(s)
             return s, (s.t, s.y)
 
         s, (t, y) = scan(on_and_keep, start, length=number)
+        s = s._replace(failed=ended.failed)  # by an attempt after the last step
         return (
             np.concatenate([np.stack([start.t]), t]),
             np.concatenate([np.stack([start.y]), y]),

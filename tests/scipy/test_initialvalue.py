@@ -349,6 +349,26 @@ def test_compiled_fields_that_cannot_be_solved():
         assert y.shape == (1, 1)
 
 
+@pytest.mark.parametrize("method", [pytest.param(m, marks=pytest.mark.rest) for m in METHODS])
+@pytest.mark.usefixtures("kernels")
+def test_compiled_solutions_that_end_early(method):
+    """The last attempt is none of the steps that are kept: what it says counts."""
+
+    def solved(a):
+        found = si.solve_ivp(lambda t, y: a * y**2, (0.0, 2.0), [1.0], method=method)
+        return found.t[-1], found.status, found.success
+
+    for values in ((0.3, 1.1, 0.6, 1.0, 0.3), (0.7, 0.3, 5.0)):
+        jitted = linad.jit(solved)
+        for a in values:
+            t, status, success = jitted(a)
+            expected = scipy.integrate.solve_ivp(
+                lambda t, y, a=a: a * y**2, (0.0, 2.0), [1.0], method=method
+            )
+            assert (status, success) == (expected.status, expected.success)
+            np.testing.assert_allclose(t, expected.t[-1], rtol=1e-9)
+
+
 def solve(*args, **options):
     return lambda y0: si.solve_ivp(*[y0 if a is Y0 else a for a in args], **options).y
 
