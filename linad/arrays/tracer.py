@@ -159,7 +159,9 @@ class Tracer(Arithmetic):
         target = shape[0] if len(shape) == 1 else shape
         if shape and target is not None:
             entries = (target,) if np.ndim(target) == 0 else target
-            self._become_resized(tuple(map(operator.index, entries)))
+            new = tuple(map(operator.index, entries))
+            if new != self.shape:
+                self._become_resized(new)
 
     def _become_resized(self, shape: tuple[int, ...]) -> None:
         if type(self._buffer) is View or not self.laid.flags.forc:
@@ -177,7 +179,7 @@ class Tracer(Arithmetic):
         more = np.zeros(max(size - flat.size, 0), self.dtype)
         kept = np.concatenate([flat[:size], more])
         made: Any = kept.reshape(shape[::-1]).T if self.laid.flags.fnc else kept.reshape(shape)
-        made = made.copy()
+        made = made.copy("K")
         self._node, self._value, self._buffer = made._node, made._value, None
         self._square = None
 

@@ -11,7 +11,7 @@ order compile in the same way.
 """
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -73,6 +73,7 @@ class Compiled(Primitive):
         self.program = target.compile(simplified(tape), chosen, in_columns)
         self.whole = self._linearized
         self._derived: dict[Any, Derived] = {}
+        self._narrowed: dict[Any, Compiled] = {}
         self.plans: dict[Any, Any] = {}  # programs of operators with its derivative
         self.clinear: dict[tuple[int, ...], bool] = {}  # whether its derivative is, by arguments
 
@@ -119,9 +120,10 @@ class Compiled(Primitive):
         """The programs that have run to differentiate this one."""
         for derived in list(self._derived.values()):
             for made in (derived.forward, *derived.sweeps.values()):
-                if made.program.made:
-                    yield made
-                    yield from made.programs()
+                for sweep in (made, *made._narrowed.values()):
+                    if sweep.program.made:
+                        yield sweep
+                        yield from sweep.programs()
 
     def derived(self, active: tuple[int, ...], mode: str | None, seeds: Shape = ()) -> "Derived":
         """The programs of a derivative in the ``active`` arguments."""
@@ -130,6 +132,27 @@ class Compiled(Primitive):
         if found is None:
             # Of two threads that make it both use one, so that it is compiled once.
             found = self._derived.setdefault(key, Derived(self, active, mode, seeds))
+        return found
+
+    def without(self, absent: tuple[int, ...], seeds: int) -> "Compiled":
+        """This sweep, of which the last arguments are ``seeds``, where some of them are zero.
+
+        What is made of these alone is zero as well, whatever slopes it has: an infinite one times
+        an array of zeros would be NaN.
+        """
+        if not absent:
+            return self
+        key = absent, seeds
+        found = self._narrowed.get(key)
+        if found is None:
+            first = len(self.tape.inputs) - seeds
+            gone = {first + k for k in absent}
+            tape = without_seeds(self.tape, first, gone)
+
+            def example() -> list[Any]:
+                return [x for i, x in enumerate(self.example) if i not in gone]
+
+            found = self._narrowed.setdefault(key, self.another(tape, example))
         return found
 
     def _linearized(self, values: Sequence[Any], active: Sequence[int]) -> tuple[Any, Any]:
@@ -242,6 +265,29 @@ class Derived:
             found = self.forward(*values)
         results, computed = found[: self.results], iter(found[self.results :])
         return results, [values[i] if i >= 0 else next(computed) for i in self.arguments]
+
+
+def without_seeds(tape: Tape, first: int, gone: Container[int]) -> Tape:
+    """A linear sweep, whose inputs from ``first`` on are seeds, where those of these numbers are
+    zero and no inputs any more."""
+    zero = {v for i, v in enumerate(tape.inputs) if i in gone}
+    moving = set(tape.inputs[first:])
+    equations = []
+    for e in tape.equations:
+        linear_in = [a for a in e.inputs if isinstance(a, Var) and a in moving]
+        moving.update(e.outputs if linear_in else ())
+        if linear_in and zero.issuperset(linear_in):
+            zero.update(e.outputs)
+        else:
+            read = tuple([_zeros_for(a, zero) for a in e.inputs])
+            equations.append(Equation(e.primitive, read, e.params, e.outputs, e.source))
+    inputs = [v for i, v in enumerate(tape.inputs) if i not in gone]
+    outputs = [_zeros_for(a, zero) for a in tape.outputs]
+    return _tape(tape.name, inputs, equations, outputs)
+
+
+def _zeros_for(a: Any, zero: Container[Var]) -> Any:
+    return np.zeros(a.shape, a.dtype) if isinstance(a, Var) and a in zero else a
 
 
 def _tape(name: str, inputs: Any, equations: Any, outputs: Any) -> Tape:
@@ -390,22 +436,29 @@ class CompiledJacobian(JacobianOperator):
                 return self._swept(mode, given, slots)
             except (GuardError, ArithmeticError):
                 self._interpret()
-        seeds, arrays = filled(given, slots)
+        seeds = seeds_of(given, slots)
         J = self._interpreted
-        return tuple((J.pull_leaves if mode == "pull" else J.push_leaves)(arrays, seeds))
+        return tuple((J.pull_leaves if mode == "pull" else J.push_leaves)(given, seeds))
 
     def _swept(self, mode: str, given: Any, slots: list[Slot]) -> tuple[Any, ...]:
-        sweep, residuals = self._known[mode, ()]
         if self.plain:
+            sweep, values = self._sweep_for(mode, (), given)
             try:
-                found = sweep.program.run((*residuals, *given))
-            except OtherArgumentsError:  # many seeds, or None, or traced, or not in C order
+                found = sweep.program.run(values)
+            except OtherArgumentsError:  # many seeds, or traced, or not in C order
                 pass
             else:
                 return tuple([y if y.ndim else y[()] for y in found])
-        seeds, arrays = filled(given, slots)
+        sweep, values = self._sweep_for(mode, seeds_of(given, slots), given)
+        return tuple(sweep(*values))
+
+    def _sweep_for(self, mode: str, seeds: Shape, given: Any) -> tuple[Compiled, list[Any]]:
+        """The program for these tangents or cotangents, of which None are zero, and all that it
+        takes."""
         sweep, residuals = self.known(mode, seeds)
-        return tuple(sweep(*residuals, *arrays))
+        absent = tuple([k for k, g in enumerate(given) if g is None])
+        present = [g for g in given if g is not None]
+        return sweep.without(absent, len(given)), [*residuals, *present]
 
     def known(self, mode: str, seeds: Shape) -> tuple[Compiled, list[Any]]:
         """The program that pushes or pulls so many seeds, and its residuals."""
@@ -423,11 +476,10 @@ class CompiledJacobian(JacobianOperator):
         return self._applied("pull", cotangent, self.out_slots)
 
 
-def filled(given: Any, slots: list[Slot]) -> tuple[Shape, list[Any]]:
-    """The shape of the seeds of tangents or cotangents, and zeros for those that are None."""
-    pairs = list(zip(given, slots, strict=True))
-    seeds = next(g.shape[: g.ndim - len(s.shape)] for g, s in pairs if g is not None)
-    return seeds, [s.zeros(seeds) if g is None else g for g, s in pairs]
+def seeds_of(given: Any, slots: list[Slot]) -> Shape:
+    """The leading axes of tangents or cotangents, of which some are None."""
+    pairs = zip(given, slots, strict=True)
+    return next(g.shape[: g.ndim - len(s.shape)] for g, s in pairs if g is not None)
 
 
 def swept(J: Any, mode: str, given: Any) -> Any:

@@ -200,7 +200,7 @@ class TapeOperator(Typed):
         slots: list[Any] = [None] * self.count
         owned = bytearray(self.count)
         for output, cotangent in zip(self.outputs, cotangents, strict=True):
-            if output is not None:
+            if output is not None and cotangent is not None:
                 first = slots[output] is None
                 slots[output] = cotangent if first else slots[output] + cotangent
         for out, links in reversed(self.steps):

@@ -172,6 +172,25 @@ def test_errors(write, error):
         linad.linearize(f, X)
 
 
+@pytest.mark.parametrize("shape", [X.shape, X.shape[::-1]])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_resize_keeps_the_layout(shape, order):
+    def f(x):
+        y = np.copy(x, order)
+        of_that = y.T  # an array that has views may keep its shape
+        y.resize(y.shape)
+        z = np.copy(x, order)
+        z.resize(shape)
+        return y, z, of_that
+
+    compiled = linad.jit(f)
+    expected = f(X)
+    for found in (linad.linearize(f, X)[0], compiled(X), compiled(X)):
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(a, b)
+            assert a.flags.c_contiguous == b.flags.c_contiguous
+
+
 @pytest.mark.parametrize("kind", ["b1", "i1", "u1", "i4", "f4"])
 @pytest.mark.parametrize("ufunc", [np.add, np.subtract])
 def test_repeated_places_take_small_numbers_as_numbers(ufunc, kind):

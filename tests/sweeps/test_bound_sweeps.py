@@ -152,3 +152,25 @@ def test_what_depends_on_nothing_is_pulled_back_as_zeros():
         _, J = linad.linearize(f, np.array([1.2, 3.0]))
         assert not np.any(J.H @ np.eye(1))
         assert not np.any(J @ np.eye(2))
+
+
+@np.errstate(divide="ignore", invalid="ignore")
+def test_what_nobody_pulls_has_no_part():
+    """What becomes of an argument is a result of the program; infinite slopes of it are not met."""
+
+    def f(x, a):
+        y = x.cumprod() ** 3
+        x /= a
+        return y
+
+    x, a = np.array([0.4, -1.2, 2.0]), np.array([1.0, 0.0, 0.0])
+    compiled = linad.jit(f)
+    for seeds in (np.ones(3), np.eye(3)):
+        (expected,) = linad.vjp(lambda x: f(x, a), x.copy())[1](np.ones(3))
+        for _ in range(3):
+            (found,) = linad.vjp(lambda x: compiled(x, a), x.copy())[1](np.ones(3))
+            np.testing.assert_allclose(found, expected)
+        J = linad.linearize(lambda x: compiled(x, a), x.copy())[1]
+        np.testing.assert_allclose(
+            J.pullback(seeds), linad.linearize(lambda x: f(x, a), x.copy())[1].pullback(seeds)
+        )

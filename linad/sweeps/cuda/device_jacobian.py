@@ -15,7 +15,7 @@ from linad.core import tree
 from linad.core.device_arrays import fetched, is_on_device
 from linad.core.primitive import innermost_trace
 from linad.errors import DeviceError, DTypeError, GuardError, ShapeError
-from linad.sweeps.compiled import CompiledJacobian, filled
+from linad.sweeps.compiled import CompiledJacobian, seeds_of
 from linad.sweeps.cuda.arrays import Array, handed_back, moved_in, taken_in
 from linad.sweeps.cuda.device import Device
 from linad.sweeps.fused_operators import FORMS
@@ -46,11 +46,10 @@ class DeviceJacobian(CompiledJacobian):
         return self._applied(mode, tuple([fetched(g) for g in given]), slots)
 
     def _run_sweep(self, mode: str, given: Any, slots: list[Slot]) -> list[Any]:
-        seeds, arrays = filled(given, slots)
-        sweep, residuals = self.known(mode, seeds)
-        if innermost_trace((*residuals, *arrays)) is not None:
-            return list(sweep(*residuals, *arrays))  # becomes part of another program
-        return sweep.arrays([*residuals, *arrays])
+        sweep, values = self._sweep_for(mode, seeds_of(given, slots), given)
+        if innermost_trace(tuple(values)) is not None:
+            return list(sweep(*values))  # becomes part of another program
+        return sweep.arrays(values)
 
     def _swept(self, mode: str, given: Any, slots: list[Slot]) -> tuple[Any, ...]:
         found = [fetched(y) for y in self._run_sweep(mode, given, slots)]
