@@ -49,5 +49,10 @@ def diagonal_if_alone(lower: Any, cotangent: Any) -> Any:
         return None
     if lower.dtype.char not in "fd" or cotangent.dtype != lower.dtype:
         return None
-    diagonal = np.diagonal(cotangent)
-    return diagonal if np.count_nonzero(cotangent) == np.count_nonzero(diagonal) else None
+    return lone_diagonal(cotangent)
+
+
+def lone_diagonal(a: Array) -> Array | None:
+    """The diagonal of a matrix that is zero elsewhere, or None."""
+    diagonal = np.diagonal(a)
+    return diagonal if np.count_nonzero(a) == np.count_nonzero(diagonal) else None

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from linad.core.tape import Equation, Tape, Var, needed
-from linad.operators.cholesky_diagonals import pull_diagonal
+from linad.operators.cholesky_diagonals import lone_diagonal, pull_diagonal
 from linad.sweeps.cpu.blas_lapack import INTEGER, LETTERS
 from linad.sweeps.cpu.matrix_products import one
 from linad.sweeps.cpu.routines import routine
@@ -108,9 +108,8 @@ def _is_half(a: Any, n: int) -> bool:
 def _diagonal_alone(made_by: dict[Var, Equation], a: Any) -> Any:
     """g where ``a`` is made as diag(g), or as a transpose of it, or is known to be that."""
     if isinstance(a, np.ndarray):
-        diagonal = np.diagonal(a)
-        alone = np.count_nonzero(a) == np.count_nonzero(diagonal)
-        return np.ascontiguousarray(diagonal) if alone else None
+        diagonal = lone_diagonal(a)
+        return None if diagonal is None else np.ascontiguousarray(diagonal)
     maker = made_by.get(a) if isinstance(a, Var) else None
     while maker is not None and maker.primitive.name == "transpose":
         maker = made_by.get(maker.inputs[0])
