@@ -349,12 +349,12 @@ def write_into(root: Any, region: Region, value: Any) -> None:
             "a value of an inner derivative was written into an array made outside of it; make "
             "the array inside the differentiated function"
         )
-    own_storage(root)
-    trace.written_to()
     shape = root.shape[: root.ndim - region.ndim] + region.shape
     if 0 in shape and not isinstance(value, Traced):
-        root._buffer.version += 1  # nothing moves; but NumPy refuses it for a read-only array
+        count_as_written(root)
         return
+    own_storage(root)
+    trace.written_to()
     if isinstance(value, Traced) and value.shape != shape:  # type: ignore[attr-defined]
         value = np.broadcast_to(value, shape)  # type: ignore[call-overload]
     trace.write(root, region, value)
