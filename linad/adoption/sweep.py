@@ -18,7 +18,7 @@ from linad.adoption.source import deeper
 from linad.arrays.conversions import held
 from linad.arrays.traces import running_trace
 from linad.core.adopted import SPACES
-from linad.core.marks import running
+from linad.core.marks import outside_of_traces
 from linad.core.renaming import Use, renamed
 
 Space = dict[str, Any]
@@ -259,11 +259,8 @@ def _uncached(cached: Any) -> Callable[..., Any]:
             return cached(*args, **kwargs)
         if held((*args, *kwargs.values())):
             return cached.__wrapped__(*args, **kwargs)
-        token = running.set(None)
-        try:
+        with outside_of_traces():
             return cached(*args, **kwargs)
-        finally:
-            running.reset(token)
 
     function.__dict__.update(
         cache_clear=cached.cache_clear,

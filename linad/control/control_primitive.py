@@ -9,6 +9,7 @@ import numpy as np
 
 from linad.control.bodies import Body
 from linad.core.compiler_lock import compiling
+from linad.core.during import during
 from linad.core.primitive import Primitive
 from linad.core.settings import compiler_is_off
 from linad.core.shapes import Shape
@@ -28,12 +29,8 @@ def uncompiled(*, unrepeated: bool = False) -> Iterator[None]:
     unrepeated : bool
         Whether loops that may end at once do so.
     """
-    before = _uncompiled.set(True), _unrepeated.set(unrepeated)
-    try:
+    with during(_uncompiled, True), during(_unrepeated, unrepeated):
         yield
-    finally:
-        _uncompiled.reset(before[0])
-        _unrepeated.reset(before[1])
 
 
 def end_at_once() -> bool:

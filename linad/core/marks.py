@@ -7,11 +7,12 @@ it.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar, Token
 from typing import Any, NamedTuple
 
 from linad.core.callers import SourceLine, place_of, refused_frame, user_frame
+from linad.core.during import during
 
 running: ContextVar[Any] = ContextVar("linad_running_trace", default=None)
 """The innermost trace whose function runs in this context; None outside of any."""
@@ -52,14 +53,9 @@ def mark(error: Exception, kind: str, trace: Any = None) -> None:
     trace.marks.append(Mark(kind, place, NOWHERE if user is None else place_of(user), error))
 
 
-@contextmanager
-def outside_of_traces() -> Iterator[None]:
+def outside_of_traces() -> AbstractContextManager[None]:
     """What runs here on plain values is in no trace: `linad.numpy.zeros` makes plain arrays."""
-    around = running.set(None)
-    try:
-        yield
-    finally:
-        running.reset(around)
+    return during(running, None)
 
 
 def running_traces() -> Iterator[Any]:

@@ -11,13 +11,13 @@ Which entries a region names, and where it moves, are told apart: shape and stri
 parameters, as those of other regions are.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
+from linad.core.during import during
 from linad.core.primitive import Primitive, Traced, lifted
 from linad.core.regions import Part, Region, Window
 from linad.core.shapes import Shape
@@ -26,14 +26,9 @@ in_a_body: ContextVar[bool] = ContextVar("in_a_body", default=False)
 """Whether the body of a loop is being recorded: its values are examples, and integers move."""
 
 
-@contextmanager
-def example_values() -> Iterator[None]:
+def example_values() -> AbstractContextManager[None]:
     """Values in here are examples, as in a body that is being recorded."""
-    outside = in_a_body.set(True)
-    try:
-        yield
-    finally:
-        in_a_body.reset(outside)
+    return during(in_a_body, True)
 
 
 def _first_entry(i: Any, *, size: int, axis: int, reach: int, width: int) -> Any:

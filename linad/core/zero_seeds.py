@@ -6,65 +6,47 @@ first, would be work for a result that is known.
 """
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
+from linad.core.during import during
 from linad.core.primitive import Traced
 
 _zero_seeds: ContextVar[bool] = ContextVar("linad_zero_seeds", default=False)
 _known_results: ContextVar[bool] = ContextVar("linad_known_results", default=False)
 
 
-@contextmanager
-def zero_seeds() -> Iterator[None]:
+def zero_seeds() -> AbstractContextManager[None]:
     """What is pushed or pulled here is zero."""
-    before = _zero_seeds.set(True)
-    try:
-        yield
-    finally:
-        _zero_seeds.reset(before)
+    return during(_zero_seeds, True)
 
 
-@contextmanager
-def linear_in_seeds(given: Iterable[Any]) -> Iterator[None]:
+def linear_in_seeds(given: Iterable[Any]) -> AbstractContextManager[None]:
     """What is called here gives zeros if these seeds are zeros, in all results that are read.
 
     A rule may push others than those that it is given: unit vectors, to find a matrix.
     """
     zeros = _zero_seeds.get() and all([t is None or _is_zero(t) for t in given])
-    before = _known_results.set(zeros)
-    try:
-        yield
-    finally:
-        _known_results.reset(before)
+    return during(_known_results, zeros)
 
 
 def _is_zero(seed: Any) -> bool:
     return not np.any(seed.concrete if isinstance(seed, Traced) else seed)
 
 
-@contextmanager
-def unread_results() -> Iterator[None]:
+def unread_results() -> AbstractContextManager[None]:
     """Of what is called here only shapes and dtypes are looked at."""
-    before = _known_results.set(True)
-    try:
-        yield
-    finally:
-        _known_results.reset(before)
+    return during(_known_results, True)
 
 
 @contextmanager
 def read_results() -> Iterator[None]:
     """A recording of its own, inside of one that is about zeros: rules decide on its values."""
-    before = _zero_seeds.set(False), _known_results.set(False)
-    try:
+    with during(_zero_seeds, False), during(_known_results, False):
         yield
-    finally:
-        _zero_seeds.reset(before[0])
-        _known_results.reset(before[1])
 
 
 def results_are_zeros() -> bool:

@@ -3,13 +3,13 @@
 Then whoever runs it does the same by other means, as for a matrix that LAPACK refuses.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
+from linad.core.during import during
 from linad.core.primitive import Primitive
 from linad.core.tape import Equation
 from linad.errors import InternalError
@@ -19,14 +19,9 @@ from linad.sweeps.routines import routine
 _on_examples: ContextVar[bool] = ContextVar("linad_on_examples", default=False)
 
 
-@contextmanager
-def on_examples() -> Iterator[None]:
+def on_examples() -> AbstractContextManager[None]:
     """A program is recorded on values that are examples: nobody wants what it finds."""
-    before = _on_examples.set(True)
-    try:
-        yield
-    finally:
-        _on_examples.reset(before)
+    return during(_on_examples, True)
 
 
 def _assured(x: Any, sound: Any) -> Any:
