@@ -12,6 +12,7 @@ carry that is an array which the body writes here and there, what the body reads
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,10 @@ from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.control.memory_arrays import arranged, reads_of
 from linad.core import tree
-from linad.core.moving_regions import in_a_body
+from linad.core.moving_regions import example_values
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, is_inexact, size_of
-from linad.core.tape import Equation, Tape, Var, needed
+from linad.core.tape import Equation, Tape, Var, needed, tape_of
 from linad.core.zero_seeds import read_results, zero_seeds
 from linad.errors import GuardError
 from linad.transforms.linearize import linearize_leaves
@@ -40,15 +41,15 @@ class BodyTrace(RecordTrace):
     """A recorder of a body, on values that are examples."""
 
     def __enter__(self) -> "BodyTrace":
-        self._outside = in_a_body.set(True)
-        self._reading = read_results()
-        self._reading.__enter__()
-        super().__enter__()
+        with ExitStack() as around:
+            around.enter_context(example_values())
+            around.enter_context(read_results())
+            super().__enter__()
+            self._around_it = around.pop_all()
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        in_a_body.reset(self._outside)
-        self._reading.__exit__(None, None, None)
+        self._around_it.close()
         super().__exit__(kind, error, traceback)
 
 
@@ -371,10 +372,6 @@ def run_equations(
             zip(e.outputs, result if isinstance(result, tuple) else (result,), strict=True)
         )
     return values
-
-
-def tape_of(name: str, inputs: Any, equations: Any, outputs: Any) -> Tape:
-    return Tape(name, inputs, equations, outputs, tree.row(len(inputs)), tree.row(len(outputs)))
 
 
 def _described(a: Any) -> Var:

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.bodies import Body, BodyTrace, cast, known, run_tape, tape_of
+from linad.control.bodies import Body, BodyTrace, cast, known, run_tape
 from linad.control.closures import plain
 from linad.control.control_primitive import ControlPrimitive
 from linad.core import tree
 from linad.core.shapes import Shape, is_inexact
-from linad.core.tape import needed
+from linad.core.tape import needed, tape_of
 from linad.core.zero_seeds import zero_seeds
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING

@@ -11,13 +11,12 @@ import numpy as np
 
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
-from linad.control.bodies import tape_of
 from linad.control.closures import ClosureTrace, plain
 from linad.control.loops import leaf_of
 from linad.core import tree
 from linad.core.marks import Attempt
 from linad.core.shapes import name_of
-from linad.core.tape import Tape, needed
+from linad.core.tape import Tape, needed, tape_of
 from linad.errors import GuardError, LinadError, TracerError
 from linad.transforms.record import node_of
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linad.arrays.tracer import Tracer
-from linad.control.bodies import Body, known, run_equations, tape_of
+from linad.control.bodies import Body, known, run_equations
 from linad.control.closures import plain
 from linad.control.loops import affordable, repeated
 from linad.control.template_steps import BITS, FIXED, MOVING, RELATIVE
-from linad.core.tape import Var, needed
+from linad.core.tape import Var, needed, tape_of
 from linad.transforms.record import naming
 
 if TYPE_CHECKING:

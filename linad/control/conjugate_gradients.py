@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linad.control.bodies import BodyTrace, tape_of
+from linad.control.bodies import BodyTrace
 from linad.control.control_primitive import uncompiled
 from linad.control.deciding import while_loop
-from linad.core.tape import Equation, Tape, needed
+from linad.core.tape import Equation, Tape, needed, tape_of
 from linad.linalg.linear_systems import iterate
 from linad.sweeps.assurances import assured, on_examples
 from linad.sweeps.expansions import ON_GRIDS

@@ -1,14 +1,14 @@
 """`while_loop`, `cond`, `switch`: what depends on values, inside of compiled loops as well."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
 from linad.arrays.traces import running_trace
-from linad.control.bodies import Body, known, tape_of
+from linad.control.bodies import Body, known
 from linad.control.branches import branch
 from linad.control.closures import ClosureTrace, plain
 from linad.control.loops import RecordedBody, leaf_of
@@ -16,29 +16,25 @@ from linad.control.memory_arrays import arranged
 from linad.control.rolling import rolled_body
 from linad.control.whiles import affordable, too_many, while_
 from linad.core import tree
+from linad.core.during import during
 from linad.core.moving_regions import in_a_body
 from linad.core.options import count, takes
 from linad.core.primitive import Traced
 from linad.core.shapes import check_function, name_of
-from linad.core.tape import needed, type_of
+from linad.core.tape import needed, tape_of, type_of
 from linad.errors import ArgumentError, LinadError, ShapeError
 
 _every_branch: ContextVar[bool] = ContextVar("linad_every_branch", default=False)
 
 
-@contextmanager
-def every_branch() -> Iterator[None]:
+def every_branch() -> AbstractContextManager[None]:
     """`cond` and `switch` on traced values record all branches, outside of loops as well.
 
     For programs that are written out and cannot be recorded again. Where the branches cannot be
     one operation, it stays a decision of Python's: one raises an error on values that it is not
     made for, or their results differ in shape.
     """
-    before = _every_branch.set(True)
-    try:
-        yield
-    finally:
-        _every_branch.reset(before)
+    return during(_every_branch, True)
 
 
 @takes(limit=count(0).optional, checkpoints=count(1).optional)

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from linad.control import lowering as on_cpu, lowering_whiles
-from linad.control.bodies import Body, tape_of
+from linad.control.bodies import Body
 from linad.control.lane_kernels import LaneBody, add_up, emit_branch, emit_repeat, emit_while
 from linad.control.lanes import PARTIAL, Lanes, NotInLanesError, lanes_of
 from linad.control.memory_arrays import needing_memory, overwritten
 from linad.control.registers import NotSmallError
 from linad.core.shapes import size_of
-from linad.core.tape import Equation, Tape, Var, needed
+from linad.core.tape import Equation, Tape, Var, needed, tape_of
 from linad.sweeps.cuda.host_loops import Choice, Repeating, Repetitions
 from linad.sweeps.data_movement import contiguous
 from linad.sweeps.kernel_dtypes import name_of_dtype

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.bodies import Body, tape_of
+from linad.control.bodies import Body
 from linad.control.control_primitive import ControlPrimitive
 from linad.control.lowering import simple
-from linad.core.tape import Equation, Tape, Var
+from linad.core.tape import Equation, Tape, Var, tape_of
 from linad.sweeps.loop_reductions import reduces_in_loop
 from linad.sweeps.plan import is_elementwise
 from linad.sweeps.rows import WHOLE, row_form, shape_of, with_rows

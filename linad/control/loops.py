@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linad.control import patterns  # noqa: F401  patterns of loops register themselves
-from linad.control.bodies import Body, BodyTrace, known, tape_of
+from linad.control.bodies import Body, BodyTrace, known
 from linad.control.closures import ClosureTrace, plain
 from linad.control.memory_arrays import arranged
 from linad.control.repeat import repeat
@@ -16,7 +16,7 @@ from linad.control.rolling import rolled_body
 from linad.core import tree
 from linad.core.options import FLAG, count, takes
 from linad.core.shapes import check_function, name_of
-from linad.core.tape import needed, type_of
+from linad.core.tape import needed, tape_of, type_of
 from linad.errors import ArgumentError, DTypeError, ShapeError, TreeError
 from linad.transforms.record import node_of
 

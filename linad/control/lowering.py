@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.bodies import Body, tape_of
+from linad.control.bodies import Body
 from linad.control.memory_arrays import needing_memory
 from linad.control.registers import NotSmallError, Statements, immediate
 from linad.core.primitive import Primitive
 from linad.core.shapes import size_of
-from linad.core.tape import Equation, Var, needed
+from linad.core.tape import Equation, Var, needed, tape_of
 from linad.sweeps.cpu.program import CpuProgram, Workspace
 from linad.sweeps.cpu.target import CPU
 from linad.sweeps.data_movement import contiguous

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linad.control.bodies import Body, known, run_equations, tape_of
+from linad.control.bodies import Body, known, run_equations
 from linad.control.closures import plain
 from linad.control.equal_operations import exact_key, may_begin, same_params
 from linad.control.loops import affordable, repeated
-from linad.core.tape import Var, needed
+from linad.core.tape import Var, needed, tape_of
 
 if TYPE_CHECKING:
     from linad.control.python_loop import Recording

@@ -24,7 +24,7 @@ import numpy as np
 
 from linad.arrays.tracer import Tracer
 from linad.control.absorbing import absorbed
-from linad.control.bodies import Body, known, tape_of
+from linad.control.bodies import Body, known
 from linad.control.joined_rows import joined
 from linad.control.memory_arrays import reads_of
 from linad.control.places import Places
@@ -33,7 +33,7 @@ from linad.core.collection_pause import collection_paused
 from linad.core.indices import canonical
 from linad.core.moving_regions import example_values
 from linad.core.primitive import Primitive
-from linad.core.tape import Equation, Tape, Var, guard, needed
+from linad.core.tape import Equation, Tape, Var, guard, needed, tape_of
 from linad.transforms.record import RecordTrace
 from linad.transforms.rewriting import params_key, value_key
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.bodies import run_tape, tape_of
-from linad.core.tape import Equation, Var
+from linad.control.bodies import run_tape
+from linad.core.tape import Equation, Var, tape_of
 from linad.errors import GuardError
 from linad.sweeps.cpu.target import CPU
 from linad.sweeps.places import canonical

@@ -34,7 +34,6 @@ from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.arrays.writes import write_value
 from linad.control.adopting import AdoptingTrace
-from linad.control.bodies import tape_of
 from linad.control.carried_out import CarriedOut
 from linad.control.hooks import Hooks
 from linad.control.places import Places, window_of
@@ -64,7 +63,7 @@ from linad.core.memory_layouts import kept
 from linad.core.moving_regions import Moving
 from linad.core.primitive import Primitive
 from linad.core.regions import Region, write_region
-from linad.core.tape import Equation, Var, guard
+from linad.core.tape import Equation, Var, guard, tape_of
 from linad.transforms.record import RecordTrace
 
 _bare = object.__new__  # without the calls of a constructor

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.bodies import Body, BodyTrace, known, run_tape, tape_of
+from linad.control.bodies import Body, BodyTrace, known, run_tape
 from linad.control.control_primitive import ControlPrimitive, end_at_once
 from linad.control.repeat import repeat
 from linad.core.shapes import Shape, size_of
-from linad.core.tape import needed
+from linad.core.tape import needed, tape_of
 from linad.core.zero_seeds import linear_in_seeds, unread_results
 from linad.errors import LoopLimitError
 from linad.operators.base import JacobianOperator

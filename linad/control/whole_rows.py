@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from linad.control.bodies import Body, run_tape, tape_of
+from linad.control.bodies import Body, run_tape
 from linad.control.carried_arrays import Access, CarriedArray, Place, Update
 from linad.control.loop_axes import axes_of, steps_along
 from linad.core.moving_regions import numbers_at_zero, shifted
 from linad.core.primitive import Primitive
 from linad.core.regions import Positions, Region, Window
 from linad.core.shapes import Shape, size_of
-from linad.core.tape import Equation, Tape, Var
+from linad.core.tape import Equation, Tape, Var, tape_of
 from linad.sweeps.scalar_rows import ROWS, TRANSCENDENTAL
 
 if TYPE_CHECKING:

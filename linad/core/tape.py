@@ -289,6 +289,13 @@ class Tape:
         )
 
 
+def tape_of(
+    name: str, inputs: Sequence[Var], equations: Iterable[Equation], outputs: Sequence[Any]
+) -> Tape:
+    """A tape that takes its inputs one by one, and gives a row of its outputs."""
+    return Tape(name, inputs, equations, outputs, tree.row(len(inputs)), tree.row(len(outputs)))
+
+
 def needed(equations: Sequence[Equation], outputs: Iterable[Any]) -> list[Equation]:
     """The equations that ``outputs`` depend on, and the guards, in order."""
     live = {a for a in outputs if isinstance(a, Var)}

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linad.api.derivatives import jacobian, linearize
-from linad.control.bodies import BodyTrace, tape_of
+from linad.control.bodies import BodyTrace
 from linad.control.control_primitive import ControlPrimitive, uncompiled
 from linad.control.loops import scan
 from linad.core.compiler_lock import compiling
-from linad.core.tape import Tape, guard, needed, raises, unchanged
+from linad.core.tape import Tape, guard, needed, raises, tape_of, unchanged
 from linad.errors import LinadError
 from linad.linalg.iterative_inverses import METHODS, RESTART
 from linad.linalg.linear_systems import SMALL

@@ -11,7 +11,7 @@ order compile in the same way.
 """
 
 import copy
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -22,13 +22,14 @@ from linad.core.device_arrays import fetched
 from linad.core.primitive import Primitive, innermost_trace
 from linad.core.settings import Settings
 from linad.core.shapes import Shape
-from linad.core.tape import Equation, Tape, Var, needed
+from linad.core.tape import Equation, Tape, Var, needed, tape_of
 from linad.core.zero_seeds import read_results, zero_seeds
 from linad.errors import GuardError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
 from linad.operators.provided import ANSWERS, OTHER
 from linad.sweeps import fused_operators as fused
+from linad.sweeps.absent_seeds import without_seeds
 from linad.sweeps.places import ALL_IN_ROWS, InColumns, canonical
 from linad.sweeps.program import OtherArgumentsError, SweepProgram, simplified
 from linad.sweeps.target import Target
@@ -243,7 +244,7 @@ class Derived:
             residuals = [like.example[i] if i >= 0 else next(computed) for i in self.arguments]
             return residuals + [np.ones(v.shape, v.dtype) for v in seeded]
 
-        return like.another(_tape(name, [*used, *seeded], body, found), example)
+        return like.another(tape_of(name, [*used, *seeded], body, found), example)
 
     @staticmethod
     def _record(recorder: RecordTrace, J: Any, kind: str, seeds: Shape) -> Any:
@@ -267,35 +268,8 @@ class Derived:
         return results, [values[i] if i >= 0 else next(computed) for i in self.arguments]
 
 
-def without_seeds(tape: Tape, first: int, gone: Container[int]) -> Tape:
-    """A linear sweep, whose inputs from ``first`` on are seeds, where those of these numbers are
-    zero and no inputs any more."""
-    zero = {v for i, v in enumerate(tape.inputs) if i in gone}
-    moving = set(tape.inputs[first:])
-    equations = []
-    for e in tape.equations:
-        linear_in = [a for a in e.inputs if isinstance(a, Var) and a in moving]
-        moving.update(e.outputs if linear_in else ())
-        if linear_in and zero.issuperset(linear_in):
-            zero.update(e.outputs)
-        else:
-            read = tuple([_zeros_for(a, zero) for a in e.inputs])
-            equations.append(Equation(e.primitive, read, e.params, e.outputs, e.source))
-    inputs = [v for i, v in enumerate(tape.inputs) if i not in gone]
-    outputs = [_zeros_for(a, zero) for a in tape.outputs]
-    return _tape(tape.name, inputs, equations, outputs)
-
-
-def _zeros_for(a: Any, zero: Container[Var]) -> Any:
-    return np.zeros(a.shape, a.dtype) if isinstance(a, Var) and a in zero else a
-
-
-def _tape(name: str, inputs: Any, equations: Any, outputs: Any) -> Tape:
-    return Tape(name, inputs, equations, outputs, tree.row(len(inputs)), tree.row(len(outputs)))
-
-
 def _compiled(name: str, inputs: Any, equations: Any, outputs: Any, like: Compiled) -> Compiled:
-    tape = _tape(name, inputs, equations, outputs)
+    tape = tape_of(name, inputs, equations, outputs)
     return like.another(tape, lambda: list(like.example))
 
 

@@ -8,13 +8,13 @@ import pytest
 
 import linad
 from linad.control import rolling, whole_rows
-from linad.control.bodies import Body, tape_of
+from linad.control.bodies import Body
 from linad.control.loop_axes import axes_of
 from linad.control.repeat import repeat
 from linad.core.moving_regions import read_moving, write_moving
 from linad.core.primitive import Primitive
 from linad.core.regions import Window
-from linad.core.tape import Equation, Var
+from linad.core.tape import Equation, Var, tape_of
 
 pytestmark = pytest.mark.usefixtures("kernels")
 
