@@ -193,6 +193,8 @@ def _array_api(name: str, function: Any, start: float) -> Any:
             if x.ndim > 1:
                 raise ValueError(f"{name}: axis must be given for an array of {x.ndim} axes")
             x, axis = np.atleast_1d(x), 0
+        elif isinstance(axis, tuple) and len(axis) == 1 and not include_initial:
+            x, axis = np.atleast_1d(x), axis[0]  # as the ufunc's accumulate takes it
         y = function(x, axis, dtype, out)
         if not include_initial:
             return y

@@ -23,7 +23,7 @@ from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.ufunc_keywords import refuse_out, scatter
-from linad.errors import UnsupportedError
+from linad.errors import ShapeError, UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Zero
 from linad.rules.elementwise import binary, masked, register, shape_of, unary
@@ -189,6 +189,9 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 def piecewise(x: Array, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
     if _is_single(condlist, x):
         condlist = [condlist]
+    for k, shape in enumerate(map(shape_of, condlist)):
+        if x.shape and shape not in ((), x.shape):  # NumPy would select rows by it, not entries
+            raise ShapeError(f"piecewise: condition {k}: expected shape {x.shape}, got {shape}")
     masks = [np.broadcast_to(_mask(c), x.shape) for c in condlist]
     if len(funclist) == len(masks) + 1:
         masks.append(~functools.reduce(np.logical_or, masks))

@@ -186,8 +186,16 @@ special(
     "xlog1py", a=lambda y, a, b: np.log1p(b * y.dtype.type(1)), b=lambda y, a, b: _ratio(a, 1 + b)
 )
 special("entr", x=lambda y, x: -np.log(x) - 1)
-special("rel_entr", a=lambda y, a, b: np.log(a / b) + 1, b=lambda y, a, b: -_ratio(a, b))
-special("kl_div", a=lambda y, a, b: np.log(a / b), b=lambda y, a, b: 1 - _ratio(a, b))
+
+
+def _log_ratio(a: Any, b: Any) -> Any:
+    """log(a / b), whose slope in b is -1 / b at a = 0 as well: there 0 would divide by 0."""
+    at_zero = a == 0
+    return np.log(np.where(at_zero, 1, a) / b) + np.log(np.where(at_zero, a, 1))
+
+
+special("rel_entr", a=lambda y, a, b: _log_ratio(a, b) + 1, b=lambda y, a, b: -_ratio(a, b))
+special("kl_div", a=lambda y, a, b: _log_ratio(a, b), b=lambda y, a, b: 1 - _ratio(a, b))
 
 
 # (x^p - 1) / p = L exprel(p L) with L = log x: no division by p, which may be 0.

@@ -31,13 +31,24 @@ POINTS = {
 }
 
 
-def operand(name):
+def _of_dtype(value, dtype):
+    """The value in another dtype, its entries as different as they were."""
+    if dtype is float:
+        return value
+    if dtype is bool:
+        return value > 0.5
+    if dtype is complex:
+        return value + (0.5 - value) * 1j
+    return (value * 16).astype(dtype) if dtype is int else value.astype(dtype)
+
+
+def operand(name, dtype=float):
     """A fresh operand; "T" at the end means that it lies in memory transposed."""
     turned = name.endswith("T")
-    value = POINTS[name.removesuffix("T")]
+    value = _of_dtype(POINTS[name.removesuffix("T")], dtype)
     if not isinstance(value, np.ndarray):
         return value
-    return np.array(value.T).T if turned else value.copy()
+    return np.array(value.T).T if turned else np.array(value)
 
 
 # What is observed.
@@ -94,17 +105,20 @@ def attempted(run, change, k, operands):
     return list(leaves(result)), told, operands
 
 
+def _rounded(entry, digits):
+    if type(entry) is float:
+        return round(entry, digits) + 0.0 if entry == entry else "nan"
+    return f"{entry + 0:.{digits}g}" if type(entry) is complex else entry
+
+
 def plain(value):
-    """A leaf in a form that compares: its kind, its shape and its entries, but for rounding."""
+    """A leaf in a form that compares: its kind, dtype and shape, its entries but for rounding."""
     found = concrete(value)
     if isinstance(found, (np.ndarray, np.generic, int, float, complex)):
-        entries = np.asarray(found).ravel().tolist()
-        kinds = type(entries[0]) if entries else None
-        if kinds is float:
-            entries = [round(e, 9) + 0.0 if e == e else "nan" for e in entries]
-        elif kinds is complex:
-            entries = [f"{e + 0:.9g}" for e in entries]
-        return kind(found), np.shape(found), entries
+        entries = np.asarray(found)
+        digits = 5 if entries.dtype in (np.float32, np.complex64) else 9
+        told = [_rounded(e, digits) for e in entries.ravel().tolist()]
+        return kind(found), entries.dtype.name, np.shape(found), told
     return str(value)
 
 
@@ -283,24 +297,26 @@ def calls_of_indices():
 ERRORS = (LinadError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError)
 
 
-def differences(calls, run):
+def differences(calls, run, dtype=float):
     """What differs between NumPy and ``run(function, change, k, operands)``, one line each."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        yield from _differences(calls, run)
+        yield from _differences(calls, run, dtype)
 
 
-def _differences(calls, run):
+def _differences(calls, run, dtype):
     for name, names, function in calls:
         try:
-            first = attempted(function, None, 0, [operand(n) for n in names])[0]
+            first = attempted(function, None, 0, [operand(n, dtype) for n in names])[0]
         except Exception:
             continue  # not a call
         for label, change in CHANGES.items():
             for k in range(len(first) if change else 1):
-                wanted = described(attempted(function, change, k, [operand(n) for n in names]))
+                wanted = described(
+                    attempted(function, change, k, [operand(n, dtype) for n in names])
+                )
                 try:
-                    found = run(function, change, k, [operand(n) for n in names])
+                    found = run(function, change, k, [operand(n, dtype) for n in names])
                 except ERRORS:
                     continue
                 for part in found:

@@ -52,8 +52,8 @@ def compiled(function, change, k, operands):
     return seen
 
 
-def check(calls, run):
-    found = list(itertools.islice(likeness.differences(calls, run), 5))
+def check(calls, run, dtype=float):
+    found = list(itertools.islice(likeness.differences(calls, run, dtype), 5))
     assert not found, "\n".join(found)
 
 
@@ -95,6 +95,21 @@ def test_all_compiled(name):
 @pytest.mark.parametrize("name", SWEEPS)
 def test_all_in_forward_mode(name):
     check(SWEEPS[name](), pushed)
+
+
+@pytest.mark.rest
+@pytest.mark.parametrize("dtype", [np.float32, complex])
+@pytest.mark.parametrize("name", ["methods", "indices"])
+def test_dtypes_in_forward_mode(name, dtype):
+    check(SWEEPS[name](), pushed, dtype)
+
+
+@pytest.mark.rest
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("dtype", [np.float32, complex, int, bool])
+@pytest.mark.parametrize("name", ["methods", "indices"])
+def test_dtypes_compiled(name, dtype):
+    check(sample(SWEEPS[name](), 200), compiled, dtype)
 
 
 # Results of transforms.

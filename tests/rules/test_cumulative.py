@@ -135,6 +135,13 @@ def test_cumulative_sum_needs_an_axis():
         linad.jacobian(np.cumulative_sum)(MATRIX)
 
 
+def test_cumulative_sum_along_a_tuple_of_one_axis():
+    np.testing.assert_array_equal(
+        linad.linearize(lambda x: np.cumulative_sum(x, axis=(0,)), MATRIX)[0],
+        np.cumulative_sum(MATRIX, axis=0),
+    )
+
+
 def test_reduceat_checks_its_indices():
     with pytest.raises(IndexError, match="reduceat"):
         linad.jacobian(lambda x: np.add.reduceat(x, [0, 9]))(VECTOR)

@@ -220,3 +220,11 @@ def test_integers_are_clipped_to_integers(low, high):
         found = linad.jit(lambda a: np.clip(a, low, high))(a)
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(found, expected)
+
+
+def test_conditions_of_piecewise_have_the_shape_of_x():
+    """A condition for rows was taken for one of columns."""
+    with pytest.raises(ValueError, match="condition 0"):
+        linad.linearize(
+            lambda x: np.piecewise(x, [np.array([True, False])], [7.0]), np.ones((2, 2))
+        )

@@ -42,3 +42,4 @@ def test_known(f, point, expected):
 def test_relative_entropies_of_nothing(f):
     with np.errstate(all="ignore"):
         assert linad.grad(linad.grad(f, 1))(0.0, 4.0) == -1 / 4
+        assert linad.grad(linad.grad(f, 0), 1)(0.0, 4.0) == -1 / 4
