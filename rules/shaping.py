@@ -296,8 +296,8 @@ def squeeze(a: Array, axis: Any = None) -> Any:
             raise ValueError(
                 f"squeeze: axis {axis} of an array of shape {a.shape} has not the length 1"
             )
-    if not a.ndim and is_number(a):
-        return a
+    if not len(dropped):
+        return a  # the array itself, as NumPy's is
     return reshape_(a, shape=tuple([n for k, n in enumerate(a.shape) if k not in dropped]))
 
 
@@ -332,11 +332,8 @@ def atleast_3d(*arys: Any) -> Any:
 
 @implements(np.broadcast_to)
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
-    array = as_array(array)
-    target = as_shape(shape)
-    if array.shape != target:
-        return broadcast_to_(array, shape=target)
-    return array if target else no_number(array)
+    # Of the same shape it is a view, too, and read-only.
+    return broadcast_to_(no_number(as_array(array)), shape=as_shape(shape))
 
 
 @implements(np.broadcast_arrays)
@@ -344,7 +341,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
 def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     arrays = [as_array(x) for x in args]
     shape = np.broadcast_shapes(*[x.shape for x in arrays])
-    return tuple([broadcast_to(x, shape) for x in arrays])
+    return tuple([x if x.shape == shape else broadcast_to(x, shape) for x in arrays])
 
 
 @implements(np.astype)

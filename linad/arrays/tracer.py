@@ -160,15 +160,14 @@ class Tracer(Arithmetic):
         if shape and target is not None:
             entries = (target,) if np.ndim(target) == 0 else target
             new = tuple(map(operator.index, entries))
+            if not self.laid.flags.forc:
+                raise ValueError("resize only works on single-segment arrays")
             if new != self.shape:
                 self._become_resized(new)
 
     def _become_resized(self, shape: tuple[int, ...]) -> None:
-        if type(self._buffer) is View or not self.laid.flags.forc:
-            raise ValueError(
-                "resize: a view, or an array with gaps, cannot be resized in place; use "
-                "np.resize(x, shape)"
-            )
+        if type(self._buffer) is View:
+            raise ValueError("resize: a view cannot be resized in place; use np.resize(x, shape)")
         if getattr(self._buffer, "viewed", False):
             raise UnsupportedError(
                 "resize: in place, of a traced array that has had views, it is not supported; use "

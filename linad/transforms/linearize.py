@@ -27,6 +27,7 @@ from linad.operators.region_writes import Erase, Insert
 from linad.operators.slopes import SlopeRule
 from linad.operators.structured import Cast, Diagonal, Identity
 from linad.transforms.plain_operands import PlainOperands
+from linad.transforms.quiet_rules import RAISED, with_quiet_rules
 from linad.transforms.spaces import Slot
 from linad.transforms.tape_operator import Link, Node, Step, TapeOperator
 from linad.transforms.traced_values import (
@@ -60,84 +61,87 @@ class LinearTrace(Trace):
     # What eager programs spend their time in is written out here, without calls to spare.
 
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        if self.finished:
-            self.check_alive()
-        if primitive.slopes == len(args) and not params:
-            x = args[0]
-            if primitive.slopes == 2:
-                found = self._apply_to_two(primitive, x, args[1])
-                if found is not None:
-                    return found
-            elif x._trace is self and x._buffer is None:
-                value = x._value
-                # Only a value that is itself traced needs the dispatch that calling it would do.
-                y = primitive(value) if type(value) is Tracer else primitive.impl(value)
-                rule = primitive.rules[0]
-                J: Any
-                if type(rule) is SlopeRule and rule.slope and value.dtype is y.dtype:
-                    J = _bare(Diagonal)
-                    J.entries = rule.slope(y, value)
-                    J.out_shape = J.in_shape = y.shape
-                    J.dtype = y.dtype
-                else:
-                    J = widened(rule(y, value), value.dtype, y.dtype)
-                node = next(self.nodes)
-                self.steps.append((node, [(x._node, J)]))
-                result: Any = _bare(Tracer)
-                result._trace, result._node, result._value, result._buffer = self, node, y, None
-                return result
-        elif primitive.view and args[0]._buffer is not None:
-            view = lazy_view(self, args[0], primitive, params)
-            if view is not None:
-                return view
-        operands = self.operands if primitive.captures_args else None
-        values: list[Any] = []
-        active: list[tuple[int, Node]] = []
-        nested = False
-        for a in args:
-            if type(a) is Tracer:
-                if a._trace is not self or (
-                    a._buffer is not None and not is_settled(a._buffer, primitive.view)
-                ):
-                    values, active, nested = read_arguments(self, primitive, args, operands)
-                    break
-                active.append((len(values), a._node))
-                a = a._value
+        try:
+            if self.finished:
+                self.check_alive()
+            if primitive.slopes == len(args) and not params:
+                x = args[0]
+                if primitive.slopes == 2:
+                    found = self._apply_to_two(primitive, x, args[1])
+                    if found is not None:
+                        return found
+                elif x._trace is self and x._buffer is None:
+                    value = x._value
+                    # Only a value that is itself traced needs the dispatch of a call.
+                    y = primitive(value) if type(value) is Tracer else primitive.impl(value)
+                    rule = primitive.rules[0]
+                    J: Any
+                    if type(rule) is SlopeRule and rule.slope and value.dtype is y.dtype:
+                        J = _bare(Diagonal)
+                        J.entries = rule.slope(y, value)
+                        J.out_shape = J.in_shape = y.shape
+                        J.dtype = y.dtype
+                    else:
+                        J = widened(rule(y, value), value.dtype, y.dtype)
+                    node = next(self.nodes)
+                    self.steps.append((node, [(x._node, J)]))
+                    result: Any = _bare(Tracer)
+                    result._trace, result._node, result._value, result._buffer = self, node, y, None
+                    return result
+            elif primitive.view and args[0]._buffer is not None:
+                view = lazy_view(self, args[0], primitive, params)
+                if view is not None:
+                    return view
+            operands = self.operands if primitive.captures_args else None
+            values: list[Any] = []
+            active: list[tuple[int, Node]] = []
+            nested = False
+            for a in args:
                 if type(a) is Tracer:
-                    nested = True
-            elif operands is not None and type(a) is np.ndarray:
-                a = operands.keep(a)
-            values.append(a)
-        if primitive.vjp_rule is not None:
-            return self._apply_vjp_rule(primitive, values, active, params)
-        if primitive.whole is not None:
-            return self._apply_whole(primitive, values, active)
-        y = (primitive if nested else primitive.impl)(*values, **params)
-        if primitive.constant:
-            return self._constant(y)
-        if primitive.outputs is not None:
-            return self._several(primitive, y, values, active, params)
-        dtype = y.dtype
-        if dtype.hasobject:
-            refuse_objects(primitive)
-        if primitive.zero_slope_args:
-            active = [(i, node) for i, node in active if i not in primitive.zero_slope_args]
-            self.cut = self.cut or not active
-        links = []
-        rules = primitive.rules
-        for i, node in active:
-            rule = rules.get(i) or primitive.rule_of(i)
-            J = rule(y, *values, **params)
-            if values[i].dtype is not dtype:
-                J = widened(J, values[i].dtype, dtype)
-            links.append((node, J))
-        node = next(self.nodes)
-        self.steps.append((node, links))
-        result = _bare(Tracer)
-        result._trace, result._node, result._value, result._buffer = self, node, y, None
-        if primitive.view and (nested or type(y) is np.ndarray):
-            attach_view(result, args[0], primitive, params)
-        return result
+                    if a._trace is not self or (
+                        a._buffer is not None and not is_settled(a._buffer, primitive.view)
+                    ):
+                        values, active, nested = read_arguments(self, primitive, args, operands)
+                        break
+                    active.append((len(values), a._node))
+                    a = a._value
+                    if type(a) is Tracer:
+                        nested = True
+                elif operands is not None and type(a) is np.ndarray:
+                    a = operands.keep(a)
+                values.append(a)
+            if primitive.vjp_rule is not None:
+                return self._apply_vjp_rule(primitive, values, active, params)
+            if primitive.whole is not None:
+                return self._apply_whole(primitive, values, active)
+            y = (primitive if nested else primitive.impl)(*values, **params)
+            if primitive.constant:
+                return self._constant(y)
+            if primitive.outputs is not None:
+                return self._several(primitive, y, values, active, params)
+            dtype = y.dtype
+            if dtype.hasobject:
+                refuse_objects(primitive)
+            if primitive.zero_slope_args:
+                active = [(i, node) for i, node in active if i not in primitive.zero_slope_args]
+                self.cut = self.cut or not active
+            links = []
+            rules = primitive.rules
+            for i, node in active:
+                rule = rules.get(i) or primitive.rule_of(i)
+                J = rule(y, *values, **params)
+                if values[i].dtype is not dtype:
+                    J = widened(J, values[i].dtype, dtype)
+                links.append((node, J))
+            node = next(self.nodes)
+            self.steps.append((node, links))
+            result = _bare(Tracer)
+            result._trace, result._node, result._value, result._buffer = self, node, y, None
+            if primitive.view and (nested or type(y) is np.ndarray):
+                attach_view(result, args[0], primitive, params)
+            return result
+        except RAISED as error:
+            return with_quiet_rules(error, self, primitive, args, params)
 
     def _apply_to_two(self, primitive: Primitive, a: Any, b: Any) -> Any:
         """``a * b`` and its like; None if it needs the general way."""

@@ -18,6 +18,7 @@ from linad.core.shapes import is_inexact, memory_of
 from linad.operators.entangled import Entangled, Results
 from linad.operators.slopes import SlopeRule
 from linad.transforms.linearize import linearize_pullback, widened
+from linad.transforms.quiet_rules import RAISED, with_quiet_rules
 from linad.transforms.spaces import Slot
 from linad.transforms.tape_operator import handed_out, push_onto
 from linad.transforms.traced_values import (
@@ -35,71 +36,74 @@ class PushTrace(Trace):
     """The results of operations on eigenvalues, which do not hold together everywhere."""
 
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        if self.finished:
-            self.check_alive()
-        if primitive.view and (view := lazy_view(self, args[0], primitive, params)) is not None:
-            return view
-        values, nodes, nested = read_arguments(self, primitive, args, None)
-        if self._entangled is not None and not (primitive.constant or primitive.aside):
-            slopes = primitive.zero_slope_args
-            nodes = [(i, t if i in slopes else self._told(t)) for i, t in nodes]
-        active = []
-        written = False  # tangents of written arrays change later, and none may look into them
-        for i, tangent in nodes:
-            if tangent is not None:
-                if args[i]._buffer is not None and is_private(args[i]):
-                    written = True
-                    if not primitive.view:  # a trace around this one may keep it
-                        tangent = tangent.copy()
-                active.append((i, tangent))
-        if primitive.vjp_rule is not None and active:
-            return self._apply_vjp_rule(primitive, values, active, params)
-        if primitive.whole is not None and active:
-            y, J = primitive.whole(values, [i for i, _ in active])
-            pushed = J.pushforward(tuple([t for _, t in active]))
-            return tuple([self._result(v, t) for v, t in zip(y, pushed, strict=True)])
-        y = (primitive if nested else primitive.impl)(*values, **params)
-        if not isinstance(y, tuple) and y.dtype.hasobject:
-            refuse_objects(primitive)
-        total, mine = None, False
-        if not primitive.constant:
-            rules = primitive.rules
-            if primitive.zero_slope_args:
-                active = [
-                    (i, tangent) for i, tangent in active if i not in primitive.zero_slope_args
-                ]
-            for i, tangent in active:
-                rule = rules.get(i) or primitive.rule_of(i)
-                x = values[i]
-                if type(rule) is SlopeRule and x.shape == y.shape and x.dtype is y.dtype:
-                    # Functions entry by entry are most of what there is: without an operator.
-                    new = rule.slope is not None or (written and total is None)
-                    if rule.slope is not None:
-                        tangent = tangent * rule.slope(y, *values, **params)
-                    elif new:
-                        tangent = tangent.copy()
-                    total, mine = (tangent, new) if total is None else (total + tangent, True)
-                    continue
-                J = rule(y, *values, **params)
-                if primitive.outputs is None and values[i].dtype is not y.dtype:
-                    J = widened(J, values[i].dtype, y.dtype)
-                if total is None:
-                    total, mine = J.pushforward(tangent), J.owns_result or J.spreads
-                    if written and not mine:
-                        total = _copied(total)
-                else:
-                    total, mine = push_onto(total, mine, J, tangent), True
-        if isinstance(y, tuple):
-            tangents = (None,) * len(y) if total is None else total
-            if total is not None and isinstance(J, Entangled):
-                self._entangled = [*(self._entangled or ()), Results(J, active[0][1], total)]
-            return tuple([self._result(v, t) for v, t in zip(y, tangents, strict=True)])
-        if primitive.aside and total is not None:
-            total = total[...]  # not the tangent that others may use
-        result = self._result(y, total)
-        if primitive.view and isinstance(result, Tracer):
-            attach_view(result, args[0], primitive, params)
-        return result
+        try:
+            if self.finished:
+                self.check_alive()
+            if primitive.view and (view := lazy_view(self, args[0], primitive, params)) is not None:
+                return view
+            values, nodes, nested = read_arguments(self, primitive, args, None)
+            if self._entangled is not None and not (primitive.constant or primitive.aside):
+                slopes = primitive.zero_slope_args
+                nodes = [(i, t if i in slopes else self._told(t)) for i, t in nodes]
+            active = []
+            written = False  # tangents of written arrays change later, and none may look into them
+            for i, tangent in nodes:
+                if tangent is not None:
+                    if args[i]._buffer is not None and is_private(args[i]):
+                        written = True
+                        if not primitive.view:  # a trace around this one may keep it
+                            tangent = tangent.copy()
+                    active.append((i, tangent))
+            if primitive.vjp_rule is not None and active:
+                return self._apply_vjp_rule(primitive, values, active, params)
+            if primitive.whole is not None and active:
+                y, J = primitive.whole(values, [i for i, _ in active])
+                pushed = J.pushforward(tuple([t for _, t in active]))
+                return tuple([self._result(v, t) for v, t in zip(y, pushed, strict=True)])
+            y = (primitive if nested else primitive.impl)(*values, **params)
+            if not isinstance(y, tuple) and y.dtype.hasobject:
+                refuse_objects(primitive)
+            total, mine = None, False
+            if not primitive.constant:
+                rules = primitive.rules
+                if primitive.zero_slope_args:
+                    active = [
+                        (i, tangent) for i, tangent in active if i not in primitive.zero_slope_args
+                    ]
+                for i, tangent in active:
+                    rule = rules.get(i) or primitive.rule_of(i)
+                    x = values[i]
+                    if type(rule) is SlopeRule and x.shape == y.shape and x.dtype is y.dtype:
+                        # Functions entry by entry are most of what there is: without an operator.
+                        new = rule.slope is not None or (written and total is None)
+                        if rule.slope is not None:
+                            tangent = tangent * rule.slope(y, *values, **params)
+                        elif new:
+                            tangent = tangent.copy()
+                        total, mine = (tangent, new) if total is None else (total + tangent, True)
+                        continue
+                    J = rule(y, *values, **params)
+                    if primitive.outputs is None and values[i].dtype is not y.dtype:
+                        J = widened(J, values[i].dtype, y.dtype)
+                    if total is None:
+                        total, mine = J.pushforward(tangent), J.owns_result or J.spreads
+                        if written and not mine:
+                            total = _copied(total)
+                    else:
+                        total, mine = push_onto(total, mine, J, tangent), True
+            if isinstance(y, tuple):
+                tangents = (None,) * len(y) if total is None else total
+                if total is not None and isinstance(J, Entangled):
+                    self._entangled = [*(self._entangled or ()), Results(J, active[0][1], total)]
+                return tuple([self._result(v, t) for v, t in zip(y, tangents, strict=True)])
+            if primitive.aside and total is not None:
+                total = total[...]  # not the tangent that others may use
+            result = self._result(y, total)
+            if primitive.view and isinstance(result, Tracer):
+                attach_view(result, args[0], primitive, params)
+            return result
+        except RAISED as error:
+            return with_quiet_rules(error, self, primitive, args, params)
 
     def constant(self, value: Any) -> Tracer:
         return Tracer(self, None, value)

@@ -221,6 +221,7 @@ class RecordTrace(Trace):
     def answer(self, tracer: Tracer, question: Callable[[Any], Any]) -> Any:
         refresh_node(tracer)
         if question is not np.array and tracer.shape:
+            question(tracer.concrete)  # raises what NumPy raises: of one entry, too, int() does
             tracer = tracer.reshape(())
         if question is bool and tracer.dtype.kind != "b":
             tracer = tracer != 0  # what was asked, and not the number, must be the same again

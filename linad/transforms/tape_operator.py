@@ -160,7 +160,7 @@ class TapeOperator(Typed):
         owned = bytearray(self.count)
         for out, links, dead in self._scheduled():
             total = None
-            if links and links[-1][1].writes:
+            if self.writes and links and links[-1][1].writes:
                 total = self._push_write(links, slots, owned, dead)
                 owned[out] = True
             else:

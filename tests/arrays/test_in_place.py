@@ -1333,3 +1333,48 @@ def test_the_shape_of_a_view_may_be_set():
             y, dy = linad.jvp(g, (x.copy(),), (v,))
             for found, expected in zip([*y, *dy], [*f(x.copy()), *slope], strict=True):
                 np.testing.assert_allclose(found, expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("index", [0, slice(0, 1)])
+def test_a_compiled_function_keeps_what_a_write_of_a_constant_replaces(index):
+    def f(p):
+        p[index] = 2.0
+        last = p[-1]
+        p[-1] = 3.0
+        p[0] = last
+        return p
+
+    x, dx = np.arange(1.0, 5), np.array([10.0, 20.0, 30.0, 40.0])
+    for function in (f, linad.jit(f)):
+        np.testing.assert_array_equal(linad.jvp(function, (x.copy(),), (dx,))[1], [40, 20, 30, 0])
+        np.testing.assert_array_equal(linad.vjp(function, x.copy())[1](dx)[0], [0, 20, 30, 10])
+
+
+def test_what_numpy_refuses_of_arrays_is_refused():
+    def first(x):
+        return x[int(x[:1] > 0)]
+
+    def resized(x):
+        x.resize(x.shape)
+        return x
+
+    def broadcast(x):
+        np.broadcast_to(x, x.shape)[0] = 5.0
+        return x
+
+    wide = np.ones(6)[::2]
+    for f, error in ((first, TypeError), (resized, ValueError), (broadcast, ValueError)):
+        for g in (f, linad.jit(f), linad.jit(linad.grad(lambda x, f=f: np.sum(f(x))))):
+            with pytest.raises(error):
+                g(wide)
+
+
+def test_an_array_that_nothing_is_squeezed_out_of_is_itself():
+    def f(x):
+        y = np.broadcast_to(x, x.shape)
+        assert x.squeeze() is x
+        assert y is not x
+        return x * 2
+
+    for g in (f, linad.jit(f), linad.jacobian(f)):
+        g(np.ones(3))

@@ -614,7 +614,9 @@ flat = {v}.ravel()[idx]
     "{n} = linad.fori_loop(0, n, lambda i, t: np.sin(t.real) + {s}.real, {r})",
     "{n}, ys = linad.scan(lambda t, e: (t * 0.5 + e, t * e), {s}, {v})\n{n} = {n} + ys",
     "{n} = linad.scan(lambda t, _: (t * 0.5, t), {v}, length=3)[1]",
-    "{n} = linad.while_loop(lambda t: np.sum(np.abs(t)) > 1.0, lambda t: t * 0.4, {v})",
+    """{n} = linad.while_loop(
+    lambda t: (np.sum(np.abs(t)) > 1.0) & np.all(np.isfinite(t)), lambda t: t * 0.4, {v}
+)""",
     "{n} = linad.cond(np.sum({r}) > {c}, lambda t: t * 2, lambda t: t * 0.5, {v})",
     "{n} = linad.switch(n, [lambda t: t * 2, lambda t: t + 1, lambda t: -t, lambda t: t], {v})",
     "{n} = linad.map(lambda t: t * t, {v})",

@@ -349,7 +349,7 @@ for i, t in enumerate({v}):
     seen.setdefault(i % 2, []).append(t)
 {n} = sum(seen[0])""",
     "{n} = {v}\nfor _ in range(n):\n    {n} = {n} * 0.5 + {s}",
-    "{n} = {v}.copy()\nwhile np.sum(abs({n})) > 1.0:\n    {n} *= 0.4",
+    "{n} = {v}.copy()\nwhile 1.0 < np.sum(abs({n})) < np.inf:\n    {n} *= 0.4",
     "try:\n    {n} = {v}[7]\nexcept IndexError:\n    {n} = {v} * 2",
     "m = int(np.sum({r} > 0))\n{n} = {v} * m",
     "{n} = {v} * 2 if isinstance({v}, np.ndarray) else {v} * 3",

@@ -71,3 +71,15 @@ def test_rounding_in_single_precision_excuses_what_cancels_alone():
     trial.rounded([0 * x], cancels([x]), "", cancels, [x].copy)
     with pytest.raises(DifferenceError):
         trial.rounded([1.01e4 * x], [1e4 * x], "", lambda point: [1e4 * point[0]], [x].copy)
+
+
+def test_a_jump_beside_the_point_is_no_difference_and_a_wrong_number_is():
+    trial, x = Trial(draws(POINTS)), np.array([1.0, 2.0])
+
+    def rounded(point):
+        return {"": np.round(point[0] * 0.5)}  # half a unit, rounded to even, is up to the last bit
+
+    assert rounded([x])[""][0] == 0
+    trial.agree({"": np.array([1.0, 1.0])}, rounded([x]), rounded, [x])
+    with pytest.raises(DifferenceError):
+        trial.agree({"": np.array([0.0, 2.0])}, rounded([x]), rounded, [x])
