@@ -167,3 +167,36 @@ def test_which_carries_stay(step, stays):
         a, b = step(a, b)
     for got, expected in zip(linad.jit(f)(X), (a, b), strict=True):
         np.testing.assert_allclose(got, expected)
+
+
+STEPS, LENGTH = 1000, 50
+
+
+def added_in_a_scan(p):
+    def on(c, x):
+        c[0] += p[0] * x
+        return c, None
+
+    return np.sum(linad.scan(on, np.ones(LENGTH) * p[1], np.linspace(0, 1, STEPS))[0] ** 2)
+
+
+def added_in_turn(p):
+    def on(i, c):
+        c[i % LENGTH] += p[0] * np.sin(i * p[2])
+        return c
+
+    return np.sum(linad.fori_loop(0, STEPS, on, np.ones(LENGTH) * p[1]) ** 2)
+
+
+def added_in_python(p):
+    y = np.ones(LENGTH) * p[1]
+    for i in range(STEPS):
+        y[i % LENGTH] += p[0] * np.sin(i * p[2])
+    return np.sum(y**2)
+
+
+@pytest.mark.parametrize("f", [added_in_a_scan, added_in_turn, added_in_python])
+def test_what_is_added_to_is_not_kept(f):
+    """The adjoint of a sum is the cotangent itself: at most what is added is kept, step by step."""
+    explained = linad.explain(linad.grad(f))(np.array([0.3, 0.2, 0.1]))
+    assert explained.arena_bytes < 8 * (4 * STEPS + 8 * LENGTH)
