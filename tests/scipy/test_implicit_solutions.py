@@ -362,3 +362,16 @@ def test_a_start_that_a_compiled_function_makes():
     for p in (2.0, 2.0, 10.0):
         x = solution(np.array([p, 68.0]))
         np.testing.assert_allclose(x**3 + x, [p, 68.0])
+
+
+def test_recorded_integral_is_not_held_to_its_value():
+    """A loop adds up in another order than the steps did that were recorded."""
+
+    def f(x):
+        value = integrate.quad(lambda t: np.exp(-x[0] * t) * np.cos(x[1] * t), 0, x[2])[0]
+        return 0.9 * value
+
+    compiled = linad.jit(linad.grad(f))
+    for scale in (1.0, 1.01):
+        x = np.array([0.7, 1.3, 2.1]) * scale
+        np.testing.assert_allclose(compiled(x), linad.grad(f)(x), rtol=1e-9)
