@@ -8,6 +8,7 @@ import cmath
 import functools
 import inspect
 import math
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -63,6 +64,12 @@ def to_float(x: Any = 0.0, /) -> Any:
     x = bare(x)
     if type(x) is NumberText:
         return x.read()
+    own = getattr(type(x), "__float__", None)
+    if type(own) is types.FunctionType and type(x) is not Tracer:
+        made = own(x)  # a class of the package's: ``float`` itself takes no traced answer
+        if type(made) is builtins.float:
+            return made
+        x = made if type(made) is Tracer else x
     if type(x) is not Tracer or x.dtype.kind not in "fc":
         return builtins.float(x)
     builtins.float(sample(x))  # raises for several entries, warns for a complex number

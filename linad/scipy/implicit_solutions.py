@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from linad.api.derivatives import derivative, jacobian, stop_gradient
+from linad.arrays.buffers import concrete
 from linad.arrays.traces import running_trace
 from linad.core.primitive import Traced
 from linad.errors import ConvergenceError
@@ -94,7 +95,7 @@ def polished(name: str, found: Any, step: Function) -> Any:
     with np.errstate(all="ignore"):  # a slope of zero is told of below
         for _ in range(STEPS + 1):  # the first goes from SciPy's tolerance to rounding
             x = x - step(x)
-    far = np.max(np.abs(plain(x) - found), initial=0.0)
+    far = np.max(np.abs(concrete(x) - found), initial=0.0)  # looked at, decides nothing else
     if not far <= 1e-2 * (1 + np.max(np.abs(found), initial=0.0)):
         raise ConvergenceError(
             f"{name}: a step of Newton's method leads {far:.2g} away from what was found, "

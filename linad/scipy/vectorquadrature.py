@@ -11,6 +11,7 @@ import numpy as np
 import scipy.integrate
 
 from linad.api.derivatives import stop_gradient
+from linad.arrays.buffers import concrete
 from linad.errors import ConvergenceError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype
@@ -35,7 +36,7 @@ def quad_vec(
     total: Any = 0.0
     if low != high:
         total = (b - a) * _sum(watched, a, b, (np.asarray(info.intervals) - low) / (high - low))
-    miss = float(np.max(np.abs(plain(asarray(total)) - value), initial=0.0))
+    miss = float(np.max(np.abs(concrete(asarray(total)) - value), initial=0.0))
     if not miss <= 1e-6 + 1e-6 * np.max(np.abs(value), initial=0.0) + 10 * abs(error):
         raise ConvergenceError(
             f"quad_vec: the rule that carries the derivative misses the integral by {miss:.2g}: "

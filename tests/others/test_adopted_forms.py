@@ -165,3 +165,22 @@ def test_reductions_of_bottleneck():
         np.testing.assert_allclose(slope, near / (2 * h), rtol=1e-7)
     spread = linad.grad(lambda s: forms["nanstd"](s * x[1], None, 1))(2.0)
     np.testing.assert_allclose(spread, np.nanstd(x[1], ddof=1), rtol=1e-12)
+
+
+class Degrees:
+    """A number of a package's own, as classes of angles are."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __float__(self):
+        return float(self.value % 360.0)
+
+
+def test_float_of_a_class_with_a_number():
+    def f(x):
+        return float(Degrees(370.0 + x[0])) ** 2 * float(Degrees(4.0))
+
+    with linad.adopt(f, Degrees):
+        check(f)
+        assert type(float(Degrees(4.0))) is float

@@ -1,5 +1,7 @@
 """Solutions, integrals, distances and rotations of SciPy's, to second order."""
 
+import math
+
 import numpy as np
 import pytest
 import scipy.optimize
@@ -362,3 +364,18 @@ def test_a_start_that_a_compiled_function_makes():
     for p in (2.0, 2.0, 10.0):
         x = solution(np.array([p, 68.0]))
         np.testing.assert_allclose(x**3 + x, [p, 68.0])
+
+
+@pytest.mark.rest
+def test_recorded_integral_is_not_held_to_its_value():
+    """A loop adds up in another order than the steps did that were recorded."""
+
+    def f(x):
+        value = integrate.quad(lambda t: np.exp(-x[0] * t) * math.cos(x[1] * t), 0, x[2])[0]
+        return np.sum(np.ravel(value) * 0.9)
+
+    x = np.array([0.7, 1.3, 2.1, 0.4])
+    with linad.adopt(f):
+        compiled = linad.jit(linad.grad(f))
+        for at in (x, x * (1 + 1e-3 * np.sin(np.arange(4) + 1))):
+            np.testing.assert_allclose(compiled(at), linad.grad(f)(at), rtol=1e-9, atol=1e-12)
