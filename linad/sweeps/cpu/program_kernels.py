@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from linad.core.patience import Patience
+from linad.core.patience import Patience, say
 from linad.core.settings import settings
 from linad.sweeps.cpu import kernel_cache as cache
 
@@ -70,6 +70,7 @@ def addresses_of(wanted: Sequence[Wanted], name: str) -> list[int]:
     beside = min(len(elsewhere), cache.counts.loaded - loaded)
     cache.counts.loaded -= beside  # they have been compiled for this program all the same
     cache.counts.compiled += beside
+    said.finish()
     return addresses
 
 
@@ -85,24 +86,33 @@ class Announcement:
 
     def __init__(self, name: str, count: int) -> None:
         self.name, self.count = name, count
+        self.done, self.told = 0, False
         if count and time.perf_counter() - Announcement.ended > BETWEEN:
             Announcement.patience, Announcement.compiled = Patience(), 0
 
     def after(self, done: int) -> None:
         """Take note of kernels that are compiled, or being compiled."""
         Announcement.ended = time.perf_counter()
-        Announcement.compiled += 1
+        Announcement.compiled += done - self.done  # other processes' too
+        self.done = done
         seconds = Announcement.patience.spent()
         if seconds is None or done == self.count:
             return
         folder = cache.folder()
         kept = "" if folder is None else f"; they are kept in {folder} for the next time"
+        self.told = True
         left = seconds / Announcement.compiled * (self.count - done)
         Announcement.patience.say(
             f"compiling for {seconds:.0f} s: {self.name}, {done} of {self.count} kernels, about "
             f"{max(left, 1):.0f} s to go{kept}"
         )
         Announcement.patience.again(max(AGAIN, 4 * seconds))
+
+    def finish(self) -> None:
+        """Say how long it took, where it has been said that it takes long."""
+        if self.told:
+            seconds = time.perf_counter() - Announcement.patience.started
+            say(f"compiled {self.name} after {seconds:.0f} s, {self.count} kernels")
 
 
 def _started(missing: list[Wanted], shared: "deque[Wanted]") -> list["Helper"]:

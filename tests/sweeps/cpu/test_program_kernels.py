@@ -103,12 +103,13 @@ class TestAnnouncement:
         monkeypatch.setattr(program_kernels.Announcement, "ended", float("-inf"))
 
     @pytest.mark.parametrize("progress", [True, False])
-    def test_is_made_once(self, folder, capsys, monkeypatch, progress):
+    def test_is_made_once_and_closed(self, folder, capsys, monkeypatch, progress):
         monkeypatch.setattr(patience, "SECONDS", 0.0)
         with linad.config(progress=progress):
             addresses_of(wanted(41, 42, 43), "model")
         said = capsys.readouterr().err
-        assert said.count("\n") == progress
+        assert said.count("\n") == 2 * progress
+        assert ("linad: compiled model after 0 s, 3 kernels" in said) is progress
         assert ("linad: compiling for 0 s: model, 1 of 3 kernels, about" in said) is progress
         assert (str(folder) in said) is progress
 
@@ -122,6 +123,14 @@ class TestAnnouncement:
             monkeypatch.setattr(program_kernels, "BETWEEN", 0.0)
             addresses_of(wanted(65, 66), "third")
         assert capsys.readouterr().err.startswith("linad: compiling for 0 s: third, 1 of 2")
+
+    def test_time_to_go_counts_what_others_compile(self, folder, capsys, monkeypatch):
+        with linad.config(progress=True):
+            said = program_kernels.Announcement("model", 100)
+            said.after(50)  # one here, the others in other processes
+            monkeypatch.setattr(said.patience, "started", said.patience.started - 50)
+            said.after(60)
+        assert "60 of 100 kernels, about 33 s to go" in capsys.readouterr().err
 
     def test_what_is_there_needs_none(self, folder, capsys, monkeypatch):
         with linad.config(progress=True):
