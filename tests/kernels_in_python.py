@@ -139,6 +139,7 @@ COUNTERPARTS = {
     native.call_by_address: call_by_address,
     native.accumulate: np.add,
     native.accumulate_product: np.multiply,
+    native.summed_product: np.multiply,
     kernel_arrays.grown: generated.grown,
     loop_hints.any_order: generated.any_order,
     **{kernel_arrays.MAKERS[f"array_{d}"]: _array(np.dtype(d)) for d in kernel_arrays.DTYPES},

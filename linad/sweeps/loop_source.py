@@ -22,6 +22,8 @@ from linad.sweeps.loop_templates import WrittenLoop
 from linad.sweeps.places import Place
 from linad.sweeps.scalar_rows import constants, given
 from linad.sweeps.steps import Loop, operands_of
+from linad.sweeps.sum_terms import SumTerms
+from linad.transforms.rewriting import number_of
 
 if TYPE_CHECKING:
     from linad.sweeps.target import Target
@@ -68,7 +70,8 @@ class LoopSource:
         Constants.
     loads, body, stores : list of str
         Statements for one entry; ``{k}`` in them is where operand k is, ``<k>`` its mark.
-    reductions : list of (equation, operand, term)
+    reductions : list of (equation, operand, terms)
+        What each adds of one entry, one term after the other.
     text, words, extent, work, cleared, partials
         As of `linad.sweeps.loop_templates.WrittenLoop`; the subclass sets them.
     """
@@ -93,12 +96,14 @@ class LoopSource:
         self.body: list[str] = []
         self.loads: list[str] = []
         self.stores: list[str] = []
-        self.reductions: list[tuple[Equation, int, str]] = []
+        self.reductions: list[tuple[Equation, int, list[str]]] = []
         self.cleared: list[tuple[Place, float]] = []
         self.words: list[Any] = []
         self.partials: list[tuple[str, Place, Place]] = []
+        self.sums = SumTerms(loop, stored)
         for eqn in loop.equations:
-            self._statement(eqn)
+            if eqn.outputs[0] not in self.sums.taken:
+                self._statement(eqn)
         self.shape = self._merged()
 
     @property
@@ -113,15 +118,17 @@ class LoopSource:
     def _statement(self, eqn: Equation) -> None:
         out = eqn.outputs[0]
         if is_reduction(eqn):
-            term = self._term(eqn)
+            terms = self._terms(eqn)
             place = self.places[out]
             kept = iter(place.strides)
             axes = axes_of(eqn) or ()
             strides = tuple([0 if k in axes else next(kept) for k in range(len(self.loop.shape))])
-            self.reductions.append((eqn, self._operand(place, strides, output=True), term))
+            self.reductions.append((eqn, self._operand(place, strides, output=True), terms))
             return
-        operands = operands_of(eqn)
-        found = self.target.row_of(eqn.primitive.name, out.dtype, operands)
+        name, operands = eqn.primitive.name, operands_of(eqn)
+        if name == "multiply":
+            name, operands = _sum_where_doubled(operands)
+        found = self.target.row_of(name, out.dtype, operands)
         assert found is not None
         row, meet = found
         texts = [
@@ -140,13 +147,29 @@ class LoopSource:
             k = self._operand(place, self._broadcast(place), output=True)
             self.stores.append(f"set_{result}({{{k}}}, {name}, {self._mark(k)})")
 
-    def _term(self, eqn: Equation) -> str:
+    def _terms(self, eqn: Equation) -> list[str]:
         """What a reduction takes of one entry, in the dtype of its result."""
-        x, out = eqn.inputs[0], eqn.outputs[0]
-        name, dtype, wanted = self._name(x), self._dtype(x), self._dtype(out)
+        out = eqn.outputs[0]
+        wanted = self._dtype(out)
         if REDUCTIONS[eqn.primitive.name].tests:
-            name, dtype = cast(name, dtype, "b1"), "b1"
-        return cast(name, dtype, wanted)
+            x = eqn.inputs[0]
+            return [cast(cast(self._name(x), self._dtype(x), "b1"), "b1", wanted)]
+        return [self._term(x, wanted) for x in self.sums.terms.get(out, eqn.inputs[:1])]
+
+    def _term(self, x: Any, wanted: str) -> str:
+        """An operand, or the product that an equation makes."""
+        if not isinstance(x, Equation):
+            return cast(self._name(x), self._dtype(x), wanted)
+        factors = [cast(self._name(a), self._dtype(a), wanted) for a in x.inputs]
+        first, last = factors[0], factors[-1]  # a square has one
+        return f"summed_product({first}, {last})"
+
+    def _combined(self, r: int, held: str) -> str:
+        """What a reduction holds after the terms of one entry, or these alone."""
+        combined, terms = REDUCTIONS[self._operation(r)].combined, self.reductions[r][2]
+        for term in terms:
+            held = combined.format(held, term) if held else term
+        return held
 
     def _dtype(self, a: Any) -> str:
         if isinstance(a, Var):
@@ -271,6 +294,14 @@ class LoopSource:
 
     def _identity(self, r: int) -> str:
         return identity_source(self._operation(r), self.reductions[r][0].outputs[0].dtype)
+
+
+def _sum_where_doubled(operands: list[Any]) -> tuple[str, list[Any]]:
+    """2 x is x + x: processors have units for sums that are idle while others multiply."""
+    for number, x in (operands, operands[::-1]):
+        if number_of(number) == 2 and isinstance(x, Var) and x.dtype.kind == "f":
+            return "add", [x, x]
+    return "multiply", operands
 
 
 def bits(value: Any) -> int:

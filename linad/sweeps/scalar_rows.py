@@ -267,6 +267,11 @@ for _name, _count in ARITY.items():
     _operands = ", ".join(f"{{{k}}}" for k in range(_count))
     row(_name, f"s_{_name}({_operands})", kinds="f", cost=SPECIAL, needs="special")
 
+NEVER_NEGATIVE = frozenset(
+    ["absolute", "arccos", "arccosh", "cosh", "exp", "exp2", "expit", "fabs", "sqrt", "square"]
+)
+"""Functions of real numbers whose results are zero, positive or NaN."""
+
 CONSTANTS = {
     "zero": "0",
     "one": "1",

@@ -84,24 +84,6 @@ def uniform(s: Any, eqn: Equation) -> Any:
     return None
 
 
-@rule("negative")
-def twice_negative(s: Any, eqn: Equation) -> Any:
-    """-(-x) = x."""
-    maker = s.maker(eqn.inputs[0])
-    return maker.inputs[0] if maker is not None and maker.primitive.name == "negative" else None
-
-
-@rule("add", "subtract")
-def plus_negative(s: Any, eqn: Equation) -> Any:
-    """a + (-b) = a - b,  a - (-b) = a + b."""
-    a, b = eqn.inputs
-    maker = s.maker(b)
-    if maker is None or maker.primitive.name != "negative" or b.dtype.kind not in "fc":
-        return None  # the negative of an unsigned integer is another number
-    other = {"add": "subtract", "subtract": "add"}[eqn.primitive.name]
-    return s.emit_like(other, [a, maker.inputs[0]], eqn)
-
-
 @rule("power")
 def small_power(s: Any, eqn: Equation) -> Any:
     """x^1 = x, x^2 = x x, x^3 = x x x, x^4 = (x x)^2, x^-1 = 1 / x, x^0.5 = sqrt(x).

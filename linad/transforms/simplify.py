@@ -23,6 +23,7 @@ from linad.transforms import (
     contractions,
     exact_factors,
     outer_sums,
+    signs,
     small_arrays as entries,
     sums_of_terms as statistics,
 )
@@ -34,7 +35,7 @@ from linad.transforms.sums_in_pieces import in_pieces
 FOLDED_BYTES = 2**20
 """Constants up to this size are computed once, in advance."""
 
-TABLES = (contractions, entries, exact_factors, identities, outer_sums, statistics)
+TABLES = (contractions, entries, exact_factors, identities, outer_sums, signs, statistics)
 """Modules of rewrites; they register themselves."""
 
 

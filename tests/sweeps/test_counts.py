@@ -308,7 +308,8 @@ def test_constants_share_kernels():
         program = program_of(lambda x: np.sin(x) * c + x, np.linspace(0, 1, n))
         return [i.source for i in program.instructions]
 
-    assert scaled(2.0, 3) == scaled(-0.5, 1000)
+    assert scaled(3.0, 3) == scaled(-0.5, 1000) != scaled(2.0, 3)  # 2 y is y + y
+    assert scaled(2.0, 3) == scaled(2, 1000)
 
 
 def test_scratch_memory_is_reused():

@@ -185,6 +185,7 @@ NAMESPACE: dict[str, Any] = {
     "math": math,
     "accumulate": native.accumulate,
     "accumulate_product": native.accumulate_product,
+    "summed_product": native.summed_product,
     **native.GETTERS,
     **native.SETTERS,
     **vecmath.FUNCTIONS,

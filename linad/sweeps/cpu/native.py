@@ -187,8 +187,11 @@ def clipped(x: Any, low: Any, high: Any) -> Any:
 
 
 def _reordered(operation: str) -> Any:
-    """Addition or multiplication that the optimiser may reorder, for sums of many terms."""
-    flags = ("reassoc", "nsz")
+    """Addition or multiplication that the optimiser may reorder, for sums of many terms.
+
+    A term that is a `summed_product` may be added with one rounding.
+    """
+    flags = ("reassoc", "nsz") + ("contract",) * (operation == "fadd")
 
     @intrinsic
     def combine(context: Any, a: Any, b: Any) -> Any:
@@ -217,6 +220,16 @@ def _reordered(operation: str) -> Any:
 
 accumulate = _reordered("fadd")
 accumulate_product = _reordered("fmul")
+
+
+@intrinsic
+def summed_product(context: Any, a: Any, b: Any) -> Any:
+    """A product that need not be rounded before it is added to a sum."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.fmul(*args, flags=("contract",))
+
+    return a(a, b), generate
 
 
 # Typed elements.

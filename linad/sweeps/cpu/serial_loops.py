@@ -231,21 +231,20 @@ class SerialLoop(LoopSource):
 
     def _reduce(self, lines: list[str], pad: str, r: int, depth: int) -> None:
         """Take a term into a reduction, in the innermost loop."""
-        _, k, term = self.reductions[r]
+        k = self.reductions[r][1]
         o = self.operands[k]
-        combined = REDUCTIONS[self._operation(r)].combined
         if depth < len(self.shape):
             innermost = depth == len(self.shape) - 1
             name = f"b{r}" if innermost and not self.short else f"a{r}"
-            lines.append(f"{pad}{name} = {combined.format(name, term)}")
+            lines.append(f"{pad}{name} = {self._combined(r, name)}")
         elif not any(s == 0 for s in o.strides):
-            lines.append(pad + self._fill(f"set_{o.dtype}({{{k}}}, {term}, <{k}>)"))
+            alone = self._combined(r, "")
+            lines.append(pad + self._fill(f"set_{o.dtype}({{{k}}}, {alone}, <{k}>)"))
         else:
             held = self._fill(f"get_{o.dtype}({{{k}}}, <{k}>)")
             self._clear(o, r)
-            lines.append(
-                pad + self._fill(f"set_{o.dtype}({{{k}}}, {combined.format(held, term)}, <{k}>)")
-            )
+            value = self._combined(r, held)
+            lines.append(pad + self._fill(f"set_{o.dtype}({{{k}}}, {value}, <{k}>)"))
 
     def _store_reduction(self, lines: list[str], pad: str, r: int, depth: int) -> None:
         _, k, _ = self.reductions[r]

@@ -114,6 +114,7 @@ def device_names() -> dict[str, Any]:
     names["operand"], _ = _access(types.int64, word=True)
     names["number"], names["select"] = _number(), _select()
     names["accumulate"], names["accumulate_product"] = _combined("add"), _combined("mul")
+    names["summed_product"] = _combined("mul")
     library = {f"m_{n}": _library(n, 1) for n in vector_math.UNARY}
     library |= {f"m_{n}": _library(n, 2) for n in vector_math.BINARY}
     numpy: Any = python_types.ModuleType("numpy_on_a_device")

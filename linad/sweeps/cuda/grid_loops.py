@@ -21,7 +21,6 @@ from typing import Any
 
 from linad.core.shapes import size_of
 from linad.core.tape import Var
-from linad.sweeps.loop_reductions import REDUCTIONS
 from linad.sweeps.loop_source import OUTPUTS, LoopSource, Operand
 from linad.sweeps.places import Place, new_place
 from linad.sweeps.steps import Loop
@@ -112,9 +111,8 @@ class GridLoop(LoopSource):
         inner = pad + "    "
         lines += self._decoded(inner, "j", self.summed)
         lines += self._statements(inner)
-        for r, (_, _, term) in enumerate(self.reductions):
-            combined = REDUCTIONS[self._operation(r)].combined.format(f"a{r}", term)
-            lines.append(f"{inner}a{r} = {combined}")
+        for r in range(len(self.reductions)):
+            lines.append(f"{inner}a{r} = {self._combined(r, f'a{r}')}")
         for r, o in enumerate(self.targets):
             k = self.reductions[r][1]
             at = self._at(k, self.kept) + (f" + c * g{k}" if o.pieces else "")
