@@ -14,6 +14,7 @@ import numpy as np
 from linad.api.derivatives import linearize
 from linad.core import tree
 from linad.core.array_type import Array
+from linad.core.former_names import class_from
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, name_of, size_of
 from linad.core.showing import shown
@@ -27,6 +28,10 @@ from linad.transforms.spaces import Slot, common_dtype, joined, split
 
 if TYPE_CHECKING:
     from linad.solve.objectives import Objective
+
+
+def __getattr__(name: str) -> Any:
+    return class_from(__name__, name)
 
 
 @dataclass
