@@ -87,6 +87,10 @@ CLASSES = {
     },
     "linad.rules.spectral": {"SingularDerivative": "linad.rules.singularvalues"},
     "linad.operators.dft": {"Fit": "linad.operators.dft:CropOrPad"},
+    "linad.solve.problems": {
+        "Objective": "linad.solve.objectives",
+        "_Hessian": "linad.solve.objectives",
+    },
     "linad.solve.implicit": {
         "Equation": "linad.solve.implicit:ImplicitEquation",
         "Form": "linad.solve.implicit:VectorForm",

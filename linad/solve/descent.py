@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from linad.solve.newton import largest
-from linad.solve.problems import Objective, refuse_limits
+from linad.solve.objectives import Objective, refuse_limits
 from linad.solve.status import Monitor, Status, Stop
 
 LANCZOS = 12

@@ -9,7 +9,7 @@ from linad.core.options import COUNT, FLAG, FUNCTION, POSITIVE_COUNT, TOLERANCE,
 from linad.errors import OptionError
 from linad.solve.bounded_solutions import as_vector, sides_of
 from linad.solve.newton import largest
-from linad.solve.problems import Objective, refuse_limits
+from linad.solve.objectives import Objective, refuse_limits
 from linad.solve.status import Callback, Monitor, Status, Stop
 
 COLUMNS = ("f", "g")

@@ -5,28 +5,33 @@ Every evaluation and every sweep is counted where it happens.
 """
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from linad.api.derivatives import linearize
-from linad.api.gradients import value_and_grad
 from linad.core import tree
 from linad.core.array_type import Array
+from linad.core.former_names import class_from
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, name_of, size_of
 from linad.core.showing import shown
-from linad.errors import DTypeError, OptionError, OutputError, ShapeError, TracerError, TreeError
+from linad.errors import DTypeError, OutputError, ShapeError, TracerError, TreeError
 from linad.jit.jitted import operation_by_operation
 from linad.operators.facts import EVERYTHING
-from linad.operators.typed import Typed
 from linad.operators.wrappers import Wrapper
 from linad.solve.waiting import Waiting
 from linad.sparsity.assemble import seeds_of
 from linad.transforms.spaces import Slot, common_dtype, joined, split
+
+if TYPE_CHECKING:
+    from linad.solve.objectives import Objective
+
+
+def __getattr__(name: str) -> Any:
+    return class_from(__name__, name)
 
 
 @dataclass
@@ -99,7 +104,7 @@ def quiet() -> Any:
     return np.errstate(over="ignore", invalid="ignore", divide="ignore")
 
 
-def _of_unknown(f: Callable[..., Any], args: tuple[Any, ...]) -> Callable[[Any], Any]:
+def of_unknown(f: Callable[..., Any], args: tuple[Any, ...]) -> Callable[[Any], Any]:
     """A user's function of the unknown alone, in its own name."""
     return functools.update_wrapper(lambda x: f(x, *args), f, updated=())
 
@@ -213,7 +218,7 @@ class Residual:
         self.counts.nfev += 1
         self.counts.njev += 1
         with quiet(), self.waiting:
-            y, J = linearize(_of_unknown(self.f, self.args), self.x.container(x))
+            y, J = linearize(of_unknown(self.f, self.args), self.x.container(x))
         return self._vector(y), CountedOperator(J, self)
 
     def operator(self, x: Any, J: CountedOperator) -> Any:
@@ -232,7 +237,7 @@ class Residual:
         self.counts.nfev += 1
         self.counts.njev += 1
         with quiet():
-            known = linearize(_of_unknown(beneath, self.args), self.x.container(x))[1]
+            known = linearize(of_unknown(beneath, self.args), self.x.container(x))[1]
         return CountedOperator(known, self)
 
     def result(self, vector: Any) -> Any:
@@ -243,7 +248,7 @@ class Residual:
 
     def _vector(self, y: Any) -> Any:
         leaves, structure = tree.flatten(y)
-        values = [_result_leaf(leaf, self.f, self.name) for leaf in leaves]
+        values = [result_leaf(leaf, self.f, self.name) for leaf in leaves]
         if self.out_slots is None:
             if not leaves:
                 raise OutputError(
@@ -280,180 +285,12 @@ class Equations(Residual):
             )
 
 
-class Objective:
-    """A scalar function with its gradient and Hessian operator, on flat vectors.
-
-    Parameters
-    ----------
-    f : callable
-        ``f(x, *args)`` returns a real scalar.
-    x0 : array or container
-    args : tuple
-    jac, hess, hessp : callable or None
-        Derivatives by hand, with SciPy's signatures; linad's own where None.
-    name : str
-    """
-
-    def __init__(
-        self,
-        f: Callable[..., Any],
-        x0: Any,
-        args: Any,
-        name: str,
-        jac: Any = None,
-        hess: Any = None,
-        hessp: Any = None,
-    ) -> None:
-        self.f, self.args, self.name = f, args_tuple(args), name
-        self.jac, self.hess, self.hessp = jac, hess, hessp
-        self.x = Unknown(x0, name)
-        if self.x.dtype.kind == "c":
-            raise DTypeError(
-                f"{name}: x0 is complex; minimise over its real and imaginary parts, as two arrays"
-            )
-        self.counts = Evaluations()
-        self.waiting = Waiting(name, name_of(f), f, f)
-
-    @property
-    def counted(self) -> dict[str, int]:
-        """The counts, as a result names them."""
-        return asdict(self.counts)
-
-    def value(self, x: Any) -> float:
-        """f(x)."""
-        self.counts.nfev += 1
-        with quiet(), self.waiting:
-            return self._scalar(self.f(self.x.container(x), *self.args))
-
-    def model(self, x: Any) -> tuple[float, Any, Any]:
-        """f(x), the gradient as a vector, and the Hessian operator on vectors."""
-        if self.jac is None and self.hess is None and self.hessp is None:
-            self.counts.nfev += 1
-            self.counts.njev += 1
-            self.counts.nvjp += 1
-            with quiet(), self.waiting, self._own_words(x):
-                (value, g), J = linearize(
-                    value_and_grad(_of_unknown(self.f, self.args)), self.x.container(x)
-                )
-            return self._scalar(value), self._flat(g), _Hessian(J, self)
-        value = self.value(x)
-        return value, self._gradient(x), self._hessian(x)
-
-    def value_and_gradient(self, x: Any) -> tuple[float, Any]:
-        """f(x) and the gradient as a vector."""
-        if self.jac is not None:
-            return self.value(x), self._gradient(x)
-        self.counts.nfev += 1
-        self.counts.njev += 1
-        self.counts.nvjp += 1
-        with quiet(), self.waiting, self._own_words(x):
-            value, g = value_and_grad(_of_unknown(self.f, self.args))(self.x.container(x))
-        return self._scalar(value), self._flat(g)
-
-    @contextmanager
-    def _own_words(self, x: Any) -> Iterator[None]:
-        """What f returns that is no scalar is refused in the name of the solver."""
-        try:
-            yield
-        except OutputError:
-            self._scalar(self.f(self.x.container(x), *self.args))
-            raise
-
-    def _gradient(self, x: Any) -> Any:
-        if self.jac is None:
-            return self.value_and_gradient(x)[1]
-        self.counts.njev += 1
-        with quiet():
-            g = self._flat(self.jac(self.x.container(x), *self.args))
-        if g.shape != x.shape:
-            raise ShapeError(f"{self.name}: jac returned {g.size} numbers for {x.size} unknowns")
-        return g
-
-    def _hessian(self, x: Any) -> Any:
-        from linad.operators.algebra import as_operator
-
-        n = x.size
-        point = self.x.container(x)
-        if self.hessp is not None:
-            hessp = self.hessp
-
-            def product(v: Any) -> Any:
-                return self._flat(hessp(point, self.x.container(v.ravel()), *self.args))
-
-            from scipy.sparse.linalg import LinearOperator
-
-            H: Any = LinearOperator((n, n), matvec=product, rmatvec=product, dtype=x.dtype)
-        elif self.hess is not None:
-            H = self.hess(point, *self.args)
-        else:
-            gradient = self.jac or value_and_grad(_of_unknown(self.f, self.args))
-            with quiet(), self.waiting:
-                H = linearize(lambda x: gradient(x, *self.args), point)[1]
-        if getattr(H, "shape", None) != (n, n):
-            raise ShapeError(
-                f"{self.name}: the Hessian must have shape {(n, n)}, got "
-                f"{getattr(H, 'shape', type(H).__name__)}"
-            )
-        return CountedOperator(as_operator(H), self)
-
-    def _flat(self, g: Any) -> Any:
-        leaves = [_result_leaf(leaf, self.f, self.name) for leaf in tree.flatten(g)[0]]
-        return joined(leaves, (), self.x.dtype).astype(self.x.dtype, copy=False)
-
-    def _scalar(self, value: Any) -> float:
-        value = _result_leaf(value, self.f, self.name)
-        if value.size != 1 or value.dtype.kind == "c":
-            raise OutputError(
-                f"{self.name}: {name_of(self.f)} must return a real scalar, it returned an array "
-                f"of shape {value.shape}, {value.dtype}; linad.solve.levenberg_marquardt minimises "
-                f"the sum of squares of several numbers"
-            )
-        return float(value.reshape(()))
-
-
-class _Hessian(Typed):
-    """The Hessian: the part of the derivative of (value, gradient) that maps to the gradient."""
-
-    unknown = EVERYTHING
-
-    owns_result = True
-
-    def __init__(self, J: Any, objective: Objective) -> None:
-        self.J, self.objective = J, objective
-        dtype = objective.x.dtype
-        self._in_dtype = self._out_dtype = dtype
-        n = objective.x.start.size
-        super().__init__((n,), (n,), dtype)
-
-    def pushforward(self, tangent: Array) -> Array:
-        seeds = tangent.shape[:-1]
-        self.objective.counts.njvp += size_of(seeds)
-        with self.objective.waiting:
-            pushed = self.J.push_leaves(split(tangent, self.objective.x.slots), seeds)
-        return joined(pushed[1:], seeds, self.dtype)
-
-    def pullback(self, cotangent: Array) -> Array:
-        return self.pushforward(cotangent)  # it is symmetric
-
-    def tosparse(self, format: str = "csr") -> Any:
-        """The Hessian as a sparse array: J without its first row, the gradient."""
-        with self.objective.waiting:
-            matrix = self.J.tosparse("csr")[1:]
-        count_sweeps(self.J.flat, self.objective.counts)
-        return matrix.asformat(format)
-
-    @property
-    def nnz(self) -> int:
-        """Number of entries of the pattern, at least."""
-        return int(self.J.nnz) - self.shape[1]
-
-
 def args_tuple(args: Any) -> tuple[Any, ...]:
     """SciPy's ``args``: a tuple, or one argument that is none."""
     return args if isinstance(args, tuple) else (args,)
 
 
-def _result_leaf(leaf: Any, f: Any, name: str) -> Any:
+def result_leaf(leaf: Any, f: Any, name: str) -> Any:
     """One number array that a user's function returned."""
     if isinstance(leaf, Traced):
         raise TracerError(
@@ -471,18 +308,3 @@ def _result_leaf(leaf: Any, f: Any, name: str) -> Any:
             f"{type(leaf).__name__}: {shown(leaf)}"
         )
     return value
-
-
-def refuse_limits(name: str, bounds: Any, constraints: Any) -> None:
-    """Raise ValueError for bounds and constraints, which `scipy.optimize.minimize` hands on."""
-    if bounds is not None:
-        raise OptionError(
-            f"{name}: bounds must be None, got {shown(bounds)}; linad.solve.lbfgs takes them"
-        )
-    if isinstance(constraints, Sequence) and not constraints:
-        return
-    if constraints is not None:
-        raise OptionError(
-            f"{name}: constraints must be empty, got {shown(constraints)}; scipy.optimize.minimize "
-            f"takes them, with linad.scipy_args(f, 'minimize', method='trust-constr')"
-        )

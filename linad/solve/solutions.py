@@ -35,7 +35,8 @@ from linad.solve.implicit import solved, start_of
 from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.losses import LOSS, Loss
 from linad.solve.newton import newton
-from linad.solve.problems import Equations, Unknown, as_point, refuse_limits
+from linad.solve.objectives import refuse_limits
+from linad.solve.problems import Equations, Unknown, as_point
 from linad.solve.status import Status, Stop, make_result
 from linad.solve.step_systems import LINEAR_SOLVER, seen_through, system
 from linad.solve.trust_region import trust_region
