@@ -220,11 +220,11 @@ class RecordTrace(Trace):
 
     def answer(self, tracer: Tracer, question: Callable[[Any], Any]) -> Any:
         refresh_node(tracer)
+        answer = question(tracer._value)  # NumPy's own error where several entries are asked for one
         if question is not np.array and tracer.shape:
             tracer = tracer.reshape(())
         if question is bool and tracer.dtype.kind != "b":
             tracer = tracer != 0  # what was asked, and not the number, must be the same again
-        answer = question(tracer._value)
         params = {"expected": answer}
         self.equations.append(Equation(guard, (tracer._node,), params, (), self.line()))
         return answer
