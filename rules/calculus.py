@@ -20,6 +20,7 @@ from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import normalize_axes, normalize_axis
+from linad.core.showing import shown
 from linad.operators.base import JacobianOperator
 from linad.operators.recurrences import Difference, along
 from linad.rules.floating import as_floats
@@ -208,7 +209,7 @@ def interp(
         raise ValueError("array of sample points is empty")
     for name, end in (("left", left), ("right", right)):
         if end is not None and (np.ndim(end) or as_array(end).dtype.kind not in "biufc"):
-            raise TypeError(f"interp: {name} must be a number, got {end!r:.80}")
+            raise TypeError(f"interp: {name} must be a number, got {shown(end)}")
     if period is not None:
         x, xp, fp = _unrolled(x, xp, fp, period)
         left = right = None

@@ -53,11 +53,18 @@ def modules():
     return list({module.__name__: module for module in found}.values())
 
 
+def nodes_in_body(function):
+    """Yield what runs when a function is called: its decorators and defaults ran at import."""
+    body = function.body if isinstance(function.body, list) else [function.body]
+    for statement in body:
+        yield from ast.walk(statement)
+
+
 def read_in_functions(module):
     """The ids of what functions of a module look up by name, and the attributes that they read.
 
     What is read when a module is imported has no rows left to take, a function that the module
-    calls then included.
+    calls then, or a decorator, included.
     """
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
     repeated = [node for loop in tree.body if isinstance(loop, ast.For) for node in loop.body]
@@ -73,7 +80,7 @@ def read_in_functions(module):
     ]
     ids, attributes = set(), set()
     for function in functions:
-        for node in ast.walk(function):
+        for node in nodes_in_body(function):
             if isinstance(node, ast.Name):
                 ids.add(id(vars(module).get(node.id)))
             elif isinstance(node, ast.Attribute):

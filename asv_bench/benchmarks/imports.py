@@ -9,11 +9,13 @@ SCIPY = "import numpy, scipy.sparse.linalg"
 CLOCK = "import time; start = time.perf_counter(); {}; print(time.perf_counter() - start)"
 
 
-def run_fresh(code):
+def run_fresh(code, *args, **environment):
     """What a fresh interpreter prints. It keeps bytecode, as an installed package has it."""
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    command = [sys.executable, "-c", code, *args]
+    done = subprocess.run(
+        command, env=kept | environment, capture_output=True, text=True, check=True
+    )
     return done.stdout
 
 

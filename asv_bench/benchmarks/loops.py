@@ -1,9 +1,6 @@
 """Loops that are compiled once: a thousand steps as a scan, a while loop and a Python loop."""
 
 import json
-import os
-import subprocess
-import sys
 import tempfile
 import time
 import tracemalloc
@@ -13,6 +10,7 @@ import numpy as np
 
 import linad
 
+from .imports import run_fresh
 from .real_problems import smallest_ratio
 from .workloads import dynamics
 
@@ -306,13 +304,9 @@ class FirstCalls:
             self.cold, self.warm = (self._seconds(form, folder) for _ in range(2))
 
     def _seconds(self, form, folder):
-        environment = dict(os.environ, LINAD_CACHE_DIR=folder)
-        environment["PYTHONPATH"] = str(Path(__file__).parents[1])
-        command = [sys.executable, "-c", FIRST, form]
-        output = subprocess.run(
-            command, check=True, capture_output=True, text=True, env=environment
-        )
-        return json.loads(output.stdout.splitlines()[-1])
+        path = str(Path(__file__).parents[1])
+        said = run_fresh(FIRST, form, LINAD_CACHE_DIR=folder, PYTHONPATH=path)
+        return json.loads(said.splitlines()[-1])
 
     def track_cold(self, form):
         return self.cold

@@ -25,6 +25,7 @@ from linad.arrays.traces import running_trace
 from linad.core.adopted import CODES, SPACES, WATCHERS, RunAgain
 from linad.core.callers import ENGINES, is_installed, package_of_file, warn_user
 from linad.core.renaming import check_version
+from linad.core.showing import shown
 from linad.errors import AdoptionWarning, ArgumentError
 
 
@@ -378,5 +379,5 @@ def _functions_of(target: Any) -> list[Any]:
         return [inner]
     raise ArgumentError(
         f"adopt: expected the name of a package, a module, a Python function or a class, got "
-        f"{target!r:.60}; compiled code is not traced, wrap it with @linad.primitive"
+        f"{shown(target)}; compiled code is not traced, wrap it with @linad.primitive"
     )

@@ -22,6 +22,7 @@ from linad.core.marks import Attempt
 from linad.core.options import FUNCTION, POSITIVE_COUNT, TEXT, Kind, is_integer, takes
 from linad.core.primitive import Primitive, Rule, Traced, innermost_trace
 from linad.core.shapes import check_function
+from linad.core.showing import shown
 from linad.core.vectors import normal
 from linad.errors import ArgumentError, WrongRuleError
 from linad.operators.base import JacobianOperator
@@ -127,7 +128,7 @@ class UserPrimitive(Primitive, Generic[P, R]):
         if not is_integer(wrt):
             raise ArgumentError(
                 f"{self.name}: wrt must be the position of an argument, as in "
-                f"@{self._name}.jacobian(wrt=0), got {wrt!r:.60}"
+                f"@{self._name}.jacobian(wrt=0), got {shown(wrt)}"
             )
         wrt = int(wrt)
         count = _positions(self.function)
@@ -186,7 +187,7 @@ class UserPrimitive(Primitive, Generic[P, R]):
         def vjp_rule(*args: Any, **params: Any) -> Any:
             found = called(rule, args, params, name, "the arguments")
             if not isinstance(found, tuple) or len(found) != 2 or not callable(found[1]):
-                raise WrongRuleError(f"{name} must return a pair (y, pullback), got {found!r:.60}")
+                raise WrongRuleError(f"{name} must return a pair (y, pullback), got {shown(found)}")
             return _plain(found[0], self.outputs), found[1]
 
         self._untested = vjp_rule

@@ -22,6 +22,7 @@ from linad.core import device_arrays, tree
 from linad.core.folding import fold
 from linad.core.options import is_integer
 from linad.core.shapes import name_of
+from linad.core.showing import shown
 from linad.core.transformed_functions import Transformed
 from linad.errors import DeviceError, OptionError, ShapeError, TreeError
 from linad.jit.jitted import Jitted
@@ -310,7 +311,7 @@ def derivative(f: Callable[P, Any], argnums: int = 0) -> Callable[P, Any]:
     check_transform("derivative", f, argnums)
     if not is_integer(argnums):
         raise OptionError(
-            f"derivative: argnums must be the position of one argument, got {argnums!r:.60}; "
+            f"derivative: argnums must be the position of one argument, got {shown(argnums)}; "
             f"linad.jacobian takes several"
         )
 

@@ -16,6 +16,7 @@ from linad.core.foreign_arrays import taken_in
 from linad.core.memory_layouts import copied
 from linad.core.options import FLAG, is_integer
 from linad.core.shapes import check_function, name_of
+from linad.core.showing import shown
 from linad.core.view_regions import repeats
 from linad.errors import ArgumentError, OptionError, OutputError, TracerError, TreeError
 from linad.transforms.connections import check_connected
@@ -251,7 +252,7 @@ def _check_argnums(name: str, f: Any, argnums: Any) -> None:
             f"; the point goes to the function that {name} returns: linad.{name}({name_of(f)})(x)"
         )
     raise OptionError(
-        f"{name}: argnums must be the position of an argument or several, got {argnums!r:.60}"
+        f"{name}: argnums must be the position of an argument or several, got {shown(argnums)}"
         f"{remedy}"
     )
 

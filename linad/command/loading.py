@@ -23,6 +23,7 @@ import numpy as np
 import linad
 from linad.core import tree
 from linad.core.shapes import is_inexact
+from linad.core.showing import shown
 from linad.errors import RefusalError
 
 
@@ -128,7 +129,7 @@ def load_function(where: str) -> tuple[Path, ModuleType, Callable[..., Any]]:
             raise UsageError(f"{file} has no function {name!r}; it has: {_functions_of(module)}")
         found = getattr(found, part)
     if not callable(found):
-        raise UsageError(f"{where} must be a function, got {found!r:.60}")
+        raise UsageError(f"{where} must be a function, got {shown(found)}")
     return path, module, found
 
 

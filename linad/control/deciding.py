@@ -21,6 +21,7 @@ from linad.core.moving_regions import in_a_body
 from linad.core.options import count, takes
 from linad.core.primitive import Traced
 from linad.core.shapes import check_function, name_of
+from linad.core.showing import shown
 from linad.core.tape import needed, tape_of, type_of
 from linad.errors import ArgumentError, LinadError, ShapeError
 
@@ -167,7 +168,7 @@ def cond(condition: Any, yes: Callable[..., Any], no: Callable[..., Any], *opera
     check_function("cond", no, "no")
     value = plain(condition)
     if np.asarray(value).dtype.kind not in "biuf":
-        raise ArgumentError(f"cond: the condition must be one boolean, got {value!r:.60}")
+        raise ArgumentError(f"cond: the condition must be one boolean, got {shown(value)}")
     if np.shape(value) != ():
         raise ArgumentError(
             f"cond: the condition must be one boolean, got {type_of(np.asarray(value))}; "
@@ -206,7 +207,7 @@ def switch(index: Any, branches: Any, *operands: Any) -> Any:
     np.float64(1.0)
     """
     if not isinstance(branches, (list, tuple)):
-        raise ArgumentError(f"switch: branches must be a list of functions, got {branches!r:.60}")
+        raise ArgumentError(f"switch: branches must be a list of functions, got {shown(branches)}")
     branches = tuple(branches)
     for k, f in enumerate(branches):
         check_function("switch", f, f"branches[{k}]")

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.showing import shown
 from linad.transforms.plain_operands import fingerprint, sample
 
 MOST = 20_000
@@ -125,7 +126,7 @@ def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
             yield f"{name}.gi_lasti", value.gi_frame.f_lasti
             yield from [(f"{name}: {n}", v) for n, v in value.gi_frame.f_locals.items()]
     elif isinstance(value, dict):
-        yield from [(f"{name}[{key!r:.40}]", v) for key, v in list(value.items())]
+        yield from [(f"{name}[{shown(key)}]", v) for key, v in list(value.items())]
     elif isinstance(value, (list, tuple, set, frozenset, collections.deque)):
         yield from [(f"{name}[{k}]", v) for k, v in enumerate(value)]
     elif isinstance(value, np.ndarray):

@@ -204,7 +204,7 @@ class TemplateTrace(AdoptingTrace):
             return self._on_traces_around(primitive, args, params)
         try:
             y = RecordTrace.apply(self, primitive, tuple(found), params)
-        except Exception:
+        except Exception:  # of any operation; the call outside the template raises it again
             del self.equations[count:]
             return self._on_traces_around(primitive, args, params)
         self.applied += 1
@@ -289,7 +289,7 @@ class TemplateTrace(AdoptingTrace):
                 return self._on_traces_around(primitive, args, params)
         try:
             y = primitive.impl(*values, **params) if params else primitive.impl(*values)
-        except Exception:
+        except Exception:  # as above: there it is raised again
             return self._on_traces_around(primitive, args, params)
         if type(y) is tuple:
             if [(v.shape, v.dtype) for v in y] != step.results:

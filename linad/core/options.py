@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from linad.core.showing import shown
 from linad.errors import OptionError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -43,7 +44,7 @@ class Kind:
     def check(self, name: str, option: str, value: Any) -> None:
         """Raise OptionError unless ``value`` may be what ``option`` of the function ``name`` is."""
         if not self.fits(value):
-            raise OptionError(f"{name}: {option} must be {self.words}, got {value!r:.80}")
+            raise OptionError(f"{name}: {option} must be {self.words}, got {shown(value)}")
 
 
 def is_integer(value: Any) -> bool:

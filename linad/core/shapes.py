@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.showing import shown
 from linad.errors import ArgumentError, ShapeError
 
 Shape = tuple[int, ...]
@@ -134,7 +135,7 @@ def name_of(f: Any) -> str:
 def check_function(name: str, f: Any, what: str = "the first argument") -> None:
     """Raise if what ``linad.<name>`` was given in the place of a function is none."""
     if not callable(f):
-        raise ArgumentError(f"{name}: {what} must be a function, got {f!r:.60}")
+        raise ArgumentError(f"{name}: {what} must be a function, got {shown(f)}")
 
 
 def align(x: Any, ndim: int, full_ndim: int) -> Any:

@@ -14,6 +14,7 @@ from linad.core.regions import Part, Region
 from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Var
 from linad.export.onnx_writer import FORMS, NoForm, Writer, form
+from linad.rules.decompositions import HermitianReading
 
 
 def numbers_of(shape: Shape) -> np.ndarray:
@@ -230,11 +231,8 @@ def hermitian(writer: Writer, eqn: Equation) -> Any:
     (a,), (y,) = eqn.inputs, eqn.outputs
     if not size_of(y.shape):
         return zeros(writer, y)
-    numbers = numbers_of(a.shape)
-    strict = np.tri(a.shape[-1], k=0, dtype=bool)
-    strict = strict if eqn.params["lower"] else strict.T
-    mirrored = np.where(strict, numbers, np.swapaxes(numbers, -1, -2))
-    return take(writer, writer.read(a, y.dtype), a.shape, mirrored)
+    read = HermitianReading(a.shape, y.dtype, eqn.params["lower"]).relation().source
+    return take(writer, writer.read(a, y.dtype), a.shape, read.reshape(a.shape))
 
 
 @form("sparse_product")

@@ -16,6 +16,7 @@ from linad.api.derivatives import jvp, vjp
 from linad.arrays.tracer import Tracer
 from linad.core import tree
 from linad.core.shapes import is_inexact, name_of
+from linad.core.showing import shown
 from linad.errors import OutputError
 
 Arrays = tuple[Any, ...]
@@ -222,7 +223,7 @@ def check_result(value: Any, f: Any, library: str) -> Any:
     if isinstance(value, (np.ndarray, np.generic, Tracer)) and value.dtype.kind in "biufc":
         return value
     raise OutputError(
-        f"interop.{library}: {name_of(f)} returned a {type(value).__name__}, {value!r:.60}; "
+        f"interop.{library}: {name_of(f)} returned a {type(value).__name__}, {shown(value)}; "
         f"expected arrays of numbers, or containers of such"
     )
 

@@ -413,7 +413,9 @@ def is_jitted(value: Any) -> bool:
 
 def _is_linads(f: types.FunctionType) -> bool:
     """Whether a function is a public one of linad's."""
-    return getattr(sys.modules.get("linad"), f.__name__, None) is f
+    if not (f.__module__ or "").startswith("linad."):
+        return False  # to ask for any name imports what has it
+    return getattr(sys.modules["linad"], f.__name__, None) is f
 
 
 def _gives_one(value: Any) -> bool:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from linad.core.memory_layouts import layout_of
+from linad.core.showing import shown
 from linad.core.transformed_functions import Transformed
 from linad.jit.code_reads import reads_of
 from linad.jit.followed_code import is_jitted
@@ -206,7 +207,7 @@ class OutsideWalk(StateWalk):
         self.lines.append(f"tuple({text}) == {self.bind(keys)}")
         for k, item in list(value.items()):
             key = repr(k) if type(k) in (str, int) else self.bind(k)
-            self.slot(f"{name}[{k!r:.40}]", item, f"{text}[{key}]")
+            self.slot(f"{name}[{shown(k)}]", item, f"{text}[{key}]")
 
     def of_function(self, f: types.FunctionType) -> None:
         users = _is_users_function(f)

@@ -19,6 +19,7 @@ from scipy.sparse.linalg import LinearOperator, cg, gmres, lsmr, minres
 
 from linad.core.array_type import Array
 from linad.core.primitive import Traced
+from linad.core.showing import shown
 from linad.errors import ConvergenceError, OperandError, UnsupportedError
 from linad.linalg.probing import largest_singular_value
 from linad.operators.base import JacobianOperator
@@ -190,6 +191,6 @@ def as_preconditioner(M: Any, op: JacobianOperator) -> Any:
     if shape != op.shape:
         raise OperandError(
             f"solve_linear: M must be an operator or matrix of shape {op.shape}, about the "
-            f"inverse, got {f'shape {shape}' if shape is not None else f'{M!r:.60}'}"
+            f"inverse, got {f'shape {shape}' if shape is not None else shown(M)}"
         )
     return aslinearoperator(M)

@@ -13,6 +13,7 @@ from scipy.sparse.linalg import aslinearoperator
 
 from linad.arrays.tracer import Tracer
 from linad.core.shapes import Shape, size_of
+from linad.core.showing import shown
 from linad.errors import OperandError, OptionError, ShapeError
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain, Sum, chain_of
@@ -54,7 +55,7 @@ def as_operator(a: Any, what: str = "") -> JacobianOperator:
         return Foreign(aslinearoperator(a)) if diagonal is None else diagonal
     wanted = "an operator, a matrix or a sparse array"
     place = f"{what} must be {wanted}" if what else f"expected {wanted}"
-    raise OperandError(f"{place}, got {a!r:.80}")
+    raise OperandError(f"{place}, got {shown(a)}")
 
 
 def _main_diagonal(a: Any) -> JacobianOperator | None:
@@ -163,7 +164,7 @@ def _number(alpha: Any, op: JacobianOperator) -> Any:
         return alpha.astype(np.empty(0, op.dtype).real.dtype)
     number = np.asarray(alpha)
     if number.ndim or number.dtype.kind not in "biufc":
-        raise OperandError(f"{op._label()} is scaled by a number, got {alpha!r:.80}")
+        raise OperandError(f"{op._label()} is scaled by a number, got {shown(alpha)}")
     return number.astype(complex if number.dtype.kind == "c" else float).item()
 
 

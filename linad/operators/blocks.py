@@ -12,6 +12,7 @@ import numpy as np
 
 from linad.core.array_type import Array
 from linad.core.options import COUNT, DTYPE, takes
+from linad.core.showing import shown
 from linad.errors import DTypeError, OperandError, ShapeError, SingularError
 from linad.operators.algebra import as_operator, common_dtypes, fitted, matching
 from linad.operators.base import JacobianOperator
@@ -214,14 +215,14 @@ def eye(n: int, dtype: Any = float) -> JacobianOperator:
     array([1.5, 1.5, 1.5])
     """
     if not DTYPE.fits(dtype):
-        raise DTypeError(f"eye: dtype must be {DTYPE.words}, got {dtype!r:.60}")
+        raise DTypeError(f"eye: dtype must be {DTYPE.words}, got {shown(dtype)}")
     return Identity((int(n),), np.dtype(dtype))
 
 
 def _operators(ops: Sequence[Any], name: str) -> list[JacobianOperator]:
     """Each as an operator on flat vectors."""
     if not isinstance(ops, Sequence) or not ops:
-        raise OperandError(f"{name}: expected a list of one or more operators, got {ops!r:.80}")
+        raise OperandError(f"{name}: expected a list of one or more operators, got {shown(ops)}")
     found = [as_operator(op, f"{name}: ops[{k}]") for k, op in enumerate(ops)]
     return [matching(op, op.shape[:1], op.shape[1:]) for op in found]
 

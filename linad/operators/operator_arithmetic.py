@@ -10,6 +10,7 @@ import numpy as np
 
 from linad.core.options import is_integer
 from linad.core.primitive import Traced
+from linad.core.showing import shown
 from linad.errors import OperandError, ShapeError
 from linad.operators.operands import as_numbers, columns, is_operator
 from linad.operators.provided import ANSWERS
@@ -48,6 +49,14 @@ class OperatorArithmetic:
             return self.T._matvec(x)
         return columns(self.T._matmat(columns(x)))
 
+    def __getitem__(self: Any, index: Any) -> NoReturn:
+        raise OperandError(
+            f"{self._label()} holds no entries to index; J.todense(), or J.tosparse() where most "
+            f"of them are 0, makes a matrix of it"
+        )
+
+    __iter__ = __contains__ = None  # for these Python would index, with 0, 1, 2 ...
+
     _rdot = __rmul__ = rdot
     __mul__ = dot
 
@@ -77,14 +86,14 @@ class OperatorArithmetic:
         if isinstance(other, (*NUMBERS, np.ndarray, Traced)):
             raise ValueError("Scalar operands are not allowed, use '*' instead")
         raise OperandError(
-            f"{self._label()} @ x: x must be a vector, a matrix or an operator, got {other!r:.60}; "
-            f"J.pushforward(x) takes a container, of the form of the arguments"
+            f"{self._label()} @ x: x must be a vector, a matrix or an operator, got "
+            f"{shown(other)}; J.pushforward(x) takes a container, of the form of the arguments"
         )
 
     def __truediv__(self: Any, other: Any) -> Any:
         known: bool = isinstance(other, (*NUMBERS, np.ndarray, Traced))
         if not known:
-            raise OperandError(f"{self._label()} / x: x must be a number, got {other!r:.60}")
+            raise OperandError(f"{self._label()} / x: x must be a number, got {shown(other)}")
         if np.ndim(other):
             raise ValueError("Can only divide a linear operator by a scalar.")
         return ANSWERS.scale(1 / other, self)
@@ -106,5 +115,5 @@ class OperatorArithmetic:
 
     def __pow__(self: Any, power: Any) -> Any:
         if not is_integer(power):
-            raise OperandError(f"{self._label()} ** p: p must be an integer, got {power!r:.60}")
+            raise OperandError(f"{self._label()} ** p: p must be an integer, got {shown(power)}")
         return ANSWERS.power(self, operator.index(power))

@@ -17,6 +17,7 @@ import numpy as np
 
 from linad.arrays.buffers import concrete
 from linad.core.options import SEED, takes
+from linad.core.showing import shown
 from linad.errors import OperandError, ShapeError, WrongTagError
 from linad.operators.algebra import as_operator
 from linad.operators.base import JacobianOperator
@@ -156,7 +157,7 @@ def _read(given: Any, n: int) -> tuple[str, Any]:
             return "banded", (min(int(band[0]), max(n - 1, 0)), min(int(band[1]), max(n - 1, 0)))
     raise OperandError(
         f"tag: expected one of {', '.join(NAMES)} or ('banded', (l, u)) with l and u >= 0, got "
-        f"{given!r:.80}"
+        f"{shown(given)}"
     )
 
 

@@ -11,8 +11,8 @@ import scipy.linalg
 
 from linad.errors import UnsupportedError
 from linad.rules import decompositions, linalg, singularvalues, spectral
+from linad.rules.decompositions import hermitian_argument
 from linad.rules.triangular import lu_, permutation, permute_rows, solve_triangular_
-from linad.scipy.matrix_systems import hermitian_of
 from linad.scipy.mirror import bound_form, check_finite as check, inexact
 
 
@@ -83,7 +83,7 @@ def eigh(
         factor = (
             np.linalg.cholesky(b) if lower else linalg.adjoint(np.linalg.cholesky(b, upper=True))
         )
-        a = solve_triangular_(factor, hermitian_of(a, lower), lower=True, unit=False)
+        a = solve_triangular_(factor, hermitian_argument(a, "eigh", lower), lower=True, unit=False)
         a = solve_triangular_(factor, linalg.adjoint(a), lower=True, unit=False)
         a = 0.5 * (a + linalg.adjoint(a))
     cut: Any = ...

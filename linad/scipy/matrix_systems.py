@@ -11,18 +11,13 @@ import scipy.linalg
 
 from linad.core.shapes import matrix_transpose
 from linad.errors import ShapeError
-from linad.rules import decompositions, linalg
+from linad.rules import linalg
 from linad.rules.banded import solve_banded_
+from linad.rules.decompositions import hermitian_argument
 from linad.rules.shaping import concrete
 from linad.rules.triangular import permutation, permute_rows, solve_triangular_
 from linad.scipy.matrix_structures import toeplitz
 from linad.scipy.mirror import bound_form, check_finite as check, doubled, inexact, traced_form
-
-
-def hermitian_of(a: Any, lower: bool) -> Any:
-    """The Hermitian matrix of which one triangle is read."""
-    a = decompositions.symmetrized(a)
-    return decompositions.hermitian_(a, lower=lower)
 
 
 def _symmetric(a: Any, lower: bool) -> Any:
@@ -36,9 +31,9 @@ def _read(a: Any, assume_a: str | None, lower: bool, name: str) -> Any:
     if assume_a in (None, "gen", "general", "banded"):
         return a
     if assume_a in ("pos", "positive definite", "her", "hermitian"):
-        return hermitian_of(a, lower)
+        return hermitian_argument(a, name, lower)
     if assume_a in ("sym", "symmetric"):
-        return _symmetric(a, lower) if a.dtype.kind == "c" else hermitian_of(a, lower)
+        return _symmetric(a, lower) if a.dtype.kind == "c" else hermitian_argument(a, name, lower)
     n = a.shape[-1]
     if assume_a == "diagonal":
         return a * np.eye(n, dtype=a.dtype)
@@ -119,8 +114,7 @@ def pinv(a: Any, atol: Any, rtol: Any, check_finite: bool) -> Any:
 @bound_form(scipy.linalg.pinvh)
 def pinvh(a: Any, lower: bool, **options: Any) -> Any:
     a = inexact(a)
-    linalg.check_square(a, "pinvh")
-    return pinv(hermitian_of(a, lower), **options)
+    return pinv(hermitian_argument(a, "pinvh", lower), **options)
 
 
 @bound_form(scipy.linalg.lstsq)

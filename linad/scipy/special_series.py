@@ -26,6 +26,7 @@ import numpy as np
 import scipy.special
 
 from linad.core.primitive import Traced
+from linad.core.showing import shown
 from linad.errors import DTypeError, UnsupportedError
 from linad.rules.shaping import astype, still
 from linad.scipy.mirror import inexact, traced_form
@@ -37,7 +38,7 @@ def _order_and_argument(name: str, n: Any, z: Any) -> tuple[Any, Any]:
         raise UnsupportedError(f"{name}: the derivative in the order n does not exist: n is whole")
     n, z = np.asarray(n), inexact(z)
     if n.dtype.kind not in "iu" or np.any(n < 0):
-        raise ValueError(f"{name}: n must be non-negative integers, got {n!r:.80}")
+        raise ValueError(f"{name}: n must be non-negative integers, got {shown(n)}")
     if z.dtype.kind == "c":
         raise DTypeError(f"{name}: a complex z is not traced by linad")
     return n, z

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from linad.core.showing import shown
 from linad.errors import ArgumentError, ShardError
 from linad.shards.summation import united
 from linad.shards.worker import Order, Result, work
@@ -289,7 +290,7 @@ def engine_of(executor: Any, name: str) -> Engine:
         return Pool(executors)
     raise ArgumentError(
         f"{name}: executor must be None, a concurrent.futures.Executor, a list of them or a "
-        f"dask.distributed.Client, got {executor!r:.80}"
+        f"dask.distributed.Client, got {shown(executor)}"
     )
 
 
@@ -303,6 +304,6 @@ def pickled(f: Callable[..., Any], name: str) -> bytes:
         return dumps(f)  # type: ignore[no-any-return]
     except Exception as error:
         raise ArgumentError(
-            f"{name}: {f!r:.60} cannot be sent to other processes: {error}. Define it at the top "
+            f"{name}: {shown(f)} cannot be sent to other processes: {error}. Define it at the top "
             f"of a module, or install cloudpickle: pip install 'linad[dask]'"
         ) from error

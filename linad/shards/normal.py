@@ -8,6 +8,7 @@ import numpy as np
 from linad.core import tree
 from linad.core.options import FUNCTION, takes
 from linad.core.shapes import size_of
+from linad.core.showing import shown
 from linad.errors import ArgumentError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING, SEMIDEFINITE
@@ -68,7 +69,7 @@ class NormalOf(OverShards):
         if layout.vectors.count(0) != 1 or packed[0].dtype.kind not in "fc":
             raise ArgumentError(
                 f"{self._shards.name}: w must hold floating or complex arrays, all of one dtype, "
-                f"got {w!r:.60}"
+                f"got {shown(w)}"
             )
         own = [p for p in layout.places if isinstance(p, Slice) and p.vector == 0]
         shape = own[0].shape if len(own) == 1 else packed[0].shape

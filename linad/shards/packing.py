@@ -11,6 +11,7 @@ import optree
 from linad.core import tree
 from linad.core.primitive import Traced
 from linad.core.shapes import Shape, size_of
+from linad.core.showing import shown
 from linad.errors import ArgumentError
 
 NUMBERS = (bool, int, float, complex)
@@ -151,7 +152,7 @@ def _fixed(leaf: Any, position: int, name: str) -> Fixed:
         hash(leaf)
     except TypeError:
         raise ArgumentError(
-            f"{name}: argument {position} holds {leaf!r:.60}, which is neither an array of "
+            f"{name}: argument {position} holds {shown(leaf)}, which is neither an array of "
             f"numbers nor hashable; let the function refer to it, or make it part of the shards"
         ) from None
     return Fixed(leaf)

@@ -19,6 +19,7 @@ from linad.core import tree
 from linad.core.options import COUNT, FLAG, FUNCTION, POSITIVE_COUNT, takes
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import name_of
+from linad.core.showing import shown
 from linad.errors import ArgumentError, OutputError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
@@ -160,7 +161,7 @@ def listed(shards: Iterable[Any], name: str) -> list[Any]:
     if isinstance(shards, (str, bytes, dict, np.ndarray)) or not isinstance(shards, Iterable):
         raise ArgumentError(
             f"{name}: shards must be a list, with a tuple of arguments, one argument, or a "
-            f"function that makes them for each shard, got {shards!r:.60}"
+            f"function that makes them for each shard, got {shown(shards)}"
         )
     found = [_snapshot(shard, name) for shard in shards]
     if not found:

@@ -18,6 +18,7 @@ from linad.api.derivatives import linearize
 from linad.core.primitive import Traced
 from linad.core.settings import settings
 from linad.core.shapes import size_of
+from linad.core.showing import shown
 from linad.errors import OutputError
 from linad.jit.jitted import jit
 from linad.shards.packing import Layout
@@ -99,10 +100,10 @@ def number_or_array(y: Any) -> Any:
     if isinstance(y, Traced):
         return y
     if isinstance(y, (tuple, list, dict)) or y is None:
-        raise OutputError(f"the function must return a number or an array, it returned {y!r:.60}")
+        raise OutputError(f"the function must return a number or an array, it returned {shown(y)}")
     array = np.asarray(y)
     if array.dtype.kind not in "fciub":
         raise OutputError(
-            f"the function must return a number or an array of numbers, it returned {y!r:.60}"
+            f"the function must return a number or an array of numbers, it returned {shown(y)}"
         )
     return array[()]

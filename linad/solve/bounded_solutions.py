@@ -26,6 +26,7 @@ from linad.api.derivatives import stop_gradient
 from linad.core import tree
 from linad.core.options import is_number
 from linad.core.primitive import Traced
+from linad.core.showing import shown
 from linad.errors import OptionError, ShapeError, TreeError
 from linad.solve.bounds import without_none
 from linad.transforms.spaces import Slot, split
@@ -99,7 +100,7 @@ def sides_of(name: str, bounds: Any, x0: Any, of_vector: bool) -> tuple[Any, Any
         bounds, as_vector = _by_sides(name, bounds, n), True
     if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
         raise OptionError(
-            f"{name}: bounds must be (lower, upper) or scipy.optimize.Bounds, got {bounds!r:.60}"
+            f"{name}: bounds must be (lower, upper) or scipy.optimize.Bounds, got {shown(bounds)}"
         )
     sides = []
     for side, given, none in zip(("lower", "upper"), bounds, (-np.inf, np.inf), strict=True):
@@ -134,14 +135,14 @@ def _by_sides(name: str, bounds: Any, n: int) -> tuple[Any, Any]:
     if not isinstance(bounds, (Sequence, np.ndarray)) or isinstance(bounds, str):
         raise OptionError(
             f"{name}: bounds must be scipy.optimize.Bounds, a pair of containers like x0 or a "
-            f"sequence of pairs, got {bounds!r:.60}"
+            f"sequence of pairs, got {shown(bounds)}"
         )
     if len(bounds) != n:
         raise OptionError(f"{name}: bounds must have {n} pairs, one per unknown, got {len(bounds)}")
     for k, pair in enumerate(bounds):
         if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
             raise OptionError(
-                f"{name}: bounds[{k}] must be a pair of numbers or None, got {pair!r:.60}"
+                f"{name}: bounds[{k}] must be a pair of numbers or None, got {shown(pair)}"
             )
     return [pair[0] for pair in bounds], [pair[1] for pair in bounds]
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
+from linad.core.showing import shown
 from linad.errors import OptionError, ShapeError, TreeError
 
 
@@ -81,7 +82,7 @@ def sides(name: str, bounds: Any, unknown: Any) -> tuple[Any, Any]:
         bounds = bounds.lb, bounds.ub
     if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
         raise OptionError(
-            f"{name}: bounds must be (lower, upper) or scipy.optimize.Bounds, got {bounds!r:.60}; "
+            f"{name}: bounds must be (lower, upper) or scipy.optimize.Bounds, got {shown(bounds)}; "
             f"pairs, one for each unknown, become that by tuple(zip(*pairs))"
         )
     lower, upper = (
@@ -113,7 +114,7 @@ def _vector(name: str, side: str, given: Any, unknown: Any, none: float) -> Any:
         if structure != unknown.structure:
             raise TreeError(
                 f"{name}: the {side} bounds must be a number, or a container like x0; got "
-                f"{given!r:.60}"
+                f"{shown(given)}"
             )
     parts = []
     for leaf, slot in zip(leaves, slots, strict=True):

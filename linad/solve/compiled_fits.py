@@ -1,4 +1,4 @@
-"""Least-squares fits as loops of a program: what the methods of `linad.solve.least_squares.Fit`
+"""Least-squares fits as loops of a program: what the methods of `linad.solve.fits.Fit`
 share.
 
 Steps and tests are those of the solvers with a dense Jacobian, but for one thing: a damped system
@@ -90,7 +90,7 @@ class FitMethod(Protocol):
 
 
 class CompiledFit:
-    """See `linad.solve.least_squares.Fit`.
+    """See `linad.solve.fits.Fit`.
 
     Parameters
     ----------

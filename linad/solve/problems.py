@@ -18,6 +18,7 @@ from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, name_of, size_of
+from linad.core.showing import shown
 from linad.errors import DTypeError, OptionError, OutputError, ShapeError, TracerError, TreeError
 from linad.jit.jitted import operation_by_operation
 from linad.operators.facts import EVERYTHING
@@ -246,7 +247,7 @@ class Residual:
         if self.out_slots is None:
             if not leaves:
                 raise OutputError(
-                    f"{self.name}: {name_of(self.f)} must return an array, it returned {y!r:.60}"
+                    f"{self.name}: {name_of(self.f)} must return an array, it returned {shown(y)}"
                 )
             self.out_slots, self.out_tree = [Slot(v) for v in values], structure
             self._check_sizes()
@@ -458,7 +459,7 @@ def _result_leaf(leaf: Any, f: Any, name: str) -> Any:
         raise TracerError(
             f"{name}: {name_of(f)} depends on a traced value that it captures from outside, whose "
             f"derivative would be lost, since a solver's steps are not traced; linad.solve.root, "
-            f"minimum, least_squares and fixed_point take such an {name_of(f)} and are "
+            f"minimum, least_squares and fixed_point take such a function and are "
             f"differentiated through, or use linad.stop_gradient where none is meant"
         )
     value = np.asarray(leaf)
@@ -467,7 +468,7 @@ def _result_leaf(leaf: Any, f: Any, name: str) -> Any:
     if not is_inexact(value.dtype):
         raise OutputError(
             f"{name}: {name_of(f)} must return arrays of numbers, it returned a "
-            f"{type(leaf).__name__}: {leaf!r:.60}"
+            f"{type(leaf).__name__}: {shown(leaf)}"
         )
     return value
 
@@ -476,12 +477,12 @@ def refuse_limits(name: str, bounds: Any, constraints: Any) -> None:
     """Raise ValueError for bounds and constraints, which `scipy.optimize.minimize` hands on."""
     if bounds is not None:
         raise OptionError(
-            f"{name}: bounds must be None, got {bounds!r:.60}; linad.solve.lbfgs takes them"
+            f"{name}: bounds must be None, got {shown(bounds)}; linad.solve.lbfgs takes them"
         )
     if isinstance(constraints, Sequence) and not constraints:
         return
     if constraints is not None:
         raise OptionError(
-            f"{name}: constraints must be empty, got {constraints!r:.60}; scipy.optimize.minimize "
+            f"{name}: constraints must be empty, got {shown(constraints)}; scipy.optimize.minimize "
             f"takes them, with linad.scipy_args(f, 'minimize', method='trust-constr')"
         )

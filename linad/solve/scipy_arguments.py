@@ -24,6 +24,7 @@ from linad.api.gradients import grad, hessian_operator, value_and_grad
 from linad.api.sparse_derivatives import sparse_hessian, sparse_jacobian
 from linad.core.options import FUNCTION, TEXT, Kind, choice
 from linad.core.shapes import name_of
+from linad.core.showing import shown
 from linad.errors import OptionError
 from linad.jit.jitted import operation_by_operation
 from linad.linalg.linear_systems import DENSE, SMALL
@@ -120,7 +121,7 @@ def scipy_args(
     methods = SINKS.get(name)
     if methods is None:
         raise OptionError(
-            f"scipy_args: solver must be one of {', '.join(SINKS)}, got {solver!r:.60}"
+            f"scipy_args: solver must be one of {', '.join(SINKS)}, got {shown(solver)}"
         )
     key = method
     found = {k if k is None else k.lower(): sink for k, sink in methods.items()}

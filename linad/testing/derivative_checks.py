@@ -18,6 +18,7 @@ from linad.core.options import COUNT, FLAG, POSITIONS, POSITIVE_COUNT, SEED, TOL
 from linad.core.primitive import Primitive
 from linad.core.settings import compiler_is_off, config
 from linad.core.shapes import check_function, is_inexact
+from linad.core.showing import shown
 from linad.core.vectors import combine, difference, inner, norm, precision, random_like
 from linad.errors import DerivativeError, OpaqueRuleError
 from linad.testing.agreement import check_program, require
@@ -295,7 +296,7 @@ class Case:
     def __repr__(self) -> str:
         name = getattr(self.function, "__name__", repr(self.function))
         shapes = [str(np.shape(a)).replace(" ", "") for a in self.args]
-        params = [f"{k}={v!r:.20}" for k, v in self.params.items()]
+        params = [f"{k}={shown(v)}" for k, v in self.params.items()]
         return f"{name}({', '.join(shapes + params)})"
 
 

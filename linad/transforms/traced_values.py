@@ -18,6 +18,7 @@ from linad.core import tree
 from linad.core.memory_layouts import kept
 from linad.core.primitive import Primitive
 from linad.core.shapes import is_inexact
+from linad.core.showing import shown
 from linad.errors import DTypeError, OutputError, UnsupportedError
 from linad.transforms.plain_operands import PlainOperands
 
@@ -148,7 +149,7 @@ def _check_constant(leaf: Any) -> Any:
             "the function returned an object array; traced values in a plain NumPy array lose "
             "their derivative: build it with np.stack([...]) or linad.numpy.array"
         )
-    words = f"the function returned a {type(leaf).__name__}, not an array: {leaf!r:.80}"
+    words = f"the function returned a {type(leaf).__name__}, not an array: {shown(leaf)}"
     if hasattr(leaf, "__array_function__") or hasattr(leaf, "__array__"):
         words += "; return the array in it (of an xarray.DataArray, its .data)"
     raise OutputError(words)

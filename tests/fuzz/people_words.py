@@ -370,7 +370,7 @@ PEOPLES_WRITES = (
     "np.put({v}, [-1, 0], 1.5 * {s})",
     "np.place({v}, {r} > 0, [{s}, 2.0])",
     "{v}.put([0, 1], {s})",
-    "{v}.partition(0)",
+    "{v}.partition(0); {v}[..., 1:].sort()",  # NumPy leaves the order of the others open
     "{v}[...] = np.sort({v}, axis=0)",
     "np.subtract.at({v}, N, {s})",
     "np.maximum.at({v}, [0, 0], {s})",

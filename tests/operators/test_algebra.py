@@ -400,6 +400,15 @@ class TestOperands:
             np.asarray(self.J + zero)
 
 
+def test_entries_are_asked_of_a_matrix():
+    J = linad.eye(3)
+    with pytest.raises(OperandError, match=r"3 x 3, float64\) holds no entries.*J\.todense\(\)"):
+        J[0, 1]
+    with pytest.raises(TypeError, match="not iterable"):
+        list(J)
+    assert np.asarray(J)[0, 0] == 1
+
+
 def test_traced_numbers():
     """A number that is itself traced: the multiple differentiates in it."""
     d = np.arange(1.0, 4.0)

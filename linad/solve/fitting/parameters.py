@@ -9,6 +9,7 @@ import numpy as np
 
 from linad.core import tree
 from linad.core.shapes import name_of
+from linad.core.showing import shown
 from linad.errors import ArgumentError, OptionError
 from linad.solve.problems import Unknown, as_point
 
@@ -159,7 +160,7 @@ class Parameters:
         if not isinstance(fixed, (Mapping, np.ndarray, list, tuple, set, frozenset)):
             raise OptionError(
                 f"{self.solver}: fixed must be names, a dict of values, or a flag for each "
-                f"parameter, got {fixed!r:.60}"
+                f"parameter, got {shown(fixed)}"
             )
         if isinstance(fixed, Mapping) and not _flags(fixed.values()):
             for key, value in fixed.items():
@@ -169,7 +170,7 @@ class Parameters:
                 if not numbers or len(held) not in (1, len(where)):
                     raise OptionError(
                         f"{self.solver}: the value of {key!r} in fixed must be {len(where)} "
-                        f"number{'s' * (len(where) != 1)}, got {value!r:.60}"
+                        f"number{'s' * (len(where) != 1)}, got {shown(value)}"
                     )
                 self.start[where] = held
                 self.free[where] = False
@@ -222,7 +223,8 @@ class Parameters:
                 where = self.positions("bounds", key)
                 if not isinstance(pair, (tuple, list)) or len(pair) != 2:
                     raise OptionError(
-                        f"{self.solver}: bounds of {key!r} must be (lower, upper), got {pair!r:.60}"
+                        f"{self.solver}: bounds of {key!r} must be (lower, upper), got "
+                        f"{shown(pair)}"
                     )
                 low, high = pair
                 lower[where] = -np.inf if low is None else low

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linad.core import tree
+from linad.core.showing import shown
 from linad.errors import ArgumentError
 
 POINTS = 400
@@ -50,7 +51,7 @@ def plot(fit: Any, axes: Any, t: float) -> Any:
     except (TypeError, ValueError):
         above = below = None
     if not (hasattr(above, "axhline") and hasattr(below, "axhline")):
-        raise ArgumentError(f"plot: axes must be a pair of matplotlib's axes, got {axes!r:.60}")
+        raise ArgumentError(f"plot: axes must be a pair of matplotlib's axes, got {shown(axes)}")
     residuals = [np.asarray(r) for r in tree.flatten(fit.residuals)[0]]
     over = _curves(fit.xdata, residuals)
     curves = over or _by_number(residuals)

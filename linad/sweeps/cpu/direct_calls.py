@@ -17,12 +17,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numba import njit
-from numba.core import types
 from numpy._core import _ufunc_config
 
 from linad.core.error_state import INITIAL, quiet_state
-from linad.core.machine_code import kept
 from linad.core.settings import changed, current
 from linad.sweeps.cpu.engine import IN_ROWS
 from linad.sweeps.cpu.made_containers import Recipe, contained
@@ -32,7 +29,7 @@ from linad.sweeps.cpu.made_results import (
     address_of_c,
     call_c,
     made,
-    note,
+    place_of,
     room_for,
 )
 from linad.sweeps.cpu.native import (
@@ -44,6 +41,7 @@ from linad.sweeps.cpu.native import (
     set_word,
     word,
 )
+from linad.sweeps.cpu.own_functions import address_of
 
 METHOD = sys.intern("_call_in_python")
 """The method for what machine code is not for."""
@@ -66,7 +64,6 @@ TP_CALL, MAY_HAVE_SUBCLASSES = 50, 1 << 10
 """Numbers of Python's stable interface: of the slot, and of a flag."""
 
 
-@njit
 def _fits(w, args):
     """Whether settings and error state are those of the program, and numbers where they were."""
     if word(word(w + CHANGED) + LIST_LENGTH) != 0:
@@ -88,7 +85,6 @@ def _fits(w, args):
     return True
 
 
-@njit
 def _run(w, args, outside):
     """Note the arguments, and what stands outside, and run."""
     p, count = word(w + PLAN), word(w + COUNT)
@@ -100,16 +96,15 @@ def _run(w, args, outside):
         if number != 0:
             set_word(number + ARRAY_DATA, given + VALUE)
             given = number
-        note(p, k, given)
+        set_word(place_of(p, k), given)
     for k in range(word(p + INPUTS) - count):
-        note(p, count + k, word(outside + TUPLE_ITEMS + 8 * k))
+        set_word(place_of(p, count + k), word(outside + TUPLE_ITEMS + 8 * k))
     result = made(word(w + PROGRAM), p, several)
     if word(w + RECIPE) == 0 or result == 0 or result == OTHER_WAY:
         return result
     return contained(word(w + RECIPE), result, several != 0)
 
 
-@njit
 def _entered(w, args):
     """The result, 0 after an error, or `OTHER_WAY`."""
     if not _fits(w, args):
@@ -124,7 +119,6 @@ def _entered(w, args):
     return result
 
 
-@kept(types.int64(types.int64, types.int64, types.int64), compiler="cfunc")
 def _called(self, args, kwargs):
     """What the interpreter calls: the result, or 0 after an error."""
     entry = word(self + SLOT)
@@ -222,7 +216,7 @@ class _Spec(ctypes.Structure):
 @functools.cache
 def _machine_called() -> type:
     """The class whose objects machine code is called for."""
-    slots = (_Slot * 2)(_Slot(TP_CALL, _called.address), _Slot(0, None))
+    slots = (_Slot * 2)(_Slot(TP_CALL, address_of(_called)), _Slot(0, None))
     spec = _Spec(f"{__name__}.MachineCalled".encode(), 0, 0, MAY_HAVE_SUBCLASSES, slots)
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.POINTER(_Spec))
     return make(("PyType_FromSpec", ctypes.pythonapi))(ctypes.byref(spec))  # type: ignore[no-any-return]

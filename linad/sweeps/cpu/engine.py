@@ -14,10 +14,6 @@ the arrays are what the program was made for, and writes their addresses where t
 lists their use.
 """
 
-from numba import njit
-from numba.core import types
-
-from linad.core.machine_code import kept
 from linad.sweeps.cpu.native import (
     ARRAY_DATA,
     ARRAY_DTYPE,
@@ -26,13 +22,12 @@ from linad.sweeps.cpu.native import (
     ARRAY_SHAPE,
     HEADER,
     TUPLE_ITEMS,
-    address_of,
     call_kernel,
-    object_address,
     set_word,
     word,
     word32,
 )
+from linad.sweeps.cpu.own_functions import callable_on_objects, callable_on_words
 from linad.sweeps.instructions import OTHER_ARGUMENTS
 
 ALIGNED = 0x0100
@@ -47,8 +42,7 @@ EXTENT, WORK, OPERANDS, INSTRUCTION = 8, 16, 24, 32
 """Bytes from the beginning of an instruction to its words, and to its operands."""
 
 
-@kept(types.int64(types.int64, types.int64), nogil=True)
-def sweep(code, end):
+def run_instructions(code, end):
     """Run the instructions between two addresses."""
     status = 0
     while code < end:
@@ -59,7 +53,6 @@ def sweep(code, end):
     return status
 
 
-@njit
 def differs(array, kind, dtype, flags, ndim):
     """Whether an object is of another type, or an array of another dtype, order or dimension."""
     return (
@@ -70,7 +63,6 @@ def differs(array, kind, dtype, flags, ndim):
     )
 
 
-@kept(types.int64(types.int64, types.int64), nogil=True)
 def patch(header, arrays):
     """Check the arrays of a tuple, and write their addresses into the program."""
     # header: [number of arrays, array type, code, end of code, then for each array:
@@ -101,50 +93,41 @@ def patch(header, arrays):
 
 
 def _patch(header, arrays):
-    return patch(word(address_of(header) + ARRAY_DATA), address_of(arrays))
+    return patch(word(header + ARRAY_DATA), arrays)
 
 
 def _enter(header, arrays):
-    header = word(address_of(header) + ARRAY_DATA)
-    status = patch(header, address_of(arrays))
+    words = word(header + ARRAY_DATA)
+    status = patch(words, arrays)
     if status != 0:
         return status
-    return sweep(word(header + 16), word(header + 24))
+    return run_instructions(word(words + 16), word(words + 24))
 
 
-_SIGNATURE = types.int64(object_address, object_address)
+sweep = callable_on_words(run_instructions)
+"""``sweep(code, end)``, from Python."""
 
-enter_holding = kept(_SIGNATURE)(_enter)
-enter_releasing = kept(_SIGNATURE, nogil=True)(_enter)
-
-
-def entry_of(function):
-    """The C function behind a compiled function of one signature: no dispatch by types."""
-    (compiled,) = function.overloads.values()
-    return compiled.entry_point
-
-
-enter = entry_of(enter_holding)
+enter = callable_on_objects(_enter)
 """``enter(header, arrays)``: check, patch and run, holding the GIL: for short programs."""
 
-enter_long = entry_of(enter_releasing)
+enter_long = callable_on_objects(_enter, releases=True)
 """The same, releasing the GIL."""
 
-patch_arrays = entry_of(kept(_SIGNATURE)(_patch))
+patch_arrays = callable_on_objects(_patch)
 """The same, without running."""
 
 
 def _call_on(description, words, arrays):
     # description: [kernel, number of arrays, array type, then for each array: dtype, ndim]
-    at = word(address_of(description) + ARRAY_DATA)
-    first = to = word(address_of(words) + ARRAY_DATA)
-    items = address_of(arrays)
+    at = word(description + ARRAY_DATA)
+    first = word(words + ARRAY_DATA)
+    to = first
     kernel, n, kind = word(at), word(at + 8), word(at + 16)
-    if word(items + HEADER) != n:
+    if word(arrays + HEADER) != n:
         return OTHER_ARGUMENTS
     for i in range(n):
         at += 24 if i == 0 else 16
-        array = word(items + TUPLE_ITEMS + 8 * i)
+        array = word(arrays + TUPLE_ITEMS + 8 * i)
         ndim = word(at + 8)
         if differs(array, kind, word(at), IN_ROWS, ndim):
             return OTHER_ARGUMENTS
@@ -156,7 +139,7 @@ def _call_on(description, words, arrays):
     return call_kernel(kernel, first, 0, 1)
 
 
-call_on = entry_of(kept(types.int64(*[object_address] * 3), nogil=True)(_call_on))
+call_on = callable_on_objects(_call_on, releases=True)
 """``call_on(description, words, arrays)``: call one kernel on the arrays of a tuple.
 
 Its words, for which there must be room, become the address and the lengths of each array. The

@@ -56,17 +56,23 @@ def module_of(source: str, name: str, namespace: dict[str, Any], fast: bool) -> 
     """
     (function,) = ast.parse(source).body
     assert isinstance(function, ast.FunctionDef)
+    module = written(function, name, namespace)
+    if fast:
+        rewrite_module(module, FastMathOptions(True))
+    return str(module)
+
+
+def written(tree: ast.FunctionDef, name: str, namespace: dict[str, Any]) -> Any:
+    """A module with one function, of at most three words, written from its syntax tree."""
     kinds: dict[tuple[int, str], Any] = {}
     while True:
         module = ir.Module(name)
         try:
             with global_compiler_lock, contexts()[1].push_code_library(_NoLibrary()):
-                Kernel(module, name, kinds).write(function, namespace)
+                Kernel(module, name, kinds).write(tree, namespace)
         except Wider:
             continue
-        if fast:
-            rewrite_module(module, FastMathOptions(True))
-        return str(module)
+        return module
 
 
 class Kernel(NumberWriter):
@@ -82,7 +88,8 @@ class Kernel(NumberWriter):
         self.memory = Memory(self.builder, lambda test: self.leave_if(test, NO_MEMORY))
 
     def write(self, tree: ast.FunctionDef, namespace: dict[str, Any]) -> None:
-        arguments = [Number(a, types.int64) for a in self.builder.function.args]
+        words = self.builder.function.args[: len(tree.args.args)]
+        arguments = [Number(a, types.int64) for a in words]
         status = self.call_inline(tree, namespace, arguments)
         self.memory.give_back()
         self.builder.ret(self.cast(status, types.int64).value)

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from linad.sweeps.cpu.made_results import address_of_c, call_c, half
 from linad.sweeps.cpu.native import HEADER, TUPLE_ITEMS, set_word, word
@@ -28,7 +27,6 @@ LIST_ITEMS = HEADER + 8
 """Where a list has the address of its items."""
 
 
-@njit
 def _new(r, at, result, several):
     """What a step makes, with a reference to it; 0 after an error."""
     makes, of = word(at + MAKES), word(at + OF)
@@ -45,7 +43,6 @@ def _new(r, at, result, several):
     return item
 
 
-@njit
 def _put(r, at, item):
     """Put what a step has made, whose reference goes with it, into its container."""
     holder = word(at + HOLDER)
@@ -61,7 +58,6 @@ def _put(r, at, item):
     return True
 
 
-@njit
 def contained(r, result, several):
     """The container of a result, or of the items of a tuple of several; 0 after an error.
 

@@ -14,23 +14,20 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit
 from numba.core import cgutils, types
-from numba.extending import box, intrinsic, models, register_model
+from numba.extending import intrinsic
 
-from linad.core.machine_code import kept
 from linad.operators.provided import OTHER
-from linad.sweeps.cpu.engine import entry_of, patch, sweep
+from linad.sweeps.cpu.engine import patch, run_instructions
 from linad.sweeps.cpu.native import (
     ARRAY_DATA,
     HEADER,
     INT64,
     TUPLE_ITEMS,
-    address_of,
-    object_address,
     set_word,
     word,
 )
+from linad.sweeps.cpu.own_functions import callable_on_objects
 from linad.sweeps.places import Result
 
 NEW_FROM_DESCR, RETURN = 94, 76
@@ -50,33 +47,6 @@ def _table() -> Any:
 
 
 TABLE = _table()
-
-
-class Owned(types.Type):
-    """A Python object that compiled code returns, with the reference to it; 0 after an error."""
-
-    def __init__(self) -> None:
-        super().__init__("Owned")
-
-
-owned = Owned()
-
-
-@register_model(Owned)
-class _OwnedModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, INT64)
-
-
-@box(Owned)
-def _box_owned(kind: Any, value: Any, c: Any) -> Any:
-    return c.builder.inttoptr(value, c.pyapi.pyobj)
-
-
-@intrinsic
-def as_object(context: Any, address: Any) -> Any:
-    """The object at an address, whose reference goes to the caller."""
-    return owned(types.int64), lambda context, builder, signature, args: args[0]
 
 
 @intrinsic
@@ -111,7 +81,6 @@ OTHER_WAY = -1
 """Returned in place of an object's address for other arguments, and where a kernel stopped."""
 
 
-@njit
 def room_for(p):
     """A tuple for several results, 0 for one; -1 after an error.
 
@@ -124,13 +93,11 @@ def room_for(p):
     return several if several != 0 else -1
 
 
-@njit
-def note(p, k, array):
-    """Argument ``k`` is this object."""
-    set_word(p + TOGETHER + TUPLE_ITEMS + 8 * k, array)
+def place_of(p, k):
+    """Where the address of argument ``k`` goes."""
+    return p + TOGETHER + TUPLE_ITEMS + 8 * k
 
 
-@njit
 def made(h, p, several):
     """Make results, check and patch, run: the result, the tuple of several, 0 after an error.
 
@@ -164,7 +131,7 @@ def made(h, p, several):
     if not failed:
         status = patch(h, together)
         if status == 0:
-            status = sweep(word(h + 16), word(h + 24))
+            status = run_instructions(word(h + 16), word(h + 24))
     if failed or status != 0:
         if m != 1:
             call_c(word(p + DROP), (several,))
@@ -182,27 +149,25 @@ def made(h, p, several):
     return several
 
 
-@kept(owned(object_address, object_address, object_address))
 def _call(header, plan, args):
     """The result, or a tuple of several, or `OTHER`."""
-    p = word(address_of(plan) + ARRAY_DATA)
-    given = address_of(args)
+    p = word(plan + ARRAY_DATA)
     n = word(p + INPUTS)
     result = OTHER_WAY
-    if word(given + HEADER) == n:
+    if word(args + HEADER) == n:
         several = room_for(p)
         if several == -1:
-            return as_object(0)
+            return 0
         for k in range(n):
-            note(p, k, word(given + TUPLE_ITEMS + 8 * k))
-        result = made(word(address_of(header) + ARRAY_DATA), p, several)
+            set_word(place_of(p, k), word(args + TUPLE_ITEMS + 8 * k))
+        result = made(word(header + ARRAY_DATA), p, several)
     if result == OTHER_WAY:
         call_c(word(p + HOLD), (word(p + NOTHING),))
-        return as_object(word(p + NOTHING))
-    return as_object(result)
+        return word(p + NOTHING)
+    return result
 
 
-enter_making = entry_of(_call)
+enter_making = callable_on_objects(_call, gives="object")
 """``enter_making(header, plan, arrays)``: the result of a short program, a tuple of several
 results, or `OTHER` for other arguments and where a kernel stopped. Holds the interpreter's lock."""
 

@@ -66,6 +66,9 @@ def data_of(context: Any, array: Any) -> Any:
     return types.int64(array), generate
 
 
+run_instructions, let_others_run = njit(engine.run_instructions), njit(give_way)
+
+
 @kept(types.int64(types.int64, types.int64), nogil=True)
 def borrow(slots, count):
     """A slot that nobody uses; waits for one where all are taken."""
@@ -75,7 +78,7 @@ def borrow(slots, count):
             if replace_shared_word(slots + SLOT * k + TAKEN, 0, 1):
                 return slots + SLOT * k
         looks += 1
-        give_way(word(slots + YIELD), looks)
+        let_others_run(word(slots + YIELD), looks)
 
 
 @kept(types.void(types.int64), nogil=True)
@@ -96,7 +99,7 @@ def run(slot):
         for _ in range(uses):
             set_word(word(at), data + word(at + 8))
             at += 16
-    return engine.sweep(word(header + 16), word(header + 24))
+    return run_instructions(word(header + 16), word(header + 24))
 
 
 class Slots:

@@ -20,9 +20,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from numba.core import types
 
-from linad.core.machine_code import kept
 from linad.sweeps.cpu import engine
 from linad.sweeps.cpu.atomic import (
     add_to_shared_word,
@@ -32,6 +30,7 @@ from linad.sweeps.cpu.atomic import (
 )
 from linad.sweeps.cpu.engine import EXTENT, INSTRUCTION, OPERANDS, WORK
 from linad.sweeps.cpu.native import call_by_address, call_kernel, word
+from linad.sweeps.cpu.own_functions import callable_on_words
 
 PIECE_WORK = 1 << 18
 """Work of one piece, in additions: some 50 us."""
@@ -69,14 +68,12 @@ def _find_yield() -> int:
 YIELD_ADDRESS = _find_yield()
 
 
-@kept(types.int64(types.int64))
 def pieces_of(instruction):
     """Into how many pieces the range of an instruction is cut."""
     n = min(word(instruction + WORK) // PIECE_WORK, MOST_PIECES)
     return min(n, word(instruction + EXTENT))
 
 
-@kept(types.void(types.int64, types.int64), nogil=True)
 def run_piece(shared, ticket):
     """Run the piece that was taken off a ticket."""
     instruction = word(shared + CODE) + 8 * (ticket >> 32)
@@ -90,18 +87,17 @@ def run_piece(shared, ticket):
         status = call_kernel(word(instruction), instruction + INSTRUCTION, start, stop)
         if status != 0:
             set_shared_word(shared + STATUS, status)
-    add_to_shared_word(shared + FINISHED, 1)
+    return add_to_shared_word(shared + FINISHED, 1)
 
 
-@kept(types.void(types.int64, types.int64))
 def give_way(function, looks):
     """Now and then let another thread have the processor, by the C library's function."""
     if looks % GIVE_WAY == 0 and function != 0:
         call_by_address(function, ())
+    return 0
 
 
-@kept(types.int64(types.int64, types.int64, types.int64), nogil=True)
-def sweep_shared(shared, code, end):
+def run_with_helpers(shared, code, end):
     """Run the instructions between two addresses, with whoever helps."""
     while code < end:
         n = pieces_of(code)
@@ -127,14 +123,13 @@ def sweep_shared(shared, code, end):
     return 0
 
 
-@kept(types.boolean(types.int64), nogil=True)
-def help_out(shared):
-    """Take pieces off tickets until the sweep is done (True) or there were none for long."""
+def take_pieces(shared):
+    """Take pieces off tickets until the sweep is done (1) or there were none for long (0)."""
     looks = 0
     while looks < PATIENCE:
         ticket = shared_word(shared + TICKET)
         if ticket < 0:
-            return True
+            return 1
         if ticket & PIECES_LEFT != 0:
             if replace_shared_word(shared + TICKET, ticket, ticket - 1):
                 run_piece(shared, ticket)
@@ -142,7 +137,10 @@ def help_out(shared):
         else:
             looks += 1
             give_way(word(shared + YIELD), looks)
-    return False
+    return 0
+
+
+sweep_shared, help_out = callable_on_words(run_with_helpers), callable_on_words(take_pieces)
 
 
 class Crew:
@@ -182,7 +180,7 @@ class Crew:
 
     def sweep(self, code: int, end: int) -> int:
         """Run the instructions between two addresses."""
-        return int(sweep_shared(self.address, code, end))
+        return sweep_shared(self.address, code, end)
 
     def help(self) -> None:
         """What a helper does."""

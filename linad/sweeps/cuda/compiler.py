@@ -27,12 +27,13 @@ from linad.sweeps.cuda.device_functions import (
 )
 from linad.sweeps.cuda.digamma import psi
 from linad.sweeps.cuda.grid_loops import HEAD, strided
+from linad.sweeps.elementary_names import HOLOMORPHIC
 from linad.sweeps.kernel_dtypes import NAMES
 
 COMPUTE_CAPABILITY = (9, 0)
 """What kernels are compiled for: the H100, the H200 and what came after them."""
 
-OF_REALS = ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log")
+OF_REALS = tuple([name for name, symbol in HOLOMORPHIC.items() if name == symbol])
 """Functions that those of complex numbers, and digamma, call by NumPy's names."""
 
 ROUNDING = ("floor", "ceil", "trunc", "rint", "sqrt", "copysign")

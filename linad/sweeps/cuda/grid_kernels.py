@@ -21,6 +21,7 @@ import numpy as np
 
 from linad.core.compiler_lock import compiling
 from linad.core.cuda_kernels import python_function
+from linad.core.showing import shown
 from linad.core.tape import Equation
 from linad.errors import ArgumentError
 from linad.sweeps.cpu.user_functions import operands_of
@@ -83,7 +84,7 @@ class GridKernel:
         if blocks is None or threads is None or math.prod(threads) > MOST_THREADS:
             raise ArgumentError(
                 f"{self.name}: grid must give (blocks, threads), each a positive integer or up to "
-                f"three of them, and at most {MOST_THREADS} threads, got {given!r:.60}"
+                f"three of them, and at most {MOST_THREADS} threads, got {shown(given)}"
             )
         return Grid(blocks, threads)
 

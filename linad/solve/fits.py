@@ -1,0 +1,270 @@
+"""A least-squares fit on its way: the point, the model of the residuals there, and when it ends.
+
+What Gauss-Newton and Levenberg-Marquardt share; their steps are in `linad.solve.least_squares`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linad.core import tree
+from linad.core.shapes import name_of
+from linad.errors import DTypeError, ShapeError
+from linad.solve.bounds import Box, as_box
+from linad.solve.damped import Factory, FreeSteps
+from linad.solve.losses import Loss
+from linad.solve.newton import largest, squared
+from linad.solve.problems import Residual, quiet
+from linad.solve.status import Monitor, Status, Stop
+
+
+class _Parts:
+    """Complex residuals of real unknowns, as their real and imaginary parts."""
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        self.f = f
+        self.structure: Any = None
+        self.split: list[bool] = []
+
+    @property
+    def __name__(self) -> str:
+        return name_of(self.f)
+
+    def __call__(self, x: Any, *args: Any) -> Any:
+        leaves, structure = tree.flatten(self.f(x, *args))
+        split = [np.iscomplexobj(y) for y in leaves]
+        if not any(split):
+            self.split = []
+            return tree.unflatten(structure, leaves)
+        self.structure, self.split = structure, split
+        pairs = [
+            (np.real(y), np.imag(y)) if s else (y,) for y, s in zip(leaves, split, strict=True)
+        ]
+        return [part for pair in pairs for part in pair]
+
+    def joined(self, fun: Any) -> Any:
+        """The residuals as ``f`` returned them."""
+        if not self.split:
+            return fun
+        parts = iter(fun)
+        leaves = [next(parts) + 1j * next(parts) if s else next(parts) for s in self.split]
+        return tree.unflatten(self.structure, leaves)
+
+
+class Fit:
+    """A point on its way to a least-squares solution: what both methods share."""
+
+    def __init__(
+        self,
+        name: str,
+        f: Callable[..., Any],
+        x0: Any,
+        args: Any,
+        tolerances: tuple[float | None, float | None, float | None],
+        maxiter: int,
+        linear_solver: str,
+        bounds: Any = None,
+        loss: Loss | None = None,
+    ) -> None:
+        self.problem = problem = Residual(f, x0, args, name)
+        if problem.x.dtype.kind == "c":
+            raise DTypeError(
+                f"{name}: x0 is complex; fit its real and imaginary parts, as two arrays"
+            )
+        problem.f = self.parts = _Parts(f)
+        self.box: Box | None = as_box(name, bounds, problem.x)
+        self.loss = loss
+        self.maxiter = maxiter
+        self.eps = problem.x.eps
+        default = 1e-8 if self.eps < 1e-10 else 3e-4
+        ftol, xtol, gtol = tolerances
+        self.exact = name == "levenberg_marquardt" and ftol is None and xtol is None
+        self.ftol = default if ftol is None else ftol
+        self.xtol = default if xtol is None else xtol
+        self.x = problem.x.start
+        self.reach = (1.0 + float(np.linalg.norm(self.x))) / self.eps
+        self.lam, self.growth = 0.0, 2.0
+        self.D: Any = None
+        self.seen: Any = 0.0
+        self.weights: Any = None
+        self.memory = True
+        self.nit = self.told = self.taken = 0
+        self.step = self.gain = np.nan
+        self.factory = Factory(linear_solver)
+        self.r, self.J = problem.linearize(self.x)
+        if not self.r.size:
+            raise ShapeError(f"{name}: {name_of(f)} returned no numbers")
+        self.first = self.cost = self.cost_of(self.r)
+        self.gradient: Any = np.full(self.x.shape, np.nan)
+        self.steps: Any = None
+        self.gtol = gtol
+
+    def cost_of(self, r: Any) -> float:
+        """Half the sum of squares, or of losses."""
+        if self.loss is None:
+            return 0.5 * squared(r)
+        return self.loss.cost(r)
+
+    def run(self, step: Callable[["Fit"], float], monitor: Monitor) -> Stop:
+        """Take steps until something ends it."""
+        before = self.cost
+        try:
+            if not np.isfinite(self.cost):
+                raise Stop(Status.NOT_FINITE, "in f(x0)")
+            while True:
+                with quiet():
+                    self._prepare()
+                if self.nit > self.told:
+                    self.told = self.nit
+                    monitor.report(
+                        self.fields, cost=self.cost, optimality=self.optimality, step=self.step
+                    )
+                    with quiet():
+                        self._check(before, self.step)
+                if self.nit >= self.maxiter:
+                    raise Stop(Status.MAXITER, f"{self.maxiter} steps, cost {self.cost:.6g}")
+                before = self.cost
+                with quiet():
+                    self.step = step(self)
+                self.nit += 1
+        except Stop as stop:
+            return stop
+
+    def _prepare(self) -> None:
+        """The model at the point."""
+        try:
+            r = self.r
+            if self.loss is not None:
+                self.weights, r = self.loss.model(r)
+            self.steps = self.factory(self.J, r, self.weights, self._free if self.box else None)
+        except np.linalg.LinAlgError as error:
+            raise Stop(Status.NOT_FINITE, f"in the Jacobian ({error})") from error
+        self.gradient = self.steps.gradient
+        if not np.isfinite(self.gradient).all():
+            raise Stop(Status.NOT_FINITE, "in the gradient")
+        if self.gtol is None:
+            self.gtol = self.eps**1.5 * self.optimality
+        if self.optimality <= self.gtol:
+            raise Stop(Status.CONVERGED, f"the largest |gradient| is {self.optimality:.1e}")
+
+    def _free(self, gradient: Any) -> Any:
+        """A mask of the unknowns that bounds do not hold."""
+        assert self.box is not None
+        return self.box.free(self.x, gradient)
+
+    @property
+    def noise(self) -> float:
+        """Rounding error of the cost; residuals are often small differences of large numbers."""
+        return 1e3 * self.eps * self.cost
+
+    @property
+    def optimality(self) -> float:
+        """The largest entry of the gradient."""
+        return largest(self.gradient)
+
+    def fields(self) -> dict[str, Any]:
+        """What a result says of the point."""
+        problem = self.problem
+        found = {
+            "x": problem.x.container(self.x),
+            "fun": self.parts.joined(problem.result(self.r)),
+            "cost": self.cost,
+            "jac": self.J.bare,
+            "grad": problem.x.container(self.gradient),
+            "optimality": self.optimality,
+            "nit": self.taken + self.nit,
+            **problem.counted,
+        }
+        if self.lam:
+            found["damping"] = self.lam
+        return found
+
+    def _check(self, before: float, step: float) -> None:
+        change = before - self.cost
+        if self.gain < 0.25:  # the model is poor: a small step says nothing
+            return
+        if self.exact and self.factory.kind == "dense":
+            if (step <= 1e-3 or change <= 1e-4 * before) and (words := self._exact()):
+                raise Stop(Status.CONVERGED, words)
+            return
+        if self.ftol and change <= self.ftol * before and self._settled(self.ftol):
+            raise Stop(Status.CONVERGED, f"the cost, {self.cost:.6g}, changed by {change:.1e}")
+        if step <= self.xtol and self._settled(self.xtol):
+            raise Stop(Status.CONVERGED, f"the last step was {step:.1e} of |x|")
+
+    def _exact(self) -> str:
+        """How little the next step, hardly damped, would change any unknown; "" where too much."""
+        norms = np.asarray(self.steps.column_norms, float)
+        promise, p = self.light_step(np.where(norms > 0, norms, 1.0))
+        explained = promise <= self.xtol * self.cost  # the deviations have settled as well
+        if explained and (np.abs(p) <= self.xtol * np.abs(self.x)).all():
+            return f"the next step changes no unknown by more than {self.xtol:.0e} of itself"
+        if promise <= self.xtol**2 * self.cost:
+            return f"the next step brings {promise:.1e} of the cost {self.cost:.6g}"
+        return ""
+
+    def is_doubtful(self, stop: Stop) -> bool:
+        """Whether a run ended where another one may come further."""
+        if stop.status is Status.STOPPED or not self.nit:
+            return False
+        if stop.status is not Status.CONVERGED:
+            return True
+        norms = np.asarray(self.steps.column_norms, float)
+        lost = norms <= 1e-8 * self.seen
+        if isinstance(self.steps, FreeSteps):
+            lost &= self.steps.free
+        return bool(lost.any()) and self.cost > 1e-12 * self.first
+
+    def _settled(self, tolerance: float) -> bool:
+        """Whether the next step, hardly damped, would be no more than a tolerance allows.
+
+        The last one may have been short because it was shortened, or because an unknown that
+        is large, and of no account, makes |x| large.
+        """
+        norms = np.asarray(self.steps.column_norms, float)
+        promise, p = self.light_step(np.where(norms > 0, norms, 1.0))
+        return (
+            promise <= 10 * tolerance * self.cost + self.noise or self.relative(p) <= 10 * tolerance
+        )
+
+    def relative(self, p: Any) -> float:
+        """The length of a step relative to x, each unknown weighted by its column of J."""
+        norms = np.asarray(self.steps.column_norms, float)
+        with quiet():
+            length, scale = float(np.linalg.norm(norms * p)), float(np.linalg.norm(norms * self.x))
+        return length / scale if scale else np.inf
+
+    def move(self, x: Any, found: Any) -> float:
+        """Go to a point, linearized there already or not; the relative length of the step."""
+        length = float(np.linalg.norm(x - self.x))
+        scale = max(float(np.linalg.norm(x)), float(np.linalg.norm(self.x)))
+        self.x = x
+        self.r, self.J = found or self.problem.linearize(x)
+        self.cost = self.cost_of(self.r)
+        if scale > self.reach:
+            words = f"the cost, {self.cost:.6g}, comes down as |x| = {scale:.1e} grows"
+            raise Stop(Status.UNBOUNDED, words)
+        return length / scale if scale else 0.0
+
+    def at(self, p: Any, alpha: float = 1.0) -> Any:
+        """x + alpha p, no further than the bounds."""
+        x = (self.x + alpha * p).astype(self.x.dtype, copy=False)
+        return x if self.box is None else self.box.clip(x)
+
+    def promise(self, p: Any, lam: float, D: Any) -> float:
+        """|r|²/2 - |r + J p|²/2 = |J p|²/2 + λ |D p|²: both terms positive, no cancellation."""
+        return 0.5 * self.steps.product(p) + lam * float(np.linalg.norm(D * p)) ** 2
+
+    def promise_of_cut(self, p: Any) -> float:
+        """What the model promises of a step that bounds have cut."""
+        return -float(self.gradient @ p) - 0.5 * self.steps.product(p)
+
+    def light_step(self, D: Any) -> tuple[float, Any]:
+        """What a step with hardly any damping promises, little only where the cost is lowest; and
+        the step."""
+        try:
+            p = self.steps.step(1e-8, D)
+        except np.linalg.LinAlgError:
+            p = np.full(self.x.shape, np.inf)
+        return (self.promise(p, 1e-8, D) if np.isfinite(p).all() else np.inf), p
