@@ -220,7 +220,7 @@ class RecordTrace(Trace):
 
     def answer(self, tracer: Tracer, question: Callable[[Any], Any]) -> Any:
         refresh_node(tracer)
-        answer = question(tracer._value)  # NumPy's own error where several entries are asked for one
+        answer = question(tracer._value)  # where it asks several entries for one, NumPy raises
         if question is not np.array and tracer.shape:
             tracer = tracer.reshape(())
         if question is bool and tracer.dtype.kind != "b":
