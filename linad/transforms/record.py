@@ -220,12 +220,12 @@ class RecordTrace(Trace):
 
     def answer(self, tracer: Tracer, question: Callable[[Any], Any]) -> Any:
         refresh_node(tracer)
+        answer = question(tracer._value)  # where it asks several entries for one, NumPy raises
         if question is not np.array and tracer.shape:
             question(tracer.concrete)  # raises what NumPy raises: of one entry, too, int() does
             tracer = tracer.reshape(())
         if question is bool and tracer.dtype.kind != "b":
             tracer = tracer != 0  # what was asked, and not the number, must be the same again
-        answer = question(tracer._value)
         params = {"expected": answer}
         self.equations.append(Equation(guard, (tracer._node,), params, (), self.line()))
         return answer

@@ -283,3 +283,20 @@ def test_an_operation_of_the_users_may_keep_its_arguments():
         jitted(np.full(3, float(k)))
     found = sorted([x[0] for x in kept])
     np.testing.assert_allclose(found, sorted([v for k in range(3) for v in (k, np.sin(k))]))
+
+
+@pytest.mark.parametrize("question", [bool, int])
+@pytest.mark.parametrize("shape", [(3,), (1,), (0,), (1, 1)])
+def test_questions_of_arrays_have_numpys_answers(question, shape):
+    """`if x > 0:` of several entries is the first mistake one makes: the words are NumPy's."""
+    x = np.ones(shape, int)
+
+    def answer(f):
+        try:
+            return f(x)
+        except (TypeError, ValueError) as error:
+            return type(error), str(error)
+
+    f = linad.jit(lambda x: question(x))
+    assert answer(f) == answer(question)
+    assert answer(f) == answer(question)
