@@ -1,6 +1,7 @@
 """Traces: what is told of each operation on a traced value, and which of them is innermost."""
 
 import itertools
+import warnings
 from collections.abc import Callable, Iterator
 from contextvars import Token
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from linad.arrays.buffers import refresh
 from linad.arrays.leaks import kept_in
 from linad.arrays.refusing import given_to_scipy
 from linad.core.adopted import WATCHERS
-from linad.core.arithmetic_warnings import move_to_user_lines
+from linad.core.arithmetic_warnings import FILTER, move_to_user_lines
 from linad.core.callers import raised_by_engine
 from linad.core.failures import handed_to_compiled
 from linad.core.marks import Mark, running, running_traces
@@ -110,7 +111,8 @@ class Trace:
         if self.records:
             interrupt_pending()
         self._around = running.set(self)
-        move_to_user_lines()
+        if warnings.filters[-1:] != [FILTER]:  # a call less
+            move_to_user_lines()
         if WATCHERS:
             self.watcher = next(iter(WATCHERS), None)  # another thread may have ended it
             if self.watcher is not None:

@@ -40,7 +40,7 @@ class _Module:
 
 
 # `warnings.filterwarnings` takes texts alone, of which it makes patterns.
-_FILTER: Any = ("ignore", _Text(), RuntimeWarning, _Module(), 0)
+FILTER: Any = ("ignore", _Text(), RuntimeWarning, _Module(), 0)
 
 
 def move_to_user_lines() -> None:
@@ -49,5 +49,5 @@ def move_to_user_lines() -> None:
     The filters are those in force: ``with warnings.catch_warnings()`` ends with the ones before it.
     """
     filters: Any = warnings.filters
-    if (not filters or filters[-1] is not _FILTER) and _FILTER not in filters:
-        filters.append(_FILTER)
+    if FILTER not in filters:
+        filters.append(FILTER)
