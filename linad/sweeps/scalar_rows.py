@@ -130,7 +130,7 @@ row("copysign", "np.copysign({0}, {1})", kinds="f")
 row("nextafter", "m_nextafter({0}, {1})", kinds="f", cost=TRANSCENDENTAL)
 row(
     "spacing",
-    "m_nextafter({0}, np.copysign({infinity}, {0})) - {0}",
+    "m_nextafter({0}, np.copysign({infinity}, {0} + {zero})) - {0}",  # NumPy's of -0.0 is positive
     kinds="f",
     cost=TRANSCENDENTAL,
 )

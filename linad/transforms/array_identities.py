@@ -45,7 +45,7 @@ def reshape_of_reshape(s: Any, eqn: Equation) -> Any:
     return None
 
 
-# x * 1 = x,  x * -1 = -x,  x + 0 = x,  x - 0 = x,  x / 1 = x.
+# x * 1 = x,  x * -1 = -x,  x + -0.0 = x,  x - 0 = x,  x / 1 = x; not x + 0.0: it is 0.0 for -0.0.
 
 
 @rule("multiply", "add", "subtract", "divide")
@@ -56,6 +56,9 @@ def neutral(s: Any, eqn: Equation) -> Any:
     if neutral_number and eqn.outputs[0].dtype.kind == "c":
         return None  # a complex infinity times 1 + 0j has a part inf * 0
     left, right = number_of(a), number_of(b)
+    zero = left if right is None else right
+    if zero is not None and neutral_number == 0 and not _keeps_zeros(eqn, zero):
+        return None
     if right is not None and right == neutral_number and fits(a, eqn):
         return a
     if name in ("multiply", "add") and left is not None and left == neutral_number:
@@ -65,6 +68,16 @@ def neutral(s: Any, eqn: Equation) -> Any:
             if number is not None and number == -1 and fits(other, eqn):
                 return s.emit_like("negative", [other], eqn)
     return None
+
+
+def _keeps_zeros(eqn: Equation, zero: Any) -> bool:
+    """Whether x + zero, or x - zero, is x where x is 0.0, and where it is -0.0."""
+    dtype = eqn.outputs[0].dtype
+    if dtype.kind not in "fc":
+        return True
+    value = np.asarray(zero, dtype)
+    negative = [np.signbit(value.real), *([np.signbit(value.imag)] if dtype.kind == "c" else [])]
+    return all(negative) if eqn.primitive.name == "add" else not any(negative)
 
 
 @rule("multiply", "add", "subtract", "divide", "maximum", "minimum")

@@ -3,7 +3,7 @@
 One pass down a tape, rule by rule of the table below, and one up that drops what nobody
 needs. A rule looks at one equation and at how its operands were made, and names what can take
 its place: an operand, or new equations. Rules keep results to rounding, NaN and infinity
-included; the sign of a zero may change (``x + 0``).
+included, and the sign of a zero where operations can show it.
 
 Equations that repeat an earlier one (common subexpressions) and those whose operands are all
 known (constants) go as well.

@@ -300,3 +300,23 @@ def test_questions_of_arrays_have_numpys_answers(question, shape):
     f = linad.jit(lambda x: question(x))
     assert answer(f) == answer(question)
     assert answer(f) == answer(question)
+
+
+SIGNS_OF_ZEROS = {
+    "x + 0.0": lambda x: np.arctan2(x + 0.0, -1.0),
+    "x - 0.0": lambda x: np.arctan2(x - 0.0, -1.0),
+    "x - -0.0": lambda x: np.arctan2(x - (-0.0), -1.0),
+    "0 + x": lambda x: np.arctan2(0 + x, -1.0),
+    "round": lambda x: 1 / (np.round(x) + 0),
+    "complex": lambda x: np.log(x * (-1 + 0j) + 0.0).imag,
+    "spacing": np.spacing,
+}
+
+
+@pytest.mark.parametrize("f", SIGNS_OF_ZEROS.values(), ids=SIGNS_OF_ZEROS)
+def test_the_sign_of_a_zero(f):
+    jitted = linad.jit(f)
+    for x in (np.array([-0.0, 0.0]), np.array([0.0, -0.0])):
+        with np.errstate(divide="ignore"):
+            for _ in range(3):
+                np.testing.assert_array_equal(jitted(x), f(x))
