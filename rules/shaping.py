@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.buffers import refresh
+from linad.arrays.writes import stacked
 from linad.arrays.zero_dim import array as no_number, gives, is_number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
@@ -69,10 +70,10 @@ def copy_wrt_x(y: Array, x: Array, *, layout: Any) -> JacobianOperator:
 
 
 def as_array(x: Any) -> Any:
-    """``x`` as an array; a traced value stays as it is."""
+    """``x`` as an array; a traced value stays as it is, and lists that hold some become one."""
     if isinstance(x, Traced):
         return x
-    array = np.asanyarray(x)
+    array = stacked(x) if isinstance(x, (list, tuple)) else np.asanyarray(x)
     if array.dtype.kind == "O":
         raise UnsupportedError(
             f"a {type(x).__name__} of dtype object beside a traced value: arrays of numbers are "

@@ -19,7 +19,6 @@ from linad.api.derivatives import jacobian
 from linad.api.gradients import grad
 from linad.errors import ConvergenceError
 from linad.rules.creation import asarray
-from linad.rules.shaping import still
 from linad.scipy.implicit_solutions import Watched, args_of, plain, root_of_vector, watched
 from linad.scipy.mirror import holds_traced
 
@@ -116,7 +115,7 @@ def constrained_minimum(
     if not held:
         return at(root_of_vector(name, slope, found[where]))
     rows, n = jacobian(distances), where.size
-    normals, downhill = (np.asarray(still(v(found[where]))) for v in (rows, slope))
+    normals, downhill = (plain(v(found[where])) for v in (rows, slope))
     if np.linalg.matrix_rank(normals) < normals.shape[0]:
         raise ConvergenceError(
             f"{name}: {normals.shape[0]} constraints hold with equality at the minimum, and their "

@@ -3,12 +3,14 @@
 import functools
 import inspect
 import itertools
+import numbers
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from linad.arrays.traces import running_trace
+from linad.arrays.writes import stacked
 from linad.core.frames import library_of
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact
@@ -93,6 +95,8 @@ def traced_form(scipy_function: Function) -> Callable[[Function], Function]:
             if running_trace() is not None and holds_traced((args, kwargs)):
                 given = _by_name(scipy_function, args) | kwargs
                 check_options(full_name(scipy_function), scipy_function.__name__, given)
+                args = tuple(map(_as_read, args))
+                kwargs = {name: _as_read(value) for name, value in kwargs.items()}
                 try:
                     return traced(*args, **kwargs)
                 except PLAIN_ERRORS as error:
@@ -103,6 +107,30 @@ def traced_form(scipy_function: Function) -> Callable[[Function], Function]:
         return function
 
     return decorate
+
+
+def _as_read(value: Any) -> Any:
+    """A list of numbers, or of lists of numbers, as the array that SciPy makes of it.
+
+    Tuples, lists of arrays and others may be read in parts; they stay.
+    """
+    return stacked(value) if type(value) is list and _holds_numbers(value) else value
+
+
+def _holds_numbers(nested: Any) -> bool:
+    """Whether all that lists hold are numbers, one of them traced at least."""
+    leaves, traced = [nested], False
+    while leaves:
+        value = leaves.pop()
+        if type(value) is list:
+            leaves += value
+        elif isinstance(value, Traced):
+            traced = True
+            if value.ndim:  # type: ignore[attr-defined]
+                return False
+        elif not isinstance(value, numbers.Number):
+            return False
+    return traced
 
 
 def arguments_of(scipy_function: Function) -> Callable[..., dict[str, Any]]:

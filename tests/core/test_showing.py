@@ -13,7 +13,7 @@ from linad.core.showing import shown
 LONG = {
     "numbers": ([*range(1000, 1100)], f"[{', '.join(map(str, range(1000, 1010)))}, ...]"),
     "pairs": ([(k, 0.2) for k in range(9)], f"[{', '.join(f'({k}, 0.2)' for k in range(6))}, ...]"),
-    "nested": ([[0.125, 0.25]] * 9, f"[{'[0.125, 0.25], ' * 3}[0.125, ...]]"),
+    "nested": ([[0.125, 0.25]] * 9, f"[{'[0.125, 0.25], ' * 4}...]"),
     "names": ({"a b" * 9: 1, "c" * 40: 2}, f"{{'{'a b' * 9}': 1, ...}}"),
     "array": (np.full((9, 2), 0.1), f"array([{'[0.1, 0.1], ' * 4}[0.1, ...]])"),
     "text": ("word " * 20, f"'{'word ' * 11}word..."),

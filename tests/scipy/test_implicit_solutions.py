@@ -281,6 +281,16 @@ def test_to_second_order(name):
     np.testing.assert_allclose(linad.jacobian(first)(X) @ v, expected, atol=1e-6, rtol=1e-6)
 
 
+@pytest.mark.rest
+@pytest.mark.parametrize("name", [*SOLUTIONS, *OTHERS])
+def test_compiled(name):
+    """SciPy's answer is one for these numbers: at others the program is recorded anew."""
+    first = linad.jacobian({**SOLUTIONS, **OTHERS}[name])
+    jitted = linad.jit(first)
+    for x in (X, X, X + 0.01):
+        np.testing.assert_allclose(jitted(x), first(x), rtol=1e-6, atol=1e-6)
+
+
 def test_plain_functions_are_scipys():
     def f(t):
         return np.cos(t) - t

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import linad
+import linad.numpy
 from linad.errors import ArgumentError, UnsupportedError
+from linad.scipy import fft, linalg, stats
 from linad.scipy.mirror import arguments_of, bound_form
 
 
@@ -84,3 +86,35 @@ def test_arguments_have_the_names_that_a_signature_gives_them():
     for args, named in (((), {}), ((5,), {"a": 5}), ((5, 6, 7), {}), ((5,), {"d": 1})):
         with pytest.raises(ArgumentError, match="first: "):
             arguments_of(first)(*args, **named)
+
+
+def _symmetric(x):
+    return [[x[0] + 2.0, x[1]], [x[1], 3.0]]
+
+
+LISTS = {
+    "det": (linalg.det, lambda x: [_symmetric(x)]),
+    "cholesky": (linalg.cholesky, lambda x: [_symmetric(x)]),
+    "expm": (linalg.expm, lambda x: [_symmetric(x)]),
+    "solve": (linalg.solve, lambda x: [_symmetric(x), [x[1], 1.0]]),
+    "fft": (lambda a: np.abs(fft.fft(a)), lambda x: [[x[0], 0.0, x[1]]]),
+    "normal": (
+        lambda m, c: stats.multivariate_normal(m, c, allow_singular=True).logpdf([0.4, 0.5]),
+        lambda x: [[x[0], 0.0], _symmetric(x)],
+    ),
+}
+
+
+@pytest.mark.parametrize("function, lists", LISTS.values(), ids=LISTS)
+def test_lists_of_numbers_are_arrays(function, lists):
+    def of_lists(x):
+        return np.sum(function(*lists(x)))
+
+    def of_arrays(x):
+        return np.sum(function(*map(linad.numpy.array, lists(x))))
+
+    x = np.array([0.3, 0.7])
+    want = linad.grad(of_arrays)(x)
+    assert np.all(np.isfinite(want))
+    assert np.any(want)
+    np.testing.assert_allclose(linad.grad(of_lists)(x), want, rtol=1e-12)
