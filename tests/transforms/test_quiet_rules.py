@@ -60,3 +60,17 @@ def test_an_error_that_a_rule_raises_by_itself():
 
     with pytest.raises(FloatingPointError, match="of its own"):
         linad.grad(f)(1.0)
+
+
+def test_a_function_of_ones_own_is_run_once():
+    runs = []
+
+    @linad.primitive
+    def f(x):
+        runs.append(1)
+        return np.sqrt(x)
+
+    f.jacobian(wrt=0)(lambda y, x: 0.5 / y)
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError):
+        linad.grad(f)(0.0)
+    assert len(runs) == 1
