@@ -1,10 +1,12 @@
 """Transforms of a function travel to other processes as the function does."""
 
+import functools
 import inspect
 import multiprocessing
 import pickle
 from concurrent.futures import ProcessPoolExecutor
 
+import joblib
 import numpy as np
 import pytest
 from pickled_functions import MADE, Model, applied, curve, decorated, energy, wave
@@ -76,3 +78,34 @@ def test_in_processes_that_are_spawned():
         found = [pool.submit(applied, MADE[name], X) for name in names]
         for name, answer in zip(names, found, strict=True):
             assert_same(answer.result(timeout=240), MADE[name](X))
+
+
+@pytest.mark.rest
+def test_by_joblib():
+    """Its workers start from nothing, and take functions that have no name in a module."""
+    scale = 3.0
+    made = {
+        **{name: MADE[name] for name in ("grad", "jacobian of grad", "jit of a method")},
+        "lambda": linad.grad(lambda x: np.sum(scale * x**3)),
+        "jit of lambda": linad.jit(linad.value_and_grad(lambda x: np.sum(scale * x**3))),
+        "hvp": functools.partial(linad.hvp, energy, (X,)),
+    }
+    calls = [joblib.delayed(f)((X,) if name == "hvp" else X) for name, f in made.items()]
+    found = joblib.Parallel(n_jobs=2, backend="loky", timeout=240)(calls)
+    for (f, args, _), answer in zip(calls, found, strict=True):
+        assert_same(answer, f(*args))
+
+
+@pytest.mark.rest
+@pytest.mark.skipif(
+    "fork" not in multiprocessing.get_all_start_methods(), reason="processes cannot be forked here"
+)
+def test_in_processes_that_are_forked():
+    """They have what was compiled before, and compile what comes."""
+    before = MADE["jit of grad"]
+    expected = before(X), before(X)
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        assert_same(pool.submit(applied, before, X).result(timeout=240), expected[1])
+        new = pool.submit(applied, MADE["grad of jit"], 2 * X).result(timeout=240)
+    assert_same(new, MADE["grad of jit"](2 * X))
