@@ -106,7 +106,8 @@ def cross_wrt_a(y: Array, a: Array, b: Array) -> JacobianOperator:
 
 @cross_.jacobian(wrt=1)
 def cross_wrt_b(y: Array, a: Array, b: Array) -> JacobianOperator:
-    return CrossProduct(-a, y.shape, b.shape, y.dtype)
+    negative = -(a if a.dtype == y.dtype else a.astype(y.dtype))  # unsigned, or boolean
+    return CrossProduct(negative, y.shape, b.shape, y.dtype)
 
 
 @implements(np.cross)

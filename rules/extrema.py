@@ -220,6 +220,7 @@ def _is_single(condlist: Any, x: Array) -> bool:
 position = Primitive(
     "position", lambda a, *, n, mode: np.choose(a, np.arange(n), mode=mode), constant=True
 )
+position.partial = "of the choices there are"
 
 
 @implements(np.choose)

@@ -10,6 +10,7 @@ import numpy as np
 
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
+from linad.core.tape import Var
 from linad.rules.shaping import as_array
 
 packbits_ = Primitive("packbits", np.packbits, constant=True)
@@ -22,6 +23,9 @@ ravel_multi_index_ = Primitive(
     )[()],
     constant=True,
 )
+unravel_index_.partial = "within the shape"
+ravel_multi_index_.partial = "within the dimensions"
+ravel_multi_index_.stumbles = lambda *index: any([isinstance(i, Var) for i in index])
 
 
 @implements(np.packbits)

@@ -17,6 +17,7 @@ import numpy as np
 from linad.core.dispatch import FUNCTIONS, implements, implements_ufunc
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import normalize_axis
+from linad.core.tape import Var
 from linad.errors import UnsupportedError
 from linad.rules.shaping import as_array, concrete, laid_as, ravel
 
@@ -45,13 +46,15 @@ for _function in (
     np.argmin,
     np.argpartition,
     np.argsort,
-    np.digitize,
     np.isin,
-    np.nanargmax,
-    np.nanargmin,
     np.searchsorted,
 ):
     constant(_function)
+for _function in (np.nanargmax, np.nanargmin):
+    constant(_function).partial = "a number in each slice"
+digitize_ = constant(np.digitize)
+digitize_.partial = "between ordered bins"
+digitize_.stumbles = lambda x, bins, *right: isinstance(bins, Var)
 if hasattr(np, "in1d"):  # until NumPy 2.3
     constant(np.in1d)  # noqa: NPY201
 

@@ -29,10 +29,11 @@ DEGREE = math.pi / 180
 
 def special(name: str, **slopes: Slope) -> Primitive:
     """A primitive for a ufunc of scipy.special, ``argument=slope`` in order."""
+    orders = [s is NO_SLOPE for s in slopes.values()]
     return several(
         name.lstrip("_"),
         ufunc_of(name),
-        **{k: s if s is NO_SLOPE else _rounded(s) for k, s in slopes.items()},
+        **{k: s if s is NO_SLOPE else _rounded(s, orders) for k, s in slopes.items()},
     )
 
 
@@ -47,14 +48,25 @@ def ufunc_of(name: str) -> Any:
     return getattr(sp._ufuncs, name)
 
 
-def _rounded(slope: Slope) -> Slope:
+def _rounded(slope: Slope, orders: list[bool]) -> Slope:
     """``slope`` in y's type: a constant of scipy.special is a double in single precision."""
 
     def rounded(y: Array, *args: Any) -> Any:
-        d = slope(y, *args)
+        d = slope(y, *map(_number, args, [*orders, *[True] * len(args)]))
         return d if d.dtype is y.dtype or d.dtype == y.dtype else d.astype(y.dtype)
 
     return rounded
+
+
+def _number(a: Any, order: bool) -> Any:
+    """An argument that formulas may negate and subtract from; integers without sign wrap around.
+
+    Orders stay integers: SciPy has other routines for these.
+    """
+    dtype = getattr(a, "dtype", None)  # Python's own numbers do not wrap around
+    if dtype is None or dtype.kind in "fc" or (order and dtype.kind == "i"):
+        return a
+    return a.astype(np.int64 if order else np.float64)
 
 
 def real_only(name: str, x: Array) -> None:

@@ -320,3 +320,26 @@ def test_the_sign_of_a_zero(f):
         with np.errstate(divide="ignore"):
             for _ in range(3):
                 np.testing.assert_array_equal(jitted(x), f(x))
+
+
+REFUSED = {
+    "choose": (lambda i: np.choose(i, [i, i]), [1, 0], [5, 0]),
+    "ravel_multi_index": (lambda i: np.ravel_multi_index((i, i), (3, 3)), [1, 0], [5, 0]),
+    "unravel_index": (lambda i: np.unravel_index(i, (3, 3)), [1, 0], [50, 0]),
+    "digitize": (lambda b: np.digitize(1.0, b), [1.0, 2.0, 3.0], [1.0, 3.0, 2.0]),
+    "nanargmin": (np.nanargmin, [1.0, 2.0], [np.nan, np.nan]),
+    "nanargmax": (np.nanargmax, [1.0, 2.0], [np.nan, np.nan]),
+}
+
+
+@pytest.mark.parametrize("f, right, wrong", REFUSED.values(), ids=REFUSED)
+def test_what_nobody_reads_raises_as_in_numpy(f, right, wrong):
+    def unread(x):
+        f(x)
+        return x * 1.0
+
+    jitted = linad.jit(unread)
+    for _ in range(2):
+        np.testing.assert_array_equal(jitted(np.array(right)), right)
+        with pytest.raises(ValueError, match="choice|coordinates|out of bounds|monoton|NaN"):
+            jitted(np.array(wrong))

@@ -48,3 +48,11 @@ def test_values_are_numpys(k):
 def test_vectors_of_two_entries():
     with pytest.raises(ShapeError, match=r"expected vectors of 3.*a\[..., 0\] \* b"):
         linad.linearize(lambda x: np.cross(x, np.ones(2)), np.ones(3))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, bool])
+def test_cross_product_of_integers_without_sign(dtype):
+    a, x = np.array([1, 0, 1], dtype), np.array([0.3, 0.6, 0.8])
+    expected = linad.jacobian(lambda x: np.cross(a.astype(float), x))(x)
+    np.testing.assert_array_equal(linad.jacobian(lambda x: np.cross(a, x))(x), expected)
+    np.testing.assert_array_equal(linad.jacobian(lambda x: np.cross(x, a))(x), -expected)

@@ -6,7 +6,7 @@ import scipy.special as sp
 from special_cases import special_case
 
 import linad
-from linad.errors import MissingRuleError, UnsupportedError
+from linad.errors import LinadError, MissingRuleError, UnsupportedError
 
 X = np.array([-1.3, -0.4, 0.3, 1.1])  # anywhere
 P = np.array([0.8, 1.3, 1.9])  # positive
@@ -120,3 +120,35 @@ def test_most_ufuncs_of_scipy_special_are_traced():
     names = [n for n in dir(sp) if isinstance(getattr(sp, n), np.ufunc)]
     traced = [n for n in names if getattr(sp, n) in UFUNCS]
     assert len(traced) >= 170
+
+
+def _ufuncs_of_several():
+    found = {getattr(sp, name) for name in dir(sp) if isinstance(getattr(sp, name), np.ufunc)}
+    return sorted([f for f in found if f.nin > 1 and f.nout == 1], key=lambda f: f.__name__)
+
+
+@pytest.mark.rest
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::DeprecationWarning")  # of orders
+@pytest.mark.parametrize(
+    "plain", [np.array([2, 1, 3], np.uint8), np.ones(3, bool)], ids=["uint8", "bool"]
+)
+@pytest.mark.parametrize("ufunc", _ufuncs_of_several(), ids=lambda f: f.__name__)
+def test_integers_without_sign_beside_what_is_traced(ufunc, plain):
+    """A slope negates and subtracts; such integers would wrap around."""
+    x = np.array([0.3, 0.6, 0.8])
+
+    def taken(k, others):
+        return lambda t: ufunc(*[t if i == k else others for i in range(ufunc.nin)])
+
+    for k in range(ufunc.nin):
+        of_integers, of_doubles = taken(k, plain), taken(k, plain.astype(float))
+        try:
+            y, same = of_integers(x), of_doubles(x)
+            want = linad.jacobian(of_doubles)(x)
+        except (TypeError, LinadError):  # not with such arguments
+            continue
+        if y.dtype != same.dtype or not np.allclose(y, same, equal_nan=True):
+            continue
+        known = np.isfinite(want)  # polynomials of whole degrees have values that others lack
+        found = linad.jacobian(of_integers)(x)
+        np.testing.assert_allclose(found[known], want[known], rtol=1e-6, atol=1e-9)
