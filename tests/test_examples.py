@@ -1,6 +1,7 @@
 """The scripts in examples/ run as they are, and find what is known of their problems."""
 
 import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -28,13 +29,23 @@ def load(name):
     return module
 
 
+@pytest.fixture(scope="session")
+def fonts(tmp_path_factory):
+    """Environment in which Matplotlib has its list of fonts, made here and not the user's own."""
+    settings = os.environ | {"MPLCONFIGDIR": str(tmp_path_factory.mktemp("matplotlib"))}
+    make = [sys.executable, "-c", "import matplotlib.font_manager"]
+    subprocess.run(make, env=settings, capture_output=True, timeout=240, check=True)
+    return settings
+
+
 @pytest.mark.rest
 @pytest.mark.parametrize("path", SCRIPTS)
-def test_script_runs(path, tmp_path):
+def test_script_runs(path, tmp_path, fonts):
     plot = tmp_path / "plot.png"
     done = subprocess.run(
         [sys.executable, "-W", "error", path, "--plot", plot],
         cwd=tmp_path,
+        env=fonts,
         capture_output=True,
         text=True,
         timeout=240,
