@@ -13,7 +13,7 @@ import numpy as np
 
 from linad.arrays.buffers import is_private, refresh, root_of
 from linad.arrays.namespaces import namespace_for
-from linad.arrays.refusing import WRAP, label, refuse
+from linad.arrays.refusing import WRAP, label, numpys_error, refuse
 from linad.core.adopted import METHODS, WATCHERS, is_adopted
 from linad.core.primitive import Traced
 from linad.errors import BytesError, UnsupportedError
@@ -92,8 +92,10 @@ def _refuse_as_numpy(self: Any, exact: Callable[..., Any], args: Any, kwargs: An
     except (ValueError, OverflowError):
         _ = self.decided  # as int(nan): it is the value that decides
         raise
-    except TypeError:
-        if self.dtype.kind != "c" or self.ndim:
+    except TypeError as error:
+        if self.ndim:
+            raise numpys_error(self, error) from None
+        if self.dtype.kind != "c":
             raise
         # The int of a complex number: into an array of integers NumPy writes it, though.
 

@@ -19,7 +19,7 @@ from linad.core.callers import AWARE, ENGINES, is_installed, refused_frame
 from linad.core.dispatch import NAMESPACE
 from linad.core.frames import Asked, asked
 from linad.core.primitive import Traced
-from linad.errors import BytesError, TracerError, UselessValueError
+from linad.errors import BytesError, TracerError, UselessValueError, place
 
 WRITE = (
     "write into a traced array: linad.numpy.zeros(n) instead of np.zeros(n), np.zeros_like(x) of a "
@@ -66,6 +66,9 @@ MATH = {
 }
 """NumPy's names, and SciPy's, for what `math` has by another name."""
 
+MATHS = ("math", "cmath")
+"""Modules whose functions take numbers alone."""
+
 
 def label(x: Any) -> str:
     """How messages call a traced array."""
@@ -110,6 +113,20 @@ def refuse(x: Any, how: str, remedy: str, by_caller: bool, kind: str) -> NoRetur
     if kind == "ctypes":
         raise UselessValueError(words)
     raise TracerError(words, kind=kind, trace=x._trace)
+
+
+def numpys_error(x: Any, error: Exception) -> Exception:
+    """NumPy's error about an array where one number is needed, with the function that asked.
+
+    ``math.exp(v)`` raises it for a plain v as well. A line does not show that v has axes, and
+    ``np.exp`` takes both.
+    """
+    what, at = asked(), place()
+    of_numbers = what.name == "float" or what.name.rpartition(".")[0] in MATHS
+    if what.kind != "call" or not at or not of_numbers:
+        return error
+    words = f"{what.name}() got an array {label(x)}: {error}; {_instead(what)} (at {at})"
+    return type(error)(words)
 
 
 _DOES = {
@@ -182,7 +199,7 @@ def _instead(what: Asked) -> str:
         return "leave float() out: NumPy functions take the value as it is"
     if what.name == "int":
         return COUNT
-    if module in ("math", "cmath"):
+    if module in MATHS:
         return _of_math(name)
     if _draws(what.function, what.name):
         return DRAW

@@ -4,6 +4,7 @@ Each setting starts from an environment variable ``LINAD_<NAME>``; ``linad.confi
 for the process, and ``with linad.config(...)`` for a block.
 """
 
+import difflib
 import functools
 import os
 import sys
@@ -183,8 +184,10 @@ class config:
 
     def __init__(self, **changes: Any) -> None:
         if unknown := sorted(changes.keys() - KINDS.keys()):
+            near = difflib.get_close_matches(unknown[0], KINDS, 1)
             raise ArgumentError(
-                f"config: unknown setting {unknown[0]!r}; the settings are {', '.join(KINDS)}"
+                f"config: unknown setting {unknown[0]!r}; {f'{near[0]}? ' if near else ''}"
+                f"expected one of {', '.join(KINDS)}"
             )
         replace(settings(), **changes)  # raises for wrong values
         changed[:] = [True]

@@ -1,6 +1,10 @@
 """Values in messages: on one line, and cut between items where they are long."""
 
+import re
 from typing import Any
+
+_NUMPY_NUMBER = re.compile(r"\bnp\.(?:float|int|uint)\d+\(([^()'\"]*)\)")
+"""NumPy's numbers in a container, ``np.float64(1.5)``: people read and write 1.5."""
 
 MOST = 60
 """Characters of a value that are shown; what closes its brackets comes on top."""
@@ -10,7 +14,7 @@ _CLOSING = {"[": "]", "(": ")", "{": "}"}
 
 def shown(value: Any) -> str:
     """The representation of a value; a long one ends after an item: ``[1.5, 2.5, ...]``."""
-    text = " ".join(repr(value).split())
+    text = _NUMPY_NUMBER.sub(r"\1", " ".join(repr(value).split()))
     if len(text) <= MOST:
         return text
     end, open_ones = _last_item(text)

@@ -387,6 +387,9 @@ def least_squares(
 ) -> Any:
     """Return the x that minimises ``|r(x, *theta)|²``, differentiable in ``theta``.
 
+    It returns x itself, not an ``OptimizeResult`` as `scipy.optimize.least_squares` does: a value
+    to compute on with, whose derivative is traced. For a result see `levenberg_marquardt`.
+
     Parameters
     ----------
     r : callable
@@ -409,6 +412,12 @@ def least_squares(
     ------
     ConvergenceError, OptionError, ShapeError, TreeError, numpy.linalg.LinAlgError
         As for `minimum`.
+
+    See Also
+    --------
+    levenberg_marquardt : The same minimum as a result: ``x``, ``fun``, ``cost``, ``message`` ...
+    fit : A result with standard errors, intervals, a report and a plot.
+    curve_fit : The same of a model and data.
 
     Notes
     -----

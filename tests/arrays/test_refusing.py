@@ -116,6 +116,20 @@ def test_a_function_of_c():
         linad.linearize(lambda x: fabs(x[0]), X)
 
 
+@pytest.mark.parametrize(
+    "f, words",
+    [
+        (lambda x: math.exp(x), r"math.exp\(\) got an array \(shape \(3,\), float64\).*use np.exp"),
+        (lambda x: math.pow(x, 2), r"math.pow\(\) got an array.*use np.power"),
+        (lambda x: float(x), r"float\(\) got an array.*leave float\(\) out"),
+    ],
+)
+def test_functions_of_one_number_that_get_an_array(f, words):
+    line = rf"\(at .*test_refusing.py:{f.__code__.co_firstlineno}\)$"
+    with pytest.raises(TypeError, match=words + ".*" + line):
+        linad.jacobian(f)(np.ones(3))
+
+
 def test_under_jit_static_arguments_are_named():
     with pytest.raises(TracerError, match=r"linad.jit\(f, static_argnums=0\)"):
         linad.jit(lambda s: np.float64(math.log(s)))(2.0)

@@ -90,7 +90,7 @@ def test_wrong_values(name, value):
 
 
 def test_names_that_are_no_settings():
-    with pytest.raises(ArgumentError, match="unknown setting 'treads'.*threads"):
+    with pytest.raises(ArgumentError, match=r"unknown setting 'treads'; threads\? expected one"):
         linad.config(treads=2)
 
 

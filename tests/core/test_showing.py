@@ -27,6 +27,7 @@ def test_long_values_are_cut_between_items(value, text):
 
 def test_short_values_are_shown_as_they_are():
     assert shown([1.5, "a"]) == "[1.5, 'a']"
+    assert shown([np.float64(1.5), np.int8(-2), np.float32("nan")]) == "[1.5, -2, nan]"
     assert shown(np.eye(2)) == "array([[1., 0.], [0., 1.]])"
 
 
