@@ -11,6 +11,7 @@ import operator
 import warnings
 
 import numpy as np
+from released import OLD_NUMPY
 
 from linad.arrays.buffers import concrete
 from linad.core.dispatch import FUNCTIONS, UFUNC_METHODS, UFUNCS
@@ -185,7 +186,7 @@ def _method(name, args, keywords):
 
 def calls_of_methods():
     for name in dir(np.ndarray):
-        if name.startswith("_") or name in LEFT_OUT:
+        if name.startswith("_") or name in LEFT_OUT or not hasattr(np.zeros((2, 2)), name):
             continue
         for names in UNARY:
             if not callable(getattr(np.zeros((2, 2)), name)):
@@ -254,6 +255,8 @@ def _flat(x, i):
 
 
 def _flat_written(x, i):
+    if i == () and OLD_NUMPY:
+        raise IndexError("the process would end")
     x.flat[i] = 9.0
     return x
 

@@ -172,8 +172,13 @@ def _residual(x: Any) -> Any:
 
 @bound_form(scipy.signal.lfiltic)
 def lfiltic(b: Any, a: Any, y: Any, x: Any) -> Any:
-    # SciPy divides by a_0 unless it is 1, where the division has a derivative as well.
     b, a = _coefficients("b", b), _coefficients("a", a)
     if still(a[0]) == 0:
         raise ValueError("lfiltic: the first coefficient of a must not be 0")
-    return function_twin(scipy.signal.lfiltic)(b / a[0], a / a[0], y, x)
+    if _DIVIDES:  # unless it is 1, where the division has a derivative as well
+        b, a = b / a[0], a / a[0]
+    return function_twin(scipy.signal.lfiltic)(b, a, y, x)
+
+
+_DIVIDES = scipy.signal.lfiltic([1.0], [2.0, 1.0], [1.0])[0] != -1.0
+"""Whether this SciPy divides by the first coefficient: before 1.16 it took it for 1."""

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from released import newer_numpy
 
 import linad
 
@@ -70,6 +71,7 @@ def agree(plain, found):
     )
 
 
+@newer_numpy
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_written_constants(dtype, kernels):

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from released import OLD_NUMPY
 
 import linad
 from linad.errors import UnsupportedError
@@ -113,6 +114,9 @@ def test_infinite_entries():
     np.testing.assert_array_equal(J.pullback(1.0), [0.0, 0.0, 1.0])
 
 
+DTYPES = ("f8",) if OLD_NUMPY else ("f2", "f4", "f8")
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", ["quantile", "nanquantile", "percentile", "nanpercentile"])
 def test_dtypes_are_numpys(method, name):
@@ -123,7 +127,7 @@ def test_dtypes_are_numpys(method, name):
         def f(x, at=at):
             return getattr(np, name)(x, at, method=method)
 
-        for n, dtype in itertools.product((1, 2, 3), ("f2", "f4", "f8")):
+        for n, dtype in itertools.product((1, 2, 3), DTYPES):
             x = np.arange(1.0, 1 + n, dtype=dtype)
             expected, y = f(x), linad.linearize(f, x)[0]
             assert (y.dtype, type(y)) == (expected.dtype, type(expected))

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from released import OLD_SCIPY
 from survey import table as survey
 from survey.numpy_calls import MATRIX, quiet
 
@@ -44,6 +45,8 @@ def differences(entry, call, point):
         with quiet():
             expected = survey.plain_call(call, entry.function, point)
     except Exception as error:
+        if OLD_SCIPY and "unexpected keyword" in str(error):
+            return []
         return [] if entry.name in COMPLEX_FACTORS else [f"{entry.name}: SciPy raises {error}"]
     pairs = itertools.zip_longest(map(kind, found), map(kind, expected))
     wrong = [(a, b) for a, b in pairs if not agree(a, b)]

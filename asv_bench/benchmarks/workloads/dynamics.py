@@ -1,7 +1,11 @@
-"""A differential equation, stepped a thousand times in Python."""
+"""A differential equation, stepped a thousand times: in Python, and by a while loop."""
+
+import importlib.util
 
 import numpy as np
 from numba import njit
+
+import linad
 
 from .limit import limit
 from .workload import Family, Workload
@@ -129,6 +133,49 @@ def _folded(theta, numpy):
     return numpy.sum(step.fold(STEPS)(theta[4:], theta) ** 2)
 
 
+def _pytensor_scanned(theta, numpy):
+    """With PyTensor's loop."""
+    import pytensor
+
+    rates, y = _parts(theta)
+    states = pytensor.scan(
+        lambda y, *t: _step(y, t, numpy),
+        outputs_info=[y],
+        non_sequences=list(rates),
+        n_steps=STEPS,
+        return_updates=False,
+    )
+    return numpy.sum(states[-1] ** 2)
+
+
+def to_the_end(theta, numpy=np):
+    """The same by a loop that ends when the time has come."""
+    rates, y = _parts(theta)
+    y, _ = linad.while_loop(
+        lambda c: c[1] < STEPS, lambda c: (_step(c[0], rates, numpy), c[1] + 1), (y, 0)
+    )
+    return numpy.sum(y * y)
+
+
+def _checkpointed(theta, numpy):
+    """With Equinox's loop, which is JAX's way to a while loop with a reverse mode."""
+    from equinox.internal import while_loop
+
+    rates, y = _parts(theta)
+    y, _ = while_loop(
+        lambda c: c[1] < STEPS,
+        lambda c: (_step(c[0], rates, numpy), c[1] + 1),
+        (y, 0),
+        max_steps=STEPS,
+        kind="checkpointed",
+    )
+    return numpy.sum(y * y)
+
+
+WITHOUT_WHILE = ("autograd", "casadi", "pytensor", "torch")
+if importlib.util.find_spec("equinox") is None:
+    WITHOUT_WHILE += ("jax",)
+
 WORKLOADS = [
     Workload(
         "Lotka-Volterra, RK4, 1000 steps",
@@ -136,8 +183,17 @@ WORKLOADS = [
         lotka_volterra,
         lambda rng: (START,),
         by_hand={"gradient": _by_hand(limit)},
-        forms={"jax": _scanned, "casadi": _folded},
-        without=("pytensor",),
+        forms={"jax": _scanned, "casadi": _folded, "pytensor": _pytensor_scanned},
+        long=True,
+    ),
+    Workload(
+        "Lotka-Volterra, RK4, while",
+        "dynamics",
+        to_the_end,
+        lambda rng: (START,),
+        by_hand={"gradient": _by_hand(limit)},
+        forms={"jax": _checkpointed},
+        without=WITHOUT_WHILE,
         long=True,
     ),
 ]

@@ -6,6 +6,7 @@ and the code is the same.
 """
 
 import functools
+import re
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -82,16 +83,27 @@ def _engine() -> Any:
     return llvm.create_mcjit_compiler(empty, _machine(), use_lmm=lmm)
 
 
-def _call_far(module: Any) -> None:
-    """Have functions of libraries called by addresses that stand in a table."""
-    for function in module.functions:
-        if function.is_declaration and not function.name.startswith("llvm."):
-            function.add_function_attribute("nonlazybind")
+_DECLARED = re.compile(r'^declare (?!.*@"?llvm\.).*$', re.MULTILINE)
+
+
+def _called_far(text: str) -> str:
+    """The text with functions of libraries called by addresses that stand in a table.
+
+    It is done to texts, since older versions of llvmlite give the attribute to what a function
+    returns.
+    """
+    return _DECLARED.sub(r"\g<0> nonlazybind", text)
+
+
+def _libraries(module: Any) -> set[str]:
+    """Names of functions that a module calls and does not hold."""
+    return {f.name for f in module.functions if f.is_declaration}
 
 
 def optimised(text: str) -> Any:
     """The text of a module, read and optimised."""
-    module = llvm.parse_assembly(text + THROUGH_TABLE if is_near() else text)
+    module = llvm.parse_assembly(_called_far(text) + THROUGH_TABLE if is_near() else text)
+    called = _libraries(module)
     module.triple, module.data_layout = processor()[0], str(_machine().target_data)
     module.verify()
     options = llvm.create_pipeline_tuning_options(LEVEL)
@@ -100,8 +112,8 @@ def optimised(text: str) -> Any:
     options.slp_vectorization = bool(config.SLP_VECTORIZE)
     passes = llvm.create_pass_builder(_machine(), options)
     passes.getModulePassManager().run(module, passes)
-    if is_near():
-        _call_far(module)
+    if is_near() and not called.issuperset(_libraries(module)):  # some are LLVM's idea
+        module = llvm.parse_assembly(_called_far(str(module)))
     return module
 
 

@@ -30,3 +30,21 @@ def test_code_reaches_constants_and_functions_by_short_distances(expression):
     assert "(%rip)" in text
     assert "movabsq\t$." not in text, "an address of 64 bits"
     assert "@PLT" not in text, "for such calls llvmlite's memory manager has no room"
+
+
+POWER_OF_TWO = """
+declare double @pow(double, double)
+
+define double @f(double %x) {
+  %y = call double @pow(double 2.0, double %x)
+  ret double %y
+}
+"""
+
+
+@pytest.mark.skipif(not object_code.is_near(), reason="addresses are of 64 bits here")
+def test_functions_that_llvm_calls_of_itself_are_called_through_the_table():
+    text = object_code.assembly(POWER_OF_TWO)
+    assert "exp" in text, "exp2 or ldexp in place of pow"
+    assert "@GOTPCREL" in text
+    assert "@PLT" not in text
