@@ -9,6 +9,10 @@ import pytest
 import linad
 import linad.numpy as lnp
 
+# A version that the arrays of every supported NumPy answer to. What `numpy.__array_api_version__`
+# announces is not always one: NumPy 2.5 announces 2025.12, and its arrays refuse it.
+VERSION = "2023.12"
+
 # The functions of the standard in its version 2024.12.
 STANDARD = """
 e inf nan newaxis pi arange asarray empty empty_like eye from_dlpack full full_like linspace
@@ -77,12 +81,26 @@ def test_the_standard_is_there():
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name):
     def f(x):
-        xp = x.__array_namespace__(api_version=np.__array_api_version__)
+        xp = x.__array_namespace__(api_version=VERSION)
         return xp.sum(PROGRAMS[name](xp, x))
 
     if name != "astype":  # differences of single precision tell nothing
         linad.check_derivatives(f, A)
     np.testing.assert_allclose(linad.jit(linad.grad(f))(A), linad.grad(f)(A), rtol=1e-6, atol=1e-12)
+
+
+def version_answered(array, version):
+    try:
+        return array.__array_namespace__(api_version=version) is not None
+    except ValueError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("version", [None, VERSION, np.__array_api_version__, "1999.12"])
+def test_a_traced_array_answers_to_the_versions_of_an_array(version):
+    answers = []
+    linad.grad(lambda x: answers.append(version_answered(x, version)) or np.sum(x))(A)
+    assert answers == [version_answered(A, version)]
 
 
 @pytest.mark.parametrize("name", ["cholesky", "det", "eigvalsh", "inv", "pinv"])
