@@ -96,7 +96,8 @@ def version_answered(array, version):
         return str(error)
 
 
-@pytest.mark.parametrize("version", [None, VERSION, np.__array_api_version__, "1999.12"])
+# The version that NumPy announces is VERSION for some and another for others.
+@pytest.mark.parametrize("version", [None, *sorted({VERSION, np.__array_api_version__, "1999.12"})])
 def test_a_traced_array_answers_to_the_versions_of_an_array(version):
     answers = []
     linad.grad(lambda x: answers.append(version_answered(x, version)) or np.sum(x))(A)
