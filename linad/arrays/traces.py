@@ -111,7 +111,7 @@ class Trace:
         if self.records:
             interrupt_pending()
         self._around = running.set(self)
-        if warnings.filters[-1:] != [FILTER]:  # a call less
+        if warnings.filters[:1] != [FILTER]:  # a call less
             move_to_user_lines()
         if WATCHERS:
             self.watcher = next(iter(WATCHERS), None)  # another thread may have ended it
