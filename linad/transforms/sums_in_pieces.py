@@ -49,8 +49,8 @@ def _span(s: Any, eqn: Equation, spans: dict[Var, Any]) -> tuple[int, int, int] 
             b
             for maker in makers
             if maker is not None and maker.primitive.name in SLICED
-            for b in dict.fromkeys(maker.inputs)
-            if isinstance(b, Var) and b.shape == x.shape
+            for b in dict.fromkeys(a for a in maker.inputs if isinstance(a, Var))
+            if b.shape == x.shape
         ]
         found += [span for b in level for span in spans.get(b, ()) if span[0] in eqn.params["axes"]]
     return max(found, key=lambda span: span[2] - span[1], default=None)

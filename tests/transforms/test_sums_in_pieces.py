@@ -26,15 +26,22 @@ def rows(u):
     return np.sum(np.sum((u[1:] - u[:-1]) ** 2, axis=0) ** 2)
 
 
+def weighted(x):
+    """An array that depends on nothing stands among the terms."""
+    v = np.maximum(x[0] * x[1] ** np.linspace(0, 1, 70), 0)
+    return np.sum(np.maximum(v[1:] * x[2] + v[:-1], 0) * np.arange(69.0))
+
+
 def tapes(f, x):
     y, tape = linad.trace(linad.value_and_grad(f), x)
     return tree.flatten(y)[0], simplify(tape, for_programs=True)
 
 
-@pytest.mark.parametrize("f", [rosenbrock, springs, surface, rows])
+@pytest.mark.parametrize("f", [rosenbrock, springs, surface, rows, weighted])
 @pytest.mark.parametrize("n", [3, 70])
 def test_values(f, n):
     x = np.random.default_rng(0).standard_normal((n, n) if f in (surface, rows) else n)
+    x = np.abs(x) if f is weighted else x
     expected, tape = tapes(f, x)
     for a, b in zip(tape.run([x]), expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-12)
