@@ -4,8 +4,8 @@ One walk down the list pushes tangents forward, one walk up pulls cotangents bac
 changes anything, so both can be repeated at will, from any thread.
 """
 
-from collections.abc import Callable, Sequence
 import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
