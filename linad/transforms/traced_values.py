@@ -14,6 +14,7 @@ from linad.arrays.buffers import is_private, refresh_node
 from linad.arrays.python_operators import OTHER_ARITHMETIC, refuse_arithmetic
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
+from linad.arrays.zero_dim import like
 from linad.core import tree
 from linad.core.memory_layouts import kept
 from linad.core.primitive import Primitive
@@ -177,7 +178,9 @@ def check_input(value: Any, name: Callable[[], str]) -> Any:
             if isinstance(value, OTHER_ARITHMETIC):
                 refuse_arithmetic(value, name())
             if not isinstance(value, np.generic):  # which ``s += 1`` replaces, as it does floats
-                value = np.float64(value) if type(value) is float else np.asarray(value)
+                value = (
+                    np.float64(value) if type(value) is float else like(value, np.asarray(value))
+                )
         dtype = value.dtype
     if not is_inexact(dtype):
         remedy = (

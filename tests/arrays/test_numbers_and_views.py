@@ -262,3 +262,23 @@ def test_axes_of_what_has_none(name, given):
                 linad.jit(f)(given)
         else:
             np.testing.assert_array_equal(linad.jit(f)(given), expected)
+
+
+@pytest.mark.parametrize("point", [1.5, 1.5 + 0.5j, np.float32(1.5), np.complex64(1.5 + 0.5j)])
+def test_numbers_of_pythons_and_numpys_are_numbers(point):
+    def f(s):
+        before = s
+        s *= 2  # another number; an array without axes would change before as well
+        return before * s, s.real
+
+    def kinds(pair):
+        return [isinstance(x, (np.generic, float, complex)) for x in pair]
+
+    for g in (f, linad.jit(f)):
+        for _ in range(3):
+            (y, real), J = linad.linearize(g, point)
+            assert (y, real) == f(point)
+            assert kinds((y, real)) == kinds(f(point))
+            # y = 2 s^2, so dy = 4 s ds
+            assert J.pushforward(point)[0] == 4 * point * point
+            assert isinstance(J.pullback((y, real)), np.generic)
