@@ -57,7 +57,7 @@ def exchange(dispatcher: Any, code: Callable[[types.FunctionType], types.CodeTyp
     class TracedDispatcher(compiled):  # type: ignore[misc, valid-type]
         """A dispatcher while a trace runs."""
 
-        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
             if not held((*args, *kwargs.values())):
                 return compiled.__call__(self, *args, **kwargs)
             if not made:

@@ -54,7 +54,7 @@ class FormOfArrayFunction:
         self._original = original
         functools.update_wrapper(self, original, updated=())
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if running_trace() is not None:
             for a in args:
                 if type(a) in (list, tuple) and held(a):

@@ -70,7 +70,7 @@ class UserPrimitive(Primitive, Generic[P, R]):
     def name(self, name: str) -> None:
         self._name = name
 
-    def __call__(self, *args: P.args, **params: P.kwargs) -> R:
+    def __call__(self, /, *args: P.args, **params: P.kwargs) -> R:
         trace: Any = innermost_trace(args)
         if trace is None:
             return self.impl(*args, **params)

@@ -39,7 +39,7 @@ MOST_FAILURES = 8
 """Templates that did not come about, after which none is tried in this function."""
 
 
-def watched(trace: Trace, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def watched(trace: Trace, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """Call a function whose operations a trace follows; its loops are recorded by templates, if a
     program is recorded at all."""
     for recorder in running_traces():

@@ -53,7 +53,7 @@ class Transformed:
         """The user's function."""
         return self._made[1][0]
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         try:
             return self._run(*args, **kwargs)  # LINAD_TRACEBACK=full shows what ran inside
         except Exception as error:

@@ -47,7 +47,7 @@ class Exported:
         """Write the model to a file."""
         Path(path).write_bytes(self.model.SerializeToString())
 
-    def feed(self, *args: Any, **kwargs: Any) -> dict[str, np.ndarray]:
+    def feed(self, /, *args: Any, **kwargs: Any) -> dict[str, np.ndarray]:
         """The inputs of the model, by name, for arguments of the function."""
         arguments = Signature(*self._function.static.flatten(args, kwargs))
         if len(arguments.arrays) != len(self.inputs):
@@ -58,7 +58,7 @@ class Exported:
         pairs = zip(self.inputs.items(), arguments.arrays, strict=True)
         return {name: np.asarray(a, value.dtype) for (name, value), a in pairs}
 
-    def check(self, *args: Any, **kwargs: Any) -> float:
+    def check(self, /, *args: Any, **kwargs: Any) -> float:
         """Compare the model, run by ONNX's reference evaluator, with the function.
 
         Parameters

@@ -73,7 +73,7 @@ class Jitted(_Entered, Generic[P, R]):
         self._narrow = False  # whether it computes in single precision, whatever comes in
         functools.update_wrapper(self, f, updated=())
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         short = self._short
         if short is not None and not kwargs:
             found = short(args)
@@ -139,7 +139,7 @@ class Jitted(_Entered, Generic[P, R]):
                 self.variants.popitem(last=False)
         return paths
 
-    def variant(self, *args: Any, **kwargs: Any) -> Variant:
+    def variant(self, /, *args: Any, **kwargs: Any) -> Variant:
         """The path that a call takes, recorded if it is new; the arguments are not changed.
 
         Raises
@@ -171,7 +171,7 @@ class Jitted(_Entered, Generic[P, R]):
             path = paths.add(path)
         return path, arguments.outside
 
-    def njit(self, *args: Any, **kwargs: Any) -> Any:
+    def njit(self, /, *args: Any, **kwargs: Any) -> Any:
         """The program that a call runs, as a function that Numba's own functions can call.
 
         Parameters

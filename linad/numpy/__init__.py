@@ -308,7 +308,7 @@ class vectorize(np.vectorize):
     to have one operation for all.
     """
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         decorating = not callable(getattr(self, "pyfunc", None))
         if running_trace() is None or decorating:
             return super().__call__(*args, **kwargs)

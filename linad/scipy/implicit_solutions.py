@@ -55,7 +55,7 @@ class Watched:
         if not args:
             self.__wrapped__ = function  # SciPy counts the parameters
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         result = self.function(*args, *self.args, **kwargs)
         if isinstance(result, (list, tuple)) and holds_traced(result):
             result = asarray(result)
