@@ -179,8 +179,8 @@ class Writer:
         return self.runs(statement, self.apart()) and self.runs(statement, self.scope)
 
     def result(self):
-        found = arrays(self.scope, self.names)
-        floating = [n for n in found if self.scope[n].dtype.kind in "fc"] or ["x"]
+        found = arrays(self.scope, self.names) or ["x"]  # whatever a program has made of it
+        floating = [n for n in found if np.asarray(self.scope[n]).dtype.kind in "fc"] or ["x"]
         last = floating[-1]
         forms = ["{a}", "{a}, {b}, {d}", "{{'u': {a}, 'v': ({b}, {c})}}", "[{a}, {c}, {d}]"]
         form = self.choice(forms)
