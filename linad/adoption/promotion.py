@@ -1,7 +1,8 @@
 """What code that is compiled anew calls, in place of a call or a write that was refused.
 
-A plain array becomes a traced constant, to be written into, where one name alone refers to it:
-then no other name and no view can disagree with it. Elsewhere the refusal stands.
+A plain array becomes a traced constant, to be written into, where all that refers to it is a name
+here and names of those that wait for this call: then no other name and no view can disagree with
+it. Elsewhere the refusal stands.
 """
 
 import operator
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.adoption.callers_names import rebound
 from linad.arrays.conversions import held
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
@@ -38,9 +40,24 @@ def _promoted(y: Any) -> Any:
     return trace.constant(y.copy())
 
 
-def _is_sole(references: int, y: Any, v: Any) -> bool:
-    """Whether a traced value meets a plain array to which there are no other references."""
-    return references <= _SOLE and type(y) is np.ndarray and held((v,))
+def _to_write(y: Any, v: Any, references: int) -> Any:
+    """What a traced value is written into, in the place of a plain array.
+
+    Parameters
+    ----------
+    y : object
+        As the caller's caller names it.
+    v : object
+        What is to be written.
+    references : int
+        To ``y``, beside those that one name and the calls up to here have.
+    """
+    if type(y) is not np.ndarray or not held((v,)):
+        return y
+    new = _promoted(y)
+    if new is None or (references > 0 and not rebound(y, new, sys._getframe(2), references)):
+        return y
+    return new
 
 
 def _value(v: Any) -> Any:
@@ -49,25 +66,26 @@ def _value(v: Any) -> Any:
 
 def write(v: Any, y: Any, index: Any) -> Any:
     """``y[index] = v``; returns what to bind ``y`` to."""
-    if _is_sole(sys.getrefcount(y), y, v) and (new := _promoted(y)) is not None:
-        y = new
+    references = sys.getrefcount(y) - _SOLE
+    y = _to_write(y, v, references)
     y[index] = _value(v)
     return y
 
 
 def update(v: Any, y: Any, op: str) -> Any:
     """``y op= v``; returns what to bind ``y`` to."""
-    if _is_sole(sys.getrefcount(y), y, v) and (new := _promoted(y)) is not None:
-        y = new
+    references = sys.getrefcount(y) - _SOLE
+    y = _to_write(y, v, references)
     return getattr(operator, op)(y, _value(v))
 
 
 def update_entry(entry: Any, v: Any, y: Any, index: Any, op: str) -> Any:
     """``y[index] op= v``, where ``entry`` is ``y[index]``; returns what to bind ``y`` to."""
-    if type(y) is np.ndarray and held((v,)):
-        own = entry.base is y if type(entry) is np.ndarray else False
-        if sys.getrefcount(y) <= _SOLE + own and (new := _promoted(y)) is not None:
-            y, entry = new, new[index]
+    own = type(entry) is np.ndarray and entry.base is y
+    references = sys.getrefcount(y) - _SOLE - own
+    new = _to_write(y, v, references)
+    if new is not y:
+        y, entry = new, new[index]
     y[index] = getattr(operator, op)(entry, _value(v))
     return y
 

@@ -27,7 +27,7 @@ from linad.adoption.objects import owner_of
 
 _NUMBERS = frozenset({int, float, complex, np.float64})  # which are never written into
 _HELPERS = {"kind": type, "numbers": _NUMBERS, "pick": picked, "form": form_of}
-_HELPERS |= promotion.CALLED
+_HELPERS |= {"index": np.s_, **promotion.CALLED}
 _OPERATORS = {
     ast.Add: "iadd",
     ast.Sub: "isub",
@@ -50,12 +50,7 @@ def _helper(name: str, *args: ast.expr) -> ast.Call:
 
 def _index(index: ast.expr) -> ast.expr:
     """An index as an expression that can be handed over."""
-    if isinstance(index, ast.Slice):
-        parts = [part or ast.Constant(None) for part in (index.lower, index.upper, index.step)]
-        return ast.Call(_load("slice"), parts, [])
-    if isinstance(index, ast.Tuple):
-        return ast.Tuple([_index(part) for part in index.elts], ast.Load())
-    return index
+    return ast.Subscript(_load("_linad_index"), index, ast.Load())
 
 
 def _is_calm(node: ast.expr) -> bool:

@@ -21,6 +21,7 @@ PACKAGES = {"linad", "numpy", "scipy", "pandas", "numba", "llvmlite", "optree", 
 _LIBRARY = f"{Path(os.__file__).parent}{os.sep}"
 _NAMES = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF")
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
+_WRITERS = ("_linad_write", "_linad_update")  # which adopted code calls where y[i] = v stood
 _CELL = re.compile(r"[/\\]ipykernel_\d+[/\\]\d+\.py$|^<ipython-input-")
 
 
@@ -167,6 +168,8 @@ def _called(frame: Any, now: list[Any]) -> Asked:
         if i.positions is None or (i.positions[0], i.positions[2]) != start:
             continue
         if i.opname.startswith(_NAMES):
+            if str(i.argval).startswith(_WRITERS):
+                return Asked("write")
             written = [str(i.argval)]
             found, owner = _named(frame, str(i.argval)), None
         elif i.opname.startswith(_ATTRIBUTES) and i.positions != now[-1].positions:
