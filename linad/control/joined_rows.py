@@ -108,7 +108,9 @@ class _Joining:
         if isinstance(eqn.primitive, Repeat):
             return _last_row(eqn, row)
         array = eqn.inputs[0] if eqn.primitive.name == "getitem" else None
-        if not isinstance(array, Var) or row.shape != array.shape[1:] or row.dtype != array.dtype:
+        if not isinstance(array, Var) or not array.shape:
+            return None
+        if row.shape != array.shape[1:] or row.dtype != array.dtype:
             return None
         k, *others = eqn.params["index"]
         if type(k) is not int or not 0 <= k < array.shape[0]:

@@ -6,10 +6,12 @@ What the user's function raises, and NumPy on his behalf, passes as it is.
 """
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
 from linad.core.callers import warn_user
+from linad.core.tape import Tape
 from linad.errors import InternalError, LinadError
 
 log = logging.getLogger("linad")
@@ -120,6 +122,17 @@ def warn_uncompiled(name: str, error: BaseException) -> None:
         f"linad.jit: {name} could not be compiled ({_told(error)}), and NumPy runs it; {REPORT}",
         RuntimeWarning,
     )
+
+
+def rewritten(tape: Tape, rewrite: Callable[[Tape], Tape]) -> Tape:
+    """A tape in another form, or as it is, with a warning, where linad fails to give it that."""
+    try:
+        return rewrite(tape)
+    except (LinadError, MemoryError):
+        raise
+    except Exception as failure:
+        warn_uncompiled(tape.name, failure)
+        return tape
 
 
 def _told(error: BaseException) -> str:

@@ -5,6 +5,7 @@ happens in between. So a program that is running already (in another thread, in 
 in a callback) gets another workspace, and no run can see what another left.
 """
 
+import functools
 import logging
 import time
 from abc import ABC, abstractmethod
@@ -15,7 +16,7 @@ import numpy as np
 
 from linad.core.collection_pause import collection_paused
 from linad.core.compiler_lock import compiling
-from linad.core.failures import SUSPECT, internal_error, is_own_fault, warn_uncompiled
+from linad.core.failures import SUSPECT, internal_error, is_own_fault, rewritten, warn_uncompiled
 from linad.core.primitive import Traced
 from linad.core.settings import Settings, settings
 from linad.core.tape import Tape
@@ -42,14 +43,8 @@ class UncompiledError(FallbackError):
 
 
 def simplified(tape: Tape) -> Tape:
-    """A tape as it is compiled: in a simpler form, or as it is, with a warning, on a failure."""
-    try:
-        return simplify(tape, for_programs=True)
-    except (LinadError, MemoryError):
-        raise
-    except Exception as failure:
-        warn_uncompiled(tape.name, failure)
-        return tape
+    """A tape in the form in which it is compiled."""
+    return rewritten(tape, functools.partial(simplify, for_programs=True))
 
 
 class SweepProgram(ABC):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import linad
+from linad.control import rolling
 
 pytestmark = pytest.mark.usefixtures("kernels")
 
@@ -93,3 +94,30 @@ def test_few_instructions(name):
     f = PROGRAMS[name]
     report = linad.explain(linad.grad(lambda p: np.sum(f(p) ** 2)))(P)
     assert len(report.steps) < 30
+
+
+def numbers_of_an_array_without_axes(p):
+    u, found = p[:2], []
+    for k in range(STEPS):
+        u = np.stack(step(u, p))
+        found.append(np.asarray(u[0])[()] * k)
+        found.append(np.asarray(p[2])[()])
+    return np.array(found, like=p)
+
+
+def test_an_array_without_axes_has_no_rows():
+    jitted = linad.jit(numbers_of_an_array_without_axes)
+    for _ in range(3):
+        np.testing.assert_allclose(jitted(P), numbers_of_an_array_without_axes(P), rtol=1e-14)
+
+
+def test_a_failure_of_rolling_is_a_warning(monkeypatch):
+    def broken(tape):
+        raise ValueError("a fault")
+
+    monkeypatch.setattr(rolling, "joined", broken)
+    jitted = linad.jit(numbers)
+    jitted(P)
+    with pytest.warns(RuntimeWarning, match="could not be compiled"):
+        found = [jitted(P) for _ in range(3)]
+    np.testing.assert_allclose(found[-1], numbers(P), rtol=1e-14)
