@@ -30,6 +30,7 @@ from linad.control.memory_arrays import reads_of
 from linad.control.places import Places
 from linad.control.repeat import repeat
 from linad.core.collection_pause import collection_paused
+from linad.core.failures import rewritten
 from linad.core.indices import canonical
 from linad.core.moving_regions import example_values
 from linad.core.primitive import Primitive
@@ -57,12 +58,15 @@ def roll(tape: Tape, example: Callable[[], Sequence[Any]]) -> Tape:
         Gives values of the inputs for which the guards hold.
     """
     with collection_paused():
-        tape = absorbed(tape)
-        if len(tape.equations) < LEAST_EQUATIONS:
-            return joined(tape)
-        places = Places()
-        found = Roller(places.apart(tape)).best()
-        return joined(tape if found is None else found.rolled(example(), places))
+        return rewritten(tape, lambda tape: _rolled(absorbed(tape), example))
+
+
+def _rolled(tape: Tape, example: Callable[[], Sequence[Any]]) -> Tape:
+    if len(tape.equations) < LEAST_EQUATIONS:
+        return joined(tape)
+    places = Places()
+    found = Roller(places.apart(tape)).best()
+    return joined(tape if found is None else found.rolled(example(), places))
 
 
 class Roller:

@@ -17,7 +17,6 @@ from linad.arrays.zero_dim import array
 from linad.control.rolling import roll
 from linad.core import tree
 from linad.core.compiler_lock import compiling
-from linad.core.failures import rewritten
 from linad.core.memory_layouts import laid_like, layout_of
 from linad.core.settings import compiler_is_off
 from linad.core.tape import Tape, Var, stop, unchanged
@@ -114,7 +113,7 @@ class Variant:
     @functools.cached_property
     def rolled(self) -> Tape:
         """The tape, what it repeats as a loop."""
-        return rewritten(self.tape, lambda tape: roll(tape, lambda: self.example))
+        return roll(self.tape, lambda: self.example)
 
     def runs_in_python(self, arrays: Sequence[Any]) -> bool:
         """Whether compiled code cannot do what the function does to these arguments."""
