@@ -28,7 +28,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.structured import Zero
 from linad.rules.elementwise import binary, masked, register, shape_of, unary
 from linad.rules.kinks import side
-from linad.rules.shaping import laid_as, laid_out
+from linad.rules.shaping import laid_as, laid_out, of_list
 
 _UNSET = object()
 
@@ -101,6 +101,7 @@ def clip(
         raise UnsupportedError(f"clip: the keyword {sorted(keywords)[0]!r} is not traced by linad")
     if (a_min is not _UNSET or a_max is not _UNSET) and (min is not _UNSET or max is not _UNSET):
         raise ValueError("clip: pass either a_min and a_max or min and max, not both")
+    a, a_min, a_max, min, max = map(of_list, (a, a_min, a_max, min, max))
     low: Any = next((v for v in (a_min, min) if v is not _UNSET and v is not None), None)
     high: Any = next((v for v in (a_max, max) if v is not _UNSET and v is not None), None)
     low, high = _without_vain_bounds(a, low, high)
@@ -158,7 +159,7 @@ def where(condition: Any, x: Any = _UNSET, y: Any = _UNSET, /) -> Any:
         return np.nonzero(condition)
     if x is _UNSET or y is _UNSET:
         raise ValueError("either both or neither of x and y should be given")
-    return where_(_mask(condition), x, y)
+    return where_(_mask(of_list(condition)), of_list(x), of_list(y))
 
 
 def _mask(condition: Any) -> Any:

@@ -26,7 +26,7 @@ from linad.operators.convolution import Convolution, ValidKernel
 from linad.operators.matrices import Matrix
 from linad.operators.reordering import Broadcast
 from linad.operators.structured import Diagonal
-from linad.rules.shaping import as_array, concrete
+from linad.rules.shaping import as_array, concrete, of_list
 
 # Convolution along the last axis; either operand may have leading axes.
 
@@ -133,6 +133,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
 @implements(np.correlate)
 def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
     mode = _mode("correlate", mode)
+    a, v = of_list(a), of_list(v)
     if not (np.ndim(a) and np.ndim(v)):
         raise ValueError("correlate: object of too small depth for desired array: it has no axes")
     a, v = _vector("correlate", a), _vector("correlate", v)

@@ -82,6 +82,11 @@ def as_array(x: Any) -> Any:
     return array
 
 
+def of_list(x: Any) -> Any:
+    """A list, which may hold traced numbers, as an array; all else, a number say, as it is."""
+    return as_array(x) if isinstance(x, (list, tuple)) else x
+
+
 def concrete(x: Any) -> Any:
     """The plain value of ``x``, for Python to decide on: of a traced one, what it stands for.
 

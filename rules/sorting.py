@@ -19,7 +19,7 @@ from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import normalize_axis
 from linad.core.tape import Var
 from linad.errors import UnsupportedError
-from linad.rules.shaping import as_array, concrete, laid_as, ravel
+from linad.rules.shaping import as_array, concrete, laid_as, of_list, ravel
 
 # Results that are integers or booleans.
 
@@ -191,7 +191,7 @@ def union1d(ar1: Any, ar2: Any) -> Any:
 @implements(np.setdiff1d)
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     ar1 = ravel(as_array(ar1)) if assume_unique else unique(ar1)
-    return ar1[~np.isin(ar1, ar2)]
+    return ar1[~np.isin(ar1, of_list(ar2))]
 
 
 @implements(np.setxor1d)
