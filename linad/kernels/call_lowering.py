@@ -287,17 +287,17 @@ class CallLowering(ExpressionLowering):
         if isinstance(a, Computed) and kind in ("max", "min"):
             a = self.copied(a)
         if axis is None:
-            return self.reduced_number(kind, a, tuple(range(len(a.dims))), (), node)
+            return self.reduced_number(kind, a, tuple(range(len(a.dims))), ())
         if not is_integer(axis) or not -len(a.dims) <= int(axis.parts[0]) < len(a.dims):
             raise self.error(node, "an axis that is no constant of this array", "write the loop")
         if len(a.dims) == 1:
-            return self.reduced_number(kind, a, (0,), (), node)
+            return self.reduced_number(kind, a, (0,), ())
         k = int(axis.parts[0]) % len(a.dims)
         rest = [n for j, n in enumerate(a.dims) if j != k]
         real = kind == "mean" or self.kind_here(a.at(*[ZERO for _ in a.dims])) == "f"
         new = self.new(rest, self.dtype_of(a) if real else "int64")
         with self.loops_over(rest) as indices:
-            total = self.reduced_number(kind, a, (k,), indices, node)
+            total = self.reduced_number(kind, a, (k,), indices)
             self.emit(Put(new.array, indices, total))
         return new
 
@@ -307,7 +307,6 @@ class CallLowering(ExpressionLowering):
         a: ArrayWindow | Computed,
         axes: tuple[int, ...],
         others: tuple[Expr, ...],
-        node: ast.AST,
     ) -> Expr:
         """A reduction over some axes, at indices of the other ones."""
 

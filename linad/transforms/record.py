@@ -137,9 +137,9 @@ class RecordTrace(Trace):
             read.update([a for a in e.inputs if type(a) is Var])
             found += reversed(kept)
         found.reverse()
-        return needed(self._by_first_names(found, outputs), outputs)
+        return needed(self._by_first_names(found), outputs)
 
-    def _by_first_names(self, equations: list[Equation], outputs: list[Any]) -> list[Equation]:
+    def _by_first_names(self, equations: list[Equation]) -> list[Equation]:
         """The equations, reading values by the variables that they had first."""
         first: dict[Any, Var] = {}
         for name, of in self.other_names.items():
