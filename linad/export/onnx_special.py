@@ -22,7 +22,8 @@ import numpy as np
 import scipy.special
 
 from linad.core.tape import Equation, Var
-from linad.export.onnx_writer import NoForm, Writer, composed, form
+from linad.export.onnx_values import NoForm
+from linad.export.onnx_writer import Writer, composed, form
 
 SQRT_PI = math.sqrt(math.pi)
 
