@@ -1,5 +1,7 @@
 """Backtracking: steps that bring enough decrease, and none where there is none."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -35,9 +37,7 @@ def test_a_cubic_at_the_third():
     tried = []
     alpha, value, _ = backtrack(along(f, tried), 1.0, -1.0, 1e-10)
     assert value <= 1 - DECREASE * alpha
-    assert all(
-        0.1 * a <= b <= 0.5 * a * (1 + 1e-12) for a, b in zip(tried, tried[1:], strict=False)
-    )
+    assert all(0.1 * a <= b <= 0.5 * a * (1 + 1e-12) for a, b in itertools.pairwise(tried))
     np.testing.assert_allclose(alpha, (1 / 9000) ** 0.5, rtol=1e-6)
 
 
