@@ -387,6 +387,15 @@ def recorded_outputs(result: Any, recorder: RecordTrace) -> tuple[list[Any], lis
     return values, [v if node is None else node for v, node in pairs], out_tree
 
 
+def is_recorded(x: Any) -> bool:
+    """Whether a traced value is, at some level, part of a program that is being recorded."""
+    while isinstance(x, Tracer):
+        if isinstance(x._trace, RecordTrace):
+            return True
+        x = x._value
+    return False
+
+
 def node_of(recorder: RecordTrace, value: Any) -> Any:
     """What stands for a value on a recorder's tape."""
     if isinstance(value, Tracer) and value._trace is recorder:

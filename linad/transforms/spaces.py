@@ -57,6 +57,12 @@ class Slot:
         return value, value.shape[:lead]
 
 
+def seeds_of(given: Any, slots: list[Slot]) -> Shape:
+    """The leading axes of tangents or cotangents, of which some are None."""
+    pairs = zip(given, slots, strict=True)
+    return next(g.shape[: g.ndim - len(s.shape)] for g, s in pairs if g is not None)
+
+
 def check_seeds(
     value: Any, structure: Any, slots: list[Slot], what: str
 ) -> tuple[list[Any], Shape]:
