@@ -26,9 +26,9 @@ from linad.kernels.expressions import (
     var,
 )
 from linad.kernels.lengths import Lengths
-from linad.kernels.reach import loop_names
 from linad.kernels.source import FunctionSource
 from linad.kernels.statements import Check, For, Let, New, Put, Statement
+from linad.kernels.syntax import loop_names
 
 CALLED = {"np", "math", "grown", "any_order", "len", "range", "min", "max", "sizes"}
 CALLED |= {"reals", "integers"}

@@ -17,7 +17,7 @@ from linad.operators.composites import Chain, Sum
 from linad.operators.facts import knows
 from linad.operators.relations import Relation, Sets, check_size
 from linad.operators.wrappers import Adjoint, Transpose, Wrapper
-from linad.sparsity.opening import opened
+from linad.sparsity.compiled_steps import opened
 from linad.transforms.linearize import Entry
 from linad.transforms.tape_operator import Node, TapeOperator
 

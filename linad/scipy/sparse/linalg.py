@@ -28,7 +28,6 @@ from linad.scipy.mirror import inexact, refuse, traced_form
 from linad.scipy.sparse.actions import expm_multiply
 from linad.scipy.sparse.arrays import SparseArray
 from linad.scipy.sparse.eigen import eigs, eigsh, svds
-from linad.scipy.sparse.fits import lsmr, lsqr
 from linad.scipy.sparse.iterative import (
     bicg,
     bicgstab,
@@ -40,6 +39,7 @@ from linad.scipy.sparse.iterative import (
     minres,
     tfqmr,
 )
+from linad.scipy.sparse.lsqr import lsmr, lsqr
 
 __all__ = [
     "aslinearoperator",

@@ -1,7 +1,7 @@
 """scipy.stats, traced: densities and distribution functions.
 
-The distributions named here, and those of `linad.scipy.stats.hooks`, have traced `pdf`, `logpdf`
-(`pmf`, `logpmf`), `cdf`, `logcdf`, `sf` and `logsf`, those that are continuous also `ppf`, `isf`,
+The distributions named here, and those of `linad.scipy.stats.class_formulas`, have traced `pdf`,
+`logpdf` (`pmf`, `logpmf`), `cdf`, `logcdf`, `sf` and `logsf`, those that are continuous also `ppf`, `isf`,
 `mean`, `var`, `std`, `median` and `entropy`, with parameters given or frozen. They are
 differentiable in x, loc, scale and the shape parameters, counts excepted. Results are double
 precision, as SciPy's. Numbers that sum up samples, correlations, tests with their p-values,
@@ -25,6 +25,7 @@ from linad.scipy.stats.cases import (
     triang,
     truncnorm,
 )
+from linad.scipy.stats.class_formulas import HOOKED
 from linad.scipy.stats.continuous import (
     beta,
     cauchy,
@@ -41,14 +42,13 @@ from linad.scipy.stats.continuous import (
     weibull_min,
 )
 from linad.scipy.stats.discrete import bernoulli, binom, geom, poisson
-from linad.scipy.stats.hooks import HOOKED
 from linad.scipy.stats.kernels import gaussian_kde
 from linad.scipy.stats.multivariate import multivariate_normal
 from linad.scipy.stats.powers import (
     boxcox_normmax as boxcox_normmax,
     yeojohnson_normmax as yeojohnson_normmax,
 )
-from linad.scipy.stats.slopes import siegelslopes as siegelslopes
+from linad.scipy.stats.siegel import siegelslopes as siegelslopes
 from linad.scipy.stats.whole import WHOLE
 from linad.scipy.twinforms import form_by_twin
 
