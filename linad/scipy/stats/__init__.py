@@ -1,13 +1,12 @@
 """scipy.stats, traced: densities and distribution functions.
 
 The distributions named here, and those of `linad.scipy.stats.class_formulas`, have traced `pdf`,
-`logpdf` (`pmf`, `logpmf`), `cdf`, `logcdf`, `sf` and `logsf`, those that are continuous also `ppf`, `isf`,
-`mean`, `var`, `std`, `median` and `entropy`, with parameters given or frozen. They are
+`logpdf` (`pmf`, `logpmf`), `cdf`, `logcdf`, `sf` and `logsf`, those that are continuous also `ppf`,
+`isf`, `mean`, `var`, `std`, `median` and `entropy`, with parameters given or frozen. They are
 differentiable in x, loc, scale and the shape parameters, counts excepted. Results are double
 precision, as SciPy's. Numbers that sum up samples, correlations, tests with their p-values,
 transformations, distributions of vectors and the new `Normal` and its kind run as SciPy's own code:
-`TWINS` lists them. Everything else is SciPy's own.
-"""
+`TWINS` lists them. Everything else is SciPy's own."""
 
 from typing import Any
 
