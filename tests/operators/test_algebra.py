@@ -15,6 +15,8 @@ from linad.operators.matrices import Kronecker, Matrix
 from linad.operators.structured import Diagonal, Identity
 from linad.operators.wrappers import Scaled
 
+pytestmark = pytest.mark.whole
+
 F4, F8 = zoo.REAL
 C8, C16 = zoo.COMPLEX
 NAMES = sorted(zoo.square(F8, np.random.default_rng(0)))

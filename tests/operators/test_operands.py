@@ -14,6 +14,8 @@ from linad.operators.base import JacobianOperator
 from linad.operators.matrices import Matrix
 from linad.operators.structured import Zero
 
+pytestmark = pytest.mark.whole
+
 F4, F8 = zoo.REAL
 
 
