@@ -31,7 +31,6 @@ import numpy as np
 
 from linad.core.options import (
     COUNT,
-    FLAG,
     FUNCTION,
     NUMBER,
     POSITIVE,
@@ -44,7 +43,7 @@ from linad.core.options import (
 from linad.core.primitive import Traced
 from linad.errors import OptionError
 from linad.solve.solution_branch import SolutionBranch
-from linad.solve.status import Callback, Monitor, Stop
+from linad.solve.status import REPORTED, Callback, Monitor, Stop
 from linad.solve.step_systems import LINEAR_SOLVER
 
 COLUMNS = ("parameter", "slope", "step")
@@ -67,8 +66,7 @@ BOUNDS = Kind(
     ftol=TOLERANCE.optional,
     maxiter=COUNT,
     linear_solver=LINEAR_SOLVER,
-    callback=FUNCTION.optional,
-    disp=FLAG,
+    **REPORTED,
 )
 def continuation(
     f: Callable[..., Any],
