@@ -111,12 +111,9 @@ def _plain_field(field: Field, t: float, y: Any) -> Field:
     def plain(t: float, y: Any) -> Any:
         nonlocal recorded
         if recorded and len(made.paths) <= PATHS:
-            attempt = Attempt()
-            try:
+            with Attempt(TracerError, GuardError):
                 return made((np.float64(t), y), *held)
-            except (TracerError, GuardError):
-                attempt.forget()
-                recorded = False
+            recorded = False
         return form(field(t, y))
 
     return plain

@@ -132,20 +132,14 @@ class LoopedReplay:
 def explicit_replay(method: Any, field: Field, times: Sequence[float], y0: Any) -> Any:
     """The steps on traced values: as loops if they are many, or else one by one."""
     if method.n_stages * len(times) > MANY and y0.shape[0]:
-        attempt = Attempt()
-        try:
+        with Attempt(TracerError, GuardError):
             return LoopedReplay(method, field, times, y0)
-        except (TracerError, GuardError):
-            attempt.forget()
     return RungeKuttaReplay(method, field, times, y0)
 
 
 def implicit_replay(field: Field, times: Sequence[float], y0: Any, guess: Any) -> Any:
     """Radau's method on traced values: as a loop where its systems are small."""
     if 12 * len(times) > MANY and 0 < 3 * y0.shape[0] <= SMALL and y0.dtype.kind == "f":
-        attempt = Attempt()
-        try:
+        with Attempt(TracerError, GuardError):
             return LoopedImplicitReplay(field, times, y0, guess)
-        except (TracerError, GuardError):
-            attempt.forget()
     return ImplicitReplay(field, times, y0, guess)

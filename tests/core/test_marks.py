@@ -53,3 +53,18 @@ def test_a_mark_that_stays_is_an_error():
 
     with pytest.raises(LinadError):
         linad.grad(swallows)(np.float64(1.0))
+
+
+def test_an_attempt_ends_at_the_errors_that_it_names():
+    def f(x):
+        with Attempt(KeyError, ValueError):
+            refused()
+            raise KeyError
+        assert running.get().marks == []
+        with pytest.raises(IndexError), Attempt(KeyError):
+            raise IndexError
+        with Attempt(KeyError):
+            pass
+        return x * x
+
+    assert linad.grad(f)(3.0) == 6.0
