@@ -48,9 +48,7 @@ def with_captured(
     """
     if running_trace() is None:
         return f, theta
-    with Attempt(
-        LinadError
-    ):  # if it cannot be traced a solver without derivatives may still run it
+    with Attempt(LinadError):  # a solver without derivatives may run what cannot be traced
         made = _Closed(f, theta, x)
         if len(made.captured) != made.given:
             return made, tuple(made.captured)
