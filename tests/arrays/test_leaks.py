@@ -1,20 +1,16 @@
 """Where a traced value was kept: attributes and global names, through containers."""
 
+import types
+
 import numpy as np
 import pytest
 
 import linad
 from linad.arrays.leaks import kept_in
 
-KEPT = []
-
 
 class Model:
     pass
-
-
-class Slotted:
-    __slots__ = ("held",)
 
 
 def trace_of(keep):
@@ -37,10 +33,12 @@ def test_attributes():
     assert kept_in(trace) == "the attribute values['loss'][1] of a Model"
 
 
-def test_global_names(unfrozen):
-    trace = trace_of(KEPT.append)
+def test_global_names():
+    module = types.ModuleType("theirs")
+    module.KEPT = []
+    trace = trace_of(module.KEPT.append)
     assert kept_in(trace) == "the global name KEPT[0]"
-    KEPT.clear()
+    module.KEPT.clear()
     assert kept_in(trace) == ""
 
 
