@@ -57,7 +57,6 @@ FORMER = {
         "overwriting=overwriting_primitives inspection sparse_derivatives"
     ),
     ("linad.scipy", "linad.scipy"): ("matrices=matrix_functions"),
-    ("linad.scipy.stats", "linad.scipy.stats"): ("hooks=class_formulas"),
     ("linad.solve", "linad.solve"): (
         "sinks=scipy_arguments systems=step_systems krylov=newton_krylov"
     ),

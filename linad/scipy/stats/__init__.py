@@ -1,12 +1,13 @@
 """scipy.stats, traced: densities and distribution functions.
 
-The distributions named here, and those of `linad.scipy.stats.class_formulas`, have traced `pdf`,
-`logpdf` (`pmf`, `logpmf`), `cdf`, `logcdf`, `sf` and `logsf`, those that are continuous also `ppf`,
-`isf`, `mean`, `var`, `std`, `median` and `entropy`, with parameters given or frozen. They are
+The distributions named here, and those of `linad.scipy.stats.hooks`, have traced `pdf`, `logpdf`
+(`pmf`, `logpmf`), `cdf`, `logcdf`, `sf` and `logsf`, those that are continuous also `ppf`, `isf`,
+`mean`, `var`, `std`, `median` and `entropy`, with parameters given or frozen. They are
 differentiable in x, loc, scale and the shape parameters, counts excepted. Results are double
 precision, as SciPy's. Numbers that sum up samples, correlations, tests with their p-values,
 transformations, distributions of vectors and the new `Normal` and its kind run as SciPy's own code:
-`TWINS` lists them. Everything else is SciPy's own."""
+`TWINS` lists them. Everything else is SciPy's own.
+"""
 
 from typing import Any
 
@@ -24,7 +25,6 @@ from linad.scipy.stats.cases import (
     triang,
     truncnorm,
 )
-from linad.scipy.stats.class_formulas import HOOKED
 from linad.scipy.stats.continuous import (
     beta,
     cauchy,
@@ -41,6 +41,7 @@ from linad.scipy.stats.continuous import (
     weibull_min,
 )
 from linad.scipy.stats.discrete import bernoulli, binom, geom, poisson
+from linad.scipy.stats.hooks import HOOKED
 from linad.scipy.stats.kernels import gaussian_kde
 from linad.scipy.stats.multivariate import multivariate_normal
 from linad.scipy.stats.powers import (
