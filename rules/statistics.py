@@ -206,28 +206,10 @@ def _register_nan_moment(name: str) -> None:
     @implements(getattr(np, name))
     @gives(number)
     def moment(
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        ddof: Any = 0,
-        keepdims: Any = False,
-        *,
-        where: Any = True,
-        mean: Any = NoValue,
-        correction: Any = NoValue,
+        a: Any, axis: Any = None, dtype: Any = None, *args: Any, where: Any = True, **keywords: Any
     ) -> Any:
-        return function(
-            a,
-            _lenient(a, axis),
-            dtype,
-            out,
-            ddof,
-            keepdims,
-            where=_present(a, where, dtype),
-            mean=mean,
-            correction=correction,
-        )
+        where = _present(a, where, dtype)
+        return function(a, _lenient(a, axis), dtype, *args, where=where, **keywords)
 
     moment.__name__ = moment.__qualname__ = name
 

@@ -62,7 +62,7 @@ class Branch(ControlPrimitive):
             from linad.control.device_loops import lower_branch
 
             return lower_branch(lowering, eqn)
-        from linad.control.lowering import lower_branch
+        from linad.control.lowering_branches import lower_branch
 
         return lower_branch(lowering, eqn)
 

@@ -48,15 +48,11 @@ def with_captured(
     """
     if running_trace() is None:
         return f, theta
-    attempt = Attempt()
-    try:
+    with Attempt(LinadError):  # a solver without derivatives may run what cannot be traced
         made = _Closed(f, theta, x)
-    except LinadError:  # it cannot be traced: a solver without derivatives may still run it
-        attempt.forget()
-        return f, theta
-    if len(made.captured) == made.given:
-        return f, theta
-    return made, tuple(made.captured)
+        if len(made.captured) != made.given:
+            return made, tuple(made.captured)
+    return f, theta
 
 
 class _Closed:

@@ -78,7 +78,7 @@ class ControlPrimitive(Primitive):
             return self.by_numpy(values)
         if self._runner is None:
             with compiling:
-                from linad.control.running import Runner
+                from linad.control.runner import Runner
 
                 if self._runner is None:
                     self._runner = Runner(self)

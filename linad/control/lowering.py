@@ -24,7 +24,6 @@ from linad.core.tape import Equation, Var, needed, tape_of
 from linad.sweeps.cpu.program import CpuProgram, Workspace
 from linad.sweeps.cpu.target import CPU
 from linad.sweeps.data_movement import contiguous
-from linad.sweeps.instructions import NO_RESULT
 from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.loop_source import OUTPUTS
 from linad.sweeps.places import Place, canonical, new_place
@@ -81,7 +80,7 @@ THREADED = """def kernel(p, start, stop):
 
 def on_a_cpu(body: Body, owner: Any, lowering: Any) -> Any:
     """How the CPU runs a loop: an object with the method `emit`, or None."""
-    return _as_registers(body) or _as_program(body, lowering, in_place=True)
+    return _as_registers(body) or as_program(body, lowering, in_place=True)
 
 
 def lower(lowering: Any, eqn: Equation, way: Callable[[Body, Any, Any], Any] = on_a_cpu) -> bool:
@@ -212,7 +211,7 @@ def _as_registers(body: Body) -> "Registers | None":
     return Registers(body, found) if found else None
 
 
-def _as_program(body: Body, lowering: Any, in_place: bool = False) -> "Threaded | None":
+def as_program(body: Body, lowering: Any, in_place: bool = False) -> "Threaded | None":
     program = program_of(body, lowering.chosen, in_place)
     return Threaded(body, program) if program.straight else None
 
@@ -388,67 +387,3 @@ class Description:
 
 def bytes_of(place: Place) -> int:
     return size_of(place.shape) * int(place.dtype.itemsize)
-
-
-BRANCH = f"""def kernel(p, start, stop):
-    index = get_i8(operand(p, 0), 0, -1)
-    if index < 0 or index >= operand(p, 2):
-        return {NO_RESULT}
-    d = word(operand(p, 1) + 8 * index)
-    code, end, at = word(d), word(d + 8), d + 24
-    for i in range(word(d + 16)):
-        set_word(word(at), operand(p, word(at + 8)) + word(at + 16))
-        at += 24
-    while code < end:
-        status = call_kernel(word(code), code + 32, 0, word(code + 8))
-        if status != 0:
-            return status
-        code += 32 + 8 * word(code + 24)
-    return 0
-"""
-"""The kernel of all choices. Operands: the index, the addresses of the descriptions, their number,
-then operands and results. A description: [code, its end, uses; word to set, operand, offset]."""
-
-
-def lower_branch(lowering: Any, eqn: Equation) -> bool:
-    """Add the instruction of a choice, or say that Python has to make it."""
-    owner: Any = eqn.primitive
-    programs = []
-    for body in owner.bodies:
-        variables = (*body.tape.inputs, *body.outputs)
-        if any(name_of_dtype(v.dtype) is None or not size_of(v.shape) for v in variables):
-            return False
-        made = _as_program(body, lowering)
-        if made is None:
-            return False
-        programs.append(made.program)
-    index, *places = [contiguous(lowering, lowering.place_of(a)) for a in eqn.inputs]
-    wanted = [canonical(d) for _, d in owner.shapes[1:]]
-    if index.dtype != np.int64 or [p.dtype for p in places] != wanted:
-        return False
-    places += [lowering.result(v) for v in eqn.outputs]
-    words = [address_of(index), Branches(programs), len(programs)]
-    words += [address_of(p) for p in places]
-    lowering.emit(BRANCH, 1, words, f"one of {len(programs)} branches")
-    return True
-
-
-class Branches:
-    """What the instruction of a choice knows: for each branch a workspace and its description."""
-
-    def __init__(self, programs: list[CpuProgram]) -> None:
-        self.programs = programs
-
-    def word_in(self, workspace: Any) -> int:
-        """The address of the addresses of the descriptions, for a workspace."""
-        descriptions = []
-        for program in self.programs:
-            inner = Workspace(program)
-            code, end, uses = inner.uses()
-            pairs = [(w, 3 + i, o) for i, found in enumerate(uses) for w, o in found]
-            words = np.array([code, end, len(pairs), *[n for p in pairs for n in p]], np.int64)
-            workspace.inner.append((inner, words))
-            descriptions.append(int(words.ctypes.data))
-        made = np.array(descriptions, np.int64)
-        workspace.inner.append(made)
-        return int(made.ctypes.data)

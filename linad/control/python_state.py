@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.frames import names_in
 from linad.core.showing import shown
 from linad.transforms.plain_operands import fingerprint, sample
 
@@ -82,14 +83,7 @@ def _names(code: Any, local: Any, around: Any) -> Iterator[tuple[str, Any]]:
     """The variables of a function, and those of its module that it names."""
     if local is not around:
         yield from list(local.items())
-    yield from [(n, around[n]) for n in dict.fromkeys(_named(code)) if n in around]
-
-
-def _named(code: Any) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _named(constant)
+    yield from [(n, around[n]) for n in dict.fromkeys(names_in(code)) if n in around]
 
 
 def _token(value: Any) -> Any:
@@ -149,7 +143,7 @@ def _of_function(f: Any) -> Iterator[tuple[str, Any]]:
         with contextlib.suppress(ValueError):  # a variable that has no value yet
             yield f"{f.__name__}: {key}", cell.cell_contents
     around = f.__globals__
-    yield from [(n, around[n]) for n in dict.fromkeys(_named(f.__code__)) if n in around]
+    yield from [(n, around[n]) for n in dict.fromkeys(names_in(f.__code__)) if n in around]
     yield from [(f"{f.__name__}: default {k}", v) for k, v in enumerate(f.__defaults__ or ())]
     yield from [(f"{f.__name__}.{key}", v) for key, v in vars(f).items()]
 

@@ -16,7 +16,7 @@ from linad.core.shapes import Shape
 from linad.core.zero_seeds import linear_in_seeds
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
-from linad.transforms.spaces import Slot
+from linad.transforms.spaces import Slot, seeds_of
 
 
 class Repeat(ControlPrimitive):
@@ -168,7 +168,7 @@ class RepeatJacobian(JacobianOperator):
             return (None,) * len(self.out_slots)
         body = self.owner.body
         nc, nx = body.carries, body.rows
-        seeds = _seeds(tangent, self.in_slots)
+        seeds = seeds_of(tangent, self.in_slots)
         push = body.push(self.active, seeds)
         given = dict(zip(self.active, tangent, strict=True))
         tangents = {}
@@ -192,7 +192,7 @@ class RepeatJacobian(JacobianOperator):
             return (None,) * len(self.in_slots)
         body = self.owner.body
         nc = body.carries
-        seeds = _seeds(cotangent, self.out_slots)
+        seeds = seeds_of(cotangent, self.out_slots)
         rows = tuple([j for j in range(nc, len(body.outputs)) if cotangent[j] is not None])
         pull = body.pull(self.active, rows, seeds)
         operands = [
@@ -211,11 +211,6 @@ class RepeatJacobian(JacobianOperator):
         between = [i for i in pull.inputs if nc <= i < nc + body.rows]
         pulled = dict(zip([*pull.carried, *pull.held, *between], found, strict=True))
         return tuple([pulled[i] for i in self.active])
-
-
-def _seeds(given: Sequence[Any], slots: list[Slot]) -> Shape:
-    pairs = zip(given, slots, strict=True)
-    return next(g.shape[: g.ndim - len(s.shape)] for g, s in pairs if g is not None)
 
 
 def _rows_first(a: Any, seeds: Shape) -> Any:

@@ -27,7 +27,7 @@ from linad.control.absorbing import absorbed
 from linad.control.bodies import Body, known
 from linad.control.joined_rows import joined
 from linad.control.memory_arrays import reads_of
-from linad.control.places import Places
+from linad.control.moving_places import Places
 from linad.control.repeat import repeat
 from linad.core.collection_pause import collection_paused
 from linad.core.failures import rewritten

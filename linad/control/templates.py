@@ -36,7 +36,7 @@ from linad.arrays.writes import write_value
 from linad.control.adopting import AdoptingTrace
 from linad.control.carried_out import CarriedOut
 from linad.control.hooks import Hooks
-from linad.control.places import Places, window_of
+from linad.control.moving_places import Places, window_of
 from linad.control.rolling import (
     LEAST_EQUATIONS,
     LEAST_REPETITIONS,

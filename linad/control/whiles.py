@@ -25,7 +25,7 @@ from linad.errors import LoopLimitError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
 from linad.transforms.record import node_of
-from linad.transforms.spaces import Slot
+from linad.transforms.spaces import Slot, seeds_of
 
 LOOP_BYTES = 2**24
 """Memory for the carries that a derivative keeps, unless the caller says how many."""
@@ -200,7 +200,7 @@ class WhileJacobian(JacobianOperator):
             return (None,) * len(self.out_slots)
         owner = self.owner
         body, nc = owner.body, owner.body.carries
-        seeds = _seeds(tangent, self.in_slots)
+        seeds = seeds_of(tangent, self.in_slots)
         push = body.push(self.active, seeds)
         given = dict(zip(self.active, tangent, strict=True))
         operands: list[Any] = []
@@ -242,7 +242,7 @@ class WhileJacobian(JacobianOperator):
         if not self.moves:
             return (None,) * len(self.in_slots)
         body, nc = self.owner.body, self.owner.body.carries
-        seeds = _seeds(cotangent, self.out_slots)
+        seeds = seeds_of(cotangent, self.out_slots)
         pull = body.pull(self.active, (), seeds)
         weights = [
             self.out_slots[i].zeros(seeds) if cotangent[i] is None else cotangent[i]
@@ -326,8 +326,3 @@ def _piece(body: Body, pull: Any, capacity: int) -> Body:
         outputs = [node_of(recorder, v) for v in (p - 1, *found)]
     tape = tape_of(f"piece {body.tape.name}", nodes, needed(recorder.equations, outputs), outputs)
     return known(Body(tape, example, 1 + n, 0))
-
-
-def _seeds(given: Sequence[Any], slots: list[Slot]) -> Shape:
-    pairs = zip(given, slots, strict=True)
-    return next(g.shape[: g.ndim - len(s.shape)] for g, s in pairs if g is not None)

@@ -68,7 +68,7 @@ def handed_to_compiled(error: BaseException, traced: type) -> str:
     if last is None:
         return ""
     if from_numba:
-        return _handed_to_numba(error, last)
+        return _handed_to_numba(last)
     if last.tb_frame.f_globals.get("__name__", "").startswith("linad."):
         return ""
     given = any(isinstance(value, traced) for value in last.tb_frame.f_locals.values())
@@ -87,7 +87,7 @@ _WRAP = (
 )
 
 
-def _handed_to_numba(error: BaseException, last: TracebackType) -> str:
+def _handed_to_numba(last: TracebackType) -> str:
     """Of a function that Numba compiled, called at ``last``."""
     after = last.tb_next
     dispatcher = None if after is None else after.tb_frame.f_locals.get("self")

@@ -239,6 +239,14 @@ def _name_of_object(x: Any) -> str:
     return f"{public}.{names[0]}" if names else ""
 
 
+def names_in(code: types.CodeType) -> Iterator[str]:
+    """The names of globals and attributes in a function's code, and in that of those inside it."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from names_in(constant)
+
+
 def public_names(module: Any) -> list[str]:
     """What ``dir`` and completion show of a module that stands in for another."""
     return sorted([name for name in dir(module) if not name.startswith("_")])

@@ -70,11 +70,22 @@ def running_traces() -> Iterator[Any]:
 class Attempt:
     """What linad itself tries from here on: it may catch a refusal, and go another way.
 
-    The user's function has swallowed nothing then, so the marks must go.
+    The user's function has swallowed nothing then, so the marks must go. In ``with`` it ends the
+    block at an error of the classes named, and forgets.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *errors: type[Exception]) -> None:
+        self._errors = errors
         self._before = [(trace, len(trace.marks)) for trace in running_traces()]
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> bool:
+        failed = kind is not None and issubclass(kind, self._errors)
+        if failed:
+            self.forget()
+        return failed
 
     def forget(self) -> None:
         """Take back the marks that refusals have left since."""

@@ -15,16 +15,10 @@ def say(line: str) -> None:
 
 
 class Patience:
-    """Runs from when it is made, where ``config(progress=)`` asks for a line at all.
+    """Runs from when it is made, where ``config(progress=)`` asks for a line at all."""
 
-    Parameters
-    ----------
-    seconds : float, optional
-        How long one waits in silence; by default `SECONDS`.
-    """
-
-    def __init__(self, seconds: float | None = None) -> None:
-        self.seconds = SECONDS if seconds is None else seconds
+    def __init__(self) -> None:
+        self.seconds = SECONDS
         self.started = time.perf_counter()
         self.said = not settings().progress
 

@@ -47,7 +47,7 @@ class Embedder:
                 return f"{self.module.function(owner)}.{function.__name__}"
             raise ExportError(f"{function!r} is not written in Python")
         node = _find(function)
-        name = self._name_for(node, function)
+        name = self._name_for(node)
         self.module.known_as(function, name)  # it may call itself
         scope = _scope_of(function)
         local = {*code.co_varnames, *code.co_cellvars} | _inner_names(node)
@@ -62,7 +62,7 @@ class Embedder:
         self.module.helper(name, text)
         return name
 
-    def _name_for(self, node: Any, function: Any) -> str:
+    def _name_for(self, node: Any) -> str:
         base = "_" + (getattr(node, "name", "") or "apply").strip("_")
         name, k = base, 2
         while name in self._names:

@@ -12,7 +12,7 @@ import numpy as np
 from linad.core import tree
 from linad.core.shapes import check_function, name_of
 from linad.core.tape import Equation, Tape, Var, type_of
-from linad.export.loops import is_loop, loop_lines
+from linad.export.lowered_loops import is_loop, loop_lines
 from linad.export.module import Module
 from linad.export.numpy_forms import call
 from linad.jit.jitted import Jitted

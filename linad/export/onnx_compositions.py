@@ -3,7 +3,7 @@
 They are functions of the operands, with the parameters as keywords, in the dtypes of NumPy.
 None of them takes a Python decision on a value. Here are those of numbers and their parts; the
 topics with more of them have a module each: `onnx_exponentials`, `onnx_trigonometry`,
-`onnx_reductions`.
+`onnx_reductions`. Those that other targets compose as well are in `linad.rules.composed`.
 """
 
 from typing import Any
@@ -11,6 +11,10 @@ from typing import Any
 import numpy as np
 
 from linad.export.onnx_writer import composed
+from linad.rules.composed import FORMS
+
+for _name, _function in FORMS.items():
+    composed(_name)(_function)
 
 
 @composed("square")
@@ -132,17 +136,6 @@ def fraction(x: Any) -> Any:
     return np.where(np.abs(x) == np.inf, np.copysign(0.0, x), x - np.trunc(x))
 
 
-@composed("round")
-def round_(x: Any, *, decimals: int) -> Any:
-    if x.dtype.kind != "f":
-        if decimals < 0:
-            scale = 10**-decimals
-            return np.rint(x / scale) * scale
-        return x
-    scale = float(10 ** abs(decimals))
-    return np.rint(x * scale) / scale if decimals >= 0 else np.rint(x / scale) * scale
-
-
 @composed("ldexp")
 def ldexp(x: Any, i: Any) -> Any:
     # In two halves, each a power of two that the dtype holds.
@@ -155,24 +148,3 @@ def ldexp(x: Any, i: Any) -> Any:
 
 def _like(x: Any, dtype: Any) -> Any:
     return np.astype(x, dtype) if x.dtype != dtype else x
-
-
-@composed("isclose")
-def isclose(a: Any, b: Any, **keywords: Any) -> Any:
-    rtol, atol = keywords.get("rtol", 1e-5), keywords.get("atol", 1e-8)
-    near = (np.abs(a - b) <= atol + rtol * np.abs(b)) & (np.abs(b) < np.inf)
-    same = near | (a == b)
-    return same | ((a != a) & (b != b)) if keywords.get("equal_nan") else same
-
-
-@composed("allclose")
-def allclose(a: Any, b: Any, **keywords: Any) -> Any:
-    return np.all(isclose(a, b, **keywords))
-
-
-@composed("array_equal")
-def array_equal(a: Any, b: Any, **keywords: Any) -> Any:
-    if np.shape(a) != np.shape(b):
-        return np.array(False)
-    same = a == b
-    return np.all(same | ((a != a) & (b != b)) if keywords.get("equal_nan") else same)

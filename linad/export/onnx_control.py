@@ -25,7 +25,9 @@ from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Var
 from linad.export.onnx_complex import Pair, part_of
 from linad.export.onnx_selections import zeros
-from linad.export.onnx_writer import CLASS_FORMS, INTEGER, TRUTH, NoForm, Step, Value, Writer, form
+from linad.export.onnx_subgraphs import Step
+from linad.export.onnx_values import INTEGER, TRUTH, NoForm, Value
+from linad.export.onnx_writer import CLASS_FORMS, Writer, form
 
 Parts = list[Value]
 """A number or array, or the two parts of complex ones."""

@@ -107,32 +107,19 @@ def logaddexp2_reduce(x: Any, *, axes: Any) -> Any:
     return _log_sum(x, axes, np.exp2, np.log2)
 
 
-@composed("boxcox")
-def boxcox(x: Any, lmbda: Any) -> Any:
-    straight = lmbda == 0
-    power = np.where(straight, 1.0, lmbda)
-    return np.where(straight, np.log(x), np.expm1(power * np.log(x)) / power)
+def _power(name: str, straight: Any, bent: Any) -> None:
+    """One of Box and Cox's powers: ``bent(x, lmbda)``, and ``straight(x)`` at lmbda = 0."""
+
+    @composed(name)
+    def form(x: Any, lmbda: Any) -> Any:
+        at_zero = lmbda == 0
+        return np.where(at_zero, straight(x), bent(x, np.where(at_zero, 1.0, lmbda)))
 
 
-@composed("boxcox1p")
-def boxcox1p(x: Any, lmbda: Any) -> Any:
-    straight = lmbda == 0
-    power = np.where(straight, 1.0, lmbda)
-    return np.where(straight, np.log1p(x), np.expm1(power * np.log1p(x)) / power)
-
-
-@composed("inv_boxcox")
-def inv_boxcox(x: Any, lmbda: Any) -> Any:
-    straight = lmbda == 0
-    power = np.where(straight, 1.0, lmbda)
-    return np.where(straight, np.exp(x), np.exp(np.log1p(power * x) / power))
-
-
-@composed("inv_boxcox1p")
-def inv_boxcox1p(x: Any, lmbda: Any) -> Any:
-    straight = lmbda == 0
-    power = np.where(straight, 1.0, lmbda)
-    return np.where(straight, np.expm1(x), np.expm1(np.log1p(power * x) / power))
+_power("boxcox", np.log, lambda x, k: np.expm1(k * np.log(x)) / k)
+_power("boxcox1p", np.log1p, lambda x, k: np.expm1(k * np.log1p(x)) / k)
+_power("inv_boxcox", np.exp, lambda x, k: np.exp(np.log1p(k * x) / k))
+_power("inv_boxcox1p", np.expm1, lambda x, k: np.expm1(np.log1p(k * x) / k))
 
 
 @composed("exprel")
@@ -158,31 +145,6 @@ def entr(x: Any) -> Any:
     inside = np.where(x > 0, x, 1.0)
     y = np.where(x == 0, 0.0, np.where(x < 0, -np.inf, -inside * np.log(inside)))
     return np.where(x != x, x, y)
-
-
-@composed("rel_entr")
-def rel_entr(x: Any, y: Any) -> Any:
-    both = (x > 0) & (y > 0)
-    # The logarithm of the ratio, to rounding where it is near 1.
-    value = np.where(both, x, 1.0) * np.log(np.where(both, x, 1.0) / np.where(both, y, 1.0))
-    edge = np.where((x == 0) & (y >= 0), 0.0, np.inf)
-    return np.where((x != x) | (y != y), np.nan, np.where(both, value, edge))
-
-
-@composed("kl_div")
-def kl_div(x: Any, y: Any) -> Any:
-    both = (x > 0) & (y > 0)
-    a, b = np.where(both, x, 1.0), np.where(both, y, 1.0)
-    edge = np.where((x == 0) & (y >= 0), y, np.inf)
-    value = np.where(both, a * np.log(a / b) - a + b, edge)
-    return np.where((x != x) | (y != y), np.nan, value)
-
-
-@composed("huber")
-def huber(delta: Any, r: Any) -> Any:
-    size = np.abs(r)
-    value = np.where(size <= delta, 0.5 * r * r, delta * (size - 0.5 * delta))
-    return np.where(delta < 0, np.inf, value)
 
 
 @composed("pseudo_huber")

@@ -42,7 +42,8 @@ from linad.export import (
     onnx_trigonometry as _trigonometry,
 )
 from linad.export.onnx_program import HOLDS, ModelProgram, ModelValue
-from linad.export.onnx_writer import DOMAIN, IR_VERSION, OPSET, NoForm, Writer, tensor_type
+from linad.export.onnx_values import NoForm, tensor_type
+from linad.export.onnx_writer import DOMAIN, IR_VERSION, OPSET, Writer
 
 FORM_MODULES = (
     *(_nodes, _selections, _searching, _matrices, _complex, _control),

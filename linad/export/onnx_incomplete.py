@@ -21,7 +21,8 @@ import scipy.special as sp
 from linad.core.tape import Equation, Var
 from linad.export.onnx_exponentials import log1p
 from linad.export.onnx_special import gammaln
-from linad.export.onnx_writer import NoForm, Writer, composed, form
+from linad.export.onnx_values import NoForm
+from linad.export.onnx_writer import Writer, composed, form
 
 STEPS, LARGEST = 300, 200.0
 TINY = 1e-300

@@ -18,7 +18,8 @@ import scipy.special
 
 from linad.core.tape import Equation, Var
 from linad.export.onnx_special import SQRT_PI, erf, erfcx, fitted_series
-from linad.export.onnx_writer import NoForm, Writer, composed, form
+from linad.export.onnx_values import NoForm
+from linad.export.onnx_writer import Writer, composed, form
 
 # Inverse error functions.
 

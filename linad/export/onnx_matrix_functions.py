@@ -19,7 +19,9 @@ import numpy as np
 
 from linad.core.shapes import matrix_transpose, size_of
 from linad.core.tape import Equation, Var
-from linad.export.onnx_writer import INTEGER, TRUTH, Step, Value, Writer, composed, form
+from linad.export.onnx_subgraphs import Step
+from linad.export.onnx_values import INTEGER, TRUTH, Value
+from linad.export.onnx_writer import Writer, composed, form
 from linad.rules.matrixfunctions import expm_
 from linad.rules.triangular import solve_triangular_
 

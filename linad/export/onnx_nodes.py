@@ -7,7 +7,8 @@ from onnx import TensorProto
 
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Var
-from linad.export.onnx_writer import FORMS, NoForm, Writer, form
+from linad.export.onnx_values import NoForm
+from linad.export.onnx_writer import FORMS, Writer, form
 
 UNARY = {
     "absolute": "Abs",

@@ -87,29 +87,6 @@ def kron(a: Any, b: Any) -> Any:
     return np.reshape(product, [m * n for m, n in zip(left, right, strict=True)])
 
 
-@composed("cross")
-def cross(a: Any, b: Any) -> Any:
-    if np.shape(a)[-1] == 2 and np.shape(b)[-1] == 2:
-        return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
-
-    def part(x: Any, k: int) -> Any:
-        return x[..., k] if k < np.shape(x)[-1] else x[..., 0] * 0
-
-    parts = []
-    for k in range(3):
-        i, j = (k + 1) % 3, (k + 2) % 3
-        parts.append(part(a, i) * part(b, j) - part(a, j) * part(b, i))
-    return np.stack(parts, axis=-1)
-
-
-@composed("polyval")
-def polyval(p: Any, x: Any) -> Any:
-    total = x * 0
-    for k in range(np.shape(p)[0]):
-        total = total * x + p[k]
-    return total
-
-
 def _lagged(v: Any, n: int, length: int, start: int) -> Any:
     """The Toeplitz matrix (n, length) with entries v[start + column - row], zero outside."""
     i, j = np.indices((n, length))

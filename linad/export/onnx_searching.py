@@ -7,7 +7,8 @@ import numpy as np
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Var
 from linad.export.onnx_nodes import truth
-from linad.export.onnx_writer import NoForm, Writer, composed, form
+from linad.export.onnx_values import NoForm
+from linad.export.onnx_writer import Writer, composed, form
 
 
 def _order(writer: Writer, name: str, dtype: Any, n: int, axis: int) -> str:

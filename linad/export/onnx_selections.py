@@ -13,7 +13,8 @@ import numpy as np
 from linad.core.regions import Part, Region
 from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Var
-from linad.export.onnx_writer import FORMS, NoForm, Writer, form
+from linad.export.onnx_values import NoForm
+from linad.export.onnx_writer import FORMS, Writer, form
 from linad.rules.decompositions import HermitianReading
 
 

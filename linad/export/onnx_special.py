@@ -22,7 +22,8 @@ import numpy as np
 import scipy.special
 
 from linad.core.tape import Equation, Var
-from linad.export.onnx_writer import NoForm, Writer, composed, form
+from linad.export.onnx_values import NoForm
+from linad.export.onnx_writer import Writer, composed, form
 
 SQRT_PI = math.sqrt(math.pi)
 
@@ -127,22 +128,29 @@ BERNOULLI = scipy.special.bernoulli(24)[2::2].tolist()
 """B_2, B_4, ..."""
 
 
-def _stirling(z: Any) -> Any:
-    """log gamma for z >= SHIFT."""
-    square = 1 / (z * z)
-    total = square * 0
-    for k in range(8, 0, -1):
-        total = total * square + BERNOULLI[k - 1] / (2 * k * (2 * k - 1))
-    return (z - 0.5) * np.log(z) - z + 0.5 * math.log(2 * math.pi) + total / z
-
-
-def _gammaln_positive(x: Any) -> Any:
+def _shifted(x: Any) -> Any:
+    """x + SHIFT and x (x + 1) ... (x + SHIFT - 1) where x is small; x and 1 elsewhere."""
     low = x < SHIFT
     z = np.where(low, x, 1.0)
     product = z
     for k in range(1, SHIFT):
         product = product * (z + k)
-    return _stirling(np.where(low, x + SHIFT, x)) - np.where(low, np.log(product), 0.0)
+    return np.where(low, x + SHIFT, x), np.where(low, product, 1.0)
+
+
+def _stirling_series(z: Any) -> Any:
+    """What log gamma is more than (z - 1/2) log z - z + log(2 pi) / 2, for z >= SHIFT."""
+    square = 1 / (z * z)
+    total = square * 0
+    for k in range(8, 0, -1):
+        total = total * square + BERNOULLI[k - 1] / (2 * k * (2 * k - 1))
+    return total / z
+
+
+def _gammaln_positive(x: Any) -> Any:
+    z, product = _shifted(x)
+    stirling = (z - 0.5) * np.log(z) - z + 0.5 * math.log(2 * math.pi) + _stirling_series(z)
+    return stirling - np.log(product)
 
 
 def _sine_of_pi(x: Any) -> Any:
@@ -193,20 +201,10 @@ def gammasgn(x: Any) -> Any:
 
 def _gamma_positive(x: Any) -> Any:
     """gamma for x >= 0.5: the power in two halves, as it overflows earlier than the quotient."""
-    low = x < SHIFT
-    z = np.where(low, x, 1.0)
-    product = z
-    for k in range(1, SHIFT):
-        product = product * (z + k)
-    w = np.where(low, x + SHIFT, x)
-    square = 1 / (w * w)
-    total = square * 0
-    for k in range(8, 0, -1):
-        total = total * square + BERNOULLI[k - 1] / (2 * k * (2 * k - 1))
+    w, product = _shifted(x)
     half = np.power(w, 0.5 * w - 0.25)
-    y = half * np.exp(-w) * half * math.sqrt(2 * math.pi) * np.exp(total / w)
-    y = np.where(w > 200, np.inf, y)  # in double precision from 171.7 on
-    return y / np.where(low, product, 1.0)
+    y = half * np.exp(-w) * half * math.sqrt(2 * math.pi) * np.exp(_stirling_series(w))
+    return np.where(w > 200, np.inf, y) / product  # in double precision from 171.7 on
 
 
 @composed("gamma")

@@ -23,7 +23,9 @@ import numpy as np
 from linad.core.shapes import matrix_transpose, size_of
 from linad.core.tape import Equation, Tape, Var
 from linad.errors import GuardError
-from linad.export.onnx_writer import INTEGER, TRUTH, NoForm, Step, Value, Writer, form
+from linad.export.onnx_subgraphs import Step
+from linad.export.onnx_values import INTEGER, TRUTH, NoForm, Value
+from linad.export.onnx_writer import Writer, form
 
 SWEEPS = 30
 """At most; some six to ten are made."""

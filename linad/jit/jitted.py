@@ -37,7 +37,7 @@ from linad.jit.recording import record
 from linad.jit.signature import Signature, StaticArguments
 from linad.jit.specializations import COMPUTED, Variant, in_single_precision
 from linad.operators.provided import OTHER
-from linad.transforms.record import RecordTrace
+from linad.transforms.record import is_recorded
 
 log = logging.getLogger("linad")
 
@@ -115,7 +115,7 @@ class Jitted(_Entered, Generic[P, R]):
         if arguments.took_in:
             args, kwargs = tree.unflatten(arguments.structure, arguments.leaves)
         traced = [x for x in arguments.arrays if isinstance(x, Tracer)]
-        if traced and any(_is_recorded(x) for x in traced):
+        if traced and any(is_recorded(x) for x in traced):
             return self.function(*args, **kwargs)  # becomes part of the program around it
         arguments.see(self.outside)
         paths = self._paths_of(arguments)
@@ -425,15 +425,6 @@ def _static_numbers(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         f"linad.jit traces Python numbers as well; where Python has to know them, "
         f"linad.jit(f, {', '.join(options)}) makes them part of the program"
     )
-
-
-def _is_recorded(x: Any) -> bool:
-    """Whether a traced value is, at some level, part of a program that is being recorded."""
-    while isinstance(x, Tracer):
-        if isinstance(x._trace, RecordTrace):
-            return True
-        x = x._value
-    return False
 
 
 class _LeftOut:

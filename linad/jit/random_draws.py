@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from linad.core.callers import warn_user
+from linad.core.frames import names_in
 from linad.core.shapes import name_of
 from linad.errors import UnsupportedError
 
@@ -112,7 +113,7 @@ def _all_names(f: Any, depth: int, seen: set[int]) -> Iterator[str]:
         return
     seen.add(id(f))
     if isinstance(f, types.FunctionType):
-        yield from _names(f.__code__)
+        yield from names_in(f.__code__)
     for x in referred(f):
         if isinstance(x, FUNCTIONS) or wraps_function(x):
             yield from _all_names(x, depth - 1, seen)
@@ -134,7 +135,7 @@ def referred(f: Any) -> list[Any]:
         return [f.__func__, *_attributes(f.__self__)]
     if isinstance(f, types.FunctionType):
         cells = [c.cell_contents for c in f.__closure__ or () if _filled(c)]
-        return [*cells, *[f.__globals__[n] for n in _names(f.__code__) if n in f.__globals__]]
+        return [*cells, *[f.__globals__[n] for n in names_in(f.__code__) if n in f.__globals__]]
     return [getattr(f, "function", None)]  # a jitted function's own
 
 
@@ -144,13 +145,6 @@ def _filled(cell: Any) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _names(code: types.CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _names(constant)
 
 
 def _attributes(x: Any) -> Sequence[Any]:

@@ -30,7 +30,7 @@ from linad.kernels.expressions import (
 )
 from linad.kernels.needs import Run, walk_runs
 from linad.kernels.partials import Derivative, Values
-from linad.kernels.piecewise import PiecewiseLoops
+from linad.kernels.piecewise_loops import PiecewiseLoops
 from linad.kernels.room import pushes, with_room
 from linad.kernels.statements import (
     Check,

@@ -60,7 +60,6 @@ class BindingLowering(CallLowering):
             self.check_dims(
                 [dim(found[0], k) for k in range(ndim)],
                 [dim(other, k) for k in range(ndim)],
-                target,
             )
         self.rename_others(names, {*found}, target)
         self.emit(Swap(tuple(found[:n]), tuple(found[n:])))
@@ -105,7 +104,7 @@ class BindingLowering(CallLowering):
         if isinstance(value, Computed):
             value = self.copied(value)
         if isinstance(value, ArrayWindow) and value.dims:
-            self.check_dims([num(count)], value.dims[:1], s)
+            self.check_dims([num(count)], value.dims[:1])
             return [item_of(value, num(k)) for k in range(count)]
         if not isinstance(value, list) or len(value) != count:
             raise self.error(s, "the number of values is not that of the targets", "name each")

@@ -26,9 +26,9 @@ from linad.kernels.expressions import (
     var,
 )
 from linad.kernels.lengths import Lengths
-from linad.kernels.reach import loop_names
 from linad.kernels.source import FunctionSource
 from linad.kernels.statements import Check, For, Let, New, Put, Statement
+from linad.kernels.syntax import loop_names
 
 CALLED = {"np", "math", "grown", "any_order", "len", "range", "min", "max", "sizes"}
 CALLED |= {"reals", "integers"}
@@ -240,7 +240,7 @@ class StatementBuilder:
             mine = (window.array, window.region)
             if any([a == window.array and (a, e) != mine for a, e in regions_of(value)]):
                 value = self.copied(value)
-            self.check_dims(window.dims, value.dims, s)
+            self.check_dims(window.dims, value.dims)
             if len(value.dims) > len(window.dims):
                 raise self.error(s, "the value has more axes than the place", "index it")
         elif not isinstance(value, Expr):
@@ -254,7 +254,7 @@ class StatementBuilder:
                 entry = value.at(*indices[len(indices) - len(value.dims) :])
             self.emit(Put(window.array, window.index(indices), entry))
 
-    def check_dims(self, a: Sequence[Expr], b: Sequence[Expr], node: ast.AST) -> None:
+    def check_dims(self, a: Sequence[Expr], b: Sequence[Expr]) -> None:
         """Check, when the kernel runs, that axes have the same lengths."""
         for m, n in zip(reversed(a), reversed(b), strict=False):
             if m != n:

@@ -1,4 +1,4 @@
-"""Calls in the user's source: functions of numbers and arrays, and his own, which are inlined."""
+"""Calls in the user's source: functions of numbers and arrays; see `linad.kernels.inlining`."""
 
 import ast
 import functools
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from linad.kernels.arrays import ArrayWindow, Computed
-from linad.kernels.building import DTYPES, Frame
-from linad.kernels.expression_lowering import OPERATORS_BY_NAME, ExpressionLowering, transposed
+from linad.kernels.building import DTYPES
+from linad.kernels.expression_lowering import OPERATORS_BY_NAME, transposed
 from linad.kernels.expressions import (
     CANONICAL,
     FUNCTIONS,
@@ -30,16 +30,16 @@ from linad.kernels.expressions import (
     sub,
     var,
 )
+from linad.kernels.inlining import Inlining
 from linad.kernels.numpy_functions import (
     METHOD_NAMES,
-    OF_VECTORS,
     WRITTEN,
     diagonal,
     diagonal_matrix,
 )
 from linad.kernels.remedies import remedy_for
 from linad.kernels.source import FunctionSource, is_kernel, is_mapped, name_of_function
-from linad.kernels.statements import Check, Let, Put, assigned
+from linad.kernels.statements import Check, Let, Put
 
 LIKE = ("zeros_like", "empty_like", "ones_like", "full_like")
 
@@ -68,7 +68,7 @@ ARGUMENTS = {
 METHODS = ("copy", "fill", "dot", "transpose", *REDUCTIONS, *ARRAY_METHODS)
 
 
-class CallLowering(ExpressionLowering):
+class CallLowering(Inlining):
     """Writes calls out: ``call_<name>`` for the functions that are more than an expression."""
 
     def of_Call(self, node: ast.Call) -> Any:
@@ -287,17 +287,17 @@ class CallLowering(ExpressionLowering):
         if isinstance(a, Computed) and kind in ("max", "min"):
             a = self.copied(a)
         if axis is None:
-            return self.reduced_number(kind, a, tuple(range(len(a.dims))), (), node)
+            return self.reduced_number(kind, a, tuple(range(len(a.dims))), ())
         if not is_integer(axis) or not -len(a.dims) <= int(axis.parts[0]) < len(a.dims):
             raise self.error(node, "an axis that is no constant of this array", "write the loop")
         if len(a.dims) == 1:
-            return self.reduced_number(kind, a, (0,), (), node)
+            return self.reduced_number(kind, a, (0,), ())
         k = int(axis.parts[0]) % len(a.dims)
         rest = [n for j, n in enumerate(a.dims) if j != k]
         real = kind == "mean" or self.kind_here(a.at(*[ZERO for _ in a.dims])) == "f"
         new = self.new(rest, self.dtype_of(a) if real else "int64")
         with self.loops_over(rest) as indices:
-            total = self.reduced_number(kind, a, (k,), indices, node)
+            total = self.reduced_number(kind, a, (k,), indices)
             self.emit(Put(new.array, indices, total))
         return new
 
@@ -307,7 +307,6 @@ class CallLowering(ExpressionLowering):
         a: ArrayWindow | Computed,
         axes: tuple[int, ...],
         others: tuple[Expr, ...],
-        node: ast.AST,
     ) -> Expr:
         """A reduction over some axes, at indices of the other ones."""
 
@@ -339,70 +338,6 @@ class CallLowering(ExpressionLowering):
         if kind == "mean":
             return Expr("/", (var(total), functools.reduce(mul, dims, ONE)))
         return var(total)
-
-    def inlined(self, node: ast.Call, function: Any) -> Any:
-        """The body of a function in the place of its call."""
-        if function.__code__ in self.calling:
-            raise self.error(
-                node, f"{function.__name__} calls itself", "write a loop, with an array"
-            )
-        source = FunctionSource(function)
-        given = dict(zip(source.parameters, node.args, strict=False))
-        for k in node.keywords:
-            if k.arg is None or k.arg not in source.parameters:
-                raise self.error(node, "an argument that the function does not have", "name it")
-            given[k.arg] = k.value
-        if len(node.args) > len(source.parameters):
-            raise self.error(node, "more arguments than parameters", "pass as many")
-        return self.inlined_with(node, function, {n: self.value(e) for n, e in given.items()})
-
-    def inlined_with(self, node: ast.Call, function: Any, values: dict[str, Any]) -> Any:
-        """The body of a function in the place of its call, with these arguments."""
-        source = FunctionSource(function)
-        if function in OF_VECTORS:
-            for value in values.values():
-                if isinstance(value, (ArrayWindow, Computed)) and len(value.dims) > 1:
-                    what = ast.unparse(node.func)
-                    raise self.error(
-                        node, f"{what} of an array with several axes", "write the loop"
-                    )
-        frame = Frame(source, self.depth)
-        sole = self.sole is node
-        defaults = function.__defaults__ or ()
-        for name, default in zip(source.parameters[::-1], defaults[::-1], strict=False):
-            if name not in values:
-                values[name] = self.outside(default, node)
-        if set(values) != set(source.parameters):
-            raise self.error(node, "another number of arguments than parameters", "pass each")
-        before = {name for name, kind in self.kinds.items() if isinstance(kind, ArrayKind)}
-        for name, value in values.items():
-            if isinstance(value, Expr):
-                value = value if value.op == "num" else self.held(value, name)
-                if name in frame.stored and value.op == "num":
-                    new = self.fresh(name)
-                    self.emit(Let(new, value))
-                    value = var(new)
-            else:
-                value = self.owned(value, name)
-            frame.scope[name] = value
-        self.calling.append(function.__code__)
-        try:
-            with self.into(inside=False) as inner:
-                result = self.function(frame)
-        finally:
-            self.calling.pop()
-        self.out += inner
-        if not sole and assigned(inner) & before:
-            raise self.error(
-                node,
-                f"{function.__name__} writes into an array within a larger expression",
-                "call it on a line of its own",
-            )
-        if isinstance(result, Expr):
-            return self.held(result)
-        if isinstance(result, list):
-            return [self.held(r) if isinstance(r, Expr) else r for r in result]
-        return result
 
 
 def check_calls(source: FunctionSource) -> None:

@@ -369,7 +369,7 @@ class ExpressionLowering(StatementBuilder):
             return f(*values)
         longest = max(arrays, key=lambda a: len(a.dims))
         for a in arrays:
-            self.check_dims(longest.dims, a.dims, node)
+            self.check_dims(longest.dims, a.dims)
         fixed = [self.held(v) if isinstance(v, Expr) else v for v in values]
 
         def at(*indices: Expr) -> Expr:
@@ -389,7 +389,7 @@ class ExpressionLowering(StatementBuilder):
         ):
             raise self.error(node, "a product of what are no vectors or matrices", "write loops")
         a, b = [self.copied(v) if isinstance(v, Computed) else v for v in (a, b)]
-        self.check_dims(a.dims[-1:], b.dims[:1], node)
+        self.check_dims(a.dims[-1:], b.dims[:1])
         rows, columns = a.dims[:-1], b.dims[1:]
         if not rows and not columns:
             total = self.fresh("total")

@@ -35,7 +35,7 @@ from linad.kernels.expressions import (
 from linad.kernels.lowering import LoweredKernel
 from linad.kernels.source import FunctionSource
 from linad.kernels.statements import For, New, Put, Statement
-from linad.transforms.record import RecordTrace
+from linad.transforms.record import is_recorded
 
 
 class Specialization:
@@ -271,7 +271,7 @@ class Kernel:
         written = [n for n in call.writes if n in by_name]
         for n in written:
             a = by_name[n]
-            recorded = any([_is_recorded(b) for b in given])
+            recorded = any([is_recorded(b) for b in given])
             if not isinstance(a, Traced) and (n in varied or recorded):
                 like = active[0] if active else "x"
                 raise KernelError(
@@ -315,14 +315,6 @@ def _holds_traced(value: Any) -> bool:
     if isinstance(value, (tuple, list)):
         return any([_holds_traced(v) for v in value])
     return isinstance(value, Traced)
-
-
-def _is_recorded(a: Any) -> bool:
-    while isinstance(a, Traced):
-        if isinstance(a._trace, RecordTrace):
-            return True
-        a = a._value
-    return False
 
 
 __all__ = ["Kernel"]

@@ -9,8 +9,8 @@ from linad.kernels.arrays import ArrayWindow, Computed, item_of
 from linad.kernels.binding import BindingLowering
 from linad.kernels.building import all_of
 from linad.kernels.expressions import ONE, ZERO, Expr, add, call, is_integer, var
-from linad.kernels.reach import contains
 from linad.kernels.statements import For, If, Let, Statement, WhileLoop
+from linad.kernels.syntax import contains
 
 Bounds = tuple[Expr, Expr, Expr]
 

@@ -12,10 +12,10 @@ from linad.kernels.arrays import ArrayWindow, Computed, whole
 from linad.kernels.building import Frame, LowerAgain
 from linad.kernels.expressions import ZERO, ArrayKind, Expr, Kind, joined, kind_of, var
 from linad.kernels.finishing import infer_kinds, make_first, pruned
-from linad.kernels.reach import single_return
 from linad.kernels.source import FunctionSource
 from linad.kernels.statement_lowering import StatementLowering
 from linad.kernels.statements import Let
+from linad.kernels.syntax import single_return
 
 
 class LoweredKernel(StatementLowering):

@@ -10,9 +10,9 @@ from linad.kernels.building import all_of
 from linad.kernels.expression_lowering import OPERATORS
 from linad.kernels.expressions import ONE, ZERO, Expr, binary, negative, num, var
 from linad.kernels.loop_lowering import LoopLowering
-from linad.kernels.reach import contains, leaves
 from linad.kernels.source import FunctionSource
 from linad.kernels.statements import Check, If, Let, Put
+from linad.kernels.syntax import contains, leaves
 
 
 class StatementLowering(LoopLowering):

@@ -109,7 +109,22 @@ def _largest(sizes: Any, place: Any, n: int) -> Any:
     return found
 
 
-class DenseLU(Factored):
+class Equilibrated(Factored):
+    """Factors of a matrix whose rows and columns are scaled."""
+
+    rows: Any
+    columns: Any
+
+    def scaled_solve(self, b: Any, adjoint: bool) -> Any:
+        """Solve with the scaled matrix."""
+        raise NotImplementedError
+
+    def solve(self, b: Any, adjoint: bool) -> Any:
+        before, after = (self.columns, self.rows) if adjoint else (self.rows, self.columns)
+        return after[:, None] * self.scaled_solve(before[:, None] * b, adjoint)
+
+
+class DenseLU(Equilibrated):
     """LU with partial pivoting of a dense matrix, its rows and columns scaled.
 
     Notes
@@ -136,11 +151,10 @@ class DenseLU(Factored):
         check_condition(0.0 if info > 0 else float(gecon(self.lu, norm)[0]), dtype, what)
 
     def solve(self, b: Any, adjoint: bool) -> Any:
-        if self.shape[0] == 0:
-            return b.astype(self.dtype)
-        before, after = (self.columns, self.rows) if adjoint else (self.rows, self.columns)
-        b = before[:, None] * b
-        return after[:, None] * solved_by_lu(self.lu, self.pivots, b, adjoint)
+        return super().solve(b, adjoint) if self.shape[0] else b.astype(self.dtype)
+
+    def scaled_solve(self, b: Any, adjoint: bool) -> Any:
+        return solved_by_lu(self.lu, self.pivots, b, adjoint)
 
 
 def solved_by_lu(lu: Any, pivots: Any, b: Any, adjoint: bool) -> Any:
@@ -207,7 +221,7 @@ class Triangular(Factored):
         return scipy.linalg.solve_triangular(a, b, lower=lower, check_finite=False)
 
 
-class Banded(Factored):
+class Banded(Equilibrated):
     """LU of a banded matrix.
 
     Parameters
@@ -240,21 +254,16 @@ class Banded(Factored):
         padded = np.concatenate([np.zeros((below, n), bands.dtype), bands])
         gbtrf, self._gbtrs = get_lapack_funcs(("gbtrf", "gbtrs"), (bands,))
         self.lu, self.pivots, info = gbtrf(padded, below, above)
-        found = 0.0 if info > 0 else reciprocal_condition(self._scaled, norm, n)
+        found = 0.0 if info > 0 else reciprocal_condition(self.scaled_solve, norm, n)
         check_condition(found, dtype, what)
 
-    def _scaled(self, b: Any, adjoint: bool) -> Any:
-        """Solve with the scaled matrix."""
+    def scaled_solve(self, b: Any, adjoint: bool) -> Any:
         b, trans = b.astype(self.lu.dtype), 2 if adjoint else 0
         pivots = self.pivots.copy()  # as `solved_by_lu` says
         return self._gbtrs(self.lu, self.below, self.above, b, pivots, trans=trans)[0]
 
-    def solve(self, b: Any, adjoint: bool) -> Any:
-        before, after = (self.columns, self.rows) if adjoint else (self.rows, self.columns)
-        return after[:, None] * self._scaled(before[:, None] * b, adjoint)
 
-
-class SparseLU(Factored):
+class SparseLU(Equilibrated):
     """SuperLU of a sparse matrix, its rows and columns scaled."""
 
     method = "sparse LU"
@@ -277,15 +286,10 @@ class SparseLU(Factored):
         except RuntimeError as error:  # what SuperLU has to say
             raise SingularError(f"{what} is singular ({error})") from None
         norm = float(np.max(np.bincount(row, np.abs(a.data)), initial=0.0))
-        check_condition(reciprocal_condition(self._scaled, norm, n), dtype, what)
+        check_condition(reciprocal_condition(self.scaled_solve, norm, n), dtype, what)
 
-    def _scaled(self, b: Array, adjoint: bool) -> Any:
-        """Solve with the scaled matrix."""
+    def scaled_solve(self, b: Array, adjoint: bool) -> Any:
         return self.factors.solve(b.astype(double(self.dtype), copy=False), "H" if adjoint else "N")
-
-    def solve(self, b: Any, adjoint: bool) -> Any:
-        before, after = (self.columns, self.rows) if adjoint else (self.rows, self.columns)
-        return after[:, None] * self._scaled(before[:, None] * b, adjoint)
 
     def sign(self) -> float:
         """Of the determinant: of the pivots', and of both permutations'."""

@@ -79,6 +79,20 @@ def watched(function: Any, args: tuple[Any, ...] = ()) -> Any:
     return Watched(function, args) if callable(function) else function
 
 
+SLOPES = ("fprime", "fprime2", "jac", "hess", "hessp", "Dfun", "fhess", "fhess_p")
+"""Keywords of derivatives, which take the further arguments of the function as well."""
+
+
+def for_search(given: dict[str, Any], args: tuple[Any, ...]) -> dict[str, Any]:
+    """What else SciPy is given: derivatives to watch, and plain values."""
+    return {k: watched(v, args) if k in SLOPES else plain(v) for k, v in given.items()}
+
+
+def with_slope(fun: Function, args: tuple[Any, ...]) -> tuple[Watched, Watched]:
+    """The two results of a function, its value and its derivative, each to watch."""
+    return Watched(lambda *a: fun(*a)[0], args), Watched(lambda *a: fun(*a)[1], args)
+
+
 def polished(name: str, found: Any, step: Function) -> Any:
     """What was found, with its derivative.
 

@@ -30,7 +30,7 @@ from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import as_array, form, still
 from linad.scipy.boundaryvalue import solve_bvp as solve_bvp
 from linad.scipy.initialvalue import needs_tracing, replayed, solution_at
-from linad.scipy.mirror import doubled, holds_traced, inexact, traced_form
+from linad.scipy.mirror import bound_form, doubled, holds_traced, inexact, traced_form
 from linad.scipy.option_kinds import check_options
 from linad.scipy.quadrature import (
     dblquad as dblquad,
@@ -95,10 +95,8 @@ def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Any:
     return rows[0]
 
 
-@traced_form(scipy.integrate.cumulative_trapezoid)
-def cumulative_trapezoid(
-    y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None
-) -> Any:
+@bound_form(scipy.integrate.cumulative_trapezoid)
+def cumulative_trapezoid(y: Any, x: Any, dx: Any, axis: int, initial: Any) -> Any:
     if initial is not None and initial != 0:
         raise ValueError("`initial` must be `None` or `0`.")
     y, x, axis = _last(y, x, axis, "cumulative_trapezoid")
@@ -146,10 +144,8 @@ def _first_of_three(f: Any, h: Any) -> Any:
     return h / 6 * ((3 - share) * first + (3 + bend + share) * middle - bend * third)
 
 
-@traced_form(scipy.integrate.cumulative_simpson)
-def cumulative_simpson(
-    y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None
-) -> Any:
+@bound_form(scipy.integrate.cumulative_simpson)
+def cumulative_simpson(y: Any, x: Any, dx: Any, axis: int, initial: Any) -> Any:
     y, x, axis = _last(doubled(y), x, axis, "cumulative_simpson")
     n = y.shape[-1]
     if x is not None and np.any(np.diff(still(x), axis=-1) <= 0):

@@ -142,10 +142,8 @@ def lfilter_zi(b: Any, a: Any) -> Any:
 # Trends.
 
 
-@traced_form(scipy.signal.detrend)
-def detrend(
-    data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False
-) -> Any:
+@bound_form(scipy.signal.detrend)
+def detrend(data: Any, axis: int, type: str, bp: Any, overwrite_data: bool) -> Any:
     if type not in ("linear", "l", "constant", "c"):
         raise ValueError(f"detrend: type must be 'linear' or 'constant', got {type!r}")
     data = inexact(data)

@@ -15,30 +15,20 @@ import scipy.optimize
 from linad.errors import ConvergenceError
 from linad.rules.shaping import still
 from linad.scipy.implicit_solutions import plain
-from linad.scipy.mirror import check_real, inexact, refuse, traced_form
+from linad.scipy.mirror import bound_form, check_real, inexact, refuse
 
 NEAR = 1e-7
 """Within which slack, relative to the size of the numbers, a constraint holds with equality."""
 
 
-@traced_form(scipy.optimize.linprog)
+@bound_form(scipy.optimize.linprog)
 def linprog(
-    c: Any,
-    A_ub: Any = None,
-    b_ub: Any = None,
-    A_eq: Any = None,
-    b_eq: Any = None,
-    bounds: Any = (0, None),
-    method: str = "highs",
-    callback: Any = None,
-    options: Any = None,
-    x0: Any = None,
-    integrality: Any = None,
+    c: Any, A_ub: Any, b_ub: Any, A_eq: Any, b_eq: Any, bounds: Any, integrality: Any, **how: Any
 ) -> Any:
     refuse("linprog", integrality=(integrality, None))
     check_real("linprog", c=c, A_ub=A_ub, b_ub=b_ub, A_eq=A_eq, b_eq=b_eq)
     given = [plain(v) for v in (c, A_ub, b_ub, A_eq, b_eq, bounds)]
-    found = scipy.optimize.linprog(*given, method, callback, options, plain(x0))
+    found = scipy.optimize.linprog(*given, **plain(how))
     if not found.success:
         return found
     c, n = inexact(c).reshape(-1), found.x.shape[0]

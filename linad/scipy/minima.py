@@ -18,10 +18,11 @@ from linad.rules.creation import asarray
 from linad.scipy.implicit_solutions import (
     Watched,
     args_of,
+    for_search,
     plain,
     root_of_vector,
-    watched,
     while_tracing,
+    with_slope,
 )
 
 Function = Callable[..., Any]
@@ -54,13 +55,26 @@ def minimum_at(name: str, f: Function, found: Any, free: Any) -> Any:
     return at_rest + embed @ moved
 
 
+def minimum_of_number(name: str, f: Watched, found: Any, bounds: Any) -> Any:
+    """A minimum of a function of one number; the bounds are a pair of them."""
+    x = np.atleast_1d(np.float64(found))
+    free = inside(x, None if bounds is None else [bounds])
+    return minimum_at(name, lambda x: f.values(x[0]), x, free)[0]
+
+
+def value_at(f: Watched, x: Any) -> Any:
+    """The number that a function gives at a point."""
+    return f.values(x).reshape(())[()]
+
+
 # From a starting point.
 
 
-def _fmin(name: str, value_at: int | None = 1) -> Function:
-    """A function that gives x, or a tuple of x and others; at ``value_at`` stands the minimum."""
+def _fmin(name: str, place: int | None = 1) -> Function:
+    """A function that gives x, or a tuple of x and others; at ``place`` stands the minimum."""
     original = getattr(theirs, name)
-    first = next(iter(inspect.signature(original).parameters))
+    first, *others = inspect.signature(original).parameters
+    gives_slope = "approx_grad" in others  # the value and the gradient, if nothing else is said
 
     @while_tracing(original)
     def form(x0: Any, args: Any = (), **given: Any) -> Any:
@@ -72,20 +86,10 @@ def _fmin(name: str, value_at: int | None = 1) -> Function:
                 f"{name}: {constraints[0]}= is not traced by linad; use minimize with constraints="
             )
         args, func = args_of(args), given.pop(first)
-        with_slope = "approx_grad" in inspect.signature(original).parameters and not (
-            given.get("approx_grad") or given.get("fprime")
-        )
-        if with_slope:  # func gives the value and the gradient
-            f = Watched(lambda *a: func(*a)[0], args)
-            given["fprime"] = Watched(lambda *a: func(*a)[1], args)
-        else:
-            f = Watched(func, args)
-        for key in ("fprime", "fhess", "fhess_p"):
-            if given.get(key) is not None and not isinstance(given[key], Watched):
-                given[key] = watched(given[key], args)
-        bounds = plain(given.get("bounds"))
-        if bounds is not None:
-            given["bounds"] = bounds
+        given = for_search(given, args)
+        f, bounds = Watched(func, args), given.get("bounds")
+        if gives_slope and not (given.get("approx_grad") or given.get("fprime")):
+            f, given["fprime"] = with_slope(func, args)
         found = original(f, plain(x0), **given)
         if not f.traced:
             return found
@@ -97,8 +101,8 @@ def _fmin(name: str, value_at: int | None = 1) -> Function:
         if not several:
             return x
         rest = list(found[1:])
-        if value_at is not None:
-            rest[value_at - 1] = f.values(x).reshape(())[()]
+        if place is not None:
+            rest[place - 1] = value_at(f, x)
         return (x, *rest)
 
     return form
@@ -122,16 +126,14 @@ def _of_number(name: str) -> Function:
 
     @while_tracing(original)
     def form(func: Function, args: Any = (), **given: Any) -> Any:
-        f = Watched(func, args_of(args))
-        given = {key: plain(value) for key, value in given.items()}
+        f, given = Watched(func, args_of(args)), plain(given)
         found = original(f, **given)
         if not f.traced:
             return found
         several = isinstance(found, tuple)
-        x = np.atleast_1d(np.float64(found[0] if several else found))
-        bounds = [(given["x1"], given["x2"])] if name == "fminbound" else None
-        moved = minimum_at(name, lambda x: f.values(x[0]), x, inside(x, bounds))[0]
-        return (moved, f.values(moved).reshape(())[()], *found[2:]) if several else moved
+        bounds = (given["x1"], given["x2"]) if name == "fminbound" else None
+        moved = minimum_of_number(name, f, found[0] if several else found, bounds)
+        return (moved, value_at(f, moved), *found[2:]) if several else moved
 
     return form
 
@@ -142,6 +144,14 @@ golden = _of_number("golden")
 
 
 # Global.
+
+
+def _moved(name: str, f: Watched, result: Any, bounds: Any) -> Any:
+    """What SciPy returns, with the derivatives of the point and of the value there."""
+    if f.traced:
+        result.x = minimum_at(name, f.values, result.x, inside(result.x, bounds))
+        result.fun = value_at(f, result.x)
+    return result
 
 
 def _global(name: str) -> Function:
@@ -155,11 +165,7 @@ def _global(name: str) -> Function:
                 f"linad.stop_gradient of the data, and use minimize from there"
             )
         f, bounds = Watched(func, args_of(args)), plain(bounds)
-        result = original(f, bounds, **given)
-        if f.traced:
-            result.x = minimum_at(name, f.values, result.x, inside(result.x, bounds))
-            result.fun = f.values(result.x).reshape(())[()]
-        return result
+        return _moved(name, f, original(f, bounds, **given), bounds)
 
     return form
 
@@ -178,16 +184,10 @@ def basinhopping(func: Function, x0: Any, minimizer_kwargs: Any = None, **given:
             "basinhopping: constraints, and jac=True, of the minimizer are not traced by linad; "
             "pass jac a function of its own, and use minimize for constraints"
         )
-    args = args_of(inner.pop("args", ()))
-    f, bounds = Watched(func, args), plain(inner.get("bounds"))
-    for key in ("jac", "hess", "hessp"):
-        if key in inner:
-            inner[key] = watched(inner[key], args)
+    f = Watched(func, args_of(inner.pop("args", ())))
+    inner = for_search(inner, f.args)
     result = theirs.basinhopping(f, plain(x0), minimizer_kwargs=inner, **given)
-    if f.traced:
-        result.x = minimum_at("basinhopping", f.values, result.x, inside(result.x, bounds))
-        result.fun = f.values(result.x).reshape(())[()]
-    return result
+    return _moved("basinhopping", f, result, inner.get("bounds"))
 
 
 @while_tracing(theirs.brute)
@@ -201,4 +201,4 @@ def brute(func: Function, ranges: Any, args: Any = (), **given: Any) -> Any:
     several = isinstance(found, tuple)
     x = np.atleast_1d(found[0] if several else found)
     x = minimum_at("brute", f.values, x, np.ones(x.size, bool))
-    return (x, f.values(x).reshape(())[()], *found[2:]) if several else x
+    return (x, value_at(f, x), *found[2:]) if several else x

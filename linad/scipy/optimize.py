@@ -23,12 +23,13 @@ from linad.scipy.constrained import constrained_minimum, constraints_of
 from linad.scipy.implicit_solutions import (
     Watched,
     args_of,
+    for_search,
     plain,
     root_of_number,
     root_of_vector,
     roots_of_numbers,
-    watched,
     while_tracing,
+    with_slope,
 )
 from linad.scipy.linearprogram import linprog as linprog
 from linad.scipy.minima import (
@@ -50,7 +51,9 @@ from linad.scipy.minima import (
     golden as golden,
     inside,
     minimum_at,
+    minimum_of_number,
     shgo as shgo,
+    value_at,
 )
 from linad.scipy.mirror import check_real, holds_traced, traced_form
 from linad.scipy.twinforms import form_by_twin
@@ -100,25 +103,10 @@ toms748 = _bracketing("toms748")
 
 
 @while_tracing(theirs.newton)
-def newton(
-    func: Function,
-    x0: Any,
-    fprime: Any = None,
-    args: Any = (),
-    tol: float = 1.48e-8,
-    maxiter: int = 50,
-    fprime2: Any = None,
-    x1: Any = None,
-    **kwargs: Any,
-) -> Any:
+def newton(func: Function, x0: Any, args: Any = (), **given: Any) -> Any:
     args = tuple(args)  # a list serves as well
     g = Watched(func, args)
-    found = theirs.newton(
-        *(g, plain(x0), watched(fprime, args), (), plain(tol), maxiter),
-        fprime2=watched(fprime2, args),
-        x1=plain(x1),
-        **kwargs,
-    )
+    found = theirs.newton(g, plain(x0), **for_search(given, args))
     if not g.traced:
         return found
     first = found[0] if isinstance(found, tuple) else found
@@ -134,11 +122,9 @@ def newton(
 
 
 @while_tracing(theirs.root_scalar)
-def root_scalar(f: Function, args: Any = (), **kwargs: Any) -> Any:
-    args = args_of(args)
-    g = Watched(f, args)
-    given = {k: watched(v, args) if k.startswith("fprime") else plain(v) for k, v in kwargs.items()}
-    result = theirs.root_scalar(g, **given)
+def root_scalar(f: Function, args: Any = (), **given: Any) -> Any:
+    g = Watched(f, args_of(args))
+    result = theirs.root_scalar(g, **for_search(given, g.args))
     if g.traced:
         result.root = root_of_number("root_scalar", g, result.root)
     return result
@@ -165,16 +151,20 @@ def _vector_root(name: str, g: Watched, found: Any) -> Any:
     )
 
 
+def _function_of(
+    fun: Function, args: tuple[Any, ...], given: dict[str, Any]
+) -> tuple[Watched, dict[str, Any]]:
+    """A function to watch, and what else SciPy is given; ``jac=True``: it gives both."""
+    if given.get("jac") is not True:
+        return Watched(fun, args), for_search(given, args)
+    f, slope = with_slope(fun, args)
+    return f, {**for_search(given, args), "jac": slope}
+
+
 @while_tracing(theirs.root)
-def root(
-    fun: Function, x0: Any, args: Any = (), method: Any = "hybr", jac: Any = None, **kwargs: Any
-) -> Any:
-    args = args_of(args)
-    if jac is True:
-        g, jac = Watched(lambda *a: fun(*a)[0], args), Watched(lambda *a: fun(*a)[1], args)
-    else:
-        g, jac = Watched(fun, args), watched(jac, args)
-    result = theirs.root(g, plain(x0), (), method, jac, **kwargs)
+def root(fun: Function, x0: Any, args: Any = (), **given: Any) -> Any:
+    g, given = _function_of(fun, args_of(args), given)
+    result = theirs.root(g, plain(x0), **given)
     if g.traced:
         result.x = _vector_root("root", g, result.x)
         result.fun = g.values(result.x)
@@ -182,10 +172,9 @@ def root(
 
 
 @while_tracing(theirs.fsolve)
-def fsolve(func: Function, x0: Any, args: Any = (), fprime: Any = None, **kwargs: Any) -> Any:
-    args = args_of(args)
-    g = Watched(func, args)
-    found = theirs.fsolve(g, plain(x0), (), watched(fprime, args), **kwargs)
+def fsolve(func: Function, x0: Any, args: Any = (), **given: Any) -> Any:
+    g = Watched(func, args_of(args))
+    found = theirs.fsolve(g, plain(x0), **for_search(given, g.args))
     if not g.traced:
         return found
     if isinstance(found, tuple):
@@ -219,30 +208,10 @@ newton_krylov = _unknown("newton_krylov")
 
 
 @while_tracing(theirs.minimize)
-def minimize(
-    fun: Function,
-    x0: Any,
-    args: Any = (),
-    method: Any = None,
-    jac: Any = None,
-    hess: Any = None,
-    hessp: Any = None,
-    bounds: Any = None,
-    constraints: Any = (),
-    **kwargs: Any,
-) -> Any:
-    args = args_of(args)
-    if jac is True:
-        f, jac = Watched(lambda *a: fun(*a)[0], args), Watched(lambda *a: fun(*a)[1], args)
-    else:
-        f, jac = Watched(fun, args), watched(jac, args)
-    bounds = plain(bounds)
-    under = constraints_of(constraints)
-    result = theirs.minimize(
-        *(f, plain(x0), (), method, jac, watched(hess, args), watched(hessp, args)),
-        *(bounds, [c.plain for c in under]),
-        **kwargs,
-    )
+def minimize(fun: Function, x0: Any, args: Any = (), constraints: Any = (), **given: Any) -> Any:
+    f, given = _function_of(fun, args_of(args), given)
+    under, bounds = constraints_of(constraints), given.get("bounds")
+    result = theirs.minimize(f, plain(x0), constraints=[c.plain for c in under], **given)
     if not f.traced and not any(c.is_traced for c in under):
         return result
     free = inside(result.x, bounds)
@@ -250,27 +219,17 @@ def minimize(
         result.x = constrained_minimum("minimize", f.values, result.x, free, under)
     else:
         result.x = minimum_at("minimize", f.values, result.x, free)
-    result.fun = f.values(result.x).reshape(())[()]
+    result.fun = value_at(f, result.x)
     return result
 
 
 @while_tracing(theirs.minimize_scalar)
-def minimize_scalar(
-    fun: Function,
-    bracket: Any = None,
-    bounds: Any = None,
-    args: Any = (),
-    **kwargs: Any,
-) -> Any:
-    f = Watched(fun, args_of(args))
-    result = theirs.minimize_scalar(f, plain(bracket), plain(bounds), (), **kwargs)
+def minimize_scalar(fun: Function, args: Any = (), **given: Any) -> Any:
+    f, given = Watched(fun, args_of(args)), plain(given)
+    result = theirs.minimize_scalar(f, **given)
     if f.traced:
-        free = inside(np.atleast_1d(result.x), None if bounds is None else [plain(bounds)])
-        moved = minimum_at(
-            "minimize_scalar", lambda x: f.values(x[0]), np.atleast_1d(np.float64(result.x)), free
-        )
-        result.x = moved[0]
-        result.fun = f.values(result.x).reshape(())[()]
+        result.x = minimum_of_number("minimize_scalar", f, result.x, given.get("bounds"))
+        result.fun = value_at(f, result.x)
     return result
 
 
@@ -287,24 +246,29 @@ def _fitted(name: str, residuals: Function, found: Any, free: Any) -> Any:
     return minimum_at(name, half_sum, found, free)
 
 
+def _within(x: Any, bounds: Any) -> Any:
+    """Where a point is not at its bounds: a pair of numbers or arrays, or SciPy's."""
+    if bounds is None:
+        return inside(x, None)
+    pair = (bounds.lb, bounds.ub) if isinstance(bounds, theirs.Bounds) else bounds
+    return inside(x, theirs.Bounds(*[np.broadcast_to(plain(b), x.shape) for b in pair]))
+
+
 @while_tracing(theirs.least_squares)
-def least_squares(
-    fun: Function, x0: Any, jac: Any = "2-point", bounds: Any = (-np.inf, np.inf), **kwargs: Any
-) -> Any:
-    args, named = tuple(kwargs.pop("args", ())), kwargs.pop("kwargs", None) or {}
-    r = Watched(functools.partial(fun, **named) if named else fun, args)
-    given = watched(functools.partial(jac, **named) if named and callable(jac) else jac, args)
-    result = theirs.least_squares(r, plain(x0), given, plain(bounds), **kwargs)
+def least_squares(fun: Function, x0: Any, jac: Any = "2-point", **given: Any) -> Any:
+    args, named = tuple(given.pop("args", ())), given.pop("kwargs", None) or {}
+    fun, jac = (functools.partial(f, **named) if named and callable(f) else f for f in (fun, jac))
+    r, given = Watched(fun, args), for_search({**given, "jac": jac}, args)
+    result = theirs.least_squares(r, plain(x0), **given)
     if not r.traced:
         return result
-    if kwargs.get("loss", "linear") != "linear":
+    if given.get("loss", "linear") != "linear":
         raise UnsupportedError(
             'least_squares: only loss="linear" is differentiated; use scipy.optimize.minimize with '
             "the sum of the losses"
         )
-    if not isinstance(bounds, theirs.Bounds):
-        bounds = theirs.Bounds(*[np.broadcast_to(plain(b), result.x.shape) for b in bounds])
-    result.x = _fitted("least_squares", r.values, result.x, inside(result.x, bounds))
+    free = _within(result.x, given.get("bounds"))
+    result.x = _fitted("least_squares", r.values, result.x, free)
     result.fun = r.values(result.x).reshape(-1)
     result.cost = 0.5 * np.dot(result.fun, result.fun)
     result.jac = jacobian(lambda x: r.values(x).reshape(-1))(result.x)
@@ -312,10 +276,9 @@ def least_squares(
 
 
 @while_tracing(theirs.leastsq)
-def leastsq(func: Function, x0: Any, args: Any = (), Dfun: Any = None, **kwargs: Any) -> Any:
-    args = args_of(args)
-    r = Watched(func, args)
-    found = theirs.leastsq(r, plain(x0), (), watched(Dfun, args), **kwargs)
+def leastsq(func: Function, x0: Any, args: Any = (), **given: Any) -> Any:
+    r = Watched(func, args_of(args))
+    found = theirs.leastsq(r, plain(x0), **for_search(given, r.args))
     if not r.traced:
         return found
     x = np.atleast_1d(found[0])
@@ -323,25 +286,9 @@ def leastsq(func: Function, x0: Any, args: Any = (), Dfun: Any = None, **kwargs:
 
 
 @while_tracing(theirs.curve_fit)
-def curve_fit(
-    f: Function,
-    xdata: Any,
-    ydata: Any,
-    p0: Any = None,
-    sigma: Any = None,
-    absolute_sigma: bool = False,
-    check_finite: Any = None,
-    bounds: Any = (-np.inf, np.inf),
-    method: Any = None,
-    jac: Any = None,
-    **kwargs: Any,
-) -> Any:
-    g = Watched(f)
-    found = theirs.curve_fit(
-        *(g, plain(xdata), plain(ydata), plain(p0), plain(sigma), absolute_sigma, check_finite),
-        *(plain(bounds), method, watched(jac)),
-        **kwargs,
-    )
+def curve_fit(f: Function, xdata: Any, ydata: Any, sigma: Any = None, **given: Any) -> Any:
+    g, given = Watched(f), for_search(given, ())
+    found = theirs.curve_fit(g, plain(xdata), plain(ydata), sigma=plain(sigma), **given)
     if not g.traced and not holds_traced((xdata, ydata, sigma)):
         return found
     y = asarray(ydata)
@@ -354,18 +301,13 @@ def curve_fit(
         return np.linalg.solve(np.linalg.cholesky(s), r) if s.ndim == 2 else r / s
 
     p, count = found[0], int(np.size(plain(y)))
-    box = theirs.Bounds(*[np.broadcast_to(plain(b), p.shape) for b in _pair(bounds)])
-    p = _fitted("curve_fit", residuals, p, inside(p, box))
+    p = _fitted("curve_fit", residuals, p, _within(p, given.get("bounds")))
     J = jacobian(residuals)(p)
     covariance = np.linalg.inv(J.T @ J)
-    if not absolute_sigma:
+    if not given.get("absolute_sigma"):
         r = residuals(p)
         covariance = covariance * (np.dot(r, r) / (count - p.size))
     return (p, covariance, *found[2:])
-
-
-def _pair(bounds: Any) -> Any:
-    return (bounds.lb, bounds.ub) if isinstance(bounds, theirs.Bounds) else bounds
 
 
 # What needs no search, or has the result of one as a constant.

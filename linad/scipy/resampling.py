@@ -13,7 +13,7 @@ import scipy.signal
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError
 from linad.scipy.fft import fft, ifft, irfft, rfft
-from linad.scipy.mirror import inexact, refuse, traced_form
+from linad.scipy.mirror import bound_form, inexact
 
 
 def _weights(window: Any, n: int) -> Any:
@@ -32,11 +32,8 @@ def _weights(window: Any, n: int) -> Any:
     return scipy.fft.fftshift(scipy.signal.get_window(window, n))
 
 
-@traced_form(scipy.signal.resample)
-def resample(
-    x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None, domain: str = "time"
-) -> Any:
-    refuse("resample", domain=(domain, "time"))
+@bound_form(scipy.signal.resample)
+def resample(x: Any, num: int, t: Any, axis: int, window: Any) -> Any:
     x = inexact(x)
     axis = normalize_axis(axis, x.ndim, "resample")
     x = np.moveaxis(x, axis, -1)

@@ -21,7 +21,7 @@ import scipy.spatial
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, still
-from linad.scipy.mirror import TracedClass, doubled, holds_traced, inexact, traced_form
+from linad.scipy.mirror import TracedClass, bound_form, doubled, holds_traced, inexact
 from linad.scipy.option_kinds import NUMERIC
 
 # Radial basis functions, of s = (ε r)^2. Where s is 0 a root has no slope, and the function has.
@@ -257,15 +257,8 @@ class NearestNDInterpolator(scipy.interpolate.NearestNDInterpolator):
         return super().__call__(*[still(inexact(part)) for part in args], **of_query)
 
 
-@traced_form(scipy.interpolate.griddata)
-def griddata(
-    points: Any,
-    values: Any,
-    xi: Any,
-    method: str = "linear",
-    fill_value: Any = np.nan,
-    rescale: bool = False,
-) -> Any:
+@bound_form(scipy.interpolate.griddata)
+def griddata(points: Any, values: Any, xi: Any, method: str, fill_value: Any, rescale: bool) -> Any:
     points = _joined(points)
     values = _as_picked(values) if method == "nearest" else inexact(values)
     if method not in ("linear", "nearest") or points.shape[-1] < 2:

@@ -17,7 +17,7 @@ from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import still
 from linad.scipy.linearfilters import lfilter, lfilter_zi, sosfilt
-from linad.scipy.mirror import bound_form, check_real, inexact, traced_form
+from linad.scipy.mirror import bound_form, check_real, inexact
 from linad.scipy.ndimage import convolve1d
 from linad.scipy.twinforms import form_by_twin
 
@@ -59,16 +59,9 @@ def _twice(name: str, run: Any, state: Any, x: Any, axis: int, padtype: Any, pad
     return np.moveaxis(y[..., pad : pad + n], -1, axis)
 
 
-@traced_form(scipy.signal.filtfilt)
+@bound_form(scipy.signal.filtfilt)
 def filtfilt(
-    b: Any,
-    a: Any,
-    x: Any,
-    axis: int = -1,
-    padtype: Any = "odd",
-    padlen: int | None = None,
-    method: str = "pad",
-    irlen: int | None = None,
+    b: Any, a: Any, x: Any, axis: int, padtype: Any, padlen: Any, method: str, irlen: Any
 ) -> Any:
     if method != "pad":
         raise UnsupportedError(
@@ -84,10 +77,8 @@ def filtfilt(
     return _twice("filtfilt", run, lambda first: zi * first, x, axis, padtype, padlen)
 
 
-@traced_form(scipy.signal.sosfiltfilt)
-def sosfiltfilt(
-    sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: int | None = None
-) -> Any:
+@bound_form(scipy.signal.sosfiltfilt)
+def sosfiltfilt(sos: Any, x: Any, axis: int, padtype: Any, padlen: Any) -> Any:
     sos = asarray(sos)
     fixed = still(sos)
     sections = fixed.shape[0]
@@ -114,16 +105,16 @@ def _fitted_at(places: Any, window: int, degree: int, deriv: int, delta: Any) ->
     return values @ fit[deriv:] / delta**deriv
 
 
-@traced_form(scipy.signal.savgol_filter)
+@bound_form(scipy.signal.savgol_filter)
 def savgol_filter(
     x: Any,
     window_length: int,
     polyorder: int,
-    deriv: int = 0,
-    delta: float = 1.0,
-    axis: int = -1,
-    mode: str = "interp",
-    cval: Any = 0.0,
+    deriv: int,
+    delta: float,
+    axis: int,
+    mode: str,
+    cval: Any,
 ) -> Any:
     x = inexact(x)
     check_real("savgol_filter", x=x)

@@ -11,7 +11,7 @@ import scipy.signal
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, still
-from linad.scipy.mirror import inexact, refuse, traced_form
+from linad.scipy.mirror import bound_form, inexact, traced_form
 
 
 def _vector(name: str, what: str, c: Any) -> Any:
@@ -31,17 +31,8 @@ def _frequencies(dtype: Any, worN: Any, whole: bool, fs: Any, include_nyquist: b
     return scipy.signal.freqz(one, one, worN, whole, None, fs, include_nyquist)[0]
 
 
-@traced_form(scipy.signal.freqz)
-def freqz(
-    b: Any,
-    a: Any = 1,
-    worN: Any = 512,
-    whole: bool = False,
-    plot: Any = None,
-    fs: Any = 2 * np.pi,
-    include_nyquist: bool = False,
-) -> Any:
-    refuse("freqz", plot=(plot, None))
+@bound_form(scipy.signal.freqz)
+def freqz(b: Any, a: Any, worN: Any, whole: bool, fs: Any, include_nyquist: bool) -> Any:
     given = asarray(a).dtype  # integers make the frequencies double
     b = _vector("freqz", "b", b)
     a = np.ones(1, b.dtype) if isinstance(a, int) and a == 1 else _vector("freqz", "a", a)

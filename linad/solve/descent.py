@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.options import COUNT, FLAG, FUNCTION, TOLERANCE
 from linad.solve.newton import largest
 from linad.solve.objectives import Objective, refuse_limits
-from linad.solve.status import Monitor, Status, Stop
+from linad.solve.status import REPORTED, Monitor, Status, Stop
 
 LANCZOS = 12
 
@@ -20,6 +21,20 @@ DOUBT = 1e3
 """Multiple of the rounding error of f within which the gradient is asked."""
 
 COLUMNS = ("f", "g", "step")
+
+DESCENDING = {
+    "fun": FUNCTION,
+    "jac": FUNCTION.optional,
+    "hess": FUNCTION.optional,
+    "hessp": FUNCTION.optional,
+    "gtol": TOLERANCE.optional,
+    "xtol": TOLERANCE.optional,
+    "tol": TOLERANCE.optional,
+    "maxiter": COUNT.optional,
+    "check_minimum": FLAG,
+    **REPORTED,
+}
+"""What the options of both may be."""
 
 
 class Descent:

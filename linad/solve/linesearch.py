@@ -30,7 +30,6 @@ def backtrack(
     phi0: float,
     slope: float,
     smallest: float,
-    alpha: float = 1.0,
     noise: float = 0.0,
 ) -> tuple[float, float, Any]:
     """Shorten a step until it brings enough decrease.
@@ -43,8 +42,6 @@ def backtrack(
         φ(0), and φ'(0) < 0.
     smallest : float
         Below this α the search gives up.
-    alpha : float
-        The first trial.
     noise : float
         Rounding error of φ: an increase below it is none.
 
@@ -57,8 +54,8 @@ def backtrack(
     NoDecrease
         When α has become too small.
     """
+    alpha, finite = 1.0, False
     before: tuple[float, float] | None = None
-    finite = False
     while alpha >= smallest:
         value, found = phi(alpha)
         if value <= phi0 + DECREASE * alpha * slope + noise:

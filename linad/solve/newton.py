@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import lsmr
 
-from linad.core.options import COUNT, FLAG, FUNCTION, TOLERANCE, takes
+from linad.core.options import COUNT, FUNCTION, TOLERANCE, takes
 from linad.errors import ConvergenceError, NotHolomorphicError, SingularError
 from linad.solve.compiled_equations import equations
 from linad.solve.linesearch import NoDecrease, backtrack
 from linad.solve.problems import Equations, quiet
-from linad.solve.status import Callback, Monitor, Status, Stop
+from linad.solve.status import REPORTED, Callback, Monitor, Status, Stop
 from linad.solve.step_systems import LINEAR_SOLVER, KeptFactors, system
 
 BACKWARD = 8.0
@@ -36,16 +36,17 @@ REUSED = 1e-2
 
 Direction = Callable[["RootSearch"], tuple[Any, float]]
 
+ROOTS = {
+    "f": FUNCTION,
+    "xtol": TOLERANCE.optional,
+    "ftol": TOLERANCE.optional,
+    "maxiter": COUNT,
+    **REPORTED,
+}
+"""What the options of the root finders may be."""
 
-@takes(
-    f=FUNCTION,
-    xtol=TOLERANCE.optional,
-    ftol=TOLERANCE.optional,
-    maxiter=COUNT,
-    linear_solver=LINEAR_SOLVER,
-    callback=FUNCTION.optional,
-    disp=FLAG,
-)
+
+@takes(linear_solver=LINEAR_SOLVER, **ROOTS)
 def newton(
     f: Callable[..., Any],
     x0: Any,

@@ -14,27 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from linad.core.options import COUNT, FLAG, FUNCTION, TOLERANCE, takes
-from linad.solve.descent import COLUMNS, DOUBT, Descent, descent, forcing
+from linad.core.options import takes
+from linad.solve.descent import COLUMNS, DESCENDING, DOUBT, Descent, descent, forcing
 from linad.solve.linesearch import NoDecrease, backtrack
 from linad.solve.status import Callback, Monitor, Status, Stop
 from linad.solve.step_systems import PRECONDITIONER, preconditioner as operator_from
 
 
-@takes(
-    fun=FUNCTION,
-    jac=FUNCTION.optional,
-    hess=FUNCTION.optional,
-    hessp=FUNCTION.optional,
-    callback=FUNCTION.optional,
-    gtol=TOLERANCE.optional,
-    xtol=TOLERANCE.optional,
-    tol=TOLERANCE.optional,
-    maxiter=COUNT.optional,
-    preconditioner=PRECONDITIONER,
-    check_minimum=FLAG,
-    disp=FLAG,
-)
+@takes(preconditioner=PRECONDITIONER, **DESCENDING)
 def newton_cg(
     fun: Callable[..., Any],
     x0: Any,

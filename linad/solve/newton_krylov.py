@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import gmres
 
-from linad.core.options import COUNT, FLAG, FUNCTION, POSITIVE_COUNT, TOLERANCE, takes
+from linad.core.options import POSITIVE_COUNT, takes
 from linad.errors import ConvergenceError
-from linad.solve.newton import RootSearch
+from linad.solve.newton import ROOTS, RootSearch
 from linad.solve.problems import Equations
 from linad.solve.status import Callback, Monitor
 from linad.solve.step_systems import CHOSEN_PRECONDITIONER, PRODUCTS, Automatic, preconditioner
@@ -28,15 +28,10 @@ ETA_MAX = 0.9
 
 
 @takes(
-    f=FUNCTION,
-    xtol=TOLERANCE.optional,
-    ftol=TOLERANCE.optional,
-    maxiter=COUNT,
     preconditioner=CHOSEN_PRECONDITIONER,
     restart=POSITIVE_COUNT,
     inner_maxiter=POSITIVE_COUNT,
-    callback=FUNCTION.optional,
-    disp=FLAG,
+    **ROOTS,
 )
 def newton_krylov(
     f: Callable[..., Any],

@@ -5,7 +5,12 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from linad.core.options import FLAG, FUNCTION
+
 Callback = Callable[..., Any] | None
+
+REPORTED = {"callback": FUNCTION.optional, "disp": FLAG}
+"""The options of a `Monitor`, which all solvers have."""
 
 
 class Status(enum.IntEnum):

@@ -17,27 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from linad.core.options import COUNT, FLAG, FUNCTION, POSITIVE, TOLERANCE, takes
+from linad.core.options import POSITIVE, takes
 from linad.errors import OptionError
-from linad.solve.descent import COLUMNS, Descent, descent, forcing
+from linad.solve.descent import COLUMNS, DESCENDING, Descent, descent, forcing
 from linad.solve.status import Callback, Monitor, Status, Stop
 
 
-@takes(
-    fun=FUNCTION,
-    jac=FUNCTION.optional,
-    hess=FUNCTION.optional,
-    hessp=FUNCTION.optional,
-    callback=FUNCTION.optional,
-    gtol=TOLERANCE.optional,
-    xtol=TOLERANCE.optional,
-    tol=TOLERANCE.optional,
-    maxiter=COUNT.optional,
-    initial_trust_radius=POSITIVE,
-    max_trust_radius=POSITIVE,
-    check_minimum=FLAG,
-    disp=FLAG,
-)
+@takes(initial_trust_radius=POSITIVE, max_trust_radius=POSITIVE, **DESCENDING)
 def trust_region(
     fun: Callable[..., Any],
     x0: Any,

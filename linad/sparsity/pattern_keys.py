@@ -21,8 +21,8 @@ from linad.operators.composites import Chain, Sum
 from linad.operators.facts import knows
 from linad.operators.relations import Relation
 from linad.operators.wrappers import Adjoint, Transpose, Wrapper
+from linad.sparsity.compiled_steps import opened
 from linad.sparsity.compress import SeedPlan, plan_for, symmetric_plan_for
-from linad.sparsity.opening import opened
 from linad.sparsity.reach import PARTED, Compact
 from linad.transforms.tape_operator import TapeOperator, _Flat
 

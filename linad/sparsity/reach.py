@@ -17,7 +17,7 @@ from linad.operators.composites import Chain, Sum
 from linad.operators.facts import knows
 from linad.operators.relations import Relation, Sets, check_size
 from linad.operators.wrappers import Adjoint, Transpose, Wrapper
-from linad.sparsity.opening import opened
+from linad.sparsity.compiled_steps import opened
 from linad.transforms.linearize import Entry
 from linad.transforms.tape_operator import Node, TapeOperator
 
@@ -31,6 +31,11 @@ class Compact:
         The columns of each row, or the rows of each column.
     turned : bool
         Which of these.
+
+    Notes
+    -----
+    Sets as long as the shorter side of the matrix go through the operator once, forward or
+    backward. Nothing is applied to values.
     """
 
     def __init__(self, op: JacobianOperator) -> None:
@@ -72,30 +77,6 @@ class Compact:
         except DensifyError as error:
             raise DensifyError(f"{self.label}: {error}") from None
         return self.sets.relation.T if self.turned else self.sets.relation
-
-
-def pattern_of(op: JacobianOperator) -> Relation:
-    """Return which entries of the matrix of an operator may differ from zero.
-
-    Parameters
-    ----------
-    op : JacobianOperator
-
-    Returns
-    -------
-    Relation
-
-    Raises
-    ------
-    DensifyError
-        If it has more entries than ``linad.config(densify_limit=...)``.
-
-    Notes
-    -----
-    Sets as long as the shorter side of the matrix go through the operator once, forward or
-    backward. Nothing is applied to values.
-    """
-    return Compact(op).relation
 
 
 def reach(op: JacobianOperator, sets: Sets, adjoint: bool) -> Sets:

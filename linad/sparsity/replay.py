@@ -22,8 +22,8 @@ from linad.operators.relations import Gather, Product, Relation, Sets
 from linad.operators.reordering import Reshape
 from linad.operators.structured import Cast, Diagonal, Identity, Masked
 from linad.operators.wrappers import Adjoint, Reshaped, Scaled
+from linad.sparsity.compiled_steps import opened
 from linad.sparsity.compress import plan_for
-from linad.sparsity.opening import opened
 from linad.sparsity.reach import reach
 from linad.sparsity.sparse_products import TooDear, fewest_seeds, given_matrix, is_plain, touched
 from linad.sparsity.value_programs import Combine, Scale, Unite, Weigh

@@ -18,8 +18,8 @@ from linad.operators.facts import knows
 from linad.operators.foreign import Foreign
 from linad.operators.matrices import Matrix
 from linad.operators.relations import Relation, Sets
+from linad.sparsity.compiled_steps import opened
 from linad.sparsity.compress import stored
-from linad.sparsity.opening import opened
 from linad.sparsity.reach import reach, united
 from linad.transforms.tape_operator import TapeOperator
 

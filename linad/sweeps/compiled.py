@@ -35,7 +35,7 @@ from linad.sweeps.program import OtherArgumentsError, SweepProgram, simplified
 from linad.sweeps.target import Target
 from linad.transforms.linearize import linearize_leaves
 from linad.transforms.record import RecordTrace, node_of
-from linad.transforms.spaces import Slot
+from linad.transforms.spaces import Slot, seeds_of
 
 MODES = ("pull", "push")
 
@@ -448,12 +448,6 @@ class CompiledJacobian(JacobianOperator):
 
     def pullback(self, cotangent: Any) -> Any:
         return self._applied("pull", cotangent, self.out_slots)
-
-
-def seeds_of(given: Any, slots: list[Slot]) -> Shape:
-    """The leading axes of tangents or cotangents, of which some are None."""
-    pairs = zip(given, slots, strict=True)
-    return next(g.shape[: g.ndim - len(s.shape)] for g, s in pairs if g is not None)
 
 
 def swept(J: Any, mode: str, given: Any) -> Any:

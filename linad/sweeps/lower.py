@@ -132,7 +132,7 @@ class Lowering:
                 self._lower_loop(k, step)
                 continue
             first = len(self.instructions)
-            self._lower_call(k, step.equation)
+            self._lower_call(step.equation)
             for made in self.instructions[first:]:
                 made.equations = [step.equation]
         self.outputs = self._deliver()
@@ -326,7 +326,7 @@ class Lowering:
 
     # Calls.
 
-    def _lower_call(self, k: int, eqn: Equation) -> None:
+    def _lower_call(self, eqn: Equation) -> None:
         if eqn in self.settled:
             self._settle(eqn.outputs[0], self.places[eqn.inputs[0]])
             return

@@ -137,9 +137,9 @@ class RecordTrace(Trace):
             read.update([a for a in e.inputs if type(a) is Var])
             found += reversed(kept)
         found.reverse()
-        return needed(self._by_first_names(found, outputs), outputs)
+        return needed(self._by_first_names(found), outputs)
 
-    def _by_first_names(self, equations: list[Equation], outputs: list[Any]) -> list[Equation]:
+    def _by_first_names(self, equations: list[Equation]) -> list[Equation]:
         """The equations, reading values by the variables that they had first."""
         first: dict[Any, Var] = {}
         for name, of in self.other_names.items():
@@ -385,6 +385,15 @@ def recorded_outputs(result: Any, recorder: RecordTrace) -> tuple[list[Any], lis
     values, nodes, out_tree = read_results(recorder, result)
     pairs = zip(values, nodes, strict=True)
     return values, [v if node is None else node for v, node in pairs], out_tree
+
+
+def is_recorded(x: Any) -> bool:
+    """Whether a traced value is, at some level, part of a program that is being recorded."""
+    while isinstance(x, Tracer):
+        if isinstance(x._trace, RecordTrace):
+            return True
+        x = x._value
+    return False
 
 
 def node_of(recorder: RecordTrace, value: Any) -> Any:

@@ -110,3 +110,9 @@ def joined(leaves: list[Any], seeds: Shape, dtype: Any) -> Any:
         return np.zeros((*seeds, 0), dtype)
     rows = [leaf.reshape((*seeds, size_of(leaf.shape[len(seeds) :]))) for leaf in leaves]
     return np.concatenate(rows, axis=-1)
+
+
+def seeds_of(given: Any, slots: list[Slot]) -> Shape:
+    """The leading axes of tangents or cotangents, of which some are None."""
+    pairs = zip(given, slots, strict=True)
+    return next(g.shape[: g.ndim - len(s.shape)] for g, s in pairs if g is not None)

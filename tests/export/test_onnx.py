@@ -5,23 +5,20 @@ import subprocess
 import sys
 
 import numpy as np
-import onnx
 import onnx_cases
 import pytest
-import scipy.special
-from onnx_programs import NETWORK, PROGRAMS, gradient, hessian_product, network, tangent
+from onnx_programs import PROGRAMS, gradient, hessian_product, tangent
 
 import linad
 import linad.scipy.sparse.eigen  # whose primitive is there once it is imported
 from linad.core.primitive import Primitive
 from linad.core.tape import Equation, Source, Var
-from linad.errors import ExportError, GuardError
+from linad.errors import ExportError
 from linad.export import onnx_graph, onnx_model, onnx_program
 from linad.export.onnx_writer import COMPLEX_FORMS, FORMS, Writer
 
 assert onnx_graph.FORM_MODULES
 
-rng = np.random.default_rng(0)
 
 NAMES_WITHOUT_FORM = """
 agm airy airye apply_operator argwhere array_equiv bdtr bdtrc bdtri bei beip ber berp
@@ -128,6 +125,7 @@ SMALL = {
         np.signbit(x),
         np.isclose(x, 0.8),
         np.isclose(x, X, equal_nan=True),
+        np.isclose(x, 0.8, 1e-3, 1e-9),
     ],
     "places": lambda x: [
         np.argmax(x),
@@ -211,73 +209,6 @@ def test_derivatives_of_programs(name, derivative):
     linad.onnx(f)(*args).check()
 
 
-UNIT = np.concatenate([np.linspace(-0.99, 0.99, 23), [1e-9, 1 - 1e-12, 1.0, -1.0]])
-ABOVE = np.concatenate([np.geomspace(1e-6, 90.0, 23), [0.0, 200.0]])
-
-SPECIAL = {
-    "erfinv": (scipy.special.erfinv, UNIT),
-    "erfcinv": (scipy.special.erfcinv, np.append(1 + UNIT, [1e-300, 1e-17, 3.0])),
-    "ndtri": (scipy.special.ndtri, np.append(0.5 + UNIT / 2, 1e-300)),
-    "ellipk": (scipy.special.ellipk, np.append(UNIT, [-60.0, 1.5])),
-    "ellipe": (scipy.special.ellipe, np.append(UNIT, [-60.0, 1.5])),
-    "ellipkm1": (scipy.special.ellipkm1, np.append(ABOVE, 1e-300)),
-    "exp1": (scipy.special.exp1, ABOVE),
-    "gammainc": (lambda x: scipy.special.gammainc(2.5, x), ABOVE),
-    "gammaincc": (lambda x: scipy.special.gammaincc(x[:-1], x[-2::-1]), ABOVE),
-    "betainc": (lambda x: scipy.special.betainc(7.5, 0.5, x), np.abs(UNIT)),
-    "betaincc": (lambda x: scipy.special.betaincc(0.5, 40.0, x), np.abs(UNIT)),
-    "distributions": (
-        lambda x: [
-            scipy.special.chdtr(3, x),
-            scipy.special.chdtrc(2.5, x),
-            scipy.special.gdtr(0.5, 4.0, x),
-            scipy.special.gdtrc(0.5, 4.0, x),
-            scipy.special.pdtr(4, x),
-            scipy.special.pdtrc(np.minimum(x, 90.0), 2.5),
-            scipy.special.fdtr(3.0, 8.0, x),
-            scipy.special.fdtrc(3.0, 8.0, x),
-            scipy.special.stdtr(2.5, x),
-        ],
-        np.append(ABOVE, [-0.5, -3.0]),
-    ),
-    "shapes": (
-        lambda x: (
-            [
-                scipy.special.betainc(a, b, x)
-                for a, b in [(0.0, 1.0), (1.0, 0.0), (0.0, 0.0), (-1.0, 1.0)]
-            ]
-            + [scipy.special.gammainc(0.0, x), scipy.special.gammaincc(-1.0, x)]
-        ),
-        np.array([0.0, 0.3, 1.0, -0.1, 1.1]),
-    ),
-    "j0": (scipy.special.j0, np.append(-ABOVE, 1e5)),
-    "jv": (lambda x: scipy.special.jv(-3, x), np.append(-ABOVE, 1e5)),
-    "y1": (scipy.special.y1, ABOVE[6:]),
-    "yv": (lambda x: scipy.special.yv(4, x), 1 + ABOVE),
-    "k0": (scipy.special.k0, ABOVE[:-2]),
-    "kve": (lambda x: scipy.special.kve(6, x), 1 + ABOVE),
-    "polynomials": (
-        lambda x: (
-            [scipy.special.eval_legendre(n, x) for n in (0, 1, 9)]
-            + [scipy.special.eval_hermite(4, x), scipy.special.eval_laguerre(3, x)]
-        ),
-        UNIT,
-    ),
-}
-
-
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("name", SPECIAL)
-def test_special_functions_to_rounding(name):
-    f, points = SPECIAL[name]
-    assert linad.onnx(lambda x: f(x))(points).check() < 1e-13
-
-
-def test_shapes_beyond_the_steps_of_the_loops_are_refused():
-    with pytest.raises(ExportError, match="its shapes must be at most 200, got 300"):
-        linad.onnx(lambda x: scipy.special.gammainc(300.0, x))(np.ones(2))
-
-
 def test_running_truths():
     def f(x):
         return [u.accumulate(x > 0) for u in (np.logical_and, np.logical_or, np.logical_xor)]
@@ -288,122 +219,10 @@ def test_running_truths():
 # Names.
 
 
-def loss(params, x):
-    return np.mean((np.tanh(x @ params["W"]) + params["b"][0]) ** 2)
-
-
-PARAMS = {"W": np.ones((3, 2)), "b": [np.zeros(2)]}
-
-
-def test_names_of_containers_are_kept():
-    exported = linad.onnx(linad.value_and_grad(loss))(PARAMS, np.ones((4, 3)))
-    assert list(exported.inputs) == ["params_W", "params_b_0", "x"]
-    assert list(exported.outputs) == ["value", "grad_params_W", "grad_params_b_0"]
-    assert exported.inputs["params_W"] == ((3, 2), np.float64)
-    graph = exported.model.graph
-    assert [v.name for v in graph.input] == list(exported.inputs)
-    assert [v.name for v in graph.output] == list(exported.outputs)
-
-
-def test_results_in_containers_are_named_after_their_keys():
-    def f(x, *, scale):
-        x[0] = 2.0
-        return {"sum": np.sum(x) * scale, "count": 3, "text": "no array", "both": (x, -x)}
-
-    exported = linad.onnx(f)(np.ones(2), scale=3.0)
-    assert list(exported.inputs) == ["x", "scale"]
-    assert list(exported.outputs) == ["both_0", "both_1", "count", "sum", "x_written"]
-    assert exported.check(np.full(2, 5.0), scale=2.0) == 0
-
-
-def test_a_model_is_saved_for_all(tmp_path):
-    exported = linad.onnx(loss)(PARAMS, np.ones((4, 3)))
-    exported.save(tmp_path / "loss.onnx")
-    model = onnx.load(tmp_path / "loss.onnx")
-    onnx.checker.check_model(model, full_check=True)
-    assert model.ir_version == 10
-    assert {o.domain: o.version for o in model.opset_import}[""] == 21
-
-
 # Decisions.
 
 
-def test_decisions_are_an_output():
-    exported = linad.onnx(linad.grad(lambda x: np.sum(x**2) if x[0] > 0 else -np.sum(x)))(
-        np.ones(2)
-    )
-    assert list(exported.outputs) == ["grad_x", "decisions_hold"]
-    exported.check(np.array([3.0, -1.0]))
-    with pytest.raises(GuardError, match="decisions_hold is False"):
-        exported.check(np.array([-3.0, 1.0]))
-
-
-SCALE, TABLE = [2.0], np.array([3.0, 4.0])
-
-
-def test_what_a_function_reads_from_outside_is_part_of_the_model():
-    def f(x):
-        return np.sum(x * TABLE) * SCALE[0] if TABLE[0] > 0 else np.sum(x)
-
-    exported = linad.onnx(linad.value_and_grad(f))(np.ones(2))
-    assert list(exported.inputs) == ["x"]
-    exported.check(np.array([0.5, -1.0]))
-
-
-def test_programs_without_decisions_have_no_such_output():
-    assert "decisions_hold" not in linad.onnx(np.sin)(np.ones(2)).outputs
-
-
 # Axes of any length.
-
-
-@pytest.mark.parametrize("n", [1, 2, 6, 11, 30])
-def test_one_model_for_batches_of_any_length(n):
-    exported = linad.onnx(
-        linad.value_and_grad(network), axes={"x": {0: "batch"}, "y": {0: "batch"}}
-    )(NETWORK, np.ones((5, 3)), np.ones((5, 2)))
-    assert exported.inputs["x"].shape == ("batch", 3)
-    exported.check(NETWORK, rng.standard_normal((n, 3)), rng.random((n, 2)))
-
-
-def test_results_and_derivatives_along_the_batch():
-    def f(x, c):
-        d = x[1:] - x[:-1]
-        moments = np.var(x, axis=0) + np.std(x, axis=0, ddof=1)
-        return np.cumsum(d, axis=0) * c, moments, x[::-1], x.reshape(-1)
-
-    exported = linad.onnx(f, axes={"x": {0: "n"}})(np.ones((4, 2)), np.ones(2))
-    assert [v.shape for v in exported.outputs.values()] == [
-        ("1*n-1", 2),
-        (2,),
-        ("n", 2),
-        ("2*n+0",),
-    ]
-    for n in (2, 5, 9):
-        exported.check(rng.standard_normal((n, 2)), np.ones(2))
-
-
-@pytest.mark.parametrize(
-    "f",
-    [
-        pytest.param(lambda x: sum(x[k] for k in range(len(x))), id="loop"),
-        pytest.param(lambda x: x @ np.cos(np.arange(len(x))), id="table"),
-        pytest.param(lambda x: np.linalg.solve(np.outer(x, x) + np.eye(len(x)), x), id="matrix"),
-    ],
-)
-def test_what_goes_by_the_length_is_refused(f):
-    with pytest.raises(ExportError, match="'n' cannot have any length: .* without axes"):
-        linad.onnx(f, axes={"x": {0: "n"}})(rng.standard_normal(4))
-
-
-def test_axes_are_checked():
-    f = linad.onnx(np.sin, axes={"z": {0: "n"}})
-    with pytest.raises(ExportError, match="'z' is not one of"):
-        f(np.ones(3))
-    with pytest.raises(ExportError, match=r"expected an axis of x0? in \[0, 1\), got 1"):
-        linad.onnx(lambda x: np.sin(x), axes={"x": {1: "n"}})(np.ones(3))
-    with pytest.raises(ExportError, match="expected one name"):
-        linad.onnx(lambda x: np.sin(x), axes={"x": {0: "n", 1: "m"}})(np.ones((3, 2)))
 
 
 # Refusals.
@@ -416,44 +235,6 @@ def test_a_primitive_of_the_user_is_refused_by_name_and_line():
 
     with pytest.raises(ExportError, match=r"onnx: twice at .*not one of linad's own primitives"):
         linad.onnx(lambda x: twice(x))(np.ones(2))
-
-
-def test_complex_numbers_are_refused():
-    with pytest.raises(ExportError, match="argument z is complex128.*no complex arithmetic"):
-        linad.onnx(lambda z: z * z)(np.ones(2) + 1j)
-    with pytest.raises(ExportError, match=r"the result y: .*no complex arithmetic"):
-        linad.onnx(np.fft.rfft)(np.ones(4))
-    with pytest.raises(ExportError, match=r"onnx: tan at .*no complex arithmetic"):
-        linad.onnx(lambda x: np.tan(1j * x).imag)(np.ones(4))
-
-
-@pytest.mark.parametrize("n", [1, 2, 5, 64, 97, 100, 210])
-def test_fourier_transforms_of_any_length(n):
-    def f(x):
-        z = np.fft.rfft(x)
-        return z.real, z.imag, np.fft.irfft(z, n), np.fft.irfft(z, n + 3), np.fft.ifft(x).imag
-
-    assert linad.onnx(f)(rng.standard_normal(n)).check() < 1e-14
-
-
-def test_powers_and_roots_of_complex_numbers():
-    def f(x):
-        z = x * (1 + 1j) - 0.5j
-        found = z**3, z**-2, z**0.5, (0 * z) ** 2.5, np.sqrt(z), np.sqrt(-z), np.sinh(z), np.cos(z)
-        return [part for y in found for part in (y.real, y.imag)]
-
-    assert linad.onnx(f)(np.array([0.5, -1.25, 2.0])).check() < 1e-14
-
-
-@pytest.mark.filterwarnings("ignore:Casting complex")
-@pytest.mark.parametrize("dtype", [bool, int, np.int32])
-def test_complex_numbers_cast_to_exact_ones(dtype):
-    def f(x):
-        z = x + 1j * x[::-1]
-        return z.astype(dtype) * 1.0, (0 * x + 1j * x).astype(dtype)
-
-    exported = linad.onnx(f)(np.array([0.0, 1.0, 2.0, -3.7, 0.0]))
-    assert exported.check() == 0
 
 
 @pytest.mark.full

@@ -3,41 +3,13 @@
 import numpy as np
 import operator_zoo as zoo
 import pytest
+from operator_checks import C16, F8, array, check, complex_array, rng
 
 import linad
 from linad.operators.contraction import Contraction
 from linad.operators.matrices import Kronecker, Matrix
-from linad.operators.reordering import Broadcast, Permutation, Reshape, broadcast
+from linad.operators.reordering import Broadcast
 from linad.operators.structured import Cast, Conjugation, Diagonal, Identity, Masked, RealPart, Zero
-
-rng = np.random.default_rng(0)
-F8, C16 = np.dtype(float), np.dtype(complex)
-
-
-def array(*shape):
-    return zoo.numbers(rng, shape, F8)
-
-
-def complex_array(*shape):
-    return zoo.numbers(rng, shape, C16)
-
-
-def check(op, matrix):
-    """Both maps of ``op``, one seed and several, are those of the dense ``matrix``."""
-    matrix = np.asarray(matrix)
-    assert op.shape == matrix.shape
-    np.testing.assert_allclose(op.todense(), matrix, atol=1e-14)
-    v = zoo.numbers(rng, (2, 3, *op.in_shape), op.in_dtype)
-    w = zoo.numbers(rng, (2, 3, *op.out_shape), op.out_dtype)
-    pushed, pulled = op.pushforward(v), op.pullback(w)
-    assert pushed.shape == (2, 3, *op.out_shape)
-    assert pulled.shape == (2, 3, *op.in_shape)
-    rows = v.reshape(6, -1) @ matrix.T
-    np.testing.assert_allclose(pushed.reshape(6, -1), rows.reshape(6, -1), atol=1e-13)
-    rows = w.reshape(6, -1) @ np.conj(matrix)
-    np.testing.assert_allclose(pulled.reshape(6, -1), rows.reshape(6, -1), atol=1e-13)
-    np.testing.assert_allclose(op.pushforward(v[1, 2]), pushed[1, 2], atol=1e-14)
-    np.testing.assert_allclose(op.pullback(w[1, 2]), pulled[1, 2], atol=1e-14)
 
 
 def test_identity_and_zero():
@@ -55,20 +27,6 @@ def test_diagonal():
 def test_masked():
     mask = np.array([True, False, True])
     check(Masked(mask, (2, 3), F8), np.diag(np.tile(mask, 2).astype(float)))
-
-
-def test_broadcast():
-    check(Broadcast((2, 3), (3,), F8), np.kron(np.ones((2, 1)), np.eye(3)))
-    check(Broadcast((2, 3), (2, 1), F8), np.kron(np.eye(2), np.ones((3, 1))))
-    check(Broadcast((2, 3), (2,), F8, (1,)), np.kron(np.eye(2), np.ones((3, 1))))
-    check(Broadcast((2, 3), (), F8).H, np.ones((1, 6)))
-    check(broadcast((2,), (2,), F8), np.eye(2))
-
-
-def test_reshape_and_permutation():
-    check(Reshape((6,), (2, 3), F8), np.eye(6))
-    order = np.arange(12).reshape(2, 3, 2).transpose(2, 0, 1).ravel()
-    check(Permutation((2, 0, 1), (2, 3, 2), F8), np.eye(12)[order])
 
 
 @pytest.mark.parametrize("make", [array, complex_array])
@@ -106,25 +64,6 @@ def test_stacks_of_kronecker_products(make):
     # One factor for a stack of arguments.
     one = Kronecker(left[0], right, (3, 4, 5), (3, 2, 2), dtype)
     check(one, block_diagonal([np.kron(left[0], b) for b in right]))
-
-
-@pytest.mark.parametrize("make", [array, complex_array])
-def test_contraction(make):
-    b, c = make(3, 4), make(2, 5)
-    dtype = b.dtype
-    check(Contraction("ij", [("jk", b)], "ik", (2, 4), (2, 3), dtype), np.kron(np.eye(2), b.T))
-    # Two fixed operands.
-    both = Contraction("ij", [("jk", b), ("il", c)], "lk", (5, 4), (2, 3), dtype)
-    check(both, np.kron(c.T, b.T))
-    # A summed label that no other operand has, and a transposition without operands.
-    check(Contraction("ij", [], "i", (2,), (2, 3), dtype), np.kron(np.eye(2), np.ones(3)))
-    order = np.arange(6).reshape(2, 3).T.ravel()
-    check(Contraction("ij", [], "ji", (3, 2), (2, 3), dtype), np.eye(6)[order])
-    summed = Contraction("ij", [("k", b[0])], "k", (4,), (2, 3), dtype)
-    check(summed, np.outer(b[0], np.ones(6)))
-    # Entry by entry.
-    d = make(2, 3)
-    check(Contraction("ij", [("ij", d)], "ij", (2, 3), (2, 3), dtype), np.diag(d.ravel()))
 
 
 def test_kron_of_arrays_is_in_the_structure():

@@ -1,6 +1,7 @@
 """Median, percentile, quantile and their relatives that leave NaN out."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -151,3 +152,14 @@ def test_dtypes_are_numpys(method, name):
 def test_errors(call, error, match):
     with pytest.raises(error, match=match):
         linad.linearize(call, ODD)
+
+
+def test_an_unknown_method_names_those_there_are():
+    def named(a):
+        with pytest.raises(ValueError, match="is not a valid method") as caught:
+            np.quantile(a, 0.5, method="medium")
+        return set(re.findall(r"'(\w+)'", str(caught.value))) - {"medium"}
+
+    traced = []
+    linad.linearize(lambda a: traced.append(named(a)) or a, np.arange(3.0))
+    assert traced[0] == named(np.arange(3.0))

@@ -6,9 +6,9 @@ import scipy.integrate
 import scipy.linalg
 
 import linad
-import linad.scipy.initialvalue as initialvalue
 import linad.scipy.integrate as si
 from linad.errors import GuardError, ShapeError, UnsupportedError
+from linad.scipy import replays
 from linad.testing.derivative_checks import check_derivatives
 
 A = np.array([[-0.4, 1.1], [-0.9, -0.2]])
@@ -377,7 +377,7 @@ def solve(*args, **options):
 @pytest.mark.parametrize("t_eval", [None, pytest.param(TIMES, **LONG)], ids=["steps", "times"])
 def test_implicit_methods(method, t_eval, monkeypatch):
     """Stiff: the components decay at rates of 1 and 1000. The steps are taken one by one."""
-    monkeypatch.setattr(initialvalue, "MANY", 10**6)
+    monkeypatch.setattr(replays, "MANY", 10**6)
     stiff = np.array([[-1.0, 0.5], [0.0, -1000.0]])
 
     def f(m, y, a):
@@ -422,7 +422,7 @@ def test_loops_over_the_steps(method, ways, monkeypatch):
     for options in ways:
         found = []
         for many in (0, 10**6):
-            monkeypatch.setattr(initialvalue, "MANY", many)
+            monkeypatch.setattr(replays, "MANY", many)
             found.append(linad.jvp(lambda a, options=options: run(a, **options), (0.7,), (1.0,)))
         for (one, slope), (other, another) in [found]:
             for v, w in zip((*one, *slope), (*other, *another), strict=True):
@@ -431,7 +431,7 @@ def test_loops_over_the_steps(method, ways, monkeypatch):
 
 
 def test_steps_one_by_one_where_python_decides(monkeypatch):
-    monkeypatch.setattr(initialvalue, "MANY", 0)
+    monkeypatch.setattr(replays, "MANY", 0)
 
     def f(a):
         def field(t, y):

@@ -64,7 +64,7 @@ from linad.rules.sparsearrays import (
 from linad.rules.triangular import TriangularSolve
 from linad.solve.implicit import ImplicitEquation, Inverse, pack
 from linad.sparsity.pattern_keys import Structure
-from linad.sparsity.reach import pattern_of, reach
+from linad.sparsity.reach import Compact, reach
 from linad.testing.derivative_checks import _restricted
 
 D = np.dtype(float)
@@ -179,7 +179,7 @@ DENSE_IN_LANES = {
 def check_pattern(op):
     """Both directions give the same pattern, and it contains the matrix; return both."""
     op = op.flat
-    pattern = pattern_of(op)
+    pattern = Compact(op).relation
     assert reach(op, Sets.identity(op.shape[1]), False).relation == pattern
     assert pattern == reach(op, Sets.identity(op.shape[0]), True).relation.T
     found = op.pattern()

@@ -13,7 +13,7 @@ import pytest
 import linad
 from linad.core.collection_pause import collection_paused
 from linad.sparsity.compress import plan_for, symmetric_plan_for
-from linad.sparsity.reach import pattern_of
+from linad.sparsity.reach import Compact
 from linad.transforms.tape_operator import TapeOperator
 
 
@@ -78,15 +78,15 @@ def test_sweeps_of_dense_jacobians(sweeps):
 def test_colours(f, x, colours):
     """The grid could do with 5; the greedy colouring finds 7."""
     J = linad.linearize(f, x)[1]
-    assert plan_for(pattern_of(J)).count <= colours
+    assert plan_for(Compact(J).relation).count <= colours
 
 
 def test_star_colours_of_hessians():
     """A tridiagonal Hessian takes 3, an arrow 2."""
     chain = linad.hessian_operator(rosenbrock, np.ones(50))
     arrow = linad.hessian_operator(lambda x: np.sum(x[0] * x[1:] ** 2), np.ones(50))
-    assert symmetric_plan_for(pattern_of(chain)).count <= 3
-    assert symmetric_plan_for(pattern_of(arrow)).count <= 2
+    assert symmetric_plan_for(Compact(chain).relation).count <= 3
+    assert symmetric_plan_for(Compact(arrow).relation).count <= 2
 
 
 def squares(x):

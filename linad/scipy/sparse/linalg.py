@@ -24,11 +24,10 @@ from linad.operators.foreign import apply_operator
 from linad.rules import sparse as products
 from linad.rules.shaping import astype
 from linad.rules.sparsearrays import Factorized, sparse_solve
-from linad.scipy.mirror import inexact, refuse, traced_form
+from linad.scipy.mirror import bound_form, inexact, traced_form
 from linad.scipy.sparse.actions import expm_multiply
 from linad.scipy.sparse.arrays import SparseArray
 from linad.scipy.sparse.eigen import eigs, eigsh, svds
-from linad.scipy.sparse.fits import lsmr, lsqr
 from linad.scipy.sparse.iterative import (
     bicg,
     bicgstab,
@@ -40,6 +39,7 @@ from linad.scipy.sparse.iterative import (
     minres,
     tfqmr,
 )
+from linad.scipy.sparse.lsqr import lsmr, lsqr
 
 __all__ = [
     "aslinearoperator",
@@ -218,17 +218,9 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) ->
     return x[:, 0] if column else x  # as SciPy's
 
 
-@traced_form(scipy.sparse.linalg.spsolve_triangular)
-def spsolve_triangular(
-    A: Any,
-    b: Any,
-    lower: bool = True,
-    overwrite_A: bool = False,
-    overwrite_b: bool = False,
-    unit_diagonal: bool = False,
-) -> Any:
+@bound_form(scipy.sparse.linalg.spsolve_triangular)
+def spsolve_triangular(A: Any, b: Any, lower: bool, overwrite_A: bool, overwrite_b: bool) -> Any:
     A = scipy.sparse.csr_array(_plain_matrix(A, "spsolve_triangular"), copy=True)
-    refuse("spsolve_triangular", unit_diagonal=(unit_diagonal, False))
     upper = scipy.sparse.csr_array(A.conj().T)
 
     def solve(matrix: Any, lower: bool) -> Callable[[Any], Any]:

@@ -48,7 +48,7 @@ from linad.scipy.stats.powers import (
     boxcox_normmax as boxcox_normmax,
     yeojohnson_normmax as yeojohnson_normmax,
 )
-from linad.scipy.stats.slopes import siegelslopes as siegelslopes
+from linad.scipy.stats.siegel import siegelslopes as siegelslopes
 from linad.scipy.stats.whole import WHOLE
 from linad.scipy.twinforms import form_by_twin
 

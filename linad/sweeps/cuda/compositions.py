@@ -6,7 +6,6 @@ is a fallback.
 """
 
 import functools
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +15,7 @@ import scipy.special
 from linad.core import tree
 from linad.core.primitive import Primitive
 from linad.core.tape import Equation, Tape, Var, needed
+from linad.rules.composed import FORMS
 from linad.sweeps.expansions import ON_GRIDS
 from linad.transforms.record import RecordTrace, node_of
 
@@ -66,78 +66,18 @@ def _example(a: Var) -> Any:
     return found
 
 
-def _given(function: Any, *args: Any, **params: Any) -> dict[str, Any]:
-    """The arguments of one of NumPy's functions, its defaults too."""
-    bound = inspect.signature(function).bind(*args, **params)
-    bound.apply_defaults()
-    return bound.arguments
-
-
-# Comparisons, and what goes entry by entry.
-
-
-@composes("isclose")
-def isclose(*args: Any, **params: Any) -> Any:
-    a, b, rtol, atol, equal_nan = _given(np.isclose, *args, **params).values()
-    near = (np.abs(a - b) <= atol + rtol * np.abs(b)) & np.isfinite(b)
-    found = near | (a == b)
-    return found | (np.isnan(a) & np.isnan(b)) if equal_nan else found
-
-
-@composes("allclose")
-def allclose(*args: Any, **params: Any) -> Any:
-    return np.all(isclose(*args, **params))
-
-
-@composes("array_equal")
-def array_equal(a: Any, b: Any, *, equal_nan: bool = False) -> Any:
-    if np.shape(a) != np.shape(b) or equal_nan:
-        return None
-    return np.all(a == b)
+for _name, _form in FORMS.items():
+    composes(_name)(_form)
 
 
 @composes("round")
 def rounded(x: Any, *, decimals: int = 0) -> Any:
-    """As NumPy does it: by a power of ten, to an integer, and back."""
-    if x.dtype.kind != "f":
-        return None
-    scale = x.dtype.type(10.0 ** abs(decimals))
-    if decimals < 0:
-        return np.rint(x / scale) * scale
-    return np.rint(x * scale) / scale if decimals else np.rint(x)
+    return FORMS["round"](x, decimals=decimals) if x.dtype.kind == "f" else None
 
 
 @composes("polyval")
 def polyval(p: Any, x: Any) -> Any:
-    """Horner's rule."""
-    if np.ndim(p) != 1 or not 0 < len(p) <= TERMS:
-        return None
-    y = p[0] + 0 * x
-    for k in range(1, len(p)):
-        y = y * x + p[k]
-    return y
-
-
-@composes("rel_entr")
-def rel_entr(x: Any, y: Any) -> Any:
-    """x log(x/y), 0 at x = 0, infinite outside."""
-    inside, edge = (x > 0) & (y > 0), (x == 0) & (y >= 0)
-    known = x * np.log(np.where(inside, x, 1) / np.where(inside, y, 1))
-    other = np.where(np.isnan(x) | np.isnan(y), np.nan, np.where(edge, 0.0, np.inf))
-    return np.where(inside, known, other)
-
-
-@composes("kl_div")
-def kl_div(x: Any, y: Any) -> Any:
-    """x log(x/y) - x + y."""
-    return rel_entr(x, y) - x + y
-
-
-@composes("huber")
-def huber(delta: Any, r: Any) -> Any:
-    size = np.abs(r)
-    found = np.where(size <= delta, 0.5 * r * r, delta * (size - 0.5 * delta))
-    return np.where(delta < 0, np.inf, found)
+    return FORMS["polyval"](p, x) if np.ndim(p) == 1 and 0 < len(p) <= TERMS else None
 
 
 @composes("log_ndtr")
@@ -154,14 +94,6 @@ def log_ndtr(x: Any) -> Any:
 
 
 # Vectors and matrices.
-
-
-@composes("cross")
-def cross(a: Any, b: Any) -> Any:
-    if np.shape(a)[-1] != 3 or np.shape(b)[-1] != 3:
-        return None
-    (x, y, z), (u, v, w) = ([m[..., k] for k in range(3)] for m in (a, b))
-    return np.stack([y * w - z * v, z * u - x * w, x * v - y * u], axis=-1)
 
 
 @composes("adjugate")

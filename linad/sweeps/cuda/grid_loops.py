@@ -137,7 +137,7 @@ class GridLoop(LoopSource):
                 part = new_place((self.pieces, *o.place.shape), o.place.dtype)
                 self.partials.append((eqn.primitive.name, part, o.place))
                 # A place of its own, with the strides of an array in C order.
-                o.strides = self._strides_of(o, part)
+                o.strides = self._strides_of(part)
                 o.place, o.pieces = part, part.strides[0]
         for k, o in enumerate(self.operands):
             read(f"q{k}", (o.place.buffer, o.place.offset))
@@ -148,7 +148,7 @@ class GridLoop(LoopSource):
                     read(f"s{k}_{d}", step)
         return lines
 
-    def _strides_of(self, o: Operand, part: Place) -> tuple[int, ...]:
+    def _strides_of(self, part: Place) -> tuple[int, ...]:
         """Strides of a reduction's partial results, which lie in C order, over the kept axes."""
         step, strides = part.dtype.itemsize, [0] * len(self.shape)
         for d in reversed(self.kept):

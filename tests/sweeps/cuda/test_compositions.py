@@ -10,7 +10,6 @@ from runs_on_fake_device import check as check_on_device
 import linad
 from linad.sweeps.cuda import compositions
 
-forms = vars(compositions)
 RNG = np.random.default_rng(0)
 X, V = RNG.normal(size=(6, 5)), RNG.normal(size=7)
 EDGES = np.array([0.0, -0.0, 1.0, 2.5, -1.0, 1e-300, np.inf, np.nan])
@@ -22,6 +21,7 @@ CASES = {
     "unequal NaN": (lambda x: np.isclose(x, EDGES), EDGES),
     "allclose": (lambda x: x * np.allclose(x, 2 * x), X),
     "array_equal": (lambda x: x * np.array_equal(x, x), X),
+    "unequal shapes": (lambda x: x * np.array_equal(x, x[:2]), X),
     "round": (lambda x: (np.round(x, 2), np.round(x), np.round(100 * x, -1)), X),
     "single round": (lambda x: np.round(x, 3), X.astype(np.float32)),
     "polyval": (lambda x: np.polyval(x[:4], x), V),
@@ -40,19 +40,9 @@ def test_values(name):
     checked(*CASES[name])
 
 
-@pytest.mark.parametrize("function", [sp.rel_entr, sp.kl_div])
-def test_edges(function):
-    x, y = (a.ravel() for a in np.meshgrid(EDGES[:-2], EDGES[:-2]))
-    form = forms[function.__name__]
-    with np.errstate(all="ignore"):
-        np.testing.assert_allclose(form(x, y), function(x, y), rtol=1e-14)
-        assert np.isnan(form(np.array([np.nan]), np.array([1.0]))).all()
-
-
 def test_far_out():
     with np.errstate(all="ignore"):
-        np.testing.assert_allclose(forms["log_ndtr"](FAR), sp.log_ndtr(FAR), rtol=1e-13)
-    assert forms["huber"](-1.0, np.ones(2)).tolist() == [np.inf, np.inf]
+        np.testing.assert_allclose(compositions.log_ndtr(FAR), sp.log_ndtr(FAR), rtol=1e-13)
 
 
 def test_matrices():

@@ -14,7 +14,7 @@ from linad.operators import relations
 from linad.operators.relations import Relation, Sets
 from linad.sparsity.assemble import knowledge_of
 from linad.sparsity.compress import plan_for, stored
-from linad.sparsity.reach import Compact, pattern_of
+from linad.sparsity.reach import Compact
 from linad.sparsity.sparse_products import fewest_seeds
 
 rng = np.random.default_rng(4)
@@ -88,7 +88,7 @@ def test_counts_without_writing_out(seed, few):
     with mock.patch("linad.operators.relations.FULL", -1):
         found = Compact(J)
     expected = found.relation.matrix.toarray()
-    np.testing.assert_array_equal(pattern_of(J).matrix.toarray(), expected)
+    np.testing.assert_array_equal(Compact(J).relation.matrix.toarray(), expected)
     assert found.nnz == np.count_nonzero(expected)
     rows, columns = np.nonzero(expected)
     below, above = max(0, *(rows - columns)), max(0, *(columns - rows))
@@ -111,7 +111,7 @@ def test_results_of_many_seeds_are_not_kept():
     """Of 200 seeds with 40,000 results each, 80,000 entries are read."""
     x = np.linspace(0.0, 1.0, 200)
     J = linad.linearize(lambda x: np.sin(x[:, None] - x[None, :]), x)[1]
-    plan = plan_for(pattern_of(J))
+    plan = plan_for(Compact(J).relation)
     tracemalloc.start()
     try:
         entries = plan.entries(J)

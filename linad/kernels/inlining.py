@@ -1,0 +1,80 @@
+"""Calls of the user's own functions: the body in the place of the call."""
+
+import ast
+from typing import Any
+
+from linad.kernels.arrays import ArrayWindow, Computed
+from linad.kernels.building import Frame
+from linad.kernels.expression_lowering import ExpressionLowering
+from linad.kernels.expressions import ArrayKind, Expr, var
+from linad.kernels.numpy_functions import OF_VECTORS
+from linad.kernels.source import FunctionSource
+from linad.kernels.statements import Let, assigned
+
+
+class Inlining(ExpressionLowering):
+    """Writes a function out where it is called."""
+
+    def inlined(self, node: ast.Call, function: Any) -> Any:
+        """The body of a function in the place of its call."""
+        if function.__code__ in self.calling:
+            raise self.error(
+                node, f"{function.__name__} calls itself", "write a loop, with an array"
+            )
+        source = FunctionSource(function)
+        given = dict(zip(source.parameters, node.args, strict=False))
+        for k in node.keywords:
+            if k.arg is None or k.arg not in source.parameters:
+                raise self.error(node, "an argument that the function does not have", "name it")
+            given[k.arg] = k.value
+        if len(node.args) > len(source.parameters):
+            raise self.error(node, "more arguments than parameters", "pass as many")
+        return self.inlined_with(node, function, {n: self.value(e) for n, e in given.items()})
+
+    def inlined_with(self, node: ast.Call, function: Any, values: dict[str, Any]) -> Any:
+        """The body of a function in the place of its call, with these arguments."""
+        source = FunctionSource(function)
+        if function in OF_VECTORS:
+            for value in values.values():
+                if isinstance(value, (ArrayWindow, Computed)) and len(value.dims) > 1:
+                    what = ast.unparse(node.func)
+                    raise self.error(
+                        node, f"{what} of an array with several axes", "write the loop"
+                    )
+        frame = Frame(source, self.depth)
+        sole = self.sole is node
+        defaults = function.__defaults__ or ()
+        for name, default in zip(source.parameters[::-1], defaults[::-1], strict=False):
+            if name not in values:
+                values[name] = self.outside(default, node)
+        if set(values) != set(source.parameters):
+            raise self.error(node, "another number of arguments than parameters", "pass each")
+        before = {name for name, kind in self.kinds.items() if isinstance(kind, ArrayKind)}
+        for name, value in values.items():
+            if isinstance(value, Expr):
+                value = value if value.op == "num" else self.held(value, name)
+                if name in frame.stored and value.op == "num":
+                    new = self.fresh(name)
+                    self.emit(Let(new, value))
+                    value = var(new)
+            else:
+                value = self.owned(value, name)
+            frame.scope[name] = value
+        self.calling.append(function.__code__)
+        try:
+            with self.into(inside=False) as inner:
+                result = self.function(frame)
+        finally:
+            self.calling.pop()
+        self.out += inner
+        if not sole and assigned(inner) & before:
+            raise self.error(
+                node,
+                f"{function.__name__} writes into an array within a larger expression",
+                "call it on a line of its own",
+            )
+        if isinstance(result, Expr):
+            return self.held(result)
+        if isinstance(result, list):
+            return [self.held(r) if isinstance(r, Expr) else r for r in result]
+        return result

@@ -1,0 +1,95 @@
+"""The methods of initial value problems as loops of a program that `linad.jit` records."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from scipy.integrate import BDF, DOP853, RK23, RK45, Radau
+from scipy.optimize import OptimizeResult
+
+from linad.api.derivatives import stop_gradient
+from linad.control import loops
+from linad.core.marks import Attempt
+from linad.errors import GuardError, TracerError
+from linad.linalg.linear_systems import SMALL
+from linad.rules.shaping import as_array, astype
+from linad.scipy.bdfloops import BDFLoops
+from linad.scipy.explicitloops import ExplicitLoops
+from linad.scipy.implicitloops import ImplicitLoops
+from linad.scipy.mirror import holds_traced, inexact
+from linad.scipy.radauloops import RadauLoops
+from linad.scipy.replays import Field
+from linad.scipy.steploops import StepLoops, holds
+from linad.scipy.trajectories import ahead
+
+EXPLICIT = (RK23, RK45, DOP853)
+IN_LOOPS: dict[Any, type[ImplicitLoops]] = {Radau: RadauLoops, BDF: BDFLoops}
+
+
+def loops_of(
+    kind: Any,
+    field: Field,
+    span: tuple[float, float],
+    y0: Any,
+    tolerances: dict[str, Any],
+    options: dict[str, Any],
+    args: Any,
+) -> StepLoops | None:
+    """The method as loops of a program; None for those that are not."""
+    if issubclass(kind, EXPLICIT):
+        return ExplicitLoops(kind, field, span, y0, tolerances)
+    method = IN_LOOPS.get(kind)
+    small = y0.dtype.kind == "f" and 3 * y0.shape[0] <= SMALL
+    if method is None or not small or options.get("jac_sparsity") is not None:
+        return None
+    jac = options.get("jac")
+    if scipy.sparse.issparse(jac):
+        return None
+    matrix = (lambda t, y: as_array(jac(t, y, *args))) if callable(jac) else jac
+    return method(kind, field, span, y0, tolerances, matrix)
+
+
+def as_program(method: StepLoops, t_eval: Any) -> Any:
+    """What `solve_ivp` returns, by loops of the program that is recorded.
+
+    None where steps fail, and where the field decides on the time or the state in Python: the
+    steps are then taken once more, one by one.
+    """
+    if method.start == method.end or not method.y0.shape[0]:
+        return None
+    moves = holds_traced(t_eval)
+    if t_eval is not None:
+        times = astype(inexact(t_eval), float, copy=False) if moves else np.asarray(t_eval, float)
+        t = stop_gradient(times) if moves else times
+        inside = np.all((t - method.start) * (t - method.end) <= 0)
+        if t.ndim != 1 or not t.size or not inside or np.any(np.diff(t) * method.direction <= 0):
+            return None  # SciPy has the words for it
+    attempt = Attempt()
+    try:
+        if t_eval is None:
+            times, states, last, met = method.every()
+        else:
+            states, last, met = method.at(t)
+        if moves:
+            states = loops.map(lambda row: ahead(method.field, *row), (t, states, times - t))
+    except (TracerError, GuardError, np.linalg.LinAlgError):
+        attempt.forget()
+        return None
+    if not holds(last.failed, 0.0):
+        return None
+    nfev, njev, nlu = [
+        c if isinstance(c, int) else astype(c, int) for c in method.counts(last, met)
+    ]
+    return OptimizeResult(
+        t=times,
+        y=states.T,
+        sol=None,
+        t_events=None,
+        y_events=None,
+        nfev=nfev,
+        njev=njev,
+        nlu=nlu,
+        status=0,
+        message="The solver successfully reached the end of the integration interval.",
+        success=True,
+    )

@@ -1,0 +1,45 @@
+"""Functions made of simpler ones, beside NumPy's and SciPy's own."""
+
+import numpy as np
+import pytest
+import scipy.special
+
+from linad.core.primitive import Primitive
+from linad.rules.composed import FORMS
+
+EDGES = np.array([0.0, -0.0, 1.0, 2.5, -1.0, 1e-300, np.inf, -np.inf, np.nan])
+X, Y = (a.ravel() for a in np.meshgrid(EDGES, EDGES))
+V = np.array([[0.5, -1.25, 3.0], [-2.345, 0.005, 149.5]])
+
+GIVEN = {
+    "isclose": [((X, Y), {}), ((X, Y), {"equal_nan": True}), ((V, V + 0.1, 1e-2, 0.09), {})],
+    "allclose": [((V, V + 1e-9), {}), ((V, V[::-1]), {}), ((V, V + 0.1), {"rtol": 30.0})],
+    "array_equal": [
+        ((V, V.copy()), {}),
+        ((V, V[:1]), {}),
+        ((EDGES, EDGES), {}),
+        ((EDGES, EDGES), {"equal_nan": True}),
+    ],
+    "round": [((V,), {"decimals": k}) for k in (-2, 0, 2)]
+    + [((np.array([15, -7, 249]),), {"decimals": k}) for k in (0, 1)],
+    "polyval": [((V[0], V[1]), {}), ((V[0, :1], V[1]), {})],
+    "cross": [((V, V[::-1]), {})],
+    "rel_entr": [((X, Y), {})],
+    "kl_div": [((X, Y), {})],
+    "huber": [((1.0, V), {}), ((-1.0, V), {}), ((0.0, V), {})],
+}
+
+
+def test_each_form_has_a_case():
+    assert GIVEN.keys() == FORMS.keys()
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_values(name):
+    own = getattr(np, name, None) or getattr(scipy.special, name)
+    for args, params in GIVEN[name]:
+        with np.errstate(all="ignore"):
+            found, expected = FORMS[name](*args, **params), own(*args, **params)
+        np.testing.assert_allclose(found, expected, rtol=1e-14, atol=1e-300)
+        assert np.asarray(found).dtype == np.asarray(expected).dtype
+    assert name in Primitive.registry

@@ -1,0 +1,27 @@
+"""Exponents that make data most like normal ones: their derivatives by differences."""
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import linad
+import linad.scipy.stats as stats
+from linad.errors import UnsupportedError
+
+X = np.array([0.4, 0.9, 1.3, 2.2, 3.1, 5.0, 7.7])
+
+
+@pytest.mark.parametrize("name", ["boxcox_normmax", "yeojohnson_normmax"])
+def test_exponents(name):
+    given = {"method": "mle"} if name == "boxcox_normmax" else {}
+    own, form = getattr(scipy.stats, name), getattr(stats, name)
+    value, J = linad.linearize(lambda x: form(x, **given), X)
+    np.testing.assert_allclose(value, own(X, **given), rtol=1e-5)
+    d, h = np.cos(np.arange(7.0)), 1e-3
+    difference = (own(X + h * d, **given) - own(X - h * d, **given)) / (2 * h)
+    np.testing.assert_allclose(J.pushforward(d), difference, rtol=1e-3)
+
+
+def test_other_methods():
+    with pytest.raises(UnsupportedError, match='use method="mle"'):
+        linad.grad(lambda x: stats.boxcox_normmax(x, method="pearsonr"))(X)
