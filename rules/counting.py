@@ -134,6 +134,7 @@ def histogramdd(
     columns = _columns(sample)
     d = len(columns)
     given = list(bins) if _is_sequence(bins) else [bins] * d
+    given = [int(b) if isinstance(b, Traced) and not b.ndim else b for b in given]  # a number
     ranges = [None] * d if range is None else list(range)
     # NumPy checks the arguments and finds the cells on plain values.
     points = np.stack([np.asarray(concrete(c), float) for c in columns], axis=1)

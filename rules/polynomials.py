@@ -365,6 +365,8 @@ def polydiv(u: Any, v: Any) -> Any:
 def _series(x: Any, c: Any, tensor: bool = True) -> Any:
     """Σ_i c_i x^i; with ``tensor`` the axes of x follow those of c, else they are matched."""
     c = np.atleast_1d(as_array(c))
+    if c.dtype.kind in "biu":
+        c = c + 0.0
     if tensor:
         c = c.reshape(c.shape + (1,) * np.ndim(x))
     y = c[-1] + x * 0

@@ -237,7 +237,7 @@ def _of_result(initial: Any, dtype: Any, combine: Any) -> Any:
     if dtype.kind in "biu":
         dtype = combine.reduce(np.zeros(1, dtype)).dtype
     if isinstance(initial, Traced):
-        return np.astype(initial, dtype, copy=False)
+        return cast(initial, dtype)
     return np.asarray(initial, dtype)[()]
 
 

@@ -1,6 +1,6 @@
 """Evenly spaced numbers between traced ends, and functions applied along axes.
 
-linspace     y_k = a + k (b - a) / (n - 1)       rounded as in NumPy: the floor of an entry is the same
+linspace     y_k = a + k (b - a) / (n - 1)       rounded as in NumPy, so that its floor is the same
 logspace     y_k = base^linspace(a, b)_k
 geomspace    y_k = a (b / a)^(k / (n - 1))       the last entry is b itself
 

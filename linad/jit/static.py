@@ -141,11 +141,17 @@ def contents(array: np.ndarray, above: tuple[int, ...] = ()) -> Any:
     if is_frozen(array):
         return Itself(array)
     if type(array) is not np.ndarray:  # one with units, say, which may be written to as well
-        carried = tuple([(n, Itself(v)) for n, v in getattr(array, "__dict__", {}).items()])
+        held = getattr(array, "__dict__", {})  # a mask, too
+        carried = tuple([(n, _held_key(v)) for n, v in held.items()])
         return contents(array.view(np.ndarray).copy()), carried
     if array.nbytes <= SMALL:
         return array.tobytes()
     return digest(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+
+
+def _held_key(value: Any) -> Any:
+    plain = type(value) is np.ndarray
+    return (Itself(value), contents(value)) if plain else Itself(value)
 
 
 def digest(memory: Any) -> bytes:
