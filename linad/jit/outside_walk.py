@@ -281,6 +281,7 @@ class OutsideWalk(StateWalk):
     def of_object(self, name: str, value: Any, classes: bool = True) -> None:
         kind = type(value)
         self.objects.add(id(value))
+        self.lines.append(f"{self.bind(value)}.__class__ is {self.bind(kind)}")
         every = self.any or any([not is_users(b) and b not in NEUTRAL for b in kind.__mro__])
         held = getattr(value, "__dict__", None)
         found = attributes(value)
@@ -310,6 +311,8 @@ class OutsideWalk(StateWalk):
         bases = [base for base in kind.__mro__ if is_users(base) or _is_users_metaclass(base)]
         found = dict.fromkeys([n for base in bases for n in vars(base) if self._counts(n, made)])
         texts = {base: self.bind(vars(base)) for base in bases} if found else {}
+        if self.any:
+            self.lines += [f"len({self.bind(vars(base))}) == {len(vars(base))}" for base in bases]
         for name in found:
             for base in bases:
                 if name not in vars(base):

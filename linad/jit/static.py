@@ -169,7 +169,7 @@ MACHINERY = {
     *("__slots__", "__static_attributes__", "__firstlineno__", "__hash__", "__orig_bases__"),
     *("__parameters__", "__abstractmethods__", "_abc_impl", "__dataclass_params__"),
     *("__dataclass_fields__", "__match_args__", "__annotate__", "__annotate_func__"),
-    *("__annotations_cache__", "__conditional_annotations__", "__class_getitem__"),
+    *("__annotations_cache__", "__conditional_annotations__"),
 }
 """Entries of a class that no program reads."""
 

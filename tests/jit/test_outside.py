@@ -702,3 +702,45 @@ def test_defaults_that_are_given_anew():
         inner.__defaults__, inner.__kwdefaults__ = defaults, named
         for _ in range(3):
             np.testing.assert_array_equal(jitted(X), inner(X))
+
+
+class Slow:
+    k = 2.0
+
+
+class Quick:
+    k = 3.0
+
+
+class Table:
+    entries = {"k": 2.0}
+
+    def __class_getitem__(cls, name):
+        return cls.entries[name]
+
+
+def test_an_object_that_becomes_one_of_another_class():
+    state = Slow()
+    jitted = linad.jit(lambda x: x * state.k)
+    for kind in (Slow, Quick, Slow):
+        state.__class__ = kind
+        for _ in range(3):
+            np.testing.assert_array_equal(jitted(X), X * kind.k)
+
+
+def test_a_class_that_is_indexed_and_one_that_gains_attributes(monkeypatch):
+    state = Slow()
+
+    def f(x):
+        names = [n for n in dir(state) if not n.startswith("_")]
+        return x * Table["k"] + sum(getattr(state, n) for n in names)
+
+    jitted = linad.jit(f)
+    for change in (
+        lambda: None,
+        lambda: monkeypatch.setitem(Table.entries, "k", 5.0),
+        lambda: monkeypatch.setattr(Slow, "added", 4.0, raising=False),
+    ):
+        change()
+        for _ in range(3):
+            np.testing.assert_array_equal(jitted(X), f(X))
