@@ -121,7 +121,7 @@ def histogram(
         return n, edges
     if not is_inexact(n.dtype):
         n = n.astype(float)
-    return n / np.diff(edges) / np.sum(n), edges
+    return n / np.real(np.diff(edges)) / np.sum(n), edges
 
 
 # Histograms in several dimensions.

@@ -164,7 +164,8 @@ def _quantile(
     if method not in ENTRIES and not (method == "linear" and whole):
         not_boolean(a, name)
         if a.dtype.kind in "biu":
-            a = a.astype(float)
+            narrow = type(q) is not float and q.dtype.kind == "f"
+            a = a.astype(np.result_type(a.dtype, q.dtype) if narrow else float)
     values = still(q if isinstance(q, Traced) else np.asarray(q))
     if values.ndim > 2:
         raise ValueError("q must be a scalar or 1d")
