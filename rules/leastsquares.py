@@ -36,7 +36,7 @@ from linad.operators.reordering import Permutation
 from linad.operators.structured import Conjugation, Diagonal
 from linad.rules.decompositions import hermitian_argument
 from linad.rules.linalg import LinAlgError, adjoint
-from linad.rules.shaping import as_array
+from linad.rules.shaping import as_array, still
 from linad.rules.singularvalues import svdvals
 
 
@@ -91,7 +91,7 @@ def _leaves_out(a: Array, rcond: Any) -> bool:
     rounding = 10 * max(a.shape[-2:], default=0) * np.finfo(a.dtype).eps
     if not a.size or not np.max(rcond, initial=0.0) > rounding:
         return False
-    s = svdvals(a)
+    s = svdvals(still(a))
     relative = s / np.where(s[..., :1] > 0, s[..., :1], 1)
     return bool(np.any((relative > rounding) & (relative <= np.expand_dims(rcond, -1))))
 
