@@ -712,11 +712,12 @@ class Quick:
     k = 3.0
 
 
-class Table:
-    entries = {"k": 2.0}
+ENTRIES = {"k": 2.0}
 
+
+class Table:
     def __class_getitem__(cls, name):
-        return cls.entries[name]
+        return ENTRIES[name]
 
 
 def test_an_object_that_becomes_one_of_another_class():
@@ -738,7 +739,7 @@ def test_a_class_that_is_indexed_and_one_that_gains_attributes(monkeypatch):
     jitted = linad.jit(f)
     for change in (
         lambda: None,
-        lambda: monkeypatch.setitem(Table.entries, "k", 5.0),
+        lambda: monkeypatch.setitem(ENTRIES, "k", 5.0),
         lambda: monkeypatch.setattr(Slow, "added", 4.0, raising=False),
     ):
         change()
