@@ -121,7 +121,7 @@ def histogram(
         return n, edges
     if not is_inexact(n.dtype):
         n = n.astype(float)
-    return n / np.diff(edges) / np.sum(n), edges
+    return n / np.real(np.diff(edges)) / np.sum(n), edges
 
 
 # Histograms in several dimensions.
@@ -134,6 +134,7 @@ def histogramdd(
     columns = _columns(sample)
     d = len(columns)
     given = list(bins) if _is_sequence(bins) else [bins] * d
+    given = [int(b) if isinstance(b, Traced) and not b.ndim else b for b in given]  # a number
     ranges = [None] * d if range is None else list(range)
     # NumPy checks the arguments and finds the cells on plain values.
     points = np.stack([np.asarray(concrete(c), float) for c in columns], axis=1)

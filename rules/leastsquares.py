@@ -6,8 +6,20 @@ x = A+ b     dx = P (db - dA x) + P P^H dA^H r + (I - P A) dA^H P^H x     r = b 
 The rank is that of the point: both functions jump where it changes, and the derivative is
 along the matrices of equal rank.
 
-Source: G. H. Golub and V. Pereyra, "The differentiation of pseudo-inverses and nonlinear
-least squares problems whose variables separate", SIAM J. Numer. Anal. 10, 1973.
+A cutoff above rounding may leave singular values out that are not 0. Then P = V f(S) U^H with
+f(s) = 1 / s for the large ones and 0 for the others, A = U S V^H with all vectors, and
+
+    dP = V (F ∘ V^H dA^H U + G ∘ U^H dA V) U^H
+
+    F_ij = F_ji = 1 / (s_i² - s_j²), G_ij = G_ji = s_j F_ij / s_i    for s_i large and s_j small
+    F_ij = 0, G_ij = -1 / (s_i s_j)                                  for both large
+
+G has a row and a column for each singular value; in F the vectors beyond them have the value 0.
+
+Sources: G. H. Golub and V. Pereyra, "The differentiation of pseudo-inverses and nonlinear
+least squares problems whose variables separate", SIAM J. Numer. Anal. 10, 1973. V. Noferini, "A
+formula for the Fréchet derivative of a generalized matrix function", SIAM J. Matrix Anal. Appl.
+38, 2017.
 """
 
 from typing import Any
@@ -21,10 +33,10 @@ from linad.core.shapes import Shape, matrix_transpose
 from linad.operators.base import JacobianOperator
 from linad.operators.matrices import Kronecker
 from linad.operators.reordering import Permutation
-from linad.operators.structured import Conjugation
+from linad.operators.structured import Conjugation, Diagonal
 from linad.rules.decompositions import hermitian_argument
 from linad.rules.linalg import LinAlgError, adjoint
-from linad.rules.shaping import as_array
+from linad.rules.shaping import as_array, still
 from linad.rules.singularvalues import svdvals
 
 
@@ -68,7 +80,55 @@ def pinv(a: Array, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np
         rcond = 1e-15 if rtol is np._NoValue else rtol
     if rcond is None:
         rcond = max(a.shape[-2:]) * np.finfo(a.dtype).eps
-    return pinv_(hermitian_argument(a, "pinv") if hermitian else a, rcond=rcond)
+    a = hermitian_argument(a, "pinv") if hermitian else a
+    if _leaves_out(a, rcond):
+        return truncated_pinv_(a, rcond=rcond)
+    return pinv_(a, rcond=rcond)
+
+
+def _leaves_out(a: Array, rcond: Any) -> bool:
+    """Whether the cutoff is above singular values that are more than rounding."""
+    rounding = 10 * max(a.shape[-2:], default=0) * np.finfo(a.dtype).eps
+    if not a.size or not np.max(rcond, initial=0.0) > rounding:
+        return False
+    s = svdvals(still(a))
+    relative = s / np.where(s[..., :1] > 0, s[..., :1], 1)
+    return bool(np.any((relative > rounding) & (relative <= np.expand_dims(rcond, -1))))
+
+
+truncated_pinv_ = Primitive("truncated_pinv", lambda a, *, rcond: np.linalg.pinv(a, rcond))
+truncated_pinv_.partial = "finite"
+
+
+@truncated_pinv_.jacobian(wrt=0)
+def truncated_pinv_wrt_a(y: Array, a: Array, *, rcond: Any) -> JacobianOperator:
+    m, n = a.shape[-2:]
+    u, s, vh = np.linalg.svd(a)
+    v, k = adjoint(vh), min(m, n)
+    large = s > np.expand_dims(rcond, -1) * s[..., :1]
+    known, unknown = large[..., :, None], ~large[..., None, :]
+    apart = known & unknown  # s_i large, s_j small
+    squares = s[..., :, None] ** 2 - s[..., None, :] ** 2
+    f = np.where(apart, 1 / np.where(apart, squares, 1), 0)
+    ratio = np.where(apart, s[..., None, :] / np.where(known, s[..., :, None], 1), 0)
+    g = f * ratio
+    inverses = np.where(large, 1 / np.where(large, s, 1), 0)
+    both = inverses[..., :, None] * inverses[..., None, :]
+    g = g + matrix_transpose(g) - both
+    # Vectors that belong to no singular value are as those of one that is 0.
+    more = np.zeros((*s.shape[:-1], k, max(m, n) - k), s.dtype) + (inverses**2)[..., :, None]
+    f = np.concatenate([f + matrix_transpose(f), more], axis=-1)
+    f = f if m > n else matrix_transpose(f)
+    shape, dtype = y.shape, y.dtype
+    lead, transposed = shape[:-2], _adjoint_of(a.shape, dtype)
+    inward = Kronecker(vh, matrix_transpose(u), shape, shape, dtype)
+    outward = Kronecker(v, np.conj(u), shape, shape, dtype)
+    among = (*lead, k, k)
+    u, v = u[..., :k], v[..., :k]
+    inside = Kronecker(adjoint(u), matrix_transpose(v), among, a.shape, dtype)
+    outside = Kronecker(v, np.conj(u), shape, among, dtype)
+    beyond = outward @ Diagonal(f, shape, dtype) @ inward @ transposed
+    return beyond + outside @ Diagonal(g, among, dtype) @ inside
 
 
 # Least squares.
@@ -112,7 +172,10 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
         rcond = np.finfo(np.promote_types(dtype, float)).eps * max(m, n)
     elif rcond < 0:
         rcond = np.finfo(np.promote_types(dtype, float)).eps
-    x = lstsq_(a, columns, rcond=float(rcond))
+    if _leaves_out(a.astype(dtype), rcond):
+        x = np.linalg.pinv(a, rcond) @ columns
+    else:
+        x = lstsq_(a, columns, rcond=float(rcond))
     s = svdvals(a)
     rank = int(np.sum(s > rcond * np.max(s, initial=0.0)))
     if rank == n and m > n:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.python_operators import rooted
+from linad.arrays.zero_dim import number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
@@ -24,7 +25,7 @@ from linad.operators.reordering import Broadcast
 from linad.operators.structured import Diagonal, RealPart
 from linad.rules.kinks import size_squared, tip
 from linad.rules.linalg import LinAlgError, check_square
-from linad.rules.shaping import concrete, reshape
+from linad.rules.shaping import concrete, replaced, reshape
 from linad.rules.singularvalues import svdvals
 
 
@@ -142,7 +143,9 @@ def cond(x: Any, p: Any = None) -> Any:
     if p in (None, 2, -2):
         s = svdvals(x)
         largest, smallest = s[..., 0], s[..., -1]
-        return smallest / largest if p == -2 else largest / smallest
+        ratio = smallest / largest if p == -2 else largest / smallest
+        # 0 / 0 of a matrix of zeros counts as infinite, as in NumPy.
+        return number(replaced(ratio, (largest == 0) & (smallest == 0), np.inf))
     check_square(x, "cond")
     return norm(x, p, (-2, -1)) * norm(np.linalg.inv(x), p, (-2, -1))
 

@@ -23,6 +23,7 @@ from linad.operators.placement import Pad
 from linad.rules.indexing import along, take
 from linad.rules.joining import concatenate
 from linad.rules.shaping import as_array, broadcast_to, copy_, laid_plainly
+from linad.rules.spacing import linspace
 
 pad_ = Primitive("pad", lambda x, *, widths, values: np.pad(x, widths, constant_values=values))
 
@@ -65,6 +66,11 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
 def _padded(x: Any, widths: Any, mode: Any, kwargs: Any) -> Any:
     if mode in ("constant", "empty"):
         return pad_(x, widths=widths, values=_constants(kwargs.get("constant_values", 0), x.ndim))
+    for axis, pair in enumerate(widths):
+        if not x.shape[axis] and pair != (0, 0):
+            raise ValueError(
+                f"pad: can't extend empty axis {axis} using modes other than 'constant' or 'empty'"
+            )
     if mode in ("linear_ramp", "mean", "median", "maximum", "minimum"):
         return _slab_pad(x, widths, mode, kwargs)
     oddly = kwargs.get("reflect_type") == "odd"
@@ -94,7 +100,7 @@ def _reflected_oddly(x: Any, axis: int, before: int, after: int, *, edge_twice: 
         right = along(x, axis, slice(n - skip - high, n - skip))
         first = 2 * along(x, axis, slice(0, 1)) - np.flip(left, axis)
         last = 2 * along(x, axis, slice(-1, None)) - np.flip(right, axis)
-        x = concatenate([first, x, last], axis)
+        x = concatenate([_like(first, x), x, _like(last, x)], axis)
         before, after = before - low, after - high
     return x
 
@@ -153,6 +159,11 @@ def _slab_pad(x: Any, widths: Any, mode: str, kwargs: dict[str, Any]) -> Any:
     return x
 
 
+def _like(border: Any, x: Any) -> Any:
+    """A border in the dtype of the array, which it is written into."""
+    return np.astype(border, x.dtype, copy=False)
+
+
 STATISTICS: dict[str, Callable[..., Any]] = {
     "mean": np.mean,
     "median": np.median,
@@ -163,13 +174,14 @@ STATISTICS: dict[str, Callable[..., Any]] = {
 
 def _ramp(edge: Any, axis: int, width: int, end: Any) -> Any:
     """From ``end`` at the outside to next to the edge, in equal steps."""
-    shape = [1] * edge.ndim
-    shape[axis] = width
-    part = (np.arange(width) / max(width, 1)).reshape(shape).astype(edge.dtype)
-    return part * edge + (1 - part) * end
+    edge = np.squeeze(edge, axis)
+    return linspace(end, edge, width, endpoint=False, dtype=edge.dtype, axis=axis)
 
 
 def _level(slab: Any, axis: int, width: int, statistic: Callable[..., Any]) -> Any:
     """A border of one value, repeated."""
     level = statistic(slab, axis=axis, keepdims=True)
+    if slab.dtype.kind in "iu":
+        level = np.round(level)
+    level = _like(level, slab)
     return broadcast_to(level, (*slab.shape[:axis], width, *slab.shape[axis + 1 :]))

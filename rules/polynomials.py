@@ -234,7 +234,16 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 
 @implements(np.polymul)
 def polymul(a1: Any, a2: Any) -> Any:
-    return convolve(a1, a2)
+    return convolve(*[_without_leading_zeros(a) for a in (a1, a2)])
+
+
+def _without_leading_zeros(a: Any) -> Any:
+    """As `np.poly1d` keeps its coefficients: of nothing there is a 0."""
+    a = np.atleast_1d(as_array(a))
+    if a.ndim > 1:
+        raise ValueError("polymul: Polynomial must be 1d only.")
+    a = np.trim_zeros(a, "f")
+    return a if a.shape[0] else np.zeros(1, a.dtype)
 
 
 @implements(np.polyadd)
@@ -300,6 +309,13 @@ def polyfit(
             "np.linalg.lstsq(np.vander(x, deg + 1), y)"
         )
     x, y = (as_array(v) + 0.0 for v in (x, y))
+    if x.ndim != 1 or not x.shape[0]:
+        raise TypeError(f"polyfit: expected non-empty 1D vector for x, got shape {x.shape}")
+    if y.ndim not in (1, 2) or y.shape[0] != x.shape[0]:
+        raise TypeError(
+            f"polyfit: expected 1D or 2D array for y, and x and y to have same length; "
+            f"got shapes {x.shape} and {y.shape}"
+        )
     table = _powers(x, int(deg) + 1)
     if w is not None:
         w = as_array(w)
@@ -334,18 +350,14 @@ def polydiv(u: Any, v: Any) -> Any:
         raise ShapeError(f"polydiv: u and v must have one axis, got {u.shape} and {v.shape}")
     dtype = np.result_type(u.dtype, v.dtype, _real(u))
     rest, n = np.astype(u, dtype), v.shape[0]
-    steps = u.shape[0] - n + 1
     quotient = []
-    for _ in range(steps):
-        factor = rest[0] * (1 / v[0])
+    for k in range(u.shape[0] - n + 1):
+        factor = rest[k] * (1 / v[0])
         quotient.append(factor)
-        rest = np.concatenate([rest[1:n] - factor * v[1:], rest[n:]])
-    q = np.stack(quotient) if quotient else np.zeros(1, dtype)
-    if steps > 0 and not rest.shape[0]:
-        return q, np.zeros(1, dtype)
+        rest = np.concatenate([rest[:k], rest[k : k + n] - factor * v, rest[k + n :]])
     while rest.shape[0] > 1 and bool(np.allclose(rest[0], 0, rtol=1e-14)):
         rest = rest[1:]
-    return q, rest
+    return np.stack(quotient) if quotient else np.zeros(1, dtype), rest
 
 
 # numpy.polynomial, where it dispatches (since NumPy 2.4): several variables, lowest power first.
@@ -354,6 +366,8 @@ def polydiv(u: Any, v: Any) -> Any:
 def _series(x: Any, c: Any, tensor: bool = True) -> Any:
     """Σ_i c_i x^i; with ``tensor`` the axes of x follow those of c, else they are matched."""
     c = np.atleast_1d(as_array(c))
+    if c.dtype.kind in "biu":
+        c = c + 0.0
     if tensor:
         c = c.reshape(c.shape + (1,) * np.ndim(x))
     y = c[-1] + x * 0

@@ -134,7 +134,14 @@ def order_statistics(
     first = entry(low)
     if (low == high).all():
         return first.astype(dtype, copy=False)
-    return first + (entry(high) - first) * (h - low).astype(dtype)
+    # From the nearer end, as in NumPy, so that the rounding is the same.
+    second, part = entry(high), (h - low).astype(dtype)
+    nearer = still(part) >= 0.5
+    if isinstance(nearer, Traced) or not np.all(nearer == np.any(nearer)):
+        start = np.where(nearer, second, first)
+    else:
+        start = second if np.any(nearer) else first
+    return start + (second - first) * (part - nearer)
 
 
 def _quantile(
@@ -150,10 +157,15 @@ def _quantile(
     a = as_array(a)
     if a.dtype.kind == "c":
         raise TypeError("a must be an array of real numbers")
-    not_boolean(a, name)
-    if a.dtype.kind in "biu":
-        a = a.astype(float)
+    if type(q) is int and a.dtype.kind == "f":
+        q = float(q)
     q = q if type(q) is float else as_array(q)
+    whole = type(q) is not float and q.dtype.kind in "iu"
+    if method not in ENTRIES and not (method == "linear" and whole):
+        not_boolean(a, name)
+        if a.dtype.kind in "biu":
+            narrow = type(q) is not float and q.dtype.kind == "f"
+            a = a.astype(np.result_type(a.dtype, q.dtype) if narrow else float)
     values = still(q if isinstance(q, Traced) else np.asarray(q))
     if values.ndim > 2:
         raise ValueError("q must be a scalar or 1d")
@@ -164,6 +176,8 @@ def _quantile(
             f"{name}: weights= is not traced by linad; sort with order = np.argsort(a) and "
             f"choose the entry where np.cumsum(weights[order]) passes q"
         )
+    if ignore_nan and not a.size:
+        return np.nanmean(a, axis, keepdims=keepdims)  # whatever the shape of q, as in NumPy
     axes = normalize_axes(axis, a.ndim, name)
     y = laid_out(order_statistics(a, q, axes, method, ignore_nan), "C", name)
     if keepdims and keepdims is not np._NoValue:  # type: ignore[attr-defined]
@@ -186,7 +200,7 @@ def _register(name: str, scale: int, ignore_nan: bool) -> None:
     ) -> Any:
         if out is not None:
             refuse_out(name, (out,))
-        if type(q) in (int, float):
+        if type(q) is float or (type(q) is int and scale != 1):
             q = q / float(scale)
         elif scale != 1:
             q = as_array(q)

@@ -212,8 +212,8 @@ def reducer(name: str, primitive: Primitive, combine: Any, neutral: Any = None) 
             y = primitive(a, axes=axes)  # the common case, without the questions that follow
             return kept(y, a.shape, axes, keepdims) if keepdims else y
         a = cast(a, dtype)
-        if given(initial) and not isinstance(initial, Traced):
-            initial = np.asarray(initial, a.dtype)[()]
+        if given(initial):
+            initial = _of_result(initial, a.dtype, combine)
         fill = initial if neutral is None else neutral
         if not given(fill) and where is not True and where is not NoValue:
             raise ValueError(f"{name} has no identity, so to use a where mask pass initial=")
@@ -230,6 +230,15 @@ def reducer(name: str, primitive: Primitive, combine: Any, neutral: Any = None) 
 
     reduce.__name__ = reduce.__qualname__ = name
     return reduce
+
+
+def _of_result(initial: Any, dtype: Any, combine: Any) -> Any:
+    """``initial`` in the dtype of the result: wider than that of small integers and booleans."""
+    if dtype.kind in "biu":
+        dtype = combine.reduce(np.zeros(1, dtype)).dtype
+    if isinstance(initial, Traced):
+        return cast(initial, dtype)
+    return np.asarray(initial, dtype)[()]
 
 
 _sum = reducer("sum", sum_, np.add, 0)

@@ -23,15 +23,32 @@ from linad.rules.shaping import as_array, concrete, laid_as, of_list, ravel
 
 # Results that are integers or booleans.
 
+LEFT_OUT: dict[Any, Any] = {
+    **{f: lambda a, where: a | ~where for f in (np.all, np.logical_and)},
+    **{f: lambda a, where: a & where for f in (np.any, np.logical_or, np.logical_xor)},
+}
+"""What changes nothing stands where ``where=`` is False: of truth values, a traced mask is one."""
+
+
+def _without_where(left_out: Any, a: Any, *args: Any, where: Any = True, **kwargs: Any) -> Any:
+    """The arguments of a reduction over truth values, its traced mask taken into ``a``."""
+    if isinstance(where, Traced):
+        a = as_array(a).astype(bool)
+        return (left_out(a, np.broadcast_to(where, a.shape)), *args), kwargs
+    return (a, *args), kwargs | {"where": where}
+
 
 def constant(function: Any) -> Any:
     """Register a NumPy function whose results are constant; return its primitive."""
     primitive = Primitive(function.__name__, function, constant=True)
+    left_out = LEFT_OUT.get(function)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if any(isinstance(v, Traced) for v in kwargs.values()):
             bound = inspect.signature(function).bind(*args, **kwargs)
             args, kwargs = bound.args, bound.kwargs
+            if left_out is not None:
+                args, kwargs = _without_where(left_out, *args, **kwargs)
         return primitive(*args, **kwargs)
 
     call.__name__ = call.__qualname__ = function.__name__
@@ -68,9 +85,14 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 
 
 def _logical_method(ufunc: Any, method: str) -> None:
-    run = getattr(ufunc, method)
-    primitive = Primitive(f"{ufunc.__name__}_{method}", run, constant=True)
-    implements_ufunc(ufunc, method)(primitive)
+    primitive = Primitive(f"{ufunc.__name__}_{method}", getattr(ufunc, method), constant=True)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if isinstance(kwargs.get("where"), Traced):
+            args, kwargs = _without_where(LEFT_OUT[ufunc], *args, **kwargs)
+        return primitive(*args, **kwargs)
+
+    implements_ufunc(ufunc, method)(call)
 
 
 for _ufunc in (np.logical_and, np.logical_or, np.logical_xor):

@@ -1,8 +1,8 @@
 """Evenly spaced numbers between traced ends, and functions applied along axes.
 
-linspace     y_k = (1 - t_k) a + t_k b           t_k = k / (n - 1)
+linspace     y_k = a + k (b - a) / (n - 1)       rounded as in NumPy, so that its floor is the same
 logspace     y_k = base^linspace(a, b)_k
-geomspace    y_k = a (b / a)^t_k
+geomspace    y_k = a (b / a)^(k / (n - 1))       the last entry is b itself
 
 A function given to apply_along_axis runs on traced lanes, one after the other.
 """
@@ -25,18 +25,22 @@ def _dtype(*ends: Any) -> Any:
     return np.dtype(float) if dtype.kind in "biu" else dtype
 
 
-def _weights(start: Any, stop: Any, num: Any, endpoint: bool, axis: int) -> tuple[Any, int]:
-    """The weights t, shaped to broadcast, and where their axis goes."""
+def _counted(start: Any, stop: Any, num: Any, axis: int) -> tuple[Any, int]:
+    """The numbers k, shaped to broadcast, and where their axis goes."""
     num = as_index(num)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     real = np.finfo(_dtype(start, stop)).dtype
-    start, stop = as_array(start), as_array(stop)
-    parts = num - 1 if endpoint else num
-    t = (np.arange(num) / max(parts, 1)).astype(real)
-    ndim = max(start.ndim, stop.ndim)
+    ndim = max(np.ndim(start), np.ndim(stop))
     axis = normalize_axis(axis, ndim + 1, "linspace")
-    return t.reshape((num,) + (1,) * ndim), axis
+    return np.arange(num, dtype=real).reshape((num,) + (1,) * ndim), axis
+
+
+def _ended(y: Any, stop: Any, endpoint: bool) -> Any:
+    """The same with ``stop`` as its last entry, unless it is the first as well."""
+    if not endpoint or y.shape[0] < 2:
+        return y
+    return np.concatenate([y[:-1], np.broadcast_to(stop, y.shape[1:])[None]])
 
 
 def _placed(y: Any, axis: int, dtype: Any) -> Any:
@@ -56,14 +60,16 @@ def linspace(
     *,
     device: Any = None,
 ) -> Any:
-    t, axis = _weights(start, stop, num, endpoint, axis)
+    k, axis = _counted(start, stop, num, axis)
     ends = _dtype(start, stop)
     start, stop = (np.astype(as_array(v), ends, copy=False) for v in (start, stop))
-    y = _placed((1 - t) * start + t * stop, axis, dtype)
-    if not retstep:
-        return y
     parts = as_index(num) - bool(endpoint)
-    return y, (stop - start) / parts if parts > 0 else np.full(np.shape(stop - start), np.nan)
+    step = (stop - start) / parts if parts > 0 else np.full(np.shape(stop - start), np.nan)
+    y = _ended(k * (step if parts > 0 else stop - start) + start, stop, endpoint)
+    if dtype is not None and np.issubdtype(dtype, np.integer):
+        y = np.floor(y)
+    y = _placed(y, axis, dtype)
+    return (y, step) if retstep else y
 
 
 @implements(np.logspace)
@@ -101,8 +107,10 @@ def geomspace(
         raise ValueError("Geometric sequence cannot include zero")
     double = np.result_type(start.dtype, stop.dtype, np.float64)  # as NumPy computes it
     start, stop = [astype(end, double, copy=False) for end in (start, stop)]
-    t, axis = _weights(start, stop, num, endpoint, axis)
-    return _placed(start * np.power(stop / start, t), axis, double if dtype is None else dtype)
+    k, axis = _counted(start, stop, num, axis)
+    t = k / max(as_index(num) - bool(endpoint), 1)
+    y = _ended(start * np.power(stop / start, t), stop, endpoint)
+    return _placed(y, axis, double if dtype is None else dtype)
 
 
 # Functions along axes.

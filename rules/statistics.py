@@ -263,11 +263,17 @@ def average(
             return y
         return y, np.full(y.shape, lane_size(a, axes), y.dtype)
     weights = _aligned_weights(a, as_array(weights), axis, axes)
-    total = np.sum(weights, axis=axes, keepdims=keepdims)
+    dtype = np.result_type(a.dtype, weights.dtype)
+    total = np.sum(weights, axis=axes, dtype=dtype, keepdims=keepdims)
     if (total == 0).any():
         raise ZeroDivisionError("Weights sum to zero, can't be normalized")
     y = np.sum(a * weights, axis=axes, keepdims=keepdims) / total
-    return (y, np.broadcast_to(total, y.shape)) if returned else y
+    return (y, _spread(total, y)) if returned else y
+
+
+def _spread(total: Any, y: Any) -> Any:
+    """The sum of the weights of each average, in an array of its own where it is of several."""
+    return total if total.shape == y.shape else np.copy(np.broadcast_to(total, y.shape))
 
 
 def _aligned_weights(a: Array, weights: Any, axis: Any, axes: tuple[int, ...]) -> Any:

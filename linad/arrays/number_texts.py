@@ -58,6 +58,6 @@ class NumberText(str):
 def text_of(x: Any, write: Callable[[Any], str]) -> str:
     """The text of a traced value; that of a number knows it."""
     value = x.printed()
-    if x.ndim or x.dtype.kind != "f":
+    if x.ndim or x.dtype.kind != "f" or type(value) is int:
         return write(value)
     return NumberText(x, value, write)

@@ -173,6 +173,24 @@ def _unary(ufunc: np.ufunc) -> Any:
     return operator
 
 
+def _to_whole(ufunc: np.ufunc) -> Any:
+    """round, math.floor and their kin: of a number an int, in what types and texts tell of it.
+
+    It stays a traced float: a loop over particles takes the same path whatever cell they are in.
+    """
+
+    def operator(self: Any) -> Any:
+        y = UFUNCS[ufunc](self)
+        if not self.ndim and self.dtype.kind == "f":
+            y._whole = True
+        return y
+
+    return operator
+
+
+_rounded = _to_whole(np.rint)
+
+
 def _in_place(forward: Any) -> Any:
     def operator(self: Any, other: Any) -> Any:
         result = forward(self, other)
@@ -221,9 +239,9 @@ class Arithmetic(Methods):
     __pos__ = _unary(np.positive)
     __abs__ = _unary(np.absolute)
     __invert__ = _unary(np.invert)
-    __floor__ = _unary(np.floor)
-    __ceil__ = _unary(np.ceil)
-    __trunc__ = _unary(np.trunc)
+    __floor__ = _to_whole(np.floor)
+    __ceil__ = _to_whole(np.ceil)
+    __trunc__ = _to_whole(np.trunc)
 
     __iadd__ = _in_place(__add__)
     __isub__ = _in_place(__sub__)
@@ -240,4 +258,6 @@ class Arithmetic(Methods):
     __irshift__ = _in_place(__rshift__)
 
     def __round__(self, ndigits: int | None = None) -> Any:
-        return traced_function(np.round)(self, ndigits or 0)
+        if ndigits is None:
+            return _rounded(self)
+        return traced_function(np.round)(self, ndigits)

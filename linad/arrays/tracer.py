@@ -90,8 +90,9 @@ class Tracer(Arithmetic):
         The concrete value.
     """
 
-    # _square, where it is set, computes the square of a root: see `rooted` in python_operators.
-    __slots__ = ("__weakref__", "_buffer", "_node", "_square", "_value")
+    # _square, where it is set, computes the square of a root, and _whole is True for what is an
+    # int of Python's without a trace: see `rooted` and `_to_whole` in python_operators.
+    __slots__ = ("__weakref__", "_buffer", "_node", "_square", "_value", "_whole")
     __array_priority__ = 1500.0  # above pandas, below linad's operators
     __pandas_priority__ = 5000  # a Series leaves its operators to the traced value
     __hash__ = None  # type: ignore[assignment]  # as ndarray: == is elementwise
@@ -253,6 +254,8 @@ class Tracer(Arithmetic):
         name = frame.f_globals.get("__name__", "")
         if name.startswith("linad.") or not passes_as_plain(frame, name):
             return Tracer
+        if getattr(self, "_whole", False):
+            return int
         value: Any = self._value
         while type(value) is Tracer:
             value = value._value
@@ -426,6 +429,8 @@ class Tracer(Arithmetic):
         """The value for a text. That of an integer, a key perhaps, counts as a decision."""
         if self.dtype.kind in "biu":
             return self.decided
+        if getattr(self, "_whole", False) and np.isfinite(self.concrete):
+            return int(self.decided)
         value: Any = self
         while isinstance(value, Tracer):
             value._trace.shown(value)

@@ -61,8 +61,6 @@ class Reads(NamedTuple):
     chains : tuple of LoadedName
     imports : frozenset of str
         Modules that it imports itself.
-    others : frozenset of str
-        Names, local ones too, and attributes that are not just one side of ``@`` each time.
     """
 
     names: tuple[str, ...]
@@ -71,7 +69,6 @@ class Reads(NamedTuple):
     whole: bool
     chains: tuple[LoadedName, ...]
     imports: frozenset[str]
-    others: frozenset[str]
 
 
 @functools.lru_cache(4096)
@@ -81,7 +78,6 @@ def reads_of(code: types.CodeType) -> Reads:
     cells: set[str] = set()
     attributes: set[str] = set()
     imports: set[str] = set()
-    others: set[str] = set()
     steps = _one_by_one(instructions(code))
     chains = dict.fromkeys(_chains(steps))
     for k, step in enumerate(steps):
@@ -92,15 +88,10 @@ def reads_of(code: types.CodeType) -> Reads:
                 cells.add(step.argval)
             else:
                 attributes.add(step.argval)
-            if not _is_multiplied(steps, k):
-                others.add(step.argval)
         elif step.opname in ("IMPORT_FROM", "LOAD_SUPER_ATTR"):
             attributes.add(step.argval)
-            others.add(step.argval)
         elif step.opname == "IMPORT_NAME":
             imports.add(step.argval)
-        elif step.opname.startswith("LOAD_FAST") and not _is_multiplied(steps, k):
-            others.add(step.argval)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             inner = reads_of(constant)
@@ -108,7 +99,6 @@ def reads_of(code: types.CodeType) -> Reads:
             cells |= inner.cells
             attributes |= inner.attributes
             imports |= inner.imports
-            others |= inner.others
             chains |= dict.fromkeys(inner.chains)
         else:
             parts = constant if isinstance(constant, (tuple, frozenset)) else (constant,)
@@ -117,7 +107,7 @@ def reads_of(code: types.CodeType) -> Reads:
         names |= dict.fromkeys(_named_in_texts(code))
     whole = not WHOLE.isdisjoint(names) or not WHOLE.isdisjoint(attributes)
     read = frozenset(cells), frozenset(attributes), whole, tuple(chains)
-    return Reads(tuple(names), *read, frozenset(imports), frozenset(others))
+    return Reads(tuple(names), *read, frozenset(imports))
 
 
 def _named_in_texts(code: types.CodeType) -> list[str]:
@@ -167,26 +157,6 @@ def _is_bare_call(following: list[dis.Instruction]) -> bool:
     if steps and steps[0].opname == "LOAD_CONST" and steps[0].argval is None:
         return len(steps) > 1 and steps[1].opname == "CALL" and steps[1].arg == 1
     return bool(steps) and steps[0].opname == "CALL" and steps[0].arg == 0
-
-
-def _is_multiplied(steps: list[dis.Instruction], k: int) -> bool:
-    """Whether what instruction ``k`` loads is one side of a product ``@``, or its method `dot`."""
-    depth = 1
-    for step in steps[k + 1 :]:
-        if depth == 1 and step.opname in ATTRIBUTE:
-            if step.argval == "dot":
-                return True
-            if step.argval == "T":
-                continue
-            return False
-        if step.opname == "BINARY_OP" and depth <= 2:
-            return step.argrepr == "@"
-        if step.opcode in dis.hasjrel or step.opcode in dis.hasjabs:
-            return False
-        depth += dis.stack_effect(step.opcode, step.arg, jump=False)
-        if depth < 1 or (depth == 1 and not step.opname.startswith("CALL")):
-            return False
-    return False
 
 
 def instructions(code: types.CodeType) -> list[dis.Instruction]:

@@ -91,7 +91,6 @@ class Outside:
     def __init__(self, f: Callable[..., Any]) -> None:
         self.f = f
         self.names: set[str] = set()
-        self.others: set[str] = set()
         self.whole = False
         self.nothing = False
         self._looks: dict[tuple[int, ...], tuple[Look, list[Any]]] = {}
@@ -114,17 +113,17 @@ class Outside:
             if arrays is not None:
                 return (look if look.counts else None), arrays
         # Until a walk meets no name that it did not look for. Other threads find names, too.
-        names, others, whole = self.names, self.others, self.whole
+        names, whole = self.names, self.whole
         while True:
-            walk = OutsideWalk(names, whole, others)
+            walk = OutsideWalk(names, whole)
             walk.root(self.f)
             for name, value in given:
                 walk.root(value, name, contents=False)
-            if (walk.names, walk.others, walk.whole) == (names, others, whole):
+            if (walk.names, walk.whole) == (names, whole):
                 break
-            names, others, whole = walk.names, walk.others, walk.whole
+            names, whole = walk.names, walk.whole
         with books:
-            self.names, self.others = self.names | names, self.others | others
+            self.names = self.names | names
             self.whole = self.whole or whole
         look = Look(walk)
         if len(self._looks) >= REMEMBERED:
@@ -140,7 +139,7 @@ REMEMBERED = 64
 
 def state_of(value: Any, outside: Outside, prefix: str) -> tuple[list[str], dict[str, Any]]:
     """Lines that hold as long as an object among the arguments is as it is, and their names."""
-    walk = OutsideWalk(outside.names, outside.whole, outside.others, prefix)
+    walk = OutsideWalk(outside.names, outside.whole, prefix)
     walk.of_object("", value, classes=False)
     for a, text in zip(walk.arrays, walk.texts, strict=True):
         now = type(a), a.dtype, a.shape, layout_of(a), contents(a)

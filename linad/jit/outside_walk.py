@@ -225,8 +225,7 @@ class OutsideWalk(StateWalk):
         self.functions.append(f)
         self.parts.append(Itself(code))
         reads = reads_of(code)
-        self.names |= reads.attributes
-        self.others |= reads.others
+        self.names |= reads.attributes | ({"super"} & set(reads.names))
         self.whole |= reads.whole
         self.of_chains(f, reads.chains)
         for name in sorted(reads.imports):
@@ -243,9 +242,14 @@ class OutsideWalk(StateWalk):
             if name in reads.cells and content(cell) is not EMPTY:
                 self.named(name, cell.cell_contents, f"{self.bind(cell)}.cell_contents")
         if f.__defaults__:
-            self.items("", f.__defaults__, self.bind(f.__defaults__))
-        for name, value in (f.__kwdefaults__ or {}).items():
-            self.slot(name, value, f"{self.bind(f.__kwdefaults__)}[{name!r}]")
+            held = self.bind(f.__defaults__)
+            self.lines.append(f"{self.bind(f)}.__defaults__ is {held}")
+            self.items("", f.__defaults__, held)
+        if f.__kwdefaults__:
+            held = self.bind(f.__kwdefaults__)
+            self.lines.append(f"{self.bind(f)}.__kwdefaults__ is {held}")
+            for name, value in f.__kwdefaults__.items():
+                self.slot(name, value, f"{held}[{name!r}]")
         if self.any:
             self.lines.append(f"len({self.bind(f.__dict__)}) == {len(f.__dict__)}")
         for name in sorted(self.known & f.__dict__.keys()):
@@ -277,6 +281,7 @@ class OutsideWalk(StateWalk):
     def of_object(self, name: str, value: Any, classes: bool = True) -> None:
         kind = type(value)
         self.objects.add(id(value))
+        self.lines.append(f"{self.bind(value)}.__class__ is {self.bind(kind)}")
         every = self.any or any([not is_users(b) and b not in NEUTRAL for b in kind.__mro__])
         held = getattr(value, "__dict__", None)
         found = attributes(value)
@@ -306,6 +311,8 @@ class OutsideWalk(StateWalk):
         bases = [base for base in kind.__mro__ if is_users(base) or _is_users_metaclass(base)]
         found = dict.fromkeys([n for base in bases for n in vars(base) if self._counts(n, made)])
         texts = {base: self.bind(vars(base)) for base in bases} if found else {}
+        if self.any:
+            self.lines += [f"len({self.bind(vars(base))}) == {len(vars(base))}" for base in bases]
         for name in found:
             for base in bases:
                 if name not in vars(base):
@@ -314,7 +321,8 @@ class OutsideWalk(StateWalk):
                 value = vars(base)[name]
                 if not (name in GENERATED and _is_generated(value)):
                     self.slot(f"{base.__name__}.{name}", value, f"{texts[base]}[{name!r}]")
-                break
+                if "super" not in self.known:
+                    break  # nobody asks for what stands behind it
 
     def _counts(self, name: str, made: bool) -> bool:
         """Whether somebody reads an attribute of a class."""

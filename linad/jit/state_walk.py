@@ -111,14 +111,11 @@ class StateWalk(ABC):
         Attributes that some of the functions read, as far as is known.
     whole : bool
         Whether attributes are read that nobody names.
-    others : set of str
-        Variables and attributes that are not just one side of ``@`` each time.
     """
 
-    def __init__(self, names: set[str], whole: bool, others: set[str], prefix: str = "k") -> None:
+    def __init__(self, names: set[str], whole: bool, prefix: str = "k") -> None:
         self.prefix = prefix
         self.known, self.names, self.whole = names, set(names), whole
-        self.others, self.apart = set(others), others
         self.given_once: list[str] = []
         self.cached = self.hidden = 0
         self.compared: set[int] = set()
@@ -208,13 +205,7 @@ class StateWalk(ABC):
         return f"{self.bind(getattr)}({self.bind(value)}, {name!r}, {self.bind(MISSING)})"
 
     def of_sparse(self, name: str, value: Any) -> None:
-        """The entries of a sparse matrix, if more is done with it than products.
-
-        A product reads the matrix itself at each run of the program.
-        """
-        last = name.rpartition(".")[2]
-        if last and last not in self.apart:
-            return
+        """The entries of a sparse matrix. What a program has made of them, it keeps."""
         self.lines.append(f"{self.bind(value)}.shape == {value.shape!r}")
         for n in ("data", "indices", "indptr", "offsets", "coords", "rows"):
             if n in vars(value):

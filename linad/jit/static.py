@@ -141,11 +141,17 @@ def contents(array: np.ndarray, above: tuple[int, ...] = ()) -> Any:
     if is_frozen(array):
         return Itself(array)
     if type(array) is not np.ndarray:  # one with units, say, which may be written to as well
-        carried = tuple([(n, Itself(v)) for n, v in getattr(array, "__dict__", {}).items()])
+        held = getattr(array, "__dict__", {})  # a mask, too
+        carried = tuple([(n, _held_key(v)) for n, v in held.items()])
         return contents(array.view(np.ndarray).copy()), carried
     if array.nbytes <= SMALL:
         return array.tobytes()
     return digest(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+
+
+def _held_key(value: Any) -> Any:
+    plain = type(value) is np.ndarray
+    return (Itself(value), contents(value)) if plain else Itself(value)
 
 
 def digest(memory: Any) -> bytes:
@@ -163,7 +169,7 @@ MACHINERY = {
     *("__slots__", "__static_attributes__", "__firstlineno__", "__hash__", "__orig_bases__"),
     *("__parameters__", "__abstractmethods__", "_abc_impl", "__dataclass_params__"),
     *("__dataclass_fields__", "__match_args__", "__annotate__", "__annotate_func__"),
-    *("__annotations_cache__", "__conditional_annotations__", "__class_getitem__"),
+    *("__annotations_cache__", "__conditional_annotations__"),
 }
 """Entries of a class that no program reads."""
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.interpolate
 
+from linad.arrays.zero_dim import array, gives
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
@@ -130,6 +131,7 @@ class Spline:
         extrapolate = False if self.extrapolate == "periodic" else self.extrapolate
         return Spline(t, c, k, extrapolate, self.axis)
 
+    @gives(array)
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
         """The integral from a to b."""
         extrapolate = self.extrapolate if extrapolate is None else extrapolate

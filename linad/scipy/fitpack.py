@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.interpolate
 
+from linad.arrays.zero_dim import number
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import still
@@ -114,7 +115,7 @@ def splint(a: Any, b: Any, tck: Any) -> Any:
         t, c, k = tck.tck if isinstance(tck, scipy.interpolate.BSpline) else tck
         check_real("splint", a=a, b=b, t=t, c=c)
         tck = Spline(asarray(t), asarray(c), k)
-    return tck.integrate(a, b, extrapolate=False)
+    return number(tck.integrate(a, b, extrapolate=False))
 
 
 class Univariate:
@@ -146,7 +147,7 @@ class Univariate:
 
     def integral(self, a: Any, b: Any) -> Any:
         """The integral from a to b."""
-        return self.spline.integrate(a, b, extrapolate=False)
+        return number(self.spline.integrate(a, b, extrapolate=False))
 
 
 def _univariate(name: str, x: Any, y: Any, w: Any, bbox: Any, k: int, ext: Any) -> Univariate:

@@ -31,6 +31,7 @@ def cho_factor(a: Any, lower: bool, check_finite: bool) -> Any:
 
 @bound_form(scipy.linalg.lu_factor)
 def lu_factor(a: Any, check_finite: bool) -> Any:
+    a = inexact(a)
     check(check_finite, a)
     _check_lu(a, "lu_factor")
     return lu_(a)
@@ -43,6 +44,7 @@ def _check_lu(a: Any, name: str) -> None:
 
 @bound_form(scipy.linalg.lu)
 def lu(a: Any, permute_l: bool, check_finite: bool, p_indices: bool) -> Any:
+    a = inexact(a)
     check(check_finite, a)
     _check_lu(a, "lu")
     both, pivots = lu_(a)

@@ -56,7 +56,7 @@ def matmul_toeplitz(c_or_cr: Any, x: Any) -> Any:
 
 
 def _row(name: str, a: Any) -> Any:
-    a = inexact(a)
+    a = np.atleast_1d(as_array(a))
     if a.ndim != 1:
         raise ShapeError(f"{name}: only one row of numbers is traced by linad, got {a.shape}")
     return a
@@ -64,7 +64,7 @@ def _row(name: str, a: Any) -> Any:
 
 @traced_form(scipy.linalg.companion)
 def companion(a: Any) -> Any:
-    a = _row("companion", a)
+    a = inexact(_row("companion", a))
     n = a.shape[0] - 1
     if n < 1:
         raise ShapeError("companion: the length of a must be at least 2")

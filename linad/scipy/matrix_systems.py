@@ -97,6 +97,7 @@ def det(a: Any, check_finite: bool) -> Any:
 
 @bound_form(scipy.linalg.pinv)
 def pinv(a: Any, atol: Any, rtol: Any, check_finite: bool) -> Any:
+    a = inexact(a)
     check(check_finite, a)
     if a.ndim < 2:
         raise ValueError(f"pinv: expected at least two axes, got an array of {a.shape}")

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.interpolate
 
+from linad.arrays.zero_dim import array, gives
 from linad.core.primitive import Traced
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, UnsupportedError
@@ -59,10 +60,12 @@ class NodePolynomial:
             )
         self.name, self.xi, self.yi = name, xi, np.moveaxis(yi, self.axis, 0)
 
+    @gives(array)
     def __call__(self, x: Any) -> Any:
         """The value at points of any shape."""
         return self.derivatives(x, 1)[0]
 
+    @gives(array)
     def derivative(self, x: Any, der: int = 1) -> Any:
         """The ``der``-th derivative at points of any shape."""
         return self.derivatives(x, der + 1)[der]
@@ -218,6 +221,7 @@ class BarycentricInterpolator(scipy.interpolate.BarycentricInterpolator):
         return super().derivatives(x, der)
 
 
+@gives(array)
 def _in_order(made: Any, x: Any, der: Any) -> Any:
     """What the functions of SciPy's give: one derivative, or a list of them."""
     if np.ndim(der):

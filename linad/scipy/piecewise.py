@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import scipy.interpolate
 
+from linad.arrays.zero_dim import array, gives
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.banded import solve_banded_
@@ -74,6 +75,7 @@ class Piecewise:
     def __init__(self, c: Any, x: Any, extrapolate: Any = True, axis: int = 0) -> None:
         self.c, self.x, self.extrapolate, self.axis = c, x, extrapolate, axis
 
+    @gives(array)
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
         """The value, or the ``nu``-th derivative, at points of any shape."""
         if nu < 0:
@@ -132,6 +134,7 @@ class Piecewise:
         extrapolate = False if self.extrapolate == "periodic" and nu else self.extrapolate
         return Piecewise(c, self.x, extrapolate, self.axis)
 
+    @gives(array)
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
         """The integral from a to b."""
         extrapolate = self.extrapolate if extrapolate is None else extrapolate

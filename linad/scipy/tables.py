@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.interpolate
 
+from linad.arrays.zero_dim import array, gives
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError
 from linad.rules.creation import asarray
@@ -89,6 +90,7 @@ class Table:
         degree = DEGREES.get(self.kind)
         self._spline = None if degree is None else interpolated(x, self._rows, degree)
 
+    @gives(array)
     def __call__(self, x: Any) -> Any:
         """The value at points of any shape."""
         x = inexact(x)

@@ -2,6 +2,7 @@
 
 import collections.abc
 import functools
+import math
 import numbers
 import sys
 import types
@@ -123,6 +124,33 @@ def test_functions_that_branch_on_the_type_take_the_branch_of_plain_values():
     y, gradient = linad.value_and_grad(f)(X)
     assert y == f(X)
     np.testing.assert_allclose(gradient, [2 * X[0] + 5.0, 4 * X[1], 4 * X[2]])
+
+
+@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("to_whole", [round, math.floor, math.ceil, math.trunc])
+def test_what_python_rounds_a_number_to_is_an_int(to_whole, run):
+    answers = []
+
+    def f(x):
+        k = to_whole(x[1])
+        answers.append((isinstance(k, int), isinstance(k, float), np.isscalar(k), f"{k} {k:3d}"))
+        answers.append((isinstance(k * 1.0, int), isinstance(round(x[1], 1), int), f"{k * 0.5}"))
+        return np.sum(x) * k
+
+    f(X)
+    RUNS[run](f)
+    assert answers == answers[:2] * (len(answers) // 2)
+
+
+def test_a_program_that_shows_what_is_rounded_holds_for_that_number():
+    def f(x):
+        return x * len(f"{round(x[0])}") + (round(x[0]) if isinstance(round(x[0]), int) else 100.0)
+
+    jitted = linad.jit(f)
+    for first in (0.4, 9.8, 10.3, 123.4, 0.2):
+        x = np.array([first, 1.0])
+        for _ in range(2):
+            np.testing.assert_array_equal(jitted(x), f(x))
 
 
 def module(name, source):

@@ -34,8 +34,8 @@ mathieu_modcem2 mathieu_modsem1 mathieu_modsem2 mathieu_sem matrix_rank modfresn
 modstruve nbdtr nbdtrc nbdtri ndtri_exp nextafter nonzero nrdtrimn nrdtrisd owens_t packbits pbdv
 pbvv pbwa pdtri poisson_pmf qr_rest raises ravel_multi_index right_shift roots shichi sici sinm
 spacing spence spherical_in spherical_jn spherical_kn spherical_yn sqrtm stdtrit struve tanm tklmbda
-unique_positions unpackbits unravel_index unsorted_positions voigt_profile wofz wright_bessel
-wrightomega yve
+truncated_pinv unique_positions unpackbits unravel_index unsorted_positions voigt_profile wofz
+wright_bessel wrightomega yve
 """
 """Primitives that raise ExportError, whatever their operands."""
 

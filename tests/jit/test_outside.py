@@ -649,3 +649,99 @@ def test_an_array_that_meets_zeros_of_numpys():
         for value in (1.0, 1.0, -2.0, -2.0, 5.0):
             held["b"][0] = value
             np.testing.assert_array_equal(compiled(X), f(X))
+
+
+class Base:
+    k = 2.0
+
+    def loss(self, x):
+        return x * self.k
+
+    def scaled(self, x):
+        return x * 10.0
+
+
+class Middle(Base):
+    def loss(self, x):
+        return super().loss(x) + 1.0
+
+    def scaled(self, x):
+        return x
+
+
+class Derived(Middle):
+    def loss(self, x):
+        return super().loss(x) + super(Middle, self).scaled(x)
+
+
+def test_what_stands_behind_super_counts(monkeypatch):
+    model = Derived()
+    jitted = linad.jit(model.loss)
+
+    def check():
+        for _ in range(3):
+            np.testing.assert_array_equal(jitted(X), model.loss(X))
+
+    check()
+    monkeypatch.setattr(Base, "k", 3.0)
+    check()
+    monkeypatch.setattr(Base, "loss", lambda self, x: x * 100.0)
+    check()
+    monkeypatch.setattr(Base, "scaled", lambda self, x: x * 7.0)
+    check()
+    monkeypatch.setattr(Middle, "loss", lambda self, x: x - 1.0)
+    check()
+
+
+def test_defaults_that_are_given_anew():
+    def inner(x, k=2.0, *, m=1.0):
+        return x * k + m
+
+    jitted = linad.jit(lambda x: inner(x))
+    for defaults, named in [((2.0,), {"m": 1.0}), ((3.0,), {"m": 1.0}), ((3.0,), {"m": 4.0})]:
+        inner.__defaults__, inner.__kwdefaults__ = defaults, named
+        for _ in range(3):
+            np.testing.assert_array_equal(jitted(X), inner(X))
+
+
+class Slow:
+    k = 2.0
+
+
+class Quick:
+    k = 3.0
+
+
+ENTRIES = {"k": 2.0}
+
+
+class Table:
+    def __class_getitem__(cls, name):
+        return ENTRIES[name]
+
+
+def test_an_object_that_becomes_one_of_another_class():
+    state = Slow()
+    jitted = linad.jit(lambda x: x * state.k)
+    for kind in (Slow, Quick, Slow):
+        state.__class__ = kind
+        for _ in range(3):
+            np.testing.assert_array_equal(jitted(X), X * kind.k)
+
+
+def test_a_class_that_is_indexed_and_one_that_gains_attributes(monkeypatch):
+    state = Slow()
+
+    def f(x):
+        names = [n for n in dir(state) if not n.startswith("_")]
+        return x * Table["k"] + sum(getattr(state, n) for n in names)
+
+    jitted = linad.jit(f)
+    for change in (
+        lambda: None,
+        lambda: monkeypatch.setitem(ENTRIES, "k", 5.0),
+        lambda: monkeypatch.setattr(Slow, "added", 4.0, raising=False),
+    ):
+        change()
+        for _ in range(3):
+            np.testing.assert_array_equal(jitted(X), f(X))

@@ -26,6 +26,7 @@ import threading
 import time
 import types
 import uuid
+import warnings
 import weakref
 
 import numpy as np
@@ -220,11 +221,55 @@ def test_what_is_made_of_a_sparse_matrix(product):
     follows(lambda: jitted(X), lambda: product(A, X), lambda: A.data.__setitem__(1, 7.0))
 
 
-def test_a_sparse_matrix_that_is_only_multiplied_is_not_compared():
+def test_the_mask_of_a_masked_array():
+    m = np.ma.array([1.0, 2.0, 3.0], mask=[0, 1, 0])
+    jitted = linad.jit(lambda x: x * m.filled(0.0))
+    follows(lambda: jitted(X), lambda: X * m.filled(0.0), lambda: setattr(m, "mask", [1, 0, 0]))
+
+
+ONES = np.ones(3)
+PRODUCTS = {
+    "product": lambda A, x: A @ x,
+    "dot": lambda A, x: A.dot(x),
+    "transposed": lambda A, x: A.T @ x,
+    "from the right": lambda A, x: x @ A,
+    "with plain numbers": lambda A, x: x * (A @ ONES),
+    "with itself": lambda A, x: (A @ A) @ x,
+    "gradient": lambda A, x: linad.grad(lambda y: np.sum((A @ y) ** 2))(x),
+    "gradient of what is linear": lambda A, x: linad.grad(lambda y: np.sum(A @ y))(x) * x,
+    "pushforward": lambda A, x: linad.jvp(lambda y: A @ y, (x,), (ONES,))[1] * x,
+    "pullback": lambda A, x: linad.vjp(lambda y: A @ y, x)[1](ONES)[0] * x,
+    "Jacobian": lambda A, x: linad.jacobian(lambda y: A @ y)(x) @ x,
+}
+
+
+def _other_structure(A):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", scipy.sparse.SparseEfficiencyWarning)
+        A[2, 1] = 4.0
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("outer", ["value", "gradient of jit", "jit of gradient"])
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_entries_of_a_sparse_matrix_that_is_multiplied(name, outer):
+    """Its products with traced values too: a derivative has its adjoint, made when recorded."""
     A = _sparse()
-    f = linad.jit(lambda x: np.sum(A @ np.sin(x)) + np.sum(A.T @ x + A.dot(x)))
-    f(X)
-    assert not f.outside.look()[1]
+
+    def f(x):
+        return PRODUCTS[name](A, x)
+
+    def total(g):
+        return linad.grad(lambda x: np.sum(g(x) * x))
+
+    if outer == "value":
+        plain, jitted = f, linad.jit(f)
+    elif outer == "jit of gradient":
+        plain, jitted = total(f), linad.jit(total(f))
+    else:
+        plain, jitted = total(f), total(linad.jit(f))
+    follows(lambda: jitted(X), lambda: plain(X), lambda: A.data.__setitem__(1, 7.0))
+    follows(lambda: jitted(X), lambda: plain(X), lambda: _other_structure(A))
 
 
 def _getenv(x):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linad
-from linad.rules.leastsquares import lstsq_, pinv_
+from linad.rules.leastsquares import lstsq_, pinv_, truncated_pinv_
 from linad.testing.derivative_checks import Case, check_derivatives
 
 rng = np.random.default_rng(0)
@@ -25,7 +25,18 @@ def lstsq(a, b):
     return x, residuals, s
 
 
+def with_values(m, n, *values):
+    """A matrix of these singular values."""
+    u, _ = np.linalg.qr(array(m, m))
+    v, _ = np.linalg.qr(array(n, n))
+    k = len(values)
+    return u[:, :k] * np.array(values) @ v[:, :k].T
+
+
 CASES = [
+    Case(truncated_pinv_, with_values(3, 3, 3.0, 2.0, 0.5), rcond=0.3, check=COMPLEX),
+    Case(truncated_pinv_, with_values(5, 3, 3.0, 2.0, 0.5), rcond=0.3),
+    Case(truncated_pinv_, with_values(3, 4, 3.0, 2.0, 0.5), rcond=0.3),
     Case(pinv_, full_rank(4, 3), rcond=1e-15, check=COMPLEX),
     Case(pinv_, full_rank(2, 2, 3), rcond=1e-15, check=COMPLEX),
     Case(np.linalg.pinv, full_rank(3, 3), check=COMPLEX),
@@ -88,3 +99,47 @@ def test_errors(name):
     function, error = ERRORS[name]
     with pytest.raises(error):
         linad.linearize(function, np.ones((3, 2)))
+
+
+def cut(*shape, values=(3.0, 2.0, 0.5, 0.3)):
+    return with_values(*shape, *values[: min(shape)])
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (5, 3), (3, 5), (4, 4)])
+def test_singular_values_that_a_cutoff_leaves_out(shape):
+    """They are not 0, and move the vectors of the others."""
+    a, b = cut(*shape), array(shape[0])
+    check_derivatives(lambda a: np.linalg.pinv(a, rcond=0.3), a)
+    check_derivatives(lambda a: np.linalg.pinv(a, rtol=0.3), a, order=1)
+    check_derivatives(lambda a, b: np.linalg.lstsq(a, b, rcond=0.3)[0], a, b)
+    found, expected = linad.linearize(lambda a: np.linalg.lstsq(a, b, 0.3)[0], a)[0], a
+    np.testing.assert_allclose(found, np.linalg.lstsq(expected, b, 0.3)[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("values", [(3.0, 3.0, 0.5), (3.0, 0.5, 0.5, 0.0)])
+def test_equal_values_on_one_side_of_the_cutoff_have_a_derivative(values):
+    a = cut(4, 4, values=values)
+    check_derivatives(lambda a: np.linalg.pinv(a, rcond=0.3), a, order=1)
+
+
+def test_a_cutoff_of_each_matrix():
+    a = np.stack([cut(4, 3), cut(4, 3, values=(3.0, 0.2, 0.1)), cut(4, 3, values=(3.0, 2.0, 1.5))])
+    check_derivatives(lambda a: np.linalg.pinv(a, rcond=0.3), a, order=1)
+    check_derivatives(lambda a: np.linalg.pinv(a, rcond=np.array([0.3, 0.01, 0.4])), a, order=1)
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.RankWarning")
+def test_polynomials_fitted_with_a_cutoff():
+    y = array(5)
+    check_derivatives(lambda y: np.polyfit(np.arange(5.0), y, 3, rcond=0.05), y)
+    check_derivatives(lambda x: np.polyfit(x, y, 3, rcond=0.05), np.arange(5.0) + 0.1 * array(5))
+
+
+@pytest.mark.usefixtures("kernels")
+def test_a_program_takes_another_path_where_the_cutoff_leaves_others_out():
+    jitted = linad.jit(linad.jacobian(lambda a: np.linalg.pinv(a, rcond=0.3)))
+    plain = linad.jacobian(lambda a: np.linalg.pinv(a, rcond=0.3))
+    for values in ((3.0, 2.0, 1.5), (3.0, 2.0, 0.5), (3.0, 2.0, 0.4), (3.0, 2.0, 1.4)):
+        a = cut(3, 3, values=values)
+        for _ in range(2):
+            np.testing.assert_allclose(jitted(a), plain(a), rtol=1e-9, atol=1e-12)

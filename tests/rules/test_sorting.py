@@ -78,6 +78,40 @@ def test_constant_results_leave_the_trace(function, keywords):
     np.testing.assert_array_equal(found[0], expected)
 
 
+OF_A_MASK = {
+    "all": lambda x, w: np.all(x, where=w),
+    "all along": lambda x, w: np.all(x, axis=1, keepdims=True, where=w[0]),
+    "any": lambda x, w: (x > 0).any(axis=0, where=w),
+    "of a list": lambda x, w: np.any([0.0, 1.0, 0.0], where=w[0]),
+    "and": lambda x, w: np.logical_and.reduce(x, where=w),
+    "or": lambda x, w: np.logical_or.reduce(x, axis=None, where=w, initial=False),
+    "xor": lambda x, w: np.logical_xor.reduce(x, 1, None, None, False, False, w),
+}
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("name", OF_A_MASK)
+def test_a_traced_mask_of_what_counts(name):
+    x = np.array([[0.0, 1.0, -2.0], [np.nan, 0.0, 0.0]])
+
+    def f(x):
+        return OF_A_MASK[name](x, x < 0.5)
+
+    jitted = linad.jit(f)
+    for point in (x, x, x, 1.0 - x):
+        found, expected = jitted(point), f(point)
+        assert type(found) is type(expected)
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_traced_mask_is_of_truth_values_and_as_large():
+    x = np.array([[0.0, 1.0, -2.0], [3.0, 0.0, 0.0]])
+    with pytest.raises(TypeError, match="where must be an array of booleans"):
+        linad.jit(lambda x: np.all(x, where=x))(x)
+    with pytest.raises(ValueError, match="dimensions|broadcast"):
+        linad.jit(lambda x: np.all(np.ones(3), where=x > 0))(x)
+
+
 def test_searches_take_traced_values_on_either_side():
     found = []
 

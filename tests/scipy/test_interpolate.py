@@ -418,3 +418,37 @@ def test_an_array_of_one_entry_beyond_the_ends_of_a_table_of_numbers():
         return table([-1.0, 0.5, 9.0]) + table(4.0)
 
     np.testing.assert_allclose(linad.linearize(lambda y: f(li, y), y)[0], f(scipy.interpolate, y))
+
+
+OF_ONE_POINT = {
+    "CubicSpline": lambda m, y, x: m.CubicSpline(TICKS, y)(x),
+    "its slope": lambda m, y, x: m.CubicSpline(TICKS, y)(x, 1),
+    "its integral": lambda m, y, x: m.CubicSpline(TICKS, y).integrate(0.0, x),
+    "PchipInterpolator": lambda m, y, x: m.PchipInterpolator(TICKS, y)(x),
+    "PPoly": lambda m, y, x: m.PPoly(y[:, None], [0.0, 4.0])(x),
+    "BSpline": lambda m, y, x: m.make_interp_spline(TICKS, y)(x),
+    "integral of a BSpline": lambda m, y, x: m.make_interp_spline(TICKS, y).integrate(0.0, x),
+    "interp1d": lambda m, y, x: m.interp1d(TICKS, y)(x),
+    "interp1d, nearest": lambda m, y, x: m.interp1d(TICKS, y, kind="nearest")(x),
+    "BarycentricInterpolator": lambda m, y, x: m.BarycentricInterpolator(TICKS, y)(x),
+    "KroghInterpolator": lambda m, y, x: m.KroghInterpolator(TICKS, y)(x),
+    "slope of one": lambda m, y, x: m.KroghInterpolator(TICKS, y).derivative(x),
+    "barycentric_interpolate": lambda m, y, x: m.barycentric_interpolate(TICKS, y, x),
+    "pchip_interpolate": lambda m, y, x: m.pchip_interpolate(TICKS, y, x),
+    "splev": lambda m, y, x: m.splev(x, m.splrep(TICKS, y)),
+    "splint": lambda m, y, x: m.splint(0.0, x, m.splrep(TICKS, y)),
+    "integral": lambda m, y, x: m.InterpolatedUnivariateSpline(TICKS, y).integral(0.0, x),
+}
+TICKS = np.arange(5.0)
+
+
+@pytest.mark.parametrize("x", [1.5, np.array(1.5)], ids=repr)
+@pytest.mark.parametrize("name", OF_ONE_POINT)
+def test_the_value_at_one_point_is_an_array_where_scipys_is(name, x):
+    f, y = OF_ONE_POINT[name], np.array([0.7, -1.3, 0.4, 2.1, -0.2])
+    expected = isinstance(f(scipy.interpolate, y, x), np.ndarray)
+    for run in (lambda y: f(li, y, x), linad.jit(lambda y: f(li, y, x))):
+        found, _ = linad.linearize(run, y)
+        assert isinstance(found, np.ndarray) is expected
+    found, _ = linad.linearize(lambda y, x: f(li, y, x), y, x)
+    assert isinstance(found, np.ndarray) is expected

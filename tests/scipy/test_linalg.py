@@ -105,6 +105,25 @@ def test_traces(f, args):
     check_derivatives(lambda *a: f(sl, *a), *args, order=1)
 
 
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.filterwarnings("ignore:linad.jit. .* drew random numbers")  # SciPy's logm draws
+@pytest.mark.parametrize(
+    "f, args", [pytest.param(c[1], c[2:], id=f"{c[0]}-{k}") for k, c in enumerate(CASES)]
+)
+def test_whole_numbers_in_a_program(f, args):
+    """A factor of a matrix of integers holds fractions."""
+    args = [np.round(8 * np.real(a)).astype(int) for a in args]
+    try:
+        expected = f(scipy.linalg, *args)
+    except (ValueError, ArithmeticError, TypeError):  # not definite, say
+        return
+    jitted = linad.jit(lambda *a: f(sl, *a))
+    for _ in range(2):
+        for found, known in zip(*map(listed, (jitted(*args), expected)), strict=True):
+            assert np.asarray(found).dtype == np.asarray(known).dtype
+            np.testing.assert_allclose(found, known, rtol=1e-7, atol=1e-9)
+
+
 @pytest.mark.parametrize("driver", [None, "gelsd", "gelsy", "gelss"])
 @pytest.mark.parametrize("sides", [b, np.stack([b, 2 - b], axis=1)], ids=["one", "two"])
 def test_all_that_lstsq_gives(driver, sides):

@@ -104,7 +104,7 @@ def adjugate(a: Any) -> Any:
     return np.linalg.det(a)[..., None, None] * np.linalg.inv(a)
 
 
-@composes("pinv")
+@composes("pinv", "truncated_pinv")
 def pinv(a: Any, *, rcond: float) -> Any:
     """V diag(1/s) U^H, without the singular values that count as zero."""
     if not a.size:
