@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy
+import scipy.interpolate
 
 import linad
 from linad.errors import LinadError, UnsupportedError
@@ -219,3 +220,22 @@ def test_what_numba_compiled_is_named():
 
     with pytest.raises(UnsupportedError, match=r"in <lambda>: .* linad.adopt runs the Python"):
         linad.linearize(lambda x: square(x), 2.0)
+
+
+def test_constants_that_are_lent_are_not_written_into():
+    def kept(x):
+        coefficients = np.ones((2, 2))
+        curve = scipy.interpolate.BPoly(coefficients, [0.0, 1.0, 2.0])
+        coefficients[0, 0] = x[0]
+        return curve(0.5) * coefficients[0]
+
+    def let_go(x):
+        coefficients = np.ones((2, 2))
+        value = scipy.interpolate.BPoly(coefficients, [0.0, 1.0, 2.0])(0.5)
+        coefficients[0, 0] = x[0]
+        return value * coefficients[0]
+
+    with linad.adopt(kept, let_go):
+        np.testing.assert_allclose(linad.jacobian(let_go)(np.array([3.0])), [[1.0], [0.0]])
+        with pytest.raises(UnsupportedError, match="hand over a copy"):
+            linad.jacobian(kept)(np.array([3.0]))
