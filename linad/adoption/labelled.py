@@ -22,6 +22,9 @@ from linad.arrays.tracer import Tracer
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
 
+_METHOD_NAMES = {"amax": "max", "amin": "min"}
+"""Methods that NumPy's functions of other names call."""
+
 
 class _Labelled:
     """What `TracedSeries` and `TracedFrame` have in common."""
@@ -32,7 +35,10 @@ class _Labelled:
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         written: Any = getattr(func, "_implementation", None)
-        if getattr(written, "__globals__", {}).get("__name__") == "numpy._core.fromnumeric":
+        of_methods = (
+            getattr(written, "__globals__", {}).get("__name__") == "numpy._core.fromnumeric"
+        )
+        if of_methods and hasattr(self, _METHOD_NAMES.get(func.__name__, func.__name__)):
             return written(*args, **kwargs)  # which calls the method of that name
         return func(*_values(args), **_values(kwargs))
 
@@ -67,7 +73,7 @@ class _Labelled:
                 "a number for halflife="
             )
         given = decay(com, span, halflife, alpha)
-        return ExponentialWindows(self._by_column, given, min_periods or 0, adjust)
+        return ExponentialWindows(self._by_column, given, min_periods or 0, adjust, ignore_na)
 
     def expanding(self, min_periods: int = 1, method: str = "single") -> Any:
         """The windows of all entries up to each."""

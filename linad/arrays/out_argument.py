@@ -126,6 +126,9 @@ def ufunc_into(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     """A call of a ufunc or of one of its methods, with ``out`` (a tuple) among the keywords."""
     targets = kwargs["out"]
     kwargs = {name: value for name, value in kwargs.items() if name != "out"}
+    inputs = _without_labels(ufunc, inputs)
+    if "where" in kwargs:
+        kwargs["where"] = _without_labels(ufunc, (kwargs["where"],))[0]
     casting = kwargs.get("casting", "same_kind")
     if method in ("reduce", "accumulate", "reduceat"):
         casting = "unsafe"
@@ -154,6 +157,20 @@ def ufunc_into(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         results = tuple([_spread(v, shape) for v in results])
     delivered = [v if t is None else t for t, v in zip(targets, results, strict=True)]
     return delivered[0] if len(delivered) == 1 else tuple(delivered)
+
+
+def _without_labels(ufunc: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The numbers of Series and DataFrames: what goes into an array has no labels.
+
+    They must have the same, by which pandas would align them.
+    """
+    labelled = [x for x in inputs if hasattr(type(x), "to_numpy")]
+    if any(not x.index.equals(labelled[0].index) for x in labelled[1:]):
+        raise UnsupportedError(
+            f"{ufunc.__name__}: out= with operands of other labels is not traced by linad; give "
+            f"the numbers, s.to_numpy()"
+        )
+    return tuple([x.to_numpy() if hasattr(type(x), "to_numpy") else x for x in inputs])
 
 
 EXTREMA = {np.maximum, np.minimum, np.fmax, np.fmin}
