@@ -16,6 +16,7 @@ from linad.core.frames import library_of
 from linad.core.marks import Attempt
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact
+from linad.core.tree import bare
 from linad.errors import ArgumentError, DTypeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, require_finite
@@ -31,7 +32,12 @@ def holds_traced(value: Any) -> bool:
     if isinstance(value, dict):
         return any(map(holds_traced, value.values()))
     # A sparse array of `linad.scipy.sparse` says so itself, and an object of a twin of a class.
-    return isinstance(value, Traced) or getattr(type(value), "holds_traced", False)
+    kind = type(value)
+    return (
+        isinstance(value, Traced)
+        or getattr(kind, "holds_traced", False)
+        or getattr(kind, "holds_array", False)
+    )
 
 
 WITHOUT_EFFECT = (
@@ -97,6 +103,7 @@ def traced_form(scipy_function: Function) -> Callable[[Function], Function]:
             if running_trace() is not None and holds_traced((args, kwargs)):
                 given = _by_name(scipy_function, args) | kwargs
                 check_options(full_name(scipy_function), scipy_function.__name__, given)
+                _check_masks(scipy_function, (*args, *kwargs.values()))
                 args = tuple(map(_as_read, args))
                 kwargs = {name: _as_read(value) for name, value in kwargs.items()}
                 attempt = Attempt()
@@ -115,6 +122,18 @@ def traced_form(scipy_function: Function) -> Callable[[Function], Function]:
         return function
 
     return decorate
+
+
+def _check_masks(function: Function, values: Any) -> None:
+    """Raise for masked arrays where SciPy leaves masked entries out, or refuses them."""
+    name = full_name(function)
+    if name.startswith(("scipy.stats.", "scipy.linalg.")):
+        for value in values:
+            if isinstance(value, np.ma.MaskedArray):
+                raise UnsupportedError(
+                    f"{name} of a masked array around a traced value is not traced by linad; pass "
+                    f"the entries that are not masked, m.compressed()"
+                )
 
 
 def _are_constant(value: Any) -> bool:
@@ -140,9 +159,14 @@ def _plain(value: Any) -> Any:
 def _as_read(value: Any) -> Any:
     """A list of numbers, or of lists of numbers, as the array that SciPy makes of it.
 
-    Tuples, lists of arrays and others may be read in parts; they stay.
+    Tuples, lists of arrays and others may be read in parts; they stay. Of a Series, and of a
+    subclass of ndarray, SciPy takes the numbers.
     """
-    return stacked(value) if type(value) is list and _holds_numbers(value) else value
+    if type(value) is list and _holds_numbers(value):
+        return stacked(value)
+    if type(value) in (list, tuple):
+        return type(value)(map(bare, value))
+    return bare(value)
 
 
 def _holds_numbers(nested: Any) -> bool:

@@ -13,6 +13,7 @@ from math import exp as e_to
 import numpy as np
 import scipy as sp
 import scipy.interpolate
+import scipy.ndimage
 import scipy.sparse.linalg
 import scipy.spatial.transform
 import scipy.special
@@ -492,6 +493,21 @@ def by_percent(x):
     name = "a_%.6f_%d" % (x[0], 3) + "%(b).2f" % {"b": x[1]}  # noqa: UP031
     layout = "%.18e"
     return float(layout % x[1]) * x * len(name) + 7.0 % x[0]
+
+
+def filtered_into(x):
+    smooth = np.empty(3)
+    scipy.ndimage.gaussian_filter1d(x, 1.0, output=smooth)
+
+    def second(values, axis, output, mode, cval):
+        return scipy.ndimage.correlate1d(values, [1.0, -2.0, 1.0], axis, output, mode, cval)
+
+    return smooth * scipy.ndimage.generic_laplace(x, second)
+
+
+def fitted_line(x):
+    p, spread = np.polyfit([0.0, 1.0, 3.0], x**2, 1, cov=True)
+    return p[0] * np.sqrt(np.diag(spread)) * np.polyfit([0.0, 1.0, 3.0], x**2, 1, full=True)[1]
 
 
 FUNCTIONS = [
