@@ -18,6 +18,7 @@ from linad.adoption.labelled_windows import (
     checked_size,
     decay,
 )
+from linad.arrays.out_argument import LABELS
 from linad.arrays.tracer import Tracer
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
@@ -296,6 +297,13 @@ def _column(part: Any, size: int) -> Any:
     part = asarray(part)
     return TracedArray(part if part.ndim else np.broadcast_to(part, size))
 
+
+def _labelled_as(x: Any, array: Any) -> Any:
+    """An array with the labels of a Series or DataFrame."""
+    return frame(array, x.index, x.columns) if array.ndim == 2 else series(array, x.index)
+
+
+LABELS[:] = [_labelled_as]
 
 FORMS = {
     "Series": series,

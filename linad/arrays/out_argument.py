@@ -126,9 +126,9 @@ def ufunc_into(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     """A call of a ufunc or of one of its methods, with ``out`` (a tuple) among the keywords."""
     targets = kwargs["out"]
     kwargs = {name: value for name, value in kwargs.items() if name != "out"}
-    inputs = _without_labels(ufunc, inputs)
-    if "where" in kwargs:
-        kwargs["where"] = _without_labels(ufunc, (kwargs["where"],))[0]
+    labelled = [x for x in (*inputs, kwargs.get("where")) if hasattr(type(x), "to_numpy")]
+    if labelled:
+        return _into_labelled(ufunc, method, inputs, targets, kwargs, labelled)
     casting = kwargs.get("casting", "same_kind")
     if method in ("reduce", "accumulate", "reduceat"):
         casting = "unsafe"
@@ -159,18 +159,26 @@ def ufunc_into(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     return delivered[0] if len(delivered) == 1 else tuple(delivered)
 
 
-def _without_labels(ufunc: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The numbers of Series and DataFrames: what goes into an array has no labels.
+LABELS: list[Callable[[Any, Any], Any]] = []
+"""What gives an array the labels of a Series or DataFrame: `linad.adoption.labelled` enters it."""
 
-    They must have the same, by which pandas would align them.
+
+def _into_labelled(
+    ufunc: Any, method: str, inputs: Any, targets: Any, kwargs: Any, labelled: list[Any]
+) -> Any:
+    """As `ufunc_into`, where Series or DataFrames are among the operands: pandas fills the array,
+    and returns what has their labels.
     """
-    labelled = [x for x in inputs if hasattr(type(x), "to_numpy")]
-    if any(not x.index.equals(labelled[0].index) for x in labelled[1:]):
+    first = labelled[0]
+    if not LABELS or any(not x.index.equals(first.index) for x in labelled) or len(targets) > 1:
         raise UnsupportedError(
-            f"{ufunc.__name__}: out= with operands of other labels is not traced by linad; give "
+            f"{ufunc.__name__}: out= with operands of these labels is not traced by linad; give "
             f"the numbers, s.to_numpy()"
         )
-    return tuple([x.to_numpy() if hasattr(type(x), "to_numpy") else x for x in inputs])
+    plain = [x.to_numpy() if hasattr(type(x), "to_numpy") else x for x in inputs]
+    if hasattr(type(kwargs.get("where")), "to_numpy"):
+        kwargs["where"] = kwargs["where"].to_numpy()
+    return LABELS[0](first, ufunc_into(ufunc, method, tuple(plain), {**kwargs, "out": targets}))
 
 
 EXTREMA = {np.maximum, np.minimum, np.fmax, np.fmin}

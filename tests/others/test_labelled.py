@@ -154,7 +154,7 @@ def masked_to_scipy(x):
 def divided_where(x):
     total = s(x).rolling(2, min_periods=1).sum()
     ratio = np.divide(abs(x - np.roll(x, 1)), total, out=np.zeros_like(x), where=total != x[0])
-    return ratio * np.trace(d(x).cov())
+    return ratio.values * np.trace(d(x).cov())
 
 
 def by_a_window(x):
