@@ -195,7 +195,7 @@ _COPIED: dict[tuple[type, tuple[type, ...]], type] = {}
 MADE_ELSEWHERE: dict[type, Callable[[], type]] = {}
 """Subclasses that another module makes again, and what gives the class made."""
 
-_NOT_COPIED = ("__dict__", "__weakref__", "__class__", "__init_subclass__", "__array_priority__")
+_NOT_COPIED = ("__dict__", "__weakref__", "__class__", "__init_subclass__")
 
 
 def forget() -> None:
