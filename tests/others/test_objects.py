@@ -25,6 +25,19 @@ Z = np.outer(Y, np.cos(X))
 TABLE = si.interp1d(X, Y)
 
 
+class extremes_gen(type(ss.genextreme)):
+    def spread(self, *args):
+        return self.ppf(0.9, *args) - self.ppf(0.5, *args)
+
+
+extremes = extremes_gen(name="extremes")
+
+
+def of_extremes(x):
+    frozen = extremes(0.2 * x[0], x[1], x[2])
+    return extremes.spread(0.2 * x[0], x[1], x[2]) * frozen.ppf([0.5, 0.9])
+
+
 class own_gen(ss.rv_continuous):
     def _pdf(self, x, c):
         return c * (c + 1) * x ** (c - 1) * (1 - x)
@@ -176,6 +189,7 @@ def test_distributions(package):
         check(holder.density, [0.4, 0.8])
     check(gamma.cumulated, [0.4, 0.8])
     check(package.own, [0.4, 0.8])
+    check(package.of_extremes, [0.3, 0.5, 0.7])
 
 
 def test_systems_frames_and_older_names(package):
