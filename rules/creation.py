@@ -18,6 +18,7 @@ from linad.arrays.zero_dim import array as no_number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive, Traced
+from linad.core.tree import bare
 from linad.errors import UnsupportedError
 from linad.rules.joining import stack
 from linad.rules.rearranging import spread
@@ -173,7 +174,7 @@ def array(
 
 def _stacked(nested: Any) -> Any:
     """Nested lists of numbers and arrays as one array, traced where an entry is."""
-    if _holds_traced(nested) and not isinstance(nested, Traced):
+    if isinstance(nested, (list, tuple)) and _holds_traced(nested):
         return stack([_stacked(part) for part in nested])
     return as_array(nested)
 
@@ -181,7 +182,7 @@ def _stacked(nested: Any) -> Any:
 def _holds_traced(nested: Any) -> bool:
     if isinstance(nested, (list, tuple)):
         return any(_holds_traced(part) for part in nested)
-    return isinstance(nested, Traced)
+    return isinstance(bare(nested), Traced)
 
 
 @implements(np.asarray, np.asanyarray)

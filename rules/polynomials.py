@@ -19,7 +19,7 @@ from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import size_of
-from linad.errors import ShapeError, UnsupportedError
+from linad.errors import ShapeError
 from linad.operators.base import JacobianOperator
 from linad.operators.contraction import Contraction
 from linad.operators.convolution import Convolution, ValidKernel
@@ -303,11 +303,6 @@ def polyfit(
 ) -> Any:
     if np.ndim(deg) or deg < 0:
         raise ValueError(f"polyfit: deg must be one non-negative integer, got {deg!r}")
-    if full or cov:
-        raise UnsupportedError(
-            "polyfit: full= and cov= are not traced by linad; compute them from "
-            "np.linalg.lstsq(np.vander(x, deg + 1), y)"
-        )
     x, y = (as_array(v) + 0.0 for v in (x, y))
     if x.ndim != 1 or not x.shape[0]:
         raise TypeError(f"polyfit: expected non-empty 1D vector for x, got shape {x.shape}")
@@ -324,8 +319,21 @@ def polyfit(
     # Columns of length 1, as NumPy has them: the condition does not depend on units of x.
     scale = np.sqrt(np.sum(table * table, axis=0))
     cutoff = x.shape[0] * np.finfo(x.dtype).eps if rcond is None else rcond
-    p = np.linalg.lstsq(table / scale, y, rcond=cutoff)[0]
-    return p / scale.reshape(scale.shape + (1,) * (p.ndim - 1))
+    table = table / scale
+    p, residuals, rank, s = np.linalg.lstsq(table, y, rcond=cutoff)
+    p = p / scale.reshape(scale.shape + (1,) * (p.ndim - 1))
+    if full:
+        return p, residuals, rank, s, cutoff
+    if not cov:
+        return p
+    covariance = np.linalg.inv(table.T @ table) / np.multiply.outer(scale, scale)
+    covariance = covariance.reshape(covariance.shape + (1,) * (p.ndim - 1))
+    if cov == "unscaled":
+        return p, covariance
+    freedom = x.shape[0] - p.shape[0]
+    if freedom <= 0:
+        raise ValueError("polyfit: to scale the covariance takes more points than coefficients")
+    return p, covariance * (residuals / freedom)
 
 
 roots_ = Primitive("roots", np.roots)

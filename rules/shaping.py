@@ -24,6 +24,7 @@ from linad.core.dispatch import implements
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import is_inexact, normalize_axes, normalize_axis
 from linad.core.tape import stop
+from linad.core.tree import bare
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.reordering import Broadcast, Permutation, Reshape
@@ -71,6 +72,7 @@ def copy_wrt_x(y: Array, x: Array, *, layout: Any) -> JacobianOperator:
 
 def as_array(x: Any) -> Any:
     """``x`` as an array; a traced value stays as it is, and lists that hold some become one."""
+    x = bare(x)
     if isinstance(x, Traced):
         return x
     array = stacked(x) if isinstance(x, (list, tuple)) else np.asanyarray(x)

@@ -52,6 +52,7 @@ FURTHER: dict[str, tuple[float, ...]] = {
     "moyal": (),
     "nakagami": (1.7,),
     "pareto": (2.5,),
+    "pearson3": (0.7,),
     "powerlaw": (1.8,),
     "powerlognorm": (2.2, 0.7),
     "powernorm": (2.2,),

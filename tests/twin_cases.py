@@ -51,7 +51,15 @@ def rotation(m, x):
     return m.transform.Rotation.from_rotvec(x)
 
 
+CONSTANTS = {
+    "convert_temperature": (lambda m, x: m.convert_temperature(x, "F", "K"), P),
+    "lambda2nu": (lambda m, x: m.lambda2nu(x) * 1e-8, P),
+    "nu2lambda": (lambda m, x: m.nu2lambda(x) * 1e-8, P),
+}
+
 INTERPOLATE = {
+    "Rbf": (lambda m, x, y, t: m.Rbf(x, y, smooth=0.1)(t), T, P, TWO),
+    "pade": (lambda m, a: m.pade(a, 2)[0](0.3), np.array([1.0, 0.7, 0.3, 0.2, 0.4])),
     "FloaterHormannInterpolator": (
         lambda m, x, y, t: m.FloaterHormannInterpolator(x, y)(t),
         *(T, P, TWO),
@@ -61,6 +69,7 @@ INTERPOLATE = {
 }
 
 LINALG = {
+    "fiedler_companion": (lambda m, a: m.fiedler_companion(a), A),
     "cdf2rdf": (
         lambda m, a: np.concatenate([p.ravel() for p in m.cdf2rdf(*m.eig(a))]),
         np.array([[1.0, 2.0, 0.1], [-2.0, 1.0, 0.3], [0.0, 0.1, 3.0]]),
@@ -70,6 +79,8 @@ LINALG = {
 LABELS = np.arange(20).reshape(4, 5) % 3
 
 NDIMAGE = {
+    "generic_gradient_magnitude": (lambda m, a: m.generic_gradient_magnitude(a, m.sobel), M),
+    "histogram": (lambda m, a: m.histogram(a, -2, 2, 4) + a[0, :4], M),
     "extrema": (lambda m, a: np.concatenate(m.extrema(a, LABELS, [0, 1, 2])[:2]), M),
     "generic_laplace": (
         lambda m, a: m.generic_laplace(
@@ -91,6 +102,7 @@ OPTIMIZE = {
 }
 
 SPECIAL = {
+    "diric": (lambda m, x: m.diric(x, 4), P),
     "perm": (lambda m, n: m.perm(n + 5, 2.0), P),
 }
 
@@ -291,7 +303,7 @@ _SUMMARIES = ("bayes_mvs", "circmean", "circstd", "circvar", "differential_entro
 _SUMMARIES += ("gmean", "gstd", "gzscore", "hmean", "iqr", "kstat", "kstatvar")
 _SUMMARIES += ("kurtosis", "lmoment", "rankdata", "sem", "skew")
 _SUMMARIES += ("tmax", "tmean", "tmin", "tsem", "tstd", "tvar", "variation", "zscore")
-_COUNTS = {"betabinom": (5, TWO), "betanbinom": (5, TWO), "nbinom": (5, EDGE)}
+_COUNTS = {"betabinom": (5, TWO), "betanbinom": (5, TWO)}
 _PLAIN = {"dlaplace": ONE, "logser": ONE, "planck": ONE, "yulesimon": GAIN, "zipf": 2 * GAIN}
 _SHAPES = {
     "crystalball": (2.0, 3.0),

@@ -18,9 +18,13 @@ from linad.adoption.labelled_windows import (
     checked_size,
     decay,
 )
+from linad.arrays.out_argument import LABELS
 from linad.arrays.tracer import Tracer
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
+
+_METHOD_NAMES = {"amax": "max", "amin": "min"}
+"""Methods that NumPy's functions of other names call."""
 
 
 class _Labelled:
@@ -32,7 +36,10 @@ class _Labelled:
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         written: Any = getattr(func, "_implementation", None)
-        if getattr(written, "__globals__", {}).get("__name__") == "numpy._core.fromnumeric":
+        of_methods = (
+            getattr(written, "__globals__", {}).get("__name__") == "numpy._core.fromnumeric"
+        )
+        if of_methods and hasattr(self, _METHOD_NAMES.get(func.__name__, func.__name__)):
             return written(*args, **kwargs)  # which calls the method of that name
         return func(*_values(args), **_values(kwargs))
 
@@ -67,7 +74,7 @@ class _Labelled:
                 "a number for halflife="
             )
         given = decay(com, span, halflife, alpha)
-        return ExponentialWindows(self._by_column, given, min_periods or 0, adjust)
+        return ExponentialWindows(self._by_column, given, min_periods or 0, adjust, ignore_na)
 
     def expanding(self, min_periods: int = 1, method: str = "single") -> Any:
         """The windows of all entries up to each."""
@@ -290,6 +297,13 @@ def _column(part: Any, size: int) -> Any:
     part = asarray(part)
     return TracedArray(part if part.ndim else np.broadcast_to(part, size))
 
+
+def _labelled_as(x: Any, array: Any) -> Any:
+    """An array with the labels of a Series or DataFrame."""
+    return frame(array, x.index, x.columns) if array.ndim == 2 else series(array, x.index)
+
+
+LABELS[:] = [_labelled_as]
 
 FORMS = {
     "Series": series,

@@ -6,8 +6,10 @@ Exponential weights (1 - α)^k of the entry k steps ago are a filter of first or
 
     S_t = x_t + (1 - α) S_(t-1)      mean_t = S_t / (the same of ones)
 
-where ``adjust`` is left at True; else x_0 stands for what was before it. Source: the user guide
-of pandas, "Exponentially weighted window".
+where ``adjust`` is left at True; else x_0 stands for what was before it. Between known entries with
+missing ones in between more of the weight is lost, unless ``ignore_na``: the mean m_k of the known
+entries up to the k-th is a_k m_(k-1) + (1 - a_k) x_k, a system with two bands. Source: the user
+guide of pandas, "Exponentially weighted window".
 """
 
 from collections.abc import Callable
@@ -19,6 +21,7 @@ import scipy.signal
 from linad.adoption.labelled_arrays import REDUCTIONS, TracedArray
 from linad.errors import UnsupportedError
 from linad.rules.shaping import still
+from linad.scipy.linalg import solve_banded
 from linad.scipy.signal import lfilter
 
 _NAMES = ("sum", "mean", "std", "var", "sem", "min", "max", "median", "skew", "kurt")
@@ -96,7 +99,8 @@ class ExponentialWindows:
         0 < α <= 1.
     least : int
         Entries that a value must have.
-    adjust : bool
+    adjust, ignore_na : bool
+        As pandas has them.
     """
 
     def __init__(
@@ -105,53 +109,70 @@ class ExponentialWindows:
         alpha: float,
         least: int,
         adjust: bool,
+        ignore_na: bool,
     ) -> None:
-        self._columns, self._alpha, self._least, self._adjust = columns, alpha, least, adjust
+        self._columns, self._alpha, self._least = columns, alpha, least
+        self._adjust, self._ignore = adjust, ignore_na
 
-    def _filtered(self, x: Any, alpha: float) -> Any:
-        """The sums S, divided by those of ones; without ``adjust`` they need no division."""
-        a = [1.0, alpha - 1.0]
-        if not self._adjust:
-            return lfilter([alpha], a, x, zi=(1 - alpha) * x[:1])[0]
+    def _means(self, x: Any, shares: Any) -> Any:
+        """The weighted means of what has no missing entries, or none any more."""
+        if shares is not None:
+            before, own = shares
+            band = np.stack([np.ones(own.shape), -np.append(before[1:], 0.0)])
+            return solve_banded((1, 0), band, own * x)
+        a = [1.0, self._alpha - 1.0]
+        if not self._adjust:  # the sums need no division
+            return lfilter([self._alpha], a, x, zi=(1 - self._alpha) * x[:1])[0]
         return lfilter([1.0], a, x) / scipy.signal.lfilter([1.0], a, np.ones(x.shape))
 
-    def _of_columns(self, function: Callable[[Any], Any], least: int) -> Any:
+    def _shares(self, places: Any) -> Any:
+        """Of the mean at each known entry: the shares of the mean before it, and of the entry."""
+        steps = np.ones(len(places) - 1) if self._ignore else np.diff(places)
+        own, weight = [1.0], 1.0
+        for left in (1 - self._alpha) ** steps:
+            new = 1.0 if self._adjust else self._alpha
+            weight = weight * left + new
+            own.append(new / weight)
+            weight = weight if self._adjust else 1.0
+        return 1 - np.array(own), np.array(own)
+
+    def _of_columns(self, function: Callable[[Any, Any], Any], least: int) -> Any:
         def of_column(x: Any) -> Any:
-            if np.any(np.isnan(x)):
-                raise UnsupportedError(
-                    "ewm of traced values with missing entries is not traced by linad; drop or "
-                    "fill them, s.dropna().ewm(...)"
-                )
-            early = np.arange(1, x.shape[0] + 1) < least
-            return TracedArray(np.where(early, np.nan, function(x)))
+            known = ~np.asarray(np.isnan(x))
+            counts = np.cumsum(known)
+            early = counts < max(least, 1)
+            if known.all():
+                return TracedArray(np.where(early, np.nan, function(x, None)))
+            places = np.flatnonzero(known)
+            if not places.size:
+                return TracedArray(x)
+            found = function(x[places], self._shares(places))
+            return TracedArray(np.where(early, np.nan, found[np.maximum(counts - 1, 0)]))
 
         return self._columns(of_column)
 
     def mean(self, *args: Any, **kwargs: Any) -> Any:
         """The weighted means."""
-        return self._of_columns(lambda x: self._filtered(x, self._alpha), self._least)
+        return self._of_columns(self._means, self._least)
 
     def var(self, bias: bool = False, *args: Any, **kwargs: Any) -> Any:
         """The weighted variances; without ``bias`` divided by 1 - Σ w², where Σ w = 1."""
 
-        def of_column(x: Any) -> Any:
+        def of_column(x: Any, shares: Any) -> Any:
             x = x - still(x[0])  # squares of what is large would cancel
-            mean = self._filtered(x, self._alpha)
-            y = self._filtered(x * x, self._alpha) - mean * mean
-            return y if bias else y / self._freedom(x.shape[0])
+            mean = self._means(x, shares)
+            y = self._means(x * x, shares) - mean * mean
+            return y if bias else y / self._freedom(x.shape[0], shares)
 
         return self._of_columns(of_column, max(self._least, 1 if bias else 2))
 
-    def _freedom(self, n: int) -> Any:
+    def _freedom(self, n: int, shares: Any) -> Any:
         """1 - Σ w² of the weights of each entry; 1 for the first, which has no variance."""
-        left = 1 - self._alpha
-        powers = left ** np.arange(n)
-        if self._adjust:
-            squares = np.cumsum(powers**2) / np.cumsum(powers) ** 2
-        else:
-            earlier = np.concatenate([[0.0], np.cumsum(powers**2)[:-1]])
-            squares = powers**2 + self._alpha**2 * earlier
-        freedom = 1 - squares
+        before, own = self._shares(np.arange(n)) if shares is None else shares
+        squares = [1.0]
+        for a, b in zip(before[1:], own[1:], strict=True):
+            squares.append(a * a * squares[-1] + b * b)
+        freedom = 1 - np.array(squares)
         freedom[:1] = 1.0
         return freedom
 

@@ -5,6 +5,7 @@
     y[i] = v        a plain y that only this name refers to becomes a traced constant first
     y += v          as well
     a @ [b, c]      a list beside an array becomes an array
+    "%.3f" % x      a text of traced numbers
     import math     inside a function: the name stands for the form
 
 each behind a test of one global that is true while no trace runs. A function is replaced only if
@@ -24,10 +25,11 @@ from linad.adoption.exchanges import PLAIN
 from linad.adoption.form_table import form_of, has_form
 from linad.adoption.forms import picked
 from linad.adoption.objects import owner_of
+from linad.adoption.texts import modulo
 
 _NUMBERS = frozenset({int, float, complex, np.float64})  # which are never written into
 _HELPERS = {"kind": type, "numbers": _NUMBERS, "pick": picked, "form": form_of}
-_HELPERS |= {"index": np.s_, **promotion.CALLED}
+_HELPERS |= {"index": np.s_, "modulo": modulo, **promotion.CALLED}
 _OPERATORS = {
     ast.Add: "iadd",
     ast.Sub: "isub",
@@ -64,6 +66,15 @@ def _is_list(node: ast.expr) -> bool:
     if isinstance(node, ast.Call):
         return isinstance(node.func, ast.Name) and node.func.id == "list"
     return isinstance(node, (ast.List, ast.ListComp))
+
+
+def _may_be_text(node: ast.expr) -> bool:
+    """Whether an expression is a text as it stands, or may be one by its name."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str)
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.Add) and _may_be_text(node.left)
+    return isinstance(node, (ast.JoinedStr, ast.Name, ast.Attribute))
 
 
 def _names_of(node: Any) -> set[str]:
@@ -142,6 +153,10 @@ class _Rewrite(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> Any:
         self.generic_visit(node)
+        if isinstance(node.op, ast.Mod) and self.scopes and _may_be_text(node.left):
+            text = _helper("modulo", node.left, node.right)
+            either = ast.IfExp(_load(PLAIN), node, text)
+            return ast.fix_missing_locations(ast.copy_location(either, node))
         op = _BINARY.get(type(node.op))
         if op is None or not self.scopes or not (_is_list(node.left) or _is_list(node.right)):
             return node

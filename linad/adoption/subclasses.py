@@ -56,6 +56,7 @@ class Held(np.lib.mixins.NDArrayOperatorsMixin):
         return self._like(self._held.view(*([] if dtype is None else [dtype])))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        inputs = tuple([_remade(x) if _is_wrapped_up(type(x)) else x for x in inputs])
         if "out" in kwargs:
             given = [unwrapped(y) for y in kwargs["out"]]
             if any(y is not None for y in given):
@@ -64,7 +65,7 @@ class Held(np.lib.mixins.NDArrayOperatorsMixin):
             result = getattr(ufunc, method)(*map(unwrapped, inputs), **kwargs)
             owner = next(o for o in (*inputs, self) if isinstance_of_held(o))
             return owner._like(result) if first is None else self
-        owner = next((x for x in inputs if isinstance_of_held(x)), None)
+        owner = max(filter(isinstance_of_held, inputs), key=_priority, default=None)
         result = getattr(ufunc, method)(*map(unwrapped, inputs), **kwargs)
         if owner is None:
             return result
@@ -136,6 +137,22 @@ def _attribute(name: str) -> property:
     return property(read, write)
 
 
+def _is_wrapped_up(kind: type) -> bool:
+    """Whether it is a subclass of ndarray that sees to the results of ufuncs, not to the ufuncs."""
+    return (
+        issubclass(kind, np.ndarray)
+        and has_own_arithmetic(kind)
+        and kind.__array_ufunc__ is np.ndarray.__array_ufunc__
+    )
+
+
+def _priority(x: Any) -> float:
+    """By which NumPy chooses the operand that wraps a result up; the first of several."""
+    kind = type(x).original
+    own = kind.__array_priority__ is not np.ndarray.__array_priority__
+    return float(kind.__array_priority__) if own else 0.0
+
+
 def _fill() -> None:
     """Give `Held` what ndarray has, by its name."""
     for name in dir(np.ndarray):
@@ -178,7 +195,7 @@ _COPIED: dict[tuple[type, tuple[type, ...]], type] = {}
 MADE_ELSEWHERE: dict[type, Callable[[], type]] = {}
 """Subclasses that another module makes again, and what gives the class made."""
 
-_NOT_COPIED = ("__dict__", "__weakref__", "__class__", "__init_subclass__", "__array_priority__")
+_NOT_COPIED = ("__dict__", "__weakref__", "__class__", "__init_subclass__")
 
 
 def forget() -> None:
@@ -260,9 +277,13 @@ def _beside(ufunc: Any, *operands: Any) -> Any:
 
 
 def _remade(x: Any) -> Any:
+    """What stands for the very object: with all that it carries, if views carry it or not."""
     trace = running_trace()
-    kind = rebased(type(x))
-    return _made(kind, trace.constant(x.view(np.ndarray)), x) if trace is not None else x
+    if trace is None:
+        return x
+    new = _made(rebased(type(x)), trace.constant(x.view(np.ndarray)), x)
+    new.__dict__.update(getattr(x, "__dict__", {}))
+    return new
 
 
 FOREIGN[np.ndarray] = _beside

@@ -64,12 +64,10 @@ def to_float(x: Any = 0.0, /) -> Any:
     x = bare(x)
     if type(x) is NumberText:
         return x.read()
-    own = getattr(type(x), "__float__", None)
-    if type(own) is types.FunctionType and type(x) is not Tracer:
-        made = own(x)  # a class of the package's: ``float`` itself takes no traced answer
-        if type(made) is builtins.float:
-            return made
-        x = made if type(made) is Tracer else x
+    made = _own_number(x, "__float__")
+    if type(made) is builtins.float:
+        return made
+    x = made if type(made) is Tracer else x
     if type(x) is not Tracer or x.dtype.kind not in "fc":
         return builtins.float(x)
     builtins.float(sample(x))  # raises for several entries, warns for a complex number
@@ -79,9 +77,22 @@ def to_float(x: Any = 0.0, /) -> Any:
     return s if s.dtype == np.float64 else s.astype(np.float64)[()]
 
 
+def _own_number(x: Any, name: str) -> Any:
+    """What a class of a package's gives as its number; None for all else.
+
+    ``float`` and ``complex`` themselves take no traced answer.
+    """
+    own = getattr(type(x), name, None)
+    return own(x) if type(own) is types.FunctionType and type(x) is not Tracer else None
+
+
 def to_complex(*args: Any, **kwargs: Any) -> Any:
     """As ``complex``; a traced number stays traced."""
     args = tuple(map(bare, args))
+    made = _own_number(args[0], "__complex__") if len(args) == 1 else None
+    if type(made) is builtins.complex:
+        return made
+    args = (made,) if type(made) is Tracer else args
     if kwargs or not held(args):
         return builtins.complex(*args, **kwargs)
     z = number(args[0]) * (1 + 0j)
@@ -97,9 +108,12 @@ def to_int(*args: Any, **kwargs: Any) -> Any:
 
 
 def is_instance(x: Any, kind: Any, /) -> bool:
-    """As ``isinstance``, for the plain value."""
+    """As ``isinstance``, for the plain value, or for the object of SciPy's that one stands for."""
     if type(x) is not Tracer:
-        return builtins.isinstance(x, kind)
+        if builtins.isinstance(x, kind):
+            return True
+        stands = builtins.hasattr(type(x), "stands_for")
+        return stands and builtins.issubclass(x.stands_for, kind)
     return builtins.isinstance(sample(x), kind) or _is_own(kind)
 
 

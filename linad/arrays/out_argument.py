@@ -126,6 +126,9 @@ def ufunc_into(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     """A call of a ufunc or of one of its methods, with ``out`` (a tuple) among the keywords."""
     targets = kwargs["out"]
     kwargs = {name: value for name, value in kwargs.items() if name != "out"}
+    labelled = [x for x in (*inputs, kwargs.get("where")) if hasattr(type(x), "to_numpy")]
+    if labelled:
+        return _into_labelled(ufunc, method, inputs, targets, kwargs, labelled)
     casting = kwargs.get("casting", "same_kind")
     if method in ("reduce", "accumulate", "reduceat"):
         casting = "unsafe"
@@ -154,6 +157,28 @@ def ufunc_into(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         results = tuple([_spread(v, shape) for v in results])
     delivered = [v if t is None else t for t, v in zip(targets, results, strict=True)]
     return delivered[0] if len(delivered) == 1 else tuple(delivered)
+
+
+LABELS: list[Callable[[Any, Any], Any]] = []
+"""What gives an array the labels of a Series or DataFrame: `linad.adoption.labelled` enters it."""
+
+
+def _into_labelled(
+    ufunc: Any, method: str, inputs: Any, targets: Any, kwargs: Any, labelled: list[Any]
+) -> Any:
+    """As `ufunc_into`, where Series or DataFrames are among the operands: pandas fills the array,
+    and returns what has their labels.
+    """
+    first = labelled[0]
+    if not LABELS or any(not x.index.equals(first.index) for x in labelled) or len(targets) > 1:
+        raise UnsupportedError(
+            f"{ufunc.__name__}: out= with operands of these labels is not traced by linad; give "
+            f"the numbers, s.to_numpy()"
+        )
+    plain = [x.to_numpy() if hasattr(type(x), "to_numpy") else x for x in inputs]
+    if hasattr(type(kwargs.get("where")), "to_numpy"):
+        kwargs["where"] = kwargs["where"].to_numpy()
+    return LABELS[0](first, ufunc_into(ufunc, method, tuple(plain), {**kwargs, "out": targets}))
 
 
 EXTREMA = {np.maximum, np.minimum, np.fmax, np.fmin}

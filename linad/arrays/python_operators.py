@@ -8,6 +8,7 @@ import numpy as np
 from linad.arrays.buffers import is_private
 from linad.arrays.methods import Methods, traced_function
 from linad.arrays.writes import overwrite, stacked
+from linad.core.adopted import WATCHERS
 from linad.core.dispatch import FOREIGN, UFUNCS
 from linad.core.primitive import Primitive, Traced
 from linad.core.stand_ins import STANDING, stand_in
@@ -81,6 +82,26 @@ def foreign(ufunc: Any, foreign: Any, *operands: Any) -> Any:
     return NotImplemented
 
 
+_REFLECTED = {
+    np.add: "__radd__",
+    np.subtract: "__rsub__",
+    np.multiply: "__rmul__",
+    np.true_divide: "__rtruediv__",
+    np.power: "__rpow__",
+}
+
+
+def _goes_first(kind: type, ufunc: Any) -> bool:
+    """Whether a subclass of ndarray on the right has an operator that Python asks before ndarray's.
+
+    Matrices and masked arrays compute in functions of NumPy that do not see a traced array.
+    """
+    name = _REFLECTED.get(ufunc, "")
+    if not issubclass(kind, np.ndarray) or issubclass(kind, (np.matrix, np.ma.MaskedArray)):
+        return False
+    return getattr(kind, name, None) is not getattr(np.ndarray, name, None)
+
+
 def _binary(ufunc: np.ufunc) -> tuple[Any, Any]:
     def forward(self: Any, other: Any) -> Any:
         function = UFUNCS[ufunc]
@@ -96,6 +117,9 @@ def _binary(ufunc: np.ufunc) -> tuple[Any, Any]:
                 return trace.apply(function, (self, other), {})
         known = operand(other)
         if known is NotImplemented:
+            is_array = not isinstance(self.concrete, np.generic)
+            if WATCHERS and is_array and _goes_first(type(other), ufunc):
+                return NotImplemented
             return foreign(ufunc, other, self, other)
         return function(self, known)
 

@@ -22,7 +22,8 @@ from linad.arrays.buffers import (
     refresh,
     refresh_node,
 )
-from linad.arrays.memory import escape
+from linad.arrays.lending import lent
+from linad.arrays.memory import constant_under, escape
 from linad.arrays.methods import called
 from linad.arrays.number_texts import text_of
 from linad.arrays.out_argument import ufunc_into
@@ -31,6 +32,7 @@ from linad.arrays.refusing import COUNT, WRITE, instead_of_ufunc, refuse_index
 from linad.arrays.traces import Trace
 from linad.arrays.writes import write, write_into
 from linad.core import tree
+from linad.core.adopted import WATCHERS, is_adopted
 from linad.core.callers import passes_as_plain
 from linad.core.dispatch import FUNCTIONS, UFUNC_METHODS, UFUNCS, remedy
 from linad.core.moving_regions import Moving
@@ -322,7 +324,12 @@ class Tracer(Arithmetic):
             return shell
         while _in_package(caller, "numpy") and caller.f_back is not None:
             caller = caller.f_back
-        if _in_package(caller, "scipy"):
+        by_scipy = _in_package(caller, "scipy")
+        if by_scipy or (WATCHERS and is_adopted(caller)):
+            plain = constant_under(self)
+            if plain is not None:
+                return lent(self, plain, dtype, copy)
+        if by_scipy:
             return self._refuse_scipy()
         if _in_package(caller, "pandas"):
             return self._refuse_pandas()

@@ -93,6 +93,9 @@ class Trace:
     cut = False
     """Whether some traced value may depend on no argument."""
 
+    lent: Any = ()
+    """Constants whose numbers plain code was given, and the arrays that it got; weakly."""
+
     watcher: Any = None
     """What knows of adopted code, if there was any when it started."""
 

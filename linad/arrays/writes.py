@@ -16,6 +16,7 @@ from linad.arrays.buffers import (
     root_of,
     with_parent,
 )
+from linad.arrays.lending import check_not_lent
 from linad.arrays.moving import moves, moving_region
 from linad.arrays.zero_dim import is_number
 from linad.core.frames import called_function, place
@@ -355,6 +356,8 @@ def write_into(root: Any, region: Region, value: Any) -> None:
         return
     own_storage(root)
     trace.written_to()
+    if trace.lent:
+        check_not_lent(root)
     if isinstance(value, Traced) and value.shape != shape:  # type: ignore[attr-defined]
         value = np.broadcast_to(value, shape)  # type: ignore[call-overload]
     trace.write(root, region, value)

@@ -13,6 +13,7 @@ from linad.core.frames import public_names
 
 ROOMS = [
     *(
+        "constants",
         "fft",
         "fftpack",
         "integrate",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import linad.numpy as traced_numpy
+from linad.core.primitive import Traced
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype
 
@@ -34,11 +35,12 @@ class at:
             chosen = index is ... or isinstance(index, tuple) or bool(index)
             new = astype(asarray(value(x)).reshape(()), x.dtype, copy=False) if chosen else x
             return new[()]
-        if copy:
-            made = traced_numpy.zeros_like(x)
+        new = value(x[index])
+        if copy or (isinstance(new, Traced) and not isinstance(x, Traced)):
+            made = traced_numpy.zeros_like(x)  # callers go on with what is returned
             made[...] = x
             x = made
-        x[index] = value(x[index])
+        x[index] = new
         return x
 
     def set(self, y: Any, /, copy: Any = None, xp: Any = None) -> Any:

@@ -59,16 +59,28 @@ def delivered(name: str, y: Any, input: Any, output: Any) -> Any:
     if output is None:
         kind = "c" if y.dtype.kind == "c" else "f"
         wanted = input.dtype if input.dtype.kind == kind else np.result_type(input, np.complex64)
-    elif isinstance(output, (np.ndarray, Traced)):
+    elif isinstance(output, Traced):
+        return _written(name, y, output)
+    elif isinstance(output, np.ndarray):
         raise UnsupportedError(
-            f"{name}: output= an array is not traced by linad; use the returned value, or write "
-            f"y[...] = {name}(...)"
+            f"{name}: output= a plain array cannot hold a traced result; use the returned value, "
+            f"or an array of linad.numpy.zeros"
         )
     else:
         wanted = np.dtype(output)
         if not is_inexact(wanted) or (y.dtype.kind == "c" and wanted.kind != "c"):
             raise DTypeError(f"{name}: output={output!r} cannot hold a result of {y.dtype}")
     return astype(y, wanted, copy=False)
+
+
+def _written(name: str, y: Any, output: Any) -> Any:
+    """The traced array that was given for the result, which is written into it."""
+    if output.shape != y.shape:
+        raise RuntimeError(f"{name}: output= has shape {output.shape}, the result {y.shape}")
+    if y.dtype.kind == "c" and output.dtype.kind != "c":
+        raise DTypeError(f"{name}: output= of {output.dtype} cannot hold a result of {y.dtype}")
+    output[...] = y  # type: ignore[index]
+    return output
 
 
 def filter_form(scipy_function: Function) -> Callable[[Function], Function]:

@@ -69,6 +69,8 @@ class Spline:
     A call costs O(k^2) a point.
     """
 
+    stands_for: type = scipy.interpolate.BSpline
+
     def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:
         self.t, self.k, self.extrapolate, self.axis = t, k, extrapolate, axis
         self.c = c[: t.shape[0] - k - 1]

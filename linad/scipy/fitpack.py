@@ -128,6 +128,8 @@ class Univariate:
         What is beyond the knots: 0 the spline, 1 zero, 2 an error, 3 the value at the end.
     """
 
+    stands_for: type = scipy.interpolate.UnivariateSpline
+
     def __init__(self, spline: Spline, ext: int) -> None:
         self.spline, self.ext = spline, ext
         self._eval_args = spline.tck

@@ -20,6 +20,7 @@ from linad.api.derivatives import derivative, jacobian, stop_gradient
 from linad.arrays.buffers import concrete
 from linad.arrays.traces import running_trace
 from linad.core.primitive import Traced
+from linad.core.tree import bare
 from linad.errors import ConvergenceError
 from linad.rules.creation import asarray
 from linad.scipy.mirror import arguments_of, full_name, holds_traced
@@ -32,6 +33,7 @@ STEPS = 2
 
 def plain(value: Any) -> Any:
     """Plain numbers in place of traced ones, in containers as well."""
+    value = bare(value)
     if isinstance(value, Traced):
         return value.decided
     if isinstance(value, (list, tuple)) and holds_traced(value):

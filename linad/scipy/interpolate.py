@@ -59,7 +59,7 @@ from linad.scipy.tensorsplines import (
 )
 from linad.scipy.twinforms import form_by_twin
 
-TWINS = ("FloaterHormannInterpolator", "make_splprep", "make_splrep")
+TWINS = ("FloaterHormannInterpolator", "Rbf", "make_splprep", "make_splrep", "pade")
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 

@@ -82,7 +82,7 @@ from linad.scipy.subspaces import (
 )
 from linad.scipy.twinforms import form_by_twin
 
-TWINS = ("cdf2rdf",)
+TWINS = ("cdf2rdf", "fiedler_companion")
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 

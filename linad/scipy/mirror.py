@@ -9,11 +9,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from linad.arrays.memory import constant_under
 from linad.arrays.traces import running_trace
 from linad.arrays.writes import stacked
 from linad.core.frames import library_of
+from linad.core.marks import Attempt
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact
+from linad.core.tree import bare
 from linad.errors import ArgumentError, DTypeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, require_finite
@@ -29,7 +32,12 @@ def holds_traced(value: Any) -> bool:
     if isinstance(value, dict):
         return any(map(holds_traced, value.values()))
     # A sparse array of `linad.scipy.sparse` says so itself, and an object of a twin of a class.
-    return isinstance(value, Traced) or getattr(type(value), "holds_traced", False)
+    kind = type(value)
+    return (
+        isinstance(value, Traced)
+        or getattr(kind, "holds_traced", False)
+        or getattr(kind, "holds_array", False)
+    )
 
 
 WITHOUT_EFFECT = (
@@ -95,10 +103,17 @@ def traced_form(scipy_function: Function) -> Callable[[Function], Function]:
             if running_trace() is not None and holds_traced((args, kwargs)):
                 given = _by_name(scipy_function, args) | kwargs
                 check_options(full_name(scipy_function), scipy_function.__name__, given)
+                _check_masks(scipy_function, (*args, *kwargs.values()))
                 args = tuple(map(_as_read, args))
                 kwargs = {name: _as_read(value) for name, value in kwargs.items()}
+                attempt = Attempt()
                 try:
                     return traced(*args, **kwargs)
+                except UnsupportedError:
+                    if not _are_constant((args, kwargs)):
+                        raise
+                    attempt.forget()
+                    return scipy_function(*_plain(args), **_plain(kwargs))
                 except PLAIN_ERRORS as error:
                     _in_own_words(scipy_function, error)
                     raise
@@ -109,12 +124,49 @@ def traced_form(scipy_function: Function) -> Callable[[Function], Function]:
     return decorate
 
 
+def _check_masks(function: Function, values: Any) -> None:
+    """Raise for masked arrays where SciPy leaves masked entries out, or refuses them."""
+    name = full_name(function)
+    if name.startswith(("scipy.stats.", "scipy.linalg.")):
+        for value in values:
+            if isinstance(value, np.ma.MaskedArray):
+                raise UnsupportedError(
+                    f"{name} of a masked array around a traced value is not traced by linad; pass "
+                    f"the entries that are not masked, m.compressed()"
+                )
+
+
+def _are_constant(value: Any) -> bool:
+    """Whether what is traced in arguments depends on nothing, and nothing is called or hidden."""
+    if isinstance(value, (list, tuple)):
+        return all(map(_are_constant, value))
+    if isinstance(value, dict):
+        return all(map(_are_constant, value.values()))
+    if isinstance(value, Traced):
+        return constant_under(value) is not None
+    return not callable(value) and not holds_traced(value)
+
+
+def _plain(value: Any) -> Any:
+    """Arguments that `_are_constant` with the plain values of what is traced."""
+    if type(value) in (list, tuple):
+        return type(value)(map(_plain, value))
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    return constant_under(value) if isinstance(value, Traced) else value
+
+
 def _as_read(value: Any) -> Any:
     """A list of numbers, or of lists of numbers, as the array that SciPy makes of it.
 
-    Tuples, lists of arrays and others may be read in parts; they stay.
+    Tuples, lists of arrays and others may be read in parts; they stay. Of a Series, and of a
+    subclass of ndarray, SciPy takes the numbers.
     """
-    return stacked(value) if type(value) is list and _holds_numbers(value) else value
+    if type(value) is list and _holds_numbers(value):
+        return stacked(value)
+    if type(value) in (list, tuple):
+        return type(value)(map(bare, value))
+    return bare(value)
 
 
 def _holds_numbers(nested: Any) -> bool:
@@ -208,7 +260,8 @@ class TracedClass:
     """Base, before a class of SciPy's, of one that is SciPy's for plain data.
 
     Traced data go to ``of_traced``, a static method that takes them by the names that SciPy has
-    (`taken_by_name`), and returns what stands in for an instance.
+    (`taken_by_name`), and returns what stands in for an instance. Its ``stands_for`` says of which
+    class: adopted code may ask by ``isinstance``.
     """
 
     of_traced: ClassVar[Function]
@@ -225,7 +278,9 @@ class TracedClass:
             given = _by_name(cls, args) | kwargs
             check_options(cls.__name__, cls.__name__, given)
             try:
-                return cls._made(*args, **kwargs)
+                made = cls._made(*args, **kwargs)
+                made.stands_for = cls.__mro__[cls.__mro__.index(TracedClass) + 1]
+                return made
             except PLAIN_ERRORS as error:
                 _in_own_words(cls, error)
                 raise

@@ -65,7 +65,8 @@ from linad.scipy.splinefilters import (
 from linad.scipy.twinforms import form_by_twin
 
 TWINS = (
-    *("extrema", "generic_laplace", "labeled_comprehension"),
+    *("extrema", "generic_gradient_magnitude", "generic_laplace", "histogram"),
+    "labeled_comprehension",
     *("maximum_position", "minimum_position"),
 )
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""

@@ -88,6 +88,8 @@ class NodePolynomial:
 class Newtonian(NodePolynomial):
     """As Newton has it; nodes may be repeated."""
 
+    stands_for: type = scipy.interpolate.KroghInterpolator
+
     def __init__(self, name: str, xi: Any, yi: Any, axis: int = 0) -> None:
         super().__init__(name, xi, yi, axis)
         plain = still(self.xi)
@@ -123,6 +125,8 @@ class Newtonian(NodePolynomial):
 
 class Lagrangian(NodePolynomial):
     """As Lagrange has it, stable for many nodes where those lie well; they must differ."""
+
+    stands_for: type = scipy.interpolate.BarycentricInterpolator
 
     def __init__(self, name: str, xi: Any, yi: Any, axis: int = 0) -> None:
         super().__init__(name, xi, yi, axis)

@@ -72,6 +72,8 @@ class Piecewise:
     A call costs K + 1 reads of the coefficients and as many multiplications a point.
     """
 
+    stands_for: type = scipy.interpolate.PPoly
+
     def __init__(self, c: Any, x: Any, extrapolate: Any = True, axis: int = 0) -> None:
         self.c, self.x, self.extrapolate, self.axis = c, x, extrapolate, axis
 

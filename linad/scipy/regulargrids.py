@@ -52,6 +52,8 @@ class RegularGrid:
     "pchip" reads a row of the grid along the last axis, a column of those along the next, ...
     """
 
+    stands_for: type = scipy.interpolate.RegularGridInterpolator
+
     def __init__(
         self,
         points: Any,

@@ -69,6 +69,8 @@ def _squares(x: Any, y: Any) -> Any:
 class RadialBasis:
     """A traced sum of radial functions: what `RBFInterpolator` makes of traced arguments."""
 
+    stands_for: type = scipy.interpolate.RBFInterpolator
+
     def __init__(
         self, y: Any, d: Any, smoothing: Any, kernel: str, epsilon: Any, degree: int | None
     ) -> None:
@@ -165,6 +167,8 @@ def _joined(points: Any) -> Any:
 
 class Triangulated:
     """Traced values at the corners of simplices: what `LinearNDInterpolator` makes of them."""
+
+    stands_for: type = scipy.interpolate.LinearNDInterpolator
 
     def __init__(self, points: Any, values: Any, fill_value: Any, rescale: bool) -> None:
         NUMERIC.check("LinearNDInterpolator", "fill_value", fill_value)

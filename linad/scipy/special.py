@@ -30,7 +30,7 @@ from linad.scipy.special_series import (
 )
 from linad.scipy.twinforms import form_by_twin
 
-TWINS = ("perm",)
+TWINS = ("diric", "perm")
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 

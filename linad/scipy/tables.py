@@ -55,6 +55,8 @@ class Table:
     assume_sorted : bool
     """
 
+    stands_for: type = scipy.interpolate.interp1d
+
     def __init__(
         self,
         x: Any,

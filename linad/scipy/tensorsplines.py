@@ -98,6 +98,8 @@ class Bivariate:
         Of two axes.
     """
 
+    stands_for: type = scipy.interpolate.BivariateSpline
+
     def __init__(self, spline: TensorSpline) -> None:
         self.spline = spline
 

@@ -11,7 +11,7 @@ from linad.core.failures import is_from_compiled
 from linad.core.frames import library_of
 from linad.errors import UnsupportedError
 from linad.scipy.mirror import PLAIN_ERRORS, full_name, holds_traced, traced_form
-from linad.scipy.twins import class_twin, function_twin, instance_twin
+from linad.scipy.twins import class_twin, function_twin, instance_twin, twin_of
 
 
 @functools.cache
@@ -34,13 +34,18 @@ def _of_function(original: Callable[..., Any]) -> Callable[..., Any]:
     @traced_form(original)
     def run(*args: Any, **kwargs: Any) -> Any:
         try:
-            return twin()(*args, **kwargs)
+            return twin()(*map(_callback, args), **kwargs)
         except PLAIN_ERRORS as error:
             _at_compiled_code(original, error)
             raise
 
     run.is_twin = True  # type: ignore[attr-defined]
     return run
+
+
+def _callback(value: Any) -> Any:
+    """A function of SciPy's that is given to be called, as one that takes traced values."""
+    return twin_of(value) if isinstance(value, types.FunctionType) else value
 
 
 def _at_compiled_code(function: Any, error: Exception) -> None:

@@ -280,7 +280,7 @@ def _class_with_members(kind: type) -> type:
     members = {n: part for n, part in vars(kind).items() if n not in ("__dict__", "__weakref__")}
     bases = tuple([twin_of(base) for base in kind.__bases__])
     # Its objects are made while a trace runs, and may hold what is traced: see `holds_traced`.
-    body = {"__module__": kind.__module__, "holds_traced": True}
+    body = {"__module__": kind.__module__, "holds_traced": True, "stands_for": kind}
     made = type(kind)(kind.__name__, bases, body)
     _CLASSES[kind], _ORIGINALS[made] = made, kind
     for name, member in members.items():

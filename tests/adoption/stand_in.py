@@ -12,7 +12,12 @@ from math import exp as e_to
 
 import numpy as np
 import scipy as sp
+import scipy.interpolate
+import scipy.ndimage
+import scipy.sparse.linalg
+import scipy.spatial.transform
 import scipy.special
+import scipy.stats
 from numpy import array, zeros
 
 CONSTANTS = {"e": math.exp, "s": math.sin, "f": float}
@@ -438,6 +443,71 @@ def sequences(x):
 def meshes(x):
     a, b = np.meshgrid(x, [1.0, x[0], 3.0])
     return (a * b).sum(axis=0)
+
+
+# Objects of SciPy's that are asked what they are, and constants that SciPy is given.
+
+
+class Impedance:
+    def __init__(self, real, imag):
+        self.real, self.imag = real, imag
+
+    def __complex__(self):
+        return complex(self.real, self.imag)
+
+
+def own_complex(x):
+    z = complex(Impedance(x[0], x[1]))
+    return z.real * z.imag * x
+
+
+def asked_what_they_are(x):
+    curve = sp.interpolate.CubicSpline([0.0, 1.0, 2.0], x)
+    turned = sp.spatial.transform.Rotation.from_rotvec(x)
+    matrix = sp.sparse.csr_matrix((x, ([0, 1, 2], [1, 2, 0])))
+    frozen = sp.stats.norm(x[0], x[1])
+    if not isinstance(curve, (int, sp.interpolate.PPoly)):
+        return x
+    if not isinstance(turned, sp.spatial.transform.Rotation | None):
+        return x
+    if not sp.sparse.issparse(matrix) or isinstance(matrix, sp.sparse.sparray):
+        return x
+    if not isinstance(frozen, type(sp.stats.norm())):
+        return x
+    return matrix @ turned.apply([1.0, 2.0, 3.0]) * curve(0.4) + frozen.cdf(0.1)
+
+
+def constants_to_scipy(x):
+    differences = sp.sparse.csc_matrix(np.diff(np.eye(3), 1))
+    triangle, turned = sp.linalg.schur(np.ones((3, 3)) + np.eye(3))
+    smooth = sp.sparse.diags([x], [0]).tocsc() + differences @ differences.T
+    return turned @ sp.sparse.linalg.spsolve(smooth, x) + triangle[0]
+
+
+def dense_to_sparse(x):
+    matrix = sp.sparse.csr_matrix(np.outer(x, x) - x[0] * x[1] * np.ones((3, 3)))
+    return matrix.T @ x
+
+
+def by_percent(x):
+    name = "a_%.6f_%d" % (x[0], 3) + "%(b).2f" % {"b": x[1]}  # noqa: UP031
+    layout = "%.18e"
+    return float(layout % x[1]) * x * len(name) + 7.0 % x[0]
+
+
+def filtered_into(x):
+    smooth = np.empty(3)
+    scipy.ndimage.gaussian_filter1d(x, 1.0, output=smooth)
+
+    def second(values, axis, output, mode, cval):
+        return scipy.ndimage.correlate1d(values, [1.0, -2.0, 1.0], axis, output, mode, cval)
+
+    return smooth * scipy.ndimage.generic_laplace(x, second)
+
+
+def fitted_line(x):
+    p, spread = np.polyfit([0.0, 1.0, 3.0], x**2, 1, cov=True)
+    return p[0] * np.sqrt(np.diag(spread)) * np.polyfit([0.0, 1.0, 3.0], x**2, 1, full=True)[1]
 
 
 FUNCTIONS = [

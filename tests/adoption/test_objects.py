@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy
+import scipy.interpolate
 
 import linad
 from linad.errors import LinadError, UnsupportedError
@@ -22,6 +23,19 @@ Y = np.sin(X)
 XI = np.random.default_rng(0).random((12, 2)) * 3
 Z = np.outer(Y, np.cos(X))
 TABLE = si.interp1d(X, Y)
+
+
+class extremes_gen(type(ss.genextreme)):
+    def spread(self, *args):
+        return self.ppf(0.9, *args) - self.ppf(0.5, *args)
+
+
+extremes = extremes_gen(name="extremes")
+
+
+def of_extremes(x):
+    frozen = extremes(0.2 * x[0], x[1], x[2])
+    return extremes.spread(0.2 * x[0], x[1], x[2]) * frozen.ppf([0.5, 0.9])
 
 
 class own_gen(ss.rv_continuous):
@@ -175,6 +189,7 @@ def test_distributions(package):
         check(holder.density, [0.4, 0.8])
     check(gamma.cumulated, [0.4, 0.8])
     check(package.own, [0.4, 0.8])
+    check(package.of_extremes, [0.3, 0.5, 0.7])
 
 
 def test_systems_frames_and_older_names(package):
@@ -219,3 +234,22 @@ def test_what_numba_compiled_is_named():
 
     with pytest.raises(UnsupportedError, match=r"in <lambda>: .* linad.adopt runs the Python"):
         linad.linearize(lambda x: square(x), 2.0)
+
+
+def test_constants_that_are_lent_are_not_written_into():
+    def kept(x):
+        coefficients = np.ones((2, 2))
+        curve = scipy.interpolate.BPoly(coefficients, [0.0, 1.0, 2.0])
+        coefficients[0, 0] = x[0]
+        return curve(0.5) * coefficients[0]
+
+    def let_go(x):
+        coefficients = np.ones((2, 2))
+        value = scipy.interpolate.BPoly(coefficients, [0.0, 1.0, 2.0])(0.5)
+        coefficients[0, 0] = x[0]
+        return value * coefficients[0]
+
+    with linad.adopt(kept, let_go):
+        np.testing.assert_allclose(linad.jacobian(let_go)(np.array([3.0])), [[1.0], [0.0]])
+        with pytest.raises(UnsupportedError, match="hand over a copy"):
+            linad.jacobian(kept)(np.array([3.0]))

@@ -40,6 +40,60 @@ class Point(np.ndarray):
         return np.sqrt(np.sum(self.view(np.ndarray) ** 2))
 
 
+class Unit(np.ndarray):
+    """A unit: one number, with a name that no view has; products are lengths."""
+
+    def __new__(cls, name, size):
+        made = np.array(size).view(cls)
+        made.name = name
+        return made
+
+    def __hash__(self):
+        return hash((type(self), self.name))
+
+    def __mul__(self, other):
+        return np.multiply(np.asarray(self), np.asarray(other)), {self: 1}
+
+    __rmul__ = __mul__
+
+
+METRE = Unit("m", 3.0)
+
+
+class Power(np.ndarray):
+    """A power of metres, which sees to the results of ufuncs alone."""
+
+    exponent = 0
+    __array_priority__ = 21
+
+    def __array_finalize__(self, obj):
+        self.exponent = getattr(obj, "exponent", 0)
+
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        made = array.view(Power)
+        ufunc, inputs, _ = context
+        exponents = [getattr(x, "exponent", 0) for x in inputs]
+        made.exponent = sum(exponents) if ufunc is np.multiply else max(exponents)
+        return made
+
+
+AREA = np.array([2.0, 3.0, 4.0]).view(Power)
+AREA.exponent = 2
+
+
+def powers(x):
+    length = x.view(Power)
+    length.exponent = 1
+    volume = length * AREA
+    other = AREA * length + x
+    return volume.view(np.ndarray) * volume.exponent + other.view(np.ndarray) * other.exponent
+
+
+def by_a_unit(x):
+    right, name = x * METRE
+    return right * list(name.values())[0] + (METRE * x)[0] + np.asarray(x[0] * METRE)
+
+
 SCALES = {"m": 1.0, "km": 1000.0}
 
 
@@ -121,7 +175,9 @@ def differences(f):
     return np.stack([(f(X + h * e) - f(X - h * e)) / (2 * h) for e in np.eye(3)], axis=-1)
 
 
-@pytest.mark.parametrize("name", ["labelled", "pointed", "lengths", "mixed", "numbers"])
+@pytest.mark.parametrize(
+    "name", ["labelled", "pointed", "lengths", "mixed", "numbers", "by_a_unit", "powers"]
+)
 def test_subclasses(installed, name):
     package = installed(SOURCE)
     f = getattr(package, name)

@@ -27,6 +27,7 @@ from linad.scipy.twins import class_twin, function_twin, twin_of
 from linad.testing.derivative_checks import check_derivatives
 
 ROOMS = {
+    "constants": twin_cases.CONSTANTS,
     "interpolate": twin_cases.INTERPOLATE,
     "linalg": twin_cases.LINALG,
     "ndimage": twin_cases.NDIMAGE,

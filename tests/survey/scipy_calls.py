@@ -227,6 +227,7 @@ for _name, _shapes in _SHAPES.items():
     CALLS[f"scipy.stats.{_name}"] = _density(_shapes)
 for _name in ("poisson", "bernoulli", "geom"):
     CALLS[f"scipy.stats.{_name}"] = lambda f, a: [f.pmf(1, a), f.cdf(1, a[0])]
+CALLS["scipy.stats.nbinom"] = lambda f, a: f.pmf(INDICES, 2.5, a)
 CALLS["scipy.stats.binom"] = lambda f, a: f.pmf(INDICES, 4, a)
 
 

@@ -26,6 +26,14 @@ from linad.scipy.sparse.constructors import (
     diags_array,
     spdiags,
 )
+from linad.scipy.sparse.questions import (
+    issparse,
+    isspmatrix,
+    isspmatrix_coo,
+    isspmatrix_csc,
+    isspmatrix_csr,
+    isspmatrix_dia,
+)
 from linad.scipy.sparse.rearranging import (
     block_array,
     block_diag,
@@ -56,6 +64,12 @@ __all__ = [
     "diags_array",
     "find",
     "hstack",
+    "issparse",
+    "isspmatrix",
+    "isspmatrix_coo",
+    "isspmatrix_csc",
+    "isspmatrix_csr",
+    "isspmatrix_dia",
     "kron",
     "kronsum",
     "linalg",

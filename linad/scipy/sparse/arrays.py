@@ -52,6 +52,12 @@ class SparseArray:
     # What it is.
 
     @property
+    def stands_for(self) -> type:
+        """The class that SciPy would have made."""
+        kind = "matrix" if self.is_matrix else "array"
+        return getattr(scipy.sparse, f"{self.format}_{kind}")  # type: ignore[no-any-return]
+
+    @property
     def data(self) -> Any:
         """The entries (nnz,), traced."""
         return self._entries

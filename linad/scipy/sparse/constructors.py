@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from linad.arrays.memory import constant_under
 from linad.core.primitive import Traced
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.sparsearrays import Pattern
@@ -65,19 +66,36 @@ def _from_compressed(name: str, format: str, parts: Any, shape: Any) -> SparseAr
     return SparseArray(data, Pattern(*places, (m, n)), format)
 
 
+def _from_dense(name: str, format: str, matrix: Any, shape: Any) -> SparseArray:
+    """A matrix with all its entries: one that is zero here may have a derivative."""
+    matrix = np.atleast_2d(inexact(matrix))
+    if matrix.ndim != 2:
+        raise ShapeError(f"{name}: expected a matrix, got shape {matrix.shape}")
+    if shape is not None and tuple(shape) != matrix.shape:
+        raise ShapeError(f"{name}: the matrix has shape {matrix.shape}, not {tuple(shape)}")
+    rows, cols = np.indices(matrix.shape).reshape(2, -1)
+    return _from_coordinates(name, format, matrix.reshape(-1), (rows, cols), matrix.shape)
+
+
 def _constructor(name: str, format: str) -> Callable[..., Any]:
     is_matrix = name.endswith("_matrix")
 
-    @bound_form(getattr(scipy.sparse, name))
+    original = getattr(scipy.sparse, name)
+
+    @bound_form(original)
     def construct(arg1: Any, shape: Any, dtype: Any) -> Any:
+        if isinstance(arg1, Traced) and (plain := constant_under(arg1)) is not None:
+            return original(plain, shape=shape, dtype=dtype)
         if isinstance(arg1, SparseArray):
             array = arg1.asformat(format)
             if array.is_matrix != is_matrix:
                 array = SparseArray(array.data, array.pattern, format, is_matrix=is_matrix)
-        elif not isinstance(arg1, tuple) or len(arg1) not in (2, 3):
+        elif not isinstance(arg1, tuple):
+            array = _from_dense(name, format, arg1, shape)
+        elif len(arg1) not in (2, 3):
             raise UnsupportedError(
-                f"{name} of a traced dense array: which entries are zero may change with it; "
-                f"pass (data, (rows, cols)) with the pattern in plain integers"
+                f"{name}: pass (data, (rows, cols)) with the pattern in plain integers, or a "
+                f"matrix, all of whose entries are then kept"
             )
         elif len(arg1) == 2:
             array = _from_coordinates(name, format, *arg1, shape)

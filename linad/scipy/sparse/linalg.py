@@ -241,6 +241,8 @@ def spsolve_triangular(A: Any, b: Any, lower: bool, overwrite_A: bool, overwrite
 class SparseFactors:
     """What `scipy.sparse.linalg.splu` returns; ``solve`` takes traced right sides."""
 
+    stands_for: type = scipy.sparse.linalg.SuperLU
+
     def __init__(self, factors: Any) -> None:
         self._factors = factors
 
@@ -259,6 +261,8 @@ class SparseFactors:
 
 class TracedFactors:
     """The factors of a sparse array with traced entries; they are made at the first solution."""
+
+    stands_for: type = scipy.sparse.linalg.SuperLU
 
     def __init__(self, A: Any, options: dict[str, Any]) -> None:
         self._matrix, self._system = A, Factorized(A.pattern, **options)

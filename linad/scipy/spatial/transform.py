@@ -117,6 +117,7 @@ class TracedRotation:
 
     __array_ufunc__ = None
     holds_traced = True
+    stands_for = theirs.Rotation
 
     def __init__(self, quat: Any) -> None:
         self._quat = quat

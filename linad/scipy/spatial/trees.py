@@ -30,9 +30,12 @@ class TracedTree:
         Other arguments of SciPy's tree; a periodic box is not traced.
     """
 
+    stands_for: type = scipy.spatial.KDTree
+
     def __init__(self, kind: type, data: Any, *args: Any, **kwargs: Any) -> None:
         check_real(kind.__name__, data=data)
         self.data, self.kind = inexact(data), kind
+        self.stands_for = kind
         if kwargs.get("boxsize", args[4] if len(args) > 4 else None) is not None:
             raise UnsupportedError(
                 f"{kind.__name__}: boxsize is not traced by linad; repeat the points on both sides "

@@ -20,6 +20,7 @@ from linad.scipy.stats.cases import (
     fisk,
     genextreme,
     gengamma,
+    pearson3,
     skewnorm,
     trapezoid,
     triang,
@@ -40,7 +41,7 @@ from linad.scipy.stats.continuous import (
     uniform,
     weibull_min,
 )
-from linad.scipy.stats.discrete import bernoulli, binom, geom, poisson
+from linad.scipy.stats.discrete import bernoulli, binom, geom, nbinom, poisson
 from linad.scipy.stats.hooks import HOOKED
 from linad.scipy.stats.kernels import gaussian_kde
 from linad.scipy.stats.multivariate import multivariate_normal
@@ -72,7 +73,9 @@ __all__ = [
     "logistic",
     "lognorm",
     "multivariate_normal",
+    "nbinom",
     "norm",
+    "pearson3",
     "poisson",
     "skewnorm",
     "t",

@@ -106,7 +106,30 @@ class Geometric(Discrete):
         return (1.0 - p) ** k
 
 
+class NegativeBinomial(Discrete):
+    """Failures before the n-th success, by Γ for any n > 0."""
+
+    shape_names = ("n", "p")
+
+    def _valid(self, n: Any, p: Any) -> Any:
+        return (n > 0) & (p > 0) & (p <= 1)
+
+    def _logpmf(self, k: Any, n: Any, p: Any) -> Any:
+        ways = sp.gammaln(k + n) - sp.gammaln(k + 1) - sp.gammaln(n)
+        return ways + n * np.log(p) + sp.xlog1py(k, -p)
+
+    def _pmf(self, k: Any, n: Any, p: Any) -> Any:
+        return np.exp(self._logpmf(k, n, p))
+
+    def _cdf(self, k: Any, n: Any, p: Any) -> Any:
+        return sp.betainc(n, k + 1, p)
+
+    def _sf(self, k: Any, n: Any, p: Any) -> Any:
+        return sp.betaincc(n, k + 1, p)
+
+
 poisson = Poisson("poisson")
+nbinom = NegativeBinomial("nbinom")
 binom = Binomial("binom")
 bernoulli = Bernoulli("bernoulli")
 geom = Geometric("geom")

@@ -71,7 +71,11 @@ class Distribution:
         The methods with a traced form.
     moments : tuple of str
         The methods with a traced form that are of the parameters alone.
+    frozen_kind : type
+        What SciPy makes of it and its parameters.
     """
+
+    frozen_kind: ClassVar[type] = type(scipy.stats.norm())
 
     shape_names: ClassVar[tuple[str, ...]] = ()
     variable: ClassVar[str] = "x"
@@ -186,6 +190,11 @@ class Frozen:
 
     def __init__(self, distribution: Distribution, args: Any, keywords: Any) -> None:
         self.dist, self.args, self.kwds = distribution, args, keywords
+
+    @property
+    def stands_for(self) -> type:
+        """The class that SciPy would have made."""
+        return self.dist.frozen_kind
 
     def __getattr__(self, name: str) -> Any:
         if name in ("dist", "args", "kwds"):
@@ -365,6 +374,7 @@ class Discrete(Distribution):
     """
 
     variable = "k"
+    frozen_kind = type(scipy.stats.poisson(1.0))
     functions = ("pmf", "logpmf", "cdf", "logcdf", "sf", "logsf")
     first: ClassVar[int] = 0  # the smallest count
 

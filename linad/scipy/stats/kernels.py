@@ -31,6 +31,8 @@ class KernelEstimate:
     weights : array (n,), optional
     """
 
+    stands_for: type = scipy.stats.gaussian_kde
+
     def __init__(self, dataset: Any, bw_method: Any = None, weights: Any = None) -> None:
         data = inexact(dataset)
         self.dataset = data[None] if data.ndim == 1 else data

@@ -8,6 +8,7 @@ by one Cholesky decomposition. The gradient in a symmetric Σ is symmetric.
 from typing import Any
 
 import numpy as np
+import scipy.stats
 
 from linad.errors import ShapeError
 from linad.rules.shaping import still
@@ -33,6 +34,7 @@ def _on_a_subspace(rows: Any, cov: Any, cutoff: float, rank: int) -> Any:
 class MultivariateNormal(Distribution):
     """`scipy.stats.multivariate_normal`, traced in x, the mean and the covariance."""
 
+    frozen_kind = type(scipy.stats.multivariate_normal())
     functions = ("pdf", "logpdf")
 
     def parameters(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from linad.scipy.twinforms import FormOfObject
 NAMES = (
     *("crystalball", "genhalflogistic", "gibrat", "halfgennorm", "kappa3", "norminvgauss"),
     *("recipinvgauss", "truncpareto", "tukeylambda", "vonmises_line"),
-    *("betabinom", "betanbinom", "boltzmann", "dlaplace", "logser", "nbinom", "planck"),
+    *("betabinom", "betanbinom", "boltzmann", "dlaplace", "logser", "planck"),
     *("yulesimon", "zipf"),
 )
 _OF_POINTS = ("pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf")

@@ -336,7 +336,8 @@ ERRORS = {
     "broadcast": (lambda A, x: A * x, ShapeError, "multiply"),
     "sum": (lambda A, x: A + OTHER, ShapeError, "A \\+ B"),
     "product": (lambda A, x: RIGHT @ A, ShapeError, "A @ B"),
-    "dense": (lambda A, x: ls.csr_array(A.toarray()), UnsupportedError, "pattern"),
+    "parts": (lambda A, x: ls.csr_array((x, x, x, x)), UnsupportedError, "pattern"),
+    "dense shape": (lambda A, x: ls.csr_array(A.toarray(), (2, 2)), ShapeError, r"\(4, 4\)"),
     "length": (lambda A, x: ls.csr_array((x, ([0], [0]))), ShapeError, "one length"),
     "outside": (lambda A, x: ls.csr_array((x[:1], ([3], [3])), (2, 2)), ShapeError, "outside"),
     "indices": (lambda A, x: ls.csr_array((x[:1], (x[:1], [3]))), UnsupportedError, "integers"),
@@ -389,3 +390,10 @@ def test_a_matrix_that_was_scaled_multiplies_as_one():
     A = scipy.sparse.csr_matrix([[2.0, 1.0], [0.0, 3.0]])
     J = linad.jacobian(lambda x: (x[0] * A) * x)(np.array([0.5, -1.0]))
     np.testing.assert_allclose(J, [[1.0, 0.5], [-3.0, 1.5]])
+
+
+def test_all_entries_of_a_dense_matrix_are_kept():
+    A = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]])
+    J = linad.jacobian(lambda a: ls.csc_matrix(a).toarray())(A)
+    np.testing.assert_array_equal(J.reshape(6, 6), np.eye(6))
+    assert ls.csr_array(A).nnz == 3

@@ -30,7 +30,13 @@ CONTINUOUS = {
 }
 SUPPORT = {"uniform": 1, "beta": 1}
 KINKED = {"laplace"}  # in the middle: the slope there is that of |z|, and has no derivative
-DISCRETE = {"poisson": (2.3,), "binom": (5, 0.3), "bernoulli": (0.4,), "geom": (0.35,)}
+DISCRETE = {
+    "poisson": (2.3,),
+    "binom": (5, 0.3),
+    "bernoulli": (0.4,),
+    "geom": (0.35,),
+    "nbinom": (2.6, 0.4),
+}
 DENSITIES, CUMULATIVE = ("pdf", "logpdf"), ("cdf", "logcdf", "sf", "logsf")
 
 

@@ -1,0 +1,34 @@
+"""A constant of a trace lends its numbers to code that takes plain arrays.
+
+In adopted code ``np.eye(3)`` is traced, to be written into, and depends on nothing. SciPy's own
+code and compiled code get its numbers, in an array to read only: a copy, which does not see what is
+written into the constant afterwards. Where somebody still holds it then, the write raises.
+"""
+
+import weakref
+from typing import Any
+
+import numpy as np
+
+from linad.arrays.buffers import root_of
+from linad.errors import UnsupportedError
+
+
+def lent(x: Any, plain: Any, dtype: Any, copy: bool | None) -> np.ndarray:
+    """The numbers ``plain`` of a constant ``x``, as ``__array__`` gives them."""
+    found = np.array(plain, dtype)
+    if not copy:
+        found.flags.writeable = False
+        x._trace.lent = [*x._trace.lent, (weakref.ref(root_of(x)), weakref.ref(found))]
+    return found
+
+
+def check_not_lent(root: Any) -> None:
+    """Raise where somebody holds the numbers of a constant that is written into."""
+    trace = root._trace
+    trace.lent = [pair for pair in trace.lent if all(known() is not None for known in pair)]
+    if any(owner() is root for owner, _ in trace.lent):
+        raise UnsupportedError(
+            "an array of constants is written into while code that takes plain arrays holds its "
+            "numbers, which would not change with it; hand over a copy, a.copy()"
+        )
