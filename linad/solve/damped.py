@@ -43,7 +43,9 @@ class Factory:
         self.elimination: Elimination | None = None
         self.looked = False
 
-    def __call__(self, J: Any, r: Any, weights: Any = None, free: Any = None) -> Any:
+    def __call__(
+        self, J: Any, r: Any, weights: Any = None, free: Any = None, cleaned: Any = None
+    ) -> Any:
         """What gives the steps from a point with Jacobian J and residual r.
 
         Parameters
@@ -54,6 +56,8 @@ class Factory:
             By which the rows of J are multiplied; those of r are already.
         free : callable, optional
             From the gradient to a mask of the unknowns that move; all of them by default.
+        cleaned : callable, optional
+            From a dense Jacobian to one without rounding errors.
         """
         if self.kind == "auto":
             self.kind = _choose(J)
@@ -64,6 +68,8 @@ class Factory:
                 return KrylovSteps(J, r)
             return KrylovSteps(J @ Diagonal(mask.astype(J.dtype), J.in_shape, J.dtype), r)
         matrix = J.todense() if self.kind == "dense" else J.tosparse("csr")
+        if self.kind == "dense" and cleaned is not None:
+            matrix = cleaned(matrix)
         if weights is not None:
             rows = weights if self.kind == "sparse" else weights[:, None]
             matrix = scipy.sparse.diags_array(rows) @ matrix if rows is weights else rows * matrix

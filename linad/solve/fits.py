@@ -16,6 +16,7 @@ from linad.solve.damped import Factory, FreeSteps
 from linad.solve.losses import Loss
 from linad.solve.newton import largest, squared
 from linad.solve.problems import Residual, quiet
+from linad.solve.rounding import without_rounding
 from linad.solve.status import Monitor, Status, Stop
 
 
@@ -88,6 +89,7 @@ class Fit:
         self.D: Any = None
         self.seen: Any = 0.0
         self.weights: Any = None
+        self.rounding: Any = np.zeros(self.x.shape, bool)
         self.memory = True
         self.nit = self.told = self.taken = 0
         self.step = self.gain = np.nan
@@ -137,7 +139,8 @@ class Fit:
             r = self.r
             if self.loss is not None:
                 self.weights, r = self.loss.model(r)
-            self.steps = self.factory(self.J, r, self.weights, self._free if self.box else None)
+            free = self._free if self.box else None
+            self.steps = self.factory(self.J, r, self.weights, free, self._cleaned)
         except np.linalg.LinAlgError as error:
             raise Stop(Status.NOT_FINITE, f"in the Jacobian ({error})") from error
         self.gradient = self.steps.gradient
@@ -147,6 +150,13 @@ class Fit:
             self.gtol = self.eps**1.5 * self.optimality
         if self.optimality <= self.gtol:
             raise Stop(Status.CONVERGED, f"the largest |gradient| is {self.optimality:.1e}")
+
+    def _cleaned(self, matrix: Any) -> Any:
+        """The Jacobian without columns that are rounding errors."""
+        matrix, self.rounding = without_rounding(
+            matrix, self.x, self.r, self.problem.value, self.eps
+        )
+        return matrix
 
     def _free(self, gradient: Any) -> Any:
         """A mask of the unknowns that bounds do not hold."""
@@ -174,6 +184,7 @@ class Fit:
             "grad": problem.x.container(self.gradient),
             "optimality": self.optimality,
             "nit": self.taken + self.nit,
+            "rounding": self.rounding,
             **problem.counted,
         }
         if self.lam:

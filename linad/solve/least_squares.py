@@ -101,7 +101,8 @@ def gauss_newton(
     -------
     scipy.optimize.OptimizeResult
         ``x`` like x0, ``fun`` = f(x), ``cost`` = ``|f|²/2``, ``jac`` the Jacobian operator,
-        ``grad``, ``optimality`` = its largest entry,
+        ``grad``, ``optimality`` = its largest entry, ``rounding`` a mask of the unknowns, one
+        after the other, whose columns of a dense Jacobian are rounding errors,
         ``nit nfev njev njvp nvjp success status message``.
 
     Raises

@@ -142,6 +142,7 @@ class FitResult:
         split: list[Any] = []  # J has real parts before imaginary ones
         for part in parts:
             split += [part.real, part.imag] if np.iscomplexobj(part) else [part]
+        J[:, self.result.rounding] = 0.0
         r = np.concatenate(split)
         if self.loss is not None:
             weights, r = self.loss.model(r)

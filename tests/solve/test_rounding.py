@@ -1,0 +1,75 @@
+"""Columns of rounding errors: an unknown that nothing depends on stays where it is."""
+
+import numpy as np
+import pytest
+
+import linad
+from linad.solve import curve_fit, gauss_newton, least_squares, levenberg_marquardt
+from linad.solve.rounding import without_rounding
+
+Y, X = np.mgrid[0:16, 0:20]
+TRUE = [100.0, 10.3, 7.2, 4.0, 2.5, 0.5, 10.0]
+ROUND = [80.0, 10.0, 8.0, 3.0, 3.0, 0.3, 0.0]  # equal axes: the angle has no meaning
+
+
+def star(xy, height, x0, y0, a, b, angle, sky):
+    x, y = xy[0] - x0, xy[1] - y0
+    u = np.cos(angle) * x + np.sin(angle) * y
+    v = np.cos(angle) * y - np.sin(angle) * x
+    return height * np.exp(-((u / a) ** 2) - (v / b) ** 2) + sky
+
+
+IMAGE = star((X, Y), *TRUE) + np.random.default_rng(0).normal(0.0, 2.0, X.shape)
+
+
+def residuals(p):
+    return star((X, Y), *p) - IMAGE
+
+
+@pytest.mark.parametrize("angle", [0.0, 0.3, 1.3])
+def test_an_angle_of_equal_axes_waits_until_they_differ(angle):
+    start = [*ROUND[:5], angle, 0.0]
+    found = curve_fit(star, (X, Y), IMAGE, start)
+    assert found.success
+    assert abs(found["angle"]) < 10
+    lowest = curve_fit(star, (X, Y), IMAGE, TRUE).chi_square
+    np.testing.assert_allclose(found.chi_square, lowest, rtol=1e-12)
+
+
+def test_an_unknown_without_effect_is_told():
+    def disk(xy, height, x0, y0, a, angle, sky):
+        return star(xy, height, x0, y0, a, a, angle, sky)
+
+    found = curve_fit(disk, (X, Y), IMAGE, [80.0, 10.0, 8.0, 3.0, 0.3, 0.0])
+    assert found.result.rounding.tolist() == [name == "angle" for name in found.names]
+    assert found.undetermined == [{"angle": 1.0}]
+    assert "angle: no residual depends on it" in found.report()
+    assert found["angle"] == 0.3
+    assert found.errors[4] == np.inf
+    assert np.isfinite(np.delete(found.errors, 4)).all()
+
+
+def test_gauss_newton_leaves_it():
+    J = linad.jacobian(residuals)(np.array(ROUND)).reshape(-1, 7)
+    assert 0 < np.linalg.norm(J[:, 5]) < 1e-10
+    found = gauss_newton(residuals, np.array(ROUND))
+    assert abs(found.x[5]) < 10
+
+
+def test_in_a_program():
+    fit = linad.jit(lambda x: least_squares(residuals, x))
+    lowest = levenberg_marquardt(residuals, np.array(ROUND)).cost
+    for _ in range(3):
+        r = residuals(fit(np.array(ROUND)))
+        np.testing.assert_allclose(0.5 * np.sum(r**2), lowest, rtol=1e-12)
+
+
+def test_a_small_column_that_is_right_stays():
+    x = np.array([1e3, 0.0])
+    J = np.stack([np.ones(5), 1e-14 * np.arange(5.0)], axis=1)
+    kept, wrong = without_rounding(J, x, J @ x, lambda x: J @ x, 2.2e-16)
+    assert not wrong.any()
+    np.testing.assert_array_equal(kept, J)
+    kept, wrong = without_rounding(J, x, J @ x, lambda x: J[:, :1] @ x[:1], 2.2e-16)
+    assert wrong.tolist() == [False, True]
+    np.testing.assert_array_equal(kept, J * [1, 0])
