@@ -113,7 +113,7 @@ class Fit:
         before = self.cost
         try:
             if not np.isfinite(self.cost):
-                raise Stop(Status.NOT_FINITE, "in f(x0)")
+                raise Stop(Status.NOT_FINITE, self._not_finite())
             while True:
                 with quiet():
                     self._prepare()
@@ -133,6 +133,16 @@ class Fit:
         except Stop as stop:
             return stop
 
+    def _not_finite(self) -> str:
+        """Where the residuals at x0 are no numbers."""
+        bad = np.flatnonzero(~np.isfinite(self.r))
+        if not bad.size:
+            return "in f(x0): the sum of squares overflows; start nearer"
+        return (
+            f"in f(x0): {bad.size} of {self.r.size} residuals, first that of index {bad[0]}; "
+            f"start elsewhere, or leave such points out"
+        )
+
     def _prepare(self) -> None:
         """The model at the point."""
         try:
@@ -142,7 +152,7 @@ class Fit:
             free = self._free if self.box else None
             self.steps = self.factory(self.J, r, self.weights, free, self._cleaned)
         except np.linalg.LinAlgError as error:
-            raise Stop(Status.NOT_FINITE, f"in the Jacobian ({error})") from error
+            raise Stop(Status.NOT_FINITE, f"in the Jacobian: {error}") from error
         self.gradient = self.steps.gradient
         if not np.isfinite(self.gradient).all():
             raise Stop(Status.NOT_FINITE, "in the gradient")

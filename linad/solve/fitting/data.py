@@ -1,6 +1,7 @@
 """The data of a fit: one set of observations or several, and how well each is known."""
 
 import numbers
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,12 @@ import scipy.linalg
 from linad.core import tree
 from linad.core.options import is_number
 from linad.core.shapes import name_of
+from linad.core.showing import shown
 from linad.errors import ArgumentError, OptionError, OutputError, ShapeError
+from linad.rules.creation import asarray
+
+_NUMBERS = frozenset("biufc")
+"""Kinds of dtypes that are numbers."""
 
 
 class Data:
@@ -41,7 +47,7 @@ class Data:
         self.names = [_set_name(path) for path in tree.leaf_paths(self.structure)]
         if not sum(y.size for y in self.leaves):
             raise ArgumentError("curve_fit: ydata holds no numbers")
-        if any(y.dtype.kind not in "biufc" for y in self.leaves):
+        if any(y.dtype.kind not in _NUMBERS for y in self.leaves):
             kinds = dict.fromkeys([y.dtype.name for y in self.leaves])
             raise ArgumentError(
                 f"curve_fit: ydata must hold numbers, got {', '.join(kinds)}; "
@@ -145,14 +151,36 @@ class Data:
             If it returns something of another form.
         """
         if tree.is_leaf(self.structure):
-            return [predicted]
+            return [self._prediction(predicted)]
         kind, count = type(self.container), len(self.leaves)
         if kind in (list, tuple) and type(predicted) in (list, tuple):
             predicted = kind(predicted)
         elif kind in (list, tuple) and np.ndim(predicted) and len(predicted) == count:
             predicted = kind(predicted[i] for i in range(count))
+        with suppress(ValueError):  # of another form; flatten_like says which
+            parts = self.structure.flatten_up_to(predicted)
+            predicted = tree.unflatten(self.structure, [self._prediction(part) for part in parts])
         return tree.flatten_like(
             predicted, self.structure, f"curve_fit: what {name_of(self.f)} returns"
+        )
+
+    def _prediction(self, part: Any) -> Any:
+        """What a model returns for one data set: an array, also of a list of numbers."""
+        if type(part) in (list, tuple):
+            try:
+                part = asarray(part)
+            except ValueError as error:
+                raise OutputError(
+                    f"curve_fit: {name_of(self.f)} must return an array of numbers like ydata, its "
+                    f"{type(part).__name__} cannot be made one: {error}"
+                ) from error
+        kind = getattr(getattr(part, "dtype", None), "kind", "")
+        if isinstance(part, numbers.Complex) or kind in _NUMBERS:
+            return part
+        came = f"a {type(part).__name__}" + (f" of dtype {part.dtype}" if kind else "")
+        raise OutputError(
+            f"curve_fit: {name_of(self.f)} must return an array of numbers like ydata, it returned "
+            f"{came}: {shown(part)}"
         )
 
     def residual(self, predicted: Any) -> Any:
@@ -173,6 +201,7 @@ class Data:
                 raise ShapeError(
                     f"curve_fit: {name_of(self.f)} must return the shape {y.shape} of ydata"
                     f"{whole}, it returned {shape}"
+                    + ("; transpose it" if shape == y.shape[::-1] and len(shape) > 1 else "")
                 )
             difference = value - y
             if self.whiten is not None:
@@ -212,5 +241,6 @@ def _require_finite(option: str, arrays: Any) -> None:
         if values.dtype.kind in "fc" and not np.isfinite(values).all():
             bad = int(np.count_nonzero(~np.isfinite(values)))
             raise ArgumentError(
-                f"curve_fit: {option} holds {bad} infinities or NaNs; leave these points out"
+                f"curve_fit: {option} is infinite or NaN in {bad} of {values.size} places; leave "
+                f"these points out, xdata[keep] and ydata[keep] for keep = np.isfinite({option})"
             )
