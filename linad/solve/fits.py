@@ -20,6 +20,11 @@ from linad.solve.rounding import without_rounding
 from linad.solve.status import Monitor, Status, Stop
 
 
+def as_accurate(promise: float, cost: float) -> str:
+    """That a fit has ended at what rounding in f, or a tolerance in it, leaves visible."""
+    return f"as far as f is accurate: the next step promises {promise:.1e} of {cost:.6g}"
+
+
 class _Parts:
     """Complex residuals of real unknowns, as their real and imaginary parts."""
 
@@ -93,6 +98,7 @@ class Fit:
         self.memory = True
         self.nit = self.told = self.taken = 0
         self.step = self.gain = np.nan
+        self.refused = self.strange = 0
         self.factory = Factory(linear_solver)
         self.r, self.J = problem.linearize(self.x)
         if not self.r.size:
@@ -179,6 +185,11 @@ class Fit:
         return 1e3 * self.eps * self.cost
 
     @property
+    def insignificant(self) -> float:
+        """What of the cost moves no unknown by more than a hundredth of its standard error."""
+        return 1e-4 * self.cost / self.r.size
+
+    @property
     def optimality(self) -> float:
         """The largest entry of the gradient."""
         return largest(self.gradient)
@@ -203,6 +214,8 @@ class Fit:
 
     def _check(self, before: float, step: float) -> None:
         change = before - self.cost
+        if self.exact and self.factory.kind == "dense" and (words := self._inaccurate(change)):
+            raise Stop(Status.CONVERGED, words)
         if self.gain < 0.25:  # the model is poor: a small step says nothing
             return
         if self.exact and self.factory.kind == "dense":
@@ -225,6 +238,20 @@ class Fit:
             return f"the next step brings {promise:.1e} of the cost {self.cost:.6g}"
         return ""
 
+    def _inaccurate(self, change: float) -> str:
+        """Whether f is not accurate enough for a better point: the words for that, or "".
+
+        At the lowest point that can be told, steps are refused that should bring the cost down, or
+        bring it down by far more than they should: two such steps, one behind the other, where no
+        more is left to gain than what standard errors would not show.
+        """
+        self.strange = self.strange + 1 if self.refused >= 3 or self.gain > 4 else 0
+        if self.strange < 2 or change > self.insignificant:
+            return ""
+        norms = np.asarray(self.steps.column_norms, float)
+        promise, _ = self.light_step(np.where(norms > 0, norms, 1.0))
+        return as_accurate(promise, self.cost) if promise <= self.insignificant else ""
+
     def is_doubtful(self, stop: Stop) -> bool:
         """Whether a run ended where another one may come further."""
         if stop.status is Status.STOPPED or not self.nit:
@@ -232,7 +259,7 @@ class Fit:
         if stop.status is not Status.CONVERGED:
             return True
         norms = np.asarray(self.steps.column_norms, float)
-        lost = norms <= 1e-8 * self.seen
+        lost = (norms <= 1e-8 * self.seen) & (self.seen > 0)
         if isinstance(self.steps, FreeSteps):
             lost &= self.steps.free
         return bool(lost.any()) and self.cost > 1e-12 * self.first

@@ -1,4 +1,4 @@
-"""Columns of rounding errors: an unknown that nothing depends on stays where it is."""
+"""Rounding errors: in columns of the Jacobian, whose unknowns stay where they are; in residuals."""
 
 import numpy as np
 import pytest
@@ -73,3 +73,31 @@ def test_a_small_column_that_is_right_stays():
     kept, wrong = without_rounding(J, x, J @ x, lambda x: J[:, :1] @ x[:1], 2.2e-16)
     assert wrong.tolist() == [False, True]
     np.testing.assert_array_equal(kept, J * [1, 0])
+
+
+TIMES = np.linspace(0.0, 4.0, 30)
+Y_SEEN = 2.5 * np.exp(-1.3 * TIMES) + np.random.default_rng(1).normal(0.5, 0.02, 30)
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e-7, 1e-6])
+def test_a_function_of_few_digits_ends_where_its_errors_hide_the_rest(size):
+    def decay(t, a, rate, c):
+        return a * np.exp(-rate * t) + c
+
+    def rough(t, a, rate, c):  # as by an integrator with a tolerance
+        where = linad.stop_gradient(np.stack([a, rate, c])) @ np.array([1.0, 2.0, 3.0])
+        return decay(t, a, rate, c) + size * np.sin(1e9 * where + 1e6 * t)
+
+    exact = curve_fit(decay, TIMES, Y_SEEN, [1.0, 1.0, 0.0])
+    found = curve_fit(rough, TIMES, Y_SEEN, [1.0, 1.0, 0.0])
+    assert found.success
+    assert found.nfev < 40
+    np.testing.assert_array_less(np.abs(found.x - exact.x), 0.02 * exact.errors)
+
+
+def test_a_parameter_that_never_counts_does_not_start_the_fit_again():
+    def decay(t, a, rate, unused):
+        return a * np.exp(-rate * t)
+
+    found = curve_fit(decay, TIMES, Y_SEEN, [1.0, 0.5, 1.0])
+    assert found.nfev == curve_fit(decay, TIMES, Y_SEEN, [1.0, 0.5, 1.0], fixed="unused").nfev
