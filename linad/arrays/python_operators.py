@@ -7,7 +7,7 @@ import numpy as np
 
 from linad.arrays.buffers import is_private
 from linad.arrays.methods import Methods, traced_function
-from linad.arrays.writes import overwrite
+from linad.arrays.writes import overwrite, stacked
 from linad.core.dispatch import FOREIGN, UFUNCS
 from linad.core.primitive import Primitive, Traced
 from linad.core.stand_ins import STANDING, stand_in
@@ -56,7 +56,7 @@ def operand(other: Any) -> Any:
     if isinstance(other, _PLAIN):
         return NotImplemented if has_own_arithmetic(type(other)) else other
     if isinstance(other, (list, tuple, range)):
-        return np.asarray(other)
+        return stacked(other)
     if isinstance(other, numbers.Rational):  # a Fraction, as NumPy's numbers take it
         return float(other)
     if _is_pandas(other):

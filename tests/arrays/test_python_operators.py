@@ -26,3 +26,11 @@ def test_the_trace_is_known_beside_a_plain_operand(other, monkeypatch):
     y, J = linad.linearize(f, x)
     np.testing.assert_allclose(y, factor * x)
     np.testing.assert_allclose(J @ np.ones(2), factor * np.ones(2))
+
+
+def test_lists_of_traced_numbers_beside_a_traced_array():
+    x = np.array([1.0, 2.0])
+    J = linad.jacobian(lambda x: x * [x[1], x[0]] + (x[0], 3))(x)
+    np.testing.assert_array_equal(J, [[3.0, 1.0], [2.0, 1.0]])
+    J = linad.jacobian(lambda x: [[x[0], 1.0], [0, x[1]]] @ x)(x)
+    np.testing.assert_array_equal(J, [[2.0, 1.0], [0.0, 4.0]])

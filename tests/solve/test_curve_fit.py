@@ -30,6 +30,7 @@ SIGMA = np.linspace(0.01, 0.05, 30)
 FACTOR = 0.02 * RNG.standard_normal((30, 30))
 COVARIANCE = FACTOR @ FACTOR.T + 1e-3 * np.eye(30)
 START = [1.0, 1.0, 0.0]
+LISTS = {"a": 1, "rate": 1.2, "line": [0, 0]}
 
 
 class TestSeveralDataSets:
@@ -228,6 +229,31 @@ class TestParameters:
     def test_what_cannot_be_meant(self, given, words):
         with pytest.raises((ValueError, TypeError), match=words):
             curve_fit(**{"f": decay, "xdata": T, "ydata": Y, "p0": START, **given})
+
+
+class TestListsWithinTheStart:
+    """Are arrays, as a list of numbers that stands alone is."""
+
+    def model(self, t, p):
+        return p["a"] * np.exp(-p["rate"] * t) + np.stack([t, t**0], 1) @ p["line"]
+
+    @pytest.mark.parametrize(
+        "given",
+        [
+            {},
+            {"bounds": {"line": ([0, 0], [1, 2])}},
+            {"bounds": ({**LISTS, "a": 0, "rate": 0}, {"a": 9, "rate": 9, "line": [9, None]})},
+            {"fixed": {"line": [0.3, 1.0]}},
+        ],
+    )
+    def test_fits(self, given):
+        true = {"a": 2.0, "rate": 1.0, "line": np.array([0.3, 1.0])}
+        found = curve_fit(self.model, T, self.model(T, true), LISTS, **given)
+        np.testing.assert_allclose(found["line"], [0.3, 1.0], rtol=1e-9)
+
+    def test_other_solvers(self):
+        found = linad.solve.newton(lambda p: p["x"] * p["x"] - np.array([4, 9]), {"x": [1, 1]})
+        np.testing.assert_allclose(found.x["x"], [2, 3], rtol=1e-12)
 
 
 class TestWhatTheModelReturns:

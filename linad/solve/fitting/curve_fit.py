@@ -85,8 +85,8 @@ def curve_fit(
         What ``f`` should return; a container fits several data sets at once, and a parameter that
         the model uses in each of them is shared.
     p0 : sequence of numbers, dict or container, optional
-        Where to start: a number for each parameter, by position or by name. Ones by default, or
-        a point between the bounds.
+        Where to start: a number for each parameter, by position or by name; a list of numbers
+        within is an array. Ones by default, or a point between the bounds.
     sigma : number, array or container like ydata, optional
         Standard deviations of ydata: one number, an array like ydata, or for each data set one of
         these, ``[0.1, 0.3]``; a square matrix is the covariance of a vector ydata.
