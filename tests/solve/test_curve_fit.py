@@ -1,6 +1,7 @@
 """`curve_fit` and `fit`: as SciPy's where SciPy has it; intervals by simulation and by hand."""
 
 import copy
+import pickle
 from functools import partial
 from types import SimpleNamespace
 
@@ -515,7 +516,27 @@ class TestTelling:
             "newton: f has run for 6 s in Python; newton(linad.jit(f), ...) compiles it"
         ]
 
+    @pytest.mark.parametrize("start", [START, {"a": 1, "rate": 1, "c": 0}], ids=["list", "names"])
+    def test_a_result_is_pickled(self, start):
+        found = curve_fit(decay, T, Y, start, bounds={"a": (0, 2.4)})
+        again = pickle.loads(pickle.dumps(found))
+        assert again.report() == found.report()
+        assert again.profile_intervals() == found.profile_intervals()
+        np.testing.assert_array_equal(again.prediction_errors(T), found.prediction_errors(T))
+
+    @pytest.mark.parametrize("unit, number", [("units", "magnitude"), ("unit", "value")])
+    def test_quantities_are_refused(self, unit, number):
+        kinds = {unit: "second", number: Y, "to": None, "__array__": lambda self, *_, **__: Y}
+        quantity = type("Quantity", (), kinds)()
+        for given in ({"ydata": quantity}, {"ydata": Y, "sigma": quantity}):
+            with pytest.raises(
+                linad.errors.ArgumentError, match=rf"in second.*\.{number}, and let"
+            ):
+                curve_fit(decay, T, p0=START, **given)
+
     def test_verbose(self, capsys):
+        curve_fit(decay, T, Y, START, verbose=False)
+        assert capsys.readouterr().out == ""
         curve_fit(decay, T, Y, START, verbose=1)
         assert capsys.readouterr().out.startswith("Fit of decay")
         curve_fit(decay, T, Y, START, verbose=2)

@@ -41,6 +41,7 @@ class Data:
         self, f: Any, xdata: Any, ydata: Any, sigma: Any, weights: Any, check_finite: bool
     ) -> None:
         self.f, self.x_shape = f, getattr(xdata, "shape", None)
+        _refuse_units("ydata", ydata)
         self.container = as_arrays(ydata, foreign=True)
         leaves, self.structure = tree.flatten(self.container)
         self.leaves = [np.asarray(leaf) for leaf in leaves]
@@ -48,7 +49,9 @@ class Data:
         if not sum(y.size for y in self.leaves):
             raise ArgumentError("curve_fit: ydata holds no numbers")
         if any(y.dtype.kind not in _NUMBERS for y in self.leaves):
-            kinds = dict.fromkeys([y.dtype.name for y in self.leaves])
+            kinds = dict.fromkeys(
+                ["texts" if y.dtype.kind in "SU" else y.dtype.name for y in self.leaves]
+            )
             raise ArgumentError(
                 f"curve_fit: ydata must hold numbers, got {', '.join(kinds)}; "
                 f"np.asarray(ydata, float) reads them from texts"
@@ -93,6 +96,7 @@ class Data:
 
     def _for_each_set(self, option: str, given: Any) -> list[Any]:
         """Numbers or arrays, one each data set, of what may be one number for all."""
+        _refuse_units(option, given)
         held = as_arrays(given, foreign=True, keep=not tree.is_leaf(self.structure))
         if is_number(held):
             values = [held for _ in self.leaves]
@@ -235,8 +239,22 @@ def _set_name(path: str) -> str:
     return ", ".join(f"data set {int(key) + 1}" if key.isdigit() else key for key in keys)
 
 
+def _refuse_units(option: str, given: Any) -> None:
+    """Raise for quantities with units, which would lose them."""
+    for leaf in tree.flatten(given)[0]:
+        unit = getattr(leaf, "units", None) or getattr(leaf, "unit", None)
+        if unit is not None and hasattr(leaf, "to"):
+            number = "magnitude" if hasattr(leaf, "magnitude") else "value"
+            raise ArgumentError(
+                f"curve_fit: {option} is in {unit}, and a fit is of plain numbers; give "
+                f"{option}.{number}, and let the model return numbers in that unit"
+            )
+
+
 def _require_finite(option: str, arrays: Any) -> None:
     for array in arrays:
+        if hasattr(array, "units"):
+            continue  # a quantity, which the model may take
         values = np.asarray(array)
         if values.dtype.kind in "fc" and not np.isfinite(values).all():
             bad = int(np.count_nonzero(~np.isfinite(values)))
