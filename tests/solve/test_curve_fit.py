@@ -624,6 +624,20 @@ class TestTelling:
         assert left.get_title() == "data; lines: ramp"
         mpl.pyplot.close(left.figure)
 
+    @pytest.mark.filterwarnings("error")
+    def test_a_model_on_the_grid_of_the_data_is_drawn_there(self):
+        def heat(x, kappa, source):
+            u = np.zeros_like(x * kappa)
+            for _ in range(20):  # unstable on a finer grid
+                u[1:-1] += kappa * (u[2:] - 2 * u[1:-1] + u[:-2]) / (x[1] - x[0]) ** 2 + source
+            return u
+
+        x = np.linspace(0.0, 8.0, 9)
+        found = curve_fit(heat, x, heat(x, np.float64(0.3), 2.0), [0.2, 1.0])
+        above, _ = found.plot()
+        assert max(len(line.get_xdata()) for line in above.lines) == 9
+        mpl.pyplot.close(above.figure)
+
     def test_a_model_of_the_points_alone_is_drawn_there(self):
         found = curve_fit(lambda _, a, b: [decay(T, a, 1.3, b)], T, [Y], [1.0, 1.0])
         above, _ = found.plot()

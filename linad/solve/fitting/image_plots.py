@@ -4,6 +4,9 @@ from typing import Any
 
 import numpy as np
 
+SIDE = 8
+"""The least that an image has of rows and of columns; a few rows are curves."""
+
 LONG = 4
 """Ratio of the sides beyond which pixels are not drawn as squares."""
 
@@ -11,7 +14,7 @@ LONG = 4
 def is_image(residuals: list[Any]) -> bool:
     """Whether the residuals are those of one real image."""
     (r, *others) = residuals
-    return not others and r.ndim == 2 and min(r.shape) > 2 and not np.iscomplexobj(r)
+    return not others and r.ndim == 2 and min(r.shape) >= SIDE and not np.iscomplexobj(r)
 
 
 def draw_image(axes: Any, image: Any, model: Any, name: str) -> None:

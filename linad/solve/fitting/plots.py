@@ -11,6 +11,7 @@ from linad.core import tree
 from linad.core.showing import shown
 from linad.errors import ArgumentError
 from linad.solve.fitting.image_plots import draw_image, draw_residuals, is_image
+from linad.solve.problems import quiet
 
 POINTS = 400
 """Where a curve is drawn."""
@@ -20,6 +21,9 @@ WIDE = 100.0
 
 MOST = 10
 """Columns of data that are curves; more are too many colours."""
+
+APART = 0.1
+"""How far from the model at the data a curve through more points may lie, of the model's range."""
 
 POINT = {"fmt": "o", "ms": 4, "alpha": 0.7, "zorder": 2}
 """Data lie under the model, however many they are."""
@@ -177,8 +181,11 @@ def _draw_data(axes: Any, fit: Any, curves: list[Curve]) -> None:
 
 def _draw_model(axes: Any, fit: Any, curves: list[Curve], t: float) -> None:
     """A line and its band for each curve, through many points if the model can be asked there."""
+    at_data = _evaluated(fit, fit.xdata, None, t)
     smooth = _between(fit, t)
-    places, values, spreads = smooth or (None, *_evaluated(fit, fit.xdata, None, t))
+    if smooth is None or not all(_agrees(curve, smooth, at_data[0]) for curve in curves):
+        smooth = None
+    places, values, spreads = smooth or (None, *at_data)
     for k, curve in enumerate(curves):
         x = curve.x if places is None else places[curve.leaf]
         order = np.argsort(x)
@@ -229,10 +236,18 @@ def _between(fit: Any, t: float) -> tuple[list[Any], list[Any], list[Any]] | Non
         shape[_axis(x, y.shape)] = len(new)
         shapes.append(tuple(shape))
     try:
-        found = _evaluated(fit, tree.unflatten(structure, fine), shapes, t)
+        with quiet():
+            found = _evaluated(fit, tree.unflatten(structure, fine), shapes, t)
     except (ValueError, IndexError, TypeError):
         return None
     return fine * times, *found
+
+
+def _agrees(curve: Curve, smooth: Any, values: list[Any]) -> bool:
+    """Whether many points lie on the model of the data: not where it takes x for its grid."""
+    there, here = curve.of(smooth[1][curve.leaf]), curve.of(values[curve.leaf])
+    drawn = np.interp(curve.x, smooth[0][curve.leaf], there)
+    return bool((np.abs(drawn - here) <= APART * np.ptp(here) + np.finfo(float).tiny).all())
 
 
 def _fine(x: Any) -> Any:
