@@ -11,6 +11,7 @@ the interval on the right, at the last knot that on the left; which interval an 
 and the order of periodic knots, are constants.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 from linad.arrays.zero_dim import gives, number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
+from linad.core.marks import running_traces
 from linad.core.primitive import Primitive
 from linad.core.shapes import normalize_axes, normalize_axis
 from linad.core.showing import shown
@@ -25,6 +27,9 @@ from linad.operators.base import JacobianOperator
 from linad.operators.recurrences import Difference, along
 from linad.rules.floating import as_floats
 from linad.rules.shaping import as_array, laid_as, laid_out, not_boolean
+
+FEW_KNOTS = 256
+"""Knots among which a program finds the interval of one number by comparing it with each."""
 
 # Differences.
 
@@ -219,13 +224,30 @@ def interp(
     if n == 1:
         y = np.where(x < xp[0], left, np.where(x > xp[0], right, fp[0] + 0 * x))
         return laid_out(y, "C", "interp")
-    i = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, n - 2)
+    entry = _interval(x, xp)
     # Knots may coincide: the interval between them holds no x.
     width = np.diff(xp)
-    slope = np.diff(fp) / np.where(width == 0, 1.0, width)
-    y = fp[i] + slope[i] * (x - xp[i])
-    y = np.where(x == xp[i + 1], fp[i + 1] + slope[i] * (x - xp[i + 1]), y)
+    slope = entry(np.diff(fp) / np.where(width == 0, 1.0, width))
+    y = entry(fp[:-1]) + slope * (x - entry(xp[:-1]))
+    end = entry(xp[1:])
+    y = np.where(x == end, entry(fp[1:]) + slope * (x - end), y)
     return laid_out(np.where(x < xp[0], left, np.where(x > xp[-1], right, y)), "C", "interp")
+
+
+def _interval(x: Any, xp: Any) -> Callable[[Any], Any]:
+    """Takes from what each interval between knots has the entry of the interval that x lies in.
+
+    By an index; but a program would decide on that of a number, and be another one for each
+    interval. There it is the sum of all entries but those of the others.
+    """
+    if x.ndim or xp.shape[0] > FEW_KNOTS or not any(trace.records for trace in running_traces()):
+        i = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, xp.shape[0] - 2)
+        return lambda entries: entries[i]
+    before, after = x < xp[:-1], x < xp[1:]  # both False for NaN, whose interval is the last
+    first = np.arange(xp.shape[0] - 1) == 0
+    last = first[::-1]
+    here = (first | ~before) & (last | after)
+    return lambda entries: np.sum(np.where(here, entries, 0.0))
 
 
 def _double(a: Any) -> Any:

@@ -66,6 +66,9 @@ MATH = {
 }
 """NumPy's names, and SciPy's, for what `math` has by another name."""
 
+DRAWING = ("matplotlib", "mpl_toolkits", "seaborn", "plotly", "bokeh", "PIL", "imageio")
+"""Packages to which a derivative is of no use."""
+
 MATHS = ("math", "cmath")
 """Modules whose functions take numbers alone."""
 
@@ -150,6 +153,8 @@ def _in_installed_code(kind: str, how: str, remedy: str) -> str:
         return ""
     how = how.rstrip(",")
     where = f"{file.replace(os.sep, '/').rpartition('site-packages/')[2]}, line {frame.f_lineno}"
+    if package in DRAWING:
+        return f"{package} draws plain numbers, not traced ones; give it linad.stop_gradient(x)"
     does = f"{where} {_DOES.get(kind, f'takes a traced value out of the trace, by {how}')}"
     if is_adopted(frame):
         return (

@@ -15,7 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-PACKAGES = {"linad", "numpy", "scipy", "pandas", "numba", "llvmlite", "optree", "xarray"}
+PACKAGES = {
+    *("linad", "numpy", "scipy", "pandas", "numba", "llvmlite", "optree", "xarray"),
+    "matplotlib",
+}
 """Packages whose lines are not the user's."""
 
 _LIBRARY = f"{Path(os.__file__).parent}{os.sep}"

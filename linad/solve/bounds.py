@@ -14,6 +14,7 @@ import numpy as np
 from linad.core import tree
 from linad.core.showing import shown
 from linad.errors import OptionError, ShapeError, TreeError
+from linad.solve.problems import as_point
 
 
 class Box:
@@ -108,7 +109,10 @@ def _vector(name: str, side: str, given: Any, unknown: Any, none: float) -> Any:
         leaves = [given]
     else:
         try:
-            leaves, structure = tree.flatten(without_none(given, none))
+            given = without_none(given, none)
+            leaves, structure = tree.flatten(given)
+            if structure != unknown.structure:
+                leaves, structure = tree.flatten(as_point(given))
         except (TypeError, ValueError) as error:
             raise TreeError(f"{name}: the {side} bounds are not a container like x0") from error
         if structure != unknown.structure:

@@ -20,6 +20,7 @@ from linad.api.derivatives import jacobian
 from linad.control.deciding import while_loop
 from linad.solve.compiled_krylov import length, squared
 from linad.solve.compiled_newton import CONVERGED, IN_TROUBLE, RUNNING, largest
+from linad.solve.rounding import suspects
 
 LIGHT = 1e-8
 
@@ -210,6 +211,7 @@ class CompiledFit:
         steps = s.steps + t.accepted
         lost = t.lost | (t.accepted & (scale > reach)) | ~np.isfinite(cost)
         lost = lost | ~np.isfinite(length(model.gradient))
+        lost = lost | (s.fresh & suspects(model.sizes, s.x, self.eps).any())
         status = np.where(steps < self.maxiter, RUNNING, IN_TROUBLE)
         status = np.where(t.stuck, np.where(rounded, CONVERGED, IN_TROUBLE), status)
         status = np.where(ended, CONVERGED, np.where(lost, IN_TROUBLE, status))

@@ -68,7 +68,8 @@ class DampedSteps:
         )
 
     def keeps_all(self, s: FitState, model: Model) -> Any:
-        return ((model.sizes > 1e-8 * s.own.D) | ~model.free).all()
+        lost = (model.sizes <= 1e-8 * s.own.D) & (s.own.D > 0)
+        return (~lost | ~model.free).all()
 
     def _along_the_curve(
         self, fit: CompiledFit, s: FitState, model: Model, p: Any, D: Any, minute: Any

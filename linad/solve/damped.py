@@ -43,7 +43,9 @@ class Factory:
         self.elimination: Elimination | None = None
         self.looked = False
 
-    def __call__(self, J: Any, r: Any, weights: Any = None, free: Any = None) -> Any:
+    def __call__(
+        self, J: Any, r: Any, weights: Any = None, free: Any = None, cleaned: Any = None
+    ) -> Any:
         """What gives the steps from a point with Jacobian J and residual r.
 
         Parameters
@@ -54,6 +56,8 @@ class Factory:
             By which the rows of J are multiplied; those of r are already.
         free : callable, optional
             From the gradient to a mask of the unknowns that move; all of them by default.
+        cleaned : callable, optional
+            From a dense Jacobian to one without rounding errors.
         """
         if self.kind == "auto":
             self.kind = _choose(J)
@@ -64,6 +68,9 @@ class Factory:
                 return KrylovSteps(J, r)
             return KrylovSteps(J @ Diagonal(mask.astype(J.dtype), J.in_shape, J.dtype), r)
         matrix = J.todense() if self.kind == "dense" else J.tosparse("csr")
+        _check_finite(matrix)
+        if self.kind == "dense" and cleaned is not None:
+            matrix = cleaned(matrix)
         if weights is not None:
             rows = weights if self.kind == "sparse" else weights[:, None]
             matrix = scipy.sparse.diags_array(rows) @ matrix if rows is weights else rows * matrix
@@ -91,7 +98,6 @@ class DenseSteps:
     """From a dense Jacobian."""
 
     def __init__(self, matrix: Any, r: Any) -> None:
-        _check_finite(matrix)
         self.gradient = matrix.conj().T @ r
         self.column_norms = np.sqrt(np.sum(np.abs(matrix) ** 2, axis=0))
         self.matrix, self.dtype = matrix, matrix.dtype
@@ -139,7 +145,6 @@ class SparseSteps:
     """From a sparse Jacobian, through its normal equations."""
 
     def __init__(self, matrix: Any, r: Any) -> None:
-        _check_finite(matrix.data)
         matrix = matrix.astype(np.promote_types(matrix.dtype, float), copy=False)
         self.matrix = matrix
         adjoint = matrix.conj().T.tocsr() if matrix.dtype.kind == "c" else matrix.T.tocsr()
@@ -251,6 +256,13 @@ class FreeSteps:
         return float(self.inner.product(p[self.free]))
 
 
-def _check_finite(values: Any) -> None:
-    if not np.isfinite(values).all():
-        raise SingularError("the Jacobian holds infinities or NaNs")
+def _check_finite(matrix: Any) -> None:
+    """Say where a Jacobian, dense or sparse, holds infinities or NaNs."""
+    values = matrix.data if scipy.sparse.issparse(matrix) else matrix
+    if np.isfinite(values).all():
+        return
+    rows, columns = (matrix - matrix).nonzero()  # inf - inf is NaN, and all else is zero
+    raise SingularError(
+        f"{len(rows)} of its entries, first the derivative of residual {rows[0]} by unknown "
+        f"{columns[0]}"
+    )

@@ -16,7 +16,13 @@ from linad.solve.damped import Factory, FreeSteps
 from linad.solve.losses import Loss
 from linad.solve.newton import largest, squared
 from linad.solve.problems import Residual, quiet
+from linad.solve.rounding import without_rounding
 from linad.solve.status import Monitor, Status, Stop
+
+
+def as_accurate(promise: float, cost: float) -> str:
+    """That a fit has ended at what rounding in f, or a tolerance in it, leaves visible."""
+    return f"as far as f is accurate: the next step promises {promise:.1e} of {cost:.6g}"
 
 
 class _Parts:
@@ -88,9 +94,11 @@ class Fit:
         self.D: Any = None
         self.seen: Any = 0.0
         self.weights: Any = None
+        self.rounding: Any = np.zeros(self.x.shape, bool)
         self.memory = True
         self.nit = self.told = self.taken = 0
         self.step = self.gain = np.nan
+        self.refused = self.strange = 0
         self.factory = Factory(linear_solver)
         self.r, self.J = problem.linearize(self.x)
         if not self.r.size:
@@ -111,7 +119,7 @@ class Fit:
         before = self.cost
         try:
             if not np.isfinite(self.cost):
-                raise Stop(Status.NOT_FINITE, "in f(x0)")
+                raise Stop(Status.NOT_FINITE, self._not_finite())
             while True:
                 with quiet():
                     self._prepare()
@@ -131,15 +139,26 @@ class Fit:
         except Stop as stop:
             return stop
 
+    def _not_finite(self) -> str:
+        """Where the residuals at x0 are no numbers."""
+        bad = np.flatnonzero(~np.isfinite(self.r))
+        if not bad.size:
+            return "in f(x0): the sum of squares overflows; start nearer"
+        return (
+            f"in f(x0): {bad.size} of {self.r.size} residuals, first that of index {bad[0]}; "
+            f"start elsewhere, or leave such points out"
+        )
+
     def _prepare(self) -> None:
         """The model at the point."""
         try:
             r = self.r
             if self.loss is not None:
                 self.weights, r = self.loss.model(r)
-            self.steps = self.factory(self.J, r, self.weights, self._free if self.box else None)
+            free = self._free if self.box else None
+            self.steps = self.factory(self.J, r, self.weights, free, self._cleaned)
         except np.linalg.LinAlgError as error:
-            raise Stop(Status.NOT_FINITE, f"in the Jacobian ({error})") from error
+            raise Stop(Status.NOT_FINITE, f"in the Jacobian: {error}") from error
         self.gradient = self.steps.gradient
         if not np.isfinite(self.gradient).all():
             raise Stop(Status.NOT_FINITE, "in the gradient")
@@ -147,6 +166,13 @@ class Fit:
             self.gtol = self.eps**1.5 * self.optimality
         if self.optimality <= self.gtol:
             raise Stop(Status.CONVERGED, f"the largest |gradient| is {self.optimality:.1e}")
+
+    def _cleaned(self, matrix: Any) -> Any:
+        """The Jacobian without columns that are rounding errors."""
+        matrix, self.rounding = without_rounding(
+            matrix, self.x, self.r, self.problem.value, self.eps
+        )
+        return matrix
 
     def _free(self, gradient: Any) -> Any:
         """A mask of the unknowns that bounds do not hold."""
@@ -157,6 +183,11 @@ class Fit:
     def noise(self) -> float:
         """Rounding error of the cost; residuals are often small differences of large numbers."""
         return 1e3 * self.eps * self.cost
+
+    @property
+    def insignificant(self) -> float:
+        """What of the cost moves no unknown by more than a hundredth of its standard error."""
+        return 1e-4 * self.cost / self.r.size
 
     @property
     def optimality(self) -> float:
@@ -174,6 +205,7 @@ class Fit:
             "grad": problem.x.container(self.gradient),
             "optimality": self.optimality,
             "nit": self.taken + self.nit,
+            "rounding": self.rounding,
             **problem.counted,
         }
         if self.lam:
@@ -182,6 +214,8 @@ class Fit:
 
     def _check(self, before: float, step: float) -> None:
         change = before - self.cost
+        if self.exact and self.factory.kind == "dense" and (words := self._inaccurate(change)):
+            raise Stop(Status.CONVERGED, words)
         if self.gain < 0.25:  # the model is poor: a small step says nothing
             return
         if self.exact and self.factory.kind == "dense":
@@ -204,6 +238,20 @@ class Fit:
             return f"the next step brings {promise:.1e} of the cost {self.cost:.6g}"
         return ""
 
+    def _inaccurate(self, change: float) -> str:
+        """Whether f is not accurate enough for a better point: the words for that, or "".
+
+        At the lowest point that can be told, steps are refused that should bring the cost down, or
+        bring it down by far more than they should: two such steps, one behind the other, where no
+        more is left to gain than what standard errors would not show.
+        """
+        self.strange = self.strange + 1 if self.refused >= 3 or self.gain > 4 else 0
+        if self.strange < 2 or change > self.insignificant:
+            return ""
+        norms = np.asarray(self.steps.column_norms, float)
+        promise, _ = self.light_step(np.where(norms > 0, norms, 1.0))
+        return as_accurate(promise, self.cost) if promise <= self.insignificant else ""
+
     def is_doubtful(self, stop: Stop) -> bool:
         """Whether a run ended where another one may come further."""
         if stop.status is Status.STOPPED or not self.nit:
@@ -211,7 +259,7 @@ class Fit:
         if stop.status is not Status.CONVERGED:
             return True
         norms = np.asarray(self.steps.column_norms, float)
-        lost = norms <= 1e-8 * self.seen
+        lost = (norms <= 1e-8 * self.seen) & (self.seen > 0)
         if isinstance(self.steps, FreeSteps):
             lost &= self.steps.free
         return bool(lost.any()) and self.cost > 1e-12 * self.first

@@ -30,7 +30,7 @@ import numpy as np
 
 from linad.core.options import COUNT, FLAG, FUNCTION, POSITIVE, TOLERANCE, takes
 from linad.solve.damped import DenseSteps, FreeSteps
-from linad.solve.fits import Fit
+from linad.solve.fits import Fit, as_accurate
 from linad.solve.linesearch import NoDecrease, backtrack
 from linad.solve.losses import LOSS, Loss
 from linad.solve.newton import squared
@@ -101,7 +101,8 @@ def gauss_newton(
     -------
     scipy.optimize.OptimizeResult
         ``x`` like x0, ``fun`` = f(x), ``cost`` = ``|f|²/2``, ``jac`` the Jacobian operator,
-        ``grad``, ``optimality`` = its largest entry,
+        ``grad``, ``optimality`` = its largest entry, ``rounding`` a mask of the unknowns, one
+        after the other, whose columns of a dense Jacobian are rounding errors,
         ``nit nfev njev njvp nvjp success status message``.
 
     Raises
@@ -168,7 +169,8 @@ def levenberg_marquardt(
     ftol, xtol : float, optional
         As for `gauss_newton`, if given. By default a fit with a dense Jacobian goes on until the
         next step would change each unknown by less than 1e-8 of itself, or by 1e-8 of what its
-        standard error leaves open: its parameters are good to six digits and more.
+        standard error leaves open: its parameters are good to six digits and more. Where rounding
+        in ``f``, or a tolerance, hides such steps, it ends a hundredth of a standard error away.
     damping : float
         The first λ, relative to the scaled unknowns: small trusts the model.
     bounds : (lower, upper) or scipy.optimize.Bounds, optional
@@ -293,6 +295,8 @@ def _stuck(fit: Fit, finite: bool, predicted: float, p: Any, rank: int | None = 
         raise Stop(
             Status.CONVERGED, f"to rounding: the model promises {predicted:.1e} of {fit.cost:.6g}"
         )
+    if fit.exact and predicted <= fit.insignificant:
+        raise Stop(Status.CONVERGED, as_accurate(predicted, fit.cost))
     if rank is not None and rank < fit.x.size:
         raise Stop(
             Status.SINGULAR,
@@ -313,6 +317,7 @@ def _damped_step(fit: Fit) -> float:
     fit.D = np.maximum(fit.D, norms) if fit.memory and fit.D is not None else norms
     D = np.where(fit.D > 0, fit.D, 1.0)
     finite, first = False, True
+    fit.refused = 0
     while True:
         try:
             p = fit.steps.step(fit.lam, D)
@@ -341,6 +346,7 @@ def _damped_step(fit: Fit) -> float:
                 _stuck(fit, finite, *fit.light_step(D))
         fit.lam *= fit.growth
         fit.growth *= 2.0
+        fit.refused += 1
         first = False
         if fit.lam > 1e40:
             _stuck(fit, finite, np.inf, np.full(fit.x.shape, np.inf))

@@ -110,8 +110,13 @@ def of_unknown(f: Callable[..., Any], args: tuple[Any, ...]) -> Callable[[Any], 
 
 
 def as_point(x0: Any) -> Any:
-    """A list or tuple of plain numbers, or of rows of such, as the array that SciPy makes of it."""
-    return np.array(x0) if _shape(x0) else x0
+    """A list or tuple of plain numbers, or of rows of such, as the array that SciPy makes of it,
+    in dictionaries and in other lists too."""
+    if _shape(x0):
+        return np.array(x0)
+    if type(x0) is dict:
+        return {key: as_point(value) for key, value in x0.items()}
+    return type(x0)(as_point(part) for part in x0) if type(x0) in (list, tuple) else x0
 
 
 def _shape(given: Any) -> tuple[int, ...] | None:
@@ -131,7 +136,7 @@ class Unknown:
     Parameters
     ----------
     x0 : array or container
-        Integers are taken as floats, and a list or tuple of numbers as an array.
+        Integers are taken as floats, and a list or tuple of numbers as an array, within it too.
     name : str
         The solver, for messages.
 

@@ -252,3 +252,14 @@ def test_fractions_beside_traced_numbers():
         return Fraction(1, 3) * x[0] + x[1] / Fraction(1, 2) - Fraction(1, 7)
 
     np.testing.assert_allclose(linad.grad(f)(X)[:2], [1 / 3, 2.0])
+
+
+def test_a_plot_wants_plain_numbers():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    axes = pyplot.figure().subplots()
+    with pytest.raises(linad.errors.TracerError, match="give it linad.stop_gradient.*refusing.py"):
+        linad.grad(lambda x: np.sum(x) + len(axes.plot(x)))(np.ones(2))
+    x = np.array([1.0, 2.0])
+    linad.grad(lambda x: np.sum(x) + len(axes.plot(linad.stop_gradient(x))))(x)
+    np.testing.assert_array_equal(axes.lines[-1].get_ydata(), x)
+    pyplot.close(axes.figure)

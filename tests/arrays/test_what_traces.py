@@ -108,8 +108,8 @@ TRACES = {
         lambda x: scipy.special.erf(x) + scipy.special.gammaln(x),
         lambda x: scipy.special.jv(1, x) * scipy.special.expit(x),
     ],
-    "`x + [s, 1.0]`": [
-        lambda x: x + [x[0], 1.0, x[1]],
+    "`x * [s, 1.0]`": [
+        lambda x: x * [x[0], 1.0, x[1]],
         lambda x: np.dot([x[0], x[1], x[0]], x),
     ],
     "`A @ x` for a sparse": [lambda x: S @ (x * x), lambda x: (x * x) @ S],

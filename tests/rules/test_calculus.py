@@ -134,3 +134,17 @@ def test_interpolation_of_nan():
 def test_errors(call, error, match):
     with pytest.raises(error, match=match):
         linad.linearize(call, VECTOR)
+
+
+@pytest.mark.parametrize("keywords", [{}, {"left": -1.0, "right": np.inf}, {"period": 7.0}])
+def test_a_number_is_interpolated_by_one_program(keywords):
+    knots, heights = np.array([0.0, 5.0, 5.0, 10.0, 20.0]), np.array([1.0, 2.0, 4.0, -2.0, 3.0])
+
+    def f(x):
+        return np.interp(x, knots, heights, **keywords)
+
+    compiled, slope = linad.jit(f), linad.jit(linad.grad(f))
+    for x in (0.5, 0.5, 3.0, 5.0, 7.5, 10.0, 19.0, 20.0, 21.0, -1.0, np.nan):
+        np.testing.assert_array_equal(compiled(x), f(x))
+        np.testing.assert_array_equal(slope(x), linad.grad(f)(x))
+    assert not linad.explain(compiled)(0.5).guards

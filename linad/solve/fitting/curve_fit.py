@@ -16,7 +16,10 @@ from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.losses import LOSS
 from linad.solve.waiting import Waiting
 
-VERBOSE = Kind("0, 1 or 2", lambda value: is_integer(value) and value in (0, 1, 2))
+VERBOSE = Kind(
+    "0, 1 or 2",
+    lambda value: isinstance(value, bool) or (is_integer(value) and value in (0, 1, 2)),
+)
 
 
 def _holds_numbers(value: Any) -> bool:
@@ -85,8 +88,8 @@ def curve_fit(
         What ``f`` should return; a container fits several data sets at once, and a parameter that
         the model uses in each of them is shared.
     p0 : sequence of numbers, dict or container, optional
-        Where to start: a number for each parameter, by position or by name. Ones by default, or
-        a point between the bounds.
+        Where to start: a number for each parameter, by position or by name; a list of numbers
+        within is an array. Ones by default, or a point between the bounds.
     sigma : number, array or container like ydata, optional
         Standard deviations of ydata: one number, an array like ydata, or for each data set one of
         these, ``[0.1, 0.3]``; a square matrix is the covariance of a vector ydata.
@@ -147,11 +150,8 @@ def curve_fit(
     xdata = as_arrays(xdata)
     data = Data(f, xdata, ydata, sigma, weights, check_finite)
 
-    def residual(p: Any) -> Any:
-        return data.residual(model(xdata, p))
-
     found = _solve(
-        Waiting("curve_fit", name_of(f), f, residual),
+        Waiting("curve_fit", name_of(f), f, _Deviations(model, xdata, data)),
         parameters,
         bounds,
         loss,
@@ -223,11 +223,8 @@ def fit(
     args = args if isinstance(args, tuple) else (args,)
     parameters = Parameters("fit", x0, None, fixed)
 
-    def residual(p: Any) -> Any:
-        return f(p, *args)
-
     found = _solve(
-        Waiting("fit", name_of(f), f, residual),
+        Waiting("fit", name_of(f), f, _Residuals(f, args)),
         parameters,
         bounds,
         loss,
@@ -256,6 +253,46 @@ def _between(bounds: Any, names: list[str], start: Any) -> Any:
     return inside
 
 
+class _Deviations:
+    """(model - data) / sigma, of the parameters."""
+
+    def __init__(self, model: Callable[..., Any], xdata: Any, data: Data) -> None:
+        self.model, self.xdata, self.data = model, xdata, data
+
+    def __call__(self, p: Any) -> Any:
+        return self.data.residual(self.model(self.xdata, p))
+
+
+class _Residuals:
+    """A function of residuals, with its further arguments."""
+
+    def __init__(self, f: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        self.f, self.args = f, args
+
+    def __call__(self, p: Any) -> Any:
+        return self.f(p, *self.args)
+
+
+class _Refit:
+    """A minimum with some parameters held at their start."""
+
+    def __init__(
+        self, residual: Waiting, parameters: Parameters, lower: Any, upper: Any, options: Any
+    ) -> None:
+        self.residual, self.parameters = residual, parameters
+        self.lower, self.upper, self.options = lower, upper, options
+
+    def __call__(self, start: Any, held: Any) -> Any:
+        low, high = np.where(held, start, self.lower), np.where(held, start, self.upper)
+        container = self.parameters.container
+        return levenberg_marquardt(
+            self.residual,
+            container(start),
+            bounds=(container(low), container(high)),
+            **self.options,
+        )
+
+
 def _solve(
     residual: Waiting,
     parameters: Parameters,
@@ -275,12 +312,7 @@ def _solve(
     upper = np.full(parameters.start.shape, np.inf) if box is None else box.upper
     options = {"disp": verbose == 2, "loss": loss, "f_scale": f_scale, **options}
 
-    def solve(start: Any, held: Any) -> Any:
-        """A minimum with some parameters held at their start."""
-        low, high = np.where(held, start, lower), np.where(held, start, upper)
-        limits = parameters.container(low), parameters.container(high)
-        return levenberg_marquardt(residual, parameters.container(start), bounds=limits, **options)
-
+    solve = _Refit(residual, parameters, lower, upper, options)
     result = solve(parameters.start, ~parameters.free)
     result.message = result.message.replace("levenberg_marquardt", name, 1)
     return FitResult(result, parameters, (lower, upper), loss, f_scale, absolute_sigma, solve)

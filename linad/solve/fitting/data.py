@@ -1,6 +1,7 @@
 """The data of a fit: one set of observations or several, and how well each is known."""
 
 import numbers
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,12 @@ import scipy.linalg
 from linad.core import tree
 from linad.core.options import is_number
 from linad.core.shapes import name_of
+from linad.core.showing import shown
 from linad.errors import ArgumentError, OptionError, OutputError, ShapeError
+from linad.rules.creation import asarray
+
+_NUMBERS = frozenset("biufc")
+"""Kinds of dtypes that are numbers."""
 
 
 class Data:
@@ -35,14 +41,17 @@ class Data:
         self, f: Any, xdata: Any, ydata: Any, sigma: Any, weights: Any, check_finite: bool
     ) -> None:
         self.f, self.x_shape = f, getattr(xdata, "shape", None)
+        _refuse_units("ydata", ydata)
         self.container = as_arrays(ydata, foreign=True)
         leaves, self.structure = tree.flatten(self.container)
         self.leaves = [np.asarray(leaf) for leaf in leaves]
         self.names = [_set_name(path) for path in tree.leaf_paths(self.structure)]
         if not sum(y.size for y in self.leaves):
             raise ArgumentError("curve_fit: ydata holds no numbers")
-        if any(y.dtype.kind not in "biufc" for y in self.leaves):
-            kinds = dict.fromkeys([y.dtype.name for y in self.leaves])
+        if any(y.dtype.kind not in _NUMBERS for y in self.leaves):
+            kinds = dict.fromkeys(
+                ["texts" if y.dtype.kind in "SU" else y.dtype.name for y in self.leaves]
+            )
             raise ArgumentError(
                 f"curve_fit: ydata must hold numbers, got {', '.join(kinds)}; "
                 f"np.asarray(ydata, float) reads them from texts"
@@ -87,6 +96,7 @@ class Data:
 
     def _for_each_set(self, option: str, given: Any) -> list[Any]:
         """Numbers or arrays, one each data set, of what may be one number for all."""
+        _refuse_units(option, given)
         held = as_arrays(given, foreign=True, keep=not tree.is_leaf(self.structure))
         if is_number(held):
             values = [held for _ in self.leaves]
@@ -145,14 +155,36 @@ class Data:
             If it returns something of another form.
         """
         if tree.is_leaf(self.structure):
-            return [predicted]
+            return [self._prediction(predicted)]
         kind, count = type(self.container), len(self.leaves)
         if kind in (list, tuple) and type(predicted) in (list, tuple):
             predicted = kind(predicted)
         elif kind in (list, tuple) and np.ndim(predicted) and len(predicted) == count:
             predicted = kind(predicted[i] for i in range(count))
+        with suppress(ValueError):  # of another form; flatten_like says which
+            parts = self.structure.flatten_up_to(predicted)
+            predicted = tree.unflatten(self.structure, [self._prediction(part) for part in parts])
         return tree.flatten_like(
             predicted, self.structure, f"curve_fit: what {name_of(self.f)} returns"
+        )
+
+    def _prediction(self, part: Any) -> Any:
+        """What a model returns for one data set: an array, also of a list of numbers."""
+        if type(part) in (list, tuple):
+            try:
+                part = asarray(part)
+            except ValueError as error:
+                raise OutputError(
+                    f"curve_fit: {name_of(self.f)} must return an array of numbers like ydata, its "
+                    f"{type(part).__name__} cannot be made one: {error}"
+                ) from error
+        kind = getattr(getattr(part, "dtype", None), "kind", "")
+        if isinstance(part, numbers.Complex) or kind in _NUMBERS:
+            return part
+        came = f"a {type(part).__name__}" + (f" of dtype {part.dtype}" if kind else "")
+        raise OutputError(
+            f"curve_fit: {name_of(self.f)} must return an array of numbers like ydata, it returned "
+            f"{came}: {shown(part)}"
         )
 
     def residual(self, predicted: Any) -> Any:
@@ -173,6 +205,7 @@ class Data:
                 raise ShapeError(
                     f"curve_fit: {name_of(self.f)} must return the shape {y.shape} of ydata"
                     f"{whole}, it returned {shape}"
+                    + ("; transpose it" if shape == y.shape[::-1] and len(shape) > 1 else "")
                 )
             difference = value - y
             if self.whiten is not None:
@@ -206,11 +239,26 @@ def _set_name(path: str) -> str:
     return ", ".join(f"data set {int(key) + 1}" if key.isdigit() else key for key in keys)
 
 
+def _refuse_units(option: str, given: Any) -> None:
+    """Raise for quantities with units, which would lose them."""
+    for leaf in tree.flatten(given)[0]:
+        unit = getattr(leaf, "units", None) or getattr(leaf, "unit", None)
+        if unit is not None and hasattr(leaf, "to"):
+            number = "magnitude" if hasattr(leaf, "magnitude") else "value"
+            raise ArgumentError(
+                f"curve_fit: {option} is in {unit}, and a fit is of plain numbers; give "
+                f"{option}.{number}, and let the model return numbers in that unit"
+            )
+
+
 def _require_finite(option: str, arrays: Any) -> None:
     for array in arrays:
+        if hasattr(array, "units"):
+            continue  # a quantity, which the model may take
         values = np.asarray(array)
         if values.dtype.kind in "fc" and not np.isfinite(values).all():
             bad = int(np.count_nonzero(~np.isfinite(values)))
             raise ArgumentError(
-                f"curve_fit: {option} holds {bad} infinities or NaNs; leave these points out"
+                f"curve_fit: {option} is infinite or NaN in {bad} of {values.size} places; leave "
+                f"these points out, xdata[keep] and ydata[keep] for keep = np.isfinite({option})"
             )

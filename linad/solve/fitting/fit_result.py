@@ -19,6 +19,7 @@ from linad.errors import ArgumentError, ConvergenceError
 from linad.solve.fitting.parameters import Parameters
 from linad.solve.fitting.reports import html, text
 from linad.solve.losses import Loss
+from linad.solve.problems import quiet
 
 LEVEL = Kind("a number between 0 and 1", lambda value: is_number(value) and 0 < value < 1)
 
@@ -138,10 +139,12 @@ class FitResult:
     def _model(self) -> tuple[Any, Any]:
         """Jacobian and residuals, with the weights of a robust loss."""
         parts = [np.ravel(np.asarray(leaf)) for leaf in tree.flatten(self.residuals)[0]]
-        J = np.asarray(self.result.jac.todense(), float)
+        with quiet():
+            J = np.asarray(self.result.jac.todense(), float)
         split: list[Any] = []  # J has real parts before imaginary ones
         for part in parts:
             split += [part.real, part.imag] if np.iscomplexobj(part) else [part]
+        J[:, self.result.rounding] = 0.0
         r = np.concatenate(split)
         if self.loss is not None:
             weights, r = self.loss.model(r)
@@ -210,10 +213,12 @@ class FitResult:
         """(s, V^T, which count as nonzero, column norms) of J in the free parameters, scaled."""
         J = self._model[0][:, self.parameters.free]
         n = J.shape[1]
-        norms = np.linalg.norm(J, axis=0)
-        scale = np.where(norms > 0, norms, 1.0)
         if not np.isfinite(J).all():  # nothing is known, not even what is open
-            return np.full(n, np.nan), np.eye(n), np.ones(n, bool), scale
+            return np.full(n, np.nan), np.eye(n), np.ones(n, bool), np.ones(n)
+        largest = np.abs(J).max(axis=0, initial=0.0)
+        largest = np.where(largest > 0, largest, 1.0)  # their squares may overflow
+        norms = np.linalg.norm(J / largest, axis=0) * largest
+        scale = np.where(norms > 0, norms, 1.0)
         _, s, vt = np.linalg.svd(J / scale, full_matrices=len(J) < n)
         s = np.concatenate([s, np.zeros(n - len(s))])
         return s, vt, s > np.finfo(float).eps * max(J.shape) * s.max(initial=0.0), scale
@@ -224,15 +229,21 @@ class FitResult:
         free = np.flatnonzero(self.parameters.free)
         full = np.zeros((self.vector.size, self.vector.size))
         s, vt, kept, scale = self._singular_values
-        if np.isnan(s).any() or (self.degrees_of_freedom <= 0 and not self.absolute_sigma):
+        if not self._are_known:
             full[np.ix_(free, free)] = np.inf
             return full
-        rows = vt[kept] / s[kept, None]
-        inner = self._scale * (rows.T @ rows) / np.outer(scale, scale)
+        rows = vt[kept] / s[kept, None] / scale
+        inner = self._scale * (rows.T @ rows)
         left = self._open
         inner[left, :] = inner[:, left] = np.inf
         full[np.ix_(free, free)] = inner
         return full
+
+    @property
+    def _are_known(self) -> bool:
+        """Whether there are a Jacobian, and observations left to tell errors by."""
+        known = not np.isnan(self._singular_values[0]).any()
+        return known and bool(np.isfinite(self._scale))
 
     @property
     def _open(self) -> Any:
@@ -360,19 +371,37 @@ class FitResult:
         Returns
         -------
         ndarray or container
-            Like what the model returns there.
+            Like what the model returns there; of a complex number, that of its real part and that
+            of its imaginary part as one. Infinite where it depends on what the data leave open.
         """
         from linad.api.derivatives import linearize
 
         model = self._of_model()
         y, J = linearize(lambda p: model(xdata, p), self.x)
         dense = J.todense()
-        variance = np.einsum("ij,jk,ik->i", dense, self.covariance, dense)
+        errors = self._spread(dense.real)
+        if np.iscomplexobj(dense):
+            errors = errors + 1j * self._spread(dense.imag)
         leaves, structure = tree.flatten(y)
         ends = np.cumsum([np.size(leaf) for leaf in leaves])[:-1]
-        parts = np.split(np.sqrt(np.maximum(variance, 0.0)), ends)
+        parts = [
+            e if np.iscomplexobj(v) else e.real
+            for e, v in zip(np.split(errors, ends), leaves, strict=True)
+        ]
         shaped = [e.reshape(np.shape(v)) for e, v in zip(parts, leaves, strict=True)]
         return tree.unflatten(structure, shaped)
+
+    def _spread(self, J: Any) -> Any:
+        """Standard errors of what has the Jacobian J: of what the data leave open, infinite."""
+        s, vt, kept, scale = self._singular_values
+        if not self._are_known:
+            return np.full(len(J), np.inf)
+        scaled = J[:, self.parameters.free] / scale
+        errors = np.sqrt(self._scale) * np.linalg.norm(
+            scaled @ (vt[kept] / s[kept, None]).T, axis=1
+        )
+        seen = SEEN * np.linalg.norm(scaled, axis=1)
+        return np.where((np.abs(scaled @ vt[~kept].T) > seen[:, None]).any(axis=1), np.inf, errors)
 
     def _of_model(self) -> Callable[..., Any]:
         if self.model is None:

@@ -16,6 +16,23 @@ from linad.solve.problems import Unknown, as_point
 Model = Callable[..., Any]
 
 
+class OneByOne:
+    """A model that takes its parameters by position; a class, since a lambda is not pickled."""
+
+    def __init__(self, f: Model) -> None:
+        self.f = f
+
+    def __call__(self, x: Any, p: Any) -> Any:
+        return self.f(x, *p)
+
+
+class ByName(OneByOne):
+    """One that takes them by name."""
+
+    def __call__(self, x: Any, p: Any) -> Any:
+        return self.f(x, **p)
+
+
 def binding(f: Model, p0: Any) -> tuple[Model, Any, list[str] | None]:
     """How ``f(x, ...)`` takes its parameters: a function ``(x, p)``, p0, and names it has for them.
 
@@ -25,14 +42,14 @@ def binding(f: Model, p0: Any) -> tuple[Model, Any, list[str] | None]:
     signature = _signature(f)
     if p0 is None:
         names = _scalars(f, signature)
-        return (lambda x, p: f(x, *p)), np.ones(len(names)), names
+        return OneByOne(f), np.ones(len(names)), names
     point = as_point(p0)
     if isinstance(point, Mapping):
         if all(isinstance(k, str) for k in point) and _fits(signature, (), point):
-            return (lambda x, p: f(x, **p)), dict(point), None
+            return ByName(f), dict(point), None
     elif np.ndim(point) == 1 if isinstance(point, np.ndarray) else type(point) in (list, tuple):
         if _fits(signature, point, {}):
-            return (lambda x, p: f(x, *p)), point, _positional(signature, len(point))
+            return OneByOne(f), point, _positional(signature, len(point))
     elif np.ndim(point) == 0 and not isinstance(point, (list, tuple)):
         return f, point, _positional(signature, 1)
     if not _fits(signature, (point,), {}):

@@ -10,6 +10,8 @@ import numpy as np
 from linad.core import tree
 from linad.core.showing import shown
 from linad.errors import ArgumentError
+from linad.solve.fitting.image_plots import draw_image, draw_residuals, is_image
+from linad.solve.problems import quiet
 
 POINTS = 400
 """Where a curve is drawn."""
@@ -19,6 +21,9 @@ WIDE = 100.0
 
 MOST = 10
 """Columns of data that are curves; more are too many colours."""
+
+APART = 0.1
+"""How far from the model at the data a curve through more points may lie, of the model's range."""
 
 POINT = {"fmt": "o", "ms": 4, "alpha": 0.7, "zorder": 2}
 """Data lie under the model, however many they are."""
@@ -36,24 +41,23 @@ class Curve(NamedTuple):
 
 def plot(fit: Any, axes: Any, t: float) -> Any:
     """Draw a fit; the pair of axes."""
-    if axes is None:
-        try:
-            from matplotlib import pyplot as plt
-        except ImportError as error:
-            raise ArgumentError(
-                "plot: matplotlib is not installed; pip install matplotlib"
-            ) from error
-        axes = plt.subplots(
-            2, 1, sharex=True, height_ratios=(3, 1), layout="constrained", figsize=(6.4, 5.2)
-        )[1]
+    residuals = [np.asarray(r) for r in tree.flatten(fit.residuals)[0]]
+    over = _curves(fit.xdata, residuals)
+    image = fit.data is not None and not over and is_image(residuals)
+    axes = _new_axes(image) if axes is None else axes
     try:
         above, below = axes
     except (TypeError, ValueError):
         above = below = None
     if not (hasattr(above, "axhline") and hasattr(below, "axhline")):
         raise ArgumentError(f"plot: axes must be a pair of matplotlib's axes, got {shown(axes)}")
-    residuals = [np.asarray(r) for r in tree.flatten(fit.residuals)[0]]
-    over = _curves(fit.xdata, residuals)
+    kind = "residuals / sigma" if fit.data and fit.data.weighted else "residuals"
+    if image:
+        (data,) = fit.data.leaves
+        model = np.broadcast_to(fit.predict(fit.xdata), data.shape)
+        draw_image(above, data, model, fit.title)
+        draw_residuals(below, residuals[0], kind)
+        return axes
     curves = over or _by_number(residuals)
     if fit.data is not None:
         _draw_data(above, fit, curves)
@@ -64,9 +68,24 @@ def plot(fit: Any, axes: Any, t: float) -> Any:
         above.legend()
     below.axhline(0.0, color="0.6", lw=1)
     for k, curve in enumerate(curves):
-        below.plot(curve.x, curve.residual.real, "o", ms=4, color=f"C{k}")
-    below.set_ylabel("residuals / sigma" if fit.data and fit.data.weighted else "residuals")
+        below.plot(curve.x, curve.residual, "o", ms=4, color=f"C{k}")
+    below.set_ylabel(kind)
+    if not over:
+        below.set_xlabel("index in the data" if fit.data else "index in the residuals")
     return axes
+
+
+def _new_axes(image: bool) -> Any:
+    """A pair in a figure of its own: one over the other, for an image side by side."""
+    try:
+        from matplotlib import pyplot as plt
+    except ImportError as error:
+        raise ArgumentError("plot: matplotlib is not installed; pip install matplotlib") from error
+    if image:
+        return plt.subplots(1, 2, sharex=True, sharey=True, layout="constrained", figsize=(9, 4))[1]
+    return plt.subplots(
+        2, 1, sharex=True, height_ratios=(3, 1), layout="constrained", figsize=(6.4, 5.2)
+    )[1]
 
 
 # What is drawn, and where.
@@ -81,15 +100,36 @@ def _curves(xdata: Any, residuals: list[Any]) -> list[Curve]:
         return []
     found: list[Curve] = []
     for leaf, (x, r) in enumerate(zip(places, residuals, strict=True)):
-        if x.ndim != 1 or x.dtype.kind not in "iuf" or np.iscomplexobj(r):
+        if x.ndim != 1 or x.dtype.kind not in "iuf":
             return []
         if r.shape == x.shape:
-            found.append(Curve(x, r, leaf, np.asarray, ""))
+            found += _parts(Curve(x, r, leaf, np.asarray, ""))
         elif r.ndim == 2 and len(x) in r.shape and r.size <= MOST * len(x):
-            found += _columns(x, r, leaf)
+            for curve in _columns(x, r, leaf):
+                found += _parts(curve)
         else:
             return []
     return found
+
+
+def _parts(curve: Curve) -> list[Curve]:
+    """A curve, or those of its real and imaginary parts."""
+    if not np.iscomplexobj(curve.residual):
+        return [curve]
+    return [
+        Curve(
+            curve.x,
+            part(curve.residual),
+            curve.leaf,
+            functools.partial(_part_of, part, curve.of),
+            ", ".join(name for name in (curve.suffix, said) if name),
+        )
+        for part, said in ((np.real, "real part"), (np.imag, "imaginary part"))
+    ]
+
+
+def _part_of(part: Any, of: Any, values: Any) -> Any:
+    return part(of(values))
 
 
 def _columns(x: Any, r: Any, leaf: int) -> list[Curve]:
@@ -111,8 +151,9 @@ def _by_number(residuals: list[Any]) -> list[Curve]:
     """Residuals in their order, one data set after the other."""
     ends = np.cumsum([0, *[r.size for r in residuals]])
     return [
-        Curve(np.arange(a, b), np.ravel(r), leaf, np.ravel, "")
+        curve
         for leaf, ((a, b), r) in enumerate(zip(itertools.pairwise(ends), residuals, strict=True))
+        for curve in _parts(Curve(np.arange(a, b), np.ravel(r), leaf, np.ravel, ""))
     ]
 
 
@@ -124,12 +165,13 @@ def _bars(fit: Any, curve: Curve) -> Any:
     if not fit.data.weighted or fit.data.whiten is not None:
         return None
     weight, y = fit.data.weights[curve.leaf], fit.data.leaves[curve.leaf]
-    return curve.of(np.broadcast_to(1.0 / np.where(weight > 0, weight, np.nan), y.shape))
+    bars = np.broadcast_to(1.0 / np.where(weight > 0, weight, np.nan), y.shape)
+    return curve.of(bars + 1j * bars if np.iscomplexobj(y) else bars)
 
 
 def _draw_data(axes: Any, fit: Any, curves: list[Curve]) -> None:
     for k, curve in enumerate(curves):
-        y = curve.of(fit.data.leaves[curve.leaf]).real
+        y = curve.of(fit.data.leaves[curve.leaf])
         label = "data" if len(curves) == 1 else None
         axes.errorbar(curve.x, y, _bars(fit, curve), **POINT, color=f"C{k}", label=label)
 
@@ -139,8 +181,11 @@ def _draw_data(axes: Any, fit: Any, curves: list[Curve]) -> None:
 
 def _draw_model(axes: Any, fit: Any, curves: list[Curve], t: float) -> None:
     """A line and its band for each curve, through many points if the model can be asked there."""
+    at_data = _evaluated(fit, fit.xdata, None, t)
     smooth = _between(fit, t)
-    places, values, spreads = smooth or (None, *_evaluated(fit, fit.xdata, None, t))
+    if smooth is None or not all(_agrees(curve, smooth, at_data[0]) for curve in curves):
+        smooth = None
+    places, values, spreads = smooth or (None, *at_data)
     for k, curve in enumerate(curves):
         x = curve.x if places is None else places[curve.leaf]
         order = np.argsort(x)
@@ -157,7 +202,8 @@ def _draw_values(axes: Any, fit: Any, curves: list[Curve]) -> None:
     values = fit.data.sets(fit.predict(fit.xdata))
     for k, curve in enumerate(curves):
         y = np.broadcast_to(values[curve.leaf], fit.data.leaves[curve.leaf].shape)
-        axes.plot(curve.x, curve.of(y).real, "-", color=f"C{k}", zorder=3, label=_name(fit, curve))
+        color = "C1" if len(curves) == 1 else f"C{k}"
+        axes.plot(curve.x, curve.of(y), "-", color=color, zorder=3, label=_name(fit, curve))
 
 
 def _name(fit: Any, curve: Curve) -> str:
@@ -190,10 +236,18 @@ def _between(fit: Any, t: float) -> tuple[list[Any], list[Any], list[Any]] | Non
         shape[_axis(x, y.shape)] = len(new)
         shapes.append(tuple(shape))
     try:
-        found = _evaluated(fit, tree.unflatten(structure, fine), shapes, t)
+        with quiet():
+            found = _evaluated(fit, tree.unflatten(structure, fine), shapes, t)
     except (ValueError, IndexError, TypeError):
         return None
     return fine * times, *found
+
+
+def _agrees(curve: Curve, smooth: Any, values: list[Any]) -> bool:
+    """Whether many points lie on the model of the data: not where it takes x for its grid."""
+    there, here = curve.of(smooth[1][curve.leaf]), curve.of(values[curve.leaf])
+    drawn = np.interp(curve.x, smooth[0][curve.leaf], there)
+    return bool((np.abs(drawn - here) <= APART * np.ptp(here) + np.finfo(float).tiny).all())
 
 
 def _fine(x: Any) -> Any:

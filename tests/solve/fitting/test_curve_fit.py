@@ -1,6 +1,7 @@
 """`curve_fit` and `fit`: as SciPy's where SciPy has it; intervals by simulation and by hand."""
 
 import copy
+import pickle
 from functools import partial
 from types import SimpleNamespace
 
@@ -30,6 +31,7 @@ SIGMA = np.linspace(0.01, 0.05, 30)
 FACTOR = 0.02 * RNG.standard_normal((30, 30))
 COVARIANCE = FACTOR @ FACTOR.T + 1e-3 * np.eye(30)
 START = [1.0, 1.0, 0.0]
+LISTS = {"a": 1, "rate": 1.2, "line": [0, 0]}
 
 
 class TestSeveralDataSets:
@@ -210,7 +212,10 @@ class TestParameters:
             ({"sigma": -COVARIANCE}, "must be positive definite"),
             ({"sigma": SIGMA, "weights": SIGMA}, "give one of them"),
             ({"ydata": Y[:4]}, r"xdata has the shape \(30,\) and ydata \(4,\); give as many"),
-            ({"ydata": np.where(T > 3, np.nan, Y)}, "ydata holds . infinities or NaNs"),
+            (
+                {"ydata": np.where(T > 3, np.nan, Y)},
+                "ydata is infinite or NaN in 8 of 30 places; ",
+            ),
             ({"ydata": Y[:, None]}, r"must return the shape \(30, 1\)"),
             ({"loss": "tukey"}, "loss must be"),
             ({"verbose": 3}, "verbose must be 0, 1 or 2"),
@@ -225,6 +230,76 @@ class TestParameters:
     def test_what_cannot_be_meant(self, given, words):
         with pytest.raises((ValueError, TypeError), match=words):
             curve_fit(**{"f": decay, "xdata": T, "ydata": Y, "p0": START, **given})
+
+
+class TestListsWithinTheStart:
+    """Are arrays, as a list of numbers that stands alone is."""
+
+    def model(self, t, p):
+        return p["a"] * np.exp(-p["rate"] * t) + np.stack([t, t**0], 1) @ p["line"]
+
+    @pytest.mark.parametrize(
+        "given",
+        [
+            {},
+            {"bounds": {"line": ([0, 0], [1, 2])}},
+            {"bounds": ({**LISTS, "a": 0, "rate": 0}, {"a": 9, "rate": 9, "line": [9, None]})},
+            {"fixed": {"line": [0.3, 1.0]}},
+        ],
+    )
+    def test_fits(self, given):
+        true = {"a": 2.0, "rate": 1.0, "line": np.array([0.3, 1.0])}
+        found = curve_fit(self.model, T, self.model(T, true), LISTS, **given)
+        np.testing.assert_allclose(found["line"], [0.3, 1.0], rtol=1e-9)
+
+    def test_other_solvers(self):
+        found = linad.solve.newton(lambda p: p["x"] * p["x"] - np.array([4, 9]), {"x": [1, 1]})
+        np.testing.assert_allclose(found.x["x"], [2, 3], rtol=1e-12)
+
+
+class TestWhatTheModelReturns:
+    """An array like ydata, or a list of numbers, as SciPy takes one."""
+
+    def test_lists_of_numbers(self):
+        def one_by_one(t, a, rate, c):
+            return [decay(moment, a, rate, c) for moment in t]
+
+        expected = curve_fit(decay, T, Y, START)
+        np.testing.assert_allclose(curve_fit(one_by_one, T, Y, START).x, expected.x, rtol=1e-12)
+        two = curve_fit(lambda t, p: [one_by_one(t, *p), decay(t, *p)], T, [Y, Y], START)
+        np.testing.assert_allclose(two.x, expected.x, rtol=1e-9)
+
+    @pytest.mark.parametrize(
+        "returned, words",
+        [
+            (lambda t, a: {"y": a * t}, r"like ydata, it returned a dict: \{'y': Tracer"),
+            (lambda t, a: (a * moment for moment in t), "it returned a generator"),
+            (lambda t, a: "text", "it returned a str: 'text'"),
+            (lambda t, a: [a * t, a], "list cannot be made one: .* shape"),
+            (lambda t, a: None, "returned None"),
+        ],
+    )
+    def test_anything_else_is_refused(self, returned, words):
+        with pytest.raises(linad.errors.OutputError, match=words):
+            curve_fit(returned, T, Y, [1.0])
+
+    def test_the_other_way_round(self):
+        with pytest.raises(linad.errors.ShapeError, match=r"returned \(2, 30\); transpose it"):
+            curve_fit(lambda t, a, b: [a * t, b * t], T, np.stack([Y, Y], 1), [1.0, 1.0])
+
+    def test_where_it_is_no_number_is_told(self):
+        found = curve_fit(lambda t, a, b: a * np.log(t) + b, T, Y)
+        assert not found.success
+        assert "in f(x0): 1 of 30 residuals, first that of index 0" in found.message
+        found = curve_fit(lambda t, a, b: a + np.sqrt(b + t), T, Y, [1.0, 0.0])
+        assert "in the Jacobian: " in found.message
+        assert "first the derivative of residual 0 by unknown" in found.message
+
+    @pytest.mark.filterwarnings("error")
+    def test_a_fit_far_off_is_told_without_warnings(self):
+        found = curve_fit(lambda t, a, b: a * np.exp(b * t), 170 * T[1:], Y[1:], [1.0, 1.0])
+        assert not found.success
+        assert "the sum of squares overflows; start nearer" in found.report()
 
 
 class TestUncertainties:
@@ -328,6 +403,20 @@ class TestUncertainties:
         assert errors["all"].shape == (7, 2)
         np.testing.assert_allclose(errors["all"], T[:7, None] * [found.errors[0], 0.0])
 
+    def test_predictions_of_what_is_left_open(self):
+        known = {"sigma": 0.1, "absolute_sigma": True}
+        line = curve_fit(lambda x, a, b: a * x + b, T, Y, [1.0, 1.0], **known)
+        errors = line.prediction_errors(T)
+        found = curve_fit(lambda x, a, b, c: (a + c) * x + b, T, Y, np.ones(3), **known)
+        np.testing.assert_allclose(found.prediction_errors(T), errors, rtol=1e-9)
+
+        def jumping(x, a, b, c):
+            return np.where(x < 9, a * x + b, c)
+
+        found = curve_fit(jumping, T, Y, np.ones(3), **known)
+        elsewhere = found.prediction_errors(np.array([T[3], 10.0]))
+        np.testing.assert_allclose(elsewhere, [errors[3], np.inf], rtol=1e-9)
+
     def test_complex_data(self):
         z = np.exp((-0.3 + 2j) * T) + 0.01 * (np.cos(9 * T) + 1j * np.sin(7 * T))
         found = curve_fit(lambda t, a, b: np.exp((a + 1j * b) * t), T, z, [-0.2, 1.9])
@@ -427,7 +516,27 @@ class TestTelling:
             "newton: f has run for 6 s in Python; newton(linad.jit(f), ...) compiles it"
         ]
 
+    @pytest.mark.parametrize("start", [START, {"a": 1, "rate": 1, "c": 0}], ids=["list", "names"])
+    def test_a_result_is_pickled(self, start):
+        found = curve_fit(decay, T, Y, start, bounds={"a": (0, 2.4)})
+        again = pickle.loads(pickle.dumps(found))
+        assert again.report() == found.report()
+        assert again.profile_intervals() == found.profile_intervals()
+        np.testing.assert_array_equal(again.prediction_errors(T), found.prediction_errors(T))
+
+    @pytest.mark.parametrize("unit, number", [("units", "magnitude"), ("unit", "value")])
+    def test_quantities_are_refused(self, unit, number):
+        kinds = {unit: "second", number: Y, "to": None, "__array__": lambda self, *_, **__: Y}
+        quantity = type("Quantity", (), kinds)()
+        for given in ({"ydata": quantity}, {"ydata": Y, "sigma": quantity}):
+            with pytest.raises(
+                linad.errors.ArgumentError, match=rf"in second.*\.{number}, and let"
+            ):
+                curve_fit(decay, T, p0=START, **given)
+
     def test_verbose(self, capsys):
+        curve_fit(decay, T, Y, START, verbose=False)
+        assert capsys.readouterr().out == ""
         curve_fit(decay, T, Y, START, verbose=1)
         assert capsys.readouterr().out.startswith("Fit of decay")
         curve_fit(decay, T, Y, START, verbose=2)
@@ -485,6 +594,48 @@ class TestTelling:
         np.testing.assert_allclose(first.get_ydata(), 2 * first.get_xdata())
         np.testing.assert_allclose(second.get_ydata(), 3 / (1 + second.get_xdata()))
         assert np.sum(first.get_xdata() < 0.1) > 100  # smooth on a logarithmic scale
+        mpl.pyplot.close(above.figure)
+
+    def test_complex_data_are_two_curves(self):
+        def rotating(t, a, rate):
+            return a * np.exp(1j * rate * t)
+
+        found = curve_fit(rotating, T, rotating(T, 2.0, 0.7), [1.0, 1.0], sigma=0.1)
+        above, below = found.plot()
+        assert [len(line.get_xdata()) for line in below.lines] == [2, 30, 30]
+        lines = {line.get_label(): line for line in above.lines}
+        for name, part in (("real part", np.real), ("imaginary part", np.imag)):
+            x, y = lines[name].get_data()
+            assert len(x) == 400
+            np.testing.assert_allclose(y, part(rotating(x, 2.0, 0.7)), atol=1e-12)
+        mpl.pyplot.close(above.figure)
+
+    def test_an_image_is_drawn_as_one(self):
+        rows, columns = np.mgrid[0:9, 0:12]
+
+        def ramp(place, a, b):
+            return a * place[0] + b * place[1]
+
+        image = ramp((rows, columns), 2.0, 3.0)
+        found = curve_fit(ramp, (rows, columns), image, [1.0, 1.0])
+        left, right = found.plot()
+        assert left.images[0].get_array().shape == image.shape
+        assert right.get_title() == "residuals"
+        assert left.get_title() == "data; lines: ramp"
+        mpl.pyplot.close(left.figure)
+
+    @pytest.mark.filterwarnings("error")
+    def test_a_model_on_the_grid_of_the_data_is_drawn_there(self):
+        def heat(x, kappa, source):
+            u = np.zeros_like(x * kappa)
+            for _ in range(20):  # unstable on a finer grid
+                u[1:-1] += kappa * (u[2:] - 2 * u[1:-1] + u[:-2]) / (x[1] - x[0]) ** 2 + source
+            return u
+
+        x = np.linspace(0.0, 8.0, 9)
+        found = curve_fit(heat, x, heat(x, np.float64(0.3), 2.0), [0.2, 1.0])
+        above, _ = found.plot()
+        assert max(len(line.get_xdata()) for line in above.lines) == 9
         mpl.pyplot.close(above.figure)
 
     def test_a_model_of_the_points_alone_is_drawn_there(self):

@@ -1,0 +1,103 @@
+"""Rounding errors: in columns of the Jacobian, whose unknowns stay where they are; in residuals."""
+
+import numpy as np
+import pytest
+
+import linad
+from linad.solve import curve_fit, gauss_newton, least_squares, levenberg_marquardt
+from linad.solve.rounding import without_rounding
+
+Y, X = np.mgrid[0:16, 0:20]
+TRUE = [100.0, 10.3, 7.2, 4.0, 2.5, 0.5, 10.0]
+ROUND = [80.0, 10.0, 8.0, 3.0, 3.0, 0.3, 0.0]  # equal axes: the angle has no meaning
+
+
+def star(xy, height, x0, y0, a, b, angle, sky):
+    x, y = xy[0] - x0, xy[1] - y0
+    u = np.cos(angle) * x + np.sin(angle) * y
+    v = np.cos(angle) * y - np.sin(angle) * x
+    return height * np.exp(-((u / a) ** 2) - (v / b) ** 2) + sky
+
+
+IMAGE = star((X, Y), *TRUE) + np.random.default_rng(0).normal(0.0, 2.0, X.shape)
+
+
+def residuals(p):
+    return star((X, Y), *p) - IMAGE
+
+
+@pytest.mark.parametrize("angle", [0.0, 0.3, 1.3])
+def test_an_angle_of_equal_axes_waits_until_they_differ(angle):
+    start = [*ROUND[:5], angle, 0.0]
+    found = curve_fit(star, (X, Y), IMAGE, start)
+    assert found.success
+    assert abs(found["angle"]) < 10
+    lowest = curve_fit(star, (X, Y), IMAGE, TRUE).chi_square
+    np.testing.assert_allclose(found.chi_square, lowest, rtol=1e-12)
+
+
+def test_an_unknown_without_effect_is_told():
+    def disk(xy, height, x0, y0, a, angle, sky):
+        return star(xy, height, x0, y0, a, a, angle, sky)
+
+    found = curve_fit(disk, (X, Y), IMAGE, [80.0, 10.0, 8.0, 3.0, 0.3, 0.0])
+    assert found.result.rounding.tolist() == [name == "angle" for name in found.names]
+    assert found.undetermined == [{"angle": 1.0}]
+    assert "angle: no residual depends on it" in found.report()
+    assert found["angle"] == 0.3
+    assert found.errors[4] == np.inf
+    assert np.isfinite(np.delete(found.errors, 4)).all()
+
+
+def test_gauss_newton_leaves_it():
+    J = linad.jacobian(residuals)(np.array(ROUND)).reshape(-1, 7)
+    assert 0 < np.linalg.norm(J[:, 5]) < 1e-10
+    found = gauss_newton(residuals, np.array(ROUND))
+    assert abs(found.x[5]) < 10
+
+
+def test_in_a_program():
+    fit = linad.jit(lambda x: least_squares(residuals, x))
+    lowest = levenberg_marquardt(residuals, np.array(ROUND)).cost
+    for _ in range(3):
+        r = residuals(fit(np.array(ROUND)))
+        np.testing.assert_allclose(0.5 * np.sum(r**2), lowest, rtol=1e-12)
+
+
+def test_a_small_column_that_is_right_stays():
+    x = np.array([1e3, 0.0])
+    J = np.stack([np.ones(5), 1e-14 * np.arange(5.0)], axis=1)
+    kept, wrong = without_rounding(J, x, J @ x, lambda x: J @ x, 2.2e-16)
+    assert not wrong.any()
+    np.testing.assert_array_equal(kept, J)
+    kept, wrong = without_rounding(J, x, J @ x, lambda x: J[:, :1] @ x[:1], 2.2e-16)
+    assert wrong.tolist() == [False, True]
+    np.testing.assert_array_equal(kept, J * [1, 0])
+
+
+TIMES = np.linspace(0.0, 4.0, 30)
+Y_SEEN = 2.5 * np.exp(-1.3 * TIMES) + np.random.default_rng(1).normal(0.5, 0.02, 30)
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e-7, 1e-6])
+def test_a_function_of_few_digits_ends_where_its_errors_hide_the_rest(size):
+    def decay(t, a, rate, c):
+        return a * np.exp(-rate * t) + c
+
+    def rough(t, a, rate, c):  # as by an integrator with a tolerance
+        where = linad.stop_gradient(np.stack([a, rate, c])) @ np.array([1.0, 2.0, 3.0])
+        return decay(t, a, rate, c) + size * np.sin(1e9 * where + 1e6 * t)
+
+    exact = curve_fit(decay, TIMES, Y_SEEN, [1.0, 1.0, 0.0])
+    found = curve_fit(rough, TIMES, Y_SEEN, [1.0, 1.0, 0.0])
+    assert found.success
+    assert found.nfev < 40
+    np.testing.assert_array_less(np.abs(found.x - exact.x), 0.02 * exact.errors)
+
+
+def test_a_parameter_that_never_counts_does_not_start_the_fit_again():
+    def decay(t, a, rate, unused):
+        return a * np.exp(-rate * t)
+
+    found = curve_fit(decay, TIMES, Y_SEEN, [1.0, 0.5, 1.0])
+    assert found.nfev == curve_fit(decay, TIMES, Y_SEEN, [1.0, 0.5, 1.0], fixed="unused").nfev
