@@ -187,7 +187,10 @@ def push_leaves(
     Memory is that of the function itself, doubled; nothing is kept for later.
     """
     trace = PushTrace()
-    values = [v.frozen() if isinstance(v, Tracer) else v for v in values]
+    tracers = [
+        Tracer(trace, t, v.frozen() if isinstance(v, Tracer) else v)
+        for v, t in zip(values, tangents, strict=True)
+    ]
     with trace:
-        result = function([Tracer(trace, t, v) for v, t in zip(values, tangents, strict=True)])
+        result = function(tracers)
         return trace.outputs(result, tangents)
