@@ -135,7 +135,7 @@ def test_python_calls_of_an_eager_gradient(f, x, calls):
     "derivative, calls",
     [
         (linad.grad(lambda x: np.sum(np.sin(x))), 49),
-        (lambda x: linad.jvp(np.sin, (x,), (x,)), 40),
+        (lambda x: linad.jvp(np.sin, (x,), (x,)), 38),
         (lambda x: linad.vjp(np.sin, x)[1](x), 49),
     ],
     ids=["grad", "jvp", "vjp"],
