@@ -207,7 +207,7 @@ def reducer(name: str, primitive: Primitive, combine: Any, neutral: Any = None) 
     ) -> Any:
         if out is not None:
             refuse_out(name, out if isinstance(out, tuple) else (out,))
-        axes = reduction_axes(axis, a.ndim, name)
+        axes = tuple(range(a.ndim)) if axis is None else reduction_axes(axis, a.ndim, name)
         if axes and dtype is None and initial is NoValue and (where is True or where is NoValue):
             y = primitive(a, axes=axes)  # the common case, without the questions that follow
             return kept(y, a.shape, axes, keepdims) if keepdims else y

@@ -27,7 +27,7 @@ from linad.core.transformed_functions import Transformed
 from linad.errors import DeviceError, OptionError, ShapeError, TreeError
 from linad.jit.jitted import Jitted
 from linad.transforms.push import push_leaves
-from linad.transforms.spaces import Slot, check_seeds
+from linad.transforms.spaces import check_seeds, slot_of
 from linad.transforms.tape_operator import TapeOperator
 
 P = ParamSpec("P")
@@ -192,9 +192,10 @@ def push(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool, name
     check_point(name, f, primals, "(x,), (v,)")
     if len(primals) != len(tangents):
         raise TreeError(f"{name}: {len(primals)} primals but {len(tangents)} tangents")
-    call = DifferentiatedCall(f, tuple(primals), {}, tuple(range(len(primals))), has_aux=has_aux)
-    slots = [Slot(v) for v in call.values]
-    pushed, seeds = check_seeds(tuple(tangents), call.in_tree, slots, f"{name}: tangent")
+    call = DifferentiatedCall(f, tuple(primals), {}, None, has_aux=has_aux)
+    slots = list(map(slot_of, call.values))
+    given = tangents[0] if call.single else tuple(tangents)
+    pushed, seeds = check_seeds(given, call.in_tree, slots, f"{name}: tangent")
     if seeds:
         raise ShapeError(
             f"{name}: expected tangents of the shapes of the primals, got leading seed axes "

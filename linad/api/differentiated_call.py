@@ -8,11 +8,12 @@ import numpy as np
 
 from linad.arrays.buffers import refresh, share_storage, storage_of
 from linad.arrays.tracer import Tracer
-from linad.arrays.traces import running_trace
+from linad.arrays.traces import Trace
 from linad.control.rolling import rolled_part
 from linad.control.watching import watched
 from linad.core import tree
 from linad.core.foreign_arrays import taken_in
+from linad.core.marks import running
 from linad.core.memory_layouts import copied
 from linad.core.options import FLAG, is_integer
 from linad.core.shapes import check_function, name_of
@@ -23,7 +24,7 @@ from linad.transforms.connections import check_connected
 from linad.transforms.linearize import linearize_leaves
 from linad.transforms.record import RecordTrace
 from linad.transforms.tape_operator import TapeOperator
-from linad.transforms.traced_values import check_input
+from linad.transforms.traced_values import NODE, check_input
 
 Argnums = int | Sequence[int] | None
 
@@ -51,36 +52,42 @@ class DifferentiatedCall:
         has_aux: bool = False,
         keep: bool = False,
     ) -> None:
-        args = tuple([a if type(a) is np.ndarray else taken_in(a) for a in args])
+        if not _ARRAYS.issuperset(map(type, args)):
+            args = tuple([taken_in(a) for a in args])
         if kwargs:
             kwargs = {name: taken_in(a) for name, a in kwargs.items()}
         self.f, self.args, self.kwargs, self.has_aux = f, args, kwargs, has_aux
-        around = running_trace()
-        if around is not None:
-            around.derives = True
+        self.around = running.get()
+        if self.around is not None:
+            self.around.derives = True
         self.keep = keep
         self.aux: Any = None
         self.single = len(args) == 1 if argnums is None else isinstance(argnums, (int, np.integer))
-        self.argnums = positions(argnums, len(args), f)
-        chosen = [args[i] for i in self.argnums]
-        leaves, self.in_tree = tree.flatten(chosen[0] if self.single else tuple(chosen))
+        self.argnums = (
+            (argnums,)
+            if type(argnums) is int and 0 <= argnums < len(args)
+            else positions(argnums, len(args), f)
+        )
+        chosen = args[self.argnums[0]] if self.single else tuple([args[i] for i in self.argnums])
+        leaves, self.in_tree = tree.flatten(chosen)
         self.given = leaves
-        self._neighbours: dict[int, Any] | None = None
         if not leaves:
             raise TreeError(f"{name_of(f)}: the arguments to differentiate hold no array")
         self.values = [
             v
-            if type(v) is np.ndarray and v.dtype.kind in "fc"
-            else check_input(v, functools.partial(self._leaf_name, k))
+            if not keep and type(v) is np.ndarray and v.dtype.kind in "fc" and v.flags.forc
+            else self._checked(k, v)
             for k, v in enumerate(leaves)
         ]
+
+    def _checked(self, k: int, v: Any) -> Any:
+        """Leaf ``k`` as an array that has a derivative."""
+        if type(v) is not np.ndarray or v.dtype.kind not in "fc":
+            v = check_input(v, functools.partial(self._leaf_name, k))
         # The operator outlives this call, and with it the caller's right to leave his arrays
         # alone: residuals must not change when he writes into them. What f writes into is a copy
         # with small gaps in memory.
-        self.values = [
-            copied(v) if type(v) is np.ndarray and (keep or not v.flags.forc) else v
-            for v in self.values
-        ]
+        return copied(v) if type(v) is np.ndarray and (self.keep or not v.flags.forc) else v
 
     def _leaf_name(self, k: int) -> str:
         path = tree.leaf_paths(self.in_tree)[k]
@@ -93,8 +100,6 @@ class DifferentiatedCall:
         """Raise if leaf ``k``, which ``f`` is about to write into, shares memory with another
         argument: NumPy would change both, and linad differentiates them apart. Or if NumPy may
         not write into it."""
-        if self._neighbours is None:
-            self._neighbours = self._by_memory()
         mine = self.given[k]
         plain = mine.concrete if isinstance(mine, Tracer) else mine
         if isinstance(plain, np.ndarray) and not plain.flags.writeable:
@@ -113,7 +118,8 @@ class DifferentiatedCall:
                     f"of them"
                 )
 
-    def _by_memory(self) -> dict[int, list[tuple[Any, int | None, Any]]]:
+    @functools.cached_property
+    def _neighbours(self) -> dict[int, list[tuple[Any, int | None, Any]]]:
         """The arrays given, by the memory they live in, each with its number as a leaf or the
         argument it came in."""
         given: list[Any] = [(v, k, None) for k, v in enumerate(self.given)]
@@ -127,8 +133,8 @@ class DifferentiatedCall:
         return groups
 
     def __call__(self, leaves: list[Any]) -> Any:
-        trace, inputs = leaves[0]._trace, [t._node for t in leaves]
-        trace.arguments = {id(t): (k, t) for k, t in enumerate(leaves)}, self
+        trace, inputs = leaves[0]._trace, list(map(NODE, leaves))
+        trace.arguments = dict(zip(map(id, leaves), enumerate(leaves), strict=True)), self
         given = tree.unflatten(self.in_tree, leaves)
         args = list(self.args)
         if self.single:
@@ -137,7 +143,10 @@ class DifferentiatedCall:
             for i, value in zip(self.argnums, given, strict=True):
                 args[i] = value
         try:
-            result = watched(trace, self.f, *args, **self.kwargs)
+            if self.around is None:  # and so no program is recorded
+                result = self.f(*args, **self.kwargs)
+            else:
+                result = watched(trace, self.f, *args, **self.kwargs)
         except TracerError as error:
             self._tell_lists(error)
             raise
@@ -164,7 +173,7 @@ class DifferentiatedCall:
 
     def linearize(self) -> tuple[Any, TapeOperator]:
         """Return the untraced result and the operator; strip tracers from aux."""
-        recorder = _rolling_recorder()
+        recorder = None if self.around is None else _rolling(self.around)
         mark, loops = 0, 0
         if recorder is not None:
             # What f knows of the same values by another way has no derivative here; on a tape
@@ -179,7 +188,8 @@ class DifferentiatedCall:
         if self.keep:
             # A result may be a residual, and it is the caller's to write into.
             results = [np.array(y) if type(y) is np.ndarray else y for y in results]
-        self.aux = untraced(self.aux)
+        if self.has_aux:
+            self.aux = untraced(self.aux)
         return tree.unflatten(J.out_tree, results), J
 
     def _rolled(self, around: RecordTrace, mark: int, results: Any, J: TapeOperator) -> Any:
@@ -203,10 +213,12 @@ class DifferentiatedCall:
         )
 
 
-def _rolling_recorder() -> RecordTrace | None:
+_ARRAYS = {np.ndarray}
+
+
+def _rolling(around: Trace) -> RecordTrace | None:
     """The recorder in which a function runs, if it may find loops in what it records of it; where
     a template records in its place, it will find them itself."""
-    around = running_trace()
     if isinstance(around, RecordTrace) and around.rolls and around.template is None:
         return around
     return None
@@ -258,8 +270,6 @@ def _check_argnums(name: str, f: Any, argnums: Any) -> None:
 
 
 def positions(argnums: Argnums, n: int, f: Any) -> tuple[int, ...]:
-    if type(argnums) is int and 0 <= argnums < n:
-        return (argnums,)
     if argnums is None:
         return tuple(range(n))
     given = (argnums,) if isinstance(argnums, (int, np.integer)) else tuple(argnums)

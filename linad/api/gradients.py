@@ -87,15 +87,17 @@ def _value_and_gradient(
     f: Callable[..., Any], argnums: Argnums, has_aux: bool, name: str
 ) -> Callable[..., Any]:
     """What `value_and_grad` returns, for a function of that name."""
-    run = _both(f, argnums, has_aux, name)
+    run = _one_sweep(f, argnums, has_aux, name, with_value=True)
     return Transformed(run, _value_and_gradient, f, argnums, has_aux, name)
 
 
-def _both(f: Callable[..., Any], argnums: Argnums, has_aux: bool, name: str) -> Callable[..., Any]:
-    """The function of value and gradient itself."""
+def _one_sweep(
+    f: Callable[..., Any], argnums: Argnums, has_aux: bool, name: str, with_value: bool
+) -> Callable[..., Any]:
+    """The function itself: the gradient, and the value where it is wanted."""
     check_transform(name, f, argnums, has_aux)
 
-    def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+    def run(*args: Any, **kwargs: Any) -> Any:
         call = DifferentiatedCall(f, args, kwargs, argnums, has_aux=has_aux)
         value, J = call.linearize()
         if not tree.is_leaf(J.out_tree) or J.out_slots[0].shape != ():
@@ -114,9 +116,11 @@ def _both(f: Callable[..., Any], argnums: Argnums, has_aux: bool, name: str) -> 
             )
         gradient = J.pull_leaves([dtype.type(1)])
         gradient = tree.unflatten(J.in_tree, gradient)
+        if not with_value:
+            return (gradient, call.aux) if has_aux else gradient
         return ((value, call.aux), gradient) if has_aux else (value, gradient)
 
-    return value_and_gradient
+    return run
 
 
 @overload
@@ -178,13 +182,8 @@ def _gradient(
     f: Callable[..., Any], argnums: Argnums, has_aux: bool, name: str
 ) -> Callable[..., Any]:
     """What `grad` returns, for a function of that name."""
-    both = _both(f, argnums, has_aux, name)
-
-    def gradient(*args: Any, **kwargs: Any) -> Any:
-        value, g = both(*args, **kwargs)
-        return (g, value[1]) if has_aux else g
-
-    return Transformed(gradient, _gradient, f, argnums, has_aux, name)
+    run = _one_sweep(f, argnums, has_aux, name, with_value=False)
+    return Transformed(run, _gradient, f, argnums, has_aux, name)
 
 
 def hessian(f: Callable[P, Any], argnums: int | Sequence[int] = 0) -> Callable[P, Any]:

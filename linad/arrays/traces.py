@@ -74,6 +74,10 @@ class Trace:
         What its values were refused.
     """
 
+    finished = False
+
+    arguments: Any = None
+
     layout_counts = False
     """Whether somebody has asked how an array lies in memory."""
 
@@ -105,8 +109,6 @@ class Trace:
 
     def __init__(self) -> None:
         self.level = next(_levels)
-        self.finished = False
-        self.arguments: Any = None
         self.marks: list[Mark] = []
         self._around: Token[Trace | None]
 

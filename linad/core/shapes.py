@@ -72,7 +72,7 @@ def matrix_transpose(a: Any) -> Any:
 
 def memory_of(array: Any) -> int:
     """A number of the memory an array lives in: views of one array have the same."""
-    if type(array) is np.ndarray and array.base is None:
+    if (type(array) is np.ndarray and array.base is None) or isinstance(array, np.generic):
         return id(array)
     below = _below(array)
     while below is not None:

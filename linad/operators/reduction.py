@@ -36,9 +36,10 @@ class ScaledSum(JacobianOperator):
         self, axes: tuple[int, ...], in_shape: Shape, dtype: Any, factor: Any = None
     ) -> None:
         # Counted from the end, so that leading seed axes do not move them.
-        self._axes, self._kept, out_shape = reduced(in_shape, axes)
+        self._axes, self._kept, self.out_shape = reduced(in_shape, axes)
         self.factor = factor
-        super().__init__(out_shape, in_shape, dtype)
+        self.in_shape = in_shape
+        self.dtype = dtype
 
     def pushforward(self, tangent: Array) -> Array:
         total = np.add.reduce(tangent, axis=self._axes)
@@ -48,6 +49,10 @@ class ScaledSum(JacobianOperator):
         seeds = cotangent.shape[: cotangent.ndim - len(self.out_shape)]
         if self.factor is not None:
             cotangent = cotangent * self.factor
+        if isinstance(cotangent, np.generic):  # a number for all entries
+            full = np.empty(self.in_shape, cotangent.dtype)
+            full.fill(cotangent)
+            return full
         kept = cotangent.reshape(seeds + self._kept)
         if isinstance(cotangent, Traced):
             return np.broadcast_to(kept, seeds + self.in_shape)

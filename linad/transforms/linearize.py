@@ -28,9 +28,10 @@ from linad.operators.slopes import SlopeRule
 from linad.operators.structured import Cast, Diagonal, Identity
 from linad.transforms.plain_operands import PlainOperands
 from linad.transforms.quiet_rules import RAISED, with_quiet_rules
-from linad.transforms.spaces import Slot
+from linad.transforms.spaces import Slot, slot_of
 from linad.transforms.tape_operator import Link, Node, Step, TapeOperator
 from linad.transforms.traced_values import (
+    NODE,
     read_arguments,
     read_results,
     read_written,
@@ -44,15 +45,19 @@ _NUMBERS = {np.float64, float, int}
 class LinearTrace(Trace):
     """A trace that keeps, for each result, the operators from the values it came from."""
 
+    writes = False
+    """Whether the function wrote into arrays."""
+
+    _looked = 0
+    """Steps that were looked at for constants."""
+
     def __init__(self) -> None:
         super().__init__()
         self.nodes = itertools.count()
         self.steps: list[Step] = []
-        self.writes = False
         self.operands = PlainOperands()
         self.identities: dict[Any, Identity] = {}  # by shape: sums share them
         self._constants: set[Node] = set()
-        self._looked = 0  # steps that were looked at for constants
 
     def input(self, value: Any) -> Tracer:
         """Return a traced value that depends on nothing."""
@@ -88,10 +93,15 @@ class LinearTrace(Trace):
                     result: Any = _bare(Tracer)
                     result._trace, result._node, result._value, result._buffer = self, node, y, None
                     return result
-            elif primitive.view and args[0]._buffer is not None:
-                view = lazy_view(self, args[0], primitive, params)
-                if view is not None:
-                    return view
+            elif primitive.view:
+                if args[0]._buffer is not None:
+                    view = lazy_view(self, args[0], primitive, params)
+                    if view is not None:
+                        return view
+            elif len(args) == 1 and 0 in primitive.rules and args[0]._trace is self:
+                found = self._apply_to_one(primitive, args[0], params)
+                if found is not None:
+                    return found
             operands = self.operands if primitive.captures_args else None
             values: list[Any] = []
             active: list[tuple[int, Node]] = []
@@ -142,6 +152,31 @@ class LinearTrace(Trace):
             return result
         except RAISED as error:
             return with_quiet_rules(error, self, primitive, args, params)
+
+    def _apply_to_one(self, primitive: Primitive, x: Tracer, params: dict[str, Any]) -> Any:
+        """A sum and its like; None if it needs the general way."""
+        if (
+            x._buffer is not None
+            or primitive.constant
+            or primitive.outputs is not None
+            or primitive.vjp_rule is not None
+            or primitive.whole is not None
+            or primitive.zero_slope_args
+        ):
+            return None
+        value = x._value
+        y = (primitive if type(value) is Tracer else primitive.impl)(value, **params)
+        dtype = y.dtype
+        if dtype.hasobject:
+            refuse_objects(primitive)
+        J = primitive.rules[0](y, value, **params)
+        if value.dtype is not dtype:
+            J = widened(J, value.dtype, dtype)
+        node = next(self.nodes)
+        self.steps.append((node, [(x._node, J)]))
+        result: Any = _bare(Tracer)
+        result._trace, result._node, result._value, result._buffer = self, node, y, None
+        return result
 
     def _apply_to_two(self, primitive: Primitive, a: Any, b: Any) -> Any:
         """``a * b`` and its like; None if it needs the general way."""
@@ -435,20 +470,23 @@ def linearize_leaves(
     J : TapeOperator
     """
     trace = trace or LinearTrace()
-    tracers = [trace.input(v.frozen() if isinstance(v, Tracer) else v) for v in values]
-    inputs = [t._node for t in tracers]  # before the function writes into its arguments
+    nodes = trace.nodes
+    tracers = [
+        Tracer(trace, next(nodes), v.frozen() if isinstance(v, Tracer) else v) for v in values
+    ]
+    inputs = list(map(NODE, tracers))  # before the function writes into its arguments
     with trace:
         result = function(tracers)
-        results, nodes, out_tree = read_results(trace, result)
+        results, outputs, out_tree = read_results(trace, result)
         trace.operands.check()
     J = TapeOperator(
         trace.steps,
         trace.writes,
-        next(trace.nodes),
+        next(nodes),
         inputs,
-        nodes,
-        [Slot(v) for v in values],
-        [Slot(v) for v in results],
+        outputs,
+        list(map(slot_of, values)),
+        list(map(slot_of, results)),
         in_tree,
         out_tree,
     )

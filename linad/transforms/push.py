@@ -41,19 +41,20 @@ class PushTrace(Trace):
                 self.check_alive()
             if primitive.view and (view := lazy_view(self, args[0], primitive, params)) is not None:
                 return view
-            values, nodes, nested = read_arguments(self, primitive, args, None)
-            if self._entangled is not None and not (primitive.constant or primitive.aside):
-                slopes = primitive.zero_slope_args
-                nodes = [(i, t if i in slopes else self._told(t)) for i, t in nodes]
-            active = []
-            written = False  # tangents of written arrays change later, and none may look into them
-            for i, tangent in nodes:
-                if tangent is not None:
-                    if args[i]._buffer is not None and is_private(args[i]):
-                        written = True
-                        if not primitive.view:  # a trace around this one may keep it
-                            tangent = tangent.copy()
-                    active.append((i, tangent))
+            values: list[Any] = []
+            active: list[tuple[int, Any]] = []
+            nested = written = False
+            for a in args:
+                if type(a) is Tracer:
+                    if a._trace is not self or a._buffer is not None or self._entangled is not None:
+                        values, active, nested, written = self._read(primitive, args)
+                        break
+                    if a._node is not None:
+                        active.append((len(values), a._node))
+                    a = a._value
+                    if type(a) is Tracer:
+                        nested = True
+                values.append(a)
             if primitive.vjp_rule is not None and active:
                 return self._apply_vjp_rule(primitive, values, active, params)
             if primitive.whole is not None and active:
@@ -104,6 +105,26 @@ class PushTrace(Trace):
             return result
         except RAISED as error:
             return with_quiet_rules(error, self, primitive, args, params)
+
+    def _read(
+        self, primitive: Primitive, args: tuple[Any, ...]
+    ) -> tuple[list[Any], list[tuple[int, Any]], bool, bool]:
+        """The values of arguments, their tangents, and whether a value is traced or was written
+        into: such tangents change later, and none may look into them."""
+        values, nodes, nested = read_arguments(self, primitive, args, None)
+        if self._entangled is not None and not (primitive.constant or primitive.aside):
+            slopes = primitive.zero_slope_args
+            nodes = [(i, t if i in slopes else self._told(t)) for i, t in nodes]
+        active = []
+        written = False
+        for i, tangent in nodes:
+            if tangent is not None:
+                if args[i]._buffer is not None and is_private(args[i]):
+                    written = True
+                    if not primitive.view:  # a trace around this one may keep it
+                        tangent = tangent.copy()
+                active.append((i, tangent))
+        return values, active, nested, written
 
     def constant(self, value: Any) -> Tracer:
         return Tracer(self, None, value)
@@ -187,7 +208,10 @@ def push_leaves(
     Memory is that of the function itself, doubled; nothing is kept for later.
     """
     trace = PushTrace()
-    values = [v.frozen() if isinstance(v, Tracer) else v for v in values]
+    tracers = [
+        Tracer(trace, t, v.frozen() if isinstance(v, Tracer) else v)
+        for v, t in zip(values, tangents, strict=True)
+    ]
     with trace:
-        result = function([Tracer(trace, t, v) for v, t in zip(values, tangents, strict=True)])
+        result = function(tracers)
         return trace.outputs(result, tangents)

@@ -1,5 +1,6 @@
 """The arrays that a linearized function takes and gives: shapes, dtypes, and seeds for them."""
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,19 @@ class Slot:
         return value, value.shape[:lead]
 
 
+@functools.lru_cache(4096)
+def _slot(shape: Shape, dtype: Any) -> Slot:
+    return Slot(np.broadcast_to(np.empty((), dtype), shape) if shape else dtype.type(0))
+
+
+def slot_of(value: Any) -> Slot:
+    """The slot of an array or a number; those of one shape and dtype share theirs."""
+    shape = value.shape
+    if shape or isinstance(value, np.generic):
+        return _slot(shape, value.dtype)
+    return Slot(value)
+
+
 def check_seeds(
     value: Any, structure: Any, slots: list[Slot], what: str
 ) -> tuple[list[Any], Shape]:
@@ -80,6 +94,8 @@ def common_dtype(slots: list[Slot]) -> Any:
     if not slots:
         return np.dtype(float)
     dtype = slots[0].dtype
+    if len(slots) == 1:
+        return dtype
     for slot in slots:
         if slot.dtype is not dtype:
             dtype = np.promote_types(dtype, slot.dtype)
@@ -87,7 +103,8 @@ def common_dtype(slots: list[Slot]) -> Any:
 
 
 def flat_shape(slots: list[Slot], structure: Any) -> Shape:
-    return slots[0].shape if tree.is_leaf(structure) else (sum([s.size for s in slots]),)
+    alone = structure is tree.LEAF or tree.is_leaf(structure)
+    return slots[0].shape if alone else (sum([s.size for s in slots]),)
 
 
 def split(flat: Any, slots: list[Slot]) -> list[Any]:

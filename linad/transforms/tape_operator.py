@@ -34,6 +34,19 @@ Step = tuple[Any, Sequence[Link]]
 the nodes it came from, each with the operator that leads here."""
 
 
+class OfSlots:
+    """An attribute that follows from the slots; all are set when the first is asked for."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, op: Any, kind: Any = None) -> Any:
+        if op is None:
+            return self
+        op.follow_slots()
+        return op.__dict__[self.name]
+
+
 class TapeOperator(Typed):
     """The derivative of a function at a point: ``J`` in ``y, J = linad.linearize(f, x)``.
 
@@ -64,6 +77,12 @@ class TapeOperator(Typed):
     unknown = EVERYTHING
 
     owns_result = True
+
+    out_shape: Any = OfSlots()
+    in_shape: Any = OfSlots()
+    dtype: Any = OfSlots()
+    _in_dtype: Any = OfSlots()
+    _out_dtype: Any = OfSlots()
 
     def __init__(
         self,
@@ -100,12 +119,16 @@ class TapeOperator(Typed):
         # One call of a compiled program: what it returns in a tuple is told apart before it.
         self.compiled = len(steps) == 2 and len(steps[1][1]) == 1 and steps[1][1][0][1].compiled
         self._schedule: list[tuple[Any, Sequence[Link], list[Node]]] | None = None
-        taken = self._in_dtype = common_dtype(in_slots)
-        given = self._out_dtype = common_dtype(out_slots)
+
+    def follow_slots(self) -> None:
+        """Set shapes and dtypes on flat vectors, for which a gradient never asks."""
+        taken, given = common_dtype(self.in_slots), common_dtype(self.out_slots)
+        self._in_dtype, self._out_dtype = taken, given
+        dtype = taken if taken is given else np.promote_types(taken, given)
         super().__init__(
-            flat_shape(out_slots, out_tree),
-            flat_shape(in_slots, in_tree),
-            taken if taken is given else np.promote_types(taken, given),
+            flat_shape(self.out_slots, self.out_tree),
+            flat_shape(self.in_slots, self.in_tree),
+            dtype,
         )
 
     @property

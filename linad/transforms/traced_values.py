@@ -6,6 +6,7 @@ variable of a tape, the number of a step. Taking a tracer apart into node and va
 """
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,9 @@ from linad.core.shapes import is_inexact
 from linad.core.showing import shown
 from linad.errors import DTypeError, OutputError, UnsupportedError
 from linad.transforms.plain_operands import PlainOperands
+
+NODE = attrgetter("_node")
+"""Gives the node of a tracer."""
 
 
 def read_arguments(
@@ -122,7 +126,8 @@ def read_results(trace: Trace, result: Any) -> tuple[list[Any], list[Any], Any]:
     nodes: list[Any] = []
     for leaf in leaves:
         if isinstance(leaf, Tracer) and leaf._trace is trace:
-            refresh_node(leaf)
+            if leaf._buffer is not None:
+                refresh_node(leaf)
             nodes.append(leaf._node)
             value = leaf._value
             values.append(value.alias() if isinstance(value, Tracer) else value)

@@ -120,9 +120,9 @@ def recurrence(x):
 @pytest.mark.parametrize(
     "f, x, calls",
     [
-        (squares, np.ones(3), 16),
+        (squares, np.ones(3), 14),
         (entries, np.ones(101), 35),
-        (springs, np.linspace(0.0, 9.0, 202).reshape(101, 2), 115),
+        (springs, np.linspace(0.0, 9.0, 202).reshape(101, 2), 102),
         (recurrence, np.ones(101), 104),
     ],
 )
@@ -134,9 +134,9 @@ def test_python_calls_of_an_eager_gradient(f, x, calls):
 @pytest.mark.parametrize(
     "derivative, calls",
     [
-        (linad.grad(lambda x: np.sum(np.sin(x))), 83),
-        (lambda x: linad.jvp(np.sin, (x,), (x,)), 59),
-        (lambda x: linad.vjp(np.sin, x)[1](x), 75),
+        (linad.grad(lambda x: np.sum(np.sin(x))), 49),
+        (lambda x: linad.jvp(np.sin, (x,), (x,)), 38),
+        (lambda x: linad.vjp(np.sin, x)[1](x), 49),
     ],
     ids=["grad", "jvp", "vjp"],
 )

@@ -77,18 +77,26 @@ def addresses_of(wanted: Sequence[Wanted], name: str) -> list[int]:
 class Announcement:
     """Says that compiling takes longer than one waits in silence, and seldom again.
 
-    A call may need several programs, one after the other. They are one wait to who called.
+    A call may need several programs, one after the other. They are one wait to who called: its
+    seconds are those of compiling them all, without what was done in between.
     """
 
     patience = Patience()
     ended = float("-inf")
-    compiled = 0
+    programs = compiled = 0
 
     def __init__(self, name: str, count: int) -> None:
         self.name, self.count = name, count
         self.done, self.told = 0, False
-        if count and time.perf_counter() - Announcement.ended > BETWEEN:
-            Announcement.patience, Announcement.compiled = Patience(), 0
+        if not count:
+            return
+        since = time.perf_counter() - Announcement.ended
+        if since > BETWEEN:
+            Announcement.patience = Patience()
+            Announcement.programs = Announcement.compiled = 0
+        else:
+            Announcement.patience.started += since
+        Announcement.programs += 1
 
     def after(self, done: int) -> None:
         """Take note of kernels that are compiled, or being compiled."""
@@ -102,9 +110,10 @@ class Announcement:
         kept = "" if folder is None else f"; they are kept in {folder} for the next time"
         self.told = True
         left = seconds / Announcement.compiled * (self.count - done)
+        nth = f" (program {self.programs})" if self.programs > 1 else ""
         Announcement.patience.say(
-            f"compiling for {seconds:.0f} s: {self.name}, {done} of {self.count} kernels, about "
-            f"{max(left, 1):.0f} s to go{kept}"
+            f"compiling for {seconds:.0f} s: {self.name}{nth}, {done} of {self.count} kernels, "
+            f"about {max(left, 1):.0f} s to go{kept}"
         )
         Announcement.patience.again(max(AGAIN, 4 * seconds))
 
@@ -112,7 +121,9 @@ class Announcement:
         """Say how long it took, where it has been said that it takes long."""
         if self.told:
             seconds = time.perf_counter() - Announcement.patience.started
-            say(f"compiled {self.name} after {seconds:.0f} s, {self.count} kernels")
+            more = self.programs - 1
+            others = f" and {more} program{'s' * (more > 1)} before it" if more else ""
+            say(f"compiled {self.name}{others} in {seconds:.0f} s, {self.compiled} kernels")
 
 
 def _started(missing: list[Wanted], shared: "deque[Wanted]") -> list["Helper"]:

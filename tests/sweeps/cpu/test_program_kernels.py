@@ -1,6 +1,7 @@
 """Kernels of a program: compiled beside this process, and said to be compiled."""
 
 import sys
+import time
 from collections import deque
 
 import pytest
@@ -109,7 +110,7 @@ class TestAnnouncement:
             addresses_of(wanted(41, 42, 43), "model")
         said = capsys.readouterr().err
         assert said.count("\n") == 2 * progress
-        assert ("linad: compiled model after 0 s, 3 kernels" in said) is progress
+        assert ("linad: compiled model in 0 s, 3 kernels" in said) is progress
         assert ("linad: compiling for 0 s: model, 1 of 3 kernels, about" in said) is progress
         assert (str(folder) in said) is progress
 
@@ -123,6 +124,28 @@ class TestAnnouncement:
             monkeypatch.setattr(program_kernels, "BETWEEN", 0.0)
             addresses_of(wanted(65, 66), "third")
         assert capsys.readouterr().err.startswith("linad: compiling for 0 s: third, 1 of 2")
+
+    def test_the_seconds_are_those_of_all_programs_and_so_are_the_kernels(
+        self, folder, capsys, monkeypatch
+    ):
+        monkeypatch.setattr(program_kernels, "BETWEEN", float("inf"))
+        monkeypatch.setattr(program_kernels.Announcement, "ended", time.perf_counter())
+        monkeypatch.setattr(program_kernels.Announcement, "programs", 0)
+        monkeypatch.setattr(program_kernels.Announcement, "compiled", 0)
+        with linad.config(progress=True):
+            waited = patience.Patience(0.0)
+            monkeypatch.setattr(program_kernels.Announcement, "patience", waited)
+            first = program_kernels.Announcement("first", 5)
+            first.after(5)
+            waited.started -= 20
+            monkeypatch.setattr(program_kernels.Announcement, "ended", first.ended - 7)  # it ran
+            second = program_kernels.Announcement("second", 3)
+            second.after(2)
+            second.after(3)
+            second.finish()
+        said = capsys.readouterr().err
+        assert "compiling for 13 s: second (program 2), 2 of 3 kernels, about 2 s to go" in said
+        assert "compiled second and 1 program before it in 13 s, 8 kernels" in said
 
     def test_time_to_go_counts_what_others_compile(self, folder, capsys, monkeypatch):
         with linad.config(progress=True):
