@@ -182,8 +182,8 @@ def is_dynamic(x: Any, narrow: bool) -> bool:
         return x.dtype.kind in "biufc"
     if isinstance(x, np.generic):
         return x.dtype.kind in "fc"
-    if isinstance(x, (float, complex)):
-        return not narrow
+    if type(x) in (float, complex):
+        return not narrow  # one of a subclass is an object with methods of its own
     refuse_generator(x)
     return False
 

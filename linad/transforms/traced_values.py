@@ -150,9 +150,14 @@ def _check_constant(leaf: Any) -> Any:
             "their derivative: build it with np.stack([...]) or linad.numpy.array"
         )
     words = f"the function returned a {type(leaf).__name__}, not an array: {shown(leaf)}"
-    if hasattr(leaf, "__array_function__") or hasattr(leaf, "__array__"):
+    if hasattr(type(leaf), "__array_function__") or hasattr(type(leaf), "__array__"):
         words += "; return the array in it (of an xarray.DataArray, its .data)"
     raise OutputError(words)
+
+
+def _as_array(value: Any) -> Any:
+    """What NumPy makes of a value; a dictionary, which may answer any name, is an object."""
+    return np.empty((), object) if isinstance(value, dict) else np.asarray(value)
 
 
 def check_input(value: Any, name: Callable[[], str]) -> Any:
@@ -177,7 +182,7 @@ def check_input(value: Any, name: Callable[[], str]) -> Any:
             if isinstance(value, OTHER_ARITHMETIC):
                 refuse_arithmetic(value, name())
             if not isinstance(value, np.generic):  # which ``s += 1`` replaces, as it does floats
-                value = np.float64(value) if type(value) is float else np.asarray(value)
+                value = np.float64(value) if type(value) is float else _as_array(value)
         dtype = value.dtype
     if not is_inexact(dtype):
         remedy = (
