@@ -156,7 +156,8 @@ class DifferentiatedCall:
                     f"{name_of(self.f)}: with has_aux=True it must return (result, aux)"
                 )
             result, self.aux = result
-        if trace.cut or getattr(result, "_trace", None) is not trace or result._node is None:
+        connected = type(result) is Tracer and result._trace is trace and result._node is not None
+        if trace.cut or not connected:
             check_connected(self.f, result, trace, inputs)
         return result
 

@@ -125,6 +125,7 @@ class Outside:
         with books:
             self.names = self.names | names
             self.whole = self.whole or whole
+        walk.hold_first()
         look = Look(walk)
         if len(self._looks) >= REMEMBERED:
             self._looks.clear()

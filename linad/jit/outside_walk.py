@@ -62,6 +62,13 @@ NUMBERS = (bool, int, float, complex, str, bytes, types.NoneType, np.generic)
 FOLLOWED = (types.FunctionType, types.MethodType, functools.partial, Transformed, type)
 
 
+def _innermost(f: Any) -> Any:
+    """The function that a derivative, or a jitted function, is of."""
+    while isinstance(f, Transformed) or is_jitted(f):
+        f = f.function
+    return f
+
+
 def _is_users_function(f: types.FunctionType) -> bool:
     name = f.__globals__.get("__name__") or ""
     return is_users_module(str(name), f.__code__.co_filename)
@@ -72,6 +79,8 @@ class OutsideWalk(StateWalk):
 
     def root(self, value: Any, name: str = "", contents: bool = True) -> None:
         """Begin at a function, or at an object with methods."""
+        if contents:
+            self.first = _innermost(value)
         if is_environment(value):
             self.of_environment()
         elif contents or isinstance(value, FOLLOWED) or not is_users(type(value)):
@@ -79,6 +88,13 @@ class OutsideWalk(StateWalk):
             self.inside(value, name)
         else:
             self.of_class(type(value))
+
+    def hold_first(self) -> None:
+        """The code of the function itself counts too, if there is anything to look at."""
+        if self.lines or self.arrays:
+            code = self.first.__code__ if type(self.first) is types.FunctionType else None
+            if code is not None:
+                self.lines.append(f"{self.bind(self.first)}.__code__ is {self.bind(code)}")
 
     def slot(self, name: str, value: Any, text: str, fixed: bool = False) -> None:
         """What stands in a place that ``text`` reads; ``fixed`` if nothing else ever will."""
@@ -224,6 +240,8 @@ class OutsideWalk(StateWalk):
             return
         self.functions.append(f)
         self.parts.append(Itself(code))
+        if f is not self.first:
+            self.lines.append(f"{self.bind(f)}.__code__ is {self.bind(code)}")  # reloaded in place
         reads = reads_of(code)
         self.names |= reads.attributes | ({"super"} & set(reads.names))
         self.whole |= reads.whole
@@ -261,11 +279,6 @@ class OutsideWalk(StateWalk):
             self.inside(value, name)
             return
         self.slot(name, value, text)
-        if type(value) is types.FunctionType and _is_users_function(value):
-            held = self.bind(value)
-            line = f"{held}.__code__ is {self.bind(value.__code__)}"
-            if line not in self.lines:
-                self.lines.append(line)  # reloaded in place, perhaps
 
     def of_module(self, module: types.ModuleType) -> None:
         file = getattr(module, "__file__", None) or ""
@@ -368,7 +381,10 @@ def has_memory(value: Any) -> bool:
         return False
 
 
-def has_code(x: Any) -> bool:
+CONTAINERS = {list, tuple, dict, set, frozenset, deque}
+
+
+def has_code(x: Any, depth: int = 4) -> bool:
     """Whether an argument brings code along, which may read more from outside, or holds what its
     identity does not tell."""
     kind = type(x)
@@ -376,7 +392,10 @@ def has_code(x: Any) -> bool:
         return False
     if isinstance(x, (*FOLLOWED, *HOLDERS, types.ModuleType)) or is_users(kind) or is_data(kind):
         return True
-    return is_sparse(x) or is_environment(x) or _moves(x) or has_memory(x)
+    if kind in CONTAINERS and depth:
+        parts = (*x, *x.values()) if kind is dict else x
+        return any([has_code(part, depth - 1) for part in parts])
+    return is_jitted(x) or is_sparse(x) or is_environment(x) or _moves(x) or has_memory(x)
 
 
 def has_state(x: Any) -> bool:

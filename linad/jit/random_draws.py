@@ -117,7 +117,7 @@ def _all_names(f: Any, depth: int, seen: set[int]) -> Iterator[str]:
     for x in referred(f):
         if isinstance(x, FUNCTIONS) or wraps_function(x):
             yield from _all_names(x, depth - 1, seen)
-        elif is_generator(getattr(x, "__self__", None)):
+        elif hasattr(type(x), "__self__") and is_generator(x.__self__):
             yield "random"  # a method of a generator, by whatever name
 
 

@@ -295,7 +295,7 @@ def _check_constant(leaf: Any, arguments: Signature, f: Callable[..., Any]) -> N
             return
         what = f"a {type(leaf).__name__}"
     hint = ""
-    if callable(leaf) or hasattr(leaf, "matvec"):
+    if callable(leaf) or hasattr(type(leaf), "matvec"):
         hint = "; linearize(jit(f), x) and vjp(jit(f), x) run compiled sweeps"
     raise OutputError(
         f"jit: {name_of(f)} must return arrays, numbers and strings, in tuples, lists, dicts or "

@@ -143,7 +143,8 @@ class Signature:
 
     def holds_single_precision(self) -> bool:
         """Whether an array or number is of single precision."""
-        return any([getattr(x, "dtype", None) in NARROW for x in self.leaves])
+        # Asked of the class: an object may answer any name, as a dictionary with attributes does.
+        return any([hasattr(type(x), "dtype") and x.dtype in NARROW for x in self.leaves])
 
     def hold_python_numbers(self) -> bool:
         """Whether a Python number is among the data."""
@@ -181,8 +182,8 @@ def is_dynamic(x: Any, narrow: bool) -> bool:
         return x.dtype.kind in "biufc"
     if isinstance(x, np.generic):
         return x.dtype.kind in "fc"
-    if isinstance(x, (float, complex)):
-        return not narrow
+    if type(x) in (float, complex):
+        return not narrow  # one of a subclass is an object with methods of its own
     refuse_generator(x)
     return False
 

@@ -115,6 +115,7 @@ class StateWalk(ABC):
 
     def __init__(self, names: set[str], whole: bool, prefix: str = "k") -> None:
         self.prefix = prefix
+        self.first: Any = None  # where the walk begins
         self.known, self.names, self.whole = names, set(names), whole
         self.given_once: list[str] = []
         self.cached = self.hidden = 0

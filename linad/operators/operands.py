@@ -16,7 +16,7 @@ def is_operator(x: Any) -> bool:
     """Whether ``x`` acts as a matrix and is no plain array."""
     if type(x) is np.ndarray or isinstance(x, Traced):
         return False
-    return isinstance(x, LinearOperator) or issparse(x) or hasattr(x, "matvec")
+    return isinstance(x, LinearOperator) or issparse(x) or hasattr(type(x), "matvec")
 
 
 def as_numbers(x: Any) -> Any:

@@ -72,7 +72,7 @@ class OperatorArithmetic:
     def __matmul__(self: Any, other: Any) -> Any:
         if type(other) is np.ndarray and other.ndim == 1:
             return self._matvec(other)
-        if not is_operator(other) and np.ndim(other) == 0:
+        if isinstance(other, dict) or (not is_operator(other) and np.ndim(other) == 0):
             self._refuse_factor(other)
         return self.dot(other)
 

@@ -156,9 +156,16 @@ def _check_constant(leaf: Any) -> Any:
             "their derivative: build it with np.stack([...]) or linad.numpy.array"
         )
     words = f"the function returned a {type(leaf).__name__}, not an array: {shown(leaf)}"
-    if hasattr(leaf, "__array_function__") or hasattr(leaf, "__array__"):
+    if hasattr(type(leaf), "__array_function__") or hasattr(type(leaf), "__array__"):
         words += "; return the array in it (of an xarray.DataArray, its .data)"
     raise OutputError(words)
+
+
+def _of_numpy(value: Any) -> Any:
+    """NumPy's number, or array, of a value; a dictionary, which may answer any name, is an object."""
+    if isinstance(value, dict):
+        return np.empty((), object)
+    return like(value, np.asarray(value))
 
 
 def check_input(value: Any, name: Callable[[], str]) -> Any:
@@ -183,9 +190,7 @@ def check_input(value: Any, name: Callable[[], str]) -> Any:
             if isinstance(value, OTHER_ARITHMETIC):
                 refuse_arithmetic(value, name())
             if not isinstance(value, np.generic):  # which ``s += 1`` replaces, as it does floats
-                value = (
-                    np.float64(value) if type(value) is float else like(value, np.asarray(value))
-                )
+                value = np.float64(value) if type(value) is float else _of_numpy(value)
         dtype = value.dtype
     if not is_inexact(dtype):
         remedy = (

@@ -342,3 +342,31 @@ def test_arrays_with_an_arithmetic_of_their_own(make, words):
             linad.linearize(f, A)
     with pytest.raises(errors.UnsupportedError, match=words):
         linad.linearize(lambda x: x + other, A)
+
+
+class Attributes(dict):
+    __getattr__ = dict.__getitem__
+
+
+class Length(float):
+    unit = 2.0
+
+    def __mul__(self, other):
+        return other * (float(self) * self.unit)
+
+
+def test_dictionaries_that_answer_any_name():
+    parameters = Attributes(a=np.ones(2))
+    with pytest.raises(errors.DTypeError, match="argument 0 is a Attributes"):
+        linad.grad(lambda p: np.sum(p["a"] ** 2))(parameters)
+    with pytest.raises(errors.OutputError, match="returned a Attributes"):
+        linad.linearize(lambda x: Attributes(a=x * 2.0), np.ones(2))
+    with pytest.raises(errors.OperandError, match="x must be a vector"):
+        linad.linearize(np.sin, np.ones(2))[1] @ parameters
+
+
+def test_numbers_of_a_class_of_the_users_keep_their_methods():
+    jitted = linad.jit(lambda x, s: s * x)
+    for s in (Length(2.0), Length(3.0)):
+        for _ in range(3):
+            np.testing.assert_array_equal(jitted(np.ones(2), s), [2.0 * s, 2.0 * s])

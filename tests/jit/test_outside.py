@@ -745,3 +745,68 @@ def test_a_class_that_is_indexed_and_one_that_gains_attributes(monkeypatch):
         change()
         for _ in range(3):
             np.testing.assert_array_equal(jitted(X), f(X))
+
+
+class Attributes(dict):
+    __getattr__ = dict.__getitem__
+    __setattr__ = dict.__setitem__
+
+
+def test_a_dictionary_that_answers_any_name():
+    """`getattr(x, "dtype", None)` of it raises KeyError."""
+    settings = Attributes(k=2.0)
+    outside = linad.jit(lambda x: x * settings.k)
+    argument = linad.jit(lambda x, s: x * s.k)
+    for k in (2.0, 3.0):
+        settings.k = k
+        for _ in range(3):
+            np.testing.assert_array_equal(outside(X), X * k)
+            np.testing.assert_array_equal(argument(X, settings), X * k)
+
+
+@pytest.mark.parametrize("static", [(), 1])
+def test_functions_among_the_arguments(static):
+    """Jitted ones, those in containers, and those whose code is replaced, as a reload does."""
+    k = [2.0]
+    compiled = linad.jit(lambda x: x * k[0])
+
+    def plain(x):
+        return x + k[0]
+
+    def other(x):
+        return x - k[0]
+
+    functions = [compiled, {"plain": plain}]
+    jitted = linad.jit(lambda x, f: f[0](x) + f[1]["plain"](x), static_argnums=static)
+    code = plain.__code__
+    for factor, now in ((2.0, code), (5.0, code), (5.0, other.__code__)):
+        k[0], plain.__code__ = factor, now
+        for _ in range(3):
+            np.testing.assert_array_equal(jitted(X, functions), X * factor + plain(X))
+
+
+def test_a_function_whose_code_is_replaced():
+    k = 2.0
+
+    def f(x):
+        return x * k
+
+    def other(x):
+        return x * k + 1.0
+
+    jitted, slope = linad.jit(f), linad.jit(linad.grad(lambda x: np.sum(f(x) ** 2)))
+    for code in (f.__code__, other.__code__):
+        f.__code__ = code
+        for _ in range(3):
+            np.testing.assert_array_equal(jitted(X), f(X))
+            np.testing.assert_array_equal(slope(X), 2 * k * f(X))
+
+
+def test_a_subclass_of_ndarray_beside_what_is_differentiated():
+    class Units(np.ndarray):
+        pass
+
+    jitted = linad.jit(lambda x, a: x * 2.0)
+    for _ in range(3):
+        found = linad.grad(lambda x, a: np.sum(jitted(x, a)))(X, np.ones(3).view(Units))
+        np.testing.assert_array_equal(found, 2.0)
