@@ -328,6 +328,13 @@ class TestUncertainties:
         assert determined.undetermined == []
         assert "ndetermined" not in determined.report()
 
+    def test_the_part_that_is_explained(self):
+        """Of a constant none is, whatever the errors; of the exact model all."""
+        for sigma in (None, SIGMA, COVARIANCE):
+            constant = curve_fit(lambda t, a: a + 0 * t, T, Y, [1.0], sigma=sigma)
+            np.testing.assert_allclose(constant.r_squared, 0.0, atol=1e-9)
+            assert 0.9 < curve_fit(decay, T, Y, START, sigma=sigma).r_squared < 1.0
+
     def test_as_many_parameters_as_observations(self):
         report = curve_fit(lambda t, a, b: a * t + b, [1.0, 2.0], [2.0, 3.0]).report()
         assert "no observations are left" in report

@@ -199,8 +199,14 @@ class FitResult:
             return np.nan
         total = 0.0
         for y, weight in zip(self.data.leaves, self.data.weights, strict=True):
-            w = np.broadcast_to(weight, y.shape) ** 2
-            total += float(np.sum(w * np.abs(y - np.average(y, weights=w)) ** 2))
+            if self.data.whiten is None:
+                w = np.broadcast_to(weight, y.shape)
+                one, value = np.ravel(w), np.ravel(w * y)
+            else:
+                one, value = self.data.whiten @ np.ones_like(y), self.data.whiten @ y
+            size = one @ one
+            mean = one @ value / size if size else 0.0  # the best of all constants
+            total += float(np.sum(np.abs(value - mean * one) ** 2))
         return 1.0 - self.chi_square / total if total > 0 else np.nan
 
     @property
