@@ -252,6 +252,15 @@ class TestListsWithinTheStart:
         found = curve_fit(self.model, T, self.model(T, true), LISTS, **given)
         np.testing.assert_allclose(found["line"], [0.3, 1.0], rtol=1e-9)
 
+    def test_lists_of_one_length(self):
+        def two(t, heights, rates):
+            return np.sum(heights * np.exp(-rates * t[:, None]), axis=1)
+
+        y = two(T, np.array([2.0, 1.0]), np.array([0.5, 3.0]))
+        found = curve_fit(two, T, y, [[1, 1], [0.4, 2]])
+        assert found.names == ["heights[0]", "heights[1]", "rates[0]", "rates[1]"]
+        np.testing.assert_allclose(found["rates"], [0.5, 3.0], rtol=1e-7)
+
     def test_other_solvers(self):
         found = linad.solve.newton(lambda p: p["x"] * p["x"] - np.array([4, 9]), {"x": [1, 1]})
         np.testing.assert_allclose(found.x["x"], [2, 3], rtol=1e-12)
