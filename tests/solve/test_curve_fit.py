@@ -344,6 +344,18 @@ class TestUncertainties:
             np.testing.assert_allclose(constant.r_squared, 0.0, atol=1e-9)
             assert 0.9 < curve_fit(decay, T, Y, START, sigma=sigma).r_squared < 1.0
 
+    def test_data_of_weight_zero_do_not_count(self):
+        keep = np.arange(30) % 5 != 2
+        spoiled = np.where(keep, Y, 99.0)
+        found = curve_fit(decay, T, spoiled, START, weights=keep.astype(float))
+        alone = curve_fit(decay, T[keep], Y[keep], START)
+        assert found.observations == alone.observations == 24
+        np.testing.assert_allclose(found.errors, alone.errors, rtol=1e-9)
+        twice = curve_fit(
+            lambda t, *p: decay(t, *p) * (1 + 1j), T, spoiled * (1 + 1j), START, weights=1.0 * keep
+        )
+        assert twice.observations == 48
+
     def test_as_many_parameters_as_observations(self):
         report = curve_fit(lambda t, a, b: a * t + b, [1.0, 2.0], [2.0, 3.0]).report()
         assert "no observations are left" in report

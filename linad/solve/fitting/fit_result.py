@@ -153,8 +153,9 @@ class FitResult:
 
     @property
     def observations(self) -> int:
-        """Number of residuals."""
-        return int(self.result.jac.shape[0])
+        """Number of residuals, without those of data whose weight is 0."""
+        count = int(self.result.jac.shape[0])
+        return count if self.data is None else count - self.data.left_out
 
     @property
     def free_parameters(self) -> int:
