@@ -102,7 +102,8 @@ def curve_fit(
         Of the parameters: numbers, arrays or containers like p0; or for some parameters, by name,
         ``{"a": (0, None)}``.
     weights : number, array or container like ydata, optional
-        In place of sigma, in its forms: what residuals are multiplied by, 1 / sigma.
+        In place of sigma, in its forms: what residuals are multiplied by, 1 / sigma. Data whose
+        weight is 0 do not count.
     fixed : names, dict or flags, optional
         Parameters that keep their start, ``["a"]``, or a value, ``{"a": 3.0}``; or booleans.
     loss, f_scale

@@ -74,6 +74,14 @@ class Data:
         elif weights is not None:
             self.weights = self._for_each_set("weights", weights)
 
+    @property
+    def left_out(self) -> int:
+        """Number of data whose weight is 0; a complex one counts as two."""
+        return sum(
+            int(np.count_nonzero(np.broadcast_to(w, y.shape) == 0)) * (1 + np.iscomplexobj(y))
+            for w, y in zip(self.weights, self.leaves, strict=True)
+        )
+
     def _take_covariance(self, sigma: Any) -> None:
         (y,) = self.leaves
         if y.ndim != 1:

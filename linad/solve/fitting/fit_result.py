@@ -153,8 +153,9 @@ class FitResult:
 
     @property
     def observations(self) -> int:
-        """Number of residuals."""
-        return int(self.result.jac.shape[0])
+        """Number of residuals, without those of data whose weight is 0."""
+        count = int(self.result.jac.shape[0])
+        return count if self.data is None else count - self.data.left_out
 
     @property
     def free_parameters(self) -> int:
@@ -199,8 +200,14 @@ class FitResult:
             return np.nan
         total = 0.0
         for y, weight in zip(self.data.leaves, self.data.weights, strict=True):
-            w = np.broadcast_to(weight, y.shape) ** 2
-            total += float(np.sum(w * np.abs(y - np.average(y, weights=w)) ** 2))
+            if self.data.whiten is None:
+                w = np.broadcast_to(weight, y.shape)
+                one, value = np.ravel(w), np.ravel(w * y)
+            else:
+                one, value = self.data.whiten @ np.ones_like(y), self.data.whiten @ y
+            size = one @ one
+            mean = one @ value / size if size else 0.0  # the best of all constants
+            total += float(np.sum(np.abs(value - mean * one) ** 2))
         return 1.0 - self.chi_square / total if total > 0 else np.nan
 
     @property

@@ -44,6 +44,9 @@ def binding(f: Model, p0: Any) -> tuple[Model, Any, list[str] | None]:
         names = _scalars(f, signature)
         return OneByOne(f), np.ones(len(names)), names
     point = as_point(p0)
+    is_matrix = isinstance(point, np.ndarray) and point.ndim > 1
+    if type(p0) in (list, tuple) and is_matrix and not _fits(signature, (point,), {}):
+        point = list(point)  # no matrix: arrays of one length, one for each parameter
     if isinstance(point, Mapping):
         if all(isinstance(k, str) for k in point) and _fits(signature, (), point):
             return ByName(f), dict(point), None

@@ -55,7 +55,7 @@ def plot(fit: Any, axes: Any, t: float) -> Any:
     if image:
         (data,) = fit.data.leaves
         model = np.broadcast_to(fit.predict(fit.xdata), data.shape)
-        draw_image(above, data, model, fit.title)
+        draw_image(above, data, model, _model_name(fit))
         draw_residuals(below, residuals[0], kind)
         return axes
     curves = over or _by_number(residuals)
@@ -209,7 +209,11 @@ def _draw_values(axes: Any, fit: Any, curves: list[Curve]) -> None:
 def _name(fit: Any, curve: Curve) -> str:
     """What a legend calls a curve: its data set, or the model where there is one curve."""
     said = [name for name in (fit.data.names[curve.leaf], curve.suffix) if name]
-    return ", ".join(said) if said else str(fit.title)
+    return ", ".join(said) if said else _model_name(fit)
+
+
+def _model_name(fit: Any) -> str:
+    return "model" if fit.title == "<lambda>" else str(fit.title)
 
 
 def _evaluated(

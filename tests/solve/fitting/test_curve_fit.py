@@ -201,7 +201,7 @@ class TestParameters:
             ({"p0": {"a": 1.0, "r": 1.0}}, "it has a, rate, c, and p0 a, r"),
             ({"bounds": [(0, 1)] * 3}, r"become that by tuple\(zip\(\*pairs\)\)"),
             ({"f": lambda t, a: None, "p0": [1.0]}, "returned None; return the prediction"),
-            ({"ydata": ["a"] * 30}, "must hold numbers, got str32; np.asarray"),
+            ({"ydata": ["a"] * 30}, "must hold numbers, got texts; np.asarray"),
             ({"fixed": "d"}, "fixed names 'd', which is not a parameter; they are a, rate, c"),
             ({"fixed": ["a", "rate", "c"]}, "leave one free"),
             ({"fixed": {"a": "x"}}, "the value of 'a' in fixed must be 1 number, got 'x'"),
@@ -251,6 +251,15 @@ class TestListsWithinTheStart:
         true = {"a": 2.0, "rate": 1.0, "line": np.array([0.3, 1.0])}
         found = curve_fit(self.model, T, self.model(T, true), LISTS, **given)
         np.testing.assert_allclose(found["line"], [0.3, 1.0], rtol=1e-9)
+
+    def test_lists_of_one_length(self):
+        def two(t, heights, rates):
+            return np.sum(heights * np.exp(-rates * t[:, None]), axis=1)
+
+        y = two(T, np.array([2.0, 1.0]), np.array([0.5, 3.0]))
+        found = curve_fit(two, T, y, [[1, 1], [0.4, 2]])
+        assert found.names == ["heights[0]", "heights[1]", "rates[0]", "rates[1]"]
+        np.testing.assert_allclose(found["rates"], [0.5, 3.0], rtol=1e-7)
 
     def test_other_solvers(self):
         found = linad.solve.newton(lambda p: p["x"] * p["x"] - np.array([4, 9]), {"x": [1, 1]})
@@ -327,6 +336,25 @@ class TestUncertainties:
         determined = curve_fit(decay, T, Y, START)
         assert determined.undetermined == []
         assert "ndetermined" not in determined.report()
+
+    def test_the_part_that_is_explained(self):
+        """Of a constant none is, whatever the errors; of the exact model all."""
+        for sigma in (None, SIGMA, COVARIANCE):
+            constant = curve_fit(lambda t, a: a + 0 * t, T, Y, [1.0], sigma=sigma)
+            np.testing.assert_allclose(constant.r_squared, 0.0, atol=1e-9)
+            assert 0.9 < curve_fit(decay, T, Y, START, sigma=sigma).r_squared < 1.0
+
+    def test_data_of_weight_zero_do_not_count(self):
+        keep = np.arange(30) % 5 != 2
+        spoiled = np.where(keep, Y, 99.0)
+        found = curve_fit(decay, T, spoiled, START, weights=keep.astype(float))
+        alone = curve_fit(decay, T[keep], Y[keep], START)
+        assert found.observations == alone.observations == 24
+        np.testing.assert_allclose(found.errors, alone.errors, rtol=1e-9)
+        twice = curve_fit(
+            lambda t, *p: decay(t, *p) * (1 + 1j), T, spoiled * (1 + 1j), START, weights=1.0 * keep
+        )
+        assert twice.observations == 48
 
     def test_as_many_parameters_as_observations(self):
         report = curve_fit(lambda t, a, b: a * t + b, [1.0, 2.0], [2.0, 3.0]).report()
