@@ -495,6 +495,14 @@ def by_percent(x):
     return float(layout % x[1]) * x * len(name) + 7.0 % x[0]
 
 
+def lists_of_arrays(x):
+    parts, kept = [x], {}
+    parts += [x[:1], x[1:] * 2]
+    kept["a"] = [x[0], x[1]]
+    kept["a"].append(x[2])
+    return parts[2][0] * np.stack(kept["a"]) + parts[1]
+
+
 def filtered_into(x):
     smooth = np.empty(3)
     scipy.ndimage.gaussian_filter1d(x, 1.0, output=smooth)
