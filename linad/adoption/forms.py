@@ -30,6 +30,7 @@ from linad.arrays.traces import running_trace
 from linad.core.adopted import METHODS as TRACED_METHODS
 from linad.numpy.strides import as_strided
 from linad.rules.creation import asarray
+from linad.scipy.sparse.arrays import SparseArray
 
 ALWAYS: set[int] = set()
 """Originals that are replaced wherever a function names them, and not only where it calls them."""
@@ -56,6 +57,9 @@ class FormOfArrayFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if running_trace() is not None:
+            if len(args) == 1 and type(args[0]) is SparseArray and type(self._original) is np.ufunc:
+                # As NumPy does with what is no array: the method of that name.
+                return getattr(args[0], self._original.__name__)()
             for a in args:
                 if type(a) in (list, tuple) and held(a):
                     args = tuple([asarray(a) if _is_list(a) else a for a in args])

@@ -484,6 +484,12 @@ def constants_to_scipy(x):
     return turned @ sp.sparse.linalg.spsolve(smooth, x) + triangle[0]
 
 
+def complex_sparse(x):
+    matrix = sp.sparse.csr_matrix((x + 1j * x[::-1] ** 2, ([0, 1, 2], [1, 2, 0])))
+    turned = np.conj(matrix) @ matrix
+    return turned.real @ x + np.real(matrix).toarray()[0] - matrix.imag @ x
+
+
 def dense_to_sparse(x):
     matrix = sp.sparse.csr_matrix(np.outer(x, x) - x[0] * x[1] * np.ones((3, 3)))
     return matrix.T @ x
