@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from linad.adoption.automatic import Touches, packages_on, refusals
+from linad.adoption.automatic import Touches, packages_on, raisers, refusals
 from linad.adoption.dispatchers import is_dispatcher
 from linad.adoption.exchanges import LOCK, SWITCH
 from linad.adoption.forms import refresh
@@ -181,7 +181,7 @@ class Watcher:
             again = self.look_for_new()
             refused = list(refusals(trace, error))
             if self.automatic:
-                again |= self._adopt_met(touches, refused)
+                again |= self._adopt_met(touches, refused or list(raisers(error)))
             for frame, _ in refused:
                 key = id(frame.f_globals)
                 if key in self.own and self._adopt_late(key):  # a lambda, or what it decorates

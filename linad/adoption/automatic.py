@@ -84,6 +84,15 @@ def refusals(trace: Any, error: Any) -> Iterator[tuple[Any, int]]:
             traceback = traceback.tb_next
 
 
+def raisers(error: Any) -> Iterator[tuple[Any, int]]:
+    """The innermost frame of an error, and its line: a package may refuse a value by its type."""
+    place = None if error is None else error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    if place is not None and isinstance(error, Exception):
+        yield place.tb_frame, place.tb_lineno
+
+
 def packages_on(places: list[tuple[Any, int]]) -> Iterator[tuple[str, str]]:
     """The installed packages on the way to refusals, with their lines."""
     for frame, line in places:

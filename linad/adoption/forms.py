@@ -30,6 +30,7 @@ from linad.arrays.traces import running_trace
 from linad.core.adopted import METHODS as TRACED_METHODS
 from linad.numpy.strides import as_strided
 from linad.rules.creation import asarray
+from linad.scipy.sparse.arrays import SparseArray
 
 ALWAYS: set[int] = set()
 """Originals that are replaced wherever a function names them, and not only where it calls them."""
@@ -56,6 +57,9 @@ class FormOfArrayFunction:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if running_trace() is not None:
+            if len(args) == 1 and type(args[0]) is SparseArray and type(self._original) is np.ufunc:
+                # As NumPy does with what is no array: the method of that name.
+                return getattr(args[0], self._original.__name__)()
             for a in args:
                 if type(a) in (list, tuple) and held(a):
                     args = tuple([asarray(a) if _is_list(a) else a for a in args])
@@ -239,7 +243,9 @@ def refresh() -> None:
         _OTHERS["bottleneck"] = _register_module(fast, reductions(fast))
     if "pandas" in sys.modules and "pandas" not in _OTHERS:
         labelled = importlib.import_module("linad.adoption.labelled")
-        _OTHERS["pandas"] = _register_module(sys.modules["pandas"], labelled.FORMS)
+        pandas = sys.modules["pandas"]
+        _OTHERS["pandas"] = _register_module(pandas, labelled.FORMS)
+        LIFTED.update(dict.fromkeys((pandas.Series, pandas.DataFrame), labelled.lifted))
     for name in _rooms():
         if name in _SCIPY or name not in sys.modules:
             continue
@@ -294,8 +300,26 @@ def picked(f: Any) -> Any:
         return _of_number(f)
     if kind is types.MethodType and type(f.__self__) is Tracer and f.__name__ == "__array__":
         return functools.partial(asarray, f.__self__)
+    if kind is types.MethodType and type(f.__self__) in LIFTED:
+        return _of_labelled(f)
     owner = owner_of(f)
     return f if owner is None else of_object(owner, f, form_of)
+
+
+LIFTED: dict[type, Callable[[Any], Any]] = {}
+"""The classes of pandas, and what makes an object of them take traced values."""
+
+
+def _of_labelled(f: Any) -> Callable[..., Any]:
+    """A method of a plain Series or DataFrame, for arguments that may be traced."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = (*args, *kwargs.values())
+        if not held(given) and not any(getattr(type(a), "holds_array", False) for a in given):
+            return f(*args, **kwargs)
+        return getattr(LIFTED[type(f.__self__)](f.__self__), f.__name__)(*args, **kwargs)
+
+    return call
 
 
 def _of_number(f: Any) -> Callable[..., Any]:

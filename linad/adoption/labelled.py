@@ -5,6 +5,7 @@ Their arrays are `linad.adoption.labelled_arrays`. What pandas computes of plain
 somebody has imported pandas.
 """
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,6 +21,8 @@ from linad.adoption.labelled_windows import (
 )
 from linad.arrays.out_argument import LABELS
 from linad.arrays.tracer import Tracer
+from linad.arrays.traces import running_trace
+from linad.core.dispatch import FOREIGN
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
 
@@ -76,6 +79,26 @@ class _Labelled:
         given = decay(com, span, halflife, alpha)
         return ExponentialWindows(self._by_column, given, min_periods or 0, adjust, ignore_na)
 
+    def dot(self, other: Any) -> Any:
+        """The product of matrices and vectors, whose labels must be the same where they meet."""
+        own: Any = self
+        inner = own.columns if own.ndim == 2 else own.index
+        if isinstance(other, (pd.Series, pd.DataFrame)):
+            if not other.index.equals(inner):
+                if len(inner) != len(other.index) or not other.index.isin(inner).all():
+                    raise ValueError("matrices are not aligned")
+                other = other.reindex(inner)
+            values = other.to_numpy()
+        else:
+            values = asarray(other)
+        y = own.to_numpy() @ values
+        if not y.ndim:
+            return y
+        columns = getattr(other, "columns", None)
+        if own.ndim == 1:
+            return series(y, columns) if columns is not None else y
+        return frame(y, own.index, columns) if y.ndim == 2 else series(y, own.index)
+
     def expanding(self, min_periods: int = 1, method: str = "single") -> Any:
         """The windows of all entries up to each."""
         return LabelledWindows(self._by_column, None, min_periods)
@@ -117,6 +140,14 @@ class TracedFrame(_Labelled, pd.DataFrame):
 
     __pandas_priority__ = 7000
     original = pd.DataFrame
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """Of several operands as of one, where pandas would make plain arrays of them."""
+        lone = not any(isinstance(x, (pd.Series, pd.DataFrame)) for x in inputs if x is not self)
+        if method != "__call__" or kwargs or ufunc.nout > 1 or len(inputs) == 1 or not lone:
+            return super().__array_ufunc__(ufunc, method, *inputs, **kwargs)
+        y = ufunc(*[self.to_numpy() if x is self else x for x in inputs])
+        return frame(y, self.index, self.columns)
 
     @property
     def _held(self) -> Any:
@@ -300,10 +331,51 @@ def _column(part: Any, size: int) -> Any:
 
 def _labelled_as(x: Any, array: Any) -> Any:
     """An array with the labels of a Series or DataFrame."""
-    return frame(array, x.index, x.columns) if array.ndim == 2 else series(array, x.index)
+    if array.ndim == 2:
+        return frame(array, x.index, x.columns)
+    return series(array, x.index, name=getattr(x, "name", None))
 
 
 LABELS[:] = [_labelled_as]
+
+
+def lifted(x: Any) -> Any:
+    """A plain Series or DataFrame of numbers as one that takes traced operands; others stay."""
+    trace = running_trace()
+    if trace is None or isinstance(x, _Labelled) or x.to_numpy().dtype.kind not in "biuf":
+        return x
+    values = x.to_numpy()
+    return _labelled_as(x, trace.constant(values.astype(float)))
+
+
+_OPERATORS = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.true_divide: operator.truediv,
+    np.floor_divide: operator.floordiv,
+    np.remainder: operator.mod,
+    np.power: operator.pow,
+    np.less: operator.lt,
+    np.less_equal: operator.le,
+    np.greater: operator.gt,
+    np.greater_equal: operator.ge,
+}
+
+
+def _beside(ufunc: Any, *operands: Any) -> Any:
+    """An operator of a traced array and of what has labels."""
+    frames = [x for x in operands if isinstance(x, pd.DataFrame)]
+    if len(frames) == 1:
+        plain = [x.to_numpy() if x is frames[0] else x for x in operands]
+        return _labelled_as(frames[0], ufunc(*plain))
+    new = [lifted(x) if isinstance(x, pd.Series) else x for x in operands]
+    if all(map(operator.is_, new, operands)) or ufunc not in _OPERATORS:
+        return NotImplemented
+    return _OPERATORS[ufunc](*new)
+
+
+FOREIGN[pd.Series] = FOREIGN[pd.DataFrame] = _beside
 
 FORMS = {
     "Series": series,

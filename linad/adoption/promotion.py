@@ -60,7 +60,10 @@ def _to_write(y: Any, v: Any, references: int) -> Any:
     return new
 
 
-def _value(v: Any) -> Any:
+def _value(v: Any, y: Any) -> Any:
+    """What is written into ``y``: into an array a list of traced numbers goes as an array."""
+    if not hasattr(y, "dtype") and not hasattr(y, "dtypes"):
+        return v  # a list, a dict, or a container of a package's
     return asarray(v) if isinstance(v, (list, tuple)) and held(v) else v
 
 
@@ -68,7 +71,7 @@ def write(v: Any, y: Any, index: Any) -> Any:
     """``y[index] = v``; returns what to bind ``y`` to."""
     references = sys.getrefcount(y) - _SOLE
     y = _to_write(y, v, references)
-    y[index] = _value(v)
+    y[index] = _value(v, y)
     return y
 
 
@@ -76,7 +79,7 @@ def update(v: Any, y: Any, op: str) -> Any:
     """``y op= v``; returns what to bind ``y`` to."""
     references = sys.getrefcount(y) - _SOLE
     y = _to_write(y, v, references)
-    return getattr(operator, op)(y, _value(v))
+    return getattr(operator, op)(y, _value(v, y))
 
 
 def update_entry(entry: Any, v: Any, y: Any, index: Any, op: str) -> Any:
@@ -86,18 +89,20 @@ def update_entry(entry: Any, v: Any, y: Any, index: Any, op: str) -> Any:
     new = _to_write(y, v, references)
     if new is not y:
         y, entry = new, new[index]
-    y[index] = getattr(operator, op)(entry, _value(v))
+    y[index] = getattr(operator, op)(entry, _value(v, entry))
     return y
 
 
 def write_attribute(v: Any, owner: Any, name: str, index: Any) -> None:
     """``owner.name[index] = v``."""
-    _lend(owner, name, v, None)[index] = _value(v)
+    y = _lend(owner, name, v, None)
+    y[index] = _value(v, y)
 
 
 def update_whole(v: Any, owner: Any, name: str, op: str) -> None:
     """``owner.name op= v``."""
-    setattr(owner, name, getattr(operator, op)(_lend(owner, name, v, None), _value(v)))
+    y = _lend(owner, name, v, None)
+    setattr(owner, name, getattr(operator, op)(y, _value(v, y)))
 
 
 def update_attribute(entry: Any, v: Any, owner: Any, name: str, index: Any, op: str) -> None:
@@ -105,7 +110,7 @@ def update_attribute(entry: Any, v: Any, owner: Any, name: str, index: Any, op: 
     y = _lend(owner, name, v, entry)
     if type(y) is not np.ndarray and type(entry) in (np.ndarray, np.float64):
         entry = y[index]
-    y[index] = getattr(operator, op)(entry, _value(v))
+    y[index] = getattr(operator, op)(entry, _value(v, entry))
 
 
 def _lend(owner: Any, name: str, v: Any, entry: Any) -> Any:
@@ -142,9 +147,9 @@ def give_back(trace: Any) -> None:
 def binary(a: Any, b: Any, op: str) -> Any:
     """``a op b``, of which one is a list: beside an array one of traced numbers is an array."""
     if isinstance(a, _ARRAYS):
-        b = _value(b)
+        b = _value(b, a)
     elif isinstance(b, _ARRAYS):
-        a = _value(a)
+        a = _value(a, b)
     return getattr(operator, op)(a, b)
 
 

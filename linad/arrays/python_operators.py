@@ -1,6 +1,7 @@
 """The operators of a traced array, and what may stand beside it."""
 
 import numbers
+import sys
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from linad.arrays.buffers import is_private
 from linad.arrays.methods import Methods, traced_function
 from linad.arrays.writes import overwrite, stacked
-from linad.core.adopted import WATCHERS
+from linad.core.adopted import WATCHERS, is_adopted
 from linad.core.dispatch import FOREIGN, UFUNCS
 from linad.core.primitive import Primitive, Traced
 from linad.core.stand_ins import STANDING, stand_in
@@ -72,6 +73,16 @@ def _is_pandas(x: Any) -> bool:
     )
 
 
+def _keeps_labels(other: Any) -> bool:
+    """Whether it is a Series or DataFrame that adopted code gets back with its labels."""
+    if not _is_pandas(other) or not any([cls in FOREIGN for cls in type(other).__mro__]):
+        return False
+    asker: Any = sys._getframe(2)
+    while asker.f_globals is globals():  # other operators are made of this one
+        asker = asker.f_back
+    return is_adopted(asker)
+
+
 def foreign(ufunc: Any, foreign: Any, *operands: Any) -> Any:
     """``ufunc(*operands)``, of which ``foreign`` is neither an array nor a number."""
     for cls in type(foreign).__mro__:
@@ -121,6 +132,8 @@ def _binary(ufunc: np.ufunc) -> tuple[Any, Any]:
             if WATCHERS and is_array and _goes_first(type(other), ufunc):
                 return NotImplemented
             return foreign(ufunc, other, self, other)
+        if WATCHERS and _keeps_labels(other):
+            return foreign(ufunc, other, self, other)
         return function(self, known)
 
     def reflected(self: Any, other: Any) -> Any:
@@ -131,6 +144,8 @@ def _binary(ufunc: np.ufunc) -> tuple[Any, Any]:
             return self._trace.apply(function, (other, self), {})
         known = operand(other)
         if known is NotImplemented:
+            return foreign(ufunc, other, other, self)
+        if WATCHERS and _keeps_labels(other):
             return foreign(ufunc, other, other, self)
         return function(known, self)
 

@@ -162,7 +162,7 @@ def _check_constant(leaf: Any) -> Any:
 
 
 def _of_numpy(value: Any) -> Any:
-    """NumPy's number, or array, of a value; a dictionary, which may answer any name, is an object."""
+    """NumPy's number or array; a dictionary, which may answer any name, is an object."""
     if isinstance(value, dict):
         return np.empty((), object)
     return like(value, np.asarray(value))

@@ -484,6 +484,12 @@ def constants_to_scipy(x):
     return turned @ sp.sparse.linalg.spsolve(smooth, x) + triangle[0]
 
 
+def complex_sparse(x):
+    matrix = sp.sparse.csr_matrix((x + 1j * x[::-1] ** 2, ([0, 1, 2], [1, 2, 0])))
+    turned = np.conj(matrix) @ matrix
+    return turned.real @ x + np.real(matrix).toarray()[0] - matrix.imag @ x
+
+
 def dense_to_sparse(x):
     matrix = sp.sparse.csr_matrix(np.outer(x, x) - x[0] * x[1] * np.ones((3, 3)))
     return matrix.T @ x
@@ -493,6 +499,14 @@ def by_percent(x):
     name = "a_%.6f_%d" % (x[0], 3) + "%(b).2f" % {"b": x[1]}  # noqa: UP031
     layout = "%.18e"
     return float(layout % x[1]) * x * len(name) + 7.0 % x[0]
+
+
+def lists_of_arrays(x):
+    parts, kept = [x], {}
+    parts += [x[:1], x[1:] * 2]
+    kept["a"] = [x[0], x[1]]
+    kept["a"].append(x[2])
+    return parts[2][0] * np.stack(kept["a"]) + parts[1]
 
 
 def filtered_into(x):

@@ -485,3 +485,16 @@ def test_errors_of_the_package_are_its_own(installed):
     assert len(package.RUNS) == 1
     assert not [n for n in vars(package) if n.startswith("_linad")]
     assert builtins.isinstance is isinstance
+
+
+def test_a_package_that_refuses_a_value_by_its_type_is_adopted(installed):
+    package = installed("""
+def twice(s):
+    if not issubclass(type(s), (int, float)):
+        raise TypeError("not a number")
+    return 2 * s
+""")
+    with linad.adopt(), pytest.warns(AdoptionWarning, match=package.__name__):
+        assert linad.grad(package.twice)(1.5) == 2
+    with linad.adopt(), pytest.raises(TypeError, match="not a number"):  # as with plain ones
+        linad.grad(lambda s: package.twice("a") * s)(1.5)

@@ -147,6 +147,15 @@ def given_to_scipy(x):
     return scipy.stats.zscore(y) * line + scipy.signal.detrend(y) + np.array([y, 2 * y])[1]
 
 
+def plain_ones(x):
+    y, table = PLAIN + 1, pd.DataFrame(np.arange(6.0).reshape(3, 2) + 1, columns=["a", "b"])
+    found = [(x[0] * y).to_numpy(), (y / x[1]).iloc[1:], (x**y).to_numpy(), (x - y).abs()]
+    found += [(x[2] * table)["b"], (table + x[3]).mean(), np.fmin(d(x), 0.5)["a"]]
+    weights = pd.Series(x[:2], index=["a", "b"])
+    found += [x[0] * table.dot(weights), np.array([weights.dot(table.cov().dot(weights))])]
+    return np.concatenate([np.array(list(part)) for part in found])
+
+
 def masked_to_scipy(x):
     return scipy.ndimage.median_filter(np.ma.masked_array(x, [0, 0, 1, 0, 0, 0]), 3)
 

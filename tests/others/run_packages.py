@@ -14,6 +14,7 @@ from collections import Counter
 
 import numpy as np
 from further_packages import FURTHER
+from newer_packages import NEWER
 from small_packages import SMALL
 
 import linad
@@ -558,6 +559,7 @@ GROUPS = [
     pykrige_,
     *FURTHER,
     *SMALL,
+    *NEWER,
 ]
 
 
@@ -620,7 +622,7 @@ def main():
     if "--auto" in options:
         linad.adopt()
     if "--adopt" in options:
-        linad.adopt(__name__, "further_packages", "small_packages")
+        linad.adopt(__name__, "further_packages", "newer_packages", "small_packages")
     table, total, adopted = {}, Counter(), set()
     for package, name, f, x in cases():
         if wanted and package not in wanted:

@@ -155,6 +155,18 @@ class SparseArray:
         """The conjugate, entry by entry."""
         return self._with(np.conj(self._entries))
 
+    conjugate = conj
+
+    @property
+    def real(self) -> "SparseArray":
+        """The real part, entry by entry."""
+        return self._with(np.real(self._entries))
+
+    @property
+    def imag(self) -> "SparseArray":
+        """The imaginary part, entry by entry."""
+        return self._with(np.imag(self._entries))
+
     def copy(self) -> "SparseArray":
         """Another array with the same entries."""
         return self._with(np.copy(self._entries))

@@ -12,16 +12,16 @@ import scipy.sparse
 from linad.arrays.memory import constant_under
 from linad.core.primitive import Traced
 from linad.errors import ShapeError, UnsupportedError
+from linad.rules.shaping import concrete
 from linad.rules.sparsearrays import Pattern
 from linad.scipy.mirror import bound_form, inexact
 from linad.scipy.sparse.arrays import SparseArray
 
 
 def _integers(x: Any, name: str) -> Any:
-    if isinstance(x, Traced):
-        raise UnsupportedError(f"{name}: indices must be plain integers; they have no derivative")
-    x = np.asarray(x)
-    if x.dtype.kind not in "iu" and x.size:
+    """Indices, which have no derivative: floats count by what is before the point, as in SciPy."""
+    x = np.asarray(concrete(x))
+    if x.dtype.kind not in "iuf" and x.size:
         raise TypeError(f"{name}: indices must be integers, got dtype {x.dtype}")
     return x.astype(np.intp)
 

@@ -8,7 +8,13 @@ import scipy.sparse.linalg
 import linad
 import linad.scipy.sparse as ls
 import linad.scipy.sparse.linalg as lsl
-from linad.errors import LinadError, ShapeError, TracerError, UnsupportedError
+from linad.errors import (
+    ArgumentError,
+    LinadError,
+    ShapeError,
+    TracerError,
+    UnsupportedError,
+)
 from linad.testing.derivative_checks import check_derivatives
 
 rng = np.random.default_rng(0)
@@ -340,7 +346,7 @@ ERRORS = {
     "dense shape": (lambda A, x: ls.csr_array(A.toarray(), (2, 2)), ShapeError, r"\(4, 4\)"),
     "length": (lambda A, x: ls.csr_array((x, ([0], [0]))), ShapeError, "one length"),
     "outside": (lambda A, x: ls.csr_array((x[:1], ([3], [3])), (2, 2)), ShapeError, "outside"),
-    "indices": (lambda A, x: ls.csr_array((x[:1], (x[:1], [3]))), UnsupportedError, "integers"),
+    "indices": (lambda A, x: ls.csr_array((x[:1], ([1j], [3]))), ArgumentError, "integers"),
     "indptr": (lambda A, x: ls.csr_array((x, [0], [0, 1])), ShapeError, "indptr"),
     "diagonal": (lambda A, x: ls.diags_array([x, x], offsets=[0, 1]), ValueError, "diagonal 1"),
     "solve": (lambda A, x: lsl.spsolve(A, x), ShapeError, "spsolve"),
@@ -397,3 +403,12 @@ def test_all_entries_of_a_dense_matrix_are_kept():
     J = linad.jacobian(lambda a: ls.csc_matrix(a).toarray())(A)
     np.testing.assert_array_equal(J.reshape(6, 6), np.eye(6))
     assert ls.csr_array(A).nnz == 3
+
+
+def test_indices_may_be_floats_as_in_scipy():
+    def entries(x):
+        places = np.concatenate([[0.0, 1.0], np.floor(x[:1]) + 1])
+        return ls.csr_matrix((x, (places, places)), (3, 3)).toarray()
+
+    J = linad.jacobian(entries)(np.array([1.2, 0.5, 0.7]))
+    np.testing.assert_array_equal(J[[0, 1, 2], [0, 1, 2]], np.eye(3))
