@@ -518,9 +518,9 @@ def _bind_sweep(
 ) -> None:
     """Write the function for containers and leaves like those given, if all is in order."""
     taken, made = (J.out_tree, J.in_tree) if mode == "pull" else (J.in_tree, J.out_tree)
-    slots = J.in_slots if mode == "pull" else J.out_slots
-    if seeds:
-        slots = [Slot(slot.zeros(seeds)) for slot in slots]
+    # Results are told apart by the slots that stand for them, and operators share slots.
+    shared = J.in_slots if mode == "pull" else J.out_slots
+    slots = [Slot(slot.zeros(seeds)) if seeds else copy.copy(slot) for slot in shared]
     leaves, structure = tree.flatten(given)
     if structure == taken and all(type(leaf) in (np.ndarray, float) for leaf in leaves):
         sweep, residuals = op.known(mode, seeds)

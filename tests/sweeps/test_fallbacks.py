@@ -22,7 +22,7 @@ kn lambertw ldexp logaddexp2_accumulate logaddexp_accumulate logm lstsq mathieu_
 mathieu_modcem2 mathieu_modsem1 mathieu_modsem2 mathieu_sem modfresnelm modfresnelp nbdtr nbdtrc
 nbdtri overlap_add pbdv pbvv pbwa pdtri pinv poisson_pmf polyval qr rfft roots running_mean settled
 shichi sici sinhm sinm solve_sylvester sparse_product sparse_solve spherical_in spherical_jn
-spherical_kn spherical_yn sqrtm svd tanhm tanm unwrap wofz yn zeta
+spherical_kn spherical_yn sqrtm svd tanhm tanm truncated_pinv unwrap wofz yn zeta
 """
 """A primitive whose kernel is written leaves this list; none comes without notice."""
 

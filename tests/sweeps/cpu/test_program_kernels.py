@@ -128,12 +128,13 @@ class TestAnnouncement:
     def test_the_seconds_are_those_of_all_programs_and_so_are_the_kernels(
         self, folder, capsys, monkeypatch
     ):
+        monkeypatch.setattr(patience, "SECONDS", 0.0)
         monkeypatch.setattr(program_kernels, "BETWEEN", float("inf"))
         monkeypatch.setattr(program_kernels.Announcement, "ended", time.perf_counter())
         monkeypatch.setattr(program_kernels.Announcement, "programs", 0)
         monkeypatch.setattr(program_kernels.Announcement, "compiled", 0)
         with linad.config(progress=True):
-            waited = patience.Patience(0.0)
+            waited = patience.Patience()
             monkeypatch.setattr(program_kernels.Announcement, "patience", waited)
             first = program_kernels.Announcement("first", 5)
             first.after(5)
