@@ -256,6 +256,23 @@ def bound_form(scipy_function: Function) -> Callable[[Function], Function]:
     return lambda form: traced_form(scipy_function)(called_as(scipy_function, form))
 
 
+def made_form(scipy_function: Function) -> Callable[[Function], Function]:
+    """As `bound_form`, for what makes an object: of constants of a trace SciPy makes its own, which
+    all of SciPy takes, and into which adopted code writes."""
+
+    def decorate(form: Function) -> Function:
+        bound = called_as(scipy_function, form)
+
+        def make(*args: Any, **kwargs: Any) -> Any:
+            if _are_constant((args, kwargs)):
+                return scipy_function(*_plain(args), **_plain(kwargs))
+            return bound(*args, **kwargs)
+
+        return traced_form(scipy_function)(make)
+
+    return decorate
+
+
 class TracedClass:
     """Base, before a class of SciPy's, of one that is SciPy's for plain data.
 

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from linad.arrays.memory import constant_under
 from linad.core.primitive import Traced
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import concrete
 from linad.rules.sparsearrays import Pattern
-from linad.scipy.mirror import bound_form, inexact
+from linad.scipy.mirror import inexact, made_form
 from linad.scipy.sparse.arrays import SparseArray
 
 
@@ -80,12 +79,8 @@ def _from_dense(name: str, format: str, matrix: Any, shape: Any) -> SparseArray:
 def _constructor(name: str, format: str) -> Callable[..., Any]:
     is_matrix = name.endswith("_matrix")
 
-    original = getattr(scipy.sparse, name)
-
-    @bound_form(original)
+    @made_form(getattr(scipy.sparse, name))
     def construct(arg1: Any, shape: Any, dtype: Any) -> Any:
-        if isinstance(arg1, Traced) and (plain := constant_under(arg1)) is not None:
-            return original(plain, shape=shape, dtype=dtype)
         if isinstance(arg1, SparseArray):
             array = arg1.asformat(format)
             if array.is_matrix != is_matrix:
@@ -117,7 +112,7 @@ csc_matrix = _constructor("csc_matrix", "csc")
 coo_matrix = _constructor("coo_matrix", "coo")
 
 
-@bound_form(scipy.sparse.diags_array)
+@made_form(scipy.sparse.diags_array)
 def diags_array(diagonals: Any, offsets: Any, shape: Any, format: Any, dtype: Any = None) -> Any:
     if np.ndim(offsets) == 0:
         lone = isinstance(diagonals, Traced) and diagonals.ndim == 1
@@ -148,7 +143,7 @@ def diags_array(diagonals: Any, offsets: Any, shape: Any, format: Any, dtype: An
     return {"csr": array.tocsr, "csc": array.tocsc}.get(format or "", lambda: array)()
 
 
-@bound_form(scipy.sparse.diags)
+@made_form(scipy.sparse.diags)
 def diags(diagonals: Any, **given: Any) -> Any:
     made = diags_array(diagonals, **given)
     made.is_matrix = True
@@ -171,7 +166,7 @@ def _of_columns(name: str, data: Any, offsets: Any, shape: Any) -> SparseArray:
     return SparseArray(np.concatenate(parts), pattern, "dia")
 
 
-@bound_form(scipy.sparse.spdiags)
+@made_form(scipy.sparse.spdiags)
 def spdiags(data: Any, diags: Any, m: Any, n: Any, format: str | None) -> Any:
     shape = m if n is None and m is not None else (m, n)
     if shape == (None, None):
@@ -182,7 +177,7 @@ def spdiags(data: Any, diags: Any, m: Any, n: Any, format: str | None) -> Any:
 
 
 def _diagonal(name: str) -> Callable[..., Any]:
-    @bound_form(getattr(scipy.sparse, name))
+    @made_form(getattr(scipy.sparse, name))
     def construct(arg1: Any, shape: Any) -> Any:
         if not isinstance(arg1, tuple) or len(arg1) != 2 or shape is None:
             raise UnsupportedError(f"{name}: pass (data, offsets) and shape with traced entries")
