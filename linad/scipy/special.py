@@ -4,7 +4,7 @@ The ufuncs of scipy.special dispatch by themselves; here are the functions that 
 
 Spherical Bessel functions and Riemann's zeta function are in `linad.scipy.special_series`.
 
-logsumexp(a)_i = m + log Σ b exp(a - m), with m = max a, which has no part in the derivative.
+logsumexp(a)_i = m + log Σ b exp(a - m), with m = max Re a, which has no part in the derivative.
 """
 
 import math
@@ -55,27 +55,24 @@ def logsumexp(
     a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
 ) -> Any:
     a = inexact(a)
-    if a.dtype.kind == "c":
-        raise UnsupportedError("logsumexp: complex exponents are not traced by linad")
-    exponents = a
+    exponents = np.real(a)
+    real = exponents.dtype
     if b is not None:
-        b = as_array(b)
-        if b.dtype.kind == "c":
-            raise UnsupportedError("logsumexp: complex weights are not traced by linad")
-        a, b = np.broadcast_arrays(a, b)
+        a, b = np.broadcast_arrays(a, as_array(b))
         # An entry of weight zero does not count, whatever its exponent.
         used = stop_gradient(b) != 0
         a = np.where(used, a, np.zeros((), a.dtype))
-        exponents = np.where(used, stop_gradient(a), -np.inf)
-    shift = _largest(exponents, axis).astype(a.dtype)
+        exponents = np.where(used, np.real(stop_gradient(a)), -np.inf)
+    shift = _largest(exponents, axis).astype(real)
     terms = np.exp(a - shift)
     if b is not None:
         terms = terms * b
     total = np.sum(terms, axis=axis, keepdims=True)
     sign = None
     if return_sign:
-        sign = np.sign(total)
-        total = np.abs(total)
+        size = np.abs(total)
+        sign = total / size if total.dtype.kind == "c" else np.sign(total)
+        total = size
     with np.errstate(divide="ignore", invalid="ignore"):
         result = np.log(total) + shift
     if not keepdims:
