@@ -6,10 +6,15 @@ entries of then only. Which arrays are of that kind is told from the code of the
 read them: the instructions are gone through with ``TRACED``, `KnownValue` or ``OTHER`` in the place
 of each value. What is not certain counts as the first kind, which is right for all, and slower
 when the array changes.
+
+A sparse matrix of SciPy's that is only ever on the left of ``@`` before a traced value is asked for
+its product at each run. Not so the derivative of the program, which keeps the adjoint: that, and
+a program that takes derivatives itself, hold for the entries of then.
 """
 
 import inspect
 import types
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,6 +31,7 @@ from linad.jit.followed_code import (
     KnownValue,
     is_jitted,
 )
+from linad.jit.static import is_users
 
 LAZY = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
@@ -35,8 +41,10 @@ def direct_arrays(
     states: tuple[Sequence[Any], dict[str, Any]],
     look: Any,
     arrays: Sequence[np.ndarray],
-) -> set[int]:
-    """The ids of those arrays of a look that meet traced values only.
+) -> tuple[set[int], set[int]]:
+    """Which arrays of a look meet traced values only, and which are parts of matrices that do.
+
+    By their numbers.
 
     Parameters
     ----------
@@ -47,14 +55,22 @@ def direct_arrays(
     arrays : list of ndarray
         Of the look.
     """
-    seen = [a for a in arrays if id(a) not in look.compared]
-    found = {id(a): a for a in seen if a.dtype.kind in "fc"}
+    places = Counter(map(id, arrays))  # one may have come to stand where another stood
+    seen = [
+        a
+        for k, a in enumerate(arrays)
+        if k not in look.compared and a.dtype.kind in "fc" and places[id(a)] == 1
+    ]
+    matrices = [A for A, _ in look.matrices.values() if not is_users(type(A))]
+    found = {id(a): a for a in (*seen, *matrices)}
     if not found:
-        return set()
+        return set(), set()
     proof = ArrayProof(look, arrays, found)
     proof.enter(f, list(states[0]), states[1])
     proof.finish()
-    return set(found) - proof.used
+    kept = found.keys() - proof.used
+    direct = {k for k, a in enumerate(arrays) if id(a) in kept}
+    return direct, {k for k, owners in enumerate(look.owners) if owners <= kept}
 
 
 class ArrayProof:
@@ -114,11 +130,18 @@ class ArrayProof:
     def use_name(self, name: str) -> None:
         """An attribute of that name is read of something unknown."""
         for a, place in zip(self.arrays, self.look.names, strict=True):
-            if place.replace("'", "").replace("]", "").replace("[", ".").split(".")[-1] == name:
+            if _last(place) == name:
                 self.used.add(id(a))
+        for key, (_, places) in self.look.matrices.items():
+            if name in map(_last, places):
+                self.used.add(key)
         for f in self.look.functions:
             if f.__name__ == name:
                 self.escaped[id(f)] = f
+
+    def differentiate(self) -> None:
+        """A derivative is taken, and keeps the adjoints of matrices."""
+        self.used |= self.look.matrices.keys()
 
     # Functions.
 
@@ -132,10 +155,12 @@ class ArrayProof:
             given = {k: KnownValue(v) for k, v in f.keywords.items()} | kwargs
             return self.enter(f.func, [*[KnownValue(a) for a in f.args], *args], given)
         if isinstance(f, Transformed):
+            self.differentiate()
             self.enter(f.function, args, kwargs)
             return OTHER
         if isinstance(f, types.FunctionType):
             if _is_derivative(f):
+                self.differentiate()
                 for value in _cells(f):
                     if callable(value):
                         self.enter(value, args, kwargs)
@@ -227,6 +252,11 @@ class ArrayProof:
                 continue
             done.add(id(f))
             self._call(f, [OTHER] * f.__code__.co_argcount, {})
+
+
+def _last(place: str) -> str:
+    """The last of the names that lead to a place."""
+    return place.replace("'", "").replace("]", "").replace("[", ".").split(".")[-1]
 
 
 def _cells(f: Any) -> list[Any]:

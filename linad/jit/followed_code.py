@@ -311,6 +311,9 @@ class FollowedCode:
         if step.argrepr == "[]":
             self.stack.append(self._item(a, b))
             return
+        if step.argrepr == "@" and self._is_product(a, b):
+            self.stack.append(TRACED)
+            return
         self.stack.append(self._met([a, b], step.argrepr in MEETING, step.argrepr.endswith("=")))
 
     def _compare_op(self, step: Any) -> None:
@@ -330,6 +333,11 @@ class FollowedCode:
                 if not (isinstance(state, KnownValue) and isinstance(state.value, np.ndarray)):
                     self.proof.use(state)
         return TRACED if traced else OTHER
+
+    def _is_product(self, a: Any, b: Any) -> bool:
+        """Whether a sparse matrix multiplies a traced value from the left."""
+        known = isinstance(a, KnownValue) and id(a.value) in self.proof.look.matrices
+        return known and b is TRACED
 
     def _unary_negative(self, step: Any) -> None:
         self.stack.append(self._met([self.pop()], False))
@@ -381,6 +389,8 @@ class FollowedCode:
 
     def _transform(self, value: Any, args: list[Any], keywords: int) -> Any:
         first = args[0] if args else OTHER
+        if value.__name__ != "jit":
+            self.proof.differentiate()
         if isinstance(first, KnownValue) and not keywords:
             rest = args[1:]
             if value.__name__ in TRANSFORMS and not rest:

@@ -36,7 +36,12 @@ class Look:
     scope : dict
         What the names in them stand for.
     compared : set of int
-        Ids of arrays that the code may reach in ways that it does not show.
+        Numbers of arrays that the code may reach in ways that it does not show.
+    matrices : dict
+        By their ids, sparse matrices that it reaches in no such way, and the names of the places
+        where they stand.
+    owners : list of set
+        The ids of the sparse matrices that each array is part of; 0 where it stands elsewhere.
     functions : list of function
         The user's own that were met.
     objects : set of int
@@ -51,6 +56,9 @@ class Look:
         self.key = tuple(walk.parts)
         self.texts, self.names = walk.texts, walk.array_names
         self.lines, self.scope, self.compared = walk.lines, walk.scope, walk.compared
+        met = walk.matrices.items()
+        self.matrices = {k: m for k, m in met if k not in walk.unseen_matrices}
+        self.owners = walk.owners
         self.functions, self.objects = walk.functions, walk.objects
         self.of_users = {id(f) for f in self.functions}
         self.volatile, self.given_once = walk.volatile, walk.given_once

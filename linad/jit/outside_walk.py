@@ -85,6 +85,8 @@ class OutsideWalk(StateWalk):
             self.of_environment()
         elif contents or isinstance(value, FOLLOWED) or not is_users(type(value)):
             self.volatile = self.volatile or _moves(value)
+            if is_sparse(value):
+                self.matrix(name, value)
             self.inside(value, name)
         else:
             self.of_class(type(value))
@@ -116,6 +118,8 @@ class OutsideWalk(StateWalk):
             self.parts.append((name, kind, len(value)))
         else:
             self.parts.append((name, Itself(value)))
+            if is_sparse(value):
+                self.matrix(name, value)
             self.volatile = self.volatile or _moves(value) or self._is_read(value)
         if not fixed:
             self.lines.append(f"{text} is {self.bind(value)}")
@@ -133,16 +137,24 @@ class OutsideWalk(StateWalk):
             return
         for k, known in enumerate(self.arrays):
             if known is value:
-                self.compared |= {id(value)} if self.hidden else set()
+                self.compared |= {k} if self.hidden else set()
+                self.owners[k].add(self.owner)
                 self.parts.append((name, "again", k))
                 self.lines.append(f"{text} is {self.texts[k]}")
                 return
         if self.hidden:
-            self.compared.add(id(value))
+            self.compared.add(len(self.arrays))
         self.parts.append((name, "array", value.dtype, value.shape, layout_of(value)))
         self.arrays.append(value)
+        self.owners.append({self.owner})
         self.array_names.append(name)
         self.texts.append(text)
+
+    def matrix(self, name: str, value: Any) -> None:
+        """A place where a sparse matrix stands."""
+        if self.hidden:
+            self.unseen_matrices.add(id(value))
+        self.matrices.setdefault(id(value), (value, set()))[1].add(name)
 
     def inside(self, value: Any, name: str) -> None:
         """What is read of a value, or of what it holds."""

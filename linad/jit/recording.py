@@ -70,6 +70,8 @@ class _Recording:
         makes), what it is now, and nodes for what is computed.
     written : list of int
         The arguments that the function wrote into.
+    multiplied : frozenset of Var
+        Inputs for what sparse matrices are made of that only multiply traced values.
     """
 
     def __init__(self, f: Callable[..., Any], arguments: Signature) -> None:
@@ -139,14 +141,14 @@ class _Recording:
         arguments = self.arguments
         tracers = [self.trace.input(a) for a in self.outside]
         self.inputs += [t._node for t in tracers]
-        direct = arguments.direct(self.f)
-        for a, t, met in zip(self.outside, tracers, arguments.outside, strict=True):
-            if id(met) not in direct:
+        direct, multiplied = arguments.direct(self.f)
+        self.multiplied = frozenset([tracers[k]._node for k in multiplied])
+        for k, (a, t) in enumerate(zip(self.outside, tracers, strict=True)):
+            if k not in direct:
                 eqn = Equation(unchanged, (t._node,), {"expected": a}, ())
                 self.trace.equations.append(eqn)
-        pairs = zip(arguments.outside, tracers, strict=True)
-        replaced = [(a, t) for a, t in pairs if id(a) in direct]
-        return [a for a, _ in replaced], [t for _, t in replaced]
+        numbers = sorted(direct)
+        return [arguments.outside[k] for k in numbers], [tracers[k] for k in numbers]
 
     def _take(self, result: Any) -> Any:
         """Take apart what the function returned; the structure of it."""
@@ -213,6 +215,8 @@ class _Recording:
             path.lies = lies
         if trace.memory_counts:
             path.memory = memory_of_all(arrays)
+        if not trace.derives:
+            path.multiplied = self.multiplied
         path.changes_outside = _has_changed(self.arguments, self.outside)
         return path
 

@@ -116,10 +116,11 @@ class Signature:
         """All that the program reads."""
         return [*self.arrays, *self.outside] if self.outside else self.arrays
 
-    def direct(self, f: Callable[..., Any]) -> set[int]:
-        """The ids of the arrays from outside that only meet traced values."""
+    def direct(self, f: Callable[..., Any]) -> tuple[set[int], set[int]]:
+        """Of the arrays from outside, which only meet traced values, themselves or as parts of
+        sparse matrices: see `direct_arrays`."""
         if self.look is None or not self.outside:
-            return set()
+            return set(), set()
         moving = {id(self.leaves[k]) for k in self.dynamic}
         args, kwargs = tree.unflatten(self.structure, self.leaves)
         return direct_arrays(f, states_of(args, kwargs, moving), self.look, self.outside)

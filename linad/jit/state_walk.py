@@ -111,6 +111,13 @@ class StateWalk(ABC):
         Attributes that some of the functions read, as far as is known.
     whole : bool
         Whether attributes are read that nobody names.
+
+    Attributes
+    ----------
+    matrices : dict
+        Sparse matrices and the names of the places where they stand, by their ids.
+    owners : list of set
+        The ids of the sparse matrices that each array is part of; 0 where it stands elsewhere.
     """
 
     def __init__(self, names: set[str], whole: bool, prefix: str = "k") -> None:
@@ -120,6 +127,10 @@ class StateWalk(ABC):
         self.given_once: list[str] = []
         self.cached = self.hidden = 0
         self.compared: set[int] = set()
+        self.unseen_matrices: set[int] = set()
+        self.matrices: dict[int, tuple[Any, set[str]]] = {}
+        self.owners: list[set[int]] = []
+        self.owner = 0
         self.any = whole
         self.parts: list[Any] = []
         self.arrays: list[np.ndarray] = []
@@ -208,9 +219,11 @@ class StateWalk(ABC):
     def of_sparse(self, name: str, value: Any) -> None:
         """The entries of a sparse matrix. What a program has made of them, it keeps."""
         self.lines.append(f"{self.bind(value)}.shape == {value.shape!r}")
+        self.owner = id(value)
         for n in ("data", "indices", "indptr", "offsets", "coords", "rows"):
             if n in vars(value):
                 self.slot(f"{name}.{n}", vars(value)[n], f"{self.bind(vars(value))}[{n!r}]")
+        self.owner = 0
         if isinstance(getattr(value, "_dict", None), dict):
             self.of_dict(name, value._dict)
 

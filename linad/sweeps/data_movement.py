@@ -206,6 +206,9 @@ def insert_region(lowering: Any, eqn: Equation) -> bool:
 
 # Guards.
 
+COMPARED = 2**10
+"""Words that are compared without a branch in between, several at once."""
+
 
 @routine("unchanged")
 def unchanged(lowering: Any, eqn: Equation) -> bool:
@@ -219,9 +222,14 @@ def unchanged(lowering: Any, eqn: Equation) -> bool:
     text = (
         "def kernel(p, start, stop):\n"
         "    q = operand(p, 0)\n    e = operand(p, 1)\n"
-        "    for i in range(start, stop):\n"
-        f"        if get_{unit}(q, i, -1) != get_{unit}(e, i, -1):\n"
+        "    while start < stop:\n"
+        f"        end = min(start + {COMPARED}, stop)\n"
+        "        differs = False\n"
+        "        for i in range(start, end):\n"
+        f"            differs |= get_{unit}(q, i, -1) != get_{unit}(e, i, -1)\n"
+        "        if differs:\n"
         f"            return {GUARD_FAILED}\n"
+        "        start = end\n"
         "    return 0\n"
     )
     words = [(place.buffer, place.offset), (wanted.buffer, 0)]

@@ -810,3 +810,33 @@ def test_a_subclass_of_ndarray_beside_what_is_differentiated():
     for _ in range(3):
         found = linad.grad(lambda x, a: np.sum(jitted(x, a)))(X, np.ones(3).view(Units))
         np.testing.assert_array_equal(found, 2.0)
+
+
+def test_one_array_that_stands_for_two_when_a_path_is_recorded():
+    held = {"a": np.ones(3), "b": 2 * np.ones(3)}
+
+    def f(x):
+        if x[0] > 0:
+            return np.sum(x) + x
+        return x * held["a"] - held["b"] * x
+
+    jitted = linad.jit(f)
+    jitted(X)
+    held["b"] = held["a"]
+    for _ in range(3):
+        np.testing.assert_array_equal(jitted(-X), f(-X))
+    held["a"], held["b"] = np.full(3, 4.0), np.full(3, 5.0)
+    for _ in range(3):
+        np.testing.assert_array_equal(jitted(-X), f(-X))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i1"])
+@pytest.mark.parametrize("n", [1023, 1024, 1025, 3001])
+def test_each_entry_of_an_array_is_compared(n, dtype):
+    data = np.zeros(n, dtype)
+    jitted = linad.jit(lambda x: x * float(data.sum()))
+    for k in (0, n // 2, n - 1):
+        for _ in range(3):
+            np.testing.assert_array_equal(jitted(X), X * float(data.sum()))
+        data[k] += 1
+    np.testing.assert_array_equal(jitted(X), X * float(data.sum()))

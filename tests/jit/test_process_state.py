@@ -37,6 +37,7 @@ import scipy.sparse
 import scipy.stats
 
 import linad
+from linad.core.tape import unchanged
 
 X = np.array([0.5, 1.5, 2.0])
 
@@ -270,6 +271,78 @@ def test_entries_of_a_sparse_matrix_that_is_multiplied(name, outer):
         plain, jitted = total(f), total(linad.jit(f))
     follows(lambda: jitted(X), lambda: plain(X), lambda: A.data.__setitem__(1, 7.0))
     follows(lambda: jitted(X), lambda: plain(X), lambda: _other_structure(A))
+
+
+def _replaced(A):
+    A.data = 3.0 * A.data
+
+
+def _permuted(A):
+    A.indices[:] = A.indices[::-1].copy()
+
+
+CHANGES = [lambda A: A.data.__setitem__(1, 7.0), _replaced, lambda A: A.data.fill(5.0), _permuted]
+LEFT = {
+    "variable": lambda A: lambda x: A @ x,
+    "twice": lambda A: lambda x: A @ (A @ x + 1.0),
+    "in a container": lambda A: lambda x, held={"A": [A]}: held["A"][0] @ x,
+}
+COMPARED = {
+    "from the right": lambda A: lambda x: x @ A,
+    "of plain numbers": lambda A: lambda x: A @ x + A @ ONES,
+    "derivative": lambda A: linad.grad(lambda x: np.sum((A @ x) ** 2)),
+    "entries by another name": lambda A: lambda x, d=A.data: A @ x + x * float(d[1]),
+    "behind an object": lambda A: lambda x, A=A: A @ x + max([Holds(A)], key=id).A @ ONES,
+}
+
+
+class Holds:
+    def __init__(self, A):
+        self.A = A
+
+
+def compares(jitted):
+    """Whether a run of the program compares entries of arrays from outside."""
+    tape = jitted.variant(X).values.tape
+    return any(e.primitive is unchanged for e in tape.equations)
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("name", [*LEFT, *COMPARED])
+def test_sparse_matrices_that_only_multiply_are_read_at_each_run(name):
+    A = _sparse()
+    f = (LEFT | COMPARED)[name](A)
+    jitted = linad.jit(f)
+
+    def total(g):
+        return linad.grad(lambda x: np.sum(g(x) * x))
+
+    def check():
+        for _ in range(3):
+            np.testing.assert_allclose(jitted(X), f(X), rtol=1e-14)
+            np.testing.assert_allclose(total(jitted)(X), total(f)(X), rtol=1e-14)
+
+    check()
+    assert compares(jitted) == (name in COMPARED)
+    for change in CHANGES:
+        if name == "entries by another name" and change is not CHANGES[0]:
+            continue
+        change(A)
+        check()
+
+
+def test_another_sparse_matrix_in_the_place_of_one():
+    held = {"A": _sparse()}
+    jitted = linad.jit(lambda x: held["A"] @ x)
+    follows(lambda: jitted(X), lambda: held["A"] @ X, lambda: held.update(A=3 * _sparse()))
+    follows(lambda: jitted(X), lambda: held["A"] @ X, lambda: held["A"].data.fill(9.0))
+
+
+def test_static_sparse_matrices_that_only_multiply():
+    A = _sparse()
+    jitted = linad.jit(lambda x, A: A @ x, static_argnums=1)
+    for change in CHANGES:
+        follows(lambda: jitted(X, A), lambda: A @ X, lambda change=change: change(A))
 
 
 def _getenv(x):
