@@ -180,7 +180,7 @@ def _adjugate(a: Array) -> Any:
 
 
 def _not_finite(a: Array) -> Any:
-    """Which matrices have no decomposition, (..., 1, 1): NumPy's determinant of them is no error."""
+    """Which matrices have no decomposition, (..., 1, 1). NumPy has NaN for their determinants."""
     return ~np.all(np.isfinite(a), axis=(-2, -1), keepdims=True)
 
 
