@@ -221,6 +221,8 @@ def _to_whole(ufunc: np.ufunc) -> Any:
     def operator(self: Any) -> Any:
         y = UFUNCS[ufunc](self)
         if not self.ndim and self.dtype.kind == "f":
+            if not np.isfinite(y):
+                int(y.concrete)  # raises what Python does
             y._whole = True
         return y
 
