@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from linad.core.array_type import Array
-from linad.core.dispatch import implements
-from linad.core.primitive import Primitive
+from linad.core.dispatch import OPERATORS, implements
+from linad.core.primitive import Primitive, Traced
 from linad.core.tape import Var
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Diagonal, Identity, Zero
-from linad.rules.elementwise import binary, constant, copied, register, unary
+from linad.rules.elementwise import binary, constant, copied, register, shape_of, unary
 
 add = binary("add", np.add, None, None)
 subtract = binary("subtract", np.subtract, None, lambda y, a, b: -1)
@@ -70,7 +70,31 @@ def _power_slope_b(y: Array, a: Array, b: Array) -> Any:
 # The operator, not np.power: it squares where b is 2.
 power = binary("power", lambda a, b: a**b, _power_slope_a, _power_slope_b)
 power.partial = "of no negative powers"
-register(np.power, power)
+OPERATORS[np.power] = power
+
+
+def _power(a: Any, b: Any) -> Any:
+    """np.power, of which ``a ** b`` is not quite the same.
+
+    Squares of truth values have the dtype of 2, not that of a byte. And of a number, too, the
+    power 1/2 is a root.
+    """
+    if getattr(a, "dtype", None) == np.bool_ and type(b) is int:
+        a = np.astype(a, int)
+    elif _is_half(b) and not shape_of(a) and not np.ndim(b) and a.dtype.kind != "c":
+        dtype = np.result_type(a.dtype, b)
+        return np.sqrt(a if a.dtype == dtype else np.astype(a, dtype))
+    return power(a, b)
+
+
+def _is_half(b: Any) -> bool:
+    """Whether an exponent is the one number 1/2, for which NumPy's powers are roots."""
+    if isinstance(b, Traced) or np.size(b) != 1:
+        return False
+    return bool(np.result_type(b).kind == "f" and np.all(np.equal(b, 0.5)))
+
+
+register(np.power, _power)
 
 
 def _of_whole_numbers(a: Any, b: Any) -> bool:
@@ -85,6 +109,9 @@ power.stumbles = _of_whole_numbers
 
 
 def float_power(a: Any, b: Any) -> Any:
+    """In double precision, and of an array without roots: at -inf the power 1/2 is inf, not NaN."""
+    if _is_half(b) and shape_of(a):
+        b = np.full(np.broadcast_shapes(shape_of(a), shape_of(b)), 0.5)
     return power(_double(a), _double(b))
 
 

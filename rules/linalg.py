@@ -38,7 +38,7 @@ from linad.operators.matrices import Kronecker, Solve, SystemMatrix
 from linad.operators.reordering import Broadcast
 from linad.operators.structured import Diagonal, Zero
 from linad.rules.degeneracy import settle
-from linad.rules.shaping import as_array
+from linad.rules.shaping import as_array, replaced
 
 LinAlgError = np.linalg.LinAlgError
 SlogdetResult = type(np.linalg.slogdet(np.eye(1)))
@@ -172,10 +172,16 @@ def det(a: Any) -> Any:
 def _adjugate(a: Array) -> Any:
     if not a.size:
         return np.zeros(a.shape, a.dtype)
-    u, s, vh = np.linalg.svd(a)
+    bad = _not_finite(a)
+    u, s, vh = np.linalg.svd(replaced(a, bad, 0))
     minors = _product_of_others(s)
     middle = _sign(u, vh)[..., None, None] * minors[..., None] * adjoint(u)
-    return adjoint(vh) @ middle
+    return replaced(adjoint(vh) @ middle, bad, np.nan)
+
+
+def _not_finite(a: Array) -> Any:
+    """Which matrices have no decomposition, (..., 1, 1). NumPy has NaN for their determinants."""
+    return ~np.all(np.isfinite(a), axis=(-2, -1), keepdims=True)
 
 
 def _sign(u: Any, vh: Any) -> Any:
@@ -245,12 +251,13 @@ class AdjugateDerivative(JacobianOperator):
 def adjugate_wrt_a(y: Array, a: Array) -> JacobianOperator:
     if not a.size:
         return Zero(y.shape, a.shape, y.dtype)
-    u, s, vh = np.linalg.svd(a)
+    bad = _not_finite(a)
+    u, s, vh = np.linalg.svd(replaced(a, bad, 0))
     u = settle(u, s, None, "svd")  # a third derivative of a determinant would need more
     shape, dtype = y.shape, y.dtype
     into = Kronecker(adjoint(u), np.conj(vh), shape, shape, dtype)
     middle = AdjugateDerivative(_product_of_other_pairs(s), shape, dtype)
-    left = _sign(u, vh)[..., None, None] * adjoint(vh)
+    left = replaced(_sign(u, vh)[..., None, None] * adjoint(vh), bad, np.nan)
     return Kronecker(left, np.conj(u), shape, shape, dtype) @ middle @ into
 
 

@@ -24,6 +24,7 @@ import numpy as np
 import scipy.linalg
 
 from linad.core.array_type import Array
+from linad.core.own_draws import draws_for_itself
 from linad.core.primitive import Primitive
 from linad.core.shapes import matrix_transpose
 from linad.errors import DegenerateError
@@ -201,7 +202,7 @@ def _with_cut(name: str, function: Function) -> Primitive:
 
 
 expm_ = matrix_function("expm", scipy.linalg.expm)
-logm_ = _with_cut("logm", scipy.linalg.logm)
+logm_ = _with_cut("logm", draws_for_itself(scipy.linalg.logm))
 sqrtm_ = _with_cut("sqrtm", scipy.linalg.sqrtm)
 cosm_ = matrix_function("cosm", scipy.linalg.cosm)
 sinm_ = matrix_function("sinm", scipy.linalg.sinm)
@@ -210,7 +211,8 @@ coshm_ = matrix_function("coshm", scipy.linalg.coshm)
 sinhm_ = matrix_function("sinhm", scipy.linalg.sinhm)
 tanhm_ = matrix_function("tanhm", scipy.linalg.tanhm)
 fractional_power_ = _with_cut(
-    "fractional_matrix_power", lambda a, *, t: scipy.linalg.fractional_matrix_power(a, t)
+    "fractional_matrix_power",
+    draws_for_itself(lambda a, *, t: scipy.linalg.fractional_matrix_power(a, t)),
 )
 
 

@@ -25,7 +25,7 @@ from linad.operators.reordering import Broadcast
 from linad.operators.structured import Diagonal, RealPart
 from linad.rules.kinks import size_squared, tip
 from linad.rules.linalg import LinAlgError, check_square
-from linad.rules.shaping import concrete, replaced, reshape
+from linad.rules.shaping import concrete, replaced, reshape, still
 from linad.rules.singularvalues import svdvals
 
 
@@ -144,10 +144,15 @@ def cond(x: Any, p: Any = None) -> Any:
         s = svdvals(x)
         largest, smallest = s[..., 0], s[..., -1]
         ratio = smallest / largest if p == -2 else largest / smallest
-        # 0 / 0 of a matrix of zeros counts as infinite, as in NumPy.
-        return number(replaced(ratio, (largest == 0) & (smallest == 0), np.inf))
-    check_square(x, "cond")
-    return norm(x, p, (-2, -1)) * norm(np.linalg.inv(x), p, (-2, -1))
+    else:
+        check_square(x, "cond")
+        # NaN has an inverse, NaN, where singular matrices have none.
+        singular = np.linalg.slogdet(still(x))[0] == 0
+        regular = replaced(x, singular[..., None, None], np.nan)
+        ratio = norm(x, p, (-2, -1)) * norm(np.linalg.inv(regular), p, (-2, -1))
+    # Infinite, as in NumPy, counts what became NaN: 0 / 0 of zeros, and singular matrices.
+    lost = np.isnan(ratio) & ~np.any(np.isnan(x), axis=(-2, -1))
+    return number(replaced(ratio, lost, np.inf))
 
 
 matrix_rank_ = Primitive(

@@ -62,7 +62,7 @@ def call_into(
         return result
     casting = "safe" if numpy_function is np.einsum else "same_kind"
     if numpy_function is np.dot:
-        _check_for_blas(target, result)
+        _check_for_blas(target, result, args)
     if numpy_function in BY_COPY:
         _check_copied_back(name, target, np.asarray(concrete(result)))
     if numpy_function in BY_COPY or numpy_function in CASTING:
@@ -113,9 +113,18 @@ def _check_copied_back(name: str, target: Any, result: Any) -> None:
         )
 
 
-def _check_for_blas(target: Any, result: Any) -> None:
+def _check_for_blas(target: Any, result: Any, operands: tuple[Any, ...]) -> None:
+    """Raise where NumPy does, which multiplies by a number entry by entry where BLAS does not.
+
+    BLAS scales arrays of one and two axes of floating numbers; the rest of such products has no
+    order to keep to.
+    """
     array, dtype = concrete(target), getattr(result, "dtype", None)
-    if isinstance(array, np.ndarray) and not (array.dtype == dtype and array.flags.c_contiguous):
+    if not isinstance(array, np.ndarray):
+        return
+    scaled = len(operands) > 1 and not all([np.ndim(concrete(x)) for x in operands[:2]])
+    any_order = scaled and (array.ndim > 2 or array.dtype.char not in "fdFD")
+    if array.dtype != dtype or not (any_order or array.flags.c_contiguous):
         raise ValueError(
             f"dot: out= must be an array in C order of the dtype of the result, {dtype}, got one "
             f"of {array.dtype}"

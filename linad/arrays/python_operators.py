@@ -10,7 +10,7 @@ from linad.arrays.buffers import is_private
 from linad.arrays.methods import Methods, traced_function
 from linad.arrays.writes import overwrite, stacked
 from linad.core.adopted import WATCHERS, is_adopted
-from linad.core.dispatch import FOREIGN, UFUNCS
+from linad.core.dispatch import FOREIGN, OPERATORS, UFUNCS
 from linad.core.primitive import Primitive, Traced
 from linad.core.stand_ins import STANDING, stand_in
 from linad.errors import UnsupportedError
@@ -113,9 +113,9 @@ def _goes_first(kind: type, ufunc: Any) -> bool:
     return getattr(kind, name, None) is not getattr(np.ndarray, name, None)
 
 
-def _binary(ufunc: np.ufunc) -> tuple[Any, Any]:
+def _binary(ufunc: np.ufunc, table: Any = UFUNCS) -> tuple[Any, Any]:
     def forward(self: Any, other: Any) -> Any:
-        function = UFUNCS[ufunc]
+        function = table[ufunc]
         if STANDING:
             other = stand_in(other)
         if type(function) is Primitive:
@@ -137,7 +137,7 @@ def _binary(ufunc: np.ufunc) -> tuple[Any, Any]:
         return function(self, known)
 
     def reflected(self: Any, other: Any) -> Any:
-        function = UFUNCS[ufunc]
+        function = table[ufunc]
         if STANDING:
             other = stand_in(other)
         if type(function) is Primitive and type(other) in _UNTRACED:
@@ -221,6 +221,8 @@ def _to_whole(ufunc: np.ufunc) -> Any:
     def operator(self: Any) -> Any:
         y = UFUNCS[ufunc](self)
         if not self.ndim and self.dtype.kind == "f":
+            if not np.isfinite(y):
+                int(y.concrete)  # raises what Python does
             y._whole = True
         return y
 
@@ -259,7 +261,7 @@ class Arithmetic(Methods):
     __truediv__, __rtruediv__ = _binary(np.true_divide)
     __floordiv__, __rfloordiv__ = _binary(np.floor_divide)
     __mod__, __rmod__ = _binary(np.remainder)
-    __pow__, __rpow__ = _binary(np.power)
+    __pow__, __rpow__ = _binary(np.power, OPERATORS)
     __pow__ = _to_the(__pow__)
     __matmul__, __rmatmul__ = _of_arrays(*_binary(np.matmul))
     __and__, __rand__ = _binary(np.bitwise_and)

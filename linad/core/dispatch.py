@@ -9,6 +9,9 @@ from typing import Any
 UFUNCS: dict[Any, Callable[..., Any]] = {}
 """ufunc -> primitive, or a function with the ufunc's positional arguments."""
 
+OPERATORS: dict[Any, Callable[..., Any]] = {}
+"""ufunc -> the same for Python's operator, where this is not quite the ufunc."""
+
 UFUNC_METHODS: dict[tuple[Any, str], Callable[..., Any]] = {}
 """(ufunc, "reduce" | "accumulate" | "outer" | "reduceat" | "at") -> function."""
 

@@ -2,9 +2,10 @@
 
 They become constants of the program: every later call would use the same ones, in silence. So
 the states of the generators that a function can reach are compared before and after, and a
-warning says what was found. Reached are NumPy's and Python's own generators, and those in the
-closure, in the globals that the code names, and in attributes of the arguments. A generator
-that the function makes itself gives the same numbers at every call anyway.
+warning says what was found, unless an operation drew for itself. Reached are NumPy's and Python's
+own generators, and those in the closure, in the globals that the code names, and in attributes of
+the arguments. A generator that the function makes itself gives the same numbers at every call
+anyway.
 
 NumPy's and Python's own generators belong to all threads. While others run, they count as drawn
 from by the function only if its code, or code that it refers to, names something random.
@@ -48,17 +49,27 @@ class Draws:
         found += [g for x in leaves for g in (x, *_attributes(x)) if is_generator(g)]
         self.own = {id(g) for g in found}
         self.generators = list({id(g): g for g in (*shared, *found)}.values())
+        self.found = False
+        self.start()
+
+    def start(self) -> None:
+        """What is drawn from here on counts."""
         self.before = [_state(g) for g in self.generators]
+
+    def look(self) -> None:
+        """Note whether one of them has moved since."""
+        for generator, before in zip(self.generators, self.before, strict=True):
+            if _state(generator) != before and self._is_drawn_here(generator):
+                self.found = True
 
     def check(self) -> None:
         """Warn if one of them has moved."""
-        for generator, before in zip(self.generators, self.before, strict=True):
-            if _state(generator) != before and self._is_drawn_here(generator):
-                warn_user(
-                    f"linad.jit: {name_of(self.f)} drew random numbers while it was traced; later "
-                    f"calls use the same ones. Draw them outside, and pass them as arguments"
-                )
-                return
+        self.look()
+        if self.found:
+            warn_user(
+                f"linad.jit: {name_of(self.f)} drew random numbers while it was traced; later "
+                f"calls use the same ones. Draw them outside, and pass them as arguments"
+            )
 
     def _is_drawn_here(self, generator: Any) -> bool:
         """Whether it was the function, and not another thread, that moved a generator."""

@@ -17,7 +17,9 @@ from linad.arrays.zero_dim import is_number
 from linad.control.watching import watched
 from linad.core import tree
 from linad.core.adopted import repeated
+from linad.core.during import during
 from linad.core.memory_layouts import kept, layout_of
+from linad.core.own_draws import WATCHES
 from linad.core.patience import Patience
 from linad.core.settings import settings
 from linad.core.shapes import name_of
@@ -96,7 +98,8 @@ class _Recording:
         f, arguments = self.f, self.arguments
         stand_ins = self._stand_ins()
         draws = Draws(f, arguments.leaves)
-        with self.trace, standing(*stand_ins):
+        watches = (*WATCHES.get(), draws)
+        with self.trace, standing(*stand_ins), during(WATCHES, watches):
             try:
                 filled = arguments.filled(self.tracers)
                 held = tree.flatten(filled)

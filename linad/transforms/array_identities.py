@@ -105,13 +105,15 @@ def small_power(s: Any, eqn: Equation) -> Any:
     NaN, not inf. Complex infinities keep the parts that NumPy's own powers give them.
     """
     x, exponent = eqn.inputs
-    number = number_of(exponent)
+    number, out = number_of(exponent), eqn.outputs[0]
+    if number == 0.5 and _is_root(x, exponent, out):
+        if x.dtype != out.dtype:
+            x = s.emit("astype", [x], x.shape, out.dtype, dtype=out.dtype)
+        return s.emit_like("sqrt", [x], eqn)
     if number is None or not fits(x, eqn) or x.dtype.kind not in "fc":
         return None
     if number == 1:
         return x
-    if number == 0.5 and x.dtype.kind == "f" and x.shape and not np.ndim(exponent):
-        return s.emit_like("sqrt", [x], eqn)
     if x.dtype.kind == "c" and number != 2:
         return None
     if number in (2, 3, 4):
@@ -122,6 +124,14 @@ def small_power(s: Any, eqn: Equation) -> Any:
     if number == -1:
         return s.emit_like("reciprocal", [x], eqn)
     return None
+
+
+def _is_root(x: Any, exponent: Any, out: Any) -> bool:
+    """Whether NumPy takes a root for the power 1/2: of an array, by one exponent for all of it."""
+    if not isinstance(x, Var) or x.dtype.kind != "f" or out.dtype.kind != "f":
+        return False
+    alone = np.size(exponent) == 1 and size_of(x.shape) > 1
+    return x.shape == out.shape and bool(x.shape) and (alone or not np.ndim(exponent))
 
 
 @rule("where")

@@ -75,6 +75,33 @@ def test_dtypes_of_the_output(call, dtype):
             np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
+OUTPUTS = {
+    "C order": lambda x, shape: np.zeros_like(x, shape=shape, order="C"),
+    "Fortran order": lambda x, shape: np.zeros_like(x, shape=shape, order="F"),
+    "strided": lambda x, shape: np.zeros_like(x, shape=(*shape, 2))[..., 0],
+}
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "c16", "?"])
+@pytest.mark.parametrize("shape", [(3,), (3, 2), (3, 2, 2), (2, 3, 1, 2)])
+@pytest.mark.parametrize("by", ["a number", "a vector"])
+def test_orders_that_dot_takes_for_its_output(dtype, shape, by):
+    def f(x, order):
+        out = OUTPUTS[order](x, shape if by == "a number" else shape[:-1])
+        np.dot(x, np.ones(() if by == "a number" else shape[-1], dtype), out=out)
+        return out
+
+    x = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+    for order in OUTPUTS:
+        expected = outcome(f, x, order)
+        found = outcome(linad.jit(f, static_argnums=1), x, order)
+        if isinstance(expected, Exception):
+            assert type(found) is type(expected)
+        else:
+            assert found.dtype == expected.dtype
+            assert np.array_equal(found, expected)
+
+
 REFUSED = {
     "putmask": lambda a: np.putmask(a, True, 2.0),
     "place": lambda a: np.place(a, True, [2.0]),

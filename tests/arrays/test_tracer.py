@@ -142,6 +142,25 @@ def test_what_python_rounds_a_number_to_is_an_int(to_whole, run):
     assert answers == answers[:2] * (len(answers) // 2)
 
 
+@pytest.mark.parametrize("to_whole", [round, math.floor, math.ceil, math.trunc])
+@pytest.mark.parametrize(
+    ("bad", "error"), [(np.nan, ValueError), (np.inf, OverflowError), (-np.inf, OverflowError)]
+)
+def test_what_is_not_finite_has_no_whole_number(to_whole, bad, error):
+    def f(x):
+        return x * to_whole(x[1])
+
+    x = np.array([2.0, bad])
+    jitted = linad.jit(f)
+    for form in (f, linad.jit(f), lambda x: linad.linearize(f, x)):
+        with pytest.raises(error, match="cannot convert float"):
+            form(x)
+    for _ in range(3):
+        np.testing.assert_array_equal(jitted(X), f(X))
+    with pytest.raises(error, match="cannot convert float"):
+        jitted(x)
+
+
 def test_a_program_that_shows_what_is_rounded_holds_for_that_number():
     def f(x):
         return x * len(f"{round(x[0])}") + (round(x[0]) if isinstance(round(x[0]), int) else 100.0)

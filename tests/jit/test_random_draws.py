@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import linad
+import linad.scipy.linalg
 from linad.errors import UnsupportedError
 
 RNG = np.random.default_rng(0)
@@ -72,6 +73,28 @@ def test_who_draws_nothing_is_left_alone():
         warnings.simplefilter("error")
         for f in (lambda x: x * len(str(RNG)), lambda x: x * np.random.default_rng(3).normal()):
             linad.jit(f)(2.0)
+
+
+LOGARITHM = linad.jit(linad.scipy.linalg.logm)
+OF_SCIPY = {
+    "logm": linad.scipy.linalg.logm,
+    "power": lambda a: linad.scipy.linalg.fractional_matrix_power(a, 0.3),
+    "derivative": linad.jacobian(linad.scipy.linalg.logm),
+    "jitted": lambda a: LOGARITHM(LOGARITHM(a)),
+}
+
+
+@pytest.mark.parametrize("f", OF_SCIPY.values(), ids=OF_SCIPY)
+def test_draws_of_scipy_for_itself_are_none(f):
+    a = np.eye(3) * 4 + np.arange(9.0).reshape(3, 3) / 9
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compiled = linad.jit(f)
+        for _ in range(2):
+            np.testing.assert_allclose(compiled(a), f(a), rtol=1e-12)
+    for mixed in (lambda a: f(a) * np.random.normal(), lambda a: f(a * np.random.normal())):  # noqa: NPY002
+        with pytest.warns(UserWarning, match="drew random numbers"):
+            linad.jit(mixed)(a)
 
 
 @pytest.mark.parametrize(

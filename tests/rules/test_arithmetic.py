@@ -90,6 +90,44 @@ def test_power_of_a_negative_base():
         assert np.isnan(linad.grad(lambda b: np.power(-2.0, b))(np.float64(3)))
 
 
+ENDS = np.array([-np.inf, -1.0, -0.0, 0.0, 4.0, np.inf, np.nan])
+POWERS = {
+    "power": np.power,
+    "operator": lambda x, p: x**p,
+    "float_power": np.float_power,
+    "of one exponent in an array": lambda x, p: np.power(x, [p]),
+    "of as many": lambda x, p: np.power(x, np.full(x.shape, p)),
+    "of one entry": lambda x, p: np.power(x[0], p) + np.power(x[2], p),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("f", POWERS.values(), ids=POWERS)
+@pytest.mark.parametrize("p", [0.5, 2, -1, 1 / 3, 0, 1.5])
+def test_powers_at_the_ends_of_the_numbers(f, p):
+    for x in (ENDS, ENDS.astype(np.float32)):
+        expected = f(x, p)
+        compiled = linad.jit(lambda x: f(x, p))
+        for found in (linad.linearize(lambda x: f(x, p), x)[0], *[compiled(x) for _ in range(3)]):
+            assert found.dtype == expected.dtype
+            np.testing.assert_allclose(found, expected, rtol=1e-6)
+            zero = expected == 0
+            assert np.array_equal(np.signbit(found[zero]), np.signbit(expected[zero]))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int32"])
+def test_powers_of_small_integers_have_the_dtypes_of_numpy(dtype):
+    x = np.array([1, 0, 1]).astype(dtype)
+    for f in (np.power, lambda x, p: x**p, lambda x, p: np.power(x[0], p), lambda x, p: x[0] ** p):
+        for p in (2, 3, 0, 2.0, np.int8(2), True):
+            compiled = linad.jit(lambda x, f=f, p=p: f(x, p))
+            expected = f(x, p)
+            for _ in range(2):
+                found = compiled(x)
+                assert found.dtype == expected.dtype
+                assert np.array_equal(found, expected)
+
+
 def test_small_integers_lose_no_digits():
     x = np.array([0.3, 0.7])
     n = np.array([3, 7], np.int8)

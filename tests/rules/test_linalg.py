@@ -70,6 +70,27 @@ def test_derivatives_of_det_along_a_line(missing):
     np.testing.assert_allclose(linad.derivative(first)(zero), 2 * expected[-3], atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
+def test_determinants_of_matrices_that_are_not_finite(bad, dtype):
+    """NumPy gives NaN, and so are the derivatives, of that matrix of a stack alone."""
+    a = np.stack([regular(3, 3), regular(3, 3)]).astype(dtype)
+    a[0, 1, 2] = bad
+    y, jacobian = linad.linearize(np.linalg.det, a)
+    np.testing.assert_array_equal(y, np.linalg.det(a))
+    for pull in (jacobian.pullback, linad.jit(lambda v: linad.vjp(np.linalg.det, a)[1](v)[0])):
+        found = pull(np.ones_like(y))
+        assert found.dtype == a.dtype
+        assert np.isnan(found[0]).all()
+        np.testing.assert_allclose(found[1], linad.vjp(np.linalg.det, a[1])[1](y.dtype.type(1))[0])
+    if dtype == "f8":
+        second = linad.hessian(lambda a: np.sum(np.linalg.det(a)))(a)
+        assert np.isnan(second[0, :, :, 0]).all()
+        assert np.isfinite(second[1, :, :, 1]).all()
+    np.testing.assert_array_equal(linad.jit(np.linalg.det)(a), np.linalg.det(a))
+
+
 def test_adjugate_of_a_singular_matrix():
     a = singular(3, 2)
     y = adjugate_(a)

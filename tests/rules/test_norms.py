@@ -110,6 +110,52 @@ def test_ranks_and_counts_are_constant():
     assert np.linalg.norm(VECTOR, 0) == 4
 
 
+SINGULAR = {
+    "singular": np.array([[1.0, 2.0], [2.0, 4.0]]),
+    "zeros": np.zeros((2, 2)),
+    "whole numbers": np.array([[1, 2], [2, 4]]),
+    "single": np.array([[1, 2], [2, 4]], np.float32),
+    "complex": np.array([[1, 1j], [1j, -1]]),
+    "infinite": np.array([[np.inf, 0], [0, 1]]),
+    "NaN": np.array([[np.nan, 0], [0, 1]]),
+    "stack": np.stack([np.eye(2), np.ones((2, 2)), [[2, 1], [0, 3]], np.zeros((2, 2))]),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("a", SINGULAR.values(), ids=SINGULAR)
+@pytest.mark.parametrize("p", [None, -2, 1, -1, np.inf, -np.inf, "fro", "nuc"])
+def test_condition_numbers_of_singular_matrices(a, p):
+    def f(a):
+        return np.linalg.cond(a, p)
+
+    try:
+        expected = f(a)
+    except np.linalg.LinAlgError:
+        with pytest.raises(np.linalg.LinAlgError):
+            linad.jit(f)(a)
+        return
+    compiled = linad.jit(f)
+    found = [compiled(a), compiled(a)]
+    if a.dtype.kind in "fc":
+        found.append(linad.linearize(f, a)[0])
+    for y in found:
+        assert type(y) is type(expected)
+        assert y.dtype == expected.dtype
+        if p is None or p == -2:  # of what is singular but for rounding: rounding
+            large = np.abs(np.log10(expected)) > 7
+            assert np.array_equal(np.abs(np.log10(y)) > 7, large)
+        else:
+            np.testing.assert_allclose(y, expected, rtol=1e-6)
+
+
+def test_derivatives_of_condition_numbers_beside_singular_matrices():
+    a = SINGULAR["stack"][:3]
+    gradient = linad.grad(lambda a: np.sum(np.linalg.cond(a, 1)))(a)
+    assert np.isfinite(gradient[[0, 2]]).all()
+    assert np.isnan(gradient[1]).any()
+
+
 ERRORS = {
     "word": (lambda x: np.linalg.norm(x[0], "fro"), ValueError),
     "order": (lambda x: np.linalg.norm(x, 3), ValueError),
