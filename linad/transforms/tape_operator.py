@@ -12,6 +12,7 @@ import numpy as np
 
 from linad.arrays.buffers import concrete, root_of
 from linad.arrays.tracer import Tracer
+from linad.arrays.zero_dim import array, is_number
 from linad.core import tree
 from linad.core.arithmetic_warnings import FILTER, move_to_user_lines
 from linad.core.array_type import Array
@@ -248,7 +249,7 @@ class TapeOperator(Typed):
             for node, J in links:
                 held = slots[node]
                 if J.scatters and (held is not None or type(cotangent) is not Tracer):
-                    if not owned[node] or (type(held) is Tracer and is_view(held)):
+                    if not owned[node] or (type(held) is not np.ndarray and not is_own(held)):
                         held = _buffer(held, seeds, J)
                     if type(cotangent) is Tracer:
                         held = lifted(held, cotangent)
@@ -417,16 +418,22 @@ def is_view(array: Any) -> bool:
     return isinstance(array, Tracer) and root_of(array) is not array
 
 
+def is_own(held: Any) -> bool:
+    """Whether it is an array of its own: no number, which a sum of arrays without axes is, and no
+    view of another traced array."""
+    return not is_number(held) and not is_view(held)
+
+
 def in_c_order(array: Any) -> bool:
     """Whether a region of the array can be written in place."""
-    return not is_view(array) and bool(concrete(array).flags.c_contiguous)
+    return is_own(array) and bool(concrete(array).flags.c_contiguous)
 
 
 def _buffer(held: Any, seeds: Shape, J: JacobianOperator) -> Any:
     """A cotangent that may be written: zeros, or a copy of what is held."""
     if held is None:
         return np.zeros(seeds + J.in_shape, J.in_dtype)
-    return held.copy() if isinstance(held, Tracer) else np.array(held, order="C")
+    return array(held.copy()) if isinstance(held, Tracer) else np.array(held, order="C")
 
 
 def plus(a: Any, b: Any) -> Any:
