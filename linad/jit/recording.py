@@ -216,8 +216,8 @@ class _Recording:
         if trace.memory_counts:
             path.memory = memory_of_all(arrays)
         # SciPy itself multiplies booleans and integers, having asked for their entries.
-        asked = any([e.primitive is guard and np.ndim(e.params["expected"]) for e in tape.equations])
-        if not (trace.derives or asked):
+        asked = [e.params["expected"] for e in tape.equations if e.primitive is guard]
+        if not (trace.derives or any(map(np.ndim, asked))):
             path.multiplied = self.multiplied
         path.changes_outside = _has_changed(self.arguments, self.outside)
         return path
