@@ -9,7 +9,8 @@ when the array changes.
 
 A sparse matrix of SciPy's that is only ever on the left of ``@`` before a traced value is asked for
 its product at each run. Not so the derivative of the program, which keeps the adjoint: that, and
-a program that takes derivatives itself, hold for the entries of then.
+a program that takes derivatives itself, hold for the entries of then; nor one in which Python asks
+for the entries of a traced array (`linad.jit.recording`).
 """
 
 import inspect

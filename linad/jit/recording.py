@@ -24,7 +24,7 @@ from linad.core.patience import Patience
 from linad.core.settings import settings
 from linad.core.shapes import name_of
 from linad.core.stand_ins import standing
-from linad.core.tape import Equation, Tape, unchanged
+from linad.core.tape import Equation, Tape, guard, unchanged
 from linad.errors import OutputError, UnsupportedError
 from linad.jit.identity import compares_objects, first_of_each, memory_of_all
 from linad.jit.process_state import warn_of_process_state
@@ -218,7 +218,9 @@ class _Recording:
             path.lies = lies
         if trace.memory_counts:
             path.memory = memory_of_all(arrays)
-        if not trace.derives:
+        # SciPy itself multiplies booleans and integers, having asked for their entries.
+        asked = [e.params["expected"] for e in tape.equations if e.primitive is guard]
+        if not (trace.derives or any(map(np.ndim, asked))):
             path.multiplied = self.multiplied
         path.changes_outside = _has_changed(self.arguments, self.outside)
         return path

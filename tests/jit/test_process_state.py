@@ -292,6 +292,8 @@ COMPARED = {
     "of plain numbers": lambda A: lambda x: A @ x + A @ ONES,
     "derivative": lambda A: linad.grad(lambda x: np.sum((A @ x) ** 2)),
     "entries by another name": lambda A: lambda x, d=A.data: A @ x + x * float(d[1]),
+    "of decisions": lambda A: lambda x: A @ (x > 1.0) + A @ x,
+    "of numbers of places": lambda A: lambda x: A @ np.argsort(x) + A @ x,
     "behind an object": lambda A: lambda x, A=A: A @ x + max([Holds(A)], key=id).A @ ONES,
 }
 
