@@ -320,5 +320,7 @@ class Arithmetic(Methods):
 
     def __round__(self, ndigits: int | None = None) -> Any:
         if ndigits is None:
+            if not self.ndim and self.dtype.kind in "iu":  # an int, of as many bits as there are
+                return self.astype(np.uint64 if self.dtype == np.uint64 else np.int64)
             return _rounded(self)
         return traced_function(np.round)(self, ndigits)

@@ -142,6 +142,17 @@ def test_what_python_rounds_a_number_to_is_an_int(to_whole, run):
     assert answers == answers[:2] * (len(answers) // 2)
 
 
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "i8", "u8"])
+def test_rounded_integers_are_integers(dtype):
+    x = np.array([3, np.iinfo(dtype).max], dtype)
+    jitted = linad.jit(lambda x: (round(x[1]), round(x[0]) * 100))
+    for _ in range(2):
+        largest, product = jitted(x)
+        assert largest.dtype.kind in "iu"
+        assert largest == round(x[1])
+        assert product == round(x[0]) * 100
+
+
 WEAK = {
     "array": lambda x, v, k: v * k,
     "from the left": lambda x, v, k: k - v,
