@@ -16,7 +16,7 @@ from linad.core.primitive import Traced
 FLOATING = (
     *(getattr(np.linalg, name) for name in (
         "cholesky", "cond", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq",
-        "matrix_norm", "norm", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensorinv",
+        "matrix_norm", "norm", "qr", "slogdet", "solve", "svd", "svdvals", "tensorinv",
         "tensorsolve", "vector_norm",
     )),
     *(getattr(np.fft, name) for name in (

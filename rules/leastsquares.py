@@ -29,12 +29,13 @@ import numpy as np
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
-from linad.core.shapes import Shape, matrix_transpose
+from linad.core.shapes import Shape, matrix_transpose, size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.matrices import Kronecker
 from linad.operators.reordering import Permutation
 from linad.operators.structured import Conjugation, Diagonal
 from linad.rules.decompositions import hermitian_argument
+from linad.rules.floating import as_floats
 from linad.rules.linalg import LinAlgError, adjoint
 from linad.rules.shaping import as_array, still
 from linad.rules.singularvalues import svdvals
@@ -76,6 +77,9 @@ def pinv(a: Array, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np
         raise ValueError("pinv: rtol and rcond cannot both be given")
     if a.ndim < 2:
         raise LinAlgError(f"pinv: expected at least two axes, got shape {a.shape}")
+    if a.dtype.kind in "biu" and not size_of(a.shape[-2:]):  # NumPy computes nothing here
+        return np.zeros((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
+    a = as_floats(a)
     if rcond is None:
         rcond = 1e-15 if rtol is np._NoValue else rtol
     if rcond is None:

@@ -136,12 +136,23 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     return norm(x, ord, (-2, -1), keepdims)
 
 
+QUIET = np.lib.NumpyVersion(np.__version__) >= "2.5.0"
+"""Whether NumPy's condition numbers are no error where there are no singular values."""
+
+
+def _values_for_cond(x: Any) -> Any:
+    if not QUIET:
+        return svdvals(x)
+    bad = ~np.all(np.isfinite(x), axis=(-2, -1), keepdims=True)
+    return replaced(svdvals(replaced(x, bad, 0)), bad[..., 0], np.nan)
+
+
 @implements(np.linalg.cond)
 def cond(x: Any, p: Any = None) -> Any:
     if x.size == 0:
         raise LinAlgError("cond: it is not defined on empty arrays")
     if p in (None, 2, -2):
-        s = svdvals(x)
+        s = _values_for_cond(x)
         largest, smallest = s[..., 0], s[..., -1]
         ratio = smallest / largest if p == -2 else largest / smallest
     else:
@@ -149,7 +160,11 @@ def cond(x: Any, p: Any = None) -> Any:
         # NaN has an inverse, NaN, where singular matrices have none.
         singular = np.linalg.slogdet(still(x))[0] == 0
         regular = replaced(x, singular[..., None, None], np.nan)
-        ratio = norm(x, p, (-2, -1)) * norm(np.linalg.inv(regular), p, (-2, -1))
+        inverse = np.linalg.inv(regular)
+        if p == "nuc" and QUIET:
+            ratio = np.sum(_values_for_cond(x), -1) * np.sum(_values_for_cond(inverse), -1)
+        else:
+            ratio = norm(x, p, (-2, -1)) * norm(inverse, p, (-2, -1))
     # Infinite, as in NumPy, counts what became NaN: 0 / 0 of zeros, and singular matrices.
     lost = np.isnan(ratio) & ~np.any(np.isnan(x), axis=(-2, -1))
     return number(replaced(ratio, lost, np.inf))

@@ -113,11 +113,29 @@ def _goes_first(kind: type, ufunc: Any) -> bool:
     return getattr(kind, name, None) is not getattr(np.ndarray, name, None)
 
 
+def weakly(a: Any, b: Any) -> tuple[Any, Any]:
+    """Two operands. What is an int of Python's without a trace promotes no array of floats."""
+    whole = [isinstance(x, Traced) and x._whole for x in (a, b)]
+    if whole[0] == whole[1]:
+        return a, b
+    return (a, _like_int(b, a)) if whole[1] else (_like_int(a, b), b)
+
+
+def _like_int(whole: Any, other: Any) -> Any:
+    dtype = getattr(other, "dtype", None)
+    if dtype is None or dtype.kind not in "fc":
+        return whole
+    real = np.dtype(dtype.char.lower())
+    return whole if whole.dtype == real else whole.astype(real)
+
+
 def _binary(ufunc: np.ufunc, table: Any = UFUNCS) -> tuple[Any, Any]:
     def forward(self: Any, other: Any) -> Any:
         function = table[ufunc]
         if STANDING:
             other = stand_in(other)
+        if self._whole or (type(other) is type(self) and other._whole):
+            self, other = weakly(self, other)
         if type(function) is Primitive:
             trace = self._trace
             if type(other) is type(self):
@@ -140,6 +158,8 @@ def _binary(ufunc: np.ufunc, table: Any = UFUNCS) -> tuple[Any, Any]:
         function = table[ufunc]
         if STANDING:
             other = stand_in(other)
+        if self._whole:
+            self, other = weakly(self, other)
         if type(function) is Primitive and type(other) in _UNTRACED:
             return self._trace.apply(function, (other, self), {})
         known = operand(other)
@@ -300,5 +320,7 @@ class Arithmetic(Methods):
 
     def __round__(self, ndigits: int | None = None) -> Any:
         if ndigits is None:
+            if not self.ndim and self.dtype.kind in "iu":  # an int, of as many bits as there are
+                return self.astype(np.uint64 if self.dtype == np.uint64 else np.int64)
             return _rounded(self)
         return traced_function(np.round)(self, ndigits)

@@ -27,7 +27,7 @@ from linad.arrays.memory import constant_under, escape
 from linad.arrays.methods import called
 from linad.arrays.number_texts import text_of
 from linad.arrays.out_argument import ufunc_into
-from linad.arrays.python_operators import Arithmetic, foreign, operand
+from linad.arrays.python_operators import Arithmetic, foreign, operand, weakly
 from linad.arrays.refusing import COUNT, WRITE, instead_of_ufunc, refuse_index
 from linad.arrays.traces import Trace
 from linad.arrays.writes import write, write_into
@@ -104,6 +104,7 @@ class Tracer(Arithmetic):
         self._node = node
         self._value = value
         self._buffer: Any = None  # a View, or a Storage once it has views or was written
+        self._whole = False
 
     def frozen(self) -> "Tracer":
         """A handle on the array as it is now, that later writes do not change."""
@@ -256,7 +257,7 @@ class Tracer(Arithmetic):
         name = frame.f_globals.get("__name__", "")
         if name.startswith("linad.") or not passes_as_plain(frame, name):
             return Tracer
-        if getattr(self, "_whole", False):
+        if self._whole:
             return int
         value: Any = self._value
         while type(value) is Tracer:
@@ -295,6 +296,8 @@ class Tracer(Arithmetic):
                     return foreign(ufunc, x, *inputs) if plain else NotImplemented
                 inputs = operands
                 break
+        if len(inputs) == 2 and method == "__call__":
+            inputs = weakly(*inputs)
         if method == "__call__" and kwargs:
             return call_with_keywords(ufunc, function, inputs, kwargs)
         return function(*inputs, **kwargs)
@@ -436,7 +439,7 @@ class Tracer(Arithmetic):
         """The value for a text. That of an integer, a key perhaps, counts as a decision."""
         if self.dtype.kind in "biu":
             return self.decided
-        if getattr(self, "_whole", False) and np.isfinite(self.concrete):
+        if self._whole and np.isfinite(self.concrete):
             return int(self.decided)
         value: Any = self
         while isinstance(value, Tracer):

@@ -302,6 +302,7 @@ class TemplateTrace(AdoptingTrace):
                 return self._on_traces_around(primitive, args, params)
             result = _bare(Tracer)
             result._trace, result._node, result._value, result._buffer = self, here, y, None
+            result._whole = False
             self.made.append(weakref.ref(result))
         if moved is not None:
             for rows, a in moved:

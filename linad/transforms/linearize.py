@@ -92,6 +92,7 @@ class LinearTrace(Trace):
                     self.steps.append((node, [(x._node, J)]))
                     result: Any = _bare(Tracer)
                     result._trace, result._node, result._value, result._buffer = self, node, y, None
+                    result._whole = False
                     return result
             elif primitive.view:
                 if args[0]._buffer is not None:
@@ -147,6 +148,7 @@ class LinearTrace(Trace):
             self.steps.append((node, links))
             result = _bare(Tracer)
             result._trace, result._node, result._value, result._buffer = self, node, y, None
+            result._whole = False
             if primitive.view and (nested or type(y) is np.ndarray):
                 attach_view(result, args[0], primitive, params)
             return result
@@ -176,6 +178,7 @@ class LinearTrace(Trace):
         self.steps.append((node, [(x._node, J)]))
         result: Any = _bare(Tracer)
         result._trace, result._node, result._value, result._buffer = self, node, y, None
+        result._whole = False
         return result
 
     def _apply_to_two(self, primitive: Primitive, a: Any, b: Any) -> Any:
@@ -213,6 +216,7 @@ class LinearTrace(Trace):
         self.steps.append((node, links))
         result: Any = _bare(Tracer)
         result._trace, result._node, result._value, result._buffer = self, node, y, None
+        result._whole = False
         return result
 
     def _operator(self, rule: Any, x: Any, y: Any, a: Any, b: Any) -> Any:

@@ -142,9 +142,49 @@ def test_what_python_rounds_a_number_to_is_an_int(to_whole, run):
     assert answers == answers[:2] * (len(answers) // 2)
 
 
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "i8", "u8"])
+def test_rounded_integers_are_integers(dtype):
+    x = np.array([3, np.iinfo(dtype).max], dtype)
+    jitted = linad.jit(lambda x: (round(x[1]), round(x[0]) * 100))
+    for _ in range(2):
+        largest, product = jitted(x)
+        assert largest.dtype.kind in "iu"
+        assert largest == round(x[1])
+        assert product == round(x[0]) * 100
+
+
+WEAK = {
+    "array": lambda x, v, k: v * k,
+    "from the left": lambda x, v, k: k - v,
+    "plain array": lambda x, v, k: (v, k * np.ones(2, np.float32), np.ones(2, np.float32) / k),
+    "number": lambda x, v, k: (v[0] * k, k * v[0], k * np.float32(2.5), np.float32(2.5) ** k),
+    "complex": lambda x, v, k: k * (v * np.complex64(1j)),
+    "another int": lambda x, v, k: (k * 1) * 1.5 + k * x,
+    "double": lambda x, v, k: (k * x, x[0] + k),
+    "ufunc": lambda x, v, k: (np.multiply(v, k), np.hypot(k, v), *np.divmod(v, k)),
+    "remainder": lambda x, v, k: (v % k, v // k, v**k),
+    "comparison": lambda x, v, k: v * (v < k) + v * (k >= v),
+}
+
+
+@pytest.mark.parametrize("to_whole", [round, math.ceil])
+@pytest.mark.parametrize("f", WEAK.values(), ids=WEAK)
+def test_whole_numbers_leave_single_precision_as_it_is(f, to_whole):
+    def g(x, v):
+        y = f(x, v, to_whole(x[1]))
+        return y if isinstance(y, tuple) else (y,)
+
+    x, v = np.array([1.3, 2.7]), np.array([0.1, 7.3], np.float32)
+    expected, compiled = g(x, v), linad.jit(g)
+    for found in (linad.linearize(g, x, v)[0], compiled(x, v), compiled(x, v)):
+        for y, e in zip(found, expected, strict=True):
+            assert y.dtype == e.dtype
+            np.testing.assert_allclose(y, e, rtol=1e-6)
+
+
 @pytest.mark.parametrize("to_whole", [round, math.floor, math.ceil, math.trunc])
 @pytest.mark.parametrize(
-    ("bad", "error"), [(np.nan, ValueError), (np.inf, OverflowError), (-np.inf, OverflowError)]
+    "bad, error", [(np.nan, ValueError), (np.inf, OverflowError), (-np.inf, OverflowError)]
 )
 def test_what_is_not_finite_has_no_whole_number(to_whole, bad, error):
     def f(x):

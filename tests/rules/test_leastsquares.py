@@ -143,3 +143,13 @@ def test_a_program_takes_another_path_where_the_cutoff_leaves_others_out():
         a = cut(3, 3, values=values)
         for _ in range(2):
             np.testing.assert_allclose(jitted(a), plain(a), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(0, 2), (2, 0), (3, 0, 2), (0, 2, 3)])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "c8", "i8", "i1", "?"])
+def test_pseudoinverses_of_empty_matrices(shape, dtype):
+    a = np.zeros(shape, dtype)
+    expected, jitted = np.linalg.pinv(a), linad.jit(np.linalg.pinv)
+    for found in (jitted(a), jitted(a)):
+        assert found.shape == expected.shape
+        assert found.dtype == expected.dtype
