@@ -173,10 +173,10 @@ def _adjugate(a: Array) -> Any:
     if not a.size:
         return np.zeros(a.shape, a.dtype)
     bad = _not_finite(a)
-    u, s, vh = np.linalg.svd(replaced(a, bad, 0))
+    u, s, vh = np.linalg.svd(np.where(bad, 0, a))
     minors = _product_of_others(s)
     middle = _sign(u, vh)[..., None, None] * minors[..., None] * adjoint(u)
-    return replaced(adjoint(vh) @ middle, bad, np.nan)
+    return np.where(bad, np.nan, adjoint(vh) @ middle)
 
 
 def _not_finite(a: Array) -> Any:

@@ -426,6 +426,8 @@ def is_own(held: Any) -> bool:
 
 def in_c_order(array: Any) -> bool:
     """Whether a region of the array can be written in place."""
+    if type(array) is np.ndarray:
+        return array.flags.c_contiguous
     return is_own(array) and bool(concrete(array).flags.c_contiguous)
 
 
