@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from released import newer_numpy
 
 import linad
 from linad.core.primitive import Primitive
@@ -101,6 +102,7 @@ POWERS = {
 }
 
 
+@newer_numpy  # in older ones np.power takes no roots
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("f", POWERS.values(), ids=POWERS)
 @pytest.mark.parametrize("p", [0.5, 2, -1, 1 / 3, 0, 1.5])
@@ -115,6 +117,7 @@ def test_powers_at_the_ends_of_the_numbers(f, p):
             assert np.array_equal(np.signbit(found[zero]), np.signbit(expected[zero]))
 
 
+@newer_numpy
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int32"])
 def test_powers_of_small_integers_have_the_dtypes_of_numpy(dtype):
     x = np.array([1, 0, 1]).astype(dtype)
