@@ -1,4 +1,21 @@
-"""Shape parameters that the further distributions of `linad.scipy.stats` are tested with."""
+"""Shape parameters that the distributions of `linad.scipy.stats` are tested with."""
+
+CONTINUOUS: dict[str, tuple[float, ...]] = {
+    "norm": (),
+    "lognorm": (0.7,),
+    "expon": (),
+    "uniform": (),
+    "cauchy": (),
+    "laplace": (),
+    "logistic": (),
+    "gumbel_r": (),
+    "weibull_min": (1.7,),
+    "gamma": (2.3,),
+    "chi2": (3.4,),
+    "beta": (2.1, 3.2),
+    "t": (4.5,),
+}
+"""Those that most people use."""
 
 FURTHER: dict[str, tuple[float, ...]] = {
     "alpha": (2.2,),

@@ -4,7 +4,7 @@ import importlib
 
 import numpy as np
 import twin_cases
-from distribution_shapes import FURTHER
+from distribution_shapes import CONTINUOUS, FURTHER
 from scipy.sparse import csc_array, csr_array
 
 import linad.scipy.sparse
@@ -201,22 +201,7 @@ CALLS: dict[str, Call] = {
 for _name in ("bicg", "bicgstab", "cg", "cgs", "gcrotmk", "gmres", "lgmres", "minres", "tfqmr"):
     CALLS[f"scipy.sparse.linalg.{_name}"] = lambda f, a: f(positive(MATRIX), a[0], rtol=1e-12)[0]
 
-_SHAPES: dict[str, tuple[float, ...]] = {
-    "norm": (),
-    "lognorm": (0.7,),
-    "expon": (),
-    "uniform": (),
-    "cauchy": (),
-    "laplace": (),
-    "logistic": (),
-    "gumbel_r": (),
-    "weibull_min": (1.7,),
-    "gamma": (2.3,),
-    "chi2": (3.4,),
-    "beta": (2.1, 3.2),
-    "t": (4.5,),
-    "multivariate_normal": (),
-}
+_SHAPES: dict[str, tuple[float, ...]] = {**CONTINUOUS, "multivariate_normal": ()}
 
 
 def _density(shapes: tuple[float, ...]) -> Call:

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.stats
-from distribution_shapes import FURTHER
+from distribution_shapes import CONTINUOUS, FURTHER
 
 import linad
 import linad.scipy.stats as ls
@@ -13,21 +13,6 @@ from linad.errors import LinadError, ShapeError, UnsupportedError
 from linad.testing.derivative_checks import check_derivatives
 
 rng = np.random.default_rng(0)
-CONTINUOUS = {
-    "norm": (),
-    "lognorm": (0.7,),
-    "expon": (),
-    "uniform": (),
-    "cauchy": (),
-    "laplace": (),
-    "logistic": (),
-    "gumbel_r": (),
-    "weibull_min": (1.7,),
-    "gamma": (2.3,),
-    "chi2": (3.4,),
-    "beta": (2.1, 3.2),
-    "t": (4.5,),
-}
 SUPPORT = {"uniform": 1, "beta": 1}
 KINKED = {"laplace"}  # in the middle: the slope there is that of |z|, and has no derivative
 DISCRETE = {
