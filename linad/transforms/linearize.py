@@ -63,6 +63,33 @@ class LinearTrace(Trace):
         """Return a traced value that depends on nothing."""
         return Tracer(self, next(self.nodes), value)
 
+    def start(self, values: list[Any]) -> tuple[list[Tracer], list[Node]]:
+        """What a function is called with in the place of values, and the nodes of these."""
+        nodes = self.nodes
+        tracers = [
+            Tracer(self, next(nodes), v.frozen() if isinstance(v, Tracer) else v) for v in values
+        ]
+        return tracers, list(map(NODE, tracers))  # before the function writes into its arguments
+
+    def finish(
+        self, result: Any, values: list[Any], inputs: list[Node], in_tree: Any
+    ) -> tuple[list[Any], TapeOperator]:
+        """What the function returned, untraced, and its derivative; see `linearize_leaves`."""
+        results, outputs, out_tree = read_results(self, result)
+        self.operands.check()
+        J = TapeOperator(
+            self.steps,
+            self.writes,
+            next(self.nodes),
+            inputs,
+            outputs,
+            list(map(slot_of, values)),
+            list(map(slot_of, results)),
+            in_tree,
+            out_tree,
+        )
+        return results, J
+
     # What eager programs spend their time in is written out here, without calls to spare.
 
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -474,24 +501,6 @@ def linearize_leaves(
     J : TapeOperator
     """
     trace = trace or LinearTrace()
-    nodes = trace.nodes
-    tracers = [
-        Tracer(trace, next(nodes), v.frozen() if isinstance(v, Tracer) else v) for v in values
-    ]
-    inputs = list(map(NODE, tracers))  # before the function writes into its arguments
+    tracers, inputs = trace.start(values)
     with trace:
-        result = function(tracers)
-        results, outputs, out_tree = read_results(trace, result)
-        trace.operands.check()
-    J = TapeOperator(
-        trace.steps,
-        trace.writes,
-        next(nodes),
-        inputs,
-        outputs,
-        list(map(slot_of, values)),
-        list(map(slot_of, results)),
-        in_tree,
-        out_tree,
-    )
-    return results, J
+        return trace.finish(function(tracers), values, inputs, in_tree)
