@@ -173,6 +173,7 @@ class DifferentiatedCall:
                     f"{name_of(self.f)} wants an array"
                 )
 
+    @repeated
     def linearize(self) -> tuple[Any, TapeOperator]:
         """Return the untraced result and the operator; strip tracers from aux."""
         recorder = None if self.around is None else _rolling(self.around)
@@ -182,7 +183,10 @@ class DifferentiatedCall:
             # they are told apart by their variables.
             self.values = [recorder.by_another_name(v) for v in self.values]
             mark, loops = len(recorder.equations), recorder.loops
-        results, J = self._linearized()
+        trace = LinearTrace()
+        tracers, inputs = trace.start(self.values)
+        with trace:
+            results, J = trace.finish(self(tracers), self.values, inputs, self.in_tree)
         if recorder is not None and (
             len(recorder.equations) - mark >= LONG or recorder.loops > loops
         ):
@@ -193,13 +197,6 @@ class DifferentiatedCall:
         if self.has_aux:
             self.aux = untraced(self.aux)
         return tree.unflatten(J.out_tree, results), J
-
-    @repeated
-    def _linearized(self) -> tuple[list[Any], TapeOperator]:
-        trace = LinearTrace()
-        tracers, inputs = trace.start(self.values)
-        with trace:
-            return trace.finish(self(tracers), self.values, inputs, self.in_tree)
 
     def _rolled(self, around: RecordTrace, mark: int, results: Any, J: TapeOperator) -> Any:
         """The same of a loop, where what was recorded repeats itself: so its way back is not
