@@ -92,7 +92,7 @@ class DeviceCall:
         self.operands = [*taken, *self.arguments.outside]
 
     def _signature(self, leaves: list[Any]) -> Signature:
-        return Signature(leaves, self.structure, self.fixed, self.orders, self.jitted._narrow)
+        return Signature(leaves, self.structure, self.fixed, self.orders, self.jitted.narrow)
 
     def _check_all_there(self, leaves: list[Any]) -> None:
         for k, x in enumerate(leaves):
@@ -123,7 +123,7 @@ class DeviceCall:
             What ``do(compiled)`` gave.
         """
         name = name_of(self.jitted.function)
-        paths = self.jitted._paths_of(self.arguments)
+        paths = self.jitted.paths_of(self.arguments)
         for variant in paths.fitting(self.arguments.arrays):
             self._check(variant)
             try:
@@ -153,7 +153,7 @@ class DeviceCall:
                 f"jit: {name_of(self.jitted.function)} writes into an array that has two names, "
                 f"or uses values of a derivative around it: it is no program for a device"
             )
-        if self.jitted._numbers_met_single_precision(on_host, path):
+        if self.jitted.numbers_met_single_precision(on_host, path):
             raise NarrowError
         return path
 
