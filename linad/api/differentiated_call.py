@@ -22,7 +22,7 @@ from linad.core.showing import shown
 from linad.core.view_regions import repeats
 from linad.errors import ArgumentError, OptionError, OutputError, TracerError, TreeError
 from linad.transforms.connections import check_connected
-from linad.transforms.linearize import LinearTrace, linearize_leaves
+from linad.transforms.linearize import linearize_leaves, start
 from linad.transforms.record import RecordTrace
 from linad.transforms.tape_operator import TapeOperator
 from linad.transforms.traced_values import NODE, check_input
@@ -183,8 +183,7 @@ class DifferentiatedCall:
             # they are told apart by their variables.
             self.values = [recorder.by_another_name(v) for v in self.values]
             mark, loops = len(recorder.equations), recorder.loops
-        trace = LinearTrace()
-        tracers, inputs = trace.start(self.values)
+        trace, tracers, inputs = start(self.values)
         with trace:
             results, J = trace.finish(self(tracers), self.values, inputs, self.in_tree)
         if recorder is not None and (

@@ -8,29 +8,21 @@ otherwise, the function runs again and another variant is kept.
 
 import functools
 import types
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, Literal, ParamSpec, TypeVar, overload
 
-from linad.core.callers import warn_user
-from linad.core.compiler_lock import books
 from linad.core.failures import SUSPECT, internal_error, is_own_fault
 from linad.core.folding import fold
 from linad.core.options import NAMES, POSITIONS, choice, takes
-from linad.core.settings import settings
 from linad.core.shapes import check_function, name_of
 from linad.core.transformed_functions import named
 from linad.errors import TracerError
-from linad.jit.known_paths import KnownPaths
+from linad.jit.known_paths import KnownCalls
 from linad.jit.long_calls import LongCall, called
 from linad.jit.outside import Outside
 from linad.jit.signature import Signature, StaticArguments
-from linad.jit.specializations import Variant, in_single_precision
+from linad.jit.specializations import Variant
 from linad.operators.provided import OTHER
-
-SIGNATURES = 256
-"""Kinds of arguments that a jitted function remembers; the longest unused goes."""
-
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -53,10 +45,9 @@ class Jitted(_Entered, Generic[P, R]):
     ) -> None:
         self.function, self.static, self.device = f, static, device
         self.outside = Outside(f)
-        self.variants: OrderedDict[Any, KnownPaths] = OrderedDict()
+        self.variants = KnownCalls()
         self.related: dict[Any, Any] = {}  # what else is compiled of it: sparse derivatives
         self._short: Any = None
-        self._warned = False
         self.narrow = False  # whether it computes in single precision, whatever comes in
         functools.update_wrapper(self, f, updated=())
 
@@ -90,44 +81,6 @@ class Jitted(_Entered, Generic[P, R]):
                 raise internal_error(error, f"jit: {name_of(self.function)}") from error
             raise
 
-    def signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature:
-        """What a call is known by."""
-        return Signature(*self.static.flatten(args, kwargs), self.narrow)
-
-    def paths_of(self, arguments: Signature) -> KnownPaths:
-        """The paths known for arguments of this kind, under the settings in force."""
-        chosen = settings()
-        key = (arguments.key, chosen.vector_math, chosen.fast_math)
-        with books:
-            paths = self.variants.get(key)
-            if paths is None:
-                paths = self.variants[key] = KnownPaths()
-            self.variants.move_to_end(key)
-            if len(self.variants) > SIGNATURES:
-                self.variants.popitem(last=False)
-        return paths
-
-    def numbers_met_single_precision(self, arguments: Signature, path: Variant) -> bool:
-        """Whether Python numbers have to be part of the program after all; see `is_dynamic`."""
-        # What was so when these arguments were taken apart: another thread may have found it since.
-        if arguments.narrow or not arguments.hold_python_numbers():
-            return False
-        if not in_single_precision(path.tape):
-            return False
-        self.narrow = True
-        return True
-
-    def warn_of_paths(self, paths: KnownPaths) -> None:
-        """Say once that other paths run uncompiled."""
-        if self._warned:
-            return
-        self._warned = True
-        warn_user(
-            f"linad.jit: {name_of(self.function)} took a new path through its Python decisions "
-            f"{len(paths)} times{paths.last_decision()}; from now on other paths run uncompiled. "
-            f"np.where decides entry by entry; linad.config(variants=...) keeps more paths"
-        )
-
     def variant(self, /, *args: Any, **kwargs: Any) -> Variant:
         """The path that a call takes, recorded if it is new; the arguments are not changed.
 
@@ -140,7 +93,7 @@ class Jitted(_Entered, Generic[P, R]):
 
     def _variant(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Variant, list[Any]]:
         """The path of a call, and the arrays that it reads from outside."""
-        call = LongCall(self, self.signature(args, kwargs))
+        call = LongCall(self, Signature(*self.static.flatten(args, kwargs), self.narrow))
         return call.path(), call.arguments.outside
 
     def njit(self, /, *args: Any, **kwargs: Any) -> Any:

@@ -4,17 +4,13 @@ From the second or third call of a kind on `Jitted` has a short way, which `Long
 """
 
 import logging
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from linad.arrays.tracer import Tracer
 from linad.core import device_arrays, tree
 from linad.core.collection_pause import collection_paused
 from linad.core.error_state import is_loud
 from linad.core.failures import is_own_fault, warn_uncompiled
-from linad.core.memory_layouts import copied
 from linad.core.settings import compiler_is_off, settings
 from linad.core.shapes import name_of
 from linad.core.tape import Var
@@ -36,12 +32,13 @@ def called(jitted: "Jitted[..., Any]", args: tuple[Any, ...], kwargs: dict[str, 
     """The result of a call."""
     if is_loud():
         return jitted.function(*args, **kwargs)
-    if jitted.device is not None or device_arrays.are_in(*args, *kwargs.values()):
+    leaves, structure, fixed, orders = jitted.static.flatten(args, kwargs)
+    if jitted.device is not None or device_arrays.are_among(leaves):
         from linad.jit import device_calls
 
-        if device_calls.are_plain(args, kwargs):
+        if not any([isinstance(x, Tracer) for x in leaves]):
             return device_calls.called(jitted, args, kwargs)
-    arguments = jitted.signature(args, kwargs)
+    arguments = Signature(leaves, structure, fixed, orders, jitted.narrow)
     if arguments.took_in:
         args, kwargs = tree.unflatten(arguments.structure, arguments.leaves)
     traced = [x for x in arguments.arrays if isinstance(x, Tracer)]
@@ -63,7 +60,7 @@ class LongCall:
     def __init__(self, jitted: "Jitted[..., Any]", arguments: Signature) -> None:
         arguments.see(jitted.outside)
         self.jitted, self.function, self.arguments = jitted, jitted.function, arguments
-        self.paths = jitted.paths_of(arguments)
+        self.paths = jitted.variants.of(arguments)
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call with plain values."""
@@ -89,18 +86,19 @@ class LongCall:
             return variant.finish(values, arguments.arrays)
         outside = arguments.outside
         if not paths.has_room(outside):
-            self.jitted.warn_of_paths(paths)
+            self._warn()
             return self.function(*args, **kwargs)
         with collection_paused():
             y, path = record(self.function, arguments)
         if path is None:
             return y
-        if self.jitted.numbers_met_single_precision(arguments, path):
-            _take_back(arguments, outside, path)
+        if arguments.met_single_precision(path.tape.equations):
+            self.jitted.narrow = True
+            path.take_back(arguments.arrays, outside)
             return self.jitted(*args, **kwargs)
         paths.add(path)
         if path.changes_containers:
-            _take_back(arguments, outside, path)
+            path.take_back(arguments.arrays, outside)
             return self.function(*args, **kwargs)
         return y
 
@@ -126,7 +124,7 @@ class LongCall:
             return variant.finish(values, arguments.arrays)
         else:
             if paths.has_room(arguments.outside):
-                new = self._recorded_on_values()
+                _, new = record(self.function, arguments.on_values())
                 if new is not None and new.fits(arguments.arrays):
                     path = paths.add(new)
                     if new.changes_outside:
@@ -138,7 +136,7 @@ class LongCall:
                         return arguments.call(self.function, arguments.arrays)
                     return path.finish(path.applied(arguments.operands), arguments.arrays)
             else:
-                self.jitted.warn_of_paths(paths)
+                self._warn()
         return arguments.call(self.function, arguments.arrays)
 
     def path(self) -> Variant:
@@ -155,7 +153,7 @@ class LongCall:
             for variant in paths.fitting(arguments.arrays):
                 if variant.compiled.takes(arguments.operands):
                     return variant
-            path = self._recorded_on_values()
+            _, path = record(self.function, arguments.on_values())
         if path is None:
             raise TracerError(
                 f"{name_of(self.function)}: a program of its own needs plain arrays, and a "
@@ -163,21 +161,8 @@ class LongCall:
             )
         return paths.add(path) if len(paths) < settings().variants else path
 
-    def _recorded_on_values(self) -> Variant | None:
-        """The path that the function takes on the values of traced arguments."""
-        arguments = self.arguments
-        leaves = list(arguments.leaves)
-        copies: dict[int, Any] = {}  # one array by two names stays one
-        for k in arguments.dynamic:
-            given = leaves[k]
-            x = given.concrete if isinstance(given, Tracer) else given
-            if isinstance(x, np.ndarray):
-                x = copies.setdefault(id(given), copied(x))
-            leaves[k] = x
-        fixed = set(range(len(leaves))) - set(arguments.dynamic)
-        plain = Signature(leaves, arguments.structure, fixed)
-        plain.look, plain.outside = arguments.look, arguments.outside
-        return record(self.function, plain)[1]
+    def _warn(self) -> None:
+        self.jitted.variants.warn(name_of(self.function), self.paths)
 
     def _shortened(self, variant: Variant) -> Any:
         """A way for the next call of this kind that is as short as it can be; None if there is
@@ -221,14 +206,3 @@ class LongCall:
         )
         variant.short = chosen, look, short
         return short
-
-
-def _take_back(arguments: Signature, outside: Sequence[np.ndarray], path: Variant) -> None:
-    """Give arrays the entries that they had before a path was recorded: the call starts anew."""
-    for k in path.written:
-        arguments.arrays[k][...] = path.example[k]
-    if path.changes_outside:
-        before = path.example[len(arguments.arrays) :]
-        for a, entries in zip(outside, before, strict=True):
-            if a.flags.writeable:
-                a[...] = entries

@@ -24,13 +24,13 @@ from linad.core.shapes import name_of
 from linad.core.stand_ins import standing
 from linad.core.tape import Tape, guard
 from linad.errors import OutputError, UnsupportedError
-from linad.jit.identity import compares_objects, first_of_each, memory_of_all
+from linad.jit.identity import compares_objects, first_of_each, memory_of_all, share_memory
 from linad.jit.process_state import warn_of_process_state
 from linad.jit.random_draws import Draws
-from linad.jit.signature import Signature, as_recorded, share_memory
+from linad.jit.signature import Signature, as_recorded
 from linad.jit.specializations import COMPUTED, Variant, own
 from linad.transforms.plain_operands import same_bits
-from linad.transforms.recorded_run import RecordedRun, for_caller
+from linad.transforms.recorded_run import RecordedRun
 
 log = logging.getLogger("linad")
 
@@ -94,7 +94,7 @@ class _Recording:
                 traced.find_written()
                 if self._writes_to_two_names():
                     return arguments.call(f, arguments.arrays), None
-                traced.write_into(arguments.arrays)  # as NumPy would have before it raised
+                self._write_back()  # as NumPy would have before it raised
                 raise
             leaves, out_tree = tree.flatten(result)
             self._check_shapes()
@@ -109,8 +109,8 @@ class _Recording:
         if arguments.look is not None:
             warn_of_process_state(f, arguments.look.given_once)
         example = [np.array(g) for g in self.given]  # before what was written is given back
-        y = tree.unflatten(out_tree, [for_caller(v) for v in traced.values])
-        traced.write_into(arguments.arrays)
+        y = tree.unflatten(out_tree, traced.delivered)
+        self._write_back()
         operands = [a for eqn in equations for a in eqn.inputs]
         if any([isinstance(a, Tracer) for a in (*operands, *traced.values)]):
             return y, None
@@ -132,6 +132,11 @@ class _Recording:
                 f"jit: {name_of(self.f)} sets the shape of an argument, which NumPy would do to "
                 f"the caller's array; use y = x.reshape(shape), a view"
             )
+
+    def _write_back(self) -> None:
+        """What the function wrote into its arguments, into the caller's arrays."""
+        for k, entries in zip(self.traced.written, self.traced.entries, strict=True):
+            self.arguments.arrays[k][...] = entries
 
     def _delivered(self, leaf: Any, node: Any) -> Any:
         """What a call delivers of a leaf: `COMPUTED`, or a constant."""

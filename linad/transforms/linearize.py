@@ -31,7 +31,6 @@ from linad.transforms.quiet_rules import RAISED, with_quiet_rules
 from linad.transforms.spaces import Slot, slot_of
 from linad.transforms.tape_operator import Link, Node, Step, TapeOperator
 from linad.transforms.traced_values import (
-    NODE,
     read_arguments,
     read_results,
     read_written,
@@ -62,14 +61,6 @@ class LinearTrace(Trace):
     def input(self, value: Any) -> Tracer:
         """Return a traced value that depends on nothing."""
         return Tracer(self, next(self.nodes), value)
-
-    def start(self, values: list[Any]) -> tuple[list[Tracer], list[Node]]:
-        """What a function is called with in the place of values, and the nodes of these."""
-        nodes = self.nodes
-        tracers = [
-            Tracer(self, next(nodes), v.frozen() if isinstance(v, Tracer) else v) for v in values
-        ]
-        return tracers, list(map(NODE, tracers))  # before the function writes into its arguments
 
     def finish(
         self, result: Any, values: list[Any], inputs: list[Node], in_tree: Any
@@ -474,6 +465,21 @@ def _cotangent(primitive: Primitive, i: int, found: Any, value: Any) -> Any:
     return found if found.dtype == value.dtype else found.astype(value.dtype)
 
 
+def start(
+    values: list[Any], trace: LinearTrace | None = None
+) -> tuple[LinearTrace, list[Tracer], list[Node]]:
+    """A trace, what a function is called with in the place of values, and the nodes of these.
+
+    What it returns, within ``with trace:``, goes to `LinearTrace.finish`.
+    """
+    trace = trace or LinearTrace()
+    nodes, inputs, tracers = trace.nodes, [], []
+    for v in values:
+        inputs.append(next(nodes))  # before the function writes into its arguments
+        tracers.append(Tracer(trace, inputs[-1], v.frozen() if isinstance(v, Tracer) else v))
+    return trace, tracers, inputs
+
+
 @repeated
 def linearize_leaves(
     function: Callable[[list[Any]], Any],
@@ -500,7 +506,6 @@ def linearize_leaves(
         The leaves of the result, untraced.
     J : TapeOperator
     """
-    trace = trace or LinearTrace()
-    tracers, inputs = trace.start(values)
+    trace, tracers, inputs = start(values, trace)
     with trace:
         return trace.finish(function(tracers), values, inputs, in_tree)

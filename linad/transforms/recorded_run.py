@@ -45,8 +45,12 @@ class RecordedRun:
     values, nodes : list
         The leaves of what was returned: what a leaf is now, and what it is in the program; no
         node for what is a constant, and no array of floating or complex numbers.
-    written : list of int
-        The arguments that the function wrote into.
+    delivered : list
+        The same leaves for the caller, who may write into them.
+    written, entries : list
+        The arguments that the function wrote into, and what is there now.
+    outputs : list
+        What the program makes: results, then arguments that it has written into.
     """
 
     def __init__(
@@ -73,11 +77,14 @@ class RecordedRun:
         self.values: list[Any] = []
         self.nodes: list[Any] = []
         self.written: list[int] = []
+        self.entries: list[Any] = []
 
     def find_written(self) -> None:
         """Which arguments the function wrote into, whether it has ended or raised."""
         pairs = zip(self.tracers, self._before, strict=True)
         self.written = [k for k, (t, node) in enumerate(pairs) if _was_written(t, node)]
+        # After ``np.copyto(x, p)`` the value of x is that of p, which may be written as well.
+        self.entries = [_for_caller(self.tracers[k]._value) for k in self.written]
 
     def finish(self, leaves: Sequence[Any]) -> list[Equation]:
         """Read the leaves of the result; the equations that make them, and what was written.
@@ -90,16 +97,13 @@ class RecordedRun:
         self.find_written()
         for leaf in leaves:
             self._read(leaf)
+        self.delivered = [_for_caller(v) for v in self.values]
+        self.outputs = [node for node in self.nodes if node is not None]
+        self.outputs += [self.tracers[k]._node for k in self.written]
         if any([isinstance(leaf, str) for leaf in leaves]):
             self.trace.check_texts()
         self.trace.operands.check()
         return _own_constants(self.trace.program(self.outputs))
-
-    @property
-    def outputs(self) -> list[Any]:
-        """What the program makes: results, then arguments that it has written into."""
-        results = [node for node in self.nodes if node is not None]
-        return results + [self.tracers[k]._node for k in self.written]
 
     def _read(self, leaf: Any) -> None:
         node, value = None, leaf
@@ -111,13 +115,6 @@ class RecordedRun:
             node = leaf.copy()
         self.nodes.append(node)
         self.values.append(value)
-
-    def write_into(self, arrays: Sequence[Any]) -> None:
-        """What the function wrote into its arguments, into the caller's arrays."""
-        # After ``np.copyto(x, p)`` the value of x is that of p, which may be written as well.
-        entries = [for_caller(self.tracers[k]._value) for k in self.written]
-        for k, found in zip(self.written, entries, strict=True):
-            arrays[k][...] = found
 
 
 def _was_written(tracer: Tracer, node: Any) -> bool:
@@ -149,7 +146,7 @@ def _own_constants(equations: list[Equation]) -> list[Equation]:
     return [eqn.with_inputs(tuple([own(a) for a in eqn.inputs])) for eqn in equations]
 
 
-def for_caller(value: Any) -> Any:
+def _for_caller(value: Any) -> Any:
     """A value for the caller, who may write into it."""
     if isinstance(value, Tracer):
         return value.alias()
