@@ -27,7 +27,7 @@ from pathlib import Path
 from needing_libraries import ELSEWHERE
 
 TESTS = Path(__file__).resolve().parent
-LEFT_OUT = ("specimens", "coverage", "demo", "cli", "__main__", "checks")
+LEFT_OUT = ("demo", "cli", "__main__", "checks")
 """Modules without facts, and those that run when they are imported."""
 
 ON_A_GPU = "linad.sweeps.cuda."
@@ -35,7 +35,7 @@ ON_A_GPU = "linad.sweeps.cuda."
 
 IN_KERNELS = (
     *("native", "vector_math", "number_pairs", "complex_numbers", "special_functions"),
-    "kernel_cache",
+    *("kernel_cache", "kernel_arrays", "kernel_functions"),
 )
 """Modules whose tables are names that kernels call: without one a kernel does not compile."""
 
@@ -162,11 +162,12 @@ def subclasses(kind):
 
 
 def is_said_again(kind, name, value):
-    """Whether a class says something that a base class of linad's says as well."""
+    """Whether a class says something in other words than a base class of linad's."""
     if name.startswith("__") or not (callable(value) or hasattr(value, "__get__")):
         return False
     above = [base for base in kind.__mro__[1:] if base.__module__.startswith("linad")]
-    return any(name in vars(base) and not is_slot(vars(base)[name]) for base in above)
+    said = [vars(base)[name] for base in above if name in vars(base)]
+    return any(not is_slot(s) for s in said) and said[0] is not value
 
 
 def is_slot(value):

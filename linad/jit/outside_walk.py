@@ -194,6 +194,9 @@ class OutsideWalk(StateWalk):
             self.parts.append((name, Static(copy)))
             if isinstance(value, set):
                 self.lines.append(f"{self.bind(value)} == {self.bind(copy)}")
+            for item in copy:
+                if not isinstance(item, NUMBERS):
+                    self.inside(item, name)
         elif kind not in NUMBERS and has_memory(value):
             now = entries_of(value)
             self.parts.append((name, now))

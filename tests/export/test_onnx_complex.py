@@ -36,6 +36,16 @@ def test_powers_and_roots_of_complex_numbers():
     assert linad.onnx(f)(np.array([0.5, -1.25, 2.0])).check() < 1e-14
 
 
+def test_entries_of_complex_arrays_are_written():
+    def f(x):
+        z = x + 1j * x**2
+        z[1:] = 2j * z[:-1]
+        y = z * (1 - 1j)
+        return y.real, y.imag
+
+    assert linad.onnx(f)(np.array([0.5, -1.25, 2.0])).check() < 1e-14
+
+
 @pytest.mark.filterwarnings("ignore:Casting complex")
 @pytest.mark.parametrize("dtype", [bool, int, np.int32])
 def test_complex_numbers_cast_to_exact_ones(dtype):

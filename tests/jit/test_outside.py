@@ -7,6 +7,7 @@ import itertools
 import mmap
 import threading
 import types
+from collections import deque
 
 import numpy as np
 import pytest
@@ -783,6 +784,25 @@ def test_functions_among_the_arguments(static):
         k[0], plain.__code__ = factor, now
         for _ in range(3):
             np.testing.assert_array_equal(jitted(X, functions), X * factor + plain(X))
+
+
+@pytest.mark.parametrize("kind", [dict, list, tuple, frozenset, deque])
+def test_functions_in_static_containers(kind):
+    """Alone in one: nothing else makes the arguments be looked into."""
+    k = [2.0]
+
+    def scaled(x):
+        return x * k[0]
+
+    def f(x, held):
+        (g,) = held.values() if kind is dict else held
+        return g(x)
+
+    held = {"g": scaled} if kind is dict else kind([scaled])
+    jitted = linad.jit(f, static_argnums=1)
+    for k[0] in (2.0, 5.0):
+        for _ in range(3):
+            np.testing.assert_array_equal(jitted(X, held), X * k[0])
 
 
 def test_a_function_whose_code_is_replaced():

@@ -224,8 +224,11 @@ for method in ("slinear", "cubic", "quintic", "pchip"):
     )
 for k in (1, 2, 3, 5):
     CASES[f"make-{k}"] = (lambda m, x, y, q, k=k: m.make_interp_spline(x, y, k)(q), X, Y, Q)
-RADIAL = "linear thin_plate_spline cubic quintic gaussian"
-for kernel in f"{RADIAL} multiquadric inverse_multiquadric inverse_quadratic".split():
+RADIAL = (
+    "linear thin_plate_spline cubic quintic gaussian multiquadric inverse_multiquadric "
+    "inverse_quadratic"
+)
+for kernel in RADIAL.split():
     CASES[f"radial-{kernel}"] = (
         lambda m, p, v, q, kernel=kernel: m.RBFInterpolator(p, v, kernel=kernel, epsilon=1.1)(q),
         *(XI, VS, IN),
@@ -263,6 +266,12 @@ def test_traces(name, order):
     f, *args = CASES[name]
     check_traced(f, *args)
     check_derivatives(lambda *a: f(li, *a), *args, order=order)
+
+
+@pytest.mark.parametrize("kernel", RADIAL.split())
+def test_radial_functions(kernel):
+    f, *args = CASES[f"radial-{kernel}"]
+    check_traced(f, *args)
 
 
 @pytest.mark.parametrize("kind", ["linear", "nearest", "nearest-up", "previous", "next", "slinear"])

@@ -44,6 +44,9 @@ WRONG = {
     "scipy.interpolate.make_interp_spline: bc_type": lambda x: interpolate.make_interp_spline(
         np.arange(6.0), x, 3, None, []
     )(1.5),
+    "scipy.interpolate.make_lsq_spline: w": lambda x: interpolate.make_lsq_spline(
+        np.arange(6.0), x, [0, 0, 2.5, 5, 5], 1, w="x"
+    )(1.5),
     "scipy.interpolate.splrep: s": lambda x: interpolate.splrep(np.arange(6.0), x, s=[])[1],
     "scipy.stats.gaussian_kde: bw_method": lambda x: stats.gaussian_kde(x, -1)(0.5),
     "scipy.sparse.linalg.eigsh: return_eigenvectors": lambda x: sparse.linalg.eigsh(

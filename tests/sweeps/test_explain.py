@@ -78,6 +78,13 @@ def test_a_long_program_is_cut_short():
     assert len(str(report).splitlines()) < 60
 
 
+def test_decisions_are_checked_in_the_program():
+    f = linad.jit(lambda x: x * 2 if np.all(x > 0) else -x)
+    report = linad.explain(f)(np.ones(3))
+    assert "guard" in [name for step in report.steps for name in step.primitives]
+    assert not report.fallbacks
+
+
 def test_programs_of_derivatives_are_listed():
     f = linad.jit(rosenbrock)
     linad.grad(f)(np.ones(5))

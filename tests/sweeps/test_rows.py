@@ -20,6 +20,8 @@ def form_of(eqn, places):
     return row_form(eqn, places, 12, name == "add", name == "sum")
 
 
+COLUMNS = Window(0, (12, 2), (3, 1), 1)
+
 ROWS = {
     "stretched": ("add", [(12, 3), (3,)], {}, (12, 3), [0, WHOLE], (0, WHOLE), 0),
     "inside": ("add", [(2, 12, 3), (12, 1)], {}, (2, 12, 3), [1, ~0], (1, 0), 1),
@@ -30,6 +32,7 @@ ROWS = {
     "contracted": ("matmul", [(4, 12), (12, 3)], {}, (4, 3), [1, ~0], (1, 0), None),
     "summed": ("sum", [(12, 3)], {"axes": (0,)}, (3,), [0], (0,), None),
     "beside a sum": ("sum", [(3, 12)], {"axes": (0,)}, (12,), [1], (1,), 0),
+    "seen": ("view_region", [(12, 3)], {"region": COLUMNS}, (12, 2), [0], (0,), 0),
     "turned": ("transpose", [(12, 3)], {"axes": (1, 0)}, (3, 12), [0], (0,), 1),
 }
 

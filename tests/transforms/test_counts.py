@@ -102,6 +102,13 @@ def entries(x):
     return total
 
 
+def corners(x):
+    total = 0.0
+    for _ in range(100):
+        total = total + x[0, 1] * x[1, 0]
+    return total
+
+
 def springs(x):
     energy = 0.0
     for i in range(100):
@@ -122,6 +129,7 @@ def recurrence(x):
     [
         (squares, np.ones(3), 14),
         (entries, np.ones(101), 35),
+        (corners, np.ones((2, 2)), 35),
         (springs, np.linspace(0.0, 9.0, 202).reshape(101, 2), 102),
         (recurrence, np.ones(101), 104),
     ],

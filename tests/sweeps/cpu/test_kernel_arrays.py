@@ -6,6 +6,7 @@ from kernel_on_arrays import run
 
 import linad
 from linad.sweeps.cpu import kernel_cache as cache, kernel_language
+from linad.sweeps.cpu.kernel_arrays import DTYPES
 from linad.sweeps.cpu.kernel_stops import DIVISION, NO_STEP, RAISED, stop_of
 
 
@@ -24,10 +25,12 @@ def test_entries():
 
 
 def test_dtypes():
-    given = [np.ones(2, d) for d in ("f4", "i4", "u1", "bool", "f8")]
-    body = "\n".join([f"a{k}[0] = a4[1] * 2.5 - a{k}[1]" for k in range(5)])
+    names = [*(s for s in DTYPES if s not in ("b1", "f8")), "b1", "f8"]
+    given = [np.ones(2, d) for d in names]
+    last = len(names) - 1
+    body = "\n".join([f"a{k}[0] = a{last}[1] * 2.5 - a{k}[1]" for k in range(len(names))])
     assert run(body, *given) == 0
-    assert [a[0] for a in given] == [1.5, 1, 1, True, 1.5]
+    assert [a[0] for a in given] == [1.5 if d[0] == "f" else 1 for d in names]
 
 
 def test_names_change_places():

@@ -30,6 +30,7 @@ def overwritten(x):
 LOOPS = {
     "a map": (np.sin, FAR),
     "of several": (lambda x: np.exp(np.cos(x)) * np.tan(x), FAR),
+    "powers": (lambda x: x**1.7 * np.cos(x), {**FAR, **EDGES}),
     "logarithms": (lambda x: (np.log(x), np.log2(x), np.log10(x)), EDGES),
     "a sum, by pieces": (lambda x: np.sum(np.sin(x)), FAR),
     "a sum, in one": (lambda x: np.sum(np.cos(x[:5000])), FAR),
