@@ -1,0 +1,25 @@
+"""The benchmarks run seldom: what they import of linad has to be there all the same."""
+
+import ast
+import importlib
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent.parent / "asv_bench"
+FILES = sorted(FOLDER.rglob("*.py"))
+
+pytestmark = pytest.mark.skipif(not FILES, reason="the benchmarks stand in the repository only")
+
+
+def imported(file):
+    """The names that a file imports from modules of linad, each with its module."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "linad":
+            yield from [(node.module, alias.name) for alias in node.names]
+
+
+@pytest.mark.parametrize("file", FILES, ids=[str(f.relative_to(FOLDER)) for f in FILES])
+def test_what_benchmarks_import_is_there(file):
+    for module, name in imported(file):
+        assert hasattr(importlib.import_module(module), name), f"{module}.{name}"
