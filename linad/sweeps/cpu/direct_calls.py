@@ -22,7 +22,6 @@ from numpy._core import _ufunc_config
 from linad.core.error_state import INITIAL, quiet_state
 from linad.core.settings import changed, current
 from linad.sweeps.cpu.direct_looks import ARRAYS, NOTED, DirectLook, looked, released
-from linad.sweeps.cpu.engine import IN_ROWS
 from linad.sweeps.cpu.made_containers import Recipe, contained
 from linad.sweeps.cpu.made_results import (
     INPUTS,
@@ -30,13 +29,12 @@ from linad.sweeps.cpu.made_results import (
     address_of_c,
     call_c,
     made,
+    number_of,
     place_of,
     room_for,
 )
 from linad.sweeps.cpu.native import (
     ARRAY_DATA,
-    ARRAY_DTYPE,
-    ARRAY_FLAGS,
     HEADER,
     TUPLE_ITEMS,
     set_word,
@@ -185,7 +183,7 @@ def entry(
     chosen, quiet = current(), quiet_state()
     words += [id(METHOD), id(context), id(INITIAL), id(quiet)]
     words += [id(changed), id(current), id(chosen), id(None)]
-    boxes = [_number(np.dtype(kinds[0])) if kinds else None for kinds in numbers]
+    boxes = [number_of(np.dtype(kinds[0])) if kinds else None for kinds in numbers]
     if plan is None:
         words += [0, 0, 0, 0, 0, 0, 0, -1]
     else:
@@ -202,15 +200,6 @@ def entry(
 
 NO_ENTRY = entry()
 """The entry of an object all of whose calls go to Python."""
-
-
-def _number(dtype: np.dtype) -> np.ndarray:
-    """Words like a NumPy array's without axes, but for the address of its entry."""
-    words = np.zeros(ARRAY_FLAGS // 8 + 1, np.int64)
-    words[HEADER // 8 - 1] = id(np.ndarray)
-    words[ARRAY_DTYPE // 8] = id(dtype)
-    words[ARRAY_FLAGS // 8] = IN_ROWS
-    return words
 
 
 class _Slot(ctypes.Structure):
