@@ -70,6 +70,7 @@ CALLS: dict[str, Call] = {
     "scipy.interpolate.splev": lambda f, a: f(POINTS, (KNOTS, a[0], 1)),
     "scipy.interpolate.splint": lambda f, a: f(0.1, 0.7, (KNOTS, a[0], 1)),
     "scipy.interpolate.splrep": lambda f, a: f(TICKS, a[0], k=2)[1],
+    "scipy.interpolate.splprep": lambda f, a: f(list(a), k=2, s=0)[0][1][0],
     "scipy.interpolate.CubicHermiteSpline": lambda f, a: f(TICKS, a[0], a[1])(POINTS),
     "scipy.interpolate.CubicSpline": lambda f, a: f(TICKS, a[0])(POINTS),
     "scipy.interpolate.PPoly": lambda f, a: f(a[:, :2], TICKS)(POINTS),
