@@ -71,6 +71,8 @@ CALLS: dict[str, Call] = {
     "scipy.interpolate.splint": lambda f, a: f(0.1, 0.7, (KNOTS, a[0], 1)),
     "scipy.interpolate.splrep": lambda f, a: f(TICKS, a[0], k=2)[1],
     "scipy.interpolate.splprep": lambda f, a: f(list(a), k=2, s=0)[0][1][0],
+    "scipy.linalg.get_blas_funcs": lambda f, a: f("gemv", (a,))(2.0, a, a[0]),
+    "scipy.linalg.get_lapack_funcs": lambda f, a: f("trtrs", (a,))(a, a)[0],
     "scipy.interpolate.CubicHermiteSpline": lambda f, a: f(TICKS, a[0], a[1])(POINTS),
     "scipy.interpolate.CubicSpline": lambda f, a: f(TICKS, a[0])(POINTS),
     "scipy.interpolate.PPoly": lambda f, a: f(a[:, :2], TICKS)(POINTS),
