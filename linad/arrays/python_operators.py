@@ -116,10 +116,10 @@ def _goes_first(kind: type, ufunc: Any) -> bool:
 
 def weakly(a: Any, b: Any) -> tuple[Any, Any]:
     """Two operands. What is an int of Python's without a trace promotes no array of floats."""
-    whole = [isinstance(x, Traced) and x._whole for x in (a, b)]
-    if whole[0] == whole[1]:
+    of_a, of_b = isinstance(a, Traced) and a._whole, isinstance(b, Traced) and b._whole
+    if of_a == of_b:
         return a, b
-    return (a, _like_int(b, a)) if whole[1] else (_like_int(a, b), b)
+    return (a, _like_int(b, a)) if of_b else (_like_int(a, b), b)
 
 
 def _like_int(whole: Any, other: Any) -> Any:
