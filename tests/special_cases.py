@@ -3,7 +3,7 @@
 import numpy as np
 
 from linad.core.primitive import Primitive
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 
 def special_case(name, *args, **check):

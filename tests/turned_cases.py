@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from linad.testing.derivative_checks import Case, check_rule
+from linad.testing.rule_checks import Case, check_rule
 
 rng = np.random.default_rng(0)
 COMPLEX = {"complex_": True}

@@ -8,7 +8,8 @@ from scipy.sparse.linalg import aslinearoperator
 import linad
 from linad.errors import ShapeError, WrongRuleError
 from linad.operators.structured import Diagonal
-from linad.testing.derivative_checks import check_derivatives, check_rule
+from linad.testing.derivative_checks import check_derivatives
+from linad.testing.rule_checks import check_rule
 
 X = np.array([0.3, 0.7])
 MATRIX = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])

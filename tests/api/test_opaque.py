@@ -9,7 +9,7 @@ import pytest
 
 import linad
 from linad.errors import DerivativeError, MissingRuleError, OpaqueRuleError, WrongRuleError
-from linad.testing.derivative_checks import check_rule
+from linad.testing.rule_checks import check_rule
 
 X = np.array([0.3, 0.7, 1.1])
 

@@ -6,7 +6,7 @@ from released import newer_numpy
 
 import linad
 from linad.core.primitive import Primitive
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 A = np.array([[1.2, -0.7, 2.4], [0.3, -1.8, 0.9]])
 B = np.array([0.8, -1.1, 1.7])

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import linad
-from linad.testing.derivative_checks import Case, check_derivatives
+from linad.testing.derivative_checks import check_derivatives
+from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((3, 4))

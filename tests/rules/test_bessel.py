@@ -7,7 +7,7 @@ from special_cases import special_case
 
 import linad
 from linad.errors import MissingRuleError
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 P = np.array([1.1, 1.8, 2.7])
 X = np.array([-1.4, 0.5, 2.2])

@@ -6,7 +6,7 @@ import pytest
 import linad
 from linad.core.primitive import Primitive
 from linad.errors import NotHolomorphicError
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 Z = np.array([[1.2 + 0.4j, -0.7 - 0.8j], [0.3 - 1.1j, -1.8 + 0.2j]])
 X = np.array([1.2, -0.7, 2.4])

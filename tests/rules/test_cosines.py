@@ -3,7 +3,7 @@
 import numpy as np
 
 from linad.rules.cosines import cosines_
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(0)
 

@@ -5,7 +5,7 @@ import pytest
 
 import linad
 from linad.errors import DTypeError, TracerError
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(1)
 WHERE = np.array([0, 3, 3, 1, 0, 6])

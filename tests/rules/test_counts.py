@@ -5,7 +5,7 @@ import scipy.stats
 
 import linad
 from linad.rules.counts import binomial_pmf, poisson_pmf
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 K = np.arange(5.0)
 MU, Q = np.array([0.7, 2.0, 3.5, 1.0, 0.2]), np.array([0.3, 0.5, 0.9, 0.1, 0.6])

@@ -14,7 +14,7 @@ from linad.rules.cumulative import (
     recurrence,
     segment_sum,
 )
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(1)
 SCALAR = np.array(0.7)

@@ -6,7 +6,7 @@ import pytest
 import linad
 from linad.errors import UnsupportedError
 from linad.rules.decompositions import cholesky_, hermitian_, qr_
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(0)
 COMPLEX = {"complex_": True}

@@ -7,7 +7,7 @@ import linad
 import linad.scipy.linalg as sl
 from linad.errors import DegenerateError
 from linad.rules.degeneracy import inside_, settled
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(0)
 Q, R = (np.linalg.qr(rng.standard_normal((4, 4)))[0] for _ in range(2))

@@ -10,7 +10,7 @@ from case_values import check_value
 import linad
 from linad.errors import TracerError
 from linad.rules import diagonals
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(0)
 A = rng.standard_normal((3, 4))

@@ -5,7 +5,7 @@ import pytest
 
 import linad
 from linad.core.primitive import Primitive
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 X = np.array([[-1.7, -0.6, 0.2], [0.4, 1.3, 2.1]])  # anywhere
 U = np.array([-0.7, -0.2, 0.1, 0.6])  # inside (-1, 1)

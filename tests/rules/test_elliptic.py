@@ -7,7 +7,7 @@ from special_cases import special_case
 
 import linad
 from linad.rules.carlson import carlson_
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 M = np.array([-0.6, 0.2, 0.5])
 P = np.array([0.8, 1.3, 1.9])

@@ -6,7 +6,7 @@ import pytest
 import linad
 from linad.core.primitive import Primitive
 from linad.errors import TracerError, UnsupportedError
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 from linad.transforms.record import trace
 
 A = np.array([[1.2, -0.7, 2.4], [0.3, -1.8, 0.9]])

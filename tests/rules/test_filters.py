@@ -5,7 +5,7 @@ import pytest
 import scipy.signal
 
 from linad.rules.filters import allpole_, convolve_grid_, running_mean_
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(7)
 IMAGE = rng.standard_normal((4, 5))

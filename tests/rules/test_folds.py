@@ -8,7 +8,7 @@ import pytest
 import linad
 from linad.core.dispatch import UFUNC_METHODS
 from linad.errors import TracerError, UnsupportedError
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(5)
 A = rng.uniform(0.6, 1.4, (3, 4))

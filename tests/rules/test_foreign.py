@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse.linalg import aslinearoperator
 
 from linad.operators.foreign import apply_operator
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(0)
 REAL = aslinearoperator(rng.standard_normal((3, 2)).astype(np.float32))

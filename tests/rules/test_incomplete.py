@@ -13,7 +13,7 @@ from special_cases import special_case
 
 import linad
 from linad.rules.incomplete import betainc_wrt_shapes, gammainc_wrt_shape
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 A, B = np.array([0.7, 2.3, 6.1]), np.array([1.4, 0.6, 3.2])
 X, U = np.array([0.4, 1.8, 7.7]), np.array([0.3, 0.5, 0.7])

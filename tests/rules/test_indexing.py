@@ -11,7 +11,8 @@ from linad.core.indices import Index, canonical
 from linad.core.primitive import Primitive
 from linad.errors import TracerError
 from linad.rules import indexing
-from linad.testing.derivative_checks import Case, check_derivatives
+from linad.testing.derivative_checks import check_derivatives
+from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(0)
 A = rng.standard_normal((2, 3))

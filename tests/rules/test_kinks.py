@@ -7,7 +7,7 @@ import scipy.special as sp
 import linad
 from linad.core.primitive import Primitive
 from linad.errors import DegenerateError
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 A = np.array([[1.2, -0.7, 2.4], [0.3, -1.8, 0.9]])
 

@@ -5,7 +5,8 @@ import pytest
 
 import linad
 from linad.rules.leastsquares import lstsq_, pinv_, truncated_pinv_
-from linad.testing.derivative_checks import Case, check_derivatives
+from linad.testing.derivative_checks import check_derivatives
+from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(0)
 COMPLEX = {"complex_": True}

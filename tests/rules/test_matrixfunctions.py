@@ -8,7 +8,7 @@ import linad
 import linad.scipy.linalg as sl
 from linad.errors import DegenerateError
 from linad.rules import matrixfunctions as m
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(0)
 

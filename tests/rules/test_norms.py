@@ -7,7 +7,7 @@ import pytest
 
 import linad
 from linad.rules.norms import p_norm_
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(0)
 COMPLEX = {"complex_": True}

@@ -9,7 +9,7 @@ import linad
 from linad.core.primitive import Primitive
 from linad.errors import UnsupportedError
 from linad.rules import padding
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(0)
 A = rng.standard_normal((2, 3))

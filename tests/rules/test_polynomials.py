@@ -7,7 +7,7 @@ from numpy.testing.overrides import get_overridable_numpy_array_functions
 
 import linad
 from linad.rules.polynomials import convolve_, polyval_, polyvalnd, roots_
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(1)
 SHORT = rng.standard_normal(3)

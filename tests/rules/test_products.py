@@ -9,7 +9,7 @@ import pytest
 import linad
 from linad.errors import TracerError
 from linad.rules.products import cheapest_splits, dot_, matmul_, matvec_
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(0)
 COMPLEX = {"complex_": True}

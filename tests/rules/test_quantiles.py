@@ -10,7 +10,7 @@ from released import OLD_NUMPY
 import linad
 from linad.errors import UnsupportedError
 from linad.rules.quantiles import CONTINUOUS, DISCRETE
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(1)
 SCALAR = np.array(0.7)

@@ -10,7 +10,8 @@ import linad
 from linad.core.primitive import Primitive
 from linad.errors import UnsupportedError
 from linad.rules import rearranging
-from linad.testing.derivative_checks import Case, check_derivatives
+from linad.testing.derivative_checks import check_derivatives
+from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(0)
 A = rng.standard_normal((2, 3))

@@ -19,7 +19,7 @@ from linad.rules.reductions import (
     prod_,
     sum_,
 )
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(1)
 SCALAR = np.array(0.7)

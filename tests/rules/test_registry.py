@@ -7,7 +7,7 @@ from rule_cases import TOPICS, is_first, is_needed
 
 from linad.core.primitive import Primitive
 from linad.sweeps.cpu.routines import ROUTINES
-from linad.testing.derivative_checks import Case, check_rule
+from linad.testing.rule_checks import Case, check_rule
 
 pytestmark = pytest.mark.whole
 

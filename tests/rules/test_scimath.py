@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linad
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 INSIDE = np.array([0.3, 0.7, 0.9])
 SIGNED = np.array([0.3, -0.7, 1.9])

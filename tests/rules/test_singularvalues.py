@@ -6,7 +6,7 @@ from turned_cases import COMPLEX, Turned, array, spread
 
 import linad
 from linad.rules.singularvalues import svd_
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 
 def svd(a, *, hermitian=False):

@@ -5,7 +5,7 @@ import pytest
 
 import linad
 from linad.errors import UnsupportedError
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(1)
 SCALAR = np.array([0.7])

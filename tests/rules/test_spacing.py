@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linad
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(1)
 LOW = np.array(0.7)

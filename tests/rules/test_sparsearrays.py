@@ -6,7 +6,7 @@ import pytest
 import linad
 from linad.rules.sparsearrays import Factorized, Pattern, sparse_product, sparse_solve
 from linad.scipy.sparse.eigen import EigenProblem, eigenpairs
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(0)
 

@@ -6,7 +6,7 @@ from turned_cases import COMPLEX, Turned, array, rotation, spread
 
 import linad
 from linad.rules.spectral import eig_, eigh_, eigvals_
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 CASES = [
     Turned(eigh_, spread(3, 3), UPLO="L", check=COMPLEX),

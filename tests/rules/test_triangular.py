@@ -5,7 +5,7 @@ import scipy.linalg
 
 import linad
 from linad.rules.triangular import lu_, permutation, solve_triangular_
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(0)
 

@@ -13,7 +13,7 @@ from linad.core.regions import (
     view_region,
     write_region,
 )
-from linad.testing.derivative_checks import Case
+from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((3, 4))

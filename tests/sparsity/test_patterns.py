@@ -65,7 +65,7 @@ from linad.rules.triangular import TriangularSolve
 from linad.solve.implicit import ImplicitEquation, Inverse, pack
 from linad.sparsity.pattern_keys import Structure
 from linad.sparsity.reach import Compact, reach
-from linad.testing.derivative_checks import _restricted
+from linad.testing.rule_checks import _restricted
 
 D = np.dtype(float)
 

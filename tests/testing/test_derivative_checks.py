@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import linad
-from linad.testing.derivative_checks import DerivativeError, check_derivatives
+from linad.errors import DerivativeError
+from linad.testing.derivative_checks import check_derivatives
 
 X = np.array([0.3, -0.7, 1.9])
 

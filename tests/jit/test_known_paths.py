@@ -1,0 +1,48 @@
+"""Paths that are kept, by the kind of arguments."""
+
+import numpy as np
+
+import linad
+from linad.jit import known_paths
+
+
+def double(x):
+    return x * 2 if x.ndim else -x
+
+
+def test_each_kind_has_paths_of_its_own():
+    jitted = linad.jit(double)
+    for x in (np.ones(2), np.ones(3), np.ones(2, np.float32), np.ones(2)):
+        jitted(x)
+    assert [len(paths) for paths in jitted.variants.values()] == [1, 1, 1]
+    with linad.config(fast_math=True):
+        jitted(np.ones(2))
+    assert len(jitted.variants) == 4
+
+
+def test_the_kind_that_was_not_used_for_longest_goes(monkeypatch):
+    monkeypatch.setattr(known_paths, "SIGNATURES", 2)
+    jitted = linad.jit(double)
+    for n in (1, 2, 1, 3):
+        jitted(np.ones(n))
+    shapes = [path.tape.inputs[0].shape for paths in jitted.variants.values() for path in paths]
+    assert shapes == [(1,), (3,)]
+
+
+def test_one_path_found_twice_is_kept_once():
+    jitted = linad.jit(double)
+    jitted(np.ones(2))
+    ((path,),) = jitted.variants.values()
+    again = linad.jit(double)
+    again(np.ones(2))
+    ((twin,),) = again.variants.values()
+    (paths,) = jitted.variants.values()
+    assert paths.add(twin) is path
+    assert len(paths) == 1
+
+
+def test_the_last_decision_is_named():
+    jitted = linad.jit(lambda x: x if x[0] > 0 else -x)
+    jitted(np.ones(2))
+    (paths,) = jitted.variants.values()
+    assert "test_known_paths.py" in paths.last_decision()

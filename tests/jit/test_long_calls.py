@@ -1,0 +1,69 @@
+"""The course of a call of a jitted function that no short way knows."""
+
+import numpy as np
+import pytest
+
+import linad
+from linad.errors import TracerError
+from linad.jit.long_calls import LongCall
+from linad.jit.signature import Signature
+
+X = np.array([0.5, -1.0, 2.0])
+
+
+def call_of(jitted, *args):
+    return LongCall(jitted, Signature(*jitted.static.flatten(args, {}), jitted.narrow))
+
+
+def bent(x):
+    return np.sin(x) if x[0] > 0 else np.cos(x)
+
+
+def test_paths_are_recorded_where_python_decides_anew():
+    jitted = linad.jit(bent)
+    for x, count in ((X, 1), (X, 1), (-X, 2), (-X, 2)):
+        np.testing.assert_allclose(call_of(jitted, x).run((x,), {}), bent(x), rtol=1e-15)
+        assert len(call_of(jitted, x).paths) == count
+
+
+def test_a_path_is_found_without_a_run():
+    jitted = linad.jit(bent)
+    path = call_of(jitted, X).path()
+    assert call_of(jitted, X).path() is path
+    assert call_of(jitted, -X).path() is not path
+    with pytest.raises(TracerError, match="a program of its own needs plain arrays"):
+        linad.grad(lambda x: np.sum(x) * len(call_of(jitted, x).path().results))(X)
+
+
+def test_a_derivative_takes_the_paths_of_values():
+    jitted = linad.jit(bent)
+    for x in (X, -X):
+        np.testing.assert_allclose(
+            linad.grad(lambda x: np.sum(jitted(x)))(x), linad.grad(lambda x: np.sum(bent(x)))(x)
+        )
+    assert len(call_of(jitted, X).paths) == 2
+
+
+def test_python_numbers_become_part_of_the_program_beside_single_precision():
+    jitted = linad.jit(lambda x: x * np.float32(2) * np.ones(2, np.float32))
+    assert jitted(3.0).dtype == (3.0 * np.float32(2) * np.ones(2, np.float32)).dtype
+    assert jitted.narrow
+
+
+def test_the_way_is_shortened_from_the_second_call_on():
+    jitted = linad.jit(lambda x: x * 2)
+    jitted(X)
+    assert jitted._short is None
+    jitted(X)
+    assert jitted._short is not None
+    np.testing.assert_array_equal(jitted._short((X,)), X * 2)
+
+
+def test_too_many_paths_run_uncompiled():
+    jitted = linad.jit(lambda x: x * [k for k in range(1, 5) if x[0] >= k][-1])
+    with linad.config(variants=2):
+        for k in (1.0, 2.0):
+            jitted(np.array([k]))
+        with pytest.warns(UserWarning, match="took a new path through its Python decisions 2"):
+            np.testing.assert_array_equal(jitted(np.array([3.0])), [9.0])
+        np.testing.assert_array_equal(jitted(np.array([4.0])), [16.0])  # is said once
