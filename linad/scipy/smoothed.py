@@ -89,7 +89,7 @@ def smoothed(
     plain = by_scipy(found, x, y, w, s, *ends)
     places = astype(plain[:m], np.intp)
     t = _with_ends(x, places[: int(np.sum(places >= 0))], k, ends)
-    made = _Fit(x, y, w, t, k).near(s)
+    made = _PenalizedFit(x, y, w, t, k).near(s)
     theirs = plain[m:].reshape((-1, d))[: made.c.shape[0]]
     if not np.max(np.abs(made.c - theirs)) <= 1e-6 * np.max(np.abs(theirs)):
         raise UnsupportedError(
@@ -99,7 +99,7 @@ def smoothed(
     return made
 
 
-class _Fit:
+class _PenalizedFit:
     """Least squares splines with knots that are given, rougher the larger a number p is.
 
     Notes
@@ -136,7 +136,7 @@ class _Fit:
         if polynomial or abs(close) < TOLERANCE * s:
             return Spline(self.t, c, self.k)
         ends = np.concatenate([self.t[: self.k + 1], self.t[-self.k - 1 :]])
-        far = _Fit(self.x, self.y, self.w, ends, self.k)
+        far = _PenalizedFit(self.x, self.y, self.w, ends, self.k)
         far = far.distance(far.coefficients()) - s
         p = self.triangle.shape[0] / np.sum(np.abs(np.diagonal(self.triangle)))
         return Spline(self.t, self._by_steps(p, s, far, close), self.k)

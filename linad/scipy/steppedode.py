@@ -111,7 +111,7 @@ class TracedOde:
         return self._plain.get_return_code()
 
 
-class _Made(type):
+class _OdeKind(type):
     """Calls of `ode`."""
 
     def __call__(cls, *args: Any, **options: Any) -> Any:
@@ -124,5 +124,5 @@ class _Made(type):
         return isinstance(x, kinds) or super().__instancecheck__(x)
 
 
-class ode(scipy.integrate.ode, metaclass=_Made):
+class ode(scipy.integrate.ode, metaclass=_OdeKind):
     """As `scipy.integrate.ode`; while a trace runs a `TracedOde`."""
