@@ -8,7 +8,6 @@ would take the value out of the trace (``float(x)``, ``np.array([x, 1.0])``) rai
 import math
 import operator
 import sys
-from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from linad.arrays.buffers import (
     refresh_node,
 )
 from linad.arrays.lending import lent
+from linad.arrays.lengths import LengthOfArrays
 from linad.arrays.memory import constant_under, escape
 from linad.arrays.methods import called
 from linad.arrays.number_texts import text_of
@@ -53,30 +53,6 @@ _ARRAYS = (np.ndarray, Traced)
 
 def _in_package(frame: Any, package: str) -> bool:
     return frame.f_globals.get("__name__", "").startswith(package + ".")
-
-
-class NoLengthError(TypeError, AttributeError):
-    """``len(s)`` of a number: TypeError for ``len``, AttributeError for ``hasattr``."""
-
-
-class LengthOfArrays:
-    """The method ``__len__``, which arrays have and NumPy's numbers do not.
-
-    ``hasattr(x, "__len__")`` is how many functions tell one from the other.
-    """
-
-    def __init__(self, method: Any) -> None:
-        self.method = method
-
-    def __get__(self, x: Any, kind: Any = None) -> Any:
-        if x is None:
-            return self.method
-        value = x._value
-        while type(value) is Tracer:
-            value = value._value
-        if type(value) is not np.ndarray:
-            raise NoLengthError(f"object of type 'numpy.{x.dtype.name}' has no len()")
-        return MethodType(self.method, x)
 
 
 class Tracer(Arithmetic):

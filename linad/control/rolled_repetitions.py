@@ -15,7 +15,7 @@ from linad.control.loops import affordable, repeated
 from linad.core.tape import Var, needed, tape_of
 
 if TYPE_CHECKING:
-    from linad.control.python_loop import Recording
+    from linad.control.loop_recording import Recording
 
 Place = tuple[int, int]
 """Where in a repetition a value is made: equation and result; (-1, 0) is the loop's i."""

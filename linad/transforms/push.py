@@ -20,7 +20,7 @@ from linad.operators.slopes import SlopeRule
 from linad.transforms.linearize import linearize_pullback, widened
 from linad.transforms.quiet_rules import RAISED, with_quiet_rules
 from linad.transforms.spaces import Slot
-from linad.transforms.tape_operator import handed_out, push_onto
+from linad.transforms.tangent_sums import handed_out, push_onto
 from linad.transforms.traced_values import (
     read_arguments,
     read_results,

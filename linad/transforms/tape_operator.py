@@ -10,9 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import concrete, root_of
 from linad.arrays.tracer import Tracer
-from linad.arrays.zero_dim import array, is_number
 from linad.core import tree
 from linad.core.arithmetic_warnings import FILTER, move_to_user_lines
 from linad.core.array_type import Array
@@ -27,6 +25,7 @@ from linad.operators.typed import Typed
 from linad.operators.wrappers import Wrapper
 from linad.transforms.fold import folded
 from linad.transforms.spaces import Slot, check_seeds, common_dtype, flat_shape, joined, split
+from linad.transforms.tangent_sums import buffer_for, handed_out, in_c_order, is_own, push_onto
 
 Node = int
 Link = tuple[Node, JacobianOperator]
@@ -250,7 +249,7 @@ class TapeOperator(Typed):
                 held = slots[node]
                 if J.scatters and (held is not None or type(cotangent) is not Tracer):
                     if not owned[node] or (type(held) is not np.ndarray and not is_own(held)):
-                        held = _buffer(held, seeds, J)
+                        held = buffer_for(held, seeds, J)
                     if type(cotangent) is Tracer:
                         held = lifted(held, cotangent)
                     J.pullback_into(cotangent, held)
@@ -387,64 +386,6 @@ class TapeOperator(Typed):
 
     def plainer(self, simplify: Any) -> JacobianOperator | None:
         return folded(self, simplify)
-
-
-def handed_out(value: Any, taken: set[int]) -> Any:
-    """A tangent or cotangent for the caller, who may write into it: its memory is now taken."""
-    if isinstance(value, Tracer):
-        return value.alias()
-    if type(value) is np.ndarray:
-        memory = memory_of(value)
-        if memory in taken or not value.flags.writeable:
-            value = value.copy()
-            memory = id(value)
-        taken.add(memory)
-    return value
-
-
-def push_onto(total: Any, mine: bool, J: JacobianOperator, tangent: Array) -> Any:
-    """Return ``total + J tangent``, in the memory of ``total`` where it is ``mine`` to write."""
-    if mine and J.spreads:
-        plain = type(total) is np.ndarray and not isinstance(tangent, Tracer)
-        traced = isinstance(total, Tracer) and not is_view(total)
-        if plain or (traced and lifted(total, tangent) is total):
-            J.pushforward_into(tangent, total)
-            return total
-    return plus(total, J.pushforward(tangent))
-
-
-def is_view(array: Any) -> bool:
-    """Whether a traced array shows the entries of another, which must not be written."""
-    return isinstance(array, Tracer) and root_of(array) is not array
-
-
-def is_own(held: Any) -> bool:
-    """Whether it is an array of its own: no number, which a sum of arrays without axes is, and no
-    view of another traced array."""
-    return not is_number(held) and not is_view(held)
-
-
-def in_c_order(array: Any) -> bool:
-    """Whether a region of the array can be written in place."""
-    if type(array) is np.ndarray:
-        return array.flags.c_contiguous
-    return is_own(array) and bool(concrete(array).flags.c_contiguous)
-
-
-def _buffer(held: Any, seeds: Shape, J: JacobianOperator) -> Any:
-    """A cotangent that may be written: zeros, or a copy of what is held."""
-    if held is None:
-        return np.zeros(seeds + J.in_shape, J.in_dtype)
-    return array(held.copy()) if isinstance(held, Tracer) else np.array(held, order="C")
-
-
-def plus(a: Any, b: Any) -> Any:
-    """Sum of two tangents, or of two tuples of tangents (None is zero)."""
-    if type(a) is tuple:
-        return tuple([plus(x, y) for x, y in zip(a, b, strict=True)])
-    if a is None or b is None:
-        return b if a is None else a
-    return a + b
 
 
 class _Flat(Wrapper):

@@ -24,7 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linad.core.shapes import Shape
+from linad.core.tape import Equation
 from linad.sweeps.instructions import NO_RESULT
+from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import Buffer, Place, constant_place, moved, new_place, transposed
 
 LETTERS = {"f4": "s", "f8": "d", "c8": "c", "c16": "z"}
@@ -239,3 +241,14 @@ def offsets_of(place: Place, core: int) -> np.ndarray:
     shape, strides = place.shape[:lead], place.strides[:lead]
     firsts = Place(place.buffer, place.offset, shape, strides, place.dtype)
     return np.asarray(moved(firsts, None), np.int64).ravel()
+
+
+def letter(dtype: Any) -> str | None:
+    """First letter of the routines for a dtype, None if there are none."""
+    return LETTERS.get(name_of_dtype(dtype) or "")
+
+
+def usable(lowering: Any, eqn: Equation) -> bool:
+    """Whether the routines know the dtypes of an equation."""
+    known = all(name_of_dtype(lowering.place_of(a).dtype) is not None for a in eqn.inputs)
+    return known and letter(eqn.outputs[0].dtype) is not None

@@ -13,6 +13,7 @@ from linad.sweeps.cpu import (
     linear_routines,
     matrix_products,
     tile_programs,
+    triangular_routines,
     user_functions,
 )
 from linad.sweeps.cpu.blas_lapack import invoke
@@ -31,7 +32,13 @@ from linad.sweeps.scalar_rows import Scalar
 from linad.sweeps.steps import Loop
 from linad.sweeps.target import Target
 
-TOPICS = (factor_derivatives, linear_routines, matrix_products, tile_programs)
+TOPICS = (
+    factor_derivatives,
+    linear_routines,
+    matrix_products,
+    tile_programs,
+    triangular_routines,
+)
 """Modules whose routines are the CPU's alone; these register themselves."""
 
 

@@ -12,9 +12,10 @@ import numpy as np
 
 from linad.core.shapes import normalize_axis, size_of
 from linad.core.tape import Equation
-from linad.sweeps.cpu import linear_routines, matrix_products
-from linad.sweeps.cpu.blas_lapack import INTEGER, fortran_place, stacked
-from linad.sweeps.cpu.linear_routines import factorised, letter, usable
+from linad.sweeps.cpu import linear_routines, matrix_products, triangular_routines
+from linad.sweeps.cpu.blas_lapack import INTEGER, fortran_place, letter, stacked, usable
+from linad.sweeps.cpu.linear_routines import factorised
+from linad.sweeps.data_movement import in_dtype
 from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import Place, new_place, spread_over, transposed
 from linad.sweeps.routines import Routine, Routines
@@ -22,7 +23,7 @@ from linad.sweeps.routines import Routine, Routines
 BLAS = Routines(dict.fromkeys(("matmul", "matvec", "dot"), matrix_products.matmul))
 SOLVER = Routines(
     {
-        "solve_triangular": linear_routines.solve_triangular,
+        "solve_triangular": triangular_routines.solve_triangular,
         "det": linear_routines.determinant,
         "slogdet": linear_routines.determinant,
         "cholesky": linear_routines.cholesky,
@@ -48,9 +49,9 @@ def solve(lowering: Any, eqn: Equation) -> bool:
         _by_factors(lowering, eqn.inputs[0], lowering.place_of(eqn.inputs[1]), target)
         return True
     lowering.copy(target, lowering.place_of(eqn.inputs[1]))
-    matrix = linear_routines.in_dtype(lowering, lowering.place_of(eqn.inputs[0]), out.dtype)
-    linear_routines.check_diagonal(lowering, matrix)
-    linear_routines.by_triangle(lowering, matrix, target, lower=triangle == "lower", unit=False)
+    matrix = in_dtype(lowering, lowering.place_of(eqn.inputs[0]), out.dtype)
+    triangular_routines.check_diagonal(lowering, matrix)
+    triangular_routines.by_triangle(lowering, matrix, target, lower=triangle == "lower", unit=False)
     return True
 
 

@@ -1,0 +1,71 @@
+"""Sums of tangents and cotangents, written in place where nobody else holds the memory."""
+
+from typing import Any
+
+import numpy as np
+
+from linad.arrays.buffers import concrete, root_of
+from linad.arrays.tracer import Tracer
+from linad.arrays.zero_dim import array, is_number
+from linad.core.array_type import Array
+from linad.core.primitive import lifted
+from linad.core.shapes import Shape, memory_of
+from linad.operators.base import JacobianOperator
+
+
+def handed_out(value: Any, taken: set[int]) -> Any:
+    """A tangent or cotangent for the caller, who may write into it: its memory is now taken."""
+    if isinstance(value, Tracer):
+        return value.alias()
+    if type(value) is np.ndarray:
+        memory = memory_of(value)
+        if memory in taken or not value.flags.writeable:
+            value = value.copy()
+            memory = id(value)
+        taken.add(memory)
+    return value
+
+
+def push_onto(total: Any, mine: bool, J: JacobianOperator, tangent: Array) -> Any:
+    """Return ``total + J tangent``, in the memory of ``total`` where it is ``mine`` to write."""
+    if mine and J.spreads:
+        plain = type(total) is np.ndarray and not isinstance(tangent, Tracer)
+        traced = isinstance(total, Tracer) and not is_view(total)
+        if plain or (traced and lifted(total, tangent) is total):
+            J.pushforward_into(tangent, total)
+            return total
+    return plus(total, J.pushforward(tangent))
+
+
+def is_view(array: Any) -> bool:
+    """Whether a traced array shows the entries of another, which must not be written."""
+    return isinstance(array, Tracer) and root_of(array) is not array
+
+
+def is_own(held: Any) -> bool:
+    """Whether it is an array of its own: no number, which a sum of arrays without axes is, and no
+    view of another traced array."""
+    return not is_number(held) and not is_view(held)
+
+
+def in_c_order(array: Any) -> bool:
+    """Whether a region of the array can be written in place."""
+    if type(array) is np.ndarray:
+        return array.flags.c_contiguous
+    return is_own(array) and bool(concrete(array).flags.c_contiguous)
+
+
+def buffer_for(held: Any, seeds: Shape, J: JacobianOperator) -> Any:
+    """A cotangent that may be written: zeros, or a copy of what is held."""
+    if held is None:
+        return np.zeros(seeds + J.in_shape, J.in_dtype)
+    return array(held.copy()) if isinstance(held, Tracer) else np.array(held, order="C")
+
+
+def plus(a: Any, b: Any) -> Any:
+    """Sum of two tangents, or of two tuples of tangents (None is zero)."""
+    if type(a) is tuple:
+        return tuple([plus(x, y) for x, y in zip(a, b, strict=True)])
+    if a is None or b is None:
+        return b if a is None else a
+    return a + b
