@@ -226,7 +226,7 @@ class Jitted(_Entered, Generic[P, R]):
         for variant in paths.fitting(arguments.arrays):
             if variant.runs_in_python(arguments.operands):
                 return self.function(*args, **kwargs)
-            compiled = variant.values.compiled  # what cannot be imported is the caller's to know
+            compiled = variant.compiled  # what cannot be imported is the caller's to know
             try:
                 values = compiled.impl(*arguments.operands)
             except GuardError:
@@ -352,7 +352,7 @@ class Jitted(_Entered, Generic[P, R]):
         made = iter(slots)
         leaves = [next(made) if r is COMPUTED else r for r in variant.results]
         result = tree.unflatten(variant.out_tree, leaves)
-        program = variant.values.compiled.program
+        program = variant.compiled.program
         objects = [
             (x, *state_of(x, self.outside, f"s{k}_"))
             for k, x in enumerate(arguments.static_leaves)

@@ -72,8 +72,8 @@ class _Recording:
         makes), what it is now, and nodes for what is computed.
     written : list of int
         The arguments that the function wrote into.
-    multiplied : frozenset of Var
-        Inputs for what sparse matrices are made of that only multiply traced values.
+    stored : list of Equation
+        Checks of what sparse matrices are made of that only multiply traced values.
     """
 
     def __init__(self, f: Callable[..., Any], arguments: Signature) -> None:
@@ -119,6 +119,10 @@ class _Recording:
             warn_of_process_state(f, arguments.look.given_once)
         nodes = self.nodes + [self.tracers[k]._node for k in self.written]
         equations = _own_constants(self.trace.program(nodes))
+        asked = [e.params["expected"] for e in equations if e.primitive is guard]
+        if self.trace.holds_matrices or any(map(np.ndim, asked)):
+            # SciPy itself multiplies booleans and integers, having asked for their entries.
+            equations = [*self.stored, *equations]
         example = [np.array(g) for g in self.given]  # before what was written is given back
         y = tree.unflatten(out_tree, [_plain(v) for v in self.values])
         self._write_back()
@@ -144,13 +148,12 @@ class _Recording:
         arguments = self.arguments
         tracers = [self.trace.input(a) for a in self.outside]
         self.inputs += [t._node for t in tracers]
-        direct, multiplied = arguments.direct(self.f)
-        self.multiplied = frozenset([tracers[k]._node for k in multiplied])
-        for k, (a, t) in enumerate(zip(self.outside, tracers, strict=True)):
-            if k not in direct:
-                eqn = Equation(unchanged, (t._node,), {"expected": a}, ())
-                self.trace.equations.append(eqn)
-        numbers = sorted(direct)
+        direct, stored = arguments.direct(self.f)
+        pairs = enumerate(zip(tracers, self.outside, strict=True))
+        checks = {k: Equation(unchanged, (t._node,), {"expected": a}, ()) for k, (t, a) in pairs}
+        self.stored = [checks[k] for k in sorted(stored)]
+        self.trace.equations += [checks[k] for k in sorted(checks.keys() - direct - stored)]
+        numbers = sorted(direct | stored)
         return [arguments.outside[k] for k in numbers], [tracers[k] for k in numbers]
 
     def _take(self, result: Any) -> Any:
@@ -218,10 +221,6 @@ class _Recording:
             path.lies = lies
         if trace.memory_counts:
             path.memory = memory_of_all(arrays)
-        # SciPy itself multiplies booleans and integers, having asked for their entries.
-        asked = [e.params["expected"] for e in tape.equations if e.primitive is guard]
-        if not (trace.derives or any(map(np.ndim, asked))):
-            path.multiplied = self.multiplied
         path.changes_outside = _has_changed(self.arguments, self.outside)
         return path
 

@@ -53,9 +53,6 @@ class Variant:
         what stood there before, which ``example`` has copies of.
     memory : list or None
         Which arguments share memory, and their flags, where the function asks.
-    multiplied : frozenset of Var
-        Inputs for the entries of sparse matrices that only multiply traced values: the products
-        read them at each run. Derivatives keep adjoints, and compare.
     lies : list or None
         How those results lie in memory that it computes, where one is not in order C.
     """
@@ -64,7 +61,6 @@ class Variant:
     interpreted = False
     changes_outside = changes_containers = False
     memory: list[Any] | None = None
-    multiplied: frozenset[Var] = frozenset()
 
     def __init__(
         self,
@@ -132,23 +128,6 @@ class Variant:
                 if self._compiled is None:
                     self._compiled = self._compile()
         return self._compiled
-
-    @functools.cached_property
-    def values(self) -> "Variant":
-        """The path as it is run where no derivative of it is asked for."""
-        if not self.multiplied:
-            return self
-        tape = self.tape
-        equations = [
-            e
-            for e in tape.equations
-            if e.primitive is not unchanged or e.inputs[0] not in self.multiplied
-        ]
-        shorter = Tape(tape.name, tape.inputs, equations, tape.outputs, tape.in_tree, tape.out_tree)
-        parts = self.example, self.results, self.written, self.out_tree, self.layouts
-        made = Variant(shorter, *parts, flat=self.flat)
-        made.lies, made.changes_outside = self.lies, self.changes_outside
-        return made
 
     def _compile(self) -> Any:
         from linad.sweeps.compiled import Compiled

@@ -50,25 +50,21 @@ class PlainOperands:
             known = self._copies[id(a)] = (a, kept(a))
         return known[1]
 
-    def keep_sparse(self, A: Any) -> Any:
-        """A sparse matrix as an operator may keep it."""
+    def keep_sparse(self, A: Any, large: bool = False) -> Any:
+        """A sparse matrix as an operator may keep it; a copy of a large one, too, if asked for."""
         known = _matrices.get(id(A))
         if known is not None and known.is_of(A):
             return known.own
         parts = _parts(A)
         if not parts:
             return A.tocsr(copy=True)  # lists and dictionaries: products convert them anyway
-        if sum([a.nbytes for a in parts]) > settings().snapshot_bytes:
-            self.watch_sparse(A)
+        if not large and sum([a.nbytes for a in parts]) > settings().snapshot_bytes:
+            for a in parts:
+                if id(a) not in self._watched:
+                    self._watch(a)
             return A
         known = _matrices[id(A)] = KeptMatrix(A)
         return known.own
-
-    def watch_sparse(self, A: Any) -> None:
-        """Raise when the function returns if it writes into a sparse matrix meanwhile."""
-        for a in _parts(A):
-            if id(a) not in self._watched:
-                self._watch(a)
 
     def _watch(self, a: np.ndarray) -> None:
         state = fingerprint if may_write() else sample

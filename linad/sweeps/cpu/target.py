@@ -12,6 +12,7 @@ from linad.sweeps.cpu import (
     factor_derivatives,
     linear_routines,
     matrix_products,
+    stored_entries,
     tile_programs,
     user_functions,
 )
@@ -31,7 +32,7 @@ from linad.sweeps.scalar_rows import Scalar
 from linad.sweeps.steps import Loop
 from linad.sweeps.target import Target
 
-TOPICS = (factor_derivatives, linear_routines, matrix_products, tile_programs)
+TOPICS = (factor_derivatives, linear_routines, matrix_products, stored_entries, tile_programs)
 """Modules whose routines are the CPU's alone; these register themselves."""
 
 
