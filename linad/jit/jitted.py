@@ -276,7 +276,7 @@ class Jitted(_Entered, Generic[P, R]):
                 break
             _ = variant.compiled  # as in `_run`
             try:
-                values = variant.applied(arguments.operands)
+                values = variant.applied(arguments.arrays, arguments.outside)
             except GuardError:
                 continue
             except ArithmeticError:
@@ -296,11 +296,12 @@ class Jitted(_Entered, Generic[P, R]):
                     if new.changes_outside:
                         # That is done now, and must not be done again.
                         before = new.example[len(arguments.arrays) :]
-                        values = new.applied([*arguments.arrays, *before])
+                        values = new.applied(arguments.arrays, before)
                         return new.finish(values, arguments.arrays)
                     if path.runs_in_python(arguments.operands):
                         return arguments.call(self.function, arguments.arrays)
-                    return path.finish(path.applied(arguments.operands), arguments.arrays)
+                    values = path.applied(arguments.arrays, arguments.outside)
+                    return path.finish(values, arguments.arrays)
             else:
                 self._warn(paths)
         return arguments.call(self.function, arguments.arrays)

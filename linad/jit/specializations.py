@@ -23,6 +23,7 @@ from linad.core.tape import Tape, Var, stop, unchanged
 from linad.errors import GuardError
 from linad.jit.identity import memory_of_all
 from linad.jit.signature import NARROW, share_memory
+from linad.transforms.plain_operands import Snapshots
 
 log = logging.getLogger("linad")
 
@@ -76,6 +77,7 @@ class Variant:
         self.tape, self.example, self.layouts, self.derives = tape, example, layouts, derives
         self.results, self.written, self.out_tree = results, written, out_tree
         self.flat = flat
+        self._snapshots = Snapshots()
         self._compiled: Any = None
         self._elsewhere: dict[Any, Any] = {}  # by target
         self._callable: Any = None
@@ -164,8 +166,8 @@ class Variant:
 
         return InColumns(numbers(self.layouts), numbers(self.lies))
 
-    def applied(self, arrays: Sequence[Any]) -> Sequence[Any]:
-        """What the program computes of traced values.
+    def applied(self, arrays: Sequence[Any], outside: Sequence[np.ndarray]) -> Sequence[Any]:
+        """What the program computes of traced values, and of arrays from outside.
 
         Raises
         ------
@@ -173,7 +175,7 @@ class Variant:
             If Python would decide otherwise.
         """
         if self.tape.outputs:
-            values = self.compiled(*arrays)
+            values = self.compiled(*arrays, *self._snapshots.of(outside))
             if self.derives:
                 for x in arrays:
                     if isinstance(x, Tracer):
@@ -182,7 +184,8 @@ class Variant:
                 pairs = zip(values, self.connected, strict=True)
                 values = [v if moves else stop(v) for v, moves in pairs]
             return values  # type: ignore[no-any-return]
-        self.compiled.impl(*[x.concrete if isinstance(x, Tracer) else x for x in arrays])
+        plain = [x.concrete if isinstance(x, Tracer) else x for x in arrays]
+        self.compiled.impl(*plain, *outside)
         return ()  # there is nothing to differentiate
 
     def callable_from_numba(self, name: str, outside: Sequence[np.ndarray] = ()) -> Any:

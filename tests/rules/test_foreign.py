@@ -34,6 +34,8 @@ def stored(format, dtype=float):
     dense = rng.standard_normal((6, 4)) * (rng.random((6, 4)) < 0.5)
     if dtype is complex:
         dense = dense + 1j * dense.T.reshape(6, 4)
+    if format == "blocks of one":
+        return scipy.sparse.bsr_array(dense, blocksize=(1, 1)).astype(dtype)
     A = scipy.sparse.bsr_array(dense, blocksize=(3, 2)) if format == "bsr" else dense
     A = getattr(scipy.sparse, f"{format}_array")(A).astype(dtype)
     if format in ("csr", "csc"):
@@ -68,7 +70,7 @@ def program_of(arrays, options):
 
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("dtypes", ["ff", "fd", "dF", "DD", "ld", "?d"])
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", [*FORMATS, "blocks of one"])
 def test_kernels_of_sparse_products(format, dtypes, transposed):
     A = stored(format, complex if dtypes[0] == "D" else float).astype(dtypes[0])
     x = rng.standard_normal((2, FACTOR[transposed])).astype(dtypes[1])

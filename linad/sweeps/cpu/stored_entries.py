@@ -74,14 +74,25 @@ BLOCK_BY_BLOCK = """
                 l = {get_1}(places, b, -1)
                 if l < 0 or l >= block_columns:
                     return {outside}
-                for r in range(height):
-                    for c in range(width):
-                        e = (b * height + r) * width + c
-                        {i} = k * height + r
-                        {j} = l * width + c
-                        {add}get_{d}(data, e, -1) * get_{d}(x, v * columns + j, -1), 0)
+                e = b * height * width
+                for r in range(k * height, (k + 1) * height):
+                    {row_of_block}
+                    e += width
     return 0
 """
+
+ROW_OF_BLOCK = """\
+total = get_{d}(y, v * rows + r, 0)
+                    for c in range(width):
+                        t = get_{d}(x, v * columns + l * width + c, -1)
+                        total = total + get_{d}(data, e + c, -1) * t
+                    set_{d}(y, v * rows + r, total, 0)"""
+
+COLUMN_OF_BLOCK = """\
+t = get_{d}(x, v * columns + r, -1)
+                    for c in range(width):
+                        i = l * width + c
+                        {add}get_{d}(data, e + c, -1) * t, 0)"""
 
 DIAGONAL_BY_DIAGONAL = """
         for k in range(diagonals):
@@ -112,7 +123,10 @@ def product(lowering: Any, eqn: Equation) -> bool:
     names = [name_of_dtype(p.dtype) for p in (x, data, *indices)]
     if d is None or d[0] not in "fc" or None in names or not size_of(out.shape):
         return False
-    by_rows = storage.format == ("csc" if transposed else "csr")
+    format = storage.format
+    if format == "bsr" and data.shape[1:] == (1, 1):
+        format = "csr"
+    by_rows = format == ("csc" if transposed else "csr")
     arrays = {
         "x": in_dtype(lowering, x, out.dtype),
         "data": in_dtype(lowering, data, out.dtype),
@@ -124,23 +138,18 @@ def product(lowering: Any, eqn: Equation) -> bool:
         flat = contiguous(lowering, place)
         operands[name] = flat.buffer, flat.offset
     operands |= _sizes(storage, out.shape, data.shape)
-    body = ROW_BY_ROW if by_rows else VECTOR_BY_VECTOR + VECTORS[storage.format]
-    i, j = "ji" if transposed else "ij"
-    loops = body.format(
-        d=d,
-        i=i,
-        j=j,
-        get_1=f"get_{names[2]}",
-        get_2=f"get_{names[-1]}",
-        add=f"set_{d}(y, v * rows + i, get_{d}(y, v * rows + i, 0) + ",
-        outside=NO_RESULT,
-    )
+    body = ROW_BY_ROW if by_rows else VECTOR_BY_VECTOR + VECTORS[format]
+    words = {"d": d, "get_1": f"get_{names[2]}", "get_2": f"get_{names[-1]}", "outside": NO_RESULT}
+    words["i"], words["j"] = "ji" if transposed else "ij"
+    words["add"] = f"set_{d}(y, v * rows + i, get_{d}(y, v * rows + i, 0) + "
+    words["row_of_block"] = (COLUMN_OF_BLOCK if transposed else ROW_OF_BLOCK).format(**words)
+    loops = body.format(**words)
     reads = "".join([f"    {name} = operand(p, {k})\n" for k, name in enumerate(operands)])
     text = f"def kernel(p, start, stop):\n{reads}{loops}"
     rows, vectors = operands["rows"], operands["vectors"]
     work = operands["entries"] * vectors if by_rows or vectors > 1 else 0
-    words = list(operands.values())
-    lowering.emit(text, rows if by_rows else vectors, words, "apply_stored", work)
+    extent = rows if by_rows else vectors
+    lowering.emit(text, extent, list(operands.values()), "apply_stored", work)
     return True
 
 
