@@ -4,7 +4,8 @@ y = A x      dy = A dx        A sparse or a LinearOperator, (m, n); x (n,) or (n
 y = x A      dy = dx A        x (m,) or (k, m);  x A = (A^T x^T)^T
 
 A is constant. Only `linad.operators.foreign.apply_operator` touches it: forward is one
-product with A, reverse one with A^H, and A is never made dense.
+product with A, reverse one with A^H, and A is never made dense. What a program reads from outside
+is an operand of `linad.operators.stored_matrices.apply_stored`.
 """
 
 import importlib
@@ -17,42 +18,60 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from linad.core.array_type import Array
 from linad.core.dispatch import FOREIGN
 from linad.core.primitive import Traced
+from linad.core.stand_ins import stand_in_of_view
 from linad.errors import ShapeError, UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.foreign import apply_operator
+from linad.operators.stored_matrices import apply_stored, parts_of, storage_of
 
 
 def apply(A: Array, x: Array) -> Any:
     """A @ x for a vector x (n,) or columns (n, k), traced or plain."""
     _check(A, x, 0, "A @ x", A.shape[-1])
-    op = aslinearoperator(_kept(A, x))
-    if x.ndim == 1:
-        return apply_operator(x, op=op, adjoint=False)
-    return apply_operator(x.T, op=op, adjoint=False).T
+    rows = _rows_times(A, x if x.ndim == 1 else x.T, transposed=False)
+    return rows if x.ndim == 1 else rows.T
 
 
 def apply_from_right(A: Array, x: Array) -> Any:
     """x @ A for a vector x (m,) or rows (k, m), traced or plain."""
     _check(A, x, x.ndim - 1, "x @ A", A.shape[0])
+    return _rows_times(A, x, transposed=True)
+
+
+def _rows_times(A: Any, x: Any, transposed: bool) -> Any:
+    """A, or its transpose, times each of the vectors x (..., n)."""
+    stored = _read_where_it_is(A, x)
+    if stored:
+        return apply_stored(x, *stored, storage=storage_of(A), transposed=transposed)
     op = aslinearoperator(_kept(A, x))
-    if np.dtype(op.dtype).kind != "c" and x.dtype.kind != "c":
-        return apply_operator(x, op=op, adjoint=True)
-    return np.conj(apply_operator(np.conj(x), op=op, adjoint=True))
+    if transposed and (np.dtype(op.dtype).kind == "c" or x.dtype.kind == "c"):
+        return np.conj(apply_operator(np.conj(x), op=op, adjoint=True))
+    return apply_operator(x, op=op, adjoint=transposed)
+
+
+def _read_where_it_is(A: Any, x: Any) -> list[Any]:
+    """What stands for the arrays of a matrix that are operands of a program; else nothing.
+
+    Those that nobody can write into are no operands, and stay themselves.
+    """
+    if not (isinstance(x, Traced) and scipy.sparse.issparse(A)):
+        return []
+    parts = [stand_in_of_view(a) for a in parts_of(A)]
+    return parts if any([isinstance(a, Traced) for a in parts]) else []
 
 
 def _kept(A: Any, x: Any) -> Any:
     """A matrix that stays as it is now, for the derivative, whatever the caller writes into it.
 
-    A program that is being recorded reads the matrix itself, at each run; it is watched meanwhile.
+    A program outlives the run that it is recorded in, and owns a large one, too.
     """
     if not (isinstance(x, Traced) and scipy.sparse.issparse(A)):
         return A
-    for trace in x._traces():
-        if trace.records:
-            trace.operands.watch_sparse(A)
-            return A
+    recording = [trace for trace in x._traces() if trace.records]
+    for trace in recording:
+        trace.holds_matrices = True
     operands = getattr(x._trace, "operands", None)
-    return A if operands is None else operands.keep_sparse(A)
+    return A if operands is None else operands.keep_sparse(A, large=bool(recording))
 
 
 def _check(A: Array, x: Array, axis: int, what: str, n: int) -> None:

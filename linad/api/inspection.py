@@ -58,7 +58,7 @@ def explain(f: Callable[..., Any], *, target: str = "cpu") -> Callable[..., Any]
             return planned(jitted, args, kwargs)
         from linad.sweeps.explain import report_of
 
-        return report_of(jitted.variant(*args, **kwargs).values.compiled, name_of(jitted.function))
+        return report_of(jitted.variant(*args, **kwargs).compiled, name_of(jitted.function))
 
     return explained
 

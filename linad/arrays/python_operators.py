@@ -9,6 +9,7 @@ import numpy as np
 from linad.arrays.buffers import is_private
 from linad.arrays.methods import Methods, traced_function
 from linad.arrays.writes import overwrite, stacked
+from linad.arrays.zero_dim import is_number
 from linad.core.adopted import WATCHERS, is_adopted
 from linad.core.callers import defining_package
 from linad.core.dispatch import FOREIGN, OPERATORS, UFUNCS
@@ -114,20 +115,33 @@ def _goes_first(kind: type, ufunc: Any) -> bool:
     return getattr(kind, name, None) is not getattr(np.ndarray, name, None)
 
 
-def weakly(a: Any, b: Any) -> tuple[Any, Any]:
-    """Two operands. What is an int of Python's without a trace promotes no array of floats."""
+COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
+
+
+def weakly(ufunc: np.ufunc, a: Any, b: Any) -> tuple[Any, Any]:
+    """Two operands. What is an int of Python's without a trace promotes no other array."""
     of_a, of_b = isinstance(a, Traced) and a._whole, isinstance(b, Traced) and b._whole
     if of_a == of_b:
         return a, b
-    return (a, _like_int(b, a)) if of_b else (_like_int(a, b), b)
+    return (a, _like_int(ufunc, b, a)) if of_b else (_like_int(ufunc, a, b), b)
 
 
-def _like_int(whole: Any, other: Any) -> Any:
+def _like_int(ufunc: np.ufunc, whole: Any, other: Any) -> Any:
     dtype = getattr(other, "dtype", None)
+    if dtype is not None and dtype.kind in "biu" and ufunc not in COMPARISONS:
+        return _integer(whole, dtype if dtype.kind != "b" else np.dtype(int))
     if dtype is None or dtype.kind not in "fc":
         return whole
     real = np.dtype(dtype.char.lower())
     return whole if whole.dtype == real else whole.astype(real)
+
+
+def _integer(whole: Any, dtype: Any) -> Any:
+    """What is an int of Python's without a trace, in the dtype of the integers that it meets."""
+    limits = np.iinfo(dtype)
+    if not (whole >= float(limits.min) and whole < float(limits.max) + 1):
+        raise OverflowError(f"Python integer {int(whole.concrete)} out of bounds for {dtype}")
+    return whole.astype(dtype)
 
 
 def _binary(ufunc: np.ufunc, table: Any = UFUNCS) -> tuple[Any, Any]:
@@ -136,7 +150,9 @@ def _binary(ufunc: np.ufunc, table: Any = UFUNCS) -> tuple[Any, Any]:
         if STANDING:
             other = stand_in(other)
         if self._whole or (type(other) is type(self) and other._whole):
-            self, other = weakly(self, other)
+            self, other = weakly(ufunc, self, other)
+            if not isinstance(self, Traced):
+                return ufunc(self, other)
         if type(function) is Primitive:
             trace = self._trace
             if type(other) is type(self):
@@ -160,7 +176,9 @@ def _binary(ufunc: np.ufunc, table: Any = UFUNCS) -> tuple[Any, Any]:
         if STANDING:
             other = stand_in(other)
         if self._whole:
-            self, other = weakly(self, other)
+            self, other = weakly(ufunc, self, other)
+            if not isinstance(self, Traced):
+                return ufunc(other, self)
         if type(function) is Primitive and type(other) in _UNTRACED:
             return self._trace.apply(function, (other, self), {})
         known = operand(other)
@@ -221,9 +239,18 @@ def _to_the(power: Any) -> Any:
             square = getattr(self, "_square", None)
             if square is not None and not is_private(self):
                 return square()
+        elif _is_half(other, self) and not is_number(self):
+            return UFUNCS[np.sqrt](self)  # as NumPy does of an array, which differs at -inf
         return power(self, other)
 
     return raised
+
+
+def _is_half(other: Any, x: Any) -> bool:
+    """Whether an exponent is the number 1/2, and leaves the dtype of ``x``, without axes."""
+    if not isinstance(other, float) or other != 0.5 or x.shape or x.dtype.kind != "f":
+        return False
+    return type(other) is float or x.dtype == np.float64
 
 
 def _unary(ufunc: np.ufunc) -> Any:
@@ -320,6 +347,8 @@ class Arithmetic(Methods):
     __irshift__ = _in_place(__rshift__)
 
     def __round__(self, ndigits: int | None = None) -> Any:
+        if not is_number(self):
+            raise TypeError("type numpy.ndarray doesn't define __round__ method")
         if ndigits is None:
             if not self.ndim and self.dtype.kind in "iu":  # an int, of as many bits as there are
                 return self.astype(np.uint64 if self.dtype == np.uint64 else np.int64)

@@ -273,7 +273,9 @@ class Tracer(Arithmetic):
                 inputs = operands
                 break
         if len(inputs) == 2 and method == "__call__":
-            inputs = weakly(*inputs)
+            inputs = weakly(ufunc, *inputs)
+            if not any([isinstance(x, Tracer) for x in inputs]):
+                return getattr(ufunc, method)(*inputs, **kwargs)
         if method == "__call__" and kwargs:
             return call_with_keywords(ufunc, function, inputs, kwargs)
         return function(*inputs, **kwargs)

@@ -32,3 +32,19 @@ def stand_in(x: Any) -> Any:
     """What stands for a plain array here; itself otherwise."""
     found = STANDING.get((threading.get_ident(), id(x)))
     return found[-1][1] if found else x
+
+
+def stand_in_of_view(x: Any) -> Any:
+    """What stands for the one array that a plain one shows whole, or is; itself otherwise."""
+    thread, place = threading.get_ident(), memory_of(x)
+    found = [
+        known[-1][1]
+        for (owner, _), known in list(STANDING.items())
+        if owner == thread and memory_of(known[-1][0]) == place
+    ]
+    return found[0] if len(found) == 1 else x
+
+
+def memory_of(x: Any) -> tuple[Any, ...]:
+    """Where the entries of a plain array are, and what they are."""
+    return x.__array_interface__["data"][0], x.shape, x.strides, x.dtype

@@ -7,10 +7,8 @@ read them: the instructions are gone through with ``TRACED``, `KnownValue` or ``
 of each value. What is not certain counts as the first kind, which is right for all, and slower
 when the array changes.
 
-A sparse matrix of SciPy's that is only ever on the left of ``@`` before a traced value is asked for
-its product at each run. Not so the derivative of the program, which keeps the adjoint: that, and
-a program that takes derivatives itself, hold for the entries of then; nor one in which Python asks
-for the entries of a traced array (`linad.jit.recording`).
+So are those that a sparse matrix of SciPy's is made of, where nothing is done with it, or its
+transpose, but to multiply traced values by it: ``A @ x``, ``x @ A``, ``A.dot(x)``.
 """
 
 import inspect
@@ -43,9 +41,8 @@ def direct_arrays(
     look: Any,
     arrays: Sequence[np.ndarray],
 ) -> tuple[set[int], set[int]]:
-    """Which arrays of a look meet traced values only, and which are parts of matrices that do.
-
-    By their numbers.
+    """Which arrays of a look meet traced values only, and which are parts of matrices that do, by
+    their numbers.
 
     Parameters
     ----------
@@ -102,6 +99,8 @@ class ArrayProof:
             self.used.add(id(value))
         elif is_jitted(value):
             self.use_value(value.function, depth)
+        elif isinstance(value, types.MethodType) and id(value.__self__) in self.found:
+            self.used.add(id(value.__self__))
         elif isinstance(value, PASSED):
             self.escaped[id(value)] = value
             for cell in _cells(value) if id(value) not in self.look.of_users and depth else ():
@@ -140,10 +139,6 @@ class ArrayProof:
             if f.__name__ == name:
                 self.escaped[id(f)] = f
 
-    def differentiate(self) -> None:
-        """A derivative is taken, and keeps the adjoints of matrices."""
-        self.used |= self.look.matrices.keys()
-
     # Functions.
 
     def enter(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -156,12 +151,10 @@ class ArrayProof:
             given = {k: KnownValue(v) for k, v in f.keywords.items()} | kwargs
             return self.enter(f.func, [*[KnownValue(a) for a in f.args], *args], given)
         if isinstance(f, Transformed):
-            self.differentiate()
             self.enter(f.function, args, kwargs)
             return OTHER
         if isinstance(f, types.FunctionType):
             if _is_derivative(f):
-                self.differentiate()
                 for value in _cells(f):
                     if callable(value):
                         self.enter(value, args, kwargs)

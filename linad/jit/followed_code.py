@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linad.core.stand_ins import memory_of
 from linad.core.transformed_functions import Transformed
 from linad.jit.code_reads import reads_of
+from linad.operators.stored_matrices import parts_of
 
 if TYPE_CHECKING:
     from linad.jit.direct_arrays import ArrayProof
@@ -253,6 +255,11 @@ class FollowedCode:
             return OTHER
         if isinstance(value, types.ModuleType):
             return KnownValue(vars(value)[name]) if name in vars(value) else OTHER
+        if self._is_matrix(value) and type(value).__module__.startswith("scipy."):
+            if name == "dot":
+                return KnownValue(value.dot)
+            if name == "T" and shares_parts(value, value.T):
+                return held  # the same arrays, of which products alone are made
         inside = getattr(value, "__dict__", None)
         if id(value) in self.proof.look.objects and isinstance(inside, dict):
             if name in inside:
@@ -311,7 +318,7 @@ class FollowedCode:
         if step.argrepr == "[]":
             self.stack.append(self._item(a, b))
             return
-        if step.argrepr == "@" and self._is_product(a, b):
+        if step.argrepr == "@" and (self._is_product(a, b) or self._is_product(b, a)):
             self.stack.append(TRACED)
             return
         self.stack.append(self._met([a, b], step.argrepr in MEETING, step.argrepr.endswith("=")))
@@ -335,9 +342,11 @@ class FollowedCode:
         return TRACED if traced else OTHER
 
     def _is_product(self, a: Any, b: Any) -> bool:
-        """Whether a sparse matrix multiplies a traced value from the left."""
-        known = isinstance(a, KnownValue) and id(a.value) in self.proof.look.matrices
-        return known and b is TRACED
+        """Whether a sparse matrix multiplies a traced value."""
+        return b is TRACED and isinstance(a, KnownValue) and self._is_matrix(a.value)
+
+    def _is_matrix(self, value: Any) -> bool:
+        return id(value) in self.proof.look.matrices
 
     def _unary_negative(self, step: Any) -> None:
         self.stack.append(self._met([self.pop()], False))
@@ -381,6 +390,9 @@ class FollowedCode:
             return self._met(list(args), pair)
         if isinstance(value, types.FunctionType) and _is_linads(value):
             return self._transform(value, args, keywords)
+        of_matrix = isinstance(value, types.MethodType) and self._is_matrix(value.__self__)
+        if of_matrix and args == [TRACED] and not keywords:
+            return TRACED  # ``A.dot(x)``
         follows = isinstance(value, PASSED) or is_jitted(value)
         if (follows or id(value) in self.proof.look.objects) and not keywords:
             return self.proof.enter(value, args, {})
@@ -389,8 +401,6 @@ class FollowedCode:
 
     def _transform(self, value: Any, args: list[Any], keywords: int) -> Any:
         first = args[0] if args else OTHER
-        if value.__name__ != "jit":
-            self.proof.differentiate()
         if isinstance(first, KnownValue) and not keywords:
             rest = args[1:]
             if value.__name__ in TRANSFORMS and not rest:
@@ -414,6 +424,12 @@ class FollowedCode:
         state = self.pop()
         self.proof.use(state)
         self.returned = self.proof.join(self.returned, state)
+
+
+def shares_parts(A: Any, B: Any) -> bool:
+    """Whether two sparse matrices are made of the same memory."""
+    theirs = set(map(memory_of, parts_of(B)))
+    return bool(theirs) and set(map(memory_of, parts_of(A))) == theirs
 
 
 def is_jitted(value: Any) -> bool:

@@ -68,7 +68,7 @@ class LongCall:
         for variant in paths.fitting(arguments.arrays):
             if variant.runs_in_python(arguments.operands):
                 return self.function(*args, **kwargs)
-            compiled = variant.values.compiled  # what cannot be imported is the caller's to know
+            compiled = variant.compiled  # what cannot be imported is the caller's to know
             try:
                 values = compiled.impl(*arguments.operands)
             except GuardError:
@@ -110,7 +110,7 @@ class LongCall:
                 break
             _ = variant.compiled  # as in `run`
             try:
-                values = variant.applied(arguments.operands)
+                values = variant.applied(arguments.arrays, arguments.outside)
             except GuardError:
                 continue
             except ArithmeticError:
@@ -130,11 +130,12 @@ class LongCall:
                     if new.changes_outside:
                         # That is done now, and must not be done again.
                         before = new.example[len(arguments.arrays) :]
-                        values = new.applied([*arguments.arrays, *before])
+                        values = new.applied(arguments.arrays, before)
                         return new.finish(values, arguments.arrays)
                     if path.runs_in_python(arguments.operands):
                         return arguments.call(self.function, arguments.arrays)
-                    return path.finish(path.applied(arguments.operands), arguments.arrays)
+                    values = path.applied(arguments.arrays, arguments.outside)
+                    return path.finish(values, arguments.arrays)
             else:
                 self._warn()
         return arguments.call(self.function, arguments.arrays)
@@ -186,7 +187,7 @@ class LongCall:
         made = iter(slots)
         leaves = [next(made) if r is COMPUTED else r for r in variant.results]
         result = tree.unflatten(variant.out_tree, leaves)
-        program = variant.values.compiled.program
+        program = variant.compiled.program
         objects = [
             (x, *state_of(x, jitted.outside, f"s{k}_"))
             for k, x in enumerate(arguments.static_leaves)

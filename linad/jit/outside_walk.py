@@ -24,6 +24,7 @@ from linad.core.showing import shown
 from linad.core.transformed_functions import Transformed
 from linad.jit.code_reads import reads_of
 from linad.jit.followed_code import is_jitted
+from linad.jit.memoized import generation_of
 from linad.jit.process_state import is_data, is_environment
 from linad.jit.state_walk import (
     EMPTY,
@@ -133,7 +134,7 @@ class OutsideWalk(StateWalk):
     def array(self, name: str, value: np.ndarray, text: str) -> None:
         if is_frozen(value):
             self.parts.append((name, Itself(value)))
-            self.lines.append(f"{text} is {self.bind(value)}")
+            self.lines.append(f"{text} is {self.bind(value)} and {self.bind(is_frozen)}({text})")
             return
         for k, known in enumerate(self.arrays):
             if known is value:
@@ -205,6 +206,9 @@ class OutsideWalk(StateWalk):
             self.inside(value.function, name)
         elif kind.__module__ == "functools" and hasattr(value, "__wrapped__"):
             self.cached += 1  # what it reads once, it keeps
+            now = generation_of(value)
+            self.parts.append((name, "generation", now))
+            self.lines.append(f"{self.bind(generation_of)}({self.bind(value)}) == {now}")
             self.inside(value.__wrapped__, name)
             self.cached -= 1
         if isinstance(value, enum.Enum):
@@ -337,6 +341,9 @@ class OutsideWalk(StateWalk):
             self.met[id(meta)] = len(self.met)
             self.of_class(meta)
         bases = [base for base in kind.__mro__ if is_users(base) or _is_users_metaclass(base)]
+        if len(bases) > 1:  # a class without bases of its own cannot be given others
+            self.parts.append(Itself(kind.__mro__))
+            self.lines.append(f"{self.bind(kind)}.__mro__ is {self.bind(kind.__mro__)}")
         found = dict.fromkeys([n for base in bases for n in vars(base) if self._counts(n, made)])
         texts = {base: self.bind(vars(base)) for base in bases} if found else {}
         if self.any:

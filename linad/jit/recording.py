@@ -61,20 +61,20 @@ class _Recording:
         What is read from outside, as it is before.
     traced : RecordedRun
         The function's run on traced arrays.
-    multiplied : frozenset of Var
-        Inputs for what sparse matrices are made of that only multiply traced values.
+    stored : set of int
+        Arrays from outside that sparse matrices are made of which only multiply traced values.
     """
 
     def __init__(self, f: Callable[..., Any], arguments: Signature) -> None:
         self.f, self.arguments = f, arguments
         self.given = [as_recorded(x) for x in arguments.arrays]
         self.outside = [kept(a) for a in arguments.outside]
-        self.direct, multiplied = arguments.direct(f)
+        direct, self.stored = arguments.direct(f)
+        self.direct = direct | self.stored
         compares = len(self.given) > 1 and compares_objects(f)
         first = first_of_each(arguments.arrays) if compares else None
         waits = _LongRecording(name_of(f)).still_running
         self.traced = RecordedRun(self.given, self.outside, self.direct, first, waits)
-        self.multiplied = frozenset([self.traced.stand_ins[k]._node for k in multiplied])
 
     def run(self) -> tuple[Any, Variant | None]:
         started = time.perf_counter()
@@ -108,6 +108,10 @@ class _Recording:
         draws.check()
         if arguments.look is not None:
             warn_of_process_state(f, arguments.look.given_once)
+        asked = [e.params["expected"] for e in equations if e.primitive is guard]
+        if traced.trace.holds_matrices or any(map(np.ndim, asked)):
+            # SciPy itself multiplies booleans and integers, having asked for their entries.
+            equations = [*traced.checks(self.stored), *equations]
         example = [np.array(g) for g in self.given]  # before what was written is given back
         y = tree.unflatten(out_tree, traced.delivered)
         self._write_back()
@@ -165,10 +169,6 @@ class _Recording:
             path.lies = lies
         if trace.memory_counts:
             path.memory = memory_of_all(arrays)
-        # SciPy itself multiplies booleans and integers, having asked for their entries.
-        asked = [e.params["expected"] for e in tape.equations if e.primitive is guard]
-        if not (trace.derives or any(map(np.ndim, asked))):
-            path.multiplied = self.multiplied
         path.changes_outside = _has_changed(self.arguments, self.outside)
         return path
 

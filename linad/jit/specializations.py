@@ -22,6 +22,7 @@ from linad.core.settings import compiler_is_off
 from linad.core.tape import Tape, Var, stop, unchanged
 from linad.errors import GuardError
 from linad.jit.identity import memory_of_all, share_memory
+from linad.transforms.plain_operands import Snapshots
 
 log = logging.getLogger("linad")
 
@@ -52,9 +53,6 @@ class Variant:
         what stood there before, which ``example`` has copies of.
     memory : list or None
         Which arguments share memory, and their flags, where the function asks.
-    multiplied : frozenset of Var
-        Inputs for the entries of sparse matrices that only multiply traced values: the products
-        read them at each run. Derivatives keep adjoints, and compare.
     lies : list or None
         How those results lie in memory that it computes, where one is not in order C.
     """
@@ -63,7 +61,6 @@ class Variant:
     interpreted = False
     changes_outside = changes_containers = False
     memory: list[Any] | None = None
-    multiplied: frozenset[Var] = frozenset()
 
     def __init__(
         self,
@@ -114,6 +111,11 @@ class Variant:
         return [isinstance(a, Var) and a in moving for a in self.tape.outputs]
 
     @functools.cached_property
+    def _snapshots(self) -> Snapshots:
+        """What derivatives keep of the arrays from outside."""
+        return Snapshots()
+
+    @functools.cached_property
     def rolled(self) -> Tape:
         """The tape, what it repeats as a loop."""
         return roll(self.tape, lambda: self.example)
@@ -131,23 +133,6 @@ class Variant:
                 if self._compiled is None:
                     self._compiled = self._compile()
         return self._compiled
-
-    @functools.cached_property
-    def values(self) -> "Variant":
-        """The path as it is run where no derivative of it is asked for."""
-        if not self.multiplied:
-            return self
-        tape = self.tape
-        equations = [
-            e
-            for e in tape.equations
-            if e.primitive is not unchanged or e.inputs[0] not in self.multiplied
-        ]
-        shorter = Tape(tape.name, tape.inputs, equations, tape.outputs, tape.in_tree, tape.out_tree)
-        parts = self.example, self.results, self.written, self.out_tree, self.layouts
-        made = Variant(shorter, *parts, flat=self.flat)
-        made.lies, made.changes_outside = self.lies, self.changes_outside
-        return made
 
     def _compile(self) -> Any:
         from linad.sweeps.compiled import Compiled
@@ -184,8 +169,8 @@ class Variant:
 
         return InColumns(numbers(self.layouts), numbers(self.lies))
 
-    def applied(self, arrays: Sequence[Any]) -> Sequence[Any]:
-        """What the program computes of traced values.
+    def applied(self, arrays: Sequence[Any], outside: Sequence[np.ndarray]) -> Sequence[Any]:
+        """What the program computes of traced values, and of arrays from outside.
 
         Raises
         ------
@@ -193,7 +178,7 @@ class Variant:
             If Python would decide otherwise.
         """
         if self.tape.outputs:
-            values = self.compiled(*arrays)
+            values = self.compiled(*arrays, *self._snapshots.of(outside))
             if self.derives:
                 for x in arrays:
                     if isinstance(x, Tracer):
@@ -202,7 +187,8 @@ class Variant:
                 pairs = zip(values, self.connected, strict=True)
                 values = [v if moves else stop(v) for v, moves in pairs]
             return values  # type: ignore[no-any-return]
-        self.compiled.impl(*[x.concrete if isinstance(x, Tracer) else x for x in arrays])
+        plain = [x.concrete if isinstance(x, Tracer) else x for x in arrays]
+        self.compiled.impl(*plain, *outside)
         return ()  # there is nothing to differentiate
 
     def callable_from_numba(self, name: str, outside: Sequence[np.ndarray] = ()) -> Any:

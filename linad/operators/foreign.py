@@ -75,13 +75,7 @@ class Foreign(JacobianOperator):
         matrix = self.matrix()
         if matrix is None:
             return dense_along(self.out_shape, self.in_shape, (-1,))
-        one = Relation.of_matrix(matrix)
-        count = size_of(self.in_shape[:-1])
-        if count == 1:
-            return one
-        lead = np.arange(count)[:, None]
-        rows, columns = lead * one.m + one.rows, lead * one.n + one.indices
-        return Relation.of_pairs(rows, columns, self.shape)
+        return Relation.of_matrix(matrix).repeated(size_of(self.in_shape[:-1]))
 
     def relation_key(self) -> Any:
         matrix = self.matrix()

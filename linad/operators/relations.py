@@ -110,6 +110,14 @@ class Relation:
             matrix.sum_duplicates()
         return cls(matrix.indptr, matrix.indices, matrix.shape[1])
 
+    def repeated(self, count: int) -> "Relation":
+        """The same relation in each of ``count`` vectors, one after the other."""
+        if count == 1:
+            return self
+        lead = np.arange(count)[:, None]
+        rows, columns = lead * self.m + self.rows, lead * self.n + self.indices
+        return Relation.of_pairs(rows, columns, (count * self.m, count * self.n))
+
     @classmethod
     def uniform(cls, columns: np.ndarray, n: int) -> "Relation":
         """Rows of equal length, one a row of ``columns`` (m, k)."""

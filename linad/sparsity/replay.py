@@ -15,7 +15,6 @@ from linad.core.primitive import Traced
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain
 from linad.operators.facts import knows
-from linad.operators.foreign import Foreign
 from linad.operators.recurrences import Difference
 from linad.operators.reduction import ScaledSum, WeightedSum
 from linad.operators.relations import Gather, Product, Relation, Sets
@@ -25,7 +24,14 @@ from linad.operators.wrappers import Adjoint, Reshaped, Scaled
 from linad.sparsity.compiled_steps import opened
 from linad.sparsity.compress import plan_for
 from linad.sparsity.reach import reach
-from linad.sparsity.sparse_products import TooDear, fewest_seeds, given_matrix, is_plain, touched
+from linad.sparsity.sparse_products import (
+    SPARSE,
+    TooDear,
+    fewest_seeds,
+    given_matrix,
+    is_plain,
+    touched,
+)
 from linad.sparsity.value_programs import Combine, Scale, Unite, Weigh
 from linad.transforms.programs import Sourced
 from linad.transforms.tape_operator import Node, TapeOperator
@@ -260,7 +266,7 @@ class Replay:
             signs.data[0::2] = -1.0
             signs = signs.T.tocsr() if adjoint else signs
             return self._combined(value, Relation.of_matrix(signs), weights=signs.data)
-        if kind is Foreign and given_matrix(op) is not None:
+        if kind in SPARSE and given_matrix(op) is not None:
             relation = op.relation()
             return self._combined(value, relation.T if adjoint else relation, leaf=leaf)
         if op.copies:

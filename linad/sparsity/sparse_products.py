@@ -18,6 +18,7 @@ from linad.operators.facts import knows
 from linad.operators.foreign import Foreign
 from linad.operators.matrices import Matrix
 from linad.operators.relations import Relation, Sets
+from linad.operators.stored_matrices import StoredMatrix
 from linad.sparsity.compiled_steps import opened
 from linad.sparsity.compress import stored
 from linad.sparsity.reach import reach, united
@@ -32,9 +33,13 @@ def is_plain(op: JacobianOperator) -> bool:
     return op.clinear and not op.wide and op.in_dtype.kind == op.out_dtype.kind
 
 
+SPARSE = (Foreign, StoredMatrix)
+"""Operators that may hold a sparse matrix."""
+
+
 def given_matrix(op: JacobianOperator) -> Any:
     """The CSR array of an operator that holds its matrix, or None."""
-    if type(op) is Foreign and len(op.in_shape) == 1:
+    if isinstance(op, SPARSE) and len(op.in_shape) == 1:
         matrix = op.matrix()
         if matrix is not None:
             matrix = matrix.copy()
@@ -78,7 +83,7 @@ def touched(op: JacobianOperator) -> float:
     inner = getattr(op, "op", None)
     if isinstance(inner, JacobianOperator):
         return touched(inner)
-    held = op.matrix() if type(op) is Foreign else getattr(op, "a", None)
+    held = op.matrix() if isinstance(op, SPARSE) else getattr(op, "a", None)
     return float(sum(op.shape)) + float(getattr(held, "size", 0))
 
 
@@ -92,7 +97,7 @@ def _own(J: JacobianOperator, sets: Sets) -> float:
     large to be written out."""
     if sets.nnz > settings().densify_limit:
         return np.inf
-    if type(J) is Foreign or type(J) is Matrix:
+    if isinstance(J, SPARSE) or type(J) is Matrix:
         return float(sets.nnz)
     return fewest_seeds(sets) * touched(J)
 

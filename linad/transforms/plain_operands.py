@@ -11,7 +11,7 @@ could write into it (`linad.transforms.stores`), a sample of its entries has to 
 import functools
 import hashlib
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,25 +50,21 @@ class PlainOperands:
             known = self._copies[id(a)] = (a, kept(a))
         return known[1]
 
-    def keep_sparse(self, A: Any) -> Any:
-        """A sparse matrix as an operator may keep it."""
+    def keep_sparse(self, A: Any, large: bool = False) -> Any:
+        """A sparse matrix as an operator may keep it; a copy of a large one, too, if asked for."""
         known = _matrices.get(id(A))
         if known is not None and known.is_of(A):
             return known.own
         parts = _parts(A)
         if not parts:
             return A.tocsr(copy=True)  # lists and dictionaries: products convert them anyway
-        if sum([a.nbytes for a in parts]) > settings().snapshot_bytes:
-            self.watch_sparse(A)
+        if not large and sum([a.nbytes for a in parts]) > settings().snapshot_bytes:
+            for a in parts:
+                if id(a) not in self._watched:
+                    self._watch(a)
             return A
         known = _matrices[id(A)] = KeptMatrix(A)
         return known.own
-
-    def watch_sparse(self, A: Any) -> None:
-        """Raise when the function returns if it writes into a sparse matrix meanwhile."""
-        for a in _parts(A):
-            if id(a) not in self._watched:
-                self._watch(a)
 
     def _watch(self, a: np.ndarray) -> None:
         state = fingerprint if may_write() else sample
@@ -84,6 +80,32 @@ class PlainOperands:
                     f"wrong; use a copy of it (w.copy()), or make it with np.zeros_like(x) so "
                     f"that linad sees the writes"
                 )
+
+
+class Snapshots:
+    """Copies of a row of arrays that many traces meet, each made again where an entry differs.
+
+    Nobody can write into them, so that operators keep them as they are. Large arrays, which are
+    watched, and tiny ones stay themselves.
+    """
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+
+    def of(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        return [self._of(k, a) for k, a in enumerate(arrays)]
+
+    def _of(self, k: int, a: np.ndarray) -> np.ndarray:
+        if a.nbytes <= _TINY or a.nbytes > settings().snapshot_bytes or is_frozen(a):
+            return a
+        known = self._known.get(k)
+        if known is None or known[0] is not a or not same_bits(a, known[1]):
+            copy = kept(a)
+            copy.flags.writeable = False
+            known = self._known[k] = a, copy
+        return known[1]
 
 
 class KeptMatrix:

@@ -66,6 +66,7 @@ class RecordTrace(Trace):
         self._looked = 0  # equations that were looked at for constants
         self.texts: list[tuple[Var, Any, Source | None]] = []  # and what it has printed
         self.rolls = True  # whether loops that are differentiated may be kept as loops
+        self.holds_matrices = False  # whether a sparse one is part of the program
         self.loops = 0  # that were recorded by templates
         self.template: RecordTrace | None = None  # which records in its place, for a while
         self.other_names: dict[Var, Var] = {}

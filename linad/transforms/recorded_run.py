@@ -66,9 +66,8 @@ class RecordedRun:
         tracers = [trace.input(x) for x in given]
         self.stand_ins = [trace.input(a) for a in outside]
         self.inputs = [t._node for t in (*tracers, *self.stand_ins)]
-        for k, (a, t) in enumerate(zip(outside, self.stand_ins, strict=True)):
-            if k not in direct:
-                trace.equations.append(Equation(unchanged, (t._node,), {"expected": a}, ()))
+        self.outside = outside
+        trace.equations += self.checks(set(range(len(outside))).difference(direct))
         if first is not None:
             trace.memory_counts = True
             tracers = [tracers[k] for k in first]
@@ -78,6 +77,13 @@ class RecordedRun:
         self.nodes: list[Any] = []
         self.written: list[int] = []
         self.entries: list[Any] = []
+
+    def checks(self, numbers: Collection[int]) -> list[Equation]:
+        """Equations that compare arrays from outside with what they are now."""
+        return [
+            Equation(unchanged, (self.stand_ins[k]._node,), {"expected": self.outside[k]}, ())
+            for k in sorted(numbers)
+        ]
 
     def find_written(self) -> None:
         """Which arguments the function wrote into, whether it has ended or raised."""

@@ -21,7 +21,7 @@ assert onnx_graph.FORM_MODULES
 
 
 NAMES_WITHOUT_FORM = """
-agm airy airye apply_operator argwhere array_equiv bdtr bdtrc bdtri bei beip ber berp
+agm airy airye apply_operator apply_stored argwhere array_equiv bdtr bdtrc bdtri bei beip ber berp
 betainc_wrt_shapes betainccinv betaincinv binom binomial_pmf bitwise_count carlson chdtri chndtr
 chndtrix cosm dawsn eig eigen_conditions eigenpairs eigvals ellipeinc ellipj ellipkinc elliprc
 elliprd elliprf elliprg elliprj erfi eval_chebyc eval_chebys eval_gegenbauer eval_genlaguerre

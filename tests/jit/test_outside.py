@@ -860,3 +860,74 @@ def test_each_entry_of_an_array_is_compared(n, dtype):
             np.testing.assert_array_equal(jitted(X), X * float(data.sum()))
         data[k] += 1
     np.testing.assert_array_equal(jitted(X), X * float(data.sum()))
+
+
+@pytest.mark.parametrize("maxsize", [None, 4])
+@pytest.mark.parametrize("called_before", [False, True])
+def test_a_cache_that_is_cleared(maxsize, called_before):
+    state = {"rate": 1.0}
+    table = functools.lru_cache(maxsize)(lambda: np.float64(state["rate"]))
+    jitted = linad.jit(lambda x: x * table())
+    for rate in (2.0, 3.0, 4.0):
+        for _ in range(3):
+            np.testing.assert_array_equal(jitted(X), X * table())
+        state["rate"] = rate
+        np.testing.assert_array_equal(jitted(X), X * table())  # it keeps what it was
+        table.cache_clear()
+        if called_before:
+            table()
+        np.testing.assert_array_equal(jitted(X), X * rate)
+
+
+def test_a_cache_of_one_result_records_no_program_anew():
+    table = functools.lru_cache(1)(lambda k: 2.0 * k)
+    traced = []
+
+    def f(x):
+        traced.append(1)
+        return x * table(1)
+
+    jitted = linad.jit(f)
+    for k in range(6):
+        np.testing.assert_array_equal(jitted(X), X * 2)
+        table(k + 2)
+    assert len(traced) == 1
+
+
+def test_a_class_with_other_bases():
+    class Two:
+        def rate(self):
+            return 2.0
+
+    class Three(Two):
+        def rate(self):
+            return 3.0
+
+    class Above(Two):
+        pass
+
+    class Rated(Above):
+        pass
+
+    held = Rated()
+    jitted = linad.jit(lambda x: x * held.rate())
+    for bases in ((Two,), (Three,), (Two,)):
+        Above.__bases__ = bases
+        for _ in range(3):
+            np.testing.assert_array_equal(jitted(X), X * held.rate())
+
+
+def test_a_frozen_array_that_is_thawed():
+    base = np.arange(6.0)
+    for data in (np.arange(3.0), base[::2]):
+        data.setflags(write=False)
+        base.setflags(write=False)
+        jitted = linad.jit(lambda x, data=data: x * data + np.sum(data) * x)
+        for _ in range(3):
+            np.testing.assert_array_equal(jitted(X), X * data + np.sum(data) * X)
+        base.setflags(write=True)
+        if data.base is None:
+            data.setflags(write=True)
+        (base if data.base is base else data)[...] = 7.0
+        for _ in range(3):
+            np.testing.assert_array_equal(jitted(X), X * data + np.sum(data) * X)

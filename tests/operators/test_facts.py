@@ -41,6 +41,7 @@ from linad.operators.recurrences import (
 from linad.operators.reduction import ScaledSum, WeightedSum
 from linad.operators.reordering import Broadcast, Permutation, Reshape
 from linad.operators.rewrites import OperatorSimplifier
+from linad.operators.stored_matrices import StoredMatrix, parts_of, storage_of
 from linad.operators.structured import Cast, Diagonal, Identity, Masked, Zero
 from linad.operators.tagged import Tagged
 from linad.operators.wrappers import Adjoint, Extended, Reshaped, Scaled, Transpose
@@ -136,6 +137,7 @@ def examples(dtype, rng):
         Selection(index, (3,), (4,), dtype),
         Selection(Index((np.array([2, 0, 1]),)), (3,), (3,), dtype),
         Foreign(aslinearoperator(sparse)),
+        StoredMatrix(parts_of(sparse), storage_of(sparse), False, (), dtype),
         linad.linearize(lambda x: np.ravel(x)[:4].reshape(2, 2), r(2, 3))[1],
         linad.linearize(lambda x: x[1:] * x[:-1], r(4))[1],
         Scaled(-2.0, matrix),

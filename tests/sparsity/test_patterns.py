@@ -42,6 +42,7 @@ from linad.operators.region_writes import Erase, Extract, Insert
 from linad.operators.relations import Sets
 from linad.operators.reordering import Broadcast, Permutation, Reshape
 from linad.operators.residuals import lifted
+from linad.operators.stored_matrices import StoredMatrix, parts_of, storage_of
 from linad.operators.structured import Cast, Conjugation, Diagonal, Identity, Masked, RealPart, Zero
 from linad.rules.banded import BandedProduct, BandedSolve
 from linad.rules.bilinear import CrossProduct
@@ -130,6 +131,7 @@ def structural(rng):
         "rows": RowProducts(r(4), (3, 4), D),
         "contraction": Contraction("ijk", [("kl", r(2, 3))], "lj", (3, 4), (2, 4, 2), D),
         "repeat": Contraction("ij", [("k", r(3))], "jik", (2, 2, 3), (2, 2), D),
+        "stored": StoredMatrix(parts_of(STORED), storage_of(STORED), True, (2,), D),
         "sparse": Foreign(
             scipy.sparse.linalg.aslinearoperator(
                 scipy.sparse.random_array((4, 5), density=0.4, rng=rng, format="csc")
@@ -139,6 +141,7 @@ def structural(rng):
     }
 
 
+STORED = scipy.sparse.random_array((4, 5), density=0.4, rng=0, format="csc")
 DIAGONAL = Pattern(np.arange(2), np.arange(2), (2, 2))
 PLACES = Pattern(np.array([0, 2, 2]), np.array([1, 0, 3]), (3, 4))
 STRUCTURAL = structural(np.random.default_rng(0))

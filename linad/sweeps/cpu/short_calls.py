@@ -22,7 +22,9 @@ Where the arguments are arrays and floats, and the results arrays and numbers, t
 even of these lines: see `linad.sweeps.cpu.direct_calls`.
 """
 
+import functools
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -159,7 +161,7 @@ def short_call(
         *[f"    {line}" for line in after],
         f"    return {returned}",
     ]
-    exec("\n".join(lines), scope)
+    exec(_compiled("\n".join(lines)), scope)
     call = scope["call"]
     numbers_given = [writer.numbers.get(f"v{k}", ()) for k in range(len(args))]
     taken = [f"array(v{k})" if kinds else f"v{k}" for k, kinds in enumerate(numbers_given)]
@@ -195,8 +197,14 @@ def _outside(
         "    except LookupAgain:",
         "        return None",
     ]
-    exec("\n".join(source), scope)
+    exec(_compiled("\n".join(source)), scope)
     return scope["outside"], [f"o{k}" for k in range(len(texts))], DirectLook(lines, texts, scope)
+
+
+@functools.lru_cache(256)
+def _compiled(source: str) -> CodeType:
+    """The code of a text: those of many operators differ only in what their names stand for."""
+    return compile(source, "<short call>", "exec")
 
 
 UNCHANGED = (int, float, bool, str, type(None))

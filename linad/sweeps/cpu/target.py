@@ -12,6 +12,7 @@ from linad.sweeps.cpu import (
     factor_derivatives,
     linear_routines,
     matrix_products,
+    stored_entries,
     tile_programs,
     triangular_routines,
     user_functions,
@@ -36,6 +37,7 @@ TOPICS = (
     factor_derivatives,
     linear_routines,
     matrix_products,
+    stored_entries,
     tile_programs,
     triangular_routines,
 )
