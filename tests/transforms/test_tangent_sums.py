@@ -1,0 +1,53 @@
+"""Whose memory a tangent is, and sums that are written in it."""
+
+import numpy as np
+
+import linad
+from linad.arrays.tracer import Tracer
+from linad.operators.structured import Diagonal
+from linad.transforms.tangent_sums import buffer_for, handed_out, in_c_order, is_own, plus
+
+D = Diagonal(np.array([2.0, 3.0]), (2,), np.dtype(float))
+
+
+def test_what_is_handed_out_shares_no_memory():
+    taken = set()
+    x = np.ones(4)
+    first, second = handed_out(x[:2], taken), handed_out(x[2:], taken)
+    assert np.shares_memory(first, x)
+    assert not np.shares_memory(second, x)
+    frozen = np.ones(2)
+    frozen.flags.writeable = False
+    assert handed_out(frozen, taken).flags.writeable
+
+
+def test_sums_of_tuples_and_of_nothing():
+    one = np.ones(2)
+    assert plus(None, one) is one
+    assert plus(one, None) is one
+    assert plus(None, None) is None
+    total = plus((one, None), (one, one))
+    np.testing.assert_array_equal(total, [[2, 2], [1, 1]])
+
+
+def test_what_may_be_written():
+    assert in_c_order(np.ones((2, 3)))
+    assert not in_c_order(np.ones((2, 3)).T)
+    assert not is_own(np.float64(1.0))
+    seen = []
+
+    def look(x):
+        seen.extend([in_c_order(x * 2), is_own(x[1:])])
+        assert type(buffer_for(x * 2, (), D)) is Tracer
+        return np.sum(x)
+
+    linad.grad(look)(np.ones(3))
+    assert seen == [True, False]
+
+
+def test_buffers():
+    np.testing.assert_array_equal(buffer_for(None, (3,), D), np.zeros((3, 2)))
+    held = np.ones((2, 2)).T
+    made = buffer_for(held, (), D)
+    assert made.flags.c_contiguous
+    assert not np.shares_memory(made, held)
