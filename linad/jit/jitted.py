@@ -344,7 +344,7 @@ class Jitted(_Entered, Generic[P, R]):
         args, kwargs = tree.unflatten(arguments.structure, arguments.leaves)
         if kwargs or variant.written:
             return
-        if variant.memory is not None:
+        if variant.memory is not None or variant.python_numbers is not None:
             return
         if compiler_is_off() or any([type(lie) is not str for lie in variant.layouts or ()]):
             return  # the program takes arrays in orders C and F

@@ -29,7 +29,7 @@ from linad.errors import OutputError, UnsupportedError
 from linad.jit.identity import compares_objects, first_of_each, memory_of_all
 from linad.jit.process_state import warn_of_process_state
 from linad.jit.random_draws import Draws
-from linad.jit.signature import Signature, as_recorded, share_memory
+from linad.jit.signature import Signature, as_recorded, is_python_number, share_memory
 from linad.jit.specializations import COMPUTED, Variant, own
 from linad.transforms.plain_operands import is_frozen, is_uniform, same_bits
 from linad.transforms.record import RecordTrace
@@ -83,6 +83,8 @@ class _Recording:
         self.given = [as_recorded(x) for x in arguments.arrays]
         self.tracers = [self.trace.input(x) for x in self.given]
         self.inputs = [t._node for t in self.tracers]
+        pairs = zip(self.inputs, arguments.arrays, strict=True)
+        self.trace.python_numbers = frozenset([n for n, x in pairs if is_python_number(x)])
         if len(self.tracers) > 1 and compares_objects(f):
             self.trace.memory_counts = True
             self.tracers = [self.tracers[k] for k in first_of_each(arguments.arrays)]
@@ -221,6 +223,8 @@ class _Recording:
             path.lies = lies
         if trace.memory_counts:
             path.memory = memory_of_all(arrays)
+        if trace.types_count:
+            path.python_numbers = list(map(is_python_number, arrays))
         path.changes_outside = _has_changed(self.arguments, self.outside)
         return path
 
