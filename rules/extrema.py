@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.python_operators import weakly
 from linad.arrays.zero_dim import gives, is_number, number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
@@ -104,6 +105,7 @@ def clip(
     a, a_min, a_max, min, max = map(of_list, (a, a_min, a_max, min, max))
     low: Any = next((v for v in (a_min, min) if v is not _UNSET and v is not None), None)
     high: Any = next((v for v in (a_max, max) if v is not _UNSET and v is not None), None)
+    low, high = [weakly(np.clip, a, bound)[1] for bound in (low, high)]
     low, high = _without_vain_bounds(a, low, high)
     if (low is None or high is None) and np.result_type(a).kind in "biu":  # infinity is no integer
         if low is high:
@@ -159,7 +161,12 @@ def where(condition: Any, x: Any = _UNSET, y: Any = _UNSET, /) -> Any:
         return np.nonzero(condition)
     if x is _UNSET or y is _UNSET:
         raise ValueError("either both or neither of x and y should be given")
-    return where_(_mask(of_list(condition)), of_list(x), of_list(y))
+    return chosen(_mask(of_list(condition)), of_list(x), of_list(y))
+
+
+def chosen(condition: Any, x: Any, y: Any) -> Any:
+    """As np.where; what Python rounds to an int promotes no other array."""
+    return where_(condition, *weakly(np.where, x, y))
 
 
 def _mask(condition: Any) -> Any:
@@ -182,7 +189,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     for i, (condition, choice) in reversed(list(enumerate(zip(condlist, choicelist, strict=True)))):
         if not is_boolean(condition):
             raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
-        result = where_(condition, choice, result)
+        result = chosen(condition, choice, result)
     return laid_out(result, "C", "select") if np.ndim(result) > 1 else result
 
 
@@ -232,7 +239,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     index = position(a, n=len(choices), mode=mode)
     result = choices[0]
     for k in range(1, len(choices)):
-        result = where_(index == k, choices[k], result)
+        result = chosen(index == k, choices[k], result)
     shape = np.broadcast_shapes(index.shape, shape_of(result))
     # A choice itself, or a view of it, is nothing to write into.
     result = np.copy(np.broadcast_to(result, shape)) if len(choices) == 1 else result
@@ -255,6 +262,6 @@ def nan_to_num(
     if x.dtype.kind != "f":
         return np.copy(x)
     limits = np.finfo(x.dtype)
-    y = where_(np.isnan(x), nan, x)
-    y = where_(np.isposinf(x), limits.max if posinf is None else posinf, y)
-    return where_(np.isneginf(x), limits.min if neginf is None else neginf, y)
+    y = chosen(np.isnan(x), nan, x)
+    y = chosen(np.isposinf(x), limits.max if posinf is None else posinf, y)
+    return chosen(np.isneginf(x), limits.min if neginf is None else neginf, y)

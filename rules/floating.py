@@ -20,8 +20,7 @@ FLOATING = (
         "tensorsolve", "vector_norm",
     )),
     *(getattr(np.fft, name) for name in (
-        "fft", "fft2", "fftn", "hfft", "ifft", "ifft2", "ifftn", "ihfft", "irfft", "irfft2",
-        "irfftn", "rfft", "rfft2", "rfftn",
+        "fft", "hfft", "ifft", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftn",
     )),
     np.median, np.nanmedian, np.nanstd, np.nanvar, np.poly,
 )  # fmt: skip

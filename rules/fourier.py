@@ -23,6 +23,7 @@ from linad.core.shapes import Shape, normalize_axes, normalize_axis
 from linad.core.ufunc_keywords import refuse_out
 from linad.operators.base import JacobianOperator
 from linad.operators.dft import OPPOSITE, CropOrPad, Fourier, HermitianFourier, Norm, RealFourier
+from linad.rules.floating import as_floats
 from linad.rules.shaping import as_array, astype, laid_as
 
 # Crop and pad.
@@ -174,6 +175,7 @@ def _transform_axes(
     """The complex transform, over distinct axes in one go."""
     if not places:
         return a
+    a = as_floats(a)
     if len(set(places)) < len(places):
         # An axis named twice is transformed twice, in NumPy's order.
         for n, k in reversed(list(zip(lengths, places, strict=True))):

@@ -62,12 +62,18 @@ def concatenate(
 ) -> Any:
     if out is not None:
         refuse_out("concatenate", (out,))
-    parts = [as_array(a) for a in arrays]
+    parts = [as_part(a) for a in arrays]
     if axis is None:
         parts, axis = [ravel(a) for a in parts], 0
     if parts and parts[0].ndim:
         axis = normalize_axis(axis, parts[0].ndim, "concatenate")
     return _join(_cast(parts, dtype, casting, "concatenate"), axis)
+
+
+def as_part(a: Any) -> Any:
+    """An array as it is joined with others: what is an int of Python's is one of integers."""
+    a = as_array(a)
+    return as_array(a.astype(int)) if isinstance(a, Traced) and a._whole else a
 
 
 AT_ONCE = 32
@@ -103,7 +109,7 @@ def _cast(parts: list[Any], dtype: Any, casting: Any, name: str) -> list[Any]:
 def stack(
     arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
 ) -> Any:
-    parts = [as_array(a) for a in arrays]
+    parts = [as_part(a) for a in arrays]
     if not parts:
         raise ValueError("stack: need at least one array to stack")
     if len({a.shape for a in parts}) > 1:

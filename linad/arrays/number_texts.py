@@ -9,6 +9,8 @@ that of ``np.round`` is.
 from collections.abc import Callable
 from typing import Any
 
+from linad.core.texts import is_for_people
+
 _RESOLVED = 1e-10
 """What a text of a number is read back as it was tells apart, relative to the number."""
 
@@ -61,3 +63,21 @@ def text_of(x: Any, write: Callable[[Any], str]) -> str:
     if x.ndim or x.dtype.kind != "f" or type(value) is int:
         return write(value)
     return NumberText(x, value, write)
+
+
+def number_repr(x: Any) -> str:
+    """The representation of a traced value, which for a number of Python's is another.
+
+    Whether a number that operators made of Python's is one of Python's as well, or a function of
+    NumPy's made it, is not known: such is refused, unless it is only shown to people.
+    """
+    value = x.printed()
+    if x.ndim or x.dtype.kind not in "fc" or type(value) is int:
+        return repr(value)
+    recorded = x
+    while not recorded._trace.records:
+        recorded = recorded._value
+    of_python = recorded._trace.is_of_python(recorded)
+    if of_python is None and not is_for_people():
+        return x.refuse_repr()  # type: ignore[no-any-return]
+    return repr(value.item() if of_python else value)

@@ -118,17 +118,30 @@ def _goes_first(kind: type, ufunc: Any) -> bool:
 COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
 
 
-def weakly(ufunc: np.ufunc, a: Any, b: Any) -> tuple[Any, Any]:
+RING = {np.add, np.subtract, np.multiply}
+"""What makes an int of two ints."""
+
+
+def _is_int(x: Any) -> bool:
+    return x._whole if isinstance(x, Traced) else type(x) is int
+
+
+def _whole(y: Any) -> Any:
+    y._whole = bool(np.isfinite(y.concrete))
+    return y
+
+
+def weakly(function: Any, a: Any, b: Any) -> tuple[Any, Any]:
     """Two operands. What is an int of Python's without a trace promotes no other array."""
     of_a, of_b = isinstance(a, Traced) and a._whole, isinstance(b, Traced) and b._whole
     if of_a == of_b:
         return a, b
-    return (a, _like_int(ufunc, b, a)) if of_b else (_like_int(ufunc, a, b), b)
+    return (a, _like_int(function, b, a)) if of_b else (_like_int(function, a, b), b)
 
 
-def _like_int(ufunc: np.ufunc, whole: Any, other: Any) -> Any:
+def _like_int(function: Any, whole: Any, other: Any) -> Any:
     dtype = getattr(other, "dtype", None)
-    if dtype is not None and dtype.kind in "biu" and ufunc not in COMPARISONS:
+    if dtype is not None and dtype.kind in "biu" and function not in COMPARISONS:
         return _integer(whole, dtype if dtype.kind != "b" else np.dtype(int))
     if dtype is None or dtype.kind not in "fc":
         return whole
@@ -153,6 +166,8 @@ def _binary(ufunc: np.ufunc, table: Any = UFUNCS) -> tuple[Any, Any]:
             self, other = weakly(ufunc, self, other)
             if not isinstance(self, Traced):
                 return ufunc(self, other)
+            if ufunc in RING and _is_int(self) and _is_int(other):
+                return _whole(function(self, other))
         if type(function) is Primitive:
             trace = self._trace
             if type(other) is type(self):
@@ -179,6 +194,8 @@ def _binary(ufunc: np.ufunc, table: Any = UFUNCS) -> tuple[Any, Any]:
             self, other = weakly(ufunc, self, other)
             if not isinstance(self, Traced):
                 return ufunc(other, self)
+            if ufunc in RING and _is_int(other):
+                return _whole(function(other, self))
         if type(function) is Primitive and type(other) in _UNTRACED:
             return self._trace.apply(function, (other, self), {})
         known = operand(other)

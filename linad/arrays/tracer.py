@@ -25,7 +25,7 @@ from linad.arrays.lending import lent
 from linad.arrays.lengths import LengthOfArrays
 from linad.arrays.memory import constant_under, escape
 from linad.arrays.methods import called
-from linad.arrays.number_texts import text_of
+from linad.arrays.number_texts import number_repr, text_of
 from linad.arrays.out_argument import ufunc_into
 from linad.arrays.python_operators import Arithmetic, foreign, operand, weakly
 from linad.arrays.refusing import COUNT, WRITE, instead_of_ufunc, refuse_index
@@ -391,11 +391,17 @@ class Tracer(Arithmetic):
         kind="float",
     )
 
+    refuse_repr = escape(
+        "repr() of it, which differs for Python's and for NumPy's number of the same value,",
+        "use str(x) or f'{x}', whose texts are the same",
+        kind="float",
+    )
+
     # For people.
 
     def __repr__(self) -> str:
         if any([trace.records for trace in self._traces()]):
-            return repr(self.printed())  # it may be a result, or a key
+            return number_repr(self)  # it may be a result, or a key
         return f"Tracer({self.concrete!r}, level={self._trace.level})"
 
     def __str__(self) -> str:

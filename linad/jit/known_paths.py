@@ -94,7 +94,8 @@ class KnownCalls(OrderedDict[Any, KnownPaths]):
 
 def _are_one(a: Variant, b: Variant) -> bool:
     """Whether two recordings are of one path: two threads may find it at the same time."""
-    return a.layouts == b.layouts and a.memory == b.memory and _course(a) == _course(b)
+    asked = [(v.layouts, v.memory, v.python_numbers) for v in (a, b)]
+    return asked[0] == asked[1] and _course(a) == _course(b)
 
 
 def _course(variant: Variant) -> list[Any]:

@@ -178,7 +178,7 @@ class LongCall:
         args, kwargs = tree.unflatten(arguments.structure, arguments.leaves)
         if kwargs or variant.written:
             return None
-        if variant.memory is not None:
+        if variant.memory is not None or variant.python_numbers is not None:
             return None
         if compiler_is_off() or any([type(lie) is not str for lie in variant.layouts or ()]):
             return None  # the program takes arrays in orders C and F

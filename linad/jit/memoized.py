@@ -1,8 +1,8 @@
 """Functions that keep their results (`functools.cache`), and whether they have been told to forget.
 
 What such a function has read it does not read again, until ``cache_clear`` is called. Nothing says
-that it was, but that results are gone which were there. One that others have pushed out of a cache of
-limited size is not looked for.
+that it was, but that results are gone which were there. One that others have pushed out of a cache
+of limited size is not looked for.
 """
 
 import gc

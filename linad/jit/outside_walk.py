@@ -206,9 +206,9 @@ class OutsideWalk(StateWalk):
             self.inside(value.function, name)
         elif kind.__module__ == "functools" and hasattr(value, "__wrapped__"):
             self.cached += 1  # what it reads once, it keeps
-            now = generation_of(value)
-            self.parts.append((name, "generation", now))
-            self.lines.append(f"{self.bind(generation_of)}({self.bind(value)}) == {now}")
+            generation = generation_of(value)
+            self.parts.append((name, "generation", generation))
+            self.lines.append(f"{self.bind(generation_of)}({self.bind(value)}) == {generation}")
             self.inside(value.__wrapped__, name)
             self.cached -= 1
         if isinstance(value, enum.Enum):

@@ -27,7 +27,7 @@ from linad.errors import OutputError, UnsupportedError
 from linad.jit.identity import compares_objects, first_of_each, memory_of_all, share_memory
 from linad.jit.process_state import warn_of_process_state
 from linad.jit.random_draws import Draws
-from linad.jit.signature import Signature, as_recorded
+from linad.jit.signature import Signature, as_recorded, is_python_number
 from linad.jit.specializations import COMPUTED, Variant, own
 from linad.transforms.plain_operands import same_bits
 from linad.transforms.recorded_run import RecordedRun
@@ -75,6 +75,9 @@ class _Recording:
         first = first_of_each(arguments.arrays) if compares else None
         waits = _LongRecording(name_of(f)).still_running
         self.traced = RecordedRun(self.given, self.outside, self.direct, first, waits)
+        pairs = zip(self.traced.inputs, arguments.arrays, strict=False)
+        numbers = [node for node, x in pairs if is_python_number(x)]
+        self.traced.trace.python_numbers = frozenset(numbers)
 
     def run(self) -> tuple[Any, Variant | None]:
         started = time.perf_counter()
@@ -169,6 +172,8 @@ class _Recording:
             path.lies = lies
         if trace.memory_counts:
             path.memory = memory_of_all(arrays)
+        if trace.types_count:
+            path.python_numbers = list(map(is_python_number, arrays))
         path.changes_outside = _has_changed(self.arguments, self.outside)
         return path
 

@@ -170,6 +170,11 @@ class Signature:
         return in_single_precision(equations)
 
 
+def is_python_number(x: Any) -> bool:
+    """Whether an argument is a number of Python's; NumPy's, of a class of them, is none."""
+    return type(x) in (float, complex)
+
+
 NARROW = (np.dtype("float32"), np.dtype("complex64"), np.dtype("float16"))
 """Dtypes that a Python number, but no array of one, leaves as they are."""
 

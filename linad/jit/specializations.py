@@ -22,6 +22,7 @@ from linad.core.settings import compiler_is_off
 from linad.core.tape import Tape, Var, stop, unchanged
 from linad.errors import GuardError
 from linad.jit.identity import memory_of_all, share_memory
+from linad.jit.signature import is_python_number
 from linad.transforms.plain_operands import Snapshots
 
 log = logging.getLogger("linad")
@@ -53,6 +54,8 @@ class Variant:
         what stood there before, which ``example`` has copies of.
     memory : list or None
         Which arguments share memory, and their flags, where the function asks.
+    python_numbers : list or None
+        Which arguments are numbers of Python's, where the function asks: in ``repr(x)``.
     lies : list or None
         How those results lie in memory that it computes, where one is not in order C.
     """
@@ -61,6 +64,7 @@ class Variant:
     interpreted = False
     changes_outside = changes_containers = False
     memory: list[Any] | None = None
+    python_numbers: list[bool] | None = None
 
     def __init__(
         self,
@@ -84,6 +88,9 @@ class Variant:
     def fits(self, arrays: Sequence[Any]) -> bool:
         """Whether arguments lie in memory as those it was recorded with, where that counts."""
         if self.memory is not None and self.memory != memory_of_all(arrays):
+            return False
+        numbers = self.python_numbers
+        if numbers is not None and numbers != list(map(is_python_number, arrays)):
             return False
         return self.layouts is None or self.layouts == [layout_of(a) for a in arrays]
 

@@ -51,6 +51,15 @@ def _demand(e: Equation) -> tuple[str, int]:
     return e.primitive.partial, id(e.inputs[0]) if e.primitive.partial else 0
 
 
+BY_OPERATORS = {
+    *("add", "subtract", "multiply", "divide", "power", "negative", "positive", "absolute"),
+    *("floor_divide", "remainder", "square", "rint", "conjugate", "real", "imag"),
+}
+"""Primitives that operators and methods make of Python's numbers, too."""
+
+NUMBERS = (bool, int, float, complex)
+
+
 class RecordTrace(Trace):
     """A trace whose tracers carry a Var; it differentiates nothing and loses nothing."""
 
@@ -66,6 +75,8 @@ class RecordTrace(Trace):
         self._looked = 0  # equations that were looked at for constants
         self.texts: list[tuple[Var, Any, Source | None]] = []  # and what it has printed
         self.rolls = True  # whether loops that are differentiated may be kept as loops
+        self.python_numbers: frozenset[Var] = frozenset()  # inputs that were numbers of Python's
+        self.types_count = False  # whether Python has learned what kind of numbers came
         self.holds_matrices = False  # whether a sparse one is part of the program
         self.loops = 0  # that were recorded by templates
         self.template: RecordTrace | None = None  # which records in its place, for a while
@@ -252,6 +263,21 @@ class RecordTrace(Trace):
         self.texts += [(tracer._node, value, self.line()), *signs]
         if not is_for_people():
             self.check_texts()
+
+    def is_of_python(self, tracer: Tracer) -> bool | None:
+        """Whether a number is one of Python's, not of NumPy's; None where that is not known."""
+        refresh_node(tracer)
+        if not is_for_people():
+            self.types_count = True
+        if tracer._node in self.python_numbers:
+            return True
+        unknown = set(self.python_numbers)
+        for eqn in self.equations:
+            if eqn.primitive.name in BY_OPERATORS and all(
+                [a in unknown if isinstance(a, Var) else type(a) in NUMBERS for a in eqn.inputs]
+            ):
+                unknown.update(eqn.outputs)
+        return None if tracer._node in unknown else False
 
     def check_texts(self) -> None:
         """Check at each run what is part of a text: one that may decide, or is a result."""

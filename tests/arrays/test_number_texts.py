@@ -56,3 +56,29 @@ def test_a_text_is_a_string():
     assert kept == ["0.123", "0.123 m", "2.0"]
     assert float(kept[2]) == 2.0  # no trace knows the number any more
     assert type(pickle.loads(pickle.dumps(kept[0]))) is str
+
+
+@pytest.mark.parametrize("number", [1.5, np.float64(1.5), 1.5j, np.array(1.5)], ids=repr)
+def test_what_jitted_functions_write_of_numbers(number):
+    """That of Python's and NumPy's number of one value is not the same."""
+
+    def f(x):
+        return repr(x), f"{x!r}", f"{x!r}", repr([x]), str(x), f"{x}", repr(np.sin(x))
+
+    jitted = linad.jit(f)
+    for _ in range(3):
+        assert jitted(number) == f(number)
+    for other in (2.5, np.float64(2.5), np.float64(1.5), 1.5):
+        assert jitted(other) == f(other)
+
+
+def test_a_number_that_may_be_of_python():
+    for f in (lambda x: repr(2 * x + 1), lambda x: {repr(-x): x}["-1.5"]):
+        with pytest.raises(TracerError, match=r"repr\(\)(.|\n)*str\(x\)"):
+            linad.jit(f)(1.5)
+    for f in (
+        lambda x: repr(2 * x + 1),
+        lambda x: repr(np.float64(2) * x),
+        lambda x: repr(np.sin(x)),
+    ):
+        assert linad.jit(f)(np.float64(1.5)) == f(np.float64(1.5))

@@ -1,5 +1,7 @@
 """The operators of a traced array: how an operation finds its trace."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -54,3 +56,66 @@ def test_numbers_beside_single_precision_stay_weak():
     x = np.float32([1.0, 2.0])
     for f in (lambda x: np.where(x > 1.5, x, 1.0), lambda x: np.clip(x, 0.5, 1.5)):
         assert linad.linearize(f, x)[0].dtype == np.float32
+
+
+BESIDE_INTEGERS = {
+    "product": lambda x: np.array([1, 2], np.int8) * round(x[0]),
+    "reflected": lambda x: round(x[0]) + np.arange(3, dtype=np.uint16),
+    "booleans": lambda x: np.array([True, False]) * math.floor(x[1]),
+    "quotient": lambda x: np.arange(3) / round(x[1]) + x[0],
+    "whole quotient": lambda x: np.arange(3, dtype=np.int16) // round(x[1]),
+    "comparison": lambda x: np.array([1, 2], np.int8) < round(1e3 * x[0]),
+    "ufunc": lambda x: np.add(np.arange(3, dtype=np.int32), round(x[0])),
+    "joined": lambda x: np.concatenate([x.astype(np.float32), [round(x[0])]]),
+    "stacked": lambda x: np.stack([round(x[0]), round(x[1])]),
+    "beside floats": lambda x: x.astype(np.float32) * round(x[0]),
+    "chosen": lambda x: np.where(x > 1.5, x.astype(np.float32), round(x[0])),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE_INTEGERS)
+def test_what_python_rounds_beside_integers(name):
+    f = BESIDE_INTEGERS[name]
+    jitted = linad.jit(f)
+    for x in (np.array([1.25, 2.5]), np.array([3.75, 4.5]), np.array([1.25, 2.5])):
+        expected = f(x)
+        for _ in range(2):
+            found = jitted(x)
+            assert (type(found), found.dtype) == (type(expected), expected.dtype)
+            np.testing.assert_array_equal(found, expected)
+        whole = linad.jvp(lambda x: f(x) * 1.0 + 0 * x[0], (x,), (x,))[0]
+        np.testing.assert_array_equal(whole, expected * 1.0)
+
+
+def test_what_python_rounds_to_more_than_integers_hold():
+    f = BESIDE_INTEGERS["product"]
+    jitted = linad.jit(f)
+    jitted(np.ones(2))
+    for x in (np.array([500.0, 1.0]), np.array([-129.0, 1.0])):
+        for g in (f, jitted):
+            with pytest.raises(OverflowError, match="out of bounds for int8"):
+                g(x)
+    np.testing.assert_array_equal(jitted(np.array([-64.0, 1.0])), [-64, -128])
+
+
+def test_arrays_are_not_rounded_by_python():
+    for x in (np.array([1.5]), np.array(1.5)):
+        for f in (round, lambda x: round(x, 1)):
+            for g in (f, linad.jit(f), linad.jacobian(f)):
+                with pytest.raises(TypeError, match="__round__"):
+                    g(x)
+
+
+def test_half_powers_of_arrays_without_axes():
+    """NumPy takes the root of an array, and the power of a number: they differ at -inf."""
+
+    def f(x):
+        return x**0.5, x ** np.float64(0.5), x ** np.float32(0.5), np.power(x, 0.5)
+
+    jitted = linad.jit(f)
+    for x in map(np.array, (4.0, -np.inf, -1.0, -0.0, np.inf)):
+        with np.errstate(invalid="ignore"):
+            for _ in range(3):
+                np.testing.assert_array_equal(jitted(x)[:2], f(x)[:2])
+                np.testing.assert_array_equal(jitted(x[()])[:2], f(x[()])[:2])
+    np.testing.assert_allclose(linad.grad(lambda x: x**0.5)(np.array(4.0)), 0.25)
