@@ -270,3 +270,25 @@ def test_len_of_a_number_is_refused_as_by_numpy():
 
 def test_the_module_of_this_test_is_nobody_special():
     assert sys.modules[__name__].__name__.partition(".")[0] not in ("linad", "numpy")
+
+
+CREATIONS = {
+    "zeros ones empty": (3,),
+    "full": (3, 2.0),
+    "eye identity tri": (3,),
+    "arange": (3.0,),
+    "array asarray asanyarray ascontiguousarray asfortranarray require": ([0.5, 1.5],),
+    "fromiter": ([0.5, 1.5], float),
+    "fromfunction": (lambda k: k + 0.5, (3,)),
+    "frombuffer": (X.tobytes(),),
+    "loadtxt genfromtxt": (["0.5 1.5"],),
+}
+
+
+@pytest.mark.parametrize("name", " ".join(CREATIONS).split())
+def test_arrays_made_like_a_traced_value_are_traced(name):
+    (args,) = [args for names, args in CREATIONS.items() if name in names.split()]
+    found = []
+    linad.grad(lambda x: found.append(getattr(np, name)(*args, like=x)) or np.sum(x))(X)
+    assert type(found[0]) is Tracer
+    assert found[0].shape == getattr(np, name)(*args).shape
