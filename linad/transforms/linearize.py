@@ -225,11 +225,14 @@ class LinearTrace(Trace):
         if y.dtype.hasobject:
             refuse_objects(primitive)
         rules = primitive.rules
-        links = []
-        if from_a is not None:
-            links.append((from_a, self._operator(rules[0], a, y, a, b)))
-        if from_b is not None:
-            links.append((from_b, self._operator(rules[1], b, y, a, b)))
+        links: list[Any] = []
+        if from_a == from_b and primitive.of_equal is not None and type(a) is not Tracer:
+            links.append((from_a, self._operator(primitive.of_equal, a, y, a, b)))
+        else:
+            if from_a is not None:
+                links.append((from_a, self._operator(rules[0], a, y, a, b)))
+            if from_b is not None:
+                links.append((from_b, self._operator(rules[1], b, y, a, b)))
         node = next(self.nodes)
         self.steps.append((node, links))
         result: Any = _bare(Tracer)

@@ -16,6 +16,7 @@ Arrays are read from such places, too. Where a line asks for more, Python looks.
 
 import ast
 import ctypes
+import functools
 import sys
 import types
 from collections.abc import Sequence
@@ -98,17 +99,21 @@ class DirectLook:
         self._scope = scope
         self._kept: list[Any] = []
         """Objects of which the words have the addresses, beside those of the scope."""
-        tests = [self._test(_parsed(line)) for line in lines]
-        places = [self._place(_parsed(text)) for text in texts]
         self.words: np.ndarray | None = None
-        if None in tests or None in places:
-            return
         python = ctypes.pythonapi
         functions = [python.PyDict_GetItem, python.Py_IncRef, python.Py_DecRef]
-        words = [address_of_c(f) for f in functions] + [len(tests), len(places), 0]
-        words += [w for test in tests for w in test or ()]
-        words += [w for place in places for w in (*(place or ()), 0)]
-        self.words = np.array(words + [0] * len(places), np.int64)
+        words = [address_of_c(f) for f in functions] + [len(lines), len(texts), 0]
+        for line in lines:
+            test = self._test(_parsed(line))
+            if test is None:
+                return
+            words += test
+        for text in texts:
+            place = self._place(_parsed(text))
+            if place is None:
+                return
+            words += [*place, 0]
+        self.words = np.array(words + [0] * len(texts), np.int64)
         self.words[NOTED // 8] = self.words.ctypes.data + 8 * len(words)
 
     def _test(self, tree: Any) -> tuple[int, ...] | None:
@@ -169,9 +174,10 @@ def _offset_in(holder: Any, name: str) -> int | None:
         return None if own else HEADER - 8
     if kind is types.CellType and name == "cell_contents":
         return HEADER
-    return FIELDS.get(name) if kind is types.FunctionType else None
+    return _fields().get(name) if kind is types.FunctionType else None
 
 
+@functools.cache
 def _fields() -> dict[str, int]:
     """Where functions have their parts: their struct is not the same in all versions."""
 
@@ -180,7 +186,5 @@ def _fields() -> dict[str, int]:
 
     words = [_word(id(sample) + at) for at in range(0, sample.__sizeof__() - 7, 8)]
     names = ("__code__", "__defaults__", "__kwdefaults__")
-    return {name: 8 * words.index(id(getattr(sample, name))) for name in names}
-
-
-FIELDS = _fields()
+    parts = {name: id(getattr(sample, name)) for name in names}
+    return {name: 8 * words.index(part) for name, part in parts.items() if part in words}

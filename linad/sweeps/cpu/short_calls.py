@@ -169,16 +169,18 @@ def short_call(
         workspace = program.pool.pop() if program.pool else program.new_workspace()
         plain = names[0] if len(names) == 1 else f"({_listed(names)})"
         recipe = None if returned == plain else Recipe(result, slots)
-        call.entry = entry(scope["plan"], workspace, outside, seen, numbers_given, recipe)
+        direct = None if seen is None else seen()
+        call.entry = entry(scope["plan"], workspace, outside, direct, numbers_given, recipe)
     return call  # type: ignore[no-any-return]
 
 
 def _outside(
     look: Any, objects: Sequence[Any]
-) -> tuple[Callable[[], Any] | None, list[str], DirectLook | None]:
+) -> tuple[Callable[[], Any] | None, list[str], Callable[[], DirectLook] | None]:
     """A function that gives the arrays outside, None where things are not as they were.
 
-    With the names that the lines of a call have for these arrays, and the same for machine code.
+    With the names that the lines of a call have for these arrays, and what makes the same for
+    machine code.
     """
     lines = [test for _, found, _ in objects for test in found]
     scope: dict[str, Any] = {"LookupAgain": (LookupError, AttributeError, ValueError, TypeError)}
@@ -198,7 +200,8 @@ def _outside(
         "        return None",
     ]
     exec(_compiled("\n".join(source)), scope)
-    return scope["outside"], [f"o{k}" for k in range(len(texts))], DirectLook(lines, texts, scope)
+    names = [f"o{k}" for k in range(len(texts))]
+    return scope["outside"], names, functools.partial(DirectLook, lines, texts, scope)
 
 
 @functools.lru_cache(256)
