@@ -1,7 +1,6 @@
 """Kernels on disk: shared, private, never stale, and never needed."""
 
 import os
-import pickle
 import shutil
 import subprocess
 import sys
@@ -211,34 +210,6 @@ class TestFolders:
         with pytest.warns(UserWarning, match="others can write to it"):
             assert cache.usable_folder(str(folder)) is None
 
-    @FULL
-    @pytest.mark.parametrize("open_to_all", ["the folder", "a parent", "behind a link", "inside"])
-    def test_planted_files_are_not_read(self, tmp_path, open_to_all):
-        """Each file of a cache that others can write into is a pickle that says that it ran."""
-        parent = tmp_path / "parent"
-        folder = parent / "kernels"
-        parent.mkdir(mode=0o755)
-        assert finish(start(folder))[0] > 0
-        ran = tmp_path / "ran"
-        files = [file for file in folder.rglob("*") if file.is_file()]
-        assert files
-        for file in files:
-            file.write_bytes(pickle.dumps(Touches(ran)))
-        named = folder
-        if open_to_all == "a parent":
-            parent.chmod(0o777)
-        elif open_to_all == "inside":
-            for inner in (folder, *[inner for inner in folder.rglob("*") if inner.is_dir()]):
-                inner.chmod(0o777)
-        else:
-            folder.chmod(0o777)
-            if open_to_all == "behind a link":
-                named = tmp_path / "link"
-                named.symlink_to(folder)
-        compiled, loaded, _ = run_loudly(named)
-        assert (compiled > 0, loaded) == (True, 0)
-        assert not ran.exists()
-
     def test_somebody_elses(self, tmp_path, monkeypatch):
         folder = tmp_path / "kernels"
         folder.mkdir(mode=0o700)
@@ -257,16 +228,6 @@ class TestFolders:
         x = np.linspace(0, 1, 3)
         for _ in range(3):
             np.testing.assert_allclose(f(x), f.function(x), rtol=1e-14)
-
-
-class Touches:
-    """Makes a file where it is unpickled."""
-
-    def __init__(self, path):
-        self.path = str(path)
-
-    def __reduce__(self):
-        return open, (self.path, "w")
 
 
 def unusable(tmp_path, case):

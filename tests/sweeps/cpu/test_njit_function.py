@@ -25,18 +25,6 @@ def f(x):
 X = np.array([0.3, -1.2, 2.0])
 
 
-def test_what_is_read_from_outside_is_bound():
-    """As it is when the function is made, and its docstring says so."""
-    data, scale = np.array([1.0, 2.0, 3.0]), {"s": 2.0}
-    jitted = linad.jit(lambda x: np.sum(x * data) * scale["s"])
-    g = jitted.njit(X)
-    before = g(X)
-    data[:] = 0.0
-    scale["s"] = 5.0
-    assert g(X) == before != jitted(X) == 0.0
-    assert "bound as it is" in linad.jit(f).njit.__doc__
-
-
 def test_value():
     g = linad.jit(f).njit(X)
     assert g(X) == pytest.approx(f(X), rel=1e-14)
