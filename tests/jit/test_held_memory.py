@@ -2,6 +2,7 @@
 
 import gc
 import tracemalloc
+import weakref
 
 import numpy as np
 
@@ -43,3 +44,21 @@ def test_uniform_constants_count_as_what_they_are():
         for _ in range(3):
             np.testing.assert_allclose(f(x), c / np.exp(x), rtol=1e-14)
             np.testing.assert_array_equal(np.signbit(f(x)), np.signbit(c / np.exp(x)))
+
+
+def test_products_of_a_compiled_derivative_leave_no_cycle():
+    f = linad.jit(lambda x: np.sin(x) * x)
+    x = np.linspace(0, 1, 5)
+    for _ in range(3):
+        f(x)
+    gc.collect()
+    gc.disable()
+    try:
+        J = linad.linearize(f, x)[1]
+        for _ in range(3):
+            J @ x, J.T @ x, J @ np.ones((5, 2))
+        gone = weakref.ref(J)
+        del J
+        assert gone() is None
+    finally:
+        gc.enable()

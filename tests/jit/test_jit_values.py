@@ -343,3 +343,18 @@ def test_what_nobody_reads_raises_as_in_numpy(f, right, wrong):
         np.testing.assert_array_equal(jitted(np.array(right)), right)
         with pytest.raises(ValueError, match="choice|coordinates|out of bounds|monoton|NaN"):
             jitted(np.array(wrong))
+
+
+def test_bincount_keeps_no_places_of_its_caller():
+    x, i = np.array([1.0, 2.0, 3.0, 4.0]), np.array([0, 1, 1, 2])
+    given = i.copy()
+    jitted = linad.jit(np.bincount)
+    for _ in range(3):
+        y, J = linad.linearize(lambda x: jitted(given, x), x)
+        np.testing.assert_array_equal(y, np.bincount(i, x))
+        given[:] = 0
+        np.testing.assert_array_equal(J @ x, np.bincount(i, x))
+        np.testing.assert_array_equal(J.T @ y, y[i])
+        np.testing.assert_array_equal(jitted(given, x), [10.0])
+        given[:] = i
+        np.testing.assert_array_equal(jitted(given, x), np.bincount(i, x))

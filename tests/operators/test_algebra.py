@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import linad
-from linad.errors import OperandError, ShapeError
+from linad.errors import OperandError, OptionError, ShapeError
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain, Sum
 from linad.operators.matrices import Kronecker, Matrix
@@ -230,6 +230,13 @@ class TestRewrites:
         np.testing.assert_allclose(product.T @ np.ones(3), d**2001)
         np.testing.assert_allclose(total.T @ np.ones(3), 2001 * d - 2000)
         np.testing.assert_allclose((D**5001).T @ np.ones(3), d**5001)
+
+
+def test_powers_beyond_all_sense_are_refused():
+    J = linad.linearize(lambda x: np.sin(x) + x[::-1], np.ones(2))[1]
+    for power in (10**30, 2**62):
+        with pytest.raises(OptionError, match=r"more than \d+ operators"):
+            J**power
 
 
 class TestShapes:

@@ -57,6 +57,43 @@ def test_a_fork_while_another_thread_compiles():
     assert done.stdout.split() == ["0"] * 4, done.stderr
 
 
+BY_MULTIPROCESSING = """
+    import multiprocessing, threading, time, warnings
+    import numpy as np, linad
+    warnings.simplefilter("ignore")
+    x = np.linspace(0.1, 0.9, 5)
+    f = linad.jit(linad.grad(lambda x: np.sum(np.sin(x) * np.cosh(x) + x / 1.7)))
+    def work(queue):
+        g = linad.jit(lambda x: np.cumsum(x) * np.exp(-x))
+        queue.put([f(x), f(x), g(x), g(x)])
+    thread = threading.Thread(target=lambda: [f(x) for _ in range(3)])
+    thread.start()
+    time.sleep({wait})
+    forked = multiprocessing.get_context("fork")
+    queue = forked.Queue()
+    child = forked.Process(target=work, args=(queue,))
+    child.start()
+    first, second, third, fourth = queue.get(timeout=200)
+    child.join()
+    thread.join()
+    assert np.allclose(first, f(x)) and np.allclose(second, f(x))
+    assert np.allclose(third, np.cumsum(x) * np.exp(-x)) and np.allclose(fourth, third)
+    print(child.exitcode)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+@pytest.mark.compiles
+@pytest.mark.full
+@pytest.mark.parametrize("wait", [0.0, 0.1, 0.3])
+def test_a_process_forked_during_a_first_compilation(wait):
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", textwrap.dedent(BY_MULTIPROCESSING.format(wait=wait))],
+        capture_output=True, text=True, timeout=240, env=dict(os.environ, LINAD_CACHE="0"),
+    )  # fmt: skip
+    assert done.stdout.split() == ["0"], done.stderr
+
+
 def together(count, work):
     """Run work(k) in threads that begin at the same moment."""
     barrier = threading.Barrier(count)
