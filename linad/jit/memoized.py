@@ -12,7 +12,7 @@ from typing import Any
 from linad.core.compiler_lock import books
 
 
-class Memory:
+class KeptResults:
     """What was last seen of the results that a function keeps.
 
     Attributes
@@ -42,12 +42,12 @@ class Memory:
             return self.generation
 
 
-_memories: "weakref.WeakKeyDictionary[Any, Memory]" = weakref.WeakKeyDictionary()
+_memories: "weakref.WeakKeyDictionary[Any, KeptResults]" = weakref.WeakKeyDictionary()
 
 
 def generation_of(f: Any) -> int:
     """A number that is another one after a function has forgotten its results."""
     memory = _memories.get(f)
     if memory is None:
-        memory = _memories.setdefault(f, Memory(f))
+        memory = _memories.setdefault(f, KeptResults(f))
     return memory.looked_at()
