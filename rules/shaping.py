@@ -75,6 +75,9 @@ def as_array(x: Any) -> Any:
     x = bare(x)
     if isinstance(x, Traced):
         return x
+    x = of_holder(x)
+    if isinstance(x, Traced):
+        return x
     array = stacked(x) if isinstance(x, (list, tuple)) else np.asanyarray(x)
     if array.dtype.kind == "O":
         raise UnsupportedError(
@@ -82,6 +85,14 @@ def as_array(x: Any) -> Any:
             f"needed"
         )
     return array
+
+
+def of_holder(x: Any) -> Any:
+    """The traced array that an object of a class of its own gives where NumPy asks for one."""
+    if isinstance(x, (np.ndarray, np.generic, Traced)) or not hasattr(type(x), "__array__"):
+        return x
+    made = x.__array__()  # NumPy takes no traced one
+    return made if isinstance(made, Traced) else x
 
 
 def of_list(x: Any) -> Any:

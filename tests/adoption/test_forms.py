@@ -184,3 +184,32 @@ def test_float_of_a_class_with_a_number():
     with linad.adopt(f, Degrees):
         check(f)
         assert type(float(Degrees(4.0))) is float
+
+
+class Holder:
+    """A class of a package's own around an array."""
+
+    def __init__(self, a):
+        self.array = np.array(a, dtype=float)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+
+    def __mul__(self, other):
+        return Holder(self.array @ np.asarray(other))
+
+
+def holders(x):
+    m = Holder(x.reshape(2, 2))
+    return np.asarray(m * m) + np.hstack([np.ones((2, 1)), m])[:, 1:] + np.array(m) + np.add(m, 1.0)
+
+
+def test_objects_that_hold_traced_arrays_are_arrays_where_numpy_asks():
+    x = np.arange(4.0) + 1
+    with linad.adopt(holders, Holder):
+        found = linad.linearize(holders, x)[0]
+        J = linad.jacobian(holders)(x)
+    np.testing.assert_allclose(found, holders(x))
+    X, one = x.reshape(2, 2), np.eye(2)
+    expected = np.kron(one, X.T) + np.kron(X, one) + 3 * np.eye(4)
+    np.testing.assert_allclose(J.reshape(4, 4), expected)
