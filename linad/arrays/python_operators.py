@@ -66,6 +66,18 @@ def operand(other: Any) -> Any:
     return NotImplemented
 
 
+def _operand_of(self: Any, other: Any) -> Any:
+    """As `operand`; arrays, not numbers, ask an object for the array that it says it can be."""
+    known, kind = operand(other), type(other)
+    if known is not NotImplemented or isinstance(self.concrete, np.generic):
+        return known
+    defers = hasattr(kind, "__array_ufunc__") or getattr(other, "__array_priority__", 0) > 0
+    if defers or not hasattr(kind, "__array__"):
+        return NotImplemented
+    made = other.__array__()  # NumPy takes no traced one
+    return made if isinstance(made, Traced) else np.asarray(other)
+
+
 def _is_pandas(x: Any) -> bool:
     """Whether it is a Series, a DataFrame or an Index; pandas is not imported to know."""
     return hasattr(x, "to_numpy") and any(
@@ -144,7 +156,7 @@ def _binary(ufunc: np.ufunc, table: Any = UFUNCS) -> tuple[Any, Any]:
                 return trace.apply(function, (self, other), {})
             if type(other) in _UNTRACED:
                 return trace.apply(function, (self, other), {})
-        known = operand(other)
+        known = _operand_of(self, other)
         if known is NotImplemented:
             is_array = not isinstance(self.concrete, np.generic)
             if WATCHERS and is_array and _goes_first(type(other), ufunc):
@@ -162,7 +174,7 @@ def _binary(ufunc: np.ufunc, table: Any = UFUNCS) -> tuple[Any, Any]:
             self, other = weakly(self, other)
         if type(function) is Primitive and type(other) in _UNTRACED:
             return self._trace.apply(function, (other, self), {})
-        known = operand(other)
+        known = _operand_of(self, other)
         if known is NotImplemented:
             return foreign(ufunc, other, other, self)
         if WATCHERS and _keeps_labels(other):
