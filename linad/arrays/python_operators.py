@@ -66,10 +66,10 @@ def operand(other: Any) -> Any:
     return NotImplemented
 
 
-def _operand_of(self: Any, other: Any) -> Any:
-    """As `operand`; arrays, not numbers, ask an object for the array that it says it can be."""
+def _operand_of(other: Any) -> Any:
+    """As `operand`, for Python's operators: an object is asked for the array that it can be."""
     known, kind = operand(other), type(other)
-    if known is not NotImplemented or isinstance(self.concrete, np.generic):
+    if known is not NotImplemented:
         return known
     defers = hasattr(kind, "__array_ufunc__") or getattr(other, "__array_priority__", 0) > 0
     if defers or not hasattr(kind, "__array__"):
@@ -156,7 +156,7 @@ def _binary(ufunc: np.ufunc, table: Any = UFUNCS) -> tuple[Any, Any]:
                 return trace.apply(function, (self, other), {})
             if type(other) in _UNTRACED:
                 return trace.apply(function, (self, other), {})
-        known = _operand_of(self, other)
+        known = _operand_of(other)
         if known is NotImplemented:
             is_array = not isinstance(self.concrete, np.generic)
             if WATCHERS and is_array and _goes_first(type(other), ufunc):
@@ -174,7 +174,7 @@ def _binary(ufunc: np.ufunc, table: Any = UFUNCS) -> tuple[Any, Any]:
             self, other = weakly(self, other)
         if type(function) is Primitive and type(other) in _UNTRACED:
             return self._trace.apply(function, (other, self), {})
-        known = _operand_of(self, other)
+        known = _operand_of(other)
         if known is NotImplemented:
             return foreign(ufunc, other, other, self)
         if WATCHERS and _keeps_labels(other):
