@@ -107,9 +107,6 @@ SEQUENCES = frozenset(
         "save",
         "savez",
         "select",
-        "shape",
-        "ndim",
-        "size",
     ]
 )
 """Functions of NumPy that take a list for something else than an array."""

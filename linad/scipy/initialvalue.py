@@ -8,8 +8,10 @@ more on the traced values, their lengths held constant:
 Many steps are one `linad.scan` over them, recorded once and compiled; where the field decides on
 the time or the state in Python, and where they are few, they are taken one by one.
 
-A program that `linad.jit` records holds all methods but LSODA as loops, with SciPy's control of
-the steps, see `linad.scipy.steploops`; their lengths count as constants there as well.
+A program that `linad.jit` records holds the methods as loops, with SciPy's control of the steps,
+see `linad.scipy.steploops`; their lengths count as constants there as well. LSODA's steps are of
+many orders: its place is taken by Radau's method where it had found the problem stiff, else by
+DOP853.
 
 So the derivative is that of the computed trajectory, exactly and to any order, but for the choice
 of the steps; it differs from that of the true solution as the trajectory does, by the tolerances.
@@ -47,6 +49,9 @@ METHODS: dict[Any, Any] = {"RK23": RK23, "RK45": RK45, "DOP853": DOP853}
 METHODS |= {"Radau": Radau, "BDF": BDF, "LSODA": LSODA}
 METHODS |= {method: method for method in METHODS.values()}
 OPTIONS = ("first_step", "max_step", "rtol", "atol")
+SCIPYS = {"rtol": 1e-3, "atol": 1e-6}
+"""What tolerances are in `solve_ivp` that are not given."""
+
 PATHS = 8
 """Ways through a field that are recorded, at most."""
 
@@ -165,15 +170,21 @@ def replayed(
     plain_args = _plain(tuple(args))
     explicit = issubclass(kind, EXPLICIT)
     whole = not (dense_output or events or holds_traced((begin, end)))
-    if whole and any(trace.records for trace in running_traces()):
-        in_loops = loops_of(kind, field, span, y0, tolerances, options, args)
+    plain = _field(fun, plain_args, vectorized, y0.shape[0], dtype)
+    if whole and _in_program():
+        looped = kind
+        if kind is LSODA and dtype.kind == "f":
+            limits = {key: tolerances.get(key, given) for key, given in SCIPYS.items()}
+            plain = _plain_field(plain, span[0], form(y0))
+            some = np.linspace(*span, LOOKS)
+            looped = METHODS[in_place_of_lsoda(plain, form(y0), some, limits)[1]]
+        in_loops = loops_of(looped, field, span, y0, tolerances, options, args)
         found = None if in_loops is None else as_program(in_loops, t_eval)
         if found is not None:
             return found
     given = () if events is None else (events,) if callable(events) else tuple(events)
     watched = [watched_event(event, plain_args) for event in given] or None
     moments = None if t_eval is None else np.asarray(_plain(t_eval), float)
-    plain = _field(fun, plain_args, vectorized, y0.shape[0], dtype)
     plain = _plain_field(plain, span[0], form(y0))
     result = scipy.integrate.solve_ivp(
         *(lambda t, y: form(plain(t, y)), span, form(y0), Recorded, moments),
@@ -232,31 +243,65 @@ def _plain_options(options: dict[str, Any], args: Any) -> dict[str, Any]:
     return options | {"jac": lambda t, y: form(jac(t, y, *args))}
 
 
-def solution_at(fun: Any, y0: Any, t: Any, args: Any, rtol: float, atol: float) -> Any:
-    """The solution (len(t), n) at increasing or decreasing times.
+def solution_at(fun: Any, y0: Any, t: Any, args: Any, rtol: Any, atol: Any) -> Any:
+    """The solution (len(t), n) at increasing or decreasing times, as `scipy.integrate.odeint`.
 
-    The value is that of `scipy.integrate.odeint`, whose steps of many orders cannot be taken once
-    more; the derivative is that of the solution by DOP853 with the same tolerances.
+    The value is SciPy's, whose steps of many orders cannot be taken once more; the derivative is
+    that of the solution by `in_place_of_lsoda`, with the same tolerances. So is the value in a
+    program.
     """
-    if holds_traced(t):
-        raise UnsupportedError(
-            "odeint: t must be plain numbers; the derivative in a time is func(y, t) there"
-        )
-    t = np.asarray(t, float)
-    steps = np.diff(t)
-    if t.ndim != 1 or not t.size or not (np.all(steps >= 0) or np.all(steps <= 0)):
+    t = np.stack(t) if isinstance(t, (list, tuple)) and holds_traced(t) else as_array(t)
+    moments = np.asarray(form(t), float)
+    direction = np.sign(moments[-1] - moments[0]) if moments.ndim == 1 and moments.size else 0.0
+    if moments.ndim != 1 or not moments.size or (direction * np.diff(moments) < 0).any():
         raise ValueError("odeint: t must be a vector of increasing or of decreasing times")
-    distinct, places = np.unique(t, return_inverse=True)
-    if t[0] > t[-1]:
-        distinct, places = distinct[::-1], len(distinct) - 1 - places
-    span = (t[0], t[-1])
+    span = (float(moments[0]), float(moments[-1]))
+    y0 = ravel(np.stack(y0) if isinstance(y0, (list, tuple)) and holds_traced(y0) else as_array(y0))
+    y0 = astype(y0, float, copy=False)
+    _, first, places = np.unique(direction * moments, return_index=True, return_inverse=True)
+    times, field = moments[first], _field(fun, args, False, y0.shape[0], np.dtype(float))
+    if holds_traced(t):
+        _hold_order(t, moments, places)
+        y0, times = ahead(field, t[0], y0, span[0] - t[0]), t[first]
     options = {"rtol": rtol, "atol": atol}
-    result = replayed(fun, span, y0, "DOP853", distinct, False, args, options)
+    plain = _field(fun, _plain(tuple(args)), False, y0.shape[0], np.dtype(float))
+    plain = _plain_field(plain, span[0], form(y0))
+    value, method = in_place_of_lsoda(plain, form(y0), moments, options)
+    result = replayed(fun, span, y0, method, times, False, args, options)
     if not result.success:
         raise np.linalg.LinAlgError(f"odeint: {result.message}")
     y = result.y.T[places]
-    plain = _field(fun, _plain(tuple(args)), False, y.shape[1], np.dtype(float))
-    value = scipy.integrate.odeint(
-        lambda s, x: form(plain(s, x)), form(y)[0], t, tfirst=True, **options
+    if holds_traced(t) and len(first) < len(places):  # equal times, each with its own derivative
+        apart = t - t[first][places]
+        y = np.stack([ahead(field, *row) for row in zip(moments, y, apart, strict=True)])
+    return y if _in_program() else y + (value - form(y))
+
+
+def _in_program() -> bool:
+    return any(trace.records for trace in running_traces())
+
+
+def _hold_order(t: Any, moments: Any, places: Any) -> None:
+    """Record that the steps are good for times that begin and end here, and are as many."""
+    bool(np.all(t[np.array([0, -1])] == moments[[0, -1]]))
+    bool(np.all((np.diff(t) != 0) == (np.diff(places) != 0)))
+
+
+def in_place_of_lsoda(
+    plain: Field, y0: Any, times: Any, options: dict[str, Any]
+) -> tuple[Any, str]:
+    """The solution (len(times), n) by LSODA, and a method whose steps can be taken once more.
+
+    Radau's where LSODA had found the problem stiff, else DOP853.
+    """
+    value, told = scipy.integrate.odeint(
+        lambda s, y: form(plain(s, y)), y0, times, tfirst=True, full_output=True, **options
     )
-    return y + (value - form(y))
+    return value, "Radau" if (told["mused"] == STIFF).any() else "DOP853"
+
+
+STIFF = 2
+"""What LSODA calls the formulas of backward differentiation."""
+
+LOOKS = 20
+"""Times at which LSODA is asked which formulas it uses."""

@@ -200,7 +200,7 @@ def odeint(
     def fun(time: float, y: Any, *more: Any) -> Any:
         return func(time, y, *more) if tfirst else func(y, time, *more)
 
-    if not needs_tracing(fun, (np.ravel(t)[0],), y0, (args, None)):
+    if not needs_tracing(fun, (np.ravel(form(t))[0],), y0, (args, t)):
         return scipy.integrate.odeint(func, y0, t, args, *others, tfirst=tfirst, **options)
     check_options("scipy.integrate.odeint", "odeint", {"args": args, **options})
     given = {key: options.pop(key, None) for key in ("rtol", "atol")}

@@ -80,6 +80,10 @@ def lbfgs(
     ShapeError, DTypeError, TreeError, OutputError
         If x0 or what ``fun`` returns cannot be meant.
 
+    Notes
+    -----
+    A trial where ``fun`` is infinite or NaN is answered by a shorter step.
+
     Examples
     --------
     >>> import numpy as np, linad
@@ -98,32 +102,23 @@ def lbfgs(
     limits = None if bounds is None else _bounds(bounds, problem)
     if tol is not None:
         ftol = gtol = tol
-    latest: dict[str, Any] = {"nit": 0}
+    path = Path(problem)
     stopped: list[Stop] = []
 
-    def value_and_gradient(x: Any) -> tuple[float, Any]:
-        value, g = problem.value_and_gradient(x.astype(problem.x.dtype))
-        if not (np.isfinite(value) or value == -np.inf) and not latest["nit"]:
-            raise Stop(Status.NOT_FINITE, "f")
-        latest["g"] = g
-        latest.setdefault("first", largest(g))
-        return value, g.astype(float)
-
     def report(intermediate_result: Any) -> None:
-        latest["nit"] += 1
+        path.go(intermediate_result)
         x = intermediate_result.x.astype(problem.x.dtype)
-        g = latest["g"]
 
         def fields() -> dict[str, Any]:
             return {
                 "x": problem.x.container(x),
                 "fun": intermediate_result.fun,
-                "nit": latest["nit"],
+                "nit": path.nit,
                 **problem.counted,
             }
 
         try:
-            monitor.report(fields, f=intermediate_result.fun, g=float(np.abs(g).max(initial=0.0)))
+            monitor.report(fields, f=intermediate_result.fun, g=largest(path.g))
         except Stop as stop:
             stopped.append(stop)
             raise StopIteration from None
@@ -139,7 +134,7 @@ def lbfgs(
         return monitor.finish(stop, {**empty, **problem.counted})
     try:
         found = minimize(
-            value_and_gradient,
+            path.value_and_gradient,
             start,
             jac=True,
             method="L-BFGS-B",
@@ -169,7 +164,7 @@ def lbfgs(
     end = stopped[0] if stopped else _why(found)
     if end.status is Status.CONVERGED:
         g = _inwards(found.x, np.asarray(found.jac, float), limits)
-        if g > max(gtol, STALLED * latest["first"]):
+        if g > max(gtol, STALLED * path.first):
             end = Stop(
                 Status.STAGNATED,
                 f"f changed by less than ftol allows, and the largest |gradient| is {g:.1e} still",
@@ -179,6 +174,50 @@ def lbfgs(
 
 STALLED = 1e-2
 """Of the first gradient: with more of it left a small change of f is no sign of a minimum."""
+
+BACK = 0.1
+"""Of a step to where f is not finite: what the next one is."""
+
+
+class Path:
+    """What the search is told of f, and the last point that it has accepted.
+
+    Where f or its gradient is not finite, at x + p, the search is told of a parabola along p, which
+    has f and slope of the last point x, and its minimum at x + β p, β = `BACK`:
+
+        φ(1) = f + D (1/2β - 1)        φ'(1) = D (1/β - 1)        D = -g^T p > 0
+
+    It is so high that the step is refused, and any interpolation goes back to its minimum.
+    """
+
+    def __init__(self, problem: Objective) -> None:
+        self.problem, self.nit = problem, 0
+        self.x: Any = None
+        self.f, self.first = np.nan, np.nan
+        self.g: Any = None
+        self._tried: Any = None  # the gradient at the last trial
+
+    def value_and_gradient(self, x: Any) -> tuple[float, Any]:
+        """f and its gradient for SciPy."""
+        value, g = self.problem.value_and_gradient(x.astype(self.problem.x.dtype))
+        g = g.astype(float)
+        finite = np.isfinite(value) and np.isfinite(g).all()
+        if self.x is None:
+            if not (finite or value == -np.inf):
+                raise Stop(Status.NOT_FINITE, "f(x0)" if not np.isfinite(value) else "its gradient")
+            self.x, self.f, self.g, self.first = x.copy(), value, g, largest(g)
+        elif not finite and value != -np.inf:
+            p = x - self.x
+            descent, square = -float(self.g @ p), float(p @ p)
+            value = self.f + descent * (0.5 / BACK - 1.0)
+            g = (descent * (1.0 / BACK - 1.0) / square) * p
+        self._tried = g
+        return value, g
+
+    def go(self, result: Any) -> None:
+        """A step was accepted: the last trial."""
+        self.nit += 1
+        self.x, self.f, self.g = result.x.copy(), float(result.fun), self._tried
 
 
 def _inwards(x: Any, g: Any, limits: Any) -> float:

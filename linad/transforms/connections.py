@@ -11,7 +11,7 @@ import numpy as np
 
 from linad.arrays.traces import Trace
 from linad.core import tree
-from linad.core.callers import warn_user
+from linad.core.callers import defining_package, warn_user
 from linad.core.primitive import Traced
 from linad.core.settings import current
 from linad.core.shapes import is_inexact, name_of
@@ -43,7 +43,8 @@ def check_connected(f: Any, result: Any, trace: Trace, inputs: list[Any]) -> Non
     DisconnectedWarning
         If no path leads from an argument to a floating result. Not where the function takes
         derivatives itself, or names what has none by `stop_gradient`: the second derivative of
-        a linear function is zero.
+        a linear function is zero. Nor where all of it is infinite or NaN, which is how a
+        likelihood says that its arguments have no meaning.
     """
     leaves = tree.flatten(result)[0]
     mine: list[Any] = []
@@ -67,13 +68,15 @@ def check_connected(f: Any, result: Any, trace: Trace, inputs: list[Any]) -> Non
         return
     if trace.derives or _is_own(f) or current().disconnected == "ignore":
         return
-    if any([leaf.size for leaf in leaves]) and not (mine and trace.connects(mine, inputs)):
+    if not any([leaf.size for leaf in leaves]) or (mine and trace.connects(mine, inputs)):
+        return
+    if any([isinstance(leaf, Traced) or np.isfinite(leaf).any() for leaf in leaves]):
         _tell(f, kinds)
 
 
 def _is_own(f: Any) -> bool:
     """Whether the derivative of a function of linad's is taken, as solvers do."""
-    return str(getattr(f, "__module__", None)).partition(".")[0] == "linad"
+    return defining_package(f) == "linad"
 
 
 def _tell(f: Any, kinds: set[Any]) -> None:

@@ -5,6 +5,7 @@ The three traces (push, record, linearize) differ in the node that a tracer carr
 variable of a tape, the number of a step. Taking a tracer apart into node and value is the same.
 """
 
+import math
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
@@ -144,6 +145,8 @@ def _check_constant(leaf: Any) -> Any:
         return leaf.frozen()
     if isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind in "biufc":
         return leaf
+    if isinstance(leaf, float) and not math.isfinite(leaf):
+        return np.float64(leaf)  # what a likelihood is where its arguments have no meaning
     if isinstance(leaf, (bool, int, float, complex)):
         raise OutputError(
             f"the function returned the Python {type(leaf).__name__} {leaf!r}, which carries no "

@@ -16,6 +16,7 @@ Y0 = np.array([1.0, -0.5])
 METHODS = ["RK45", "RK23", "DOP853"]
 SHORT = ["RK45", *[pytest.param(m, marks=pytest.mark.full) for m in METHODS[1:]]]
 TIMES = np.array([0.0, 0.3, 0.31, 1.1, 2.0])
+LONG = {"marks": pytest.mark.full}
 
 
 def linear(t, y, A):
@@ -176,6 +177,51 @@ def test_odeint(t):
     np.testing.assert_allclose(linad.linearize(g, Y0)[0], expected, atol=1e-6)
 
 
+@pytest.mark.parametrize("t", [TIMES, TIMES[::-1], np.array([0.1, 0.5, 0.5, 1.0])])
+def test_odeint_at_times_that_are_traced(t):
+    def f(y0, t):
+        return si.odeint(lambda y, t: A @ y * t, y0, t, rtol=1e-11, atol=1e-11)
+
+    def exact(y0, t):
+        return np.stack([solution(y0, A, (s**2 - t[0] ** 2) / 2) for s in t])
+
+    y, J = linad.linearize(f, Y0, t)
+    expected, J_exact = linad.linearize(exact, Y0, t)
+    np.testing.assert_allclose(y, expected, atol=1e-8)
+    np.testing.assert_allclose(J.flat.todense(), J_exact.flat.todense(), atol=1e-7)
+
+
+STIFFNESS = np.array([[-1.0, 0.5], [0.0, -1000.0]])
+METHODS_OF_LSODA = [
+    pytest.param(lambda y0, A, t: si.odeint(lambda y, t: A @ y, y0, t), id="odeint"),
+    pytest.param(
+        lambda y0, A, t: (
+            si.solve_ivp(
+                *(lambda t, y: A @ y, (0.0, 2.0), y0, "LSODA", t), rtol=1e-8, atol=1e-8
+            ).y.T
+        ),
+        id="LSODA",
+    ),
+]
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("f", METHODS_OF_LSODA)
+@pytest.mark.parametrize("matrix", [A, pytest.param(STIFFNESS, **LONG)], ids=["mild", "stiff"])
+def test_what_is_solved_by_lsoda_is_one_program(f, matrix):
+    jitted = linad.jit(f)
+    for factor in (1.0, 1.0, 1.2, 0.7):
+        y0, t = factor * Y0, TIMES.copy()
+        expected = np.stack([solution(y0, factor * matrix, s) for s in t])
+        np.testing.assert_allclose(jitted(y0, factor * matrix, t), expected, atol=1e-6)
+    y, J = linad.linearize(lambda y, a: jitted(y, a, TIMES), Y0, matrix)
+    exact = linad.linearize(lambda y, a: np.stack([solution(y, a, s) for s in TIMES]), Y0, matrix)[
+        1
+    ]
+    np.testing.assert_allclose(J.flat.todense(), exact.flat.todense(), atol=1e-5)
+    assert all(len(paths) == 1 for paths in jitted.variants.values())
+
+
 @pytest.mark.full
 def test_a_tape_is_good_for_its_number_of_steps():
     f = lambda a: si.solve_ivp(lambda t, y: -a * t * y, (0.0, 1.0), [1.0]).y  # noqa: E731
@@ -183,9 +229,6 @@ def test_a_tape_is_good_for_its_number_of_steps():
     np.testing.assert_allclose(tape(np.array(2.1)), f(np.array(2.1)), rtol=1e-12)
     with pytest.raises(GuardError):
         tape(np.array(30.0))
-
-
-LONG = {"marks": pytest.mark.full}
 
 
 @pytest.mark.full
@@ -513,7 +556,7 @@ ERRORS = {
     "shape": (solve(lambda t, y: y[:1], (0, 1), Y0), ShapeError, "returns 1"),
     "matrix": (lambda y: si.solve_ivp(linear, (0, 1), y[None], args=(A,)).y, ShapeError, "vector"),
     "odeint t": (lambda y: si.odeint(lambda y, t: y, y, [0, 1, 0.5]), ValueError, "increasing"),
-    "odeint traced t": (lambda y: si.odeint(lambda y, t: y, y, y), UnsupportedError, "plain"),
+    "odeint traced t": (lambda y: si.odeint(lambda y, t: y, y, 2 * y[None]), ValueError, "vector"),
     "odeint Dfun": (
         lambda y: si.odeint(lambda y, t: y, y, [0, 1], Dfun=lambda y, t: 1),
         UnsupportedError,

@@ -137,6 +137,36 @@ class TestAnswers:
         np.testing.assert_allclose(found.x["u"], 0.5)
 
 
+class TestOutsideOfTheDomain:
+    """A trial where f is infinite or NaN is too long a step, and no end."""
+
+    @pytest.mark.parametrize("outside", [np.inf, np.nan, None])
+    @pytest.mark.parametrize("solver", [newton_cg, lbfgs])
+    def test_is_left(self, solver, outside):
+        def barrier(x):
+            if outside is not None and np.any(x <= 0):
+                return outside
+            return np.sum(x**2 + 5 * x - 1e-3 * np.log(x))
+
+        found = solver(barrier, np.array([1.0, 1.0, 10.0]))
+        assert found.success, found.message
+        np.testing.assert_allclose(found.x, (np.sqrt(25 + 8e-3) - 5) / 4, rtol=1e-3)
+
+    def test_with_a_gradient_that_is_not_finite(self):
+        found = lbfgs(lambda x: np.sum(2 * x - np.sqrt(x)), np.array([1.0, 9.0]), gtol=1e-8)
+        assert found.success, found.message
+        np.testing.assert_allclose(found.x, 1 / 16, rtol=1e-5)
+
+    def test_within_bounds(self):
+        found = lbfgs(
+            lambda x: np.sum(x) - 1e-3 * np.sum(np.log(x - 0.2)),
+            np.array([1.0, 8.0]),
+            bounds=[(None, 3.0), (4.0, None)],
+        )
+        assert found.success, found.message
+        np.testing.assert_allclose(found.x, [0.201, 4.0], rtol=1e-4)
+
+
 class TestInSciPy:
     @ALL
     def test_as_a_method(self, solver):

@@ -152,6 +152,9 @@ SILENT = {
     "times zero": lambda: linad.grad(lambda x: 0.0 * np.sum(x))(X),
     "flat where it stands": lambda: linad.grad(lambda x: np.sum(np.clip(x, 8.0, 9.0)))(X),
     "a workspace": lambda: linad.grad(lambda x: np.sum(np.multiply(x, x, out=np.zeros_like(x))))(X),
+    "outside of the domain": lambda: linad.grad(lambda x: np.inf)(X),
+    "of NumPy's": lambda: linad.jacobian(lambda x: np.full(3, np.nan))(X),
+    "outside, in a program": lambda: linad.jit(linad.value_and_grad(lambda x: -np.inf))(X),
     "no entries": lambda: linad.jacobian(lambda x: np.zeros(0))(X),
     "checked": lambda: check_derivatives(np.sum, X),
     "a solver of a linear equation": lambda: linad.solve.newton(lambda x: 2.0 * x - 1.0, X),
@@ -177,6 +180,21 @@ def test_stop_gradient_stops_in_compiled_programs():
         np.testing.assert_array_equal(linad.jvp(g, (X,), (np.ones(3),))[1], np.sum(X))
         np.testing.assert_allclose(g(X), np.sum(X * X))
     np.testing.assert_array_equal(linad.hessian(g)(X), linad.hessian(f)(X))
+
+
+def test_infinities_that_are_returned_outside_of_the_domain_have_derivative_zero():
+    def minus_log(x):
+        return -np.sum(np.log(x)) if np.all(x > 0) else np.inf
+
+    for f in (linad.value_and_grad(minus_log), linad.jit(linad.value_and_grad(minus_log))):
+        for x in (X + 1.0, X + 1.0, -X, -X):
+            value, g = f(x)
+            assert type(value) is np.float64
+            assert np.isinf(value) == bool(np.any(x <= 0))
+            expected = np.zeros(3) if np.isinf(value) else -1.0 / x
+            np.testing.assert_array_equal(g, expected)
+    value, slope = linad.jvp(minus_log, (-X,), (X,))
+    assert (value, slope) == (np.inf, 0.0)
 
 
 def test_the_setting_is_one_of_three():
