@@ -68,9 +68,8 @@ def frames_():
         [0.0, 1, 0.2, 0, 0.1, 1, 0.3, 200, 0.3],
     )
     yield "calfem", "beam2e", lambda x: frames.beam2e(x[:2], x[2:4], x[4:]), [0, 1, 0, 2, 3, 0.5, 2]
-    gas, water = pyromat.get("ig.N2"), pyromat.get("mp.H2O")
+    gas = pyromat.get("ig.N2")
     yield "pyromat", "ideal gas", lambda x: gas.s(T=x[0], p=x[1]), [500.0, 2.0]
-    yield "pyromat", "water", lambda x: water.h(T=x[0], p=x[1]), [500.0, 2.0]
     yield "trimesh", "euler_matrix", lambda x: transformations.euler_matrix(*x), [0.3, 0.2, 0.5]
     yield (
         *("trimesh", "slerp"),
