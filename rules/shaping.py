@@ -75,7 +75,7 @@ def as_array(x: Any) -> Any:
     if isinstance(x, Traced):
         return x
     if type(x) is not np.ndarray:
-        x = bare(x)
+        x = of_holder(bare(x))
         if isinstance(x, Traced):
             return x
     array = stacked(x) if isinstance(x, (list, tuple)) else np.asanyarray(x)
@@ -85,6 +85,14 @@ def as_array(x: Any) -> Any:
             f"needed"
         )
     return array
+
+
+def of_holder(x: Any) -> Any:
+    """The traced array that an object of a class of its own gives where NumPy asks for one."""
+    if isinstance(x, (np.ndarray, np.generic, Traced)) or not hasattr(type(x), "__array__"):
+        return x
+    made = x.__array__()  # NumPy takes no traced one
+    return made if isinstance(made, Traced) else x
 
 
 def of_list(x: Any) -> Any:

@@ -30,6 +30,7 @@ from linad.arrays.traces import running_trace
 from linad.core.adopted import METHODS as TRACED_METHODS
 from linad.numpy.strides import as_strided
 from linad.rules.creation import asarray
+from linad.rules.shaping import of_holder
 from linad.scipy.sparse.arrays import SparseArray
 
 ALWAYS: set[int] = set()
@@ -68,11 +69,21 @@ class FormOfArrayFunction:
                 if type(a) in (list, tuple) and held(a):
                     args = tuple([asarray(a) if _is_list(a) else a for a in args])
                     break
-        return self._original(*args, **kwargs)
+        try:
+            return self._original(*args, **kwargs)
+        except ValueError as error:
+            if "__array__" not in str(error):
+                raise
+        return self._original(*map(_of_holders, args), **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._original, name)
         return FormOfArrayFunction(found) if name in _METHODS_OF_UFUNCS else found
+
+
+def _of_holders(a: Any) -> Any:
+    """The arrays of objects that hold traced ones, in lists and tuples as well."""
+    return type(a)(map(_of_holders, a)) if type(a) in (list, tuple) else of_holder(a)
 
 
 _METHODS_OF_UFUNCS = ("reduce", "accumulate", "outer", "reduceat")

@@ -6,7 +6,7 @@
     y += v          as well
     a @ [b, c]      a list beside an array becomes an array
     "%.3f" % x      a text of traced numbers
-    import math     inside a function: the name stands for the form
+    np.r_[x, 1]     of a module that is imported inside a function
 
 each behind a test of one global that is true while no trace runs. A function is replaced only if
 its source compiles to the very code that it has.
@@ -39,6 +39,7 @@ _OPERATORS = {
     ast.MatMult: "imatmul",
 }
 _BINARY = {op: name.removeprefix("i") for op, name in _OPERATORS.items()}
+_MAKERS = ("r_", "c_")  # which make arrays by an index
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
@@ -163,20 +164,13 @@ class _Rewrite(ast.NodeTransformer):
         made = _helper("binary", node.left, node.right, ast.Constant(op))
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
-    def _import(self, node: Any) -> Any:
-        if not self.scopes:
-            return node
-        names = [(alias.asname or alias.name).partition(".")[0] for alias in node.names]
-        bound = [name for name in names if self._is_local(name)]
-        news: list[ast.stmt] = [
-            ast.Assign([ast.Name(n, ast.Store())], _helper("form", _load(n))) for n in bound
-        ]
-        if not news:
-            return node
-        test = ast.If(ast.UnaryOp(ast.Not(), _load(PLAIN)), news, [])
-        return [node, ast.fix_missing_locations(ast.copy_location(test, node))]
-
-    visit_Import = visit_ImportFrom = _import
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        self.generic_visit(node)
+        makes = isinstance(node.value, ast.Attribute) and node.value.attr in _MAKERS
+        if makes and self.scopes and self._is_local(self._root(node.value)):
+            either = ast.IfExp(_load(PLAIN), node.value, _helper("form", node.value))
+            node.value = ast.fix_missing_locations(ast.copy_location(either, node.value))
+        return node
 
     def _guarded(self, node: ast.stmt, new: ast.stmt, plain: ast.expr | None = None) -> ast.stmt:
         made = ast.If(plain or _load(PLAIN), [node], [new])

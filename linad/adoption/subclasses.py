@@ -22,6 +22,7 @@ from linad.arrays.traces import running_trace
 from linad.core.adopted import WATCHERS
 from linad.core.dispatch import FOREIGN
 from linad.errors import UnsupportedError
+from linad.rules.shaping import of_holder
 
 
 class Held(np.lib.mixins.NDArrayOperatorsMixin):
@@ -295,7 +296,7 @@ def array_maker(maker: Callable[..., Any], keeps: bool) -> Callable[..., Any]:
     @functools.wraps(maker)
     def make(a: Any, *args: Any, **kwargs: Any) -> Any:
         if not isinstance_of_held(a):
-            return maker(unwrapped(a), *args, **kwargs)
+            return maker(of_holder(unwrapped(a)), *args, **kwargs)
         subok = kwargs.pop("subok", keeps)
         made = maker(a._held, *args, **kwargs)
         return a._like(made) if subok else made

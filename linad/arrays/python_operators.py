@@ -68,6 +68,18 @@ def operand(other: Any) -> Any:
     return NotImplemented
 
 
+def _operand_of(other: Any) -> Any:
+    """As `operand`, for Python's operators: an object is asked for the array that it can be."""
+    known, kind = operand(other), type(other)
+    if known is not NotImplemented:
+        return known
+    defers = hasattr(kind, "__array_ufunc__") or getattr(other, "__array_priority__", 0) > 0
+    if defers or not hasattr(kind, "__array__"):
+        return NotImplemented
+    made = other.__array__()  # NumPy takes no traced one
+    return made if isinstance(made, Traced) else np.asarray(other)
+
+
 def _is_pandas(x: Any) -> bool:
     """Whether it is a Series, a DataFrame or an Index; pandas is not imported to know."""
     return hasattr(x, "to_numpy") and any(
@@ -176,7 +188,7 @@ def _binary(ufunc: np.ufunc, table: Any = UFUNCS) -> tuple[Any, Any]:
                 return trace.apply(function, (self, other), {})
             if type(other) in _UNTRACED:
                 return trace.apply(function, (self, other), {})
-        known = operand(other)
+        known = _operand_of(other)
         if known is NotImplemented:
             is_array = not isinstance(self.concrete, np.generic)
             if WATCHERS and is_array and _goes_first(type(other), ufunc):
@@ -198,7 +210,7 @@ def _binary(ufunc: np.ufunc, table: Any = UFUNCS) -> tuple[Any, Any]:
                 return _whole(function(other, self))
         if type(function) is Primitive and type(other) in _UNTRACED:
             return self._trace.apply(function, (other, self), {})
-        known = operand(other)
+        known = _operand_of(other)
         if known is NotImplemented:
             return foreign(ufunc, other, other, self)
         if WATCHERS and _keeps_labels(other):

@@ -12,8 +12,10 @@ import scipy.linalg
 from linad.errors import UnsupportedError
 from linad.rules import decompositions, linalg, singularvalues, spectral
 from linad.rules.decompositions import hermitian_argument
+from linad.rules.shaping import still
 from linad.rules.triangular import lu_, permutation, permute_rows, solve_triangular_
 from linad.scipy.mirror import bound_form, check_finite as check, inexact
+from linad.scipy.plain_results import by_scipy
 
 
 @bound_form(scipy.linalg.cholesky)
@@ -105,8 +107,11 @@ def eigvalsh(a: Any, **given: Any) -> Any:
 
 
 @bound_form(scipy.linalg.eig)
-def eig(a: Any, right: bool, check_finite: bool) -> Any:
+def eig(a: Any, b: Any, right: bool, check_finite: bool) -> Any:
     check(check_finite, a)
+    if b is not None:
+        check(check_finite, b)
+        return _generalized(inexact(a), inexact(b), right)
     if not right:
         return np.linalg.eigvals(a) + 0j
     w, v = np.linalg.eig(a)
@@ -115,10 +120,37 @@ def eig(a: Any, right: bool, check_finite: bool) -> Any:
     return w + 0j, v
 
 
+def _generalized(a: Any, b: Any, vectors: bool) -> Any:
+    """A v = w B v for a regular B, as B^-1 A v = w v; in SciPy's order, and with its signs."""
+    w, v = np.linalg.eig(linalg.solve(b, a))
+    theirs = by_scipy(scipy.linalg.eigvals, a, b)
+    nearest = np.abs(theirs[:, None] - still(w))
+    order = np.argmin(nearest, axis=1)
+    if np.any(np.sort(order) != np.arange(order.shape[0])):
+        raise UnsupportedError(
+            "eig: b is singular, or eigenvalues meet: they are not traced by linad; pass "
+            "np.linalg.solve(b, a) of a regular b"
+        )
+    w = w[order] + 0j
+    if not vectors:
+        return w
+    plain = by_scipy(_vectors, a, b)
+    if np.any(np.imag(plain)):  # LAPACK says of no phase that it chooses
+        raise UnsupportedError(
+            "eig: complex eigenvectors of a pair of matrices are not traced by linad; call "
+            "eigvals(a, b), whose result is, or eig of np.linalg.solve(b, a)"
+        )
+    v = np.real(v[:, order])
+    return w, v * np.sign(np.sum(still(v) * np.real(plain), axis=0))
+
+
+def _vectors(a: Any, b: Any) -> Any:
+    return scipy.linalg.eig(a, b)[1] + 0j
+
+
 @bound_form(scipy.linalg.eigvals)
-def eigvals(a: Any, check_finite: bool) -> Any:
-    check(check_finite, a)
-    return np.linalg.eigvals(a) + 0j
+def eigvals(a: Any, b: Any, check_finite: bool) -> Any:
+    return eig(a, b=b, right=False, check_finite=check_finite)
 
 
 @bound_form(scipy.linalg.svd)

@@ -22,11 +22,6 @@ TIGHTER = 1e-2
 """Tolerances of the derivative, in those of the value."""
 
 
-def _plainly(function: Any) -> Any:
-    """A field of traced results, for SciPy."""
-    return lambda t, y, *args: form(asarray(function(t, y, *args)))
-
-
 class TracedOde:
     """What `ode` makes while a trace runs, with SciPy's methods.
 
@@ -40,12 +35,19 @@ class TracedOde:
     stands_for: type = scipy.integrate.ode
 
     def __init__(self, f: Any, jac: Any = None) -> None:
-        self.f = f
+        self.f, self.jac = f, jac
         self.f_params: tuple[Any, ...] = ()
-        self._plain = scipy.integrate.ode(_plainly(f), None if jac is None else _plainly(jac))
+        self.jac_params: tuple[Any, ...] = ()
+        self._plain = scipy.integrate.ode(self._field, None if jac is None else self._matrix)
         self._stiff, self._tolerances = False, (1e-6, 1e-12)
         self._y: Any = []
         self.t = 0.0
+
+    def _field(self, t: float, y: Any) -> Any:
+        return form(asarray(self.f(t, y, *self.f_params)))
+
+    def _matrix(self, t: float, y: Any) -> Any:
+        return form(asarray(self.jac(t, y, *self.jac_params)))
 
     @property
     def y(self) -> Any:
@@ -71,12 +73,11 @@ class TracedOde:
     def set_f_params(self, *args: Any) -> "TracedOde":
         """What else f gets; it may be traced."""
         self.f_params = args
-        self._plain.set_f_params(*args)
         return self
 
     def set_jac_params(self, *args: Any) -> "TracedOde":
         """What else the Jacobian gets."""
-        self._plain.set_jac_params(*args)
+        self.jac_params = args
         return self
 
     def set_solout(self, solout: Any) -> None:

@@ -498,3 +498,38 @@ def twice(s):
         assert linad.grad(package.twice)(1.5) == 2
     with linad.adopt(), pytest.raises(TypeError, match="not a number"):  # as with plain ones
         linad.grad(lambda s: package.twice("a") * s)(1.5)
+
+
+def imports_inside(x):
+    import math
+    from math import sin
+
+    import numpy as np
+    import scipy.sparse as sp
+    from scipy.sparse import csr_matrix
+
+    A = sp.eye(3).tocsr()
+    same = [
+        x.dtype == np.float64,
+        type(A) is sp.csr_matrix,
+        isinstance(A, sp.csr_matrix),
+        type(A) in (csr_matrix,),
+        isinstance(x, np.ndarray),
+        np.sum is ORIGINAL_SUM,
+    ]
+    y = np.zeros(3)
+    y[0], y[1] = math.cos(x[0]), sin(x[1])
+    return y * sum(2**i for i, found in enumerate(same) if found) + np.r_[x[0], x[1:]]
+
+
+ORIGINAL_SUM = np.sum
+
+
+def test_what_is_imported_inside_a_function_is_itself_where_it_is_only_named():
+    x = np.array([0.3, 0.7, 1.1])
+    expected = imports_inside(x)
+    np.testing.assert_allclose(expected[0], 63 * np.cos(0.3) + 0.3)
+    with linad.adopt(imports_inside):
+        np.testing.assert_allclose(linad.linearize(imports_inside, x)[0], expected)
+        J = linad.jacobian(imports_inside)(x)
+    np.testing.assert_allclose(np.diag(J), [1 - 63 * np.sin(0.3), 1 + 63 * np.cos(0.7), 1.0])

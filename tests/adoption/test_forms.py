@@ -184,3 +184,65 @@ def test_float_of_a_class_with_a_number():
     with linad.adopt(f, Degrees):
         check(f)
         assert type(float(Degrees(4.0))) is float
+
+
+class Holder:
+    """A class of a package's own around an array."""
+
+    def __init__(self, a):
+        self.array = np.array(a, dtype=float)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+
+    def __mul__(self, other):
+        return Holder(self.array @ np.asarray(other))
+
+
+def holders(x):
+    m = Holder(x.reshape(2, 2))
+    return np.asarray(m * m) + np.hstack([np.ones((2, 1)), m])[:, 1:] + np.array(m) + np.add(m, 1.0)
+
+
+def test_objects_that_hold_traced_arrays_are_arrays_where_numpy_asks():
+    x = np.arange(4.0) + 1
+    with linad.adopt(holders, Holder):
+        found = linad.linearize(holders, x)[0]
+        J = linad.jacobian(holders)(x)
+    np.testing.assert_allclose(found, holders(x))
+    X, one = x.reshape(2, 2), np.eye(2)
+    expected = np.kron(one, X.T) + np.kron(X, one) + 3 * np.eye(4)
+    np.testing.assert_allclose(J.reshape(4, 4), expected)
+
+
+class Product:
+    """An object that says how to be an array, and has operators that NumPy's arrays never ask."""
+
+    def __init__(self, a):
+        self.array = a
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+
+    def __rmul__(self, other):
+        return 10.0
+
+
+ASKED = {
+    "times": lambda x: x * Product(X),
+    "times traced": lambda x: x * Product(x),
+    "number": lambda x: x[0] * Product(X) + x,
+    "matrix product": lambda x: x @ Product(X),
+    "minus": lambda x: x**2 - Product(x),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_operators_ask_objects_as_arrays_do(name):
+    f = ASKED[name]
+    found, J = linad.linearize(f, X)
+    np.testing.assert_allclose(found, f(X))
+    dx = np.array([0.2, -0.1, 0.4])
+    np.testing.assert_allclose(
+        J @ dx, (f(X + 1e-6 * dx) - f(X - 1e-6 * dx)) / 2e-6, rtol=1e-6, atol=1e-8
+    )

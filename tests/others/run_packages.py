@@ -15,6 +15,7 @@ from collections import Counter
 import numpy as np
 from further_packages import FURTHER
 from newer_packages import NEWER
+from recent_packages import RECENT
 from small_packages import SMALL
 
 import linad
@@ -560,6 +561,7 @@ GROUPS = [
     *FURTHER,
     *SMALL,
     *NEWER,
+    *RECENT,
 ]
 
 

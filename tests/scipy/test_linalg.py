@@ -195,3 +195,24 @@ def test_errors(name):
     f, error = ERRORS[name]
     with pytest.raises(error):
         linad.linearize(f, A)
+
+
+def test_eigenvalues_of_a_pair():
+    """In SciPy's order and with its signs; complex vectors have a phase that nothing tells."""
+    A, B = rng.standard_normal((4, 4)), rng.standard_normal((4, 4)) + 4 * np.eye(4)
+    S, P = A + A.T, B @ B.T
+    for f, a, b in (
+        (lambda a, b: sl.eigvals(a, b), A, B),
+        (lambda a, b: sl.eig(a, b, right=False), S, P),
+        (lambda a, b: sl.eig(a, b)[0], S, P),
+        (lambda a, b: sl.eig(a, b)[1], S, P),
+    ):
+        found = linad.linearize(f, a, b)[0]
+        np.testing.assert_allclose(found, f(a, b), rtol=1e-9, atol=1e-12)
+        assert found.dtype == f(a, b).dtype
+        check_derivatives(f, a, b)
+    turn = np.kron(np.eye(2), np.array([[0.0, 1.0], [-1.0, 0.2]])) + 0.1 * A
+    with pytest.raises(UnsupportedError, match="complex eigenvectors"):
+        linad.linearize(lambda a: sl.eig(a, P)[0], turn)
+    with pytest.raises(UnsupportedError, match="eigenvalues meet"):
+        linad.linearize(lambda a: sl.eigvals(a, np.eye(4)), np.diag([1.0, 1.0, 2.0, 3.0]))
