@@ -68,7 +68,8 @@ def plot(fit: Any, axes: Any, t: float) -> Any:
         above.legend()
     below.axhline(0.0, color="0.6", lw=1)
     for k, curve in enumerate(curves):
-        below.plot(curve.x, curve.residual, "o", ms=4, color=f"C{k}")
+        counts = np.ones(len(curve.x), bool) if fit.data is None else _counts(fit, curve)
+        below.plot(curve.x[counts], curve.residual[counts], "o", ms=4, color=f"C{k}")
     below.set_ylabel(kind)
     if not over:
         below.set_xlabel("index in the data" if fit.data else "index in the residuals")
@@ -171,9 +172,20 @@ def _bars(fit: Any, curve: Curve) -> Any:
 
 def _draw_data(axes: Any, fit: Any, curves: list[Curve]) -> None:
     for k, curve in enumerate(curves):
-        y = curve.of(fit.data.leaves[curve.leaf])
+        y, counts = curve.of(fit.data.leaves[curve.leaf]), _counts(fit, curve)
+        bars = _bars(fit, curve)
+        bars = None if bars is None else bars[counts]
         label = "data" if len(curves) == 1 else None
-        axes.errorbar(curve.x, y, _bars(fit, curve), **POINT, color=f"C{k}", label=label)
+        axes.errorbar(curve.x[counts], y[counts], bars, **POINT, color=f"C{k}", label=label)
+
+
+def _counts(fit: Any, curve: Curve) -> Any:
+    """Which points have a weight: those without may be anything, and would spoil the scale."""
+    if not fit.data.weighted or fit.data.whiten is not None:
+        return np.ones(len(curve.x), bool)
+    y = fit.data.leaves[curve.leaf]
+    weight = np.broadcast_to(fit.data.weights[curve.leaf], y.shape)
+    return curve.of(weight + 1j * weight if np.iscomplexobj(y) else weight) != 0
 
 
 # The model.

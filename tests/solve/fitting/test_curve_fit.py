@@ -638,6 +638,18 @@ class TestTelling:
             np.testing.assert_allclose(y, part(rotating(x, 2.0, 0.7)), atol=1e-12)
         mpl.pyplot.close(above.figure)
 
+    @pytest.mark.parametrize("part", [1.0, 1.0 + 0.5j], ids=["real", "complex"])
+    def test_points_without_weight_are_not_drawn(self, part):
+        data, weights = part * Y, np.full(len(T), 20.0)
+        data[5], weights[5] = 1e6 * part, 0.0
+        found = curve_fit(lambda *p: part * decay(*p), T, data, START, weights=weights)
+        above, below = found.plot()
+        shown = [line for line in below.lines if len(line.get_xdata()) > 2]
+        assert [len(line.get_xdata()) for line in shown] == [len(T) - 1] * len(shown)
+        assert len(shown) == (2 if np.iscomplexobj(data) else 1)
+        assert above.get_ylim()[1] < 10
+        mpl.pyplot.close(above.figure)
+
     def test_an_image_is_drawn_as_one(self):
         rows, columns = np.mgrid[0:9, 0:12]
 
