@@ -14,6 +14,8 @@ from linad.solve.fitting.fit_result import FitResult
 from linad.solve.fitting.parameters import Parameters, binding
 from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.losses import LOSS
+from linad.solve.problems import quiet
+from linad.solve.status import Status
 from linad.solve.waiting import Waiting
 
 VERBOSE = Kind(
@@ -261,7 +263,22 @@ class _Deviations:
         self.model, self.xdata, self.data = model, xdata, data
 
     def __call__(self, p: Any) -> Any:
-        return self.data.residual(self.model(self.xdata, p))
+        try:
+            predicted = self.model(self.xdata, p)
+        except TypeError as error:
+            _tell_of_dates(error, self.xdata)
+            raise
+        return self.data.residual(predicted)
+
+
+def _tell_of_dates(error: TypeError, xdata: Any) -> None:
+    """Add what helps to an error of a model that computes with dates as with numbers."""
+    kinds = {getattr(getattr(leaf, "dtype", None), "kind", "") for leaf in tree.flatten(xdata)[0]}
+    if kinds & {"M", "m"}:
+        error.add_note(
+            "curve_fit: xdata holds dates or times; give numbers, as days since the first: "
+            "(xdata - xdata[0]) / np.timedelta64(1, 'D')"
+        )
 
 
 class _Residuals:
@@ -316,4 +333,23 @@ def _solve(
     solve = _Refit(residual, parameters, lower, upper, options)
     result = solve(parameters.start, ~parameters.free)
     result.message = result.message.replace("levenberg_marquardt", name, 1)
+    if result.status == Status.NOT_FINITE:
+        result.message = _without_slope(name, result, parameters) or result.message
     return FitResult(result, parameters, (lower, upper), loss, f_scale, absolute_sigma, solve)
+
+
+def _without_slope(name: str, result: Any, parameters: Parameters) -> str:
+    """Where the model is finite and its derivative is not, by the names of parameters."""
+    if not all(np.isfinite(leaf).all() for leaf in tree.flatten(result.fun)[0]):
+        return ""
+    with quiet():
+        rows, columns = np.nonzero(~np.isfinite(result.jac.todense()))
+    if not rows.size:
+        return ""
+    called = parameters.names[columns[0]]
+    return (
+        f"{name}: infinite or NaN: in the Jacobian: {rows.size} of its entries, first the "
+        f"derivative of residual {rows[0]} by {called}, where the model itself is finite; leave that "
+        f"point out, or write the model without what has no slope there, as 1 / x, np.sqrt(x) and "
+        f"x**p at 0"
+    )

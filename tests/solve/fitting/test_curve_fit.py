@@ -302,7 +302,26 @@ class TestWhatTheModelReturns:
         assert "in f(x0): 1 of 30 residuals, first that of index 0" in found.message
         found = curve_fit(lambda t, a, b: a + np.sqrt(b + t), T, Y, [1.0, 0.0])
         assert "in the Jacobian: " in found.message
-        assert "first the derivative of residual 0 by unknown" in found.message
+        assert "first the derivative of residual 0 by b, where the model itself" in found.message
+        found = fit(lambda p: [1.0, np.sqrt(p["rates"])], {"rates": np.array([1.0, 0.0])})
+        assert "of residual 2 by rates[1], where" in found.message
+
+    def test_tables_of_one_column_are_refused_with_a_remedy(self):
+        with pytest.raises(linad.errors.ShapeError, match="a table of one column: give the column"):
+            curve_fit(decay, T[:, None], Y, START)
+
+    def test_dates_are_told_of(self):
+        dates = np.datetime64("2026-01-01") + np.arange(30)
+        with pytest.raises(TypeError) as caught:
+            curve_fit(decay, dates, Y, START)
+        assert "numbers, as days since the first" in caught.value.__notes__[-1]
+        days = (dates - dates[0]) / np.timedelta64(1, "D")
+        found = curve_fit(lambda t, a, b: a * ((t - t[0]) / np.timedelta64(1, "D")) + b, dates, Y)
+        np.testing.assert_allclose(found.x, np.polyfit(days, Y, 1))
+
+    def test_bounds_that_cross_are_named(self):
+        with pytest.raises(ValueError, match="got 3 and 2 for rate"):
+            curve_fit(decay, T, Y, START, bounds={"rate": (3, 2)})
 
     @pytest.mark.filterwarnings("error")
     def test_a_fit_far_off_is_told_without_warnings(self):
@@ -637,6 +656,13 @@ class TestTelling:
             assert len(x) == 400
             np.testing.assert_allclose(y, part(rotating(x, 2.0, 0.7)), atol=1e-12)
         mpl.pyplot.close(above.figure)
+
+    def test_residuals_alone_are_drawn_with_their_distribution(self):
+        found = fit(lambda p: [p["a"] - T, p["b"] * T + 1j * Y], {"a": 1.0, "b": 1.0})
+        left, right = found.plot()
+        assert sum(patch.get_width() for patch in left.patches) == 90
+        assert [len(line.get_xdata()) for line in right.lines] == [2, 30, 30, 30]
+        mpl.pyplot.close(left.figure)
 
     @pytest.mark.parametrize("part", [1.0, 1.0 + 0.5j], ids=["real", "complex"])
     def test_points_without_weight_are_not_drawn(self, part):
