@@ -334,22 +334,20 @@ def _solve(
     result = solve(parameters.start, ~parameters.free)
     result.message = result.message.replace("levenberg_marquardt", name, 1)
     if result.status == Status.NOT_FINITE:
-        result.message = _without_slope(name, result, parameters) or result.message
+        result.message = _without_slope(name, result) or result.message
     return FitResult(result, parameters, (lower, upper), loss, f_scale, absolute_sigma, solve)
 
 
-def _without_slope(name: str, result: Any, parameters: Parameters) -> str:
-    """Where the model is finite and its derivative is not, by the names of parameters."""
+def _without_slope(name: str, result: Any) -> str:
+    """Where the model is finite and its derivative is not."""
     if not all(np.isfinite(leaf).all() for leaf in tree.flatten(result.fun)[0]):
         return ""
     with quiet():
-        rows, columns = np.nonzero(~np.isfinite(result.jac.todense()))
-    if not rows.size:
+        bad = ~np.isfinite(result.jac.todense()).all(axis=1)
+    if not bad.any():
         return ""
-    called = parameters.names[columns[0]]
     return (
-        f"{name}: infinite or NaN: in the Jacobian: {rows.size} of its entries, first the "
-        f"derivative of residual {rows[0]} by {called}, where the model itself is finite; leave that "
-        f"point out, or write the model without what has no slope there, as 1 / x, np.sqrt(x) and "
-        f"x**p at 0"
+        f"{name}: infinite or NaN: in the derivatives of {bad.sum()} of {bad.size} residuals, first "
+        f"that of index {np.argmax(bad)}, which itself is finite; leave that point out, or write the "
+        f"model without what has no slope there, as 1 / x, np.sqrt(x) and x**p at 0"
     )

@@ -301,10 +301,9 @@ class TestWhatTheModelReturns:
         assert not found.success
         assert "in f(x0): 1 of 30 residuals, first that of index 0" in found.message
         found = curve_fit(lambda t, a, b: a + np.sqrt(b + t), T, Y, [1.0, 0.0])
-        assert "in the Jacobian: " in found.message
-        assert "first the derivative of residual 0 by b, where the model itself" in found.message
+        assert "in the derivatives of 1 of 30 residuals, first that of index 0" in found.message
         found = fit(lambda p: [1.0, np.sqrt(p["rates"])], {"rates": np.array([1.0, 0.0])})
-        assert "of residual 2 by rates[1], where" in found.message
+        assert "of 1 of 3 residuals, first that of index 2, which itself is finite" in found.message
 
     def test_tables_of_one_column_are_refused_with_a_remedy(self):
         with pytest.raises(linad.errors.ShapeError, match="a table of one column: give the column"):
