@@ -347,7 +347,7 @@ def _without_slope(name: str, result: Any) -> str:
     if not bad.any():
         return ""
     return (
-        f"{name}: infinite or NaN: in the derivatives of {bad.sum()} of {bad.size} residuals, first "
-        f"that of index {np.argmax(bad)}, which itself is finite; leave that point out, or write the "
-        f"model without what has no slope there, as 1 / x, np.sqrt(x) and x**p at 0"
+        f"{name}: infinite or NaN: in the derivatives of {bad.sum()} of {bad.size} residuals, "
+        f"first that of index {np.argmax(bad)}, which itself is finite; leave that point out, or "
+        f"write the model without what has no slope there, as 1 / x, np.sqrt(x) and x**p at 0"
     )

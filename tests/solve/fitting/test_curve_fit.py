@@ -302,7 +302,7 @@ class TestWhatTheModelReturns:
         assert "in f(x0): 1 of 30 residuals, first that of index 0" in found.message
         found = curve_fit(lambda t, a, b: a + np.sqrt(b + t), T, Y, [1.0, 0.0])
         assert "in the derivatives of 1 of 30 residuals, first that of index 0" in found.message
-        found = fit(lambda p: [1.0, np.sqrt(p["rates"])], {"rates": np.array([1.0, 0.0])})
+        found = fit(lambda p: [p["rates"][0], np.sqrt(p["rates"])], {"rates": np.array([1.0, 0.0])})
         assert "of 1 of 3 residuals, first that of index 2, which itself is finite" in found.message
 
     def test_tables_of_one_column_are_refused_with_a_remedy(self):
