@@ -656,6 +656,12 @@ class TestTelling:
             np.testing.assert_allclose(y, part(rotating(x, 2.0, 0.7)), atol=1e-12)
         mpl.pyplot.close(above.figure)
 
+    def test_predictions_take_lists_as_fits_do(self):
+        found = curve_fit(lambda t, a, b: a * t + b, T.tolist(), Y.tolist())
+        np.testing.assert_array_equal(found.predict([1, 2]), found.predict(np.array([1.0, 2.0])))
+        errors = found.prediction_errors([1, 2])
+        np.testing.assert_array_equal(errors, found.prediction_errors(np.array([1.0, 2.0])))
+
     def test_residuals_alone_are_drawn_with_their_distribution(self):
         found = fit(lambda p: [p["a"] - T, p["b"] * T + 1j * Y], {"a": 1.0, "b": 1.0})
         left, right = found.plot()
