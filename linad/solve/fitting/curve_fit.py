@@ -35,7 +35,17 @@ def _holds_finite(value: Any) -> bool:
     )
 
 
-START = Kind("finite real numbers, an array or a container of such", _holds_finite)
+def _holds_none(value: Any) -> bool:
+    """Whether None is in a container, of which it would be an empty one."""
+    parts = value.values() if isinstance(value, dict) else value
+    many = isinstance(value, (dict, list, tuple))
+    return value is None or (many and any(_holds_none(part) for part in parts))
+
+
+START = Kind(
+    "finite real numbers, an array or a container of such",
+    lambda value: _holds_finite(value) and not _holds_none(value),
+)
 POSITIVES = Kind(
     "positive numbers, one or like ydata or one for each data set, or a covariance matrix",
     _holds_finite,
@@ -335,7 +345,20 @@ def _solve(
     result.message = result.message.replace("levenberg_marquardt", name, 1)
     if result.status == Status.NOT_FINITE:
         result.message = _without_slope(name, result) or result.message
+    elif result.success and result.optimality == 0.0 and _is_cut_off(result, parameters):
+        result.success, result.status = False, Status.SINGULAR
+        result.message = (
+            f"{name}: the Jacobian is singular: no residual depends on any parameter; what the "
+            f"model returns is cut off from them, by comparisons, rounding, or decisions on plain "
+            f"numbers as of a bisection by hand (linad.scipy.optimize.brentq has a derivative)"
+        )
     return FitResult(result, parameters, (lower, upper), loss, f_scale, absolute_sigma, solve)
+
+
+def _is_cut_off(result: Any, parameters: Parameters) -> bool:
+    """Whether residuals that are not zero depend on no parameter that is free."""
+    here = any(np.any(leaf) for leaf in tree.flatten(result.fun)[0])
+    return here and not result.jac.todense()[:, parameters.free].any()
 
 
 def _without_slope(name: str, result: Any) -> str:

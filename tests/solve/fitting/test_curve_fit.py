@@ -305,6 +305,27 @@ class TestWhatTheModelReturns:
         found = fit(lambda p: [p["rates"][0], np.sqrt(p["rates"])], {"rates": np.array([1.0, 0.0])})
         assert "of 1 of 3 residuals, first that of index 2, which itself is finite" in found.message
 
+    def test_what_is_cut_off_from_the_parameters_is_no_success(self):
+        def by_bisection(t, a):
+            found = []
+            for value in t:
+                low, high = 0.0, 9.0
+                for _ in range(40):
+                    middle = 0.5 * (low + high)
+                    low, high = (middle, high) if middle < a * value else (low, middle)
+                found.append(middle)
+            return np.array(found)
+
+        found = curve_fit(by_bisection, T, 1.5 * T, [1.0])
+        assert not found.success
+        assert "no residual depends on any parameter" in found.report()
+        assert curve_fit(lambda t, a: a * t, T, 1.5 * T, [1.5]).success
+
+    @pytest.mark.parametrize("start", [[None, 1.0, 1.0], {"a": 1.0, "rate": None, "c": 0.0}])
+    def test_starts_that_hold_none_are_refused(self, start):
+        with pytest.raises(linad.errors.OptionError, match="p0 must be finite real numbers"):
+            curve_fit(decay, T, Y, start)
+
     def test_tables_of_one_column_are_refused_with_a_remedy(self):
         with pytest.raises(linad.errors.ShapeError, match="a table of one column: give the column"):
             curve_fit(decay, T[:, None], Y, START)
