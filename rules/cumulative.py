@@ -28,7 +28,7 @@ from linad.operators.recurrences import CumulativeSum, Recurrence, SegmentSum, s
 from linad.operators.reordering import broadcast
 from linad.operators.structured import Diagonal
 from linad.rules.reductions import as_first, as_operand, cast
-from linad.rules.shaping import laid_as, laid_out, replaced
+from linad.rules.shaping import laid_as, layout, replaced
 
 # The linear recurrence.
 
@@ -245,6 +245,12 @@ def segment_sum_wrt_x(y: Array, x: Array, *, starts: Any, axis: int) -> Jacobian
     return SegmentSum(starts, axis, x.shape, y.dtype)
 
 
+def _segments_of_falses(a: np.ndarray, axis: int) -> np.ndarray:
+    """What lies in memory as segments of ``a`` do: NumPy orders their axes in its own way."""
+    few = a[tuple([slice(2)] * a.ndim)]
+    return np.logical_or.reduceat(np.zeros_like(few, bool), [0, 0], axis=axis)
+
+
 def add_reduceat(ufunc: Any) -> None:
     """Give a ufunc that can reduce its reduceat."""
     name = f"{ufunc.__name__}.reduceat"
@@ -271,7 +277,8 @@ def add_reduceat(ufunc: Any) -> None:
         ]
         if not parts:
             return cast(np.take(a, starts, axis=axis), dtype)
-        return cast(laid_out(np.moveaxis(np.stack(parts), 0, axis), "C", name), dtype)
+        y = np.moveaxis(np.stack(parts), 0, axis)
+        return cast(laid_as(y, _segments_of_falses(layout(a), axis)), dtype)
 
     reduceat.__name__ = f"{ufunc.__name__}_reduceat"
 

@@ -70,26 +70,27 @@ def dot_wrt_b(y: Array, a: Array, b: Array) -> JacobianOperator:
 
 def _product(a: Array, b: Array) -> Any:
     """``a @ b`` with NumPy's rules for one axis."""
-    if a.ndim == 0 or b.ndim == 0:
+    m, n = a.ndim, b.ndim
+    if m == 0 or n == 0:
         raise ValueError(
             f"matmul: a {a.shape} and b {b.shape}: both need at least one axis; "
             f"multiply by a number with *"
         )
-    if a.ndim > 1 and b.ndim > 1:
+    if m > 1 and n > 1:
         return matmul_(a, b)
-    if a.ndim + b.ndim == 2:
+    if m + n == 2:
         return dot_(a, b)
-    if a.ndim + b.ndim == 3:
-        return matvec_(a, b) if a.ndim == 2 else matvec_(matrix_transpose(b), a)
-    row = a if a.ndim > 1 else a.reshape((1, *a.shape))
-    column = b if b.ndim > 1 else b.reshape((*b.shape, 1))
+    if m + n == 3:
+        return matvec_(a, b) if m == 2 else matvec_(matrix_transpose(b), a)
+    row = a if m > 1 else a.reshape((1, *a.shape))
+    column = b if n > 1 else b.reshape((*b.shape, 1))
     y = matmul_(row, column)
     shape = y.shape
-    if b.ndim == 1:
+    if n == 1:
         shape = shape[:-1]
-        if a.ndim == 1:
+        if m == 1:
             shape = shape[:-1]
-    elif a.ndim == 1:
+    elif m == 1:
         shape = shape[:-2] + shape[-1:]
     return y.reshape(shape)
 

@@ -72,9 +72,12 @@ def copy_wrt_x(y: Array, x: Array, *, layout: Any) -> JacobianOperator:
 
 def as_array(x: Any) -> Any:
     """``x`` as an array; a traced value stays as it is, and lists that hold some become one."""
-    x = bare(x)
     if isinstance(x, Traced):
         return x
+    if type(x) is not np.ndarray:
+        x = bare(x)
+        if isinstance(x, Traced):
+            return x
     array = stacked(x) if isinstance(x, (list, tuple)) else np.asanyarray(x)
     if array.dtype.kind == "O":
         raise UnsupportedError(

@@ -1,10 +1,12 @@
 """Run primitives in compiled programs whose memory held rubbish before."""
 
+import sys
 import warnings
 
 import numpy as np
 
 import linad
+from linad.core.collection_pause import collection_paused
 from linad.core.primitive import Primitive
 from linad.core.tape import Equation, Tape, Var
 from linad.sweeps.cpu.target import CPU
@@ -72,3 +74,17 @@ def check_compiled(f, *args, rtol=1e-12):
         assert got.shape == wanted.shape
         np.testing.assert_allclose(got, wanted, rtol=rtol, atol=rtol)
     return labels(program)
+
+
+def calls_of_python(f, *args):
+    """Names of the functions in Python that a call runs."""
+    seen = []
+    with collection_paused():  # what other tests left behind has finalizers in Python
+        sys.setprofile(
+            lambda frame, event, _: event == "call" and seen.append(frame.f_code.co_name)
+        )
+        try:
+            f(*args)
+        finally:
+            sys.setprofile(None)
+    return [name for name in seen if name not in ("calls_of_python", "<lambda>")]

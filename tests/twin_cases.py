@@ -96,6 +96,18 @@ NDIMAGE = {
     "minimum_position": (lambda m, a: a[m.minimum_position(a)], M),
 }
 
+CLUSTER = {"vq.whiten": (lambda m, a: m.vq.whiten(a), M)}
+SPARSE = {
+    "csgraph.laplacian": (lambda m, a: m.csgraph.laplacian(a), SPD),
+    "csgraph.laplacian-normed": (
+        lambda m, a: m.csgraph.laplacian(a, normed=True, return_diag=True)[0],
+        SPD,
+    ),
+    "linalg.LinearOperator": (
+        lambda m, x: m.linalg.LinearOperator((2, 2), matvec=lambda v: x * v) @ x,
+        TWO,
+    ),
+}
 OPTIMIZE = {
     "rosen_hess": (lambda m, x: m.rosen_hess(x), P),
     "rosen_hess_prod": (lambda m, x, p: m.rosen_hess_prod(x, p), P, Q),

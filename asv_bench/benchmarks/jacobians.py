@@ -6,7 +6,7 @@ import scipy.sparse
 import linad
 from linad.sparsity import pattern_keys as structure
 from linad.sparsity.compress import plan_for
-from linad.sparsity.reach import pattern_of
+from linad.sparsity.reach import Compact
 
 from . import ratio
 from .workloads.limit import exp, limit
@@ -81,10 +81,10 @@ class Stencil:
         linad.sparse_jacobian(stencil, self.u)
 
     def time_colouring(self, side):
-        plan_for(pattern_of(self.J))
+        plan_for(Compact(self.J.flat).relation)
 
     def track_colours(self, side):
-        return plan_for(pattern_of(self.J)).count
+        return plan_for(Compact(self.J.flat).relation).count
 
     def track_tosparse_in_sweeps(self, side):
         return ratio(self.J.tosparse, lambda: self.J @ self.v)

@@ -57,7 +57,11 @@ class FormOfArrayFunction:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if running_trace() is not None:
-            if len(args) == 1 and type(args[0]) is SparseArray and type(self._original) is np.ufunc:
+            if (
+                len(args) == 1
+                and isinstance(args[0], SparseArray)
+                and type(self._original) is np.ufunc
+            ):
                 # As NumPy does with what is no array: the method of that name.
                 return getattr(args[0], self._original.__name__)()
             for a in args:
@@ -92,9 +96,6 @@ SEQUENCES = frozenset(
         "save",
         "savez",
         "select",
-        "shape",
-        "ndim",
-        "size",
     ]
 )
 """Functions of NumPy that take a list for something else than an array."""

@@ -21,6 +21,7 @@ from scipy.stats import rv_continuous, rv_discrete
 from linad.adoption.subclasses import copied_class
 from linad.arrays.conversions import held
 from linad.arrays.traces import running_trace
+from linad.core.callers import defining_package
 from linad.scipy.sparse.linalg import SparseFactors
 from linad.scipy.twins import class_twin, instance_twin, twin_of
 
@@ -55,7 +56,7 @@ def _interpolator(kind: type) -> type | None:
 
 
 def _is_scipys(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] == "scipy"
+    return defining_package(kind) == "scipy"
 
 
 def owner_of(f: Any) -> Any:

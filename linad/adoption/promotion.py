@@ -1,8 +1,8 @@
 """What code that is compiled anew calls, in place of a call or a write that was refused.
 
-A plain array becomes a traced constant, to be written into, where all that refers to it is a name
-here and names of those that wait for this call: then no other name and no view can disagree with
-it. Elsewhere the refusal stands.
+A plain array, sparse ones of SciPy's as well, becomes a traced constant, to be written into, where
+all that refers to it is a name here and names of those that wait for this call: then no other name
+and no view can disagree with it. Elsewhere the refusal stands.
 """
 
 import operator
@@ -11,12 +11,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from linad.adoption.callers_names import rebound
 from linad.arrays.conversions import held
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.rules.creation import asarray
+from linad.scipy.sparse.written import WRITABLE, WrittenSparse
 
 
 def _references() -> int:
@@ -32,10 +34,18 @@ def _references() -> int:
 _SOLE = _references()
 
 
+def _may_be_promoted(y: Any) -> bool:
+    return type(y) is np.ndarray or (scipy.sparse.issparse(y) and y.format in WRITABLE)
+
+
 def _promoted(y: Any) -> Any:
     """The array as a traced constant; None where that may not be."""
     trace = running_trace()
-    if trace is None or y.base is not None or not y.flags.writeable or y.dtype.kind not in "fc":
+    if trace is None:
+        return None
+    if type(y) is not np.ndarray:
+        return WrittenSparse(y) if y.dtype.kind in "fc" else None
+    if y.base is not None or not y.flags.writeable or y.dtype.kind not in "fc":
         return None
     return trace.constant(y.copy())
 
@@ -52,7 +62,7 @@ def _to_write(y: Any, v: Any, references: int) -> Any:
     references : int
         To ``y``, beside those that one name and the calls up to here have.
     """
-    if type(y) is not np.ndarray or not held((v,)):
+    if not held((v,)) or not _may_be_promoted(y):
         return y
     new = _promoted(y)
     if new is None or (references > 0 and not rebound(y, new, sys._getframe(2), references)):
@@ -108,7 +118,7 @@ def update_whole(v: Any, owner: Any, name: str, op: str) -> None:
 def update_attribute(entry: Any, v: Any, owner: Any, name: str, index: Any, op: str) -> None:
     """``owner.name[index] op= v``, where ``entry`` is what stands there."""
     y = _lend(owner, name, v, entry)
-    if type(y) is not np.ndarray and type(entry) in (np.ndarray, np.float64):
+    if isinstance(y, (Tracer, WrittenSparse)) and type(entry) in (np.ndarray, np.float64):
         entry = y[index]
     y[index] = getattr(operator, op)(entry, _value(v, entry))
 
@@ -119,7 +129,7 @@ def _lend(owner: Any, name: str, v: Any, entry: Any) -> Any:
     ``entry``, which may be a view of it, is one more reference to the array.
     """
     y = getattr(owner, name)
-    if type(y) is not np.ndarray or not held((v,)):
+    if not held((v,)) or not _may_be_promoted(y):
         return y
     own = type(entry) is np.ndarray and entry.base is y
     if getattr(owner, "__dict__", {}).get(name) is not y or sys.getrefcount(y) > _SOLE + own:
@@ -140,7 +150,10 @@ def give_back(trace: Any) -> None:
     """Let attributes hold their own arrays again, with the values that were written."""
     for owner, name, y, new in LENT.pop(id(trace), ()):
         if vars(owner).get(name) is new:
-            y[...] = new.concrete
+            if isinstance(new, WrittenSparse):
+                y[new.coords] = new.data.concrete
+            else:
+                y[...] = new.concrete
             setattr(owner, name, y)
 
 

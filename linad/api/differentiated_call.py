@@ -12,6 +12,7 @@ from linad.arrays.traces import Trace
 from linad.control.rolling import rolled_part
 from linad.control.watching import watched
 from linad.core import tree
+from linad.core.adopted import repeated
 from linad.core.foreign_arrays import taken_in
 from linad.core.marks import running
 from linad.core.memory_layouts import copied
@@ -21,7 +22,7 @@ from linad.core.showing import shown
 from linad.core.view_regions import repeats
 from linad.errors import ArgumentError, OptionError, OutputError, TracerError, TreeError
 from linad.transforms.connections import check_connected
-from linad.transforms.linearize import linearize_leaves
+from linad.transforms.linearize import linearize_leaves, start
 from linad.transforms.record import RecordTrace
 from linad.transforms.tape_operator import TapeOperator
 from linad.transforms.traced_values import NODE, check_input
@@ -172,6 +173,7 @@ class DifferentiatedCall:
                     f"{name_of(self.f)} wants an array"
                 )
 
+    @repeated
     def linearize(self) -> tuple[Any, TapeOperator]:
         """Return the untraced result and the operator; strip tracers from aux."""
         recorder = None if self.around is None else _rolling(self.around)
@@ -181,7 +183,9 @@ class DifferentiatedCall:
             # they are told apart by their variables.
             self.values = [recorder.by_another_name(v) for v in self.values]
             mark, loops = len(recorder.equations), recorder.loops
-        results, J = linearize_leaves(self, self.values, self.in_tree)
+        trace, tracers, inputs = start(self.values)
+        with trace:
+            results, J = trace.finish(self(tracers), self.values, inputs, self.in_tree)
         if recorder is not None and (
             len(recorder.equations) - mark >= LONG or recorder.loops > loops
         ):

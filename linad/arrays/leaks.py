@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
+from linad.core.callers import defining_package
 from linad.core.primitive import Traced
 
 DEEP = 4
@@ -61,7 +62,7 @@ def _attributes(owner: Any) -> dict[str, Any]:
 def _named(owner: Any, names: list[Any], suffix: str) -> Iterator[str]:
     """Names of an object's attributes, but not of linad's own."""
     kind = type(owner)
-    if (kind.__module__ or "").partition(".")[0] == "linad":
+    if defining_package(kind) == "linad":
         return
     for name in names:
         if isinstance(owner, ModuleType):

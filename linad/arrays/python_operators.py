@@ -10,6 +10,7 @@ from linad.arrays.buffers import is_private
 from linad.arrays.methods import Methods, traced_function
 from linad.arrays.writes import overwrite, stacked
 from linad.core.adopted import WATCHERS, is_adopted
+from linad.core.callers import defining_package
 from linad.core.dispatch import FOREIGN, OPERATORS, UFUNCS
 from linad.core.primitive import Primitive, Traced
 from linad.core.stand_ins import STANDING, stand_in
@@ -39,7 +40,7 @@ def has_own_arithmetic(kind: type) -> bool:
 def refuse_arithmetic(value: Any, name: str) -> None:
     """Raise: an array does not calculate as `numpy.ndarray` does."""
     kind = type(value)
-    package = kind.__module__.partition(".")[0]
+    package = defining_package(kind)
     if isinstance(value, np.ma.MaskedArray):
         remedy = "use a plain array: np.where(m.mask, 0.0, m.data)"
     elif isinstance(value, np.matrix):
@@ -115,10 +116,10 @@ def _goes_first(kind: type, ufunc: Any) -> bool:
 
 def weakly(a: Any, b: Any) -> tuple[Any, Any]:
     """Two operands. What is an int of Python's without a trace promotes no array of floats."""
-    whole = [isinstance(x, Traced) and x._whole for x in (a, b)]
-    if whole[0] == whole[1]:
+    of_a, of_b = isinstance(a, Traced) and a._whole, isinstance(b, Traced) and b._whole
+    if of_a == of_b:
         return a, b
-    return (a, _like_int(b, a)) if whole[1] else (_like_int(a, b), b)
+    return (a, _like_int(b, a)) if of_b else (_like_int(a, b), b)
 
 
 def _like_int(whole: Any, other: Any) -> Any:

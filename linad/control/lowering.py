@@ -17,6 +17,7 @@ import numpy as np
 
 from linad.control.bodies import Body
 from linad.control.memory_arrays import needing_memory
+from linad.control.one_ahead import one_ahead
 from linad.control.registers import NotSmallError, Statements, immediate
 from linad.core.primitive import Primitive
 from linad.core.shapes import size_of
@@ -253,31 +254,33 @@ class Registers:
                 continue
             names = enumerate(s.inputs[i].ravel())
             lines += [f"    {t} = get_{dtypes[i]}(q{i}, {e}, -1)" for e, t in names]
-        order = "n - 1 - j" if owner.reverse else "j"
-        lines += ["    for j in range(n):", f"        k = {order}"]
-        for i in range(nc, nc + nx):
-            if s.inputs[i] is None:
-                lines.append(
-                    f"        m{i} = q{i} + k * {bytes_of(places[i]) // places[i].shape[0]}"
-                )
-                continue
-            size = s.inputs[i].size
-            at = [_at(size, e) for e in range(size)]
-            lines += [
-                f"        {t} = get_{dtypes[i]}(q{i}, {a}, -1)"
-                for t, a in zip(s.inputs[i].ravel(), at, strict=True)
-            ]
-        lines += ["        " + line for line in s.lines]
+        made = []
         for j in range(nc, len(results)):
             out = s.outputs[j]
             d, q = dtypes[len(places) + j], len(places) + j
             mark = j if j < OUTPUTS else OUTPUTS
+            made += [
+                f"set_{d}(q{q}, {_at(out.size, e)}, {t}, {mark})" for e, t in enumerate(out.ravel())
+            ]
+        made += s.moved()
+        apart = one_ahead(s, nc, nx, made) if owner.n else None
+        order = "n - 1 - j" if owner.reverse else "j"
+        if apart is not None:
+            first, following = (
+                ("max(n - 1, 0)", "max(k - 1, 0)") if owner.reverse else ("0", "min(k + 1, n - 1)")
+            )
+            lines.append(f"    i = {first}")
+            lines += ["    " + line for line in (*self._read("i", places, dtypes), *apart.ahead)]
+            lines += ["    for j in range(n):", f"        k = {order}", f"        i = {following}"]
+            ahead = [*apart.passed, *self._read("i", places, dtypes), *apart.ahead]
+            behind = [*apart.behind, *map(apart.renamed, made)]
+            lines += ["        " + line for line in (*ahead, *behind)]
+        else:
+            lines += ["    for j in range(n):", f"        k = {order}"]
             lines += [
-                f"        set_{d}(q{q}, {_at(out.size, e)}, {t}, {mark})"
-                for e, t in enumerate(out.ravel())
+                "        " + line for line in (*self._read("k", places, dtypes), *s.lines, *made)
             ]
         local = [j for j in range(nc) if s.inputs[j] is not None]
-        lines += ["        " + line for line in s.moved()]
         for j in range(nc):
             if j not in local:
                 continue
@@ -288,10 +291,23 @@ class Registers:
             ]
         source = "\n".join([*lines, "    return 0", ""])
         extent = owner.n * max(1, len(s.lines) // 8)
-        made = lowering.emit(source, extent, words, label(owner, "in registers"))
+        call = lowering.emit(source, extent, words, label(owner, "in registers"))
         equations = simple(self.body).equations
         if all(e.primitive.name in Primitive.registry for e in equations):  # no loop inside
-            lowering.relax(made, equations)
+            lowering.relax(call, equations)
+
+    def _read(self, at: str, places: list[Place], dtypes: list[Any]) -> list[str]:
+        """Lines that read the rows of the repetition with a number."""
+        s, nc, nx = self.statements, self.body.carries, self.body.rows
+        lines = []
+        for i in range(nc, nc + nx):
+            if s.inputs[i] is None:
+                lines.append(f"m{i} = q{i} + {at} * {bytes_of(places[i]) // places[i].shape[0]}")
+                continue
+            entries = enumerate(s.inputs[i].ravel())
+            size = s.inputs[i].size
+            lines += [f"{t} = get_{dtypes[i]}(q{i}, {_at(size, e, at)}, -1)" for e, t in entries]
+        return lines
 
 
 def in_memory_of(statements: Statements, carries: int) -> list[int]:
@@ -299,8 +315,8 @@ def in_memory_of(statements: Statements, carries: int) -> list[int]:
     return [j for j in range(carries) if statements.inputs[j] is None]
 
 
-def _at(size: int, e: int) -> str:
-    first = "k" if size == 1 else f"k * {size}"
+def _at(size: int, e: int, row: str = "k") -> str:
+    first = row if size == 1 else f"{row} * {size}"
     return f"{first} + {e}" if e else first
 
 

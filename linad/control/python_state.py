@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.callers import defining_package
 from linad.core.frames import names_in
 from linad.core.showing import shown
 from linad.transforms.plain_operands import fingerprint, sample
@@ -159,4 +160,4 @@ def _of_class(name: str, kind: type, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _is_library(thing: Any) -> bool:
-    return str(getattr(thing, "__module__", None) or "builtins").partition(".")[0] in _ROOTS
+    return (defining_package(thing) or "builtins") in _ROOTS

@@ -290,7 +290,9 @@ class _WholeRows:
             )
         inner = numbers_at_zero(region)
         numbers = given.reshape((self.n,) + (1,) * inner.ndim) + inner
-        if np.unique(numbers).size != numbers.size:
+        met = np.zeros(size_of(eqn.inputs[0].shape), bool)
+        met[numbers] = True
+        if np.count_nonzero(met) != numbers.size:
             return None
         steps = steps_along(given.reshape(self.lead))
         whole: Region

@@ -6,7 +6,7 @@ import warnings
 from functools import lru_cache
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,6 +52,11 @@ def package_of(frame: FrameType) -> str:
     """
     name: str = frame.f_globals.get("__name__") or ""
     return name.partition(".")[0] or package_of_file(frame.f_code.co_filename)
+
+
+def defining_package(thing: Any) -> str:
+    """The package in which a class or function is defined; "" where it does not say."""
+    return str(getattr(thing, "__module__", None) or "").split(".", 1)[0]
 
 
 def package_of_file(file: str) -> str:

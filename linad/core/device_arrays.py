@@ -1,5 +1,6 @@
 """Which values are arrays in the memory of a GPU, as their libraries say."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,12 @@ def are_in(*containers: Any) -> bool:
     """Whether there is such an array in containers."""
     if all([type(x) in PLAIN for x in containers]):
         return False
-    return any([is_on_device(x) for x in tree.flatten(containers)[0]])
+    return are_among(tree.flatten(containers)[0])
+
+
+def are_among(leaves: Iterable[Any]) -> bool:
+    """Whether there is such an array among leaves."""
+    return any([type(x) not in PLAIN and is_on_device(x) for x in leaves])
 
 
 def fetched(x: Any) -> Any:

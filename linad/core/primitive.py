@@ -81,6 +81,9 @@ class Primitive:
         place: no link leads through them.
     aside : bool
         Whether it is a rule's own look at a value, and no use that the function makes of it.
+    of_equal : callable or None
+        The Jacobian rule of both arguments at once where they are one array: one operator in
+        place of two.
     on_numbers : callable or None
         What gives the same of two of NumPy's numbers, at a fraction of the cost: the operator.
     partial : str
@@ -132,6 +135,7 @@ class Primitive:
         self.captures_args = captures_args
         self.__doc__ = impl.__doc__
         self.slopes = 0
+        self.of_equal: Rule | None = None
         self.on_numbers: Callable[[Any, Any], Any] | None = None
         self.aside = False
         self.partial = ""

@@ -13,8 +13,7 @@ from linad.core.shapes import check_function
 from linad.errors import ExportError, GuardError
 from linad.export.onnx_program import HOLDS, ModelProgram, ModelValue
 from linad.jit.jitted import Jitted, jit
-from linad.jit.signature import Signature
-from linad.jit.specializations import in_single_precision
+from linad.jit.signature import Signature, in_single_precision
 
 TOLERANCES = {"double": 1e-12, "single": 1e-5}
 """How far an output may be off, relative to its largest entry or to 1."""
@@ -40,7 +39,7 @@ class Exported:
         self.model, self.inputs, self.outputs = model, inputs, outputs
         self._function, self._picked = program.function, program.picked
         self._args, self._kwargs = program.args, program.kwargs
-        single = in_single_precision(program.tape)
+        single = in_single_precision(program.tape.equations)
         self._tolerance = TOLERANCES["single" if single else "double"]
 
     def save(self, path: Any) -> None:

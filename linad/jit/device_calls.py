@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.tracer import Tracer
 from linad.control import conjugate_gradients as conjugate_gradients  # tells the table of programs
 from linad.core import tree
 from linad.core.collection_pause import collection_paused
@@ -32,11 +31,6 @@ from linad.transforms.spaces import Slot
 log = logging.getLogger("linad")
 
 QUOTES = "'\""
-
-
-def are_plain(args: Any, kwargs: Any) -> bool:
-    """Whether no derivative is being taken around a call."""
-    return not any([isinstance(x, Tracer) for x in tree.flatten((args, kwargs))[0]])
 
 
 class DeviceCall:
@@ -92,7 +86,7 @@ class DeviceCall:
         self.operands = [*taken, *self.arguments.outside]
 
     def _signature(self, leaves: list[Any]) -> Signature:
-        return Signature(leaves, self.structure, self.fixed, self.orders, self.jitted._narrow)
+        return Signature(leaves, self.structure, self.fixed, self.orders, self.jitted.narrow)
 
     def _check_all_there(self, leaves: list[Any]) -> None:
         for k, x in enumerate(leaves):
@@ -123,7 +117,7 @@ class DeviceCall:
             What ``do(compiled)`` gave.
         """
         name = name_of(self.jitted.function)
-        paths = self.jitted._paths_of(self.arguments)
+        paths = self.jitted.variants.of(self.arguments)
         for variant in paths.fitting(self.arguments.arrays):
             self._check(variant)
             try:
@@ -153,7 +147,8 @@ class DeviceCall:
                 f"jit: {name_of(self.jitted.function)} writes into an array that has two names, "
                 f"or uses values of a derivative around it: it is no program for a device"
             )
-        if self.jitted._numbers_met_single_precision(on_host, path):
+        if on_host.met_single_precision(path.tape.equations):
+            self.jitted.narrow = True
             raise NarrowError
         return path
 

@@ -15,7 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.buffers import root_of
 from linad.arrays.tracer import Tracer
+from linad.core.callers import defining_package
+from linad.core.view_regions import repeats
 from linad.jit.random_draws import DEPTH, FUNCTIONS, referred, wraps_function
 
 IS = dis.opmap["IS_OP"]
@@ -43,7 +46,7 @@ def _codes(f: Any, depth: int, seen: set[int]) -> list[types.CodeType]:
 
 
 def _is_users(f: types.FunctionType) -> bool:
-    return (f.__module__ or "").partition(".")[0] not in INSTALLED
+    return defining_package(f) not in INSTALLED
 
 
 @functools.lru_cache(1024)
@@ -93,3 +96,23 @@ def _offset(a: Any, b: Any) -> int | None:
     if not np.may_share_memory(a, b):
         return None
     return a.__array_interface__["data"][0] - b.__array_interface__["data"][0]
+
+
+def share_memory(arrays: Sequence[Any], written: Sequence[int]) -> bool:
+    """Whether one of the arrays that are written into is in another argument as well, or has
+    an entry twice itself (a broadcast one, or overlapping windows), or is read-only."""
+    for k in written:
+        x = arrays[k]
+        if isinstance(x, np.ndarray) and (not x.flags.writeable or repeats(x)):
+            return True
+        for j, other in enumerate(arrays):
+            if j != k and _overlap(arrays[k], other):
+                return True
+    return False
+
+
+def _overlap(a: Any, b: Any) -> bool:
+    if isinstance(a, Tracer) and isinstance(b, Tracer):
+        return root_of(a) is root_of(b)
+    plain = isinstance(a, np.ndarray) and isinstance(b, np.ndarray)
+    return plain and np.may_share_memory(a, b) and np.shares_memory(a, b)

@@ -7,43 +7,22 @@ otherwise, the function runs again and another variant is kept.
 """
 
 import functools
-import logging
 import types
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, Literal, ParamSpec, TypeVar, overload
 
-import numpy as np
-
-from linad.arrays.tracer import Tracer
-from linad.core import device_arrays, tree
-from linad.core.callers import warn_user
-from linad.core.collection_pause import collection_paused
-from linad.core.compiler_lock import books
-from linad.core.error_state import is_loud
-from linad.core.failures import SUSPECT, internal_error, is_own_fault, warn_uncompiled
+from linad.core.failures import SUSPECT, internal_error, is_own_fault
 from linad.core.folding import fold
-from linad.core.memory_layouts import copied
 from linad.core.options import NAMES, POSITIONS, choice, takes
-from linad.core.settings import compiler_is_off, settings
 from linad.core.shapes import check_function, name_of
-from linad.core.tape import Var
 from linad.core.transformed_functions import named
-from linad.errors import GuardError, LinadError, TracerError
-from linad.jit.known_paths import KnownPaths
-from linad.jit.outside import Outside, state_of
-from linad.jit.outside_walk import has_state
-from linad.jit.recording import record
+from linad.errors import TracerError
+from linad.jit.known_paths import KnownCalls
+from linad.jit.long_calls import LongCall, called
+from linad.jit.outside import Outside
 from linad.jit.signature import Signature, StaticArguments
-from linad.jit.specializations import COMPUTED, Variant, in_single_precision
+from linad.jit.specializations import Variant
 from linad.operators.provided import OTHER
-from linad.transforms.record import is_recorded
-
-log = logging.getLogger("linad")
-
-SIGNATURES = 256
-"""Kinds of arguments that a jitted function remembers; the longest unused goes."""
-
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -66,11 +45,10 @@ class Jitted(_Entered, Generic[P, R]):
     ) -> None:
         self.function, self.static, self.device = f, static, device
         self.outside = Outside(f)
-        self.variants: OrderedDict[Any, KnownPaths] = OrderedDict()
+        self.variants = KnownCalls()
         self.related: dict[Any, Any] = {}  # what else is compiled of it: sparse derivatives
         self._short: Any = None
-        self._warned = False
-        self._narrow = False  # whether it computes in single precision, whatever comes in
+        self.narrow = False  # whether it computes in single precision, whatever comes in
         functools.update_wrapper(self, f, updated=())
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -92,7 +70,7 @@ class Jitted(_Entered, Generic[P, R]):
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         try:
-            return self._answer(args, kwargs)
+            return called(self, args, kwargs)
         except TracerError as error:
             hint = _static_numbers(args, kwargs)
             if hint and hint not in str(error):
@@ -102,42 +80,6 @@ class Jitted(_Entered, Generic[P, R]):
             if is_own_fault(error):
                 raise internal_error(error, f"jit: {name_of(self.function)}") from error
             raise
-
-    def _answer(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if is_loud():
-            return self.function(*args, **kwargs)
-        if self.device is not None or device_arrays.are_in(*args, *kwargs.values()):
-            from linad.jit import device_calls
-
-            if device_calls.are_plain(args, kwargs):
-                return device_calls.called(self, args, kwargs)
-        arguments = self._arguments(args, kwargs)
-        if arguments.took_in:
-            args, kwargs = tree.unflatten(arguments.structure, arguments.leaves)
-        traced = [x for x in arguments.arrays if isinstance(x, Tracer)]
-        if traced and any(is_recorded(x) for x in traced):
-            return self.function(*args, **kwargs)  # becomes part of the program around it
-        arguments.see(self.outside)
-        paths = self._paths_of(arguments)
-        if traced:
-            return self._derived(arguments, paths)
-        return self._run(arguments, paths, args, kwargs)
-
-    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature:
-        return Signature(*self.static.flatten(args, kwargs), self._narrow)
-
-    def _paths_of(self, arguments: Signature) -> KnownPaths:
-        """The paths known for arguments of this kind, under the settings in force."""
-        chosen = settings()
-        key = (arguments.key, chosen.vector_math, chosen.fast_math)
-        with books:
-            paths = self.variants.get(key)
-            if paths is None:
-                paths = self.variants[key] = KnownPaths()
-            self.variants.move_to_end(key)
-            if len(self.variants) > SIGNATURES:
-                self.variants.popitem(last=False)
-        return paths
 
     def variant(self, /, *args: Any, **kwargs: Any) -> Variant:
         """The path that a call takes, recorded if it is new; the arguments are not changed.
@@ -149,27 +91,10 @@ class Jitted(_Entered, Generic[P, R]):
         """
         return self._variant(args, kwargs)[0]
 
-    def _variant(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Variant, list[np.ndarray]]:
+    def _variant(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Variant, list[Any]]:
         """The path of a call, and the arrays that it reads from outside."""
-        arguments = self._arguments(args, kwargs)
-        arguments.see(self.outside)
-        paths = self._paths_of(arguments)
-        path = None
-        if not any(isinstance(x, Tracer) for x in arguments.arrays):
-            for variant in paths.fitting(arguments.arrays):
-                if variant.compiled.takes(arguments.operands):
-                    return variant, arguments.outside
-            path = self._recorded_on_values(arguments)
-        if path is None:
-            raise TracerError(
-                f"{name_of(self.function)}: a program of its own needs plain arrays, and a "
-                f"derivative around it is being taken; leave the derivative first"
-            )
-        if len(paths) < settings().variants:
-            path = paths.add(path)
-        return path, arguments.outside
+        call = LongCall(self, Signature(*self.static.flatten(args, kwargs), self.narrow))
+        return call.path(), call.arguments.outside
 
     def njit(self, /, *args: Any, **kwargs: Any) -> Any:
         """The program that a call runs, as a function that Numba's own functions can call.
@@ -222,158 +147,7 @@ class Jitted(_Entered, Generic[P, R]):
         variant, outside = self._variant(args, kwargs)
         return variant.callable_from_numba(name_of(self.function), outside)
 
-    def _run(self, arguments: Signature, paths: KnownPaths, args: Any, kwargs: Any) -> Any:
-        for variant in paths.fitting(arguments.arrays):
-            if variant.runs_in_python(arguments.operands):
-                return self.function(*args, **kwargs)
-            compiled = variant.values.compiled  # what cannot be imported is the caller's to know
-            try:
-                values = compiled.impl(*arguments.operands)
-            except GuardError:
-                continue
-            except ArithmeticError as stopped:
-                # NumPy says what is wrong, or knows what to return.
-                log.debug("%s runs uncompiled: %s", name_of(self.function), stopped)
-                return self.function(*args, **kwargs)
-            except Exception as failure:
-                if isinstance(failure, LinadError) and not variant.written:
-                    raise
-                # It raises there, too, and what it has written before stays; or is caught.
-                return self.function(*args, **kwargs)
-            self._shorten(arguments, variant)
-            return variant.finish(values, arguments.arrays)
-        if not paths.has_room(arguments.outside):
-            self._warn(paths)
-            return self.function(*args, **kwargs)
-        outside = arguments.outside
-        with collection_paused():
-            y, path = record(self.function, arguments)
-        if path is None:
-            return y
-        if self._numbers_met_single_precision(arguments, path):
-            _take_back(arguments, outside, path)
-            return self._call(args, kwargs)
-        paths.add(path)
-        if path.changes_containers:
-            _take_back(arguments, outside, path)
-            return self.function(*args, **kwargs)
-        return y
-
-    def _numbers_met_single_precision(self, arguments: Signature, path: Variant) -> bool:
-        """Whether Python numbers have to be part of the program after all; see `is_dynamic`."""
-        # What was so when these arguments were taken apart: another thread may have found it since.
-        if arguments.narrow or not arguments.hold_python_numbers():
-            return False
-        if not in_single_precision(path.tape):
-            return False
-        self._narrow = True
-        return True
-
-    def _derived(self, arguments: Signature, paths: KnownPaths) -> Any:
-        """A call with traced values: one operation of the derivative around it."""
-        for variant in paths.fitting(arguments.arrays):
-            if variant.runs_in_python(arguments.operands):
-                break
-            _ = variant.compiled  # as in `_run`
-            try:
-                values = variant.applied(arguments.operands)
-            except GuardError:
-                continue
-            except ArithmeticError:
-                break
-            except LinadError:
-                raise
-            except Exception as failure:  # which Python raises, too, or catches
-                if is_own_fault(failure):
-                    warn_uncompiled(name_of(self.function), failure)
-                break
-            return variant.finish(values, arguments.arrays)
-        else:
-            if paths.has_room(arguments.outside):
-                new = self._recorded_on_values(arguments)
-                if new is not None and new.fits(arguments.arrays):
-                    path = paths.add(new)
-                    if new.changes_outside:
-                        # That is done now, and must not be done again.
-                        before = new.example[len(arguments.arrays) :]
-                        values = new.applied([*arguments.arrays, *before])
-                        return new.finish(values, arguments.arrays)
-                    if path.runs_in_python(arguments.operands):
-                        return arguments.call(self.function, arguments.arrays)
-                    return path.finish(path.applied(arguments.operands), arguments.arrays)
-            else:
-                self._warn(paths)
-        return arguments.call(self.function, arguments.arrays)
-
-    def _recorded_on_values(self, arguments: Signature) -> Variant | None:
-        """The path that the function takes on the values of traced arguments."""
-        leaves = list(arguments.leaves)
-        copies: dict[int, Any] = {}  # one array by two names stays one
-        for k in arguments.dynamic:
-            given = leaves[k]
-            x = given.concrete if isinstance(given, Tracer) else given
-            if isinstance(x, np.ndarray):
-                x = copies.setdefault(id(given), copied(x))
-            leaves[k] = x
-        fixed = set(range(len(leaves))) - set(arguments.dynamic)
-        plain = Signature(leaves, arguments.structure, fixed)
-        plain.look, plain.outside = arguments.look, arguments.outside
-        return record(self.function, plain)[1]
-
-    def _warn(self, paths: KnownPaths) -> None:
-        if self._warned:
-            return
-        self._warned = True
-        warn_user(
-            f"linad.jit: {name_of(self.function)} took a new path through its Python decisions "
-            f"{len(paths)} times{paths.last_decision()}; from now on other paths run uncompiled. "
-            f"np.where decides entry by entry; linad.config(variants=...) keeps more paths"
-        )
-
-    def _shorten(self, arguments: Signature, variant: Variant) -> None:
-        """Make the way of the next call of this kind as short as it can be."""
-        chosen = settings()
-        look = arguments.look
-        if variant.short is not None:
-            known, seen, short = variant.short
-            if known is chosen and seen is look:
-                self._enter(short)
-                return
-        self._enter(None)
-        args, kwargs = tree.unflatten(arguments.structure, arguments.leaves)
-        if kwargs or variant.written:
-            return
-        if variant.memory is not None:
-            return
-        if compiler_is_off() or any([type(lie) is not str for lie in variant.layouts or ()]):
-            return  # the program takes arrays in orders C and F
-        slots = list(variant.tape.outputs)
-        slots = [Var(k, a.shape, a.dtype) for k, a in enumerate(slots)]
-        made = iter(slots)
-        leaves = [next(made) if r is COMPUTED else r for r in variant.results]
-        result = tree.unflatten(variant.out_tree, leaves)
-        program = variant.values.compiled.program
-        objects = [
-            (x, *state_of(x, self.outside, f"s{k}_"))
-            for k, x in enumerate(arguments.static_leaves)
-            if has_state(x)
-        ]
-        short = program.short_call(
-            args,
-            arguments.arrays,
-            result,
-            slots,
-            variant.flat,
-            look,
-            objects,
-            lies=variant.lies or (),
-            any_order=variant.layouts is None,
-            python_numbers=not (self._narrow or arguments.holds_single_precision()),
-        )
-        self._enter(short)
-        variant.short = chosen, look, short
-
-    def _enter(self, short: Any) -> None:
+    def enter(self, short: Any) -> None:
         """From now on calls go this way first, and where machine code can, by it alone."""
         self._short = short
         entry = getattr(short, "entry", None)
@@ -400,17 +174,6 @@ def operation_by_operation(f: Callable[..., Any]) -> Callable[..., Any]:
     while isinstance(f, Jitted):
         f = f.function
     return f
-
-
-def _take_back(arguments: Signature, outside: Sequence[np.ndarray], path: Variant) -> None:
-    """Give arrays the entries that they had before a path was recorded: the call starts anew."""
-    for k in path.written:
-        arguments.arrays[k][...] = path.example[k]
-    if path.changes_outside:
-        before = path.example[len(arguments.arrays) :]
-        for a, entries in zip(outside, before, strict=True):
-            if a.flags.writeable:
-                a[...] = entries
 
 
 def _static_numbers(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:

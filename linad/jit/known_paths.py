@@ -1,16 +1,22 @@
-"""The paths that a jitted function is known to take with arguments of one kind."""
+"""The paths that a jitted function is known to take, by the kind of its arguments."""
 
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from linad.core.callers import warn_user
 from linad.core.compiler_lock import books
 from linad.core.settings import settings
 from linad.core.tape import GUARDS, Var, guard
+from linad.jit.signature import Signature
 from linad.jit.specializations import Variant
 from linad.jit.static import Static
 from linad.transforms.rewriting import value_key
+
+SIGNATURES = 256
+"""Kinds of arguments that a jitted function remembers; the longest unused goes."""
 
 
 class KnownPaths(Sequence[Variant]):
@@ -53,6 +59,37 @@ class KnownPaths(Sequence[Variant]):
         last = self._known[-1:]
         sources = [e.source for v in last for e in v.tape.equations if e.primitive is guard]
         return f" at {sources[-1]}" if sources and sources[-1] else ""
+
+
+class KnownCalls(OrderedDict[Any, KnownPaths]):
+    """The paths that are known for each kind of arguments, and settings."""
+
+    warned = False
+    """Whether the user has been told that some kind takes more paths than are kept."""
+
+    def of(self, arguments: Signature) -> KnownPaths:
+        """Those for arguments of this kind, under the settings in force."""
+        chosen = settings()
+        key = (arguments.key, chosen.vector_math, chosen.fast_math)
+        with books:
+            paths = self.get(key)
+            if paths is None:
+                paths = self[key] = KnownPaths()
+            self.move_to_end(key)
+            if len(self) > SIGNATURES:
+                self.popitem(last=False)
+        return paths
+
+    def warn(self, name: str, paths: KnownPaths) -> None:
+        """Say once that other paths of a function run uncompiled."""
+        if self.warned:
+            return
+        self.warned = True
+        warn_user(
+            f"linad.jit: {name} took a new path through its Python decisions {len(paths)} "
+            f"times{paths.last_decision()}; from now on other paths run uncompiled. np.where "
+            f"decides entry by entry; linad.config(variants=...) keeps more paths"
+        )
 
 
 def _are_one(a: Variant, b: Variant) -> bool:

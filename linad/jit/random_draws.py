@@ -18,7 +18,7 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from linad.core.callers import warn_user
+from linad.core.callers import defining_package, warn_user
 from linad.core.frames import names_in
 from linad.core.shapes import name_of
 from linad.errors import UnsupportedError
@@ -134,7 +134,7 @@ def _all_names(f: Any, depth: int, seen: set[int]) -> Iterator[str]:
 
 def wraps_function(x: Any) -> bool:
     """Whether an object of linad's has a function of its own: a jitted one, a derivative."""
-    return type(x).__module__.partition(".")[0] == "linad" and hasattr(x, "function")
+    return defining_package(type(x)) == "linad" and hasattr(x, "function")
 
 
 def referred(f: Any) -> list[Any]:

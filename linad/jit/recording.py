@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import refresh_node
 from linad.arrays.tracer import Tracer
 from linad.arrays.zero_dim import is_number
 from linad.control.watching import watched
@@ -21,18 +20,17 @@ from linad.core.during import during
 from linad.core.memory_layouts import kept, layout_of
 from linad.core.own_draws import WATCHES
 from linad.core.patience import Patience
-from linad.core.settings import settings
 from linad.core.shapes import name_of
 from linad.core.stand_ins import standing
-from linad.core.tape import Equation, Tape, guard, unchanged
+from linad.core.tape import Tape, guard
 from linad.errors import OutputError, UnsupportedError
-from linad.jit.identity import compares_objects, first_of_each, memory_of_all
+from linad.jit.identity import compares_objects, first_of_each, memory_of_all, share_memory
 from linad.jit.process_state import warn_of_process_state
 from linad.jit.random_draws import Draws
-from linad.jit.signature import Signature, as_recorded, share_memory
+from linad.jit.signature import Signature, as_recorded
 from linad.jit.specializations import COMPUTED, Variant, own
-from linad.transforms.plain_operands import is_frozen, is_uniform, same_bits
-from linad.transforms.record import RecordTrace
+from linad.transforms.plain_operands import same_bits
+from linad.transforms.recorded_run import RecordedRun
 
 log = logging.getLogger("linad")
 
@@ -48,7 +46,7 @@ def record(f: Callable[..., Any], arguments: Signature) -> tuple[Any, Variant | 
 
 
 class _Recording:
-    """A run of a function on traced arrays.
+    """A run of a function for arguments of one kind.
 
     Parameters
     ----------
@@ -57,154 +55,103 @@ class _Recording:
 
     Attributes
     ----------
-    trace : RecordTrace
-        What is recorded goes there.
     given : list
         The arrays and numbers among the arguments, as they are before.
-    tracers : list of Tracer
-        In their place.
     outside : list of ndarray
         What is read from outside, as it is before.
-    inputs : list of Var
-        Of arguments, then of arrays from outside.
-    results, values, nodes : list
-        The leaves of what was returned: what a call delivers (`COMPUTED` for what the program
-        makes), what it is now, and nodes for what is computed.
-    written : list of int
-        The arguments that the function wrote into.
+    traced : RecordedRun
+        The function's run on traced arrays.
     multiplied : frozenset of Var
         Inputs for what sparse matrices are made of that only multiply traced values.
     """
 
     def __init__(self, f: Callable[..., Any], arguments: Signature) -> None:
         self.f, self.arguments = f, arguments
-        self.trace = RecordTrace()
-        self.trace.still_running = _LongRecording(name_of(f)).still_running
         self.given = [as_recorded(x) for x in arguments.arrays]
-        self.tracers = [self.trace.input(x) for x in self.given]
-        self.inputs = [t._node for t in self.tracers]
-        if len(self.tracers) > 1 and compares_objects(f):
-            self.trace.memory_counts = True
-            self.tracers = [self.tracers[k] for k in first_of_each(arguments.arrays)]
-        self.before = [t._node for t in self.tracers]
         self.outside = [kept(a) for a in arguments.outside]
-        self.results: list[Any] = []
-        self.values: list[Any] = []
-        self.nodes: list[Any] = []
-        self.written: list[int] = []
+        self.direct, multiplied = arguments.direct(f)
+        compares = len(self.given) > 1 and compares_objects(f)
+        first = first_of_each(arguments.arrays) if compares else None
+        waits = _LongRecording(name_of(f)).still_running
+        self.traced = RecordedRun(self.given, self.outside, self.direct, first, waits)
+        self.multiplied = frozenset([self.traced.stand_ins[k]._node for k in multiplied])
 
     def run(self) -> tuple[Any, Variant | None]:
         started = time.perf_counter()
-        f, arguments = self.f, self.arguments
-        stand_ins = self._stand_ins()
+        f, arguments, traced = self.f, self.arguments, self.traced
+        numbers = sorted(self.direct)
+        plain = [arguments.outside[k] for k in numbers]
+        stand_ins = [traced.stand_ins[k] for k in numbers]
         draws = Draws(f, arguments.leaves)
         watches = (*WATCHES.get(), draws)
-        with self.trace, standing(*stand_ins), during(WATCHES, watches):
+        with traced.trace, standing(plain, stand_ins), during(WATCHES, watches):
             try:
-                filled = arguments.filled(self.tracers)
+                filled = arguments.filled(traced.tracers)
                 held = tree.flatten(filled)
-                result = watched(self.trace, f, *filled[0], **filled[1])
+                result = watched(traced.trace, f, *filled[0], **filled[1])
             except BaseException:
-                self._find_written()
+                self._check_shapes()
+                traced.find_written()
                 if self._writes_to_two_names():
                     return arguments.call(f, arguments.arrays), None
                 self._write_back()  # as NumPy would have before it raised
                 raise
-            out_tree = self._take(result)
+            leaves, out_tree = tree.flatten(result)
+            self._check_shapes()
+            equations = traced.finish(leaves)
+            if not leaves and not traced.written:
+                raise OutputError(f"{name_of(f)} returned {result!r}, which holds no array")
+            results = [self._delivered(*pair) for pair in zip(leaves, traced.nodes, strict=True)]
         if self._writes_to_two_names():
             # What is written to one has to be seen through the other.
             return arguments.call(f, arguments.arrays), None
         draws.check()
         if arguments.look is not None:
             warn_of_process_state(f, arguments.look.given_once)
-        nodes = self.nodes + [self.tracers[k]._node for k in self.written]
-        equations = _own_constants(self.trace.program(nodes))
         example = [np.array(g) for g in self.given]  # before what was written is given back
-        y = tree.unflatten(out_tree, [_plain(v) for v in self.values])
+        y = tree.unflatten(out_tree, traced.delivered)
         self._write_back()
         operands = [a for eqn in equations for a in eqn.inputs]
-        if any([isinstance(a, Tracer) for a in (*operands, *self.values)]):
+        if any([isinstance(a, Tracer) for a in (*operands, *traced.values)]):
             return y, None
         spent = 1e3 * (time.perf_counter() - started)
         log.info("traced %s in %.1f ms: %d equations", name_of(f), spent, len(equations))
+        nodes = traced.outputs
         out_row = tree.flatten([0.0] * len(nodes))[1]
-        row = tree.row(len(self.inputs))
-        tape = Tape(name_of(f), self.inputs, equations, nodes, row, out_row)
-        path = self._path(tape, [*example, *self.outside], out_tree)
+        row = tree.row(len(traced.inputs))
+        tape = Tape(name_of(f), traced.inputs, equations, nodes, row, out_row)
+        path = self._path(tape, [*example, *self.outside], results, out_tree)
         path.changes_containers = not _holds_the_same(filled, held)
         by_python = path.changes_outside or path.changes_containers
-        path.interpreted = self.trace.errors.finish() or by_python
+        path.interpreted = traced.trace.errors.finish() or by_python
         return y, path
 
-    def _stand_ins(self) -> tuple[list[np.ndarray], list[Tracer]]:
-        """Arrays from outside, and what takes their place where they only meet traced values.
-
-        The program holds for those entries that others have now.
-        """
-        arguments = self.arguments
-        tracers = [self.trace.input(a) for a in self.outside]
-        self.inputs += [t._node for t in tracers]
-        direct, multiplied = arguments.direct(self.f)
-        self.multiplied = frozenset([tracers[k]._node for k in multiplied])
-        for k, (a, t) in enumerate(zip(self.outside, tracers, strict=True)):
-            if k not in direct:
-                eqn = Equation(unchanged, (t._node,), {"expected": a}, ())
-                self.trace.equations.append(eqn)
-        numbers = sorted(direct)
-        return [arguments.outside[k] for k in numbers], [tracers[k] for k in numbers]
-
-    def _take(self, result: Any) -> Any:
-        """Take apart what the function returned; the structure of it."""
-        leaves, out_tree = tree.flatten(result)
-        self._find_written()
-        if not leaves and not self.written:
-            raise OutputError(f"{name_of(self.f)} returned {result!r}, which holds no array")
-        for leaf in leaves:
-            self._take_leaf(leaf)
-        if any([isinstance(leaf, str) for leaf in leaves]):
-            self.trace.check_texts()
-        self.trace.operands.check()
-        return out_tree
-
-    def _take_leaf(self, leaf: Any) -> None:
-        if isinstance(leaf, Tracer) and leaf._trace is self.trace:
-            refresh_node(leaf)
-            self.nodes.append(leaf._node)
-            self.values.append(leaf._value)
-            self.results.append(COMPUTED)
-        elif type(leaf) is np.ndarray and leaf.dtype.kind in "fc":
-            # A constant, as the gradient of a sum: the program delivers a copy of it.
-            self.nodes.append(leaf.copy())
-            self.values.append(leaf)
-            self.results.append(COMPUTED)
-        else:
-            _check_constant(leaf, self.arguments, self.f)
-            self.values.append(leaf)
-            self.results.append(own(leaf))
-
-    def _find_written(self) -> None:
-        """Which arguments the function wrote into, whether it has ended or raised."""
-        if [t.shape for t in self.tracers] != [a.shape for a in self.given]:
+    def _check_shapes(self) -> None:
+        if [t.shape for t in self.traced.tracers] != [a.shape for a in self.given]:
             raise UnsupportedError(
                 f"jit: {name_of(self.f)} sets the shape of an argument, which NumPy would do to "
                 f"the caller's array; use y = x.reshape(shape), a view"
             )
-        pairs = zip(self.tracers, self.before, strict=True)
-        self.written = [k for k, (t, node) in enumerate(pairs) if _was_written(t, node)]
-
-    def _writes_to_two_names(self) -> bool:
-        return share_memory(self.arguments.operands, self.written)
 
     def _write_back(self) -> None:
         """What the function wrote into its arguments, into the caller's arrays."""
-        # After ``np.copyto(x, p)`` the value of x is that of p, which may be written as well.
-        entries = [_plain(self.tracers[k]._value) for k in self.written]
-        for k, found in zip(self.written, entries, strict=True):
-            self.arguments.arrays[k][...] = found
+        for k, entries in zip(self.traced.written, self.traced.entries, strict=True):
+            self.arguments.arrays[k][...] = entries
 
-    def _path(self, tape: Tape, example: list[Any], out_tree: Any) -> Variant:
-        trace, arrays = self.trace, self.arguments.arrays
-        pairs = zip(self.values, self.results, strict=True)
+    def _delivered(self, leaf: Any, node: Any) -> Any:
+        """What a call delivers of a leaf: `COMPUTED`, or a constant."""
+        if node is not None:
+            return COMPUTED
+        _check_constant(leaf, self.arguments, self.f)
+        return own(leaf)
+
+    def _writes_to_two_names(self) -> bool:
+        return share_memory(self.arguments.operands, self.traced.written)
+
+    def _path(self, tape: Tape, example: list[Any], results: list[Any], out_tree: Any) -> Variant:
+        traced, arrays = self.traced, self.arguments.arrays
+        trace = traced.trace
+        pairs = zip(traced.values, results, strict=True)
         computed = [v for v, r in pairs if r is COMPUTED]
         lies = None if trace.derives else _lies_of(computed)
         several = any([np.ndim(a) > 1 for a in self.given])
@@ -212,7 +159,7 @@ class _Recording:
         layouts = [layout_of(a) for a in arrays] if counts else None
         flat = [not v.shape and not is_number(v) for v in computed]
         path = Variant(
-            tape, example, self.results, self.written, out_tree, layouts, trace.derives, flat
+            tape, example, results, traced.written, out_tree, layouts, trace.derives, flat
         )
         if lies is not None and any([lie != "C" for lie in lies]):
             path.lies = lies
@@ -329,39 +276,3 @@ CONSTANTS = (
     type(...),
 )
 """What a function may return that is the same at every call, and cannot be changed."""
-
-
-def _was_written(tracer: Tracer, node: Any) -> bool:
-    refresh_node(tracer)
-    buffer = tracer._buffer
-    # A write of no entries leaves no equation, and NumPy refuses it for a read-only array.
-    return tracer._node is not node or (buffer is not None and buffer.version > 0)
-
-
-def _own_constants(equations: list[Equation]) -> list[Equation]:
-    """The equations with copies of the large arrays that they refer to, each copied once.
-
-    Small ones are copies already, see `linad.transforms.plain_operands`. What is read once has
-    to be read at once, not when the program is compiled. Of one number all along an axis, as the
-    ones that the derivative of a sum begins with, that number is kept.
-    """
-    copies: dict[int, np.ndarray] = {}
-
-    def own(a: Any) -> Any:
-        if type(a) is not np.ndarray or a.nbytes <= settings().snapshot_bytes or is_frozen(a):
-            return a
-        if id(a) not in copies:
-            # With several axes the memory would say in what order those of results lie.
-            mine = np.array(a[:1] if a.ndim == 1 and is_uniform(a) else a, order="C")
-            mine.flags.writeable = False
-            copies[id(a)] = mine if mine.shape == a.shape else np.broadcast_to(mine, a.shape)
-        return copies[id(a)]
-
-    return [eqn.with_inputs(tuple([own(a) for a in eqn.inputs])) for eqn in equations]
-
-
-def _plain(value: Any) -> Any:
-    """A value for the caller, who may write into it."""
-    if isinstance(value, Tracer):
-        return value.alias()
-    return np.array(value) if type(value) is np.ndarray else value

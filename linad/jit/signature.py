@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import root_of
 from linad.arrays.python_operators import OTHER_ARITHMETIC, refuse_arithmetic
 from linad.arrays.tracer import Tracer
 from linad.arrays.zero_dim import is_number
 from linad.core import tree
 from linad.core.foreign_arrays import leaves_taken_in
+from linad.core.memory_layouts import copied
 from linad.core.shapes import name_of
-from linad.core.view_regions import repeats
+from linad.core.tape import Equation
 from linad.errors import DTypeError, OptionError
 from linad.jit.direct_arrays import direct_arrays, states_of
 from linad.jit.outside import Look, Outside
@@ -137,6 +137,21 @@ class Signature:
             leaves[k] = a
         return tree.unflatten(self.structure, leaves)
 
+    def on_values(self) -> "Signature":
+        """The same call with copies of its arrays, and of the values of traced ones."""
+        leaves = list(self.leaves)
+        copies: dict[int, Any] = {}  # one array by two names stays one
+        for k in self.dynamic:
+            given = leaves[k]
+            x = given.concrete if isinstance(given, Tracer) else given
+            if isinstance(x, np.ndarray):
+                x = copies.setdefault(id(given), copied(x))
+            leaves[k] = x
+        fixed = set(range(len(leaves))) - set(self.dynamic)
+        plain = Signature(leaves, self.structure, fixed)
+        plain.look, plain.outside = self.look, self.outside
+        return plain
+
     def objects_have_changed(self) -> bool:
         """Whether something among the arguments that is part of the program is another now."""
         pairs = zip(self.key[2], self.leaves, strict=True)
@@ -147,13 +162,22 @@ class Signature:
         # Asked of the class: an object may answer any name, as a dictionary with attributes does.
         return any([hasattr(type(x), "dtype") and x.dtype in NARROW for x in self.leaves])
 
-    def hold_python_numbers(self) -> bool:
-        """Whether a Python number is among the data."""
-        return any([isinstance(x, (float, complex)) for x in self.arrays])
+    def met_single_precision(self, equations: Sequence[Equation]) -> bool:
+        """Whether Python numbers have to be part of the program after all; see `is_dynamic`."""
+        # What was so when these arguments were taken apart: another thread may have found it since.
+        if self.narrow or not any([isinstance(x, (float, complex)) for x in self.arrays]):
+            return False
+        return in_single_precision(equations)
 
 
 NARROW = (np.dtype("float32"), np.dtype("complex64"), np.dtype("float16"))
 """Dtypes that a Python number, but no array of one, leaves as they are."""
+
+
+def in_single_precision(equations: Sequence[Equation]) -> bool:
+    """Whether some of a program's arrays are of single precision."""
+    operands = [a for eqn in equations for a in (*eqn.inputs, *eqn.outputs)]
+    return any([getattr(a, "dtype", None) in NARROW for a in operands])
 
 
 def is_dynamic(x: Any, narrow: bool) -> bool:
@@ -207,29 +231,9 @@ def as_recorded(x: Any) -> Any:
 
 def _type_of(x: Any) -> tuple[Any, Any]:
     """Dtype and shape; of a number, which is no array without axes, its dtype alone."""
-    if is_number(x):
+    if type(x) is not np.ndarray and is_number(x):
         return getattr(x, "dtype", None) or np.dtype(type(x)), None
     return x.dtype, x.shape
-
-
-def share_memory(arrays: Sequence[Any], written: Sequence[int]) -> bool:
-    """Whether one of the arrays that are written into is in another argument as well, or has
-    an entry twice itself (a broadcast one, or overlapping windows), or is read-only."""
-    for k in written:
-        x = arrays[k]
-        if isinstance(x, np.ndarray) and (not x.flags.writeable or repeats(x)):
-            return True
-        for j, other in enumerate(arrays):
-            if j != k and _overlap(arrays[k], other):
-                return True
-    return False
-
-
-def _overlap(a: Any, b: Any) -> bool:
-    if isinstance(a, Tracer) and isinstance(b, Tracer):
-        return root_of(a) is root_of(b)
-    plain = isinstance(a, np.ndarray) and isinstance(b, np.ndarray)
-    return plain and np.may_share_memory(a, b) and np.shares_memory(a, b)
 
 
 class StaticArguments:

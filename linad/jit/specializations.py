@@ -21,8 +21,7 @@ from linad.core.memory_layouts import laid_like, layout_of
 from linad.core.settings import compiler_is_off
 from linad.core.tape import Tape, Var, stop, unchanged
 from linad.errors import GuardError
-from linad.jit.identity import memory_of_all
-from linad.jit.signature import NARROW, share_memory
+from linad.jit.identity import memory_of_all, share_memory
 
 log = logging.getLogger("linad")
 
@@ -222,6 +221,15 @@ class Variant:
             self._callable = made
         return made
 
+    def take_back(self, arrays: Sequence[Any], outside: Sequence[np.ndarray]) -> None:
+        """Give arrays the entries from before the path was recorded: the call starts anew."""
+        for k in self.written:
+            arrays[k][...] = self.example[k]
+        if self.changes_outside:
+            for a, entries in zip(outside, self.example[len(arrays) :], strict=True):
+                if a.flags.writeable:
+                    a[...] = entries
+
     def finish(self, values: Sequence[Any], arrays: Sequence[Any]) -> Any:
         """The result of a call, of what the program computed; writes into the arguments."""
         count = len(values) - len(self.written)
@@ -273,9 +281,3 @@ def own(value: Any) -> Any:
     if type(value) is np.ndarray:
         return np.array(value)
     return value.copy() if isinstance(value, set) else value
-
-
-def in_single_precision(tape: Tape) -> bool:
-    """Whether some of a tape's arrays are of single precision."""
-    operands = [a for eqn in tape.equations for a in (*eqn.inputs, *eqn.outputs)]
-    return any([getattr(a, "dtype", None) in NARROW for a in operands])

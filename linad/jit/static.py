@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.callers import defining_package
 from linad.core.memory_layouts import layout_of
 from linad.transforms.plain_operands import is_frozen
 
@@ -178,8 +179,8 @@ OPAQUE = {"linad", "numpy", "scipy", "numba", "builtins", *sys.stdlib_module_nam
 
 
 def _is_users(kind: Any) -> bool:
-    module = kind.__module__.partition(".")[0]
-    return kind is SimpleNamespace or (module not in OPAQUE and not issubclass(kind, type))
+    known = defining_package(kind) in OPAQUE
+    return kind is SimpleNamespace or (not known and not issubclass(kind, type))
 
 
 is_users: Callable[[Any], bool] = functools.cache(_is_users)

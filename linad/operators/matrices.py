@@ -306,10 +306,17 @@ class Kronecker(JacobianOperator):
         return self.left is None, self.right is None
 
 
+def _product(a: Array, b: Array) -> Any:
+    """``a @ b``. Of small arrays `numpy.matmul` takes a microsecond longer than `numpy.dot`."""
+    if type(a) is type(b) is np.ndarray and 0 < a.ndim < 3 and 0 < b.ndim < 3:
+        return a.dot(b)
+    return a @ b
+
+
 def _from_right(x: Array, a: Array) -> Any:
     """``x @ a``, the rows of all seeds in one product where ``a`` is one matrix."""
     if a.ndim != 2 or x.ndim < 3:
-        return x @ a
+        return _product(x, a)
     n, k = a.shape
     return (x.reshape((size_of(x.shape[:-1]), n)) @ a).reshape((*x.shape[:-1], k))
 
@@ -317,7 +324,7 @@ def _from_right(x: Array, a: Array) -> Any:
 def _from_left(a: Array, x: Array) -> Any:
     """``a @ x``, single columns of all seeds in one product where ``a`` is one matrix."""
     if a.ndim != 2 or x.ndim < 3 or x.shape[-1] != 1:
-        return a @ x
+        return _product(a, x)
     m, n = a.shape
     rows = x.reshape((size_of(x.shape[:-2]), n)) @ matrix_transpose(a)
     return rows.reshape((*x.shape[:-2], m, 1))
@@ -348,10 +355,10 @@ class Matrix(JacobianOperator):
         super().__init__((m,), (n,), a.dtype if dtype is None else dtype)
 
     def pushforward(self, tangent: Array) -> Array:
-        return tangent @ matrix_transpose(self.a)
+        return _product(tangent, matrix_transpose(self.a))
 
     def pullback(self, cotangent: Array) -> Array:
-        return cotangent @ (np.conj(self.a) if self.dtype.kind == "c" else self.a)
+        return _product(cotangent, np.conj(self.a) if self.dtype.kind == "c" else self.a)
 
     def pattern_names(self) -> set[str]:
         return {"matrix"} | triangle_names(self)

@@ -13,6 +13,7 @@ from linad.core.frames import public_names
 
 ROOMS = [
     *(
+        "cluster",
         "constants",
         "fft",
         "fftpack",
@@ -28,7 +29,10 @@ ROOMS = [
 ]
 """The modules of SciPy that have traced forms, imported when they are first asked for."""
 
-INNER_ROOMS = ["signal.windows", "sparse.linalg", "spatial.distance", "spatial.transform"]
+INNER_ROOMS = [
+    *("cluster.vq", "linalg.blas", "linalg.lapack", "signal.windows", "sparse.csgraph"),
+    *("sparse.linalg", "spatial.distance", "spatial.transform"),
+]
 """Modules inside of those."""
 
 

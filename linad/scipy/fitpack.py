@@ -1,16 +1,18 @@
 """Splines of scipy.interpolate by the names of FITPACK, traced: tuples (t, c, k), and classes.
 
-They are those of `linad.scipy.bsplines`; the knots of a smoothing spline depend on the data, and
-are not traced.
+They are those of `linad.scipy.bsplines`, and those of `linad.scipy.smoothed` where FITPACK chooses
+the knots.
 """
 
+import functools
+import math
 from typing import Any
 
 import numpy as np
 import scipy.interpolate
 
 from linad.arrays.zero_dim import number
-from linad.errors import UnsupportedError
+from linad.errors import ShapeError
 from linad.rules.creation import asarray
 from linad.rules.shaping import still
 from linad.scipy.bsplines import Spline, spline_of
@@ -24,26 +26,84 @@ from linad.scipy.mirror import (
     traced_form,
 )
 from linad.scipy.piecewise import increasing
+from linad.scipy.smoothed import smoothed
 from linad.scipy.splinemakers import interpolated, knots_of, knots_with_ends, least_squares_spline
 
 # Tuples (t, c, k).
 
 
+# What `smoothed` asks of SciPy: knots, and coefficients in columns. `splrep` and `UnivariateSpline`
+# choose other knots.
+
+
+def _plain_splrep(k: int, x: Any, y: Any, w: Any, s: float, first: float, last: float) -> Any:
+    t, c, _ = scipy.interpolate.splrep(x, y[:, 0], w, first, last, k, s=s)
+    return t, c[: t.size - k - 1, None]
+
+
+def _plain_univariate(k: int, x: Any, y: Any, w: Any, s: float, first: float, last: float) -> Any:
+    made = scipy.interpolate.UnivariateSpline(x, y[:, 0], w, [first, last], k, s)
+    knots = made.get_knots()
+    return np.concatenate([knots[:1]] * k + [knots] + [knots[-1:]] * k), made.get_coeffs()[:, None]
+
+
+def _plain_splprep(k: int, u: Any, y: Any, w: Any, s: float, first: float, last: float) -> Any:
+    (t, c, _), _ = scipy.interpolate.splprep(y.T, w, u, first, last, k, s=s)
+    return t, np.stack(c, axis=-1)
+
+
+def _fitted(
+    name: str, fit: Any, x: Any, y: Any, w: Any, k: int, s: Any, ends: Any = (None, None)
+) -> Spline:
+    """The smoothing spline, or with s = 0 the interpolating one, of values y (m,) or (m, d)."""
+    check_real(name, x=x, y=y, w=w)
+    x, y = asarray(x), asarray(y)
+    if y.ndim != (2 if fit is _plain_splprep else 1):
+        raise ShapeError(f"{name}: y must have one value for each point, got shape {y.shape}")
+    if s == 0:
+        refuse(name, ends=(ends, (None, None)))
+        x = increasing(name, x)
+        return interpolated(x, y, k, knots_of(x, k))
+    m = x.shape[0] if x.ndim else 0
+    if x.ndim != 1 or y.shape[:1] != (m,) or (w is not None and np.shape(w) != (m,)):
+        raise ShapeError(f"{name}: points {x.shape}, values {y.shape} and w must be of one length")
+    if np.any(np.diff(still(x)) < 0):
+        raise ValueError(f"{name}: x must not decrease")
+    w = np.ones(m) if w is None else w
+    columns = y.reshape((m, -1))
+    made = smoothed(name, functools.partial(fit, k), x, columns, w, k, s, ends)
+    return Spline(made.t, made.c.reshape((-1, *y.shape[1:])), k)
+
+
 @bound_form(scipy.interpolate.splrep)
-def splrep(x: Any, y: Any, w: Any, k: int, task: int, s: Any, t: Any) -> Any:
+def splrep(x: Any, y: Any, w: Any, xb: Any, xe: Any, k: int, task: int, s: Any, t: Any) -> Any:
     check_real("splrep", y=y)
     if t is not None:  # SciPy sets task=-1 as well
+        refuse("splrep", xb=(xb, None), xe=(xe, None))
         made = least_squares_spline("splrep", x, y, knots_with_ends(x, t, k), k, w)
-        return made.t, np.concatenate([made.c, np.zeros(k + 1)]), k
-    refuse("splrep", w=(w, None), task=(task, 0))
-    if s:
-        raise UnsupportedError(
-            f"splrep: s={s!r}: the knots of a smoothing spline depend on the data and are not "
-            f"traced by linad; interpolate with s=0"
-        )
-    x = increasing("splrep", x)
-    made = interpolated(x, y, k, knots_of(x, k))
+    else:
+        refuse("splrep", task=(task, 0))
+        if s is None:
+            m = np.shape(x)[0]
+            s = 0.0 if w is None else m - math.sqrt(2 * m)
+        made = _fitted("splrep", _plain_splrep, x, y, w, k, s, (xb, xe))
     return made.t, np.concatenate([made.c, np.zeros(k + 1)]), k
+
+
+@bound_form(scipy.interpolate.splprep)
+def splprep(x: Any, w: Any, u: Any, ub: Any, ue: Any, k: int, task: int, s: Any, t: Any) -> Any:
+    name = "splprep"
+    refuse(name, task=(task, 0), t=(t, None))
+    y = np.stack([inexact(part) for part in x], axis=-1)
+    m = y.shape[0]
+    if u is None:
+        steps = y[1:] - y[:-1]
+        ways = np.cumsum(np.sqrt(np.sum(steps * steps, axis=1)))
+        u = np.concatenate([np.zeros(1), ways / ways[-1]])
+    u = inexact(u)
+    s = m - math.sqrt(2 * m) if s is None else s
+    made = _fitted(name, _plain_splprep, u, y, w, k, s, (ub, ue))
+    return [made.t, [made.c[:, i] for i in range(y.shape[1])], k], u
 
 
 def _evaluated(tck: Any, x: Any, der: int, ext: int, name: str) -> Any:
@@ -119,7 +179,7 @@ def splint(a: Any, b: Any, tck: Any) -> Any:
 
 
 class Univariate:
-    """A traced interpolating spline: what `InterpolatedUnivariateSpline` makes of traced data.
+    """A traced spline: what `UnivariateSpline` and its kind make of traced data.
 
     Parameters
     ----------
@@ -139,6 +199,19 @@ class Univariate:
         ext = self.ext if ext is None else EXTENSIONS[ext]
         return _evaluated(self.spline.tck, x, nu, ext, "InterpolatedUnivariateSpline")
 
+    def get_knots(self) -> Any:
+        """The inner knots, and the ends."""
+        k = self.spline.k
+        return self.spline.t[k : self.spline.t.shape[0] - k]
+
+    def get_coeffs(self) -> Any:
+        """The coefficients."""
+        return self.spline.c
+
+    def derivatives(self, x: Any) -> Any:
+        """The value and all derivatives at one point."""
+        return np.stack([self.spline(x, order) for order in range(self.spline.k + 1)])
+
     def derivative(self, n: int = 1) -> "Univariate":
         """The spline of the ``n``-th derivative."""
         return Univariate(self.spline.derivative(n), self.ext)
@@ -150,13 +223,6 @@ class Univariate:
     def integral(self, a: Any, b: Any) -> Any:
         """The integral from a to b."""
         return number(self.spline.integrate(a, b, extrapolate=False))
-
-
-def _univariate(name: str, x: Any, y: Any, w: Any, bbox: Any, k: int, ext: Any) -> Univariate:
-    check_real(name, y=y)
-    refuse(name, w=(w, None), bbox=(list(bbox), [None, None]))
-    x = increasing(name, x)
-    return Univariate(interpolated(x, y, k, knots_of(x, k)), EXTENSIONS[ext])
 
 
 class _Univariate(TracedClass):
@@ -176,16 +242,16 @@ class _Univariate(TracedClass):
 
 
 class UnivariateSpline(_Univariate, scipy.interpolate.UnivariateSpline):
-    """As `scipy.interpolate.UnivariateSpline`; traced data with ``s=0`` make a `Univariate`."""
+    """As `scipy.interpolate.UnivariateSpline`; traced data make a `Univariate`.
+
+    The knots that FITPACK chooses are held: see `linad.scipy.smoothed`.
+    """
 
     @staticmethod
     def of_traced(x: Any, y: Any, w: Any, bbox: Any, k: int, s: Any, ext: Any) -> Any:
-        if s is None or holds_traced(s) or s != 0:
-            raise UnsupportedError(
-                f"UnivariateSpline: s={s!r}: the knots of a smoothing spline depend on the data "
-                f"and are not traced by linad; interpolate with s=0"
-            )
-        return _univariate("UnivariateSpline", x, y, w, bbox, k, ext)
+        s = np.shape(x)[0] if s is None else s
+        made = _fitted("UnivariateSpline", _plain_univariate, x, y, w, k, s, tuple(bbox))
+        return Univariate(made, EXTENSIONS[ext])
 
 
 class LSQUnivariateSpline(_Univariate, scipy.interpolate.LSQUnivariateSpline):
@@ -205,4 +271,7 @@ class InterpolatedUnivariateSpline(_Univariate, scipy.interpolate.InterpolatedUn
 
     @staticmethod
     def of_traced(x: Any, y: Any, w: Any, bbox: Any, k: int, ext: Any) -> Any:
-        return _univariate("InterpolatedUnivariateSpline", x, y, w, bbox, k, ext)
+        name = "InterpolatedUnivariateSpline"
+        return Univariate(
+            _fitted(name, _plain_univariate, x, y, w, k, 0, tuple(bbox)), EXTENSIONS[ext]
+        )

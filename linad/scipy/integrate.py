@@ -38,6 +38,7 @@ from linad.scipy.quadrature import (
     quad as quad,
     tplquad as tplquad,
 )
+from linad.scipy.steppedode import ode as ode
 from linad.scipy.vectorquadrature import quad_vec as quad_vec
 
 

@@ -19,6 +19,7 @@ from linad.scipy.fitpack import (
     splder as splder,
     splev as splev,
     splint as splint,
+    splprep as splprep,
     splrep as splrep,
 )
 from linad.scipy.node_polynomials import (

@@ -155,12 +155,7 @@ def least_squares_spline(
         raise ValueError(f"{name}: x and the knots t must not decrease")
     if np.any((here < ticks[k]) | (here > ticks[n])):
         raise ValueError(f"{name}: a point of x is outside of the knots")
-    basis, first = basis_at(t, k, x)
-    rows = np.arange(x.shape[0])[:, None]
-    # Place 0 of what is gathered from is 0.
-    places = np.zeros((x.shape[0], n), np.intp)
-    places[rows, first[:, None] + np.arange(k + 1)] = 1 + np.arange(basis.size).reshape(basis.shape)
-    matrix = np.concatenate([np.zeros(1), basis.reshape(-1)])[places]
+    matrix = spread(*basis_at(t, k, x), n)
     if np.linalg.matrix_rank(still(matrix)) < n:
         raise ValueError(f"{name}: too few points between the knots to determine the spline")
     right = y.reshape((y.shape[0], -1))
@@ -169,6 +164,16 @@ def least_squares_spline(
         matrix, right = w[:, None] * matrix, w[:, None] * right
     c = np.linalg.lstsq(matrix, right)[0]
     return Spline(t, c.reshape((n, *y.shape[1:])), k, True, axis)
+
+
+def spread(entries: Any, first: Any, n: int) -> Any:
+    """Rows of n columns, with entries (m, j) from the columns ``first`` on."""
+    m, j = entries.shape
+    places = np.zeros((m, n), np.intp)  # place 0 of what is gathered from is 0
+    places[np.arange(m)[:, None], first[:, None] + np.arange(j)] = 1 + np.arange(m * j).reshape(
+        m, j
+    )
+    return np.concatenate([np.zeros(1), entries.reshape(-1)])[places]
 
 
 def make_lsq_spline(

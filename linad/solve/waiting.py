@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from linad.core.callers import defining_package
 from linad.core.patience import say
 from linad.core.settings import settings
 from linad.jit.jitted import Jitted
@@ -33,7 +34,7 @@ class Waiting:
         self.name, self.called, self.run = name, called, run
         while isinstance(given, functools.partial):
             given = given.func
-        own = (getattr(given, "__module__", None) or "").partition(".")[0] == "linad"
+        own = defining_package(given) == "linad"
         self.silent = isinstance(given, Jitted) or own or not settings().progress
         self.seconds, self.entered, self.depth = 0.0, 0.0, 0
 

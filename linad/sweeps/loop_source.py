@@ -297,9 +297,14 @@ class LoopSource:
 
 
 def _sum_where_doubled(operands: list[Any]) -> tuple[str, list[Any]]:
-    """2 x is x + x: processors have units for sums that are idle while others multiply."""
+    """2 x is x + x: processors have units for sums that are idle while others multiply.
+
+    The text of a loop, which is kept for others, may depend on what a number is, but not on what is
+    in an array.
+    """
     for number, x in (operands, operands[::-1]):
-        if number_of(number) == 2 and isinstance(x, Var) and x.dtype.kind == "f":
+        doubled = isinstance(x, Var) and x.dtype.kind == "f"
+        if doubled and number_of(number) == 2 and np.size(number) == 1:
             return "add", [x, x]
     return "multiply", operands
 

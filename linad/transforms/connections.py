@@ -11,7 +11,7 @@ import numpy as np
 
 from linad.arrays.traces import Trace
 from linad.core import tree
-from linad.core.callers import warn_user
+from linad.core.callers import defining_package, warn_user
 from linad.core.primitive import Traced
 from linad.core.settings import current
 from linad.core.shapes import is_inexact, name_of
@@ -76,7 +76,7 @@ def check_connected(f: Any, result: Any, trace: Trace, inputs: list[Any]) -> Non
 
 def _is_own(f: Any) -> bool:
     """Whether the derivative of a function of linad's is taken, as solvers do."""
-    return str(getattr(f, "__module__", None)).partition(".")[0] == "linad"
+    return defining_package(f) == "linad"
 
 
 def _tell(f: Any, kinds: set[Any]) -> None:

@@ -31,7 +31,6 @@ from linad.transforms.quiet_rules import RAISED, with_quiet_rules
 from linad.transforms.spaces import Slot, slot_of
 from linad.transforms.tape_operator import Link, Node, Step, TapeOperator
 from linad.transforms.traced_values import (
-    NODE,
     read_arguments,
     read_results,
     read_written,
@@ -62,6 +61,25 @@ class LinearTrace(Trace):
     def input(self, value: Any) -> Tracer:
         """Return a traced value that depends on nothing."""
         return Tracer(self, next(self.nodes), value)
+
+    def finish(
+        self, result: Any, values: list[Any], inputs: list[Node], in_tree: Any
+    ) -> tuple[list[Any], TapeOperator]:
+        """What the function returned, untraced, and its derivative; see `linearize_leaves`."""
+        results, outputs, out_tree = read_results(self, result)
+        self.operands.check()
+        J = TapeOperator(
+            self.steps,
+            self.writes,
+            next(self.nodes),
+            inputs,
+            outputs,
+            list(map(slot_of, values)),
+            list(map(slot_of, results)),
+            in_tree,
+            out_tree,
+        )
+        return results, J
 
     # What eager programs spend their time in is written out here, without calls to spare.
 
@@ -207,11 +225,14 @@ class LinearTrace(Trace):
         if y.dtype.hasobject:
             refuse_objects(primitive)
         rules = primitive.rules
-        links = []
-        if from_a is not None:
-            links.append((from_a, self._operator(rules[0], a, y, a, b)))
-        if from_b is not None:
-            links.append((from_b, self._operator(rules[1], b, y, a, b)))
+        links: list[Any] = []
+        if from_a == from_b and primitive.of_equal is not None and type(a) is not Tracer:
+            links.append((from_a, self._operator(primitive.of_equal, a, y, a, b)))
+        else:
+            if from_a is not None:
+                links.append((from_a, self._operator(rules[0], a, y, a, b)))
+            if from_b is not None:
+                links.append((from_b, self._operator(rules[1], b, y, a, b)))
         node = next(self.nodes)
         self.steps.append((node, links))
         result: Any = _bare(Tracer)
@@ -447,6 +468,21 @@ def _cotangent(primitive: Primitive, i: int, found: Any, value: Any) -> Any:
     return found if found.dtype == value.dtype else found.astype(value.dtype)
 
 
+def start(
+    values: list[Any], trace: LinearTrace | None = None
+) -> tuple[LinearTrace, list[Tracer], list[Node]]:
+    """A trace, what a function is called with in the place of values, and the nodes of these.
+
+    What it returns, within ``with trace:``, goes to `LinearTrace.finish`.
+    """
+    trace = trace or LinearTrace()
+    nodes, inputs, tracers = trace.nodes, [], []
+    for v in values:
+        inputs.append(next(nodes))  # before the function writes into its arguments
+        tracers.append(Tracer(trace, inputs[-1], v.frozen() if isinstance(v, Tracer) else v))
+    return trace, tracers, inputs
+
+
 @repeated
 def linearize_leaves(
     function: Callable[[list[Any]], Any],
@@ -473,25 +509,6 @@ def linearize_leaves(
         The leaves of the result, untraced.
     J : TapeOperator
     """
-    trace = trace or LinearTrace()
-    nodes = trace.nodes
-    tracers = [
-        Tracer(trace, next(nodes), v.frozen() if isinstance(v, Tracer) else v) for v in values
-    ]
-    inputs = list(map(NODE, tracers))  # before the function writes into its arguments
+    trace, tracers, inputs = start(values, trace)
     with trace:
-        result = function(tracers)
-        results, outputs, out_tree = read_results(trace, result)
-        trace.operands.check()
-    J = TapeOperator(
-        trace.steps,
-        trace.writes,
-        next(nodes),
-        inputs,
-        outputs,
-        list(map(slot_of, values)),
-        list(map(slot_of, results)),
-        in_tree,
-        out_tree,
-    )
-    return results, J
+        return trace.finish(function(tracers), values, inputs, in_tree)

@@ -94,4 +94,6 @@ def _param_key(value: Any) -> Any:
         return tuple([_param_key(v) for v in value])
     if isinstance(value, dict):
         return tuple([(k, _param_key(v)) for k, v in value.items()])
+    if isinstance(value, (float, complex)):
+        return type(value), repr(value)  # zeros of two signs are equal
     return type(value), value

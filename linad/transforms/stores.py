@@ -12,6 +12,8 @@ import sys
 import types
 from types import FrameType
 
+from linad.core.callers import defining_package
+
 STORES = {dis.opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in dis.opmap}
 BINARY = dis.opmap["BINARY_OP"]
 INPLACE = 13  # the first operation of BINARY_OP that is done in place, see Include/opcode.h
@@ -65,7 +67,7 @@ def _function_writes(f: object, depth: int, seen: set[int]) -> bool:
     if not isinstance(f, types.FunctionType) or not depth or id(f) in seen:
         return False
     seen.add(id(f))
-    if (f.__module__ or "").partition(".")[0] in ("linad", "numpy", "scipy"):
+    if defining_package(f) in ("linad", "numpy", "scipy"):
         return False
     if _says_store(f.__code__):
         return True

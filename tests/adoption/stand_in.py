@@ -97,6 +97,11 @@ def rows_of_lists(x):
     return np.dot(R, x)
 
 
+def shapes_of_lists(x):
+    rows, columns = np.shape([[x[0], 1.0, x[1]], [2.0, x[2], 0.0]])
+    return x * rows + columns * np.size([x[0], 1.0]) ** np.ndim([[x[0]]])
+
+
 def concatenators(x):
     return np.r_[x, 1.0] * np.c_[x, x].sum() + np.r_[0.0, x]
 

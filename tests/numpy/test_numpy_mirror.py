@@ -150,6 +150,7 @@ TRACED = {
     "dot-list": lambda x: lnp.dot([x[0], x[1]], [x[2], 2.0]),
     "concatenate-lists": lambda x: lnp.concatenate([[x[0] ** 2], x, [1.0, x[1]]]),
     "stack-lists": lambda x: lnp.stack([[x[0], x[1]], [x[2], 1.0]], axis=1) ** 2,
+    "shapes-of-lists": lambda x: x**2 * lnp.ndim([x]) * lnp.shape([x, x])[1] * lnp.size([x[0], 1]),
     "hstack-lists": lambda x: lnp.hstack([[x[0]], [2.0]]) ** 2,
     "column_stack": lambda x: lnp.column_stack([x, PLAIN, [x[0], 1.0, 2.0]]),
 }

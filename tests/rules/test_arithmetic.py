@@ -185,3 +185,26 @@ def test_outer_takes_keywords():
     assert y.dtype == np.float32
     assert np.array_equal(J.pullback(np.ones((2, 3), np.float32)), [12, 12])
     assert np.array_equal(np.less.outer(a, b), linad.jit(np.less.outer)(a, b))
+
+
+@pytest.mark.parametrize(
+    "x", [A, A + 1j * A[::-1], A.astype("f4"), np.float64(0.7), EMPTY], ids=repr
+)
+def test_a_product_with_itself_has_the_derivative_of_a_square(x):
+    _, product = linad.linearize(lambda x: x * x, x)
+    _, square = linad.linearize(np.square, x)
+    for direction in (x, 3 * x):
+        np.testing.assert_array_equal(product.pushforward(direction), square.pushforward(direction))
+        np.testing.assert_array_equal(product.pullback(direction), square.pullback(direction))
+    linad.check_derivatives(lambda x: x * x * (x * x) + x, x)
+
+
+def test_a_product_with_itself_after_a_write():
+    def f(x):
+        y = np.zeros_like(x)
+        y[:] = x
+        z = y * y
+        y *= y
+        return np.sum(z * y + y[0] * y[0])
+
+    linad.check_derivatives(f, A)

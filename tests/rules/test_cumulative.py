@@ -1,5 +1,7 @@
 """Running sums, products, extrema, log-sum-exps, and sums of segments."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -155,3 +157,14 @@ def test_differences_of_small_integers_are_small(method, dtype):
     expected = getattr(np.subtract, method)(x)
     assert f(x).dtype == expected.dtype
     np.testing.assert_array_equal(f(x), expected)
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))), ids=str)
+@pytest.mark.parametrize("ufunc", [np.add, np.maximum], ids=lambda u: u.__name__)
+def test_segments_lie_in_memory_as_numpys(ufunc, order):
+    a = np.arange(60.0).reshape(np.array([3, 4, 5])[list(order)]).transpose(np.argsort(order))
+    for axis, starts in itertools.product(range(3), ([0, 1], [0, 2, 1], [1, 1])):
+        expected = ufunc.reduceat(a, starts, axis=axis)
+        found = linad.linearize(lambda x: ufunc.reduceat(x, starts, axis=axis), a)[0]  # noqa: B023
+        np.testing.assert_array_equal(found, expected)
+        assert found.strides == expected.strides

@@ -215,6 +215,33 @@ CASES |= {
     "scattered-near": (lambda m, v: m.NearestNDInterpolator(XI, v)(IN), VS),
 }
 SCATTERED = rng.random((3, 40))
+# Smoothing splines with inner knots, whose number p takes one step and more.
+X12 = np.cumsum(np.random.default_rng(3).random(12) + 0.2)
+Y12 = np.sin(1.7 * X12) + 0.1 * np.cos(17.0 * X12)
+MID = np.linspace(X12[1], X12[-2], 5)
+for s in (0.02, 0.1, 0.5, 2.0):
+    CASES[f"smoothed-tuple-{s}"] = (
+        lambda m, x, y, s=s: m.splev(MID, m.splrep(x, y, s=s)),
+        *(X12, Y12),
+    )
+    CASES[f"smoothed-univariate-{s}"] = (
+        lambda m, x, y, s=s: m.UnivariateSpline(x, y, s=s, k=2, bbox=[-1.0, None])(MID, 1),
+        *(X12, Y12),
+    )
+    CASES[f"smoothed-weights-{s}"] = (
+        lambda m, w, s: m.UnivariateSpline(X12, Y12, w, k=4, s=s)(MID),
+        *(1 + 0.1 * Y12, np.array(s)),
+    )
+    CASES[f"smoothed-curve-{s}"] = (
+        lambda m, x, y, s=s: np.stack(m.splev([0.3, 0.6], m.splprep([x, y], s=s)[0])),
+        *(X12, Y12),
+    )
+CASES["smoothed-by-its-size"] = (lambda m, y: m.UnivariateSpline(X12, 5 * y).integral(1, 2), Y12)
+CASES["curve"] = (
+    lambda m, x, y: np.stack(m.splev([0.3, 0.6], m.splprep([x, y], s=0)[0])),
+    *(X12, Y12),
+)
+CASES["curve-at"] = (lambda m, u, y: m.splprep([u, y], u=u, s=0.1)[0][1][1], X12, Y12)
 for method in ("slinear", "cubic", "quintic", "pchip"):
     CASES[f"grid-{method}"] = (
         lambda m, g, v, q, method=method: m.RegularGridInterpolator(
@@ -330,8 +357,37 @@ def test_plain_objects_are_scipys():
     grid = li.RegularGridInterpolator((G, H), V)
     assert isinstance(grid, scipy.interpolate.RegularGridInterpolator)
     np.testing.assert_array_equal(s.c, scipy.interpolate.CubicSpline(X, Y).c)
-    assert li.splprep is scipy.interpolate.splprep
+    assert li.bisplrep is scipy.interpolate.bisplrep
     assert "CubicSpline" in dir(li)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5])
+def test_smoothing_splines_are_fitpacks(k):
+    """Through all of the steps that its search takes, from few knots to one a point."""
+    r = np.random.default_rng(k)
+    x = np.sort(r.random(40)) * 3
+    y, w = np.sin(3 * x) + 0.1 * r.standard_normal(40), 1 + r.random(40)
+    for s in (0.05, 0.3, 1.0, 5.0, 50.0, 300.0):
+        t, c, _ = scipy.interpolate.splrep(x, y, w, k=k, s=s)
+        found = linad.linearize(lambda y, s=s: li.splrep(x, y, w, k=k, s=s)[1], y)[0]
+        np.testing.assert_allclose(found, c, rtol=1e-8, atol=1e-8 * np.abs(c).max())
+
+
+def test_a_smoothing_spline_has_another_path_for_other_knots(kernels):
+    f = linad.jit(lambda y: li.UnivariateSpline(X12, y, s=0.1)(MID))
+    for scale in (1.0, 1.001, 3.0, 0.3, 1.0):
+        expected = scipy.interpolate.UnivariateSpline(X12, scale * Y12, s=0.1)(MID)
+        np.testing.assert_allclose(f(scale * Y12), expected, rtol=1e-9)
+
+
+def test_what_a_traced_spline_tells():
+    def told(m, y):
+        s = m.UnivariateSpline(X12, y, s=0.1)
+        return np.concatenate([s.get_knots(), s.get_coeffs(), s.derivatives(MID[0])])
+
+    found, J = linad.linearize(lambda y: told(li, y), Y12)
+    np.testing.assert_allclose(found, told(scipy.interpolate, Y12), rtol=1e-9)
+    check_derivatives(lambda y: told(li, y), Y12, order=1)
 
 
 def test_a_spline_is_fitted():
@@ -396,9 +452,10 @@ def test_a_spline_is_fitted():
         (lambda y: li.interpn((X * 0,), y, Q), ValueError, "ascending"),
         (lambda y: li.RegularGridInterpolator((X,), y)(INSIDE, nu=[1]), ValueError, "nu"),
         (lambda y: li.RegularGridInterpolator((X,), y, solver=1), LinadError, "solver"),
-        (lambda y: li.splrep(X, y[:, 0], s=0.1), LinadError, "smoothing spline"),
-        (lambda y: li.UnivariateSpline(X, y[:, 0]), LinadError, "UnivariateSpline: s=None"),
-        (lambda y: li.splprep([X, y[:, 0]]), LinadError, "linad.scipy"),
+        (lambda y: li.splrep(X, y[:, 0], s=0.1, per=1), LinadError, "per=1"),
+        (lambda y: li.splrep(X, y, s=0.1), ShapeError, "one value for each"),
+        (lambda y: li.splrep(-X, y[:, 0], s=0.1), ValueError, "x must not decrease"),
+        (lambda y: li.splprep([X, y[:, 0]], task=-1, t=X), LinadError, "task=-1"),
         (lambda y: li.make_interp_spline(X, y, bc_type="periodic"), LinadError, "periodic"),
         (lambda y: li.RBFInterpolator(XI[:6], y, neighbors=3), LinadError, "neighbors"),
         (lambda y: li.griddata(XI[:6], y, XI, "cubic"), LinadError, "cubic"),

@@ -27,12 +27,14 @@ from linad.scipy.twins import class_twin, function_twin, twin_of
 from linad.testing.derivative_checks import check_derivatives
 
 ROOMS = {
+    "cluster": twin_cases.CLUSTER,
     "constants": twin_cases.CONSTANTS,
     "interpolate": twin_cases.INTERPOLATE,
     "linalg": twin_cases.LINALG,
     "ndimage": twin_cases.NDIMAGE,
     "optimize": twin_cases.OPTIMIZE,
     "signal": twin_cases.SIGNAL,
+    "sparse": twin_cases.SPARSE,
     "spatial": twin_cases.SPATIAL,
     "special": twin_cases.SPECIAL,
     "stats": twin_cases.STATS,

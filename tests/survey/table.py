@@ -244,11 +244,17 @@ def special_ufuncs() -> dict[str, Any]:
     return {n: f for n, f in found.items() if isinstance(f, np.ufunc)}
 
 
+BY_TYPE = ("scipy.linalg.blas", "scipy.linalg.lapack")
+"""Modules whose names are a letter for the type and a routine: tests/scipy/linalg has these."""
+
+
 def mirrored_functions(package: Any = mirrors) -> dict[str, Any]:
     """What a package of linad has traced forms of, by the name in NumPy or SciPy."""
     found = {}
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         original = module.name.removeprefix("linad.")
+        if original in BY_TYPE:
+            continue
         try:
             theirs = importlib.import_module(original)
         except ModuleNotFoundError:

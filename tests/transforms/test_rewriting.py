@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import linad
 from linad.core.tape import Var
 from linad.transforms.rewriting import number_of, params_key, standing_for, value_key
 
@@ -51,3 +52,12 @@ def test_keys():
     assert params_key(a) == params_key(b)
     with pytest.raises(TypeError):
         hash(params_key({"p": []}))
+
+
+def test_keys_tell_zeros_of_two_signs_apart():
+    assert params_key({"fill": 0.0}) != params_key({"fill": -0.0})
+    assert params_key({"fill": (1j, np.nan)}) == params_key({"fill": (1j, np.nan)})
+    x = np.ones(1)
+    jitted = linad.jit(lambda x: [np.pad(x, 1, constant_values=zero) for zero in (0.0, -0.0)])
+    for _ in range(3):
+        assert [np.signbit(y[0]) for y in jitted(x)] == [False, True]

@@ -23,6 +23,11 @@ from linad.rules.shaping import concrete
 from linad.rules.sparsearrays import System, sparse_solve
 from linad.scipy.mirror import holds_traced, inexact, traced_form
 from linad.scipy.sparse.arrays import SparseArray
+from linad.scipy.sparse.closures import is_closure
+from linad.solve.solutions import linear
+
+OF_HERMITIAN = ("cg", "minres")
+"""Solvers of systems whose matrix is its own adjoint, as is their preconditioner."""
 
 
 class Iteration:
@@ -56,7 +61,7 @@ class Iteration:
         M = self.preconditioner
         if trans == "T" and not real:
             return np.conj(self.columns(A, np.conj(b), "H"))
-        if trans != "N":
+        if trans != "N" and self.solver.__name__ not in OF_HERMITIAN:
             A = A.conj().T if scipy.sparse.issparse(A) else A.H
             M = M if M is None else scipy.sparse.linalg.aslinearoperator(M).H
         x, info = self.solver(A, b, M=M, **self.options)
@@ -83,7 +88,7 @@ class IteratedSystem(System):
 
 def _solve(solver: Any, A: Any, b: Any, x0: Any, M: Any, options: dict[str, Any]) -> Any:
     name = solver.__name__
-    if isinstance(A, Traced) or holds_traced((M, options)):
+    if isinstance(A, Traced) or isinstance(M, Traced) or holds_traced(options):
         raise UnsupportedError(
             f"{name}: a traced dense matrix, preconditioner or option; use np.linalg.solve, or a "
             f"sparse array with traced entries, made by linad.scipy.sparse.csr_array"
@@ -93,6 +98,14 @@ def _solve(solver: Any, A: Any, b: Any, x0: Any, M: Any, options: dict[str, Any]
         b = b[:, 0]
     if b.ndim != 1 or A.shape != (b.shape[0],) * 2:
         raise ShapeError(f"{name}: A has shape {A.shape} and b {b.shape}")
+    if is_closure(A):  # whatever the preconditioner, to more digits than were asked for
+        rtol = options.get("rtol", 1e-5)
+        return linear(A.matvec, b, linear_solver="krylov", rtol=min(rtol, 1e-10)), 0
+    if is_closure(M):
+        raise UnsupportedError(
+            f"{name}: a preconditioner whose products depend on traced values; leave M out, or "
+            f"make it of linad.stop_gradient of them"
+        )
     plain = A.pattern.matrix(concrete(A.data)) if isinstance(A, SparseArray) else _own(A)
     M = _own(M)
     right = concrete(b)

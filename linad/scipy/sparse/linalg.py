@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
-from scipy.sparse.linalg import LinearOperator
+from scipy.sparse.linalg import LinearOperator as _Operator
 
 from linad.core.frames import public_names
 from linad.core.primitive import Traced
@@ -27,6 +27,7 @@ from linad.rules.sparsearrays import Factorized, sparse_solve
 from linad.scipy.mirror import bound_form, inexact, traced_form
 from linad.scipy.sparse.actions import expm_multiply
 from linad.scipy.sparse.arrays import SparseArray
+from linad.scipy.sparse.closures import LinearOperator, is_closure
 from linad.scipy.sparse.eigen import eigs, eigsh, svds
 from linad.scipy.sparse.iterative import (
     bicg,
@@ -42,6 +43,7 @@ from linad.scipy.sparse.iterative import (
 from linad.scipy.sparse.lsqr import lsmr, lsqr
 
 __all__ = [
+    "LinearOperator",
     "aslinearoperator",
     "bicg",
     "bicgstab",
@@ -74,7 +76,7 @@ def __dir__() -> list[str]:
     return public_names(scipy.sparse.linalg)
 
 
-class TracedProducts(LinearOperator):
+class TracedProducts(_Operator):
     """A SciPy LinearOperator whose products with traced vectors and matrices trace.
 
     Parameters
@@ -82,7 +84,7 @@ class TracedProducts(LinearOperator):
     op : LinearOperator
     """
 
-    def __init__(self, op: LinearOperator) -> None:
+    def __init__(self, op: _Operator) -> None:
         self.op = op
         super().__init__(op.dtype, op.shape)
 
@@ -130,6 +132,8 @@ def aslinearoperator(A: Any) -> Any:
         raise UnsupportedError(
             "aslinearoperator: the matrix must be constant; use A @ x, which traces with a traced A"
         )
+    if is_closure(A):
+        return A
     op = scipy.sparse.linalg.aslinearoperator(A)
     return op if hasattr(op, "pushforward") else TracedProducts(op)
 
@@ -137,7 +141,7 @@ def aslinearoperator(A: Any) -> Any:
 # Systems.
 
 
-class _Inverse(LinearOperator):
+class _Inverse(_Operator):
     """A^-1 of the factors of a sparse A."""
 
     def __init__(self, factors: Any, dtype: Any) -> None:
@@ -163,7 +167,7 @@ class _Inverse(LinearOperator):
         return self._solve(X, "H")
 
 
-def _apply_inverse(inverse: LinearOperator, b: Any, name: str) -> Any:
+def _apply_inverse(inverse: _Operator, b: Any, name: str) -> Any:
     """A^-1 b for b (n,) or (n, k)."""
     n = inverse.shape[0]
     if b.ndim not in (1, 2) or b.shape[0] != n:
@@ -175,7 +179,7 @@ def _apply_inverse(inverse: LinearOperator, b: Any, name: str) -> Any:
     return apply_operator(b.T, op=inverse, adjoint=False).T
 
 
-def _inverse(factors: Any) -> LinearOperator:
+def _inverse(factors: Any) -> _Operator:
     return _Inverse(factors, np.result_type(factors.L.dtype, factors.U.dtype))
 
 
@@ -227,7 +231,7 @@ def spsolve_triangular(A: Any, b: Any, lower: bool, overwrite_A: bool, overwrite
         return lambda x: scipy.sparse.linalg.spsolve_triangular(matrix, x, lower=lower)
 
     forward, back = solve(A, lower), solve(upper, not lower)
-    inverse = LinearOperator(
+    inverse = _Operator(
         A.shape,
         matvec=forward,
         matmat=forward,

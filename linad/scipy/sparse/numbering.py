@@ -49,7 +49,8 @@ class _Entries:
                 "array of it, from its entries and their places"
             )
         if is_sparse(value):
-            self.kind, array = type(value), value.tocoo().tocsr()  # entries at one place added
+            array = value.tocoo().tocsr()  # entries at one place added
+            self.kind = type(array)
         elif scipy.sparse.issparse(value):
             array = value.tocsr(copy=True)
             array.sum_duplicates()

@@ -21,7 +21,7 @@ from numpy._core import _ufunc_config
 
 from linad.core.error_state import INITIAL, quiet_state
 from linad.core.settings import changed, current
-from linad.sweeps.cpu.engine import IN_ROWS
+from linad.sweeps.cpu.direct_looks import ARRAYS, NOTED, DirectLook, looked, released
 from linad.sweeps.cpu.made_containers import Recipe, contained
 from linad.sweeps.cpu.made_results import (
     INPUTS,
@@ -29,13 +29,12 @@ from linad.sweeps.cpu.made_results import (
     address_of_c,
     call_c,
     made,
+    number_of,
     place_of,
     room_for,
 )
 from linad.sweeps.cpu.native import (
     ARRAY_DATA,
-    ARRAY_DTYPE,
-    ARRAY_FLAGS,
     HEADER,
     TUPLE_ITEMS,
     set_word,
@@ -53,12 +52,12 @@ Python's and NumPy's numbers are structs of the header and the value."""
 
 # Words of an entry: C functions, objects of the process, among them the error states that it is
 # for, and what is the program's own: a word to write into, whether it is in use, the plan of its
-# results, its header, the function that looks outside or 0, the recipe of a container or 0, how
-# many arguments there are; and for each 0 or an array that a number is put into, and the types of
-# such numbers.
+# results, its header, what is looked at outside or 0, the function that looks outside or 0, the
+# recipe of a container or 0, how many arguments there are; and for each 0 or an array that a number
+# is put into, and the types of such numbers.
 LOOK_UP, CALL, ASK, CONTEXT_VALUE, HOLD, DROP = range(0, 48, 8)
 NAME, CONTEXT, STATE, OTHER_STATE, CHANGED, CURRENT, CHOSEN, NONE = range(48, 112, 8)
-FOUND, BUSY, PLAN, PROGRAM, OUTSIDE, RECIPE, COUNT, ARGUMENTS = range(112, 176, 8)
+FOUND, BUSY, PLAN, PROGRAM, LOOK, OUTSIDE, RECIPE, COUNT, ARGUMENTS = range(112, 184, 8)
 
 TP_CALL, MAY_HAVE_SUBCLASSES = 50, 1 << 10
 """Numbers of Python's stable interface: of the slot, and of a flag."""
@@ -85,8 +84,8 @@ def _fits(w, args):
     return True
 
 
-def _run(w, args, outside):
-    """Note the arguments, and what stands outside, and run."""
+def _run(w, args, arrays):
+    """Note the arguments, and the arrays that stand outside, and run."""
     p, count = word(w + PLAN), word(w + COUNT)
     several = room_for(p)
     if several == -1:
@@ -98,7 +97,7 @@ def _run(w, args, outside):
             given = number
         set_word(place_of(p, k), given)
     for k in range(word(p + INPUTS) - count):
-        set_word(place_of(p, count + k), word(outside + TUPLE_ITEMS + 8 * k))
+        set_word(place_of(p, count + k), word(arrays + 8 * k))
     result = made(word(w + PROGRAM), p, several)
     if word(w + RECIPE) == 0 or result == 0 or result == OTHER_WAY:
         return result
@@ -109,12 +108,19 @@ def _entered(w, args):
     """The result, 0 after an error, or `OTHER_WAY`."""
     if not _fits(w, args):
         return OTHER_WAY
+    look = word(w + LOOK)
+    if look != 0:
+        if not looked(look):
+            return OTHER_WAY
+        result = _run(w, args, word(look + NOTED))
+        released(look, word(look + ARRAYS))
+        return result
     if word(w + OUTSIDE) == 0:
         return _run(w, args, 0)
     outside = call_c(word(w + ASK), (word(w + OUTSIDE),))
     if outside == 0:
         return 0
-    result = OTHER_WAY if outside == word(w + NONE) else _run(w, args, outside)
+    result = OTHER_WAY if outside == word(w + NONE) else _run(w, args, outside + TUPLE_ITEMS)
     call_c(word(w + DROP), (outside,))
     return result
 
@@ -145,6 +151,7 @@ def entry(
     plan: Any = None,
     workspace: Any = None,
     outside: Callable[[], Any] | None = None,
+    look: DirectLook | None = None,
     numbers: Sequence[tuple[type, ...]] = (),
     recipe: Recipe | None = None,
 ) -> tuple[Any, ...]:
@@ -160,6 +167,8 @@ def entry(
     outside : callable, optional
         Gives the tuple of arrays that follow the arguments, or None where other things stand
         outside.
+    look : DirectLook, optional
+        The same for machine code, if it can look.
     numbers : list of tuple
         For each argument that is a number, and not an array, the types that it may have: one or
         two.
@@ -174,29 +183,23 @@ def entry(
     chosen, quiet = current(), quiet_state()
     words += [id(METHOD), id(context), id(INITIAL), id(quiet)]
     words += [id(changed), id(current), id(chosen), id(None)]
-    boxes = [_number(np.dtype(kinds[0])) if kinds else None for kinds in numbers]
+    boxes = [number_of(np.dtype(kinds[0])) if kinds else None for kinds in numbers]
     if plan is None:
-        words += [0, 0, 0, 0, 0, 0, -1]
+        words += [0, 0, 0, 0, 0, 0, 0, -1]
     else:
+        seen = look.words if look is not None else None
         words += [0, 0, plan.ctypes.data, workspace.header.ctypes.data]
+        words += [seen.ctypes.data if seen is not None else 0]
         words += [id(outside) if outside is not None else 0]
         words += [recipe.words.ctypes.data if recipe is not None else 0, len(numbers)]
     for kinds, box in zip(numbers, boxes, strict=True):
         words += [0, 0, 0] if box is None else [box.ctypes.data, id(kinds[0]), id(kinds[-1])]
-    return np.array(words, np.int64), plan, workspace, outside, boxes, recipe, chosen, quiet
+    kept = plan, workspace, outside, look, boxes, recipe, chosen, quiet
+    return np.array(words, np.int64), *kept
 
 
 NO_ENTRY = entry()
 """The entry of an object all of whose calls go to Python."""
-
-
-def _number(dtype: np.dtype) -> np.ndarray:
-    """Words like a NumPy array's without axes, but for the address of its entry."""
-    words = np.zeros(ARRAY_FLAGS // 8 + 1, np.int64)
-    words[HEADER // 8 - 1] = id(np.ndarray)
-    words[ARRAY_DTYPE // 8] = id(dtype)
-    words[ARRAY_FLAGS // 8] = IN_ROWS
-    return words
 
 
 class _Slot(ctypes.Structure):

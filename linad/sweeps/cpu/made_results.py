@@ -1,9 +1,10 @@
 """Results that compiled code makes: the whole of a short call between two lines of Python.
 
 `numpy.empty` costs a tenth of a microsecond a result, as much as a small program. By the address
-of what it calls, in NumPy's table of C functions, an array costs half of that, and a number no
-array that Python sees. The table is part of NumPy's stable binary interface. Objects are counted
-with the interpreter's lock held, so there are no results of this kind in builds without one.
+of what it calls, in NumPy's table of C functions, an array costs half of that. For a number none is
+made: the program writes it to memory in front of its header, where the plan has words that look
+like an array. The table is part of NumPy's stable binary interface. Objects are counted with the
+interpreter's lock held, so there are no results of this kind in builds without one.
 """
 
 import ctypes
@@ -18,9 +19,11 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from linad.operators.provided import OTHER
-from linad.sweeps.cpu.engine import patch, run_instructions
+from linad.sweeps.cpu.engine import IN_ROWS, patch, run_instructions
 from linad.sweeps.cpu.native import (
     ARRAY_DATA,
+    ARRAY_DTYPE,
+    ARRAY_FLAGS,
     HEADER,
     INT64,
     TUPLE_ITEMS,
@@ -30,8 +33,11 @@ from linad.sweeps.cpu.native import (
 from linad.sweeps.cpu.own_functions import callable_on_objects
 from linad.sweeps.places import Result
 
-NEW_FROM_DESCR, RETURN = 94, 76
-"""Where `PyArray_NewFromDescr` and `PyArray_Return` stand in NumPy's table."""
+NEW_FROM_DESCR, SCALAR = 94, 60
+"""Where `PyArray_NewFromDescr` and `PyArray_Scalar` stand in NumPy's table."""
+
+BYTES_OF_A_NUMBER = 16
+"""In front of a program's header, for each of its results."""
 
 
 def _table() -> Any:
@@ -73,12 +79,17 @@ def half(context: Any, number: Any) -> Any:
 
 # A plan is words: addresses of functions and objects, the numbers of arrays, then memory that
 # looks like a tuple of them to `patch`, then each result: dtype, whether it is a number, whether it
-# lies in order F, its shape.
-NEW, TO_NUMBER, TUPLE, HOLD, DROP, ARRAY, NOTHING, INPUTS, OUTPUTS, TOGETHER = range(0, 80, 8)
+# lies in order F, its shape; of a number, what looks like an array without axes.
+NEW, TO_NUMBER, TUPLE, HOLD, DROP, KIND, NOTHING, INPUTS, OUTPUTS, TOGETHER = range(0, 80, 8)
 
+ARRAY = ARRAY_FLAGS + 8
+"""Bytes of what looks like an array without axes."""
 
 OTHER_WAY = -1
 """Returned in place of an object's address for other arguments, and where a kernel stopped."""
+
+FAILED = -2
+"""A status that neither kernels nor `patch` have: Python has an error to raise."""
 
 
 def room_for(p):
@@ -110,43 +121,54 @@ def made(h, p, several):
     items = together + TUPLE_ITEMS
     set_word(together + HEADER, n + m)
     first = items + 8 * (n + m)
-    at, count, failed, alone, status = first, 0, False, 0, 0
-    while not failed and count < m:
-        call_c(word(p + HOLD), (word(at),))  # the next call takes a reference of the dtype
-        ndim = word(at + 24)
-        array = call_c(
-            word(p + NEW),
-            (word(p + ARRAY), word(at), half(ndim), at + 32, 0, 0, half(word(at + 16)), 0),
-        )
-        if array == 0:
-            failed = True
+    at, count, alone, status = first, 0, 0, 0
+    while status == 0 and count < m:
+        if word(at + 8):
+            array = at + 32
+            set_word(array + ARRAY_DATA, _place_of_number(h, count))
+            at += 32 + ARRAY
         else:
-            set_word(items + 8 * (n + count), array)
-            if m == 1:
+            ndim = word(at + 24)
+            call_c(word(p + HOLD), (word(at),))  # the next call takes a reference of the dtype
+            array = call_c(
+                word(p + NEW),
+                (word(p + KIND), word(at), half(ndim), at + 32, 0, 0, half(word(at + 16)), 0),
+            )
+            if array == 0:
+                status = FAILED
+            elif m == 1:
                 alone = array
             else:
                 set_word(several + TUPLE_ITEMS + 8 * count, array)
-            count += 1
             at += 32 + 8 * ndim
-    if not failed:
+        set_word(items + 8 * (n + count), array)
+        count += 1
+    if status == 0:
         status = patch(h, together)
-        if status == 0:
-            status = run_instructions(word(h + 16), word(h + 24))
-    if failed or status != 0:
-        if m != 1:
-            call_c(word(p + DROP), (several,))
-        elif count:
-            call_c(word(p + DROP), (alone,))
-        return 0 if failed else OTHER_WAY
+    if status == 0:
+        status = run_instructions(word(h + 16), word(h + 24))
     at = first
     for k in range(m):
-        if m == 1:
-            return call_c(word(p + TO_NUMBER), (alone,)) if word(at + 8) else alone
-        if word(at + 8):
-            item = several + TUPLE_ITEMS + 8 * k
-            set_word(item, call_c(word(p + TO_NUMBER), (word(item),)))
-        at += 32 + 8 * word(at + 24)
-    return several
+        if status == 0 and word(at + 8):
+            number = call_c(word(p + TO_NUMBER), (_place_of_number(h, k), word(at), 0))
+            if number == 0:
+                status = FAILED
+            elif m == 1:
+                alone = number
+            else:
+                set_word(several + TUPLE_ITEMS + 8 * k, number)
+        at += 32 + (ARRAY if word(at + 8) else 8 * word(at + 24))
+    result = alone if m == 1 else several
+    if status == 0:
+        return result
+    if result != 0:
+        call_c(word(p + DROP), (result,))
+    return 0 if status == FAILED else OTHER_WAY
+
+
+def _place_of_number(h, k):
+    """Where a program with its header at ``h`` writes result ``k``, if that is a number."""
+    return h - BYTES_OF_A_NUMBER * (k + 1)
 
 
 def _call(header, plan, args):
@@ -191,10 +213,20 @@ def plan_of(inputs: int, results: Sequence[Result], numbers: Sequence[bool]) -> 
     """
     python = ctypes.pythonapi
     functions = [python.PyTuple_New, python.Py_IncRef, python.Py_DecRef]
-    words = [TABLE[NEW_FROM_DESCR], TABLE[RETURN]]
+    words = [TABLE[NEW_FROM_DESCR], TABLE[SCALAR]]
     words += [address_of_c(f) for f in functions]
     words += [id(np.ndarray), id(OTHER), inputs, len(results)]
     words += [0] * (TUPLE_ITEMS // 8 + inputs + len(results))
     for (shape, dtype, order), number in zip(results, numbers, strict=True):
         words += [id(dtype), int(number), int(order == "F"), len(shape), *shape]
+        words += number_of(dtype).tolist() if number else []
     return np.array(words, np.int64)
+
+
+def number_of(dtype: np.dtype) -> np.ndarray:
+    """Words like a NumPy array's without axes, but for the address of its entry."""
+    words = np.zeros(ARRAY // 8, np.int64)
+    words[HEADER // 8 - 1] = id(np.ndarray)
+    words[ARRAY_DTYPE // 8] = id(dtype)
+    words[ARRAY_FLAGS // 8] = IN_ROWS
+    return words

@@ -9,7 +9,7 @@ import numpy as np
 from linad.core.compiler_lock import compiling
 from linad.core.settings import settings
 from linad.sweeps.cpu import engine, kernel_cache as cache
-from linad.sweeps.cpu.made_results import TABLE
+from linad.sweeps.cpu.made_results import BYTES_OF_A_NUMBER, TABLE
 from linad.sweeps.cpu.program_kernels import addresses_of
 from linad.sweeps.fallbacks import PreparedFallback
 from linad.sweeps.instructions import Fallback, KernelCall
@@ -160,7 +160,8 @@ class Workspace:
             header += [id(canonical(place.dtype)), order, len(place.shape), *place.shape, len(used)]
             for at, offset in used:
                 header += [code + 8 * at, offset]
-        self.header = np.array(header, np.int64)
+        room = [0] * (BYTES_OF_A_NUMBER // 8 * len(lowering.outputs))
+        self.header = np.array(room + header, np.int64)[len(room) :]
 
     def prepared(self, instruction: Fallback) -> Any:
         """What is run from Python between two compiled stretches."""

@@ -22,6 +22,7 @@ Where the arguments are arrays and floats, and the results arrays and numbers, t
 even of these lines: see `linad.sweeps.cpu.direct_calls`.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -32,6 +33,7 @@ from linad.core.memory_layouts import laid_like
 from linad.core.settings import changed, current, settings
 from linad.operators.provided import OTHER
 from linad.sweeps.cpu.direct_calls import entry
+from linad.sweeps.cpu.direct_looks import DirectLook
 from linad.sweeps.cpu.made_containers import Recipe
 from linad.sweeps.cpu.made_results import enter_making, plan_of
 
@@ -124,7 +126,7 @@ def short_call(
         "        return OTHER",
     ]
     lines += writer.lines
-    outside, texts = _outside(look, objects)
+    outside, texts, seen = _outside(look, objects)
     if outside is not None:
         scope["outside"] = outside
         lines += ["    found = outside()", "    if found is None:", "        return OTHER"]
@@ -166,14 +168,18 @@ def short_call(
         workspace = program.pool.pop() if program.pool else program.new_workspace()
         plain = names[0] if len(names) == 1 else f"({_listed(names)})"
         recipe = None if returned == plain else Recipe(result, slots)
-        call.entry = entry(scope["plan"], workspace, outside, numbers_given, recipe)
+        direct = None if seen is None else seen()
+        call.entry = entry(scope["plan"], workspace, outside, direct, numbers_given, recipe)
     return call  # type: ignore[no-any-return]
 
 
-def _outside(look: Any, objects: Sequence[Any]) -> tuple[Callable[[], Any] | None, list[str]]:
+def _outside(
+    look: Any, objects: Sequence[Any]
+) -> tuple[Callable[[], Any] | None, list[str], Callable[[], DirectLook] | None]:
     """A function that gives the arrays outside, None where things are not as they were.
 
-    With the names that the lines of a call have for these arrays.
+    With the names that the lines of a call have for these arrays, and what makes the same for
+    machine code.
     """
     lines = [test for _, found, _ in objects for test in found]
     scope: dict[str, Any] = {"LookupAgain": (LookupError, AttributeError, ValueError, TypeError)}
@@ -184,7 +190,7 @@ def _outside(look: Any, objects: Sequence[Any]) -> tuple[Callable[[], Any] | Non
         scope |= look.scope
         lines, texts = [*lines, *look.lines], look.texts
     if not lines and not texts:
-        return None, []
+        return None, [], None
     source = ["def outside():", "    try:"]
     source += [f"        if not ({test}): return None" for test in lines]
     source += [
@@ -193,7 +199,8 @@ def _outside(look: Any, objects: Sequence[Any]) -> tuple[Callable[[], Any] | Non
         "        return None",
     ]
     exec("\n".join(source), scope)
-    return scope["outside"], [f"o{k}" for k in range(len(texts))]
+    names = [f"o{k}" for k in range(len(texts))]
+    return scope["outside"], names, functools.partial(DirectLook, lines, texts, scope)
 
 
 UNCHANGED = (int, float, bool, str, type(None))

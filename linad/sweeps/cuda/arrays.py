@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.callers import defining_package
 from linad.core.shapes import Shape, size_of
 from linad.errors import DeviceError, ShapeError
 from linad.sweeps.cuda.device import LEGACY_STREAM, Device, Layout, Memory, Stream, handle_of
@@ -195,7 +196,7 @@ def _layout(device: Device, x: Any, stream: Stream, what: str, by_interface: boo
 
 def handed_back(array: Array, like: Any) -> Any:
     """A result as an array of the library that ``like`` is of."""
-    package = type(like).__module__.partition(".")[0]
+    package = defining_package(type(like))
     if package not in TAKEN_BY:
         return array
     module, function = TAKEN_BY[package]

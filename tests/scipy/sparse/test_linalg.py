@@ -80,6 +80,53 @@ def test_operator_products():
         check_derivatives(f, x)
 
 
+CLOSED = {
+    "matvec": lambda x: _operator(x).matvec(x),
+    "sum": lambda x: (2 * _operator(x) + lsl.aslinearoperator(_operator(x * x)).H.H) @ x,
+    "cg": lambda x: lsl.cg(_operator(x), x**2, rtol=1e-12)[0],
+    "gmres": lambda x: lsl.gmres(_operator(x), X)[0],
+    "plain": lambda x: lsl.cg(lsl.LinearOperator((3, 3), matvec=lambda v: 2 * v), x)[0],
+}
+
+
+def _operator(x):
+    """A positive definite one, whose products close over x."""
+
+    def product(v):
+        return 4 * v + x * (D.T @ (D @ (x * v)))
+
+    return lsl.LinearOperator((3, 3), matvec=product, rmatvec=product, dtype=float)
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_operators_that_close_over_traced_values(name, kernels):
+    f = CLOSED[name]
+    check_derivatives(f, X, order=2)
+    with_scipys = f(X)
+    found, J = linad.linearize(f, X)
+    np.testing.assert_allclose(found, with_scipys, rtol=1e-4 if name == "gmres" else 1e-10)
+    compiled = linad.jit(f)
+    for x in (X, 1.1 * X, X):
+        again = linad.jacobian(compiled)(x)
+    np.testing.assert_allclose(again, J @ np.eye(3), rtol=1e-9, atol=1e-12)
+
+
+def test_what_is_a_linear_operator():
+    class Twice(lsl.LinearOperator):
+        def __init__(self):
+            super().__init__(float, (3, 3))
+
+        def _matvec(self, x):
+            return 2 * x
+
+    assert isinstance(Twice(), scipy.sparse.linalg.LinearOperator)
+    assert isinstance(scipy.sparse.linalg.aslinearoperator(D), lsl.LinearOperator)
+    assert not isinstance(D, lsl.LinearOperator)
+    np.testing.assert_array_equal(Twice() @ X, 2 * X)
+    with pytest.raises(LinadError, match="preconditioner"):
+        linad.linearize(lambda x: lsl.cg(np.eye(3), x, M=_operator(x))[0], X)
+
+
 def test_systems():
     A = scipy.sparse.csc_array(SQUARE)
     lower = scipy.sparse.csr_array(np.tril(SQUARE))

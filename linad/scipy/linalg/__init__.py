@@ -3,11 +3,14 @@
 ``overwrite_a`` and its kind are ignored, and the choice of a LAPACK driver too.
 """
 
+import functools
+import importlib
 from typing import Any
 
 import scipy.linalg
 
 from linad.core.frames import public_names
+from linad.scipy.linalg.prefixes import chosen
 from linad.scipy.matrix_equations import (
     polar as polar,
     solve_continuous_are as solve_continuous_are,
@@ -82,13 +85,31 @@ from linad.scipy.subspaces import (
 )
 from linad.scipy.twinforms import form_by_twin
 
+_ROOMS = ("blas", "lapack")
+
 TWINS = ("cdf2rdf", "fiedler_companion")
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return importlib.import_module(f"{__name__}.{name}")
     theirs = getattr(scipy.linalg, name)
     return form_by_twin(theirs) if name in TWINS else theirs
+
+
+@functools.wraps(scipy.linalg.get_blas_funcs)
+def get_blas_funcs(names: Any, arrays: Any = (), dtype: Any = None, **ilp64: Any) -> Any:
+    blas = importlib.import_module(f"{__name__}.blas")
+    original = functools.partial(scipy.linalg.get_blas_funcs, **ilp64)
+    return chosen(blas.NAMES, names, arrays, dtype, original)
+
+
+@functools.wraps(scipy.linalg.get_lapack_funcs)
+def get_lapack_funcs(names: Any, arrays: Any = (), dtype: Any = None, **ilp64: Any) -> Any:
+    lapack = importlib.import_module(f"{__name__}.lapack")
+    original = functools.partial(scipy.linalg.get_lapack_funcs, **ilp64)
+    return chosen(lapack.NAMES, names, arrays, dtype, original)
 
 
 def __dir__() -> list[str]:

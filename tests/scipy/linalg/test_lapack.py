@@ -1,0 +1,70 @@
+"""linad.scipy.linalg.lapack: routines by their names there."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import linad
+import linad.scipy.linalg as ll
+from linad.errors import DTypeError
+from linad.testing.derivative_checks import check_derivatives
+
+rng = np.random.default_rng(0)
+A, B, C = (
+    rng.standard_normal((3, 3)) + 3 * np.eye(3),
+    rng.standard_normal((3, 2)),
+    rng.random((3, 3)),
+)
+X, Y = rng.standard_normal(3), rng.standard_normal(3)
+SPD = A @ A.T + 0.01 * C  # not quite symmetric: one triangle is read
+
+CASES = {
+    "potrf": (lambda f, a: f(a, lower=1)[0], SPD),
+    "potrf-upper": (lambda f, a: f(a)[0], SPD),
+    "potrf-unclean": (lambda f, a: f(a, 1, 0)[0], SPD),
+    "potrs": (lambda f, c, b: f(c, b, lower=1)[0], A, B),
+    "potrs-vector": (lambda f, c, b: f(c, b)[0], A, X),
+    "potri": (lambda f, c: f(c, lower=1)[0], A),
+    "potri-upper": (lambda f, c: f(c)[0], A),
+    "trtrs": (lambda f, a, b: f(a, b, lower=1, trans=1)[0], A, B),
+    "trtrs-unit": (lambda f, a, b: f(a, b, unitdiag=1)[0], A, X),
+    "trtri": (lambda f, a: f(a, lower=1)[0], A),
+    "getrf": (lambda f, a: f(a)[0], A),
+    "gesv": (lambda f, a, b: f(a, b)[2], A, B),
+    "posv": (lambda f, a, b: np.concatenate(f(a, b)[:2], axis=1), SPD, B),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_routines(name):
+    f, *arrays = CASES[name]
+    name = f"d{name.partition('-')[0]}"
+    theirs, ours = getattr(scipy.linalg.lapack, name), getattr(ll.lapack, name)
+    expected = f(theirs, *arrays)
+    np.testing.assert_array_equal(f(ours, *arrays), expected)
+    found = linad.linearize(lambda *a: f(ours, *a), *arrays)[0]
+    np.testing.assert_allclose(found, expected, 1e-11, 1e-12)
+    check_derivatives(lambda *a: f(ours, *a), *arrays, order=2)
+
+
+def test_factors_and_a_system():
+    def f(a, b):
+        getrf, getrs = ll.get_lapack_funcs(("getrf", "getrs"), (a, b))
+        lu, piv, info = getrf(a)
+        assert info == 0
+        return getrs(lu, piv, b, trans=1)[0]
+
+    np.testing.assert_allclose(linad.linearize(f, A, B)[0], np.linalg.solve(A.T, B))
+    check_derivatives(f, A, B)
+
+
+def test_failures_are_told():
+    def info(name, *args):
+        told = []
+        linad.linearize(lambda a: [told.append(getattr(ll.lapack, name)(a, *args)), a][1], -SPD)
+        return told[0][-1]
+
+    assert info("dpotrf") > 0
+    assert info("dposv", B) > 0
+    with pytest.raises(DTypeError, match="real"):
+        linad.linearize(lambda a: ll.lapack.dpotrf(a)[0], SPD + 0j)
