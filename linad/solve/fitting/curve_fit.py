@@ -276,19 +276,21 @@ class _Deviations:
         try:
             predicted = self.model(self.xdata, p)
         except TypeError as error:
-            _tell_of_dates(error, self.xdata)
+            _tell_of_kind(error, self.xdata)
             raise
         return self.data.residual(predicted)
 
 
-def _tell_of_dates(error: TypeError, xdata: Any) -> None:
-    """Add what helps to an error of a model that computes with dates as with numbers."""
-    kinds = {getattr(getattr(leaf, "dtype", None), "kind", "") for leaf in tree.flatten(xdata)[0]}
-    if kinds & {"M", "m"}:
+def _tell_of_kind(error: TypeError, xdata: Any) -> None:
+    """Add what helps to an error of a model that computes with dates or texts as with numbers."""
+    kinds = {np.asarray(leaf).dtype.kind for leaf in tree.flatten(xdata)[0]}
+    if kinds & set("Mm"):
         error.add_note(
             "curve_fit: xdata holds dates or times; give numbers, as days since the first: "
             "(xdata - xdata[0]) / np.timedelta64(1, 'D')"
         )
+    elif kinds & set("SU"):
+        error.add_note("curve_fit: xdata holds texts; np.asarray(xdata, float) reads them")
 
 
 class _Residuals:

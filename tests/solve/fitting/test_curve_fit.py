@@ -330,6 +330,12 @@ class TestWhatTheModelReturns:
         with pytest.raises(linad.errors.ShapeError, match="a table of one column: give the column"):
             curve_fit(decay, T[:, None], Y, START)
 
+    @pytest.mark.parametrize("kind", [list, np.array])
+    def test_texts_are_told_of(self, kind):
+        with pytest.raises(TypeError) as caught:
+            curve_fit(decay, kind([f"{t:.3f}" for t in T]), Y, START)
+        assert "np.asarray(xdata, float) reads them" in caught.value.__notes__[-1]
+
     def test_dates_are_told_of(self):
         dates = np.datetime64("2026-01-01") + np.arange(30)
         with pytest.raises(TypeError) as caught:
