@@ -11,8 +11,9 @@ carry that is an array which the body writes here and there, what the body reads
 """
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,20 @@ REMEMBERED = 256
 """Bodies that are remembered: a loop that Python meets again is the same body."""
 
 
+scripted: ContextVar[Callable[[Tracer], bool] | None] = ContextVar("linad_scripted", default=None)
+"""What answers Python's decisions on values of a body, see `linad.control.both_ways`."""
+
+
 class BodyTrace(RecordTrace):
     """A recorder of a body, on values that are examples."""
+
+    def answer(self, tracer: Tracer, question: Callable[[Any], Any]) -> Any:
+        script = scripted.get()
+        if script is None or question is not bool:
+            return super().answer(tracer, question)
+        bool(tracer.concrete)  # raises what NumPy raises, of several entries
+        test = tracer.reshape(()) if tracer.shape else tracer
+        return script(test if test.dtype.kind == "b" else test != 0)
 
     def __enter__(self) -> "BodyTrace":
         with ExitStack() as around:
@@ -98,7 +111,8 @@ class Body:
         """What ``make()`` gave when it was first asked for by that key."""
         found = self._made.get(key)
         if found is None:
-            found = self._made.setdefault(key, make())
+            with np.errstate(all="ignore"):  # of examples, perhaps of a branch that is not taken
+                found = self._made.setdefault(key, make())
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -35,6 +35,7 @@ import scipy.integrate
 from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
 
 from linad.arrays.traces import running_trace
+from linad.control.both_ways import UNABLE, BothWays
 from linad.control.captured import with_captured
 from linad.core import tree
 from linad.core.marks import Attempt, running_traces
@@ -107,7 +108,11 @@ def _plain_field(field: Field, t: float, y: Any) -> Field:
     Unless Python takes ever other ways in it, or ways that refer to different ones.
     """
     made: Any
-    made, captured = with_captured(lambda x: field(*x), (np.float64(t), y), ())
+    captured: Any = None
+    with Attempt(*UNABLE):
+        made, captured = with_captured(BothWays(lambda x: field(*x)), (np.float64(t), y), ())
+    if captured is None:
+        made, captured = with_captured(lambda x: field(*x), (np.float64(t), y), ())
     if not captured:
         return field
     held = [form(v) for v in captured]

@@ -9,6 +9,7 @@ from scipy.optimize import OptimizeResult
 
 from linad.api.derivatives import stop_gradient
 from linad.control import loops
+from linad.control.both_ways import UNABLE, BothWays
 from linad.core.marks import Attempt
 from linad.errors import GuardError, TracerError
 from linad.linalg.linear_systems import SMALL
@@ -52,29 +53,23 @@ def loops_of(
 def as_program(method: StepLoops, t_eval: Any) -> Any:
     """What `solve_ivp` returns, by loops of the program that is recorded.
 
-    None where steps fail, and where the field decides on the time or the state in Python: the
-    steps are then taken once more, one by one.
+    None where steps fail, and where the field decides on the time or the state in Python in a way
+    that is no choice of a loop: the steps are then taken once more, one by one.
     """
     if method.start == method.end or not method.y0.shape[0]:
         return None
-    moves = holds_traced(t_eval)
+    times = None
     if t_eval is not None:
+        moves = holds_traced(t_eval)
         times = astype(inexact(t_eval), float, copy=False) if moves else np.asarray(t_eval, float)
         t = stop_gradient(times) if moves else times
         inside = np.all((t - method.start) * (t - method.end) <= 0)
         if t.ndim != 1 or not t.size or not inside or np.any(np.diff(t) * method.direction <= 0):
             return None  # SciPy has the words for it
-    attempt = Attempt()
-    try:
-        if t_eval is None:
-            times, states, last, met = method.every()
-        else:
-            states, last, met = method.at(t)
-        if moves:
-            states = loops.map(lambda row: ahead(method.field, *row), (t, states, times - t))
-    except (TracerError, GuardError, np.linalg.LinAlgError):
-        attempt.forget()
+    found = _in_any_way(method, times)
+    if found is None:
         return None
+    times, states, last, met = found
     if not holds(last.failed, 0.0):
         return None
     nfev, njev, nlu = [
@@ -93,3 +88,26 @@ def as_program(method: StepLoops, t_eval: Any) -> Any:
         message="The solver successfully reached the end of the integration interval.",
         success=True,
     )
+
+
+def _in_any_way(method: StepLoops, times: Any) -> Any:
+    """Times, states, where it ended, and the steps that hold a time; None if it is no loop."""
+    field, ways = method.field, BothWays(method.field)
+    method.field = ways
+    with Attempt(*UNABLE):
+        return _solved(method, times)
+    method.field = field
+    with Attempt(TracerError, GuardError, np.linalg.LinAlgError):
+        return _solved(method, times)
+    return None
+
+
+def _solved(method: StepLoops, times: Any) -> Any:
+    if times is None:
+        return method.every()
+    if not holds_traced(times):
+        return times, *method.at(times)
+    t = stop_gradient(times)
+    states, last, met = method.at(t)
+    states = loops.map(lambda row: ahead(method.field, *row), (t, states, times - t))
+    return times, states, last, met

@@ -59,7 +59,7 @@ def as_box(name: str, bounds: Any, unknown: Any, names: list[str] | None = None)
     """
     if bounds is None:
         return None
-    lower, upper = sides(name, bounds, unknown)
+    lower, upper = sides(name, bounds, unknown, names)
     x = unknown.start
     wrong = ~((lower <= x) & (x <= upper))
     if wrong.any():
@@ -75,7 +75,7 @@ def as_box(name: str, bounds: Any, unknown: Any, names: list[str] | None = None)
     return Box(lower.astype(x.dtype), upper.astype(x.dtype))
 
 
-def sides(name: str, bounds: Any, unknown: Any) -> tuple[Any, Any]:
+def sides(name: str, bounds: Any, unknown: Any, names: list[str] | None = None) -> tuple[Any, Any]:
     """Lower and upper bounds as vectors; infinite where there are none. Errors as of `as_box`."""
     if bounds is None:
         bounds = None, None
@@ -95,7 +95,7 @@ def sides(name: str, bounds: Any, unknown: Any) -> tuple[Any, Any]:
         i = int(np.argmax(wrong))
         raise OptionError(
             f"{name}: a lower bound must not exceed the upper one, got {lower[i]:g} and "
-            f"{upper[i]:g} for unknown {i}"
+            f"{upper[i]:g} for {f'unknown {i}' if names is None else names[i]}"
         )
     return lower, upper
 

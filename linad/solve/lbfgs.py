@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.marks import Attempt
 from linad.core.options import COUNT, FLAG, FUNCTION, POSITIVE_COUNT, TOLERANCE, takes
-from linad.errors import OptionError
+from linad.errors import LinadError, OptionError
 from linad.solve.bounded_solutions import as_vector, sides_of
 from linad.solve.newton import largest
 from linad.solve.objectives import Objective, refuse_limits
@@ -63,7 +64,8 @@ def lbfgs(
         Refused.
     ftol, gtol, maxcor, maxiter, maxfun, maxls
         As of `scipy.optimize.minimize(method="L-BFGS-B")`; ``gtol`` is absolute. Where ``ftol``
-        ends it, and the gradient is hardly smaller than at first, it is not a success.
+        ends it, and the gradient is hardly smaller than at first, or the Hessian promises much
+        more than ``ftol`` allows, it is not a success.
     tol : float, optional
         Sets ``ftol`` and ``gtol``.
     hess, hessp
@@ -159,7 +161,6 @@ def lbfgs(
         "jac": problem.x.container(np.asarray(found.jac).astype(problem.x.dtype)),
         "hess_inv": found.hess_inv,
         "nit": found.nit,
-        **problem.counted,
     }
     end = stopped[0] if stopped else _why(found)
     if end.status is Status.CONVERGED:
@@ -169,7 +170,16 @@ def lbfgs(
                 Status.STAGNATED,
                 f"f changed by less than ftol allows, and the largest |gradient| is {g:.1e} still",
             )
-    return monitor.finish(end, fields)
+        elif g > gtol and problem.jac is None:
+            more = _promised(problem, x, limits)
+            if more > MUCH * ftol * max(abs(found.fun), 1.0):
+                far = f"promises {more:.1e} more" if np.isfinite(more) else "is indefinite"
+                end = Stop(
+                    Status.STAGNATED,
+                    f"f changed by less than ftol allows, and its Hessian {far}; "
+                    f"linad.solve.trust_region goes on, or scale the unknowns alike",
+                )
+    return monitor.finish(end, fields | problem.counted)
 
 
 STALLED = 1e-2
@@ -218,6 +228,46 @@ class Path:
         """A step was accepted: the last trial."""
         self.nit += 1
         self.x, self.f, self.g = result.x.copy(), float(result.fun), self._tried
+
+
+MUCH = 100.0
+"""Times what ftol allows: where f can still come down by more, its small change is no sign."""
+
+CURVED = 1e-8
+"""Of a product with the Hessian: less negative curvature may be rounding."""
+
+PRODUCTS = 20
+"""Products with the Hessian that are spent on it, at most."""
+
+
+def _promised(problem: Objective, x: Any, limits: Any) -> float:
+    """By how much f comes down in its quadratic model, at least; 0 where there is none.
+
+    Conjugate gradients from 0, of which each step brings the model down, by rr^2 / 2 d^T H d;
+    without end where a direction of negative curvature is met.
+    """
+    H: Any = None
+    with Attempt(LinadError):  # not every function has a second derivative
+        _, g, H = problem.model(x)
+    if H is None or not np.isfinite(g).all():
+        return 0.0
+    free = np.ones(g.shape, bool)
+    if limits is not None:
+        free = np.where(g > 0, x > limits.lb, x < limits.ub)
+    r = np.where(free, -g, 0.0)
+    d, total = r, 0.0
+    for _ in range(min(PRODUCTS, r.size)):
+        rr = float(r @ r)
+        Hd = np.where(free, H @ d, 0.0)
+        curvature = float(d @ Hd)
+        if curvature < -CURVED * float(np.linalg.norm(d) * np.linalg.norm(Hd)):
+            return np.inf
+        if not rr > 0 or not curvature > 0:
+            break
+        total += 0.5 * rr * rr / curvature
+        r = r - rr / curvature * Hd
+        d = r + float(r @ r) / rr * d
+    return total
 
 
 def _inwards(x: Any, g: Any, limits: Any) -> float:

@@ -222,6 +222,29 @@ def test_what_is_solved_by_lsoda_is_one_program(f, matrix):
     assert all(len(paths) == 1 for paths in jitted.variants.values())
 
 
+def fed(t, y, k):
+    """An inflow until half of the time, and an outflow that ends at 0.2."""
+    inflow = k if t < 1.0 else 0.0
+    if y[0] < 0.2:
+        return [inflow, y[0]]
+    return [inflow - k * np.sqrt(y[0] - 0.2), y[0]]
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("method", ["RK45", *[pytest.param(m, **LONG) for m in ("Radau", "BDF")]])
+def test_fields_that_decide_in_python_are_one_program(method):
+    def f(k):
+        times = np.linspace(0.1, 2.0, 5)
+        return si.solve_ivp(fed, (0.0, 2.0), [0.5, 0.0], method, times, args=(k,), rtol=1e-6).y
+
+    jitted, slopes = linad.jit(f), linad.jit(linad.derivative(f))
+    for k in (0.5, 0.6, 0.8, 1.1):
+        np.testing.assert_allclose(jitted(k), f(k), rtol=1e-8)
+        np.testing.assert_allclose(slopes(k), linad.derivative(f)(k), rtol=1e-6, atol=1e-9)
+    for made in (jitted, slopes):
+        assert [len(paths) for paths in made.variants.values()] == [1]
+
+
 @pytest.mark.full
 def test_a_tape_is_good_for_its_number_of_steps():
     f = lambda a: si.solve_ivp(lambda t, y: -a * t * y, (0.0, 1.0), [1.0]).y  # noqa: E731

@@ -167,6 +167,43 @@ class TestOutsideOfTheDomain:
         np.testing.assert_allclose(found.x, [0.201, 4.0], rtol=1e-4)
 
 
+class TestSmallChangesOfLargeValues:
+    """L-BFGS-B ends where f changes by a small part of itself, wherever that is."""
+
+    def test_far_from_the_minimum(self):
+        scales = 10.0 ** np.arange(5)
+        found = lbfgs(lambda x: np.sum((x * scales - 1) ** 2) + 1e6, np.zeros(5), gtol=1e-10)
+        assert found.status == Status.STAGNATED
+        assert "its Hessian promises" in found.message
+
+    @pytest.mark.parametrize("form", [lambda p: p, np.exp], ids=["as they are", "logarithms"])
+    def test_success_is_near_the_minimum(self, form):
+        """Counts of two isotopes over a background, by a detector with a dead time."""
+        t = np.arange(0.0, 600.0, 10.0)
+
+        def expected(a, fast, b, slow, background):
+            rate = a * np.exp(-fast * t) + b * np.exp(-slow * t) + background
+            return 10.0 * rate / (1 + 2e-4 * rate)
+
+        truth = np.array([900.0, 0.029, 300.0, 0.0048, 5.0])
+        counts = np.random.default_rng(22).poisson(expected(*truth))
+
+        def minus_log_likelihood(p):
+            mu = expected(*form(p))
+            return np.sum(mu - counts * np.log(mu))
+
+        start = np.array([500.0, 0.05, 500.0, 0.005, 1.0])
+        start, truth = (start, truth) if form(1.0) == 1.0 else (np.log(start), np.log(truth))
+        best = newton_cg(minus_log_likelihood, truth)
+        assert best.success
+        found = lbfgs(minus_log_likelihood, start)
+        assert found.fun - best.fun < 0.5 or not found.success
+
+    def test_at_the_minimum(self):
+        found = lbfgs(lambda x: 1e6 + rosenbrock_value(x), np.zeros(3), ftol=1e-14, gtol=0.0)
+        assert found.success, found.message
+
+
 class TestInSciPy:
     @ALL
     def test_as_a_method(self, solver):

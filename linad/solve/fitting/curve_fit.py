@@ -14,6 +14,8 @@ from linad.solve.fitting.fit_result import FitResult
 from linad.solve.fitting.parameters import Parameters, binding
 from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.losses import LOSS
+from linad.solve.problems import quiet
+from linad.solve.status import Status
 from linad.solve.waiting import Waiting
 
 VERBOSE = Kind(
@@ -33,7 +35,17 @@ def _holds_finite(value: Any) -> bool:
     )
 
 
-START = Kind("finite real numbers, an array or a container of such", _holds_finite)
+def _holds_none(value: Any) -> bool:
+    """Whether None is in a container, of which it would be an empty one."""
+    parts = value.values() if isinstance(value, dict) else value
+    many = isinstance(value, (dict, list, tuple))
+    return value is None or (many and any(_holds_none(part) for part in parts))
+
+
+START = Kind(
+    "finite real numbers, an array or a container of such",
+    lambda value: _holds_finite(value) and not _holds_none(value),
+)
 POSITIVES = Kind(
     "positive numbers, one or like ydata or one for each data set, or a covariance matrix",
     _holds_finite,
@@ -261,7 +273,24 @@ class _Deviations:
         self.model, self.xdata, self.data = model, xdata, data
 
     def __call__(self, p: Any) -> Any:
-        return self.data.residual(self.model(self.xdata, p))
+        try:
+            predicted = self.model(self.xdata, p)
+        except TypeError as error:
+            _tell_of_kind(error, self.xdata)
+            raise
+        return self.data.residual(predicted)
+
+
+def _tell_of_kind(error: TypeError, xdata: Any) -> None:
+    """Add what helps to an error of a model that computes with dates or texts as with numbers."""
+    kinds = {np.asarray(leaf).dtype.kind for leaf in tree.flatten(xdata)[0]}
+    if kinds & set("Mm"):
+        error.add_note(
+            "curve_fit: xdata holds dates or times; give numbers, as days since the first: "
+            "(xdata - xdata[0]) / np.timedelta64(1, 'D')"
+        )
+    elif kinds & set("SU"):
+        error.add_note("curve_fit: xdata holds texts; np.asarray(xdata, float) reads them")
 
 
 class _Residuals:
@@ -316,4 +345,34 @@ def _solve(
     solve = _Refit(residual, parameters, lower, upper, options)
     result = solve(parameters.start, ~parameters.free)
     result.message = result.message.replace("levenberg_marquardt", name, 1)
+    if result.status == Status.NOT_FINITE:
+        result.message = _without_slope(name, result) or result.message
+    elif result.success and result.optimality == 0.0 and _is_cut_off(result, parameters):
+        result.success, result.status = False, Status.SINGULAR
+        result.message = (
+            f"{name}: the Jacobian is singular: no residual depends on any parameter; what the "
+            f"model returns is cut off from them, by comparisons, rounding, or decisions on plain "
+            f"numbers as of a bisection by hand (linad.scipy.optimize.brentq has a derivative)"
+        )
     return FitResult(result, parameters, (lower, upper), loss, f_scale, absolute_sigma, solve)
+
+
+def _is_cut_off(result: Any, parameters: Parameters) -> bool:
+    """Whether residuals that are not zero depend on no parameter that is free."""
+    here = any(np.any(leaf) for leaf in tree.flatten(result.fun)[0])
+    return here and not result.jac.todense()[:, parameters.free].any()
+
+
+def _without_slope(name: str, result: Any) -> str:
+    """Where the model is finite and its derivative is not."""
+    if not all(np.isfinite(leaf).all() for leaf in tree.flatten(result.fun)[0]):
+        return ""
+    with quiet():
+        bad = ~np.isfinite(result.jac.todense()).all(axis=1)
+    if not bad.any():
+        return ""
+    return (
+        f"{name}: infinite or NaN: in the derivatives of {bad.sum()} of {bad.size} residuals, "
+        f"first that of index {np.argmax(bad)}, which itself is finite; leave that point out, or "
+        f"write the model without what has no slope there, as 1 / x, np.sqrt(x) and x**p at 0"
+    )

@@ -210,10 +210,12 @@ class Data:
                         f"curve_fit: xdata has the shape {shape} and ydata {y.shape}; give as many "
                         f"of the one as of the other"
                     )
+                hint = "; transpose it" if shape == y.shape[::-1] and len(shape) > 1 else ""
+                if shape == self.x_shape == (*y.shape, 1):
+                    hint = "; xdata is a table of one column: give the column, not the table"
                 raise ShapeError(
                     f"curve_fit: {name_of(self.f)} must return the shape {y.shape} of ydata"
-                    f"{whole}, it returned {shape}"
-                    + ("; transpose it" if shape == y.shape[::-1] and len(shape) > 1 else "")
+                    f"{whole}, it returned {shape}{hint}"
                 )
             difference = value - y
             if self.whiten is not None:

@@ -16,6 +16,7 @@ import numpy as np
 from linad.core import tree
 from linad.core.options import NAMES, TOLERANCE, Kind, is_number
 from linad.errors import ArgumentError, ConvergenceError
+from linad.solve.fitting.data import as_arrays
 from linad.solve.fitting.parameters import Parameters
 from linad.solve.fitting.reports import html, text
 from linad.solve.losses import Loss
@@ -364,8 +365,8 @@ class FitResult:
     # Predictions.
 
     def predict(self, xdata: Any) -> Any:
-        """The model at the parameters found."""
-        return self._of_model()(xdata, self.x)
+        """The model at the parameters found; xdata as `curve_fit` takes it, lists included."""
+        return self._of_model()(as_arrays(xdata), self.x)
 
     def prediction_errors(self, xdata: Any) -> Any:
         """Standard errors of the model, from those of the parameters.
@@ -383,7 +384,7 @@ class FitResult:
         """
         from linad.api.derivatives import linearize
 
-        model = self._of_model()
+        model, xdata = self._of_model(), as_arrays(xdata)
         y, J = linearize(lambda p: model(xdata, p), self.x)
         dense = J.todense()
         errors = self._spread(dense.real)

@@ -44,7 +44,7 @@ def plot(fit: Any, axes: Any, t: float) -> Any:
     residuals = [np.asarray(r) for r in tree.flatten(fit.residuals)[0]]
     over = _curves(fit.xdata, residuals)
     image = fit.data is not None and not over and is_image(residuals)
-    axes = _new_axes(image) if axes is None else axes
+    axes = _new_axes(image, fit.data is None) if axes is None else axes
     try:
         above, below = axes
     except (TypeError, ValueError):
@@ -66,23 +66,32 @@ def plot(fit: Any, axes: Any, t: float) -> Any:
         else:
             _draw_values(above, fit, curves)
         above.legend()
+    else:
+        _draw_distribution(above, residuals, kind)
     below.axhline(0.0, color="0.6", lw=1)
     for k, curve in enumerate(curves):
-        below.plot(curve.x, curve.residual, "o", ms=4, color=f"C{k}")
-    below.set_ylabel(kind)
+        counts = np.ones(len(curve.x), bool) if fit.data is None else _counts(fit, curve)
+        below.plot(curve.x[counts], curve.residual[counts], "o", ms=4, color=f"C{k}")
+    if fit.data is not None:
+        below.set_ylabel(kind)
     if not over:
         below.set_xlabel("index in the data" if fit.data else "index in the residuals")
     return axes
 
 
-def _new_axes(image: bool) -> Any:
-    """A pair in a figure of its own: one over the other, for an image side by side."""
+def _new_axes(image: bool, residuals: bool) -> Any:
+    """A pair in a figure of its own: one over the other; for an image, or residuals alone, side by
+    side."""
     try:
         from matplotlib import pyplot as plt
     except ImportError as error:
         raise ArgumentError("plot: matplotlib is not installed; pip install matplotlib") from error
     if image:
         return plt.subplots(1, 2, sharex=True, sharey=True, layout="constrained", figsize=(9, 4))[1]
+    if residuals:
+        return plt.subplots(
+            1, 2, sharey=True, width_ratios=(1, 3), layout="constrained", figsize=(7.5, 4)
+        )[1]
     return plt.subplots(
         2, 1, sharex=True, height_ratios=(3, 1), layout="constrained", figsize=(6.4, 5.2)
     )[1]
@@ -171,9 +180,31 @@ def _bars(fit: Any, curve: Curve) -> Any:
 
 def _draw_data(axes: Any, fit: Any, curves: list[Curve]) -> None:
     for k, curve in enumerate(curves):
-        y = curve.of(fit.data.leaves[curve.leaf])
+        y, counts = curve.of(fit.data.leaves[curve.leaf]), _counts(fit, curve)
+        bars = _bars(fit, curve)
+        bars = None if bars is None else bars[counts]
         label = "data" if len(curves) == 1 else None
-        axes.errorbar(curve.x, y, _bars(fit, curve), **POINT, color=f"C{k}", label=label)
+        axes.errorbar(curve.x[counts], y[counts], bars, **POINT, color=f"C{k}", label=label)
+
+
+def _counts(fit: Any, curve: Curve) -> Any:
+    """Which points have a weight: those without may be anything, and would spoil the scale."""
+    if not fit.data.weighted or fit.data.whiten is not None:
+        return np.ones(len(curve.x), bool)
+    y = fit.data.leaves[curve.leaf]
+    weight = np.broadcast_to(fit.data.weights[curve.leaf], y.shape)
+    return curve.of(weight + 1j * weight if np.iscomplexobj(y) else weight) != 0
+
+
+def _draw_distribution(axes: Any, residuals: list[Any], kind: str) -> None:
+    """How many residuals are how large, where there are no data to draw."""
+    parts = [part for r in residuals for part in (np.real(r), np.imag(r))[: 1 + np.iscomplexobj(r)]]
+    values = np.concatenate([np.ravel(part) for part in parts])
+    values = values[np.isfinite(values)]
+    if values.size:
+        axes.hist(values, bins="auto", orientation="horizontal", color="0.8", edgecolor="white")
+    axes.set_xlabel("count")
+    axes.set_ylabel(kind)
 
 
 # The model.

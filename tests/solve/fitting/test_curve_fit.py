@@ -301,8 +301,53 @@ class TestWhatTheModelReturns:
         assert not found.success
         assert "in f(x0): 1 of 30 residuals, first that of index 0" in found.message
         found = curve_fit(lambda t, a, b: a + np.sqrt(b + t), T, Y, [1.0, 0.0])
-        assert "in the Jacobian: " in found.message
-        assert "first the derivative of residual 0 by unknown" in found.message
+        assert "in the derivatives of 1 of 30 residuals, first that of index 0" in found.message
+        found = fit(lambda p: [p["rates"][0], np.sqrt(p["rates"])], {"rates": np.array([1.0, 0.0])})
+        assert "of 1 of 3 residuals, first that of index 2, which itself is finite" in found.message
+
+    def test_what_is_cut_off_from_the_parameters_is_no_success(self):
+        def by_bisection(t, a):
+            found = []
+            for value in t:
+                low, high = 0.0, 9.0
+                for _ in range(40):
+                    middle = 0.5 * (low + high)
+                    low, high = (middle, high) if middle < a * value else (low, middle)
+                found.append(middle)
+            return np.array(found)
+
+        found = curve_fit(by_bisection, T, 1.5 * T, [1.0])
+        assert not found.success
+        assert "no residual depends on any parameter" in found.report()
+        assert curve_fit(lambda t, a: a * t, T, 1.5 * T, [1.5]).success
+
+    @pytest.mark.parametrize("start", [[None, 1.0, 1.0], {"a": 1.0, "rate": None, "c": 0.0}])
+    def test_starts_that_hold_none_are_refused(self, start):
+        with pytest.raises(linad.errors.OptionError, match="p0 must be finite real numbers"):
+            curve_fit(decay, T, Y, start)
+
+    def test_tables_of_one_column_are_refused_with_a_remedy(self):
+        with pytest.raises(linad.errors.ShapeError, match="a table of one column: give the column"):
+            curve_fit(decay, T[:, None], Y, START)
+
+    @pytest.mark.parametrize("kind", [list, np.array])
+    def test_texts_are_told_of(self, kind):
+        with pytest.raises(TypeError) as caught:
+            curve_fit(decay, kind([f"{t:.3f}" for t in T]), Y, START)
+        assert "np.asarray(xdata, float) reads them" in caught.value.__notes__[-1]
+
+    def test_dates_are_told_of(self):
+        dates = np.datetime64("2026-01-01") + np.arange(30)
+        with pytest.raises(TypeError) as caught:
+            curve_fit(decay, dates, Y, START)
+        assert "numbers, as days since the first" in caught.value.__notes__[-1]
+        days = (dates - dates[0]) / np.timedelta64(1, "D")
+        found = curve_fit(lambda t, a, b: a * ((t - t[0]) / np.timedelta64(1, "D")) + b, dates, Y)
+        np.testing.assert_allclose(found.x, np.polyfit(days, Y, 1))
+
+    def test_bounds_that_cross_are_named(self):
+        with pytest.raises(ValueError, match="got 3 and 2 for rate"):
+            curve_fit(decay, T, Y, START, bounds={"rate": (3, 2)})
 
     @pytest.mark.filterwarnings("error")
     def test_a_fit_far_off_is_told_without_warnings(self):
@@ -636,6 +681,31 @@ class TestTelling:
             x, y = lines[name].get_data()
             assert len(x) == 400
             np.testing.assert_allclose(y, part(rotating(x, 2.0, 0.7)), atol=1e-12)
+        mpl.pyplot.close(above.figure)
+
+    def test_predictions_take_lists_as_fits_do(self):
+        found = curve_fit(lambda t, a, b: a * t + b, T.tolist(), Y.tolist())
+        np.testing.assert_array_equal(found.predict([1, 2]), found.predict(np.array([1.0, 2.0])))
+        errors = found.prediction_errors([1, 2])
+        np.testing.assert_array_equal(errors, found.prediction_errors(np.array([1.0, 2.0])))
+
+    def test_residuals_alone_are_drawn_with_their_distribution(self):
+        found = fit(lambda p: [p["a"] - T, p["b"] * T + 1j * Y], {"a": 1.0, "b": 1.0})
+        left, right = found.plot()
+        assert sum(patch.get_width() for patch in left.patches) == 90
+        assert [len(line.get_xdata()) for line in right.lines] == [2, 30, 30, 30]
+        mpl.pyplot.close(left.figure)
+
+    @pytest.mark.parametrize("part", [1.0, 1.0 + 0.5j], ids=["real", "complex"])
+    def test_points_without_weight_are_not_drawn(self, part):
+        data, weights = part * Y, np.full(len(T), 20.0)
+        data[5], weights[5] = 1e6 * part, 0.0
+        found = curve_fit(lambda *p: part * decay(*p), T, data, START, weights=weights)
+        above, below = found.plot()
+        shown = [line for line in below.lines if len(line.get_xdata()) > 2]
+        assert [len(line.get_xdata()) for line in shown] == [len(T) - 1] * len(shown)
+        assert len(shown) == (2 if np.iscomplexobj(data) else 1)
+        assert above.get_ylim()[1] < 10
         mpl.pyplot.close(above.figure)
 
     def test_an_image_is_drawn_as_one(self):

@@ -1,0 +1,72 @@
+"""A function that decides in Python, as a choice that a loop can hold.
+
+    if t < 25: ...  else: ...        linad.cond(t < 25, the function that was told yes, ... no)
+
+The function runs as far as the first decision on a value of the loop, and then twice: with yes and
+with no. Each of these runs may come to a decision of its own.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from linad.arrays.tracer import Tracer
+from linad.control.bodies import scripted
+from linad.control.deciding import cond
+from linad.core.during import during
+from linad.core.shapes import name_of
+from linad.errors import GuardError, LinadError
+
+MOST = 16
+"""Runs of a function that come to a decision; a loop that goes on as long as told has no end."""
+
+UNABLE = (LinadError, ValueError, ArithmeticError, LookupError)
+"""What a function may raise that is told to go a way which is not made for its arguments."""
+
+
+class Undecided(BaseException):
+    """Ends a run that needs one answer more; no ``except Exception`` of the user's takes it."""
+
+    def __init__(self, test: Tracer) -> None:
+        self.test = test
+
+
+class BothWays:
+    """``f``, which decides in Python, as a function of the same arguments that decides nothing.
+
+    Only the values of loops that are being recorded are decided on so. Results must be of the same
+    structure, shapes and dtypes on each way.
+
+    Attributes
+    ----------
+    decisions : int
+        How many were met.
+    """
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        self.f, self.decisions = f, 0
+
+    def __call__(self, *args: Any) -> Any:
+        return self._told(args, (), [])
+
+    def _told(self, args: tuple[Any, ...], answers: tuple[bool, ...], met: list[Tracer]) -> Any:
+        following = iter(answers)
+
+        def script(test: Tracer) -> bool:
+            for answer in following:
+                return answer
+            raise Undecided(test)
+
+        try:
+            with during(scripted, script):
+                return self.f(*args)
+        except Undecided as undecided:
+            met.append(undecided.test)
+        self.decisions += 1
+        if len(met) > MOST:
+            raise GuardError(f"{name_of(self.f)} decides in more than {MOST} places")
+        return cond(
+            met[-1],
+            lambda *args: self._told(args, (*answers, True), met),
+            lambda *args: self._told(args, (*answers, False), met),
+            *args,  # so that what is computed of them is computed on its way alone
+        )
