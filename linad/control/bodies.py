@@ -197,12 +197,27 @@ class Body:
         carried = {i for i in inputs if i < self.carries}
         return sorted(inputs), sorted(moving | carried)
 
-    def moves(self, active: tuple[int, ...]) -> bool:
-        """Whether anything that it computes moves with the active inputs: comparisons do not."""
-        return bool(self.activity(active)[1])
+    def reached(self, inputs: Sequence[int], given: Sequence[int]) -> set[int]:
+        """Outputs whose cotangents are not zero, of some repetition, where ``given`` have one.
+
+        What a carry has no slope in, a measure of progress that is only compared, has none. It is
+        left out: zero times an infinite slope would be NaN.
+        """
+        reached = set(given)
+        while True:
+            live = {a for j in reached if isinstance(a := self.tape.outputs[j], Var)}
+            for eqn in reversed(self.tape.equations):
+                if not eqn.primitive.constant and not live.isdisjoint(eqn.outputs):
+                    flat = eqn.primitive.zero_slope_args
+                    reads = [a for i, a in enumerate(eqn.inputs) if i not in flat]
+                    live.update([a for a in reads if isinstance(a, Var) and is_inexact(a.dtype)])
+            more = {i for i in inputs if i < self.carries and self.tape.inputs[i] in live}
+            if more <= reached:
+                return reached
+            reached |= more
 
     def pull(self, active: tuple[int, ...], given: tuple[int, ...], seeds: Shape) -> "Pull":
-        """The body of the pull, for cotangents of the outputs ``given``, which are rows."""
+        """The body of the pull, for cotangents of the outputs ``given``."""
         key = "pull", active, given, seeds
         return self.once(key, lambda: Pull(self, active, given, seeds))  # type: ignore[no-any-return]
 
@@ -243,9 +258,10 @@ class Pull:
     ) -> None:
         nc, nx = body.carries, body.rows
         inputs, moving = body.activity(active)
-        carried = [i for i in inputs if i < nc]
+        reached = body.reached(inputs, [j for j in given if j in moving])
+        carried = [i for i in inputs if i < nc and i in reached]
         self.inputs, self.carried = inputs, carried
-        self.given = [j for j in given if j in moving]
+        self.given = [j for j in given if j in moving and j >= nc]
         held = [i for i in inputs if i >= nc + nx]
         tape, reads, shown = body.reading()
         recorder = BodyTrace()

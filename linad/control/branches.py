@@ -16,7 +16,10 @@ from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
 from linad.transforms.linearize import linearize_leaves
 from linad.transforms.record import node_of
-from linad.transforms.spaces import Slot
+from linad.transforms.spaces import Slot, seeds_of
+
+Numbers = tuple[int, ...]
+"""Of operands, or of results."""
 
 
 class Branch(ControlPrimitive):
@@ -103,36 +106,34 @@ class BranchJacobian(JacobianOperator):
         dtypes = [s.dtype for s in (*self.in_slots, *self.out_slots)]
         super().__init__((), (), np.result_type(*dtypes))
 
-    def _derived(self, kind: str, seeds: Shape) -> Branch:
+    def _derived(self, kind: str, active: Numbers, moving: Numbers, seeds: Shape) -> Branch:
         def made(body: Body) -> Body:
-            key = kind, self.active, seeds
-            found = body.once(key, lambda: _derived(body, kind, self.active, self.moving, seeds))
-            return found  # type: ignore[no-any-return]
+            key = kind, active, moving, seeds
+            return body.once(key, lambda: _derived(body, kind, active, moving, seeds))  # type: ignore[no-any-return]
 
         return branch_of(tuple([made(b) for b in self.owner.bodies]))
 
+    # What has no seed is left out: zero times an infinite slope would be NaN.
+
     def pushforward(self, tangent: Any) -> Any:
-        seeds, given = _filled(tangent, self.in_slots)
-        found = self._derived("push", seeds)(self.index, *self.values, *given)
+        seeds = seeds_of(tangent, self.in_slots)
+        given = [(i, t) for i, t in zip(self.active, tangent, strict=True) if t is not None]
+        active, moving = tuple([i for i, _ in given]), tuple(self.moving)
+        push = self._derived("push", active, moving, seeds)
+        found = push(self.index, *self.values, *[t for _, t in given])
         pushed: list[Any] = [None] * len(self.results)
-        for j, t in zip(self.moving, found, strict=True):
+        for j, t in zip(moving, found, strict=True):
             pushed[j] = t
         return tuple(pushed)
 
     def pullback(self, cotangent: Any) -> Any:
-        seeds, given = _filled(
-            [cotangent[j] for j in self.moving], [self.out_slots[j] for j in self.moving]
-        )
-        return tuple(self._derived("pull", seeds)(self.index, *self.values, *given))
+        seeds = seeds_of(cotangent, self.out_slots)
+        given = [(j, cotangent[j]) for j in self.moving if cotangent[j] is not None]
+        pull = self._derived("pull", self.active, tuple([j for j, _ in given]), seeds)
+        return tuple(pull(self.index, *self.values, *[w for _, w in given]))
 
 
-def _filled(given: Sequence[Any], slots: list[Slot]) -> tuple[Shape, list[Any]]:
-    pairs = list(zip(given, slots, strict=True))
-    seeds = next(g.shape[: g.ndim - len(s.shape)] for g, s in pairs if g is not None)
-    return seeds, [s.zeros(seeds) if g is None else g for g, s in pairs]
-
-
-def _derived(body: Body, kind: str, active: Any, moving: list[int], seeds: Shape) -> Body:
+def _derived(body: Body, kind: str, active: Numbers, moving: Numbers, seeds: Shape) -> Body:
     """The push or the pull of one branch."""
     recorder = BodyTrace()
     ins = [recorder.input(v) for v in body.example]

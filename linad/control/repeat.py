@@ -129,8 +129,8 @@ class RepeatJacobian(JacobianOperator):
     ----------
     results : tuple
         What the loop computes.
-    moves : bool
-        Whether anything that it computes moves with the operands: comparisons alone do not.
+    moving : list of int
+        Results that have a derivative: comparisons alone do not.
 
     Notes
     -----
@@ -148,9 +148,9 @@ class RepeatJacobian(JacobianOperator):
         self.values = values[first:]
         self.active = tuple([i - first for i in active])
         body = owner.body
-        every = tuple(range(body.carries, len(body.outputs)))
-        self.moves = body.moves(self.active)
-        self.kept = body.pull(self.active, every, ()).kept if self.moves else ()
+        every = tuple(range(len(body.outputs)))
+        self.moving = body.activity(self.active)[1]
+        self.kept = body.pull(self.active, every, ()).kept if self.moving else ()
         found = self._repeat(body.keeping(self.kept), owner.reverse, values[first:])
         count = len(body.outputs)
         self.results, self.carries = tuple(found[:count]), found[count:]
@@ -164,7 +164,7 @@ class RepeatJacobian(JacobianOperator):
         return repeat(body, owner.n, reverse, owner.counted)(*self.count, *values)
 
     def pushforward(self, tangent: Any) -> Any:
-        if not self.moves:
+        if not self.moving:
             return (None,) * len(self.out_slots)
         body = self.owner.body
         nc, nx = body.carries, body.rows
@@ -188,13 +188,13 @@ class RepeatJacobian(JacobianOperator):
         return tuple(pushed)
 
     def pullback(self, cotangent: Any) -> Any:
-        if not self.moves:
-            return (None,) * len(self.in_slots)
         body = self.owner.body
+        given = [j for j in self.moving if cotangent[j] is not None]
+        if not given:
+            return (None,) * len(self.in_slots)
         nc = body.carries
         seeds = seeds_of(cotangent, self.out_slots)
-        rows = tuple([j for j in range(nc, len(body.outputs)) if cotangent[j] is not None])
-        pull = body.pull(self.active, rows, seeds)
+        pull = body.pull(self.active, tuple(given), seeds)
         operands = [
             self.out_slots[i].zeros(seeds) if cotangent[i] is None else cotangent[i]
             for i in pull.carried
@@ -210,7 +210,7 @@ class RepeatJacobian(JacobianOperator):
         found = [*found[:moved], *[_rows_last(w, seeds) for w in found[moved:]]]
         between = [i for i in pull.inputs if nc <= i < nc + body.rows]
         pulled = dict(zip([*pull.carried, *pull.held, *between], found, strict=True))
-        return tuple([pulled[i] for i in self.active])
+        return tuple([pulled.get(i) for i in self.active])
 
 
 def _rows_first(a: Any, seeds: Shape) -> Any:

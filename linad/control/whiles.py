@@ -184,7 +184,7 @@ class WhileJacobian(JacobianOperator):
 
     def __init__(self, owner: While, values: list[Any], active: tuple[int, ...]) -> None:
         self.owner, self.values, self.active = owner, values, active
-        self.moves = owner.body.moves(active)
+        self.moving = owner.body.activity(active)[1]
         nc = owner.body.carries
         self.rows = owner.kept or owner.capacity
         found = while_(owner.test, owner.body, self.rows, owner.limit, owner.capacity)(*values)
@@ -196,7 +196,7 @@ class WhileJacobian(JacobianOperator):
         super().__init__((), (), np.result_type(*dtypes))
 
     def pushforward(self, tangent: Any) -> Any:
-        if not self.moves:
+        if not self.moving:
             return (None,) * len(self.out_slots)
         owner = self.owner
         body, nc = owner.body, owner.body.carries
@@ -239,11 +239,13 @@ class WhileJacobian(JacobianOperator):
         return Body(tape_of("test", nodes, equations, outputs), push.body.example, nc + n, 0)
 
     def pullback(self, cotangent: Any) -> Any:
-        if not self.moves:
-            return (None,) * len(self.in_slots)
         body, nc = self.owner.body, self.owner.body.carries
+        rows = cotangent[nc + 2 :] if self.owner.kept else [None] * nc
+        given = [i for i in self.moving if cotangent[i] is not None or rows[i] is not None]
+        if not given:
+            return (None,) * len(self.in_slots)
         seeds = seeds_of(cotangent, self.out_slots)
-        pull = body.pull(self.active, (), seeds)
+        pull = body.pull(self.active, tuple(given), seeds)
         weights = [
             self.out_slots[i].zeros(seeds) if cotangent[i] is None else cotangent[i]
             for i in pull.carried
@@ -256,7 +258,7 @@ class WhileJacobian(JacobianOperator):
                 w = self.out_slots[nc + 2 + i].zeros(seeds) if w is None else w
                 of_rows.append(np.moveaxis(w, len(seeds), 0) if seeds else w)
         length = self.owner.segment
-        key = "segments", self.active, seeds, length, bool(of_rows)
+        key = "segments", self.active, tuple(pull.carried), seeds, length, bool(of_rows)
         segments = body.once(key, lambda: _segments(body, pull, length, bool(of_rows)))
         count = (self.count + (self.stride - 1)) // self.stride
         rows = [np.arange(self.rows), *self.kept, *of_rows]
@@ -265,7 +267,7 @@ class WhileJacobian(JacobianOperator):
         with linear_in_seeds(cotangent):
             found = run(count, *weights, *rows, *constants)
         pulled = dict(zip([*pull.carried, *pull.held], found, strict=False))
-        return tuple([pulled[i] for i in self.active])
+        return tuple([pulled.get(i) for i in self.active])
 
 
 def _segments(body: Body, pull: Any, capacity: int, weighted: bool) -> Body:

@@ -256,10 +256,12 @@ class TapeOperator(Typed):
                     slots[node] = held
                     owned[node] = True
                 elif held is None:
-                    slots[node] = J.pullback(cotangent)
-                    owned[node] = J.owns_result
+                    part = slots[node] = J.pullback(cotangent)
+                    owned[node] = part is not None and J.owns_result
                 else:
                     part = J.pullback(cotangent)
+                    if part is None:  # one of several, which has none
+                        continue
                     if owned[node] and type(held) is type(part) is np.ndarray:
                         held += part
                     else:

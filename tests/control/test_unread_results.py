@@ -1,0 +1,71 @@
+"""Cotangents that nobody gives are absent, and not zeros: an infinite slope would make them NaN."""
+
+import numpy as np
+import pytest
+
+import linad
+
+B = np.random.default_rng(0).uniform(1.0, 2.0, 6)
+
+
+def relaxed(p, b):
+    """A step of Jacobi's method from 0, and how far it went: 0 / 0 has no slope there."""
+    q = (np.roll(p, 1) + b) / 2
+    return q, np.sqrt(np.sum((q - p) ** 2)) / np.sqrt(np.sum(p**2))
+
+
+def by_python(b):
+    p, change, k, history = np.zeros(6, like=b), 1.0, 0, []
+    while change > 1e-12 and k < 15:
+        p, change = relaxed(p, b)
+        history.append(change)
+        k += 1
+    return p
+
+
+def by_fori(b):
+    return linad.fori_loop(0, 15, lambda _, c: relaxed(c[0], b), (np.zeros(6), 0.0))[0]
+
+
+def by_while(b):
+    def step(carry):
+        p, change = relaxed(carry[0], b)
+        return p, change, carry[2] + 1
+
+    goes_on = lambda carry: (carry[1] > 1e-12) & (carry[2] < 15)  # noqa: E731
+    return linad.while_loop(goes_on, step, (np.zeros(6), 1.0, 0))[0]
+
+
+def by_scan(b):
+    return linad.scan(lambda p, _: relaxed(p, b), np.zeros(6), np.arange(15.0))[0]
+
+
+def by_cond(b):
+    def doubled(zero):
+        return 2.0 * b, np.sqrt(zero)
+
+    return linad.cond(np.sum(b) > 0, doubled, lambda zero: (b, zero), b - b)[0]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("f", [by_python, by_fori, by_while, by_scan, by_cond])
+def test_what_is_only_compared_has_no_cotangent(f):
+    w = np.arange(6.0)
+    exact = 2 * w if f is by_cond else _adjoint(w)
+    jitted = linad.jit(f)
+    for derivative in (
+        lambda b, w: linad.vjp(f, b)[1](w)[0],
+        linad.jit(lambda b, w: linad.vjp(f, b)[1](w)[0]),
+        lambda b, w: linad.vjp(jitted, b)[1](w)[0],
+    ):
+        for _ in range(3):
+            np.testing.assert_allclose(derivative(B, w), exact, rtol=1e-13)
+
+
+def _adjoint(w):
+    """Of p <- (shifted p + b) / 2, 15 times."""
+    total = np.zeros(6)
+    for _ in range(15):
+        total, w = total + w / 2, np.roll(w, -1) / 2
+    return total
