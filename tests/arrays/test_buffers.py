@@ -200,7 +200,7 @@ def copied(monkeypatch):
     for name in ("write_region", "insert_region", "add_at", "copy", "zeros_like"):
         primitive = Primitive.registry[name]
         monkeypatch.setattr(primitive, "impl", counted(primitive.impl))
-    monkeypatch.setattr(tape_operator, "_buffer", counted(tape_operator._buffer))
+    monkeypatch.setattr(tape_operator, "buffer_for", counted(tape_operator.buffer_for))
     monkeypatch.setattr(traced_values, "_captured", counted_copy(traced_values._captured))
     monkeypatch.setattr(push, "_copied", counted(push._copied))
     storage = buffers.own_storage

@@ -186,7 +186,7 @@ class TestThreads:
 
     def test_other_arguments_evict(self, monkeypatch):
         """More kinds of arguments than are remembered, in several threads."""
-        monkeypatch.setattr(sys.modules["linad.jit.jitted"], "SIGNATURES", 4)
+        monkeypatch.setattr(sys.modules["linad.jit.known_paths"], "SIGNATURES", 4)
         jitted = linad.jit(lambda x, n: x * n)
 
         def call(seed):
