@@ -39,7 +39,7 @@ from linad.control.both_ways import UNABLE, BothWays
 from linad.control.captured import with_captured
 from linad.core import tree
 from linad.core.marks import Attempt, running_traces
-from linad.errors import GuardError, ShapeError, TracerError, UnsupportedError
+from linad.errors import DTypeError, GuardError, ShapeError, TracerError, UnsupportedError
 from linad.rules.shaping import as_array, astype, form, ravel
 from linad.scipy.loopedmethods import EXPLICIT, as_program, loops_of
 from linad.scipy.mirror import holds_traced
@@ -87,7 +87,9 @@ def _hold(x: Any) -> None:
     bool(np.all(np.abs(x - value) <= 1e-9 * np.max(np.abs(value), initial=0.0)))
 
 
-def _field(fun: Any, args: Any, vectorized: bool, n: int, dtype: Any) -> Field:
+def _field(
+    fun: Any, args: Any, vectorized: bool, n: int, dtype: Any, name: str = "solve_ivp"
+) -> Field:
     """f as a function of t and a vector that gives a vector."""
 
     def field(t: float, y: Any) -> Any:
@@ -96,10 +98,17 @@ def _field(fun: Any, args: Any, vectorized: bool, n: int, dtype: Any) -> Field:
             dy = np.stack(dy) if holds_traced(dy) else np.asarray(dy)
         dy = ravel(as_array(dy))
         if dy.shape != (n,):
-            raise ShapeError(f"solve_ivp: fun returns {dy.shape[0]} values for a state of {n}")
+            raise ShapeError(f"{name}: fun returns {dy.shape[0]} values for a state of {n}")
+        if name == "odeint":  # the other one discards imaginary parts, with a warning
+            _check_real("what func returns", dy)
         return dy if dy.dtype == dtype else astype(dy, dtype)
 
     return field
+
+
+def _check_real(what: str, a: Any) -> None:
+    if np.iscomplexobj(form(a)):
+        raise DTypeError(f"odeint: {what} must be real, got {a.dtype}; solve_ivp takes complex y0")
 
 
 def _plain_field(field: Field, t: float, y: Any) -> Field:
@@ -256,20 +265,22 @@ def solution_at(fun: Any, y0: Any, t: Any, args: Any, rtol: Any, atol: Any) -> A
     program.
     """
     t = np.stack(t) if isinstance(t, (list, tuple)) and holds_traced(t) else as_array(t)
+    _check_real("t", t)
     moments = np.asarray(form(t), float)
     direction = np.sign(moments[-1] - moments[0]) if moments.ndim == 1 and moments.size else 0.0
     if moments.ndim != 1 or not moments.size or (direction * np.diff(moments) < 0).any():
         raise ValueError("odeint: t must be a vector of increasing or of decreasing times")
     span = (float(moments[0]), float(moments[-1]))
     y0 = ravel(np.stack(y0) if isinstance(y0, (list, tuple)) and holds_traced(y0) else as_array(y0))
+    _check_real("y0", y0)
     y0 = astype(y0, float, copy=False)
     _, first, places = np.unique(direction * moments, return_index=True, return_inverse=True)
-    times, field = moments[first], _field(fun, args, False, y0.shape[0], np.dtype(float))
+    times, field = moments[first], _field(fun, args, False, y0.shape[0], np.dtype(float), "odeint")
     if holds_traced(t):
         _hold_order(t, moments, places)
         y0, times = ahead(field, t[0], y0, span[0] - t[0]), t[first]
     options = {"rtol": rtol, "atol": atol}
-    plain = _field(fun, _plain(tuple(args)), False, y0.shape[0], np.dtype(float))
+    plain = _field(fun, _plain(tuple(args)), False, y0.shape[0], np.dtype(float), "odeint")
     plain = _plain_field(plain, span[0], form(y0))
     value, method = in_place_of_lsoda(plain, form(y0), moments, options)
     result = replayed(fun, span, y0, method, times, False, args, options)

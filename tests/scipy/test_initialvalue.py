@@ -580,6 +580,16 @@ ERRORS = {
     "matrix": (lambda y: si.solve_ivp(linear, (0, 1), y[None], args=(A,)).y, ShapeError, "vector"),
     "odeint t": (lambda y: si.odeint(lambda y, t: y, y, [0, 1, 0.5]), ValueError, "increasing"),
     "odeint traced t": (lambda y: si.odeint(lambda y, t: y, y, 2 * y[None]), ValueError, "vector"),
+    "odeint y0": (
+        lambda y: si.odeint(lambda y, t: y, y * 1j, [0, 1]),
+        TypeError,
+        "y0 must be real",
+    ),
+    "odeint field": (
+        lambda y: si.odeint(lambda y, t: y * 1j, y, [0, 1]),
+        TypeError,
+        "func returns",
+    ),
     "odeint Dfun": (
         lambda y: si.odeint(lambda y, t: y, y, [0, 1], Dfun=lambda y, t: 1),
         UnsupportedError,

@@ -20,7 +20,7 @@ def form_of(eqn, places):
     return row_form(eqn, places, 12, name == "add", name == "sum")
 
 
-COLUMNS = Window(0, (12, 2), (3, 1), 1)
+COLUMNS = Window(0, (12, 2), (3, 1), 2)
 
 ROWS = {
     "stretched": ("add", [(12, 3), (3,)], {}, (12, 3), [0, WHOLE], (0, WHOLE), 0),
