@@ -1,13 +1,13 @@
 """`while_loop`, `cond`, `switch`: what depends on values, inside of compiled loops as well."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
-from linad.arrays.traces import running_trace
+from linad.arrays.traces import running_trace, running_traces
 from linad.control.bodies import Body, known
 from linad.control.branches import branch
 from linad.control.closures import ClosureTrace, plain
@@ -23,7 +23,7 @@ from linad.core.primitive import Traced
 from linad.core.shapes import check_function, name_of
 from linad.core.showing import shown
 from linad.core.tape import needed, tape_of, type_of
-from linad.errors import ArgumentError, LinadError, ShapeError
+from linad.errors import ArgumentError, LinadError, ShapeError, TracerError
 
 _every_branch: ContextVar[bool] = ContextVar("linad_every_branch", default=False)
 
@@ -234,6 +234,33 @@ def _all_recorded(
         return None  # a branch that is not taken may not be made for these values
 
 
+@contextmanager
+def _taking_over(recorder: ClosureTrace) -> Iterator[None]:
+    """What a branch computes of values of traces around is part of the branch, not of these.
+
+    There it would be computed whichever branch is taken; and a cotangent of zero times an infinite
+    slope, of a branch that is not taken, is NaN.
+    """
+    ours = {"apply": recorder.apply, "constant": recorder.constant, "write": _refuse_write}
+    around = [(t, dict(vars(t))) for t in running_traces() if t is not recorder]
+    for trace, _ in around:
+        vars(trace).update(ours)
+    try:
+        yield
+    finally:
+        for trace, before in around:
+            for name in ours:
+                del vars(trace)[name]
+            vars(trace).update({name: before[name] for name in ours if name in before})
+
+
+def _refuse_write(*_: Any) -> None:
+    raise TracerError(
+        "an array that was made outside of a branch is written in it; give it to the branch as an "
+        "operand, and return it"
+    )
+
+
 def _choose(name: str, index: Any, branches: tuple[Any, ...], operands: Any) -> Any:
     leaves, in_tree = tree.flatten(operands)
     leaves = [v if hasattr(v, "dtype") else np.asarray(v)[()] for v in leaves]
@@ -243,7 +270,7 @@ def _choose(name: str, index: Any, branches: tuple[Any, ...], operands: Any) -> 
         recorder = ClosureTrace()
         ins = [recorder.input(plain(v)) for v in leaves]
         nodes = [t._node for t in ins]
-        with recorder, np.errstate(all="ignore"):  # it may not be its turn to run
+        with recorder, _taking_over(recorder), np.errstate(all="ignore"):  # not run by its turn
             found, out_tree = tree.flatten(f(*tree.unflatten(in_tree, list(ins))))
             found = [leaf_of(recorder, v) for v in found]
             recorder.check()
