@@ -283,14 +283,20 @@ class _Deviations:
 
 def _tell_of_kind(error: TypeError, xdata: Any) -> None:
     """Add what helps to an error of a model that computes with dates or texts as with numbers."""
-    kinds = {np.asarray(leaf).dtype.kind for leaf in tree.flatten(xdata)[0]}
+    leaves = [np.asarray(leaf) for leaf in tree.flatten(xdata)[0]]
+    kinds = {leaf.dtype.kind for leaf in leaves}
     if kinds & set("Mm"):
         error.add_note(
             "curve_fit: xdata holds dates or times; give numbers, as days since the first: "
             "(xdata - xdata[0]) / np.timedelta64(1, 'D')"
         )
-    elif kinds & set("SU"):
+    elif kinds & set("SU") or any(map(_holds_texts, leaves)):
         error.add_note("curve_fit: xdata holds texts; np.asarray(xdata, float) reads them")
+
+
+def _holds_texts(leaf: np.ndarray) -> bool:
+    """As a column of a table does, in an array of objects."""
+    return leaf.dtype.kind == "O" and any(isinstance(entry, str) for entry in leaf.flat)
 
 
 class _Residuals:
@@ -350,11 +356,19 @@ def _solve(
     elif result.success and result.optimality == 0.0 and _is_cut_off(result, parameters):
         result.success, result.status = False, Status.SINGULAR
         result.message = (
-            f"{name}: the Jacobian is singular: no residual depends on any parameter; what the "
-            f"model returns is cut off from them, by comparisons, rounding, or decisions on plain "
-            f"numbers as of a bisection by hand (linad.scipy.optimize.brentq has a derivative)"
+            f"{name}: the Jacobian is singular: no residual depends on any parameter where the "
+            f"fit started, {_told(parameters)}; start where the model responds, or, if what it "
+            f"returns is cut off from them by comparisons, rounding, or decisions on plain numbers "
+            f"as of a bisection by hand, mend that (linad.scipy.optimize.brentq has a derivative)"
         )
     return FitResult(result, parameters, (lower, upper), loss, f_scale, absolute_sigma, solve)
+
+
+def _told(parameters: Parameters) -> str:
+    """The start, as far as a line holds it."""
+    pairs = list(zip(parameters.names, parameters.start, strict=True))
+    first = ", ".join(f"{name} = {value:g}" for name, value in pairs[:6])
+    return first + (", ..." if len(pairs) > 6 else "")
 
 
 def _is_cut_off(result: Any, parameters: Parameters) -> bool:

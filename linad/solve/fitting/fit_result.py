@@ -31,14 +31,19 @@ SEEN = 1e-6
 
 _ELSEWHERE = {
     **dict.fromkeys(("params", "best_values", "popt", "p", "beta"), "parameters are x, or values"),
-    **dict.fromkeys(("stderr", "bse", "perr", "sd_beta"), "standard errors are errors"),
+    **dict.fromkeys(
+        ("stderr", "bse", "perr", "sd_beta", "std", "standard_errors", "uncertainties"),
+        "standard errors are errors",
+    ),
+    **dict.fromkeys(("dof", "df", "df_resid", "nfree"), "that is degrees_of_freedom"),
+    **dict.fromkeys(("resid", "residual"), "residuals are (model - data) / sigma"),
     **dict.fromkeys(("cov", "covar", "cov_x", "pcov"), "the covariance matrix is covariance"),
     **dict.fromkeys(("chisqr", "chi2"), "the sum of squares is chi_square"),
     **dict.fromkeys(("redchi", "redchi2"), "that is reduced_chi_square"),
     **dict.fromkeys(("rsquared", "r2"), "that is r_squared"),
     **dict.fromkeys(("fit_report", "summary"), "report() is the text, print(found) shows it"),
     **dict.fromkeys(
-        ("conf_interval", "conf_int"), "confidence_intervals() and profile_intervals()"
+        ("conf_interval", "conf_int", "ci"), "confidence_intervals() and profile_intervals()"
     ),
     "best_fit": "predict(xdata) is the model there",
     "fun": "residuals are (model - data) / sigma",
@@ -341,8 +346,13 @@ class FitResult:
         -------
         dict of (lower, upper)
             A bound, or an infinity, where the data do not end the interval.
+
+        Notes
+        -----
+        Each end takes some three to ten fits of the other parameters, so all take some tens of
+        times as long as the fit: a model in Python wants `linad.jit`, or ``names`` of few.
         """
-        from linad.solve.fitting.profiles import profile
+        from linad.solve.fitting.profiles import profiles
 
         LEVEL.check("profile_intervals", "level", level)
         free: list[int] = np.flatnonzero(self.parameters.free).tolist()
@@ -351,7 +361,7 @@ class FitResult:
             keys = [names] if isinstance(names, str) else names
             free = [i for key in keys for i in self.parameters.positions("names", key)]
         t = self._quantile(level)
-        return {self.names[i]: profile(self, i, t) for i in free}
+        return profiles(self, free, t)
 
     def _quantile(self, level: float) -> float:
         from scipy.stats import norm, t

@@ -7,15 +7,37 @@ The interval ends where |τ| is the quantile that a linear model would have ther
 Source: D. M. Bates, D. G. Watts, "Nonlinear regression analysis and its applications", 1988.
 """
 
+import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from linad.core.patience import say
+from linad.core.settings import settings
+from linad.solve.waiting import PATIENCE
 
 MOST = 40
 """Fits on one side of a parameter."""
 
 CLOSE = 1e-6
 """Relative error of τ at an end."""
+
+
+def profiles(fit: Any, chosen: Sequence[int], t: float) -> dict[str, tuple[float, float]]:
+    """The intervals of parameters by name; a line tells whoever waits how far they are."""
+    found: dict[str, tuple[float, float]] = {}
+    begun = time.perf_counter()
+    for i in chosen:
+        found[fit.names[i]] = profile(fit, i, t)
+        seconds, rest = time.perf_counter() - begun, len(chosen) - len(found)
+        if rest and seconds >= PATIENCE and settings().progress:
+            say(
+                f"profile_intervals: {len(found)} of {len(chosen)} parameters in {seconds:.0f} s, "
+                f"about {seconds * rest / len(found):.0f} s to go; a model that linad.jit "
+                f"compiles is faster"
+            )
+    return found
 
 
 def profile(fit: Any, i: int, t: float) -> tuple[float, float]:

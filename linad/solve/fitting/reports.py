@@ -80,7 +80,9 @@ def openings(fit: Any) -> list[str]:
             )
     if len(directions) > STRONGEST:
         found.append(f"... and {len(directions) - STRONGEST} more")
-    if found:
+    if len(directions) == np.count_nonzero(fit.parameters.free) > 1:
+        found.append("Nothing is determined: start elsewhere, where the model responds.")
+    elif found:
         one = next(iter(directions[0]))
         found.append(f"Fix one parameter of each, fixed={[one]!r}, or write a model without it.")
     return found

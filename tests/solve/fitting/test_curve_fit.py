@@ -221,6 +221,7 @@ class TestParameters:
             ({"verbose": 3}, "verbose must be 0, 1 or 2"),
             ({"bounds": {"rate": (2, 3)}}, "the start must lie within the bounds, but rate starts"),
             ({"maxfev": 9}, "^curve_fit: .* got 'maxfev'; maxiter limits the steps"),
+            ({"nan_policy": "omit"}, "got 'nan_policy'; leave out what is missing"),
             (
                 {"method": "lm"},
                 "^curve_fit: expected options among ftol, .* got 'method'; leave it",
@@ -330,7 +331,17 @@ class TestWhatTheModelReturns:
         with pytest.raises(linad.errors.ShapeError, match="a table of one column: give the column"):
             curve_fit(decay, T[:, None], Y, START)
 
-    @pytest.mark.parametrize("kind", [list, np.array])
+    def test_a_start_where_nothing_responds_is_named(self):
+        def model(t, height, low, high):
+            return np.where((t > low) & (t < high), height * (t - low), 0.0)
+
+        found = curve_fit(model, T + 20, Y)
+        assert not found.success
+        assert "height = 1, low = 1, high = 1; start where the model responds" in found.message
+        assert "Nothing is determined: start elsewhere" in found.report()
+        assert "Fix one parameter" not in found.report()
+
+    @pytest.mark.parametrize("kind", [list, np.array, lambda texts: np.array(texts, object)])
     def test_texts_are_told_of(self, kind):
         with pytest.raises(TypeError) as caught:
             curve_fit(decay, kind([f"{t:.3f}" for t in T]), Y, START)
