@@ -95,7 +95,9 @@ class Descent:
                     x = self._leave_saddle(f"the largest |gradient| is {self.size:.1e}")
                 elif self.nit >= self.maxiter:
                     raise Stop(
-                        Status.MAXITER, f"{self.maxiter} steps, largest |gradient| {self.size:.1e}"
+                        Status.MAXITER,
+                        f"{self.maxiter} steps, largest |gradient| {self.size:.1e}; start nearer, "
+                        f"or divide unknowns of unlike sizes by typical ones",
                     )
                 else:
                     x = step(self)

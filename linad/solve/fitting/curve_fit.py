@@ -388,5 +388,6 @@ def _without_slope(name: str, result: Any) -> str:
     return (
         f"{name}: infinite or NaN: in the derivatives of {bad.sum()} of {bad.size} residuals, "
         f"first that of index {np.argmax(bad)}, which itself is finite; leave that point out, or "
-        f"write the model without what has no slope there, as 1 / x, np.sqrt(x) and x**p at 0"
+        f"write the model without what has no slope there, as 1 / x, np.sqrt(x) and x**p at 0 or "
+        f"np.arccos(x) at 1, also behind np.clip: np.arccos(np.where(abs(x) < 1, x, 0.0)) has one"
     )

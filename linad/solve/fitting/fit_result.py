@@ -347,6 +347,11 @@ class FitResult:
         dict of (lower, upper)
             A bound, or an infinity, where the data do not end the interval.
 
+        Raises
+        ------
+        ConvergenceError
+            If the fit itself has not ended well.
+
         Notes
         -----
         Each end takes some three to ten fits of the other parameters, so all take some tens of
@@ -355,6 +360,8 @@ class FitResult:
         from linad.solve.fitting.profiles import profiles
 
         LEVEL.check("profile_intervals", "level", level)
+        if not self.success:
+            raise ConvergenceError(f"profile_intervals: {self.message}", self)
         free: list[int] = np.flatnonzero(self.parameters.free).tolist()
         NAMES.optional.check("profile_intervals", "names", names)
         if names is not None:
