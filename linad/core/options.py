@@ -132,6 +132,8 @@ INSTEAD = {
     "method": "leave it out: each method is a function of its own",
     **dict.fromkeys(("maxfev", "max_nfev"), "maxiter limits the steps"),
     "nan_policy": "leave out what is missing, seen = np.isfinite(y), or give it weights=0",
+    "xerr": "errors in x are unknowns of their own: linad.solve.fit takes any residuals",
+    "yerr": "standard deviations of ydata are sigma",
     "full_output": "leave it out: the result has all of it",
     "verbose": "disp=True prints a line a step",
     "x_scale": "leave it out: unknowns are scaled by their columns",

@@ -210,7 +210,14 @@ class Data:
                         f"curve_fit: xdata has the shape {shape} and ydata {y.shape}; give as many "
                         f"of the one as of the other"
                     )
-                hint = "; transpose it" if shape == y.shape[::-1] and len(shape) > 1 else ""
+                hint = ""
+                if len(shape) == y.ndim == 1 and shape < y.shape:
+                    hint = (
+                        "; an integrator that ends early gives fewer: return np.inf there, "
+                        "np.full(len(x), np.inf)"
+                    )
+                if shape == y.shape[::-1] and len(shape) > 1:
+                    hint = "; transpose it"
                 if shape == self.x_shape == (*y.shape, 1):
                     hint = "; xdata is a table of one column: give the column, not the table"
                 raise ShapeError(

@@ -8,6 +8,7 @@ Source: D. M. Bates, D. G. Watts, "Nonlinear regression analysis and its applica
 """
 
 import time
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from linad.core.patience import say
 from linad.core.settings import settings
+from linad.errors import ShapeError
 from linad.solve.waiting import PATIENCE
 
 MOST = 40
@@ -23,32 +25,45 @@ MOST = 40
 CLOSE = 1e-6
 """Relative error of τ at an end."""
 
+LOWER = 1e-3
+"""Of a variance: by how much the cost of a better fit is lower than that of the fit itself."""
+
 
 def profiles(fit: Any, chosen: Sequence[int], t: float) -> dict[str, tuple[float, float]]:
     """The intervals of parameters by name; a line tells whoever waits how far they are."""
     found: dict[str, tuple[float, float]] = {}
+    lowest = [np.inf, None]
     begun = time.perf_counter()
     for i in chosen:
-        found[fit.names[i]] = profile(fit, i, t)
+        found[fit.names[i]] = profile(fit, i, t, lowest)
         seconds, rest = time.perf_counter() - begun, len(chosen) - len(found)
         if rest and seconds >= PATIENCE and settings().progress:
             say(
                 f"profile_intervals: {len(found)} of {len(chosen)} parameters in {seconds:.0f} s, "
-                f"about {seconds * rest / len(found):.0f} s to go; a model that linad.jit "
-                f"compiles is faster"
+                f"about {seconds * rest / len(found):.0f} s to go"
             )
+    if lowest[1] is not None:
+        warnings.warn(
+            f"profile_intervals: the fit is not the best there is: chi-square is "
+            f"{2 * lowest[0]:.6g} at {lowest[1]}, {fit.chi_square:.6g} at its own; fit from there",
+            UserWarning,
+            stacklevel=3,
+        )
     return found
 
 
-def profile(fit: Any, i: int, t: float) -> tuple[float, float]:
-    """The interval of parameter ``i``: where τ is -t and t."""
+def profile(fit: Any, i: int, t: float, lowest: list[Any]) -> tuple[float, float]:
+    """The interval of parameter ``i``: where τ is -t and t.
+
+    ``lowest`` is the least cost that was met, where that is lower than the fit's, and its point.
+    """
     if not fit.parameters.free[i]:
         value = float(fit.vector[i])
         return value, value
-    return _end(fit, i, t, -1.0), _end(fit, i, t, 1.0)
+    return _end(fit, i, t, -1.0, lowest), _end(fit, i, t, 1.0, lowest)
 
 
-def _end(fit: Any, i: int, t: float, side: float) -> float:
+def _end(fit: Any, i: int, t: float, side: float, lowest: list[Any]) -> float:
     """Where τ reaches t on one side; a bound, or an infinity, where it does not."""
     best, error = float(fit.vector[i]), float(fit._errors[i])
     limit = float(fit.bounds[side > 0][i])
@@ -63,9 +78,14 @@ def _end(fit: Any, i: int, t: float, side: float) -> float:
     def tau(distance: float) -> float:
         """τ at a distance from the best value; the fit starts where the last one ended."""
         start[i] = best + side * distance
-        found = fit.solve(start, held)
+        try:
+            found = fit.solve(start, held)
+        except ShapeError:
+            return np.inf  # an integration that ends early: the model has no values there
         if np.isfinite(found.cost):
             start[:] = fit.parameters.vector(found.x)
+            if found.cost < min(lowest[0], fit.cost - LOWER * scale):
+                lowest[:] = found.cost, found.x
         return float(np.sqrt(max(found.cost - fit.cost, 0.0) * 2.0 / scale)) if scale > 0 else 0.0
 
     room = abs(limit - best)

@@ -19,8 +19,28 @@ def test_what_is_said(progress, monkeypatch, capsys):
     with linad.config(progress=progress):
         found.profile_intervals()
     said = capsys.readouterr().err
-    told = (
-        r"profile_intervals: 1 of 2 parameters in \d+ s, about \d+ s to go; a model that linad.jit"
-    )
+    told = r"profile_intervals: 1 of 2 parameters in \d+ s, about \d+ s to go"
     assert len(re.findall(told, said)) == progress
     assert said.count("profile_intervals: ") == progress
+
+
+def test_a_better_fit_is_told_of():
+    x = np.linspace(0.0, 6.0, 40)
+    y = np.sin(1.3 * x) + 0.01 * np.cos(40 * x)
+    side = linad.solve.curve_fit(lambda x, w, a: a * np.sin(w * x), x, y, [2.2, 0.3])
+    assert side.chi_square > 5.0
+    with pytest.warns(UserWarning, match="the fit is not the best there is"):
+        side.profile_intervals()
+
+
+def test_an_integration_that_ends_early_ends_an_interval():
+    def model(t, a, rate):
+        y = a * np.exp(-rate * t)
+        return y if rate > 0.6 else y[:3]
+
+    found = linad.solve.curve_fit(model, T, np.exp(-T) + 0.05 * np.cos(9 * T), [1.0, 1.0])
+    low, high = found.profile_intervals(0.99999)["rate"]
+    assert low == pytest.approx(0.6, abs=0.01)
+    assert high > 1.1
+    with pytest.raises(linad.errors.ShapeError, match="return np.inf there"):
+        linad.solve.curve_fit(model, T, np.exp(-T), [1.0, 0.5])
