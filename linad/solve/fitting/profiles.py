@@ -32,7 +32,7 @@ LOWER = 1e-3
 def profiles(fit: Any, chosen: Sequence[int], t: float) -> dict[str, tuple[float, float]]:
     """The intervals of parameters by name; a line tells whoever waits how far they are."""
     found: dict[str, tuple[float, float]] = {}
-    lowest = [np.inf, None]
+    lowest: list[Any] = [np.inf, None]
     begun = time.perf_counter()
     for i in chosen:
         found[fit.names[i]] = profile(fit, i, t, lowest)
