@@ -1,11 +1,14 @@
 """Sphinx configuration."""
 
 import os
+import re
 import sys
 from pathlib import Path
 
 # Pages show what programs print, not how long their kernels took to compile here.
 os.environ["LINAD_PROGRESS"] = "0"
+
+from docutils.nodes import literal_block
 
 import linad
 
@@ -29,6 +32,7 @@ extensions = [
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "**.ipynb_checkpoints", "gallery/**.ipynb"]
 nitpicky = False
+default_role = "obj"  # a name in single backticks is a link where the reference has it
 
 # Pages are Markdown; a page that starts with a notebook header runs its {code-cell} blocks.
 myst_enable_extensions = ["colon_fence", "deflist"]
@@ -97,7 +101,7 @@ html_theme_options = {
     "header_links_before_dropdown": 4,
     "show_prev_next": True,
 }
-html_sidebars = {page: [] for page in ("index", "changelog", "genindex", "search")}
+html_sidebars = {page: [] for page in ("index", "genindex", "search")}
 
 
 def write_coverage(app):
@@ -107,6 +111,18 @@ def write_coverage(app):
     table.write_text(coverage.markdown(coverage.table()), encoding="utf-8")
 
 
+ROWS = re.compile(r"\n[ \t]+\S|\S {3,}\S")
+"""What is printed in rows and columns: a line that is indented, or a gap within one."""
+
+
+def mark_rows(app, doctree, page):
+    """Outputs in rows get a class of their own: they are never broken, while prose is."""
+    for block in doctree.findall(literal_block):
+        if block.get("language") in ("myst-ansi", "none") and ROWS.search(block.astext()):
+            block["classes"].append("rows")
+
+
 def setup(app):
     """Sphinx calls it once the configuration is read."""
     app.connect("builder-inited", write_coverage)
+    app.connect("doctree-resolved", mark_rows)
