@@ -34,7 +34,7 @@ def remedy(name: str) -> str:
     return (
         REMEDIES.get(name)
         or REMEDIES.get(name.rpartition(".")[0])
-        or "compute it from NumPy functions that are, or wrap it with @linad.primitive and give "
+        or "compute it from functions that trace, or wrap it with @linad.primitive and give "
         "its Jacobian"
     )
 
