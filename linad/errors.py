@@ -2,7 +2,7 @@
 
 import typing
 
-from numpy.linalg import LinAlgError
+import numpy as np
 
 from linad.core.frames import place
 from linad.core.marks import mark
@@ -192,7 +192,7 @@ class WrongTagError(LinadError, ValueError):
     """What a user asserted of an operator is wrong."""
 
 
-class SingularError(LinadError, LinAlgError):
+class SingularError(LinadError, np.linalg.LinAlgError):
     """A matrix that must be inverted is singular to working precision."""
 
 

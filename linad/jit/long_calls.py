@@ -82,7 +82,7 @@ class LongCall:
                     raise
                 # It raises there, too, and what it has written before stays; or is caught.
                 return self.function(*args, **kwargs)
-            self.jitted.enter(self._shortened(variant))
+            self.jitted._enter(self._shortened(variant))
             return variant.finish(values, arguments.arrays)
         outside = arguments.outside
         if not paths.has_room(outside):

@@ -67,6 +67,7 @@ def svg(pattern: Relation) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="pattern of the matrix" '
         f'width="{scale * width:.0f}" height="{scale * height:.0f}" '
         f'viewBox="0 0 {max(width, 1)} {max(height, 1)}" fill="#1f77b4" '
-        f'style="background:#ffffff;border:1px solid #888888" shape-rendering="crispEdges">'
+        f'style="background:#ffffff;border:1px solid #888888;box-sizing:content-box" '
+        f'shape-rendering="crispEdges">'
         f"{''.join(squares)}</svg>"
     )
