@@ -284,7 +284,7 @@ def jit(
     another program. A primitive without a kernel runs in NumPy, inside the program; what
     happens where, `linad.explain` shows.
 
-    A call of a function of one array costs about 0.5 us, beside the work.
+    A call of a function of one array costs about a quarter of a microsecond beside the work.
 
     Examples
     --------

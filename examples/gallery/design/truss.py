@@ -68,14 +68,12 @@ thick = areas(fit.x) > 0.02 * areas(fit.x).max()
 print(f"strains of thick bars: {strain[thick].min():.3f} to {strain[thick].max():.3f}")
 
 fig, axes = plt.subplots(2, 1, figsize=(8, 4.5), layout="constrained")
-for ax, p, title in zip(
-    axes, (start, fit.x), (f"compliance {before:.0f}", f"{after:.1f}"), strict=True
-):
+for ax, p, found in zip(axes, (start, fit.x), (before, after), strict=True):
     for (i, j), area in zip(bars, areas(p), strict=True):
         ax.plot(*nodes[[i, j]].T, "k", linewidth=3 * np.sqrt(area / 4), solid_capstyle="round")
     ax.plot(*nodes[[0, 24]].T, "C3^", markersize=12)
     ax.plot(*nodes[3:24:3].T, "C0v")
-    ax.set(title=title, aspect="equal")
+    ax.set(title=f"compliance {found:.1f}", aspect="equal")
     ax.axis("off")
 plt.show()
 

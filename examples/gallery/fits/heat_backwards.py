@@ -44,7 +44,7 @@ fig, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
 ax.plot(x, before, "0.5", label="before")
 ax.plot(x, now, "C0", label="seen after 60 steps")
 ax.plot(x, fit.x, "C3--", label="before, by least squares")
-ax.legend()
+fig.legend(loc="outside lower center", ncols=3)
 
 
 # %%

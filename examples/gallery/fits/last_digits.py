@@ -92,7 +92,7 @@ ax.semilogy(t, np.abs(np.array(r, float)), "o", label="|residual|, exact")
 ax.semilogy(t, np.abs(found.residuals), "C1.", label="|residual|, linad")
 ax.semilogy(t, np.spacing(y) / 2, "k", label="rounding of y to a double", drawstyle="steps-mid")
 ax.set(xlabel="t", title="What is fitted, and what a double holds")
-ax.legend()
+fig.legend(loc="outside lower center", ncols=3)
 plt.show()
 
 # %%

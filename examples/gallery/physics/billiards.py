@@ -26,25 +26,25 @@ def roll(position, velocity, path, steps):
         push[:] = 0.0
         for i in range(n):
             for k in range(2):
-                edge = 2.0 if k == 0 else 1.0
-                if position[i, k] < 0.05:
-                    push[i, k] += 3000.0 * (0.05 - position[i, k])
-                if position[i, k] > edge - 0.05:
-                    push[i, k] -= 3000.0 * (position[i, k] - edge + 0.05)
+                edge = WIDTH if k == 0 else HEIGHT
+                if position[i, k] < RADIUS:
+                    push[i, k] += STIFFNESS * (RADIUS - position[i, k])
+                if position[i, k] > edge - RADIUS:
+                    push[i, k] -= STIFFNESS * (position[i, k] - edge + RADIUS)
             for j in range(i):
                 dx = position[i, 0] - position[j, 0]
                 dy = position[i, 1] - position[j, 1]
                 distance = np.sqrt(dx * dx + dy * dy)
-                if distance < 0.1:
-                    force = 3000.0 * (0.1 - distance) / distance
+                if distance < 2 * RADIUS:
+                    force = STIFFNESS * (2 * RADIUS - distance) / distance
                     push[i, 0] += force * dx
                     push[i, 1] += force * dy
                     push[j, 0] -= force * dx
                     push[j, 1] -= force * dy
         for i in range(n):
             for k in range(2):
-                velocity[i, k] += 1e-3 * (push[i, k] - 0.35 * velocity[i, k])
-                position[i, k] += 1e-3 * velocity[i, k]
+                velocity[i, k] += DT * (push[i, k] - FRICTION * velocity[i, k])
+                position[i, k] += DT * velocity[i, k]
                 path[s, i, k] = position[i, k]
 
 

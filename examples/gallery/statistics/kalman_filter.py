@@ -34,7 +34,7 @@ def log_likelihood(model, observations):
 
 # %%
 # A position that drifts, seen with noise: how strong are drift and noise? The model is a function
-# of their logarithms, its likelihood has a maximum. Mean and covariance are written into, so
+# of their logarithms, and its likelihood has a maximum. Mean and covariance are written into, so
 # their arrays are made with ``np.zeros_like``, which makes traced ones of traced numbers.
 def drift(log_q, log_r):
     return {
@@ -63,7 +63,7 @@ print("drift, noise:", np.exp(fit.x).round(3), "after", fit.njev, "gradients")
 # The inverse of the Hessian there says how well the data determine the two.
 spread = np.sqrt(np.diag(np.linalg.inv(linad.hessian(misfit)(fit.x))))
 
-q, r = np.linspace(-5, 2, 15), np.linspace(-1, 3, 12)
+q, r = np.linspace(-5, 2, 40), np.linspace(-1, 3, 40)
 fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 surface = [[misfit(np.array([a, b])) - fit.fun for a in q] for b in r]
 ax.contour(q, r, surface, [0.5, 2, 8, 20, 50, 100, 200], cmap="viridis_r")

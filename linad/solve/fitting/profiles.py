@@ -8,12 +8,12 @@ Source: D. M. Bates, D. G. Watts, "Nonlinear regression analysis and its applica
 """
 
 import time
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from linad.core.callers import warn_user
 from linad.core.patience import say
 from linad.core.settings import settings
 from linad.errors import ShapeError
@@ -43,11 +43,10 @@ def profiles(fit: Any, chosen: Sequence[int], t: float) -> dict[str, tuple[float
                 f"about {seconds * rest / len(found):.0f} s to go"
             )
     if lowest[1] is not None:
-        warnings.warn(
+        warn_user(
             f"profile_intervals: the fit is not the best there is: chi-square is "
             f"{2 * lowest[0]:.6g} at {lowest[1]}, {fit.chi_square:.6g} at its own; fit from there",
             UserWarning,
-            stacklevel=3,
         )
     return found
 
