@@ -34,7 +34,7 @@ class Lowered:
         ``(arguments) -> (results, residuals)`` and ``(residuals, cotangents) -> cotangents of
         the arguments``.
     source : str
-        Both as a module, see `lower`.
+        Both as a module, see `linad.lower`.
     """
 
     def __init__(self, name: str, forward: Tape, reverse: Tape, names: list[str]) -> None:

@@ -20,7 +20,7 @@ TOLERANCES = {"double": 1e-12, "single": 1e-5}
 
 
 class Exported:
-    """A function as an ONNX model; see `onnx`.
+    """A function as an ONNX model; see `linad.onnx`.
 
     Attributes
     ----------

@@ -36,7 +36,7 @@ class _Entered:
 
 
 class Jitted(_Entered, Generic[P, R]):
-    """A function that runs compiled from its second call on; see `jit`."""
+    """A function that runs compiled from its second call on; see `linad.jit`."""
 
     compiles = True
 
@@ -128,8 +128,8 @@ class Jitted(_Entered, Generic[P, R]):
 
         It needs neither the interpreter nor its lock, and allocates nothing. Each thread that
         is in it borrows a workspace from a fixed number of them. Raises ValueError for arrays
-        of other shapes, or that overlap, `GuardError` where Python would decide otherwise, and
-        ArithmeticError where a matrix is singular.
+        of other shapes, or that overlap, `linad.errors.GuardError` where Python would decide
+        otherwise, and ArithmeticError where a matrix is singular.
 
         Examples
         --------

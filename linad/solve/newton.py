@@ -99,8 +99,8 @@ def newton(
     Notes
     -----
     A step costs one linearization of ``f`` and one factorisation of its Jacobian, where the
-    full step is taken. Where ``f`` is what `jit` returned, and the Jacobian sparse, residual and
-    entries are one compiled program.
+    full step is taken. Where ``f`` is what `linad.jit` returned, and the Jacobian sparse, residual
+    and entries are one compiled program.
 
     Examples
     --------
