@@ -4,6 +4,8 @@ Large plain arrays do as well, so that a program holds no copy of them and sees 
 when it runs.
 """
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,8 @@ class ClosureTrace(BodyTrace):
         self._known: dict[Any, Tracer] = {}
         self._alive: list[Any] = []
         self._arrays: list[tuple[np.ndarray, np.ndarray]] = []  # plain ones, and copies
+        self.outside: Callable[[], AbstractContextManager[Any]] = nullcontext
+        """Goes around what values of other traces do in these, in order to be met."""
 
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         return super().apply(primitive, tuple([self.lifted(a) for a in args]), params)
@@ -59,7 +63,8 @@ class ClosureTrace(BodyTrace):
         if isinstance(a, Tracer):
             if a._trace is self:
                 return a
-            refresh_node(a)
+            with self.outside():
+                refresh_node(a)
             # Another handle on the same value is the same operand.
             version = getattr(root_of(a)._buffer, "version", 0)
             key = "tracer", id(a._value), id(a._node), version
@@ -69,7 +74,8 @@ class ClosureTrace(BodyTrace):
             return a
         if key not in self._known:
             self._alive += [a, getattr(a, "_node", None), getattr(a, "_value", None)]
-            held = a.frozen() if isinstance(a, Tracer) else a
+            with self.outside():
+                held = a.frozen() if isinstance(a, Tracer) else a
             concrete = a.concrete if isinstance(a, Tracer) else np.array(a)
             if not isinstance(a, Tracer):
                 self._arrays.append((a, concrete))

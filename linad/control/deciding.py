@@ -1,7 +1,7 @@
 """`while_loop`, `cond`, `switch`: what depends on values, inside of compiled loops as well."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any
 
@@ -242,16 +242,33 @@ def _taking_over(recorder: ClosureTrace) -> Iterator[None]:
     slope, of a branch that is not taken, is NaN.
     """
     ours = {"apply": recorder.apply, "constant": recorder.constant, "write": _refuse_write}
-    around = [(t, dict(vars(t))) for t in running_traces() if t is not recorder]
-    for trace, _ in around:
-        vars(trace).update(ours)
+    around = [(vars(t), dict(vars(t))) for t in running_traces() if t is not recorder]
+
+    def take() -> None:
+        for own, _ in around:
+            own.update(ours)
+
+    def give_back() -> None:
+        for own, before in around:
+            for name in ours:
+                del own[name]
+            own.update({name: before[name] for name in ours if name in before})
+
+    @contextmanager
+    def outside() -> Iterator[None]:
+        give_back()
+        try:
+            yield
+        finally:
+            take()
+
+    take()
+    recorder.outside = outside
     try:
         yield
     finally:
-        for trace, before in around:
-            for name in ours:
-                del vars(trace)[name]
-            vars(trace).update({name: before[name] for name in ours if name in before})
+        recorder.outside = nullcontext
+        give_back()
 
 
 def _refuse_write(*_: Any) -> None:
