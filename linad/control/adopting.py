@@ -15,7 +15,6 @@ from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.arrays.zero_dim import array, is_number, number
 from linad.control.closures import ClosureTrace
-from linad.control.hooks import Hooks
 from linad.core.memory_layouts import copied
 from linad.core.tape import Var
 
@@ -41,7 +40,6 @@ class AdoptingTrace(ClosureTrace):
     def __init__(self, around: list[Trace]) -> None:
         super().__init__()
         self.around = around
-        self.hooks = Hooks((), {})
         self.over, self.takes_up = False, True
         self.made: list[weakref.ref[Tracer]] = []
         self.origin: dict[Var, Tracer] = {}  # by what stands for it: a value from outside
@@ -83,12 +81,7 @@ class AdoptingTrace(ClosureTrace):
         found = self.stands.get(id(a))
         if found is not None and found[0] is a and found[1] is a._node and a._buffer is None:
             return found[2]
-        if self.takes_up:
-            # A copy of what a trace around holds is that trace's operation.
-            with self.hooks.away():
-                stand = super().lifted(a)
-        else:
-            stand = self._met_before(a)
+        stand = super().lifted(a) if self.takes_up else self._met_before(a)
         if stand is not None:
             self.stands[id(a)] = a, a._node, stand
             self._take_note(stand, a)

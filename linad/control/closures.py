@@ -4,8 +4,6 @@ Large plain arrays do as well, so that a program holds no copy of them and sees 
 when it runs.
 """
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ import numpy as np
 from linad.arrays.buffers import refresh_node, root_of
 from linad.arrays.tracer import Tracer
 from linad.control.bodies import BodyTrace
+from linad.control.hooks import Hooks
 from linad.core.moving_regions import Moving
 from linad.core.primitive import Primitive
 from linad.core.regions import Region
@@ -31,6 +30,8 @@ class ClosureTrace(BodyTrace):
     ----------
     captured : list of (value, tracer)
         What was met, as it was then, and the input of this program that stands for it.
+    hooks : Hooks
+        What stands for methods of the traces around while this one records.
     """
 
     def __init__(self) -> None:
@@ -39,8 +40,7 @@ class ClosureTrace(BodyTrace):
         self._known: dict[Any, Tracer] = {}
         self._alive: list[Any] = []
         self._arrays: list[tuple[np.ndarray, np.ndarray]] = []  # plain ones, and copies
-        self.outside: Callable[[], AbstractContextManager[Any]] = nullcontext
-        """Goes around what values of other traces do in these, in order to be met."""
+        self.hooks = Hooks((), {})
 
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         return super().apply(primitive, tuple([self.lifted(a) for a in args]), params)
@@ -63,27 +63,30 @@ class ClosureTrace(BodyTrace):
         if isinstance(a, Tracer):
             if a._trace is self:
                 return a
-            with self.outside():
+            # A copy of what a trace around holds is that trace's operation.
+            with self.hooks.away():
                 refresh_node(a)
-            # Another handle on the same value is the same operand.
-            version = getattr(root_of(a)._buffer, "version", 0)
-            key = "tracer", id(a._value), id(a._node), version
+                # Another handle on the same value is the same operand.
+                version = getattr(root_of(a)._buffer, "version", 0)
+                key = "tracer", id(a._value), id(a._node), version
+                if key not in self._known:
+                    self._meet(key, a, a.frozen(), a.concrete)
         elif type(a) is np.ndarray and a.nbytes > SMALL and not a.dtype.hasobject:
             key = "array", id(a), 0, 0
+            if key in self._known:
+                _check_same(a, self._known[key]._value)
+            else:
+                copy = np.array(a)
+                self._arrays.append((a, copy))
+                self._meet(key, a, a, copy)
         else:
             return a
-        if key not in self._known:
-            self._alive += [a, getattr(a, "_node", None), getattr(a, "_value", None)]
-            with self.outside():
-                held = a.frozen() if isinstance(a, Tracer) else a
-            concrete = a.concrete if isinstance(a, Tracer) else np.array(a)
-            if not isinstance(a, Tracer):
-                self._arrays.append((a, concrete))
-            self._known[key] = self.input(concrete)
-            self.captured.append((held, self._known[key]))
-        elif key[0] == "array":
-            _check_same(a, self._known[key]._value)
         return self._known[key]
+
+    def _meet(self, key: Any, a: Any, held: Any, concrete: Any) -> None:
+        self._alive += [a, getattr(a, "_node", None), getattr(a, "_value", None)]
+        self._known[key] = self.input(concrete)
+        self.captured.append((held, self._known[key]))
 
     def check(self) -> None:
         """Raise OverwrittenError if a plain array has changed since it was met."""

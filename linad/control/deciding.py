@@ -1,7 +1,7 @@
 """`while_loop`, `cond`, `switch`: what depends on values, inside of compiled loops as well."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -11,6 +11,7 @@ from linad.arrays.traces import running_trace, running_traces
 from linad.control.bodies import Body, known
 from linad.control.branches import branch
 from linad.control.closures import ClosureTrace, plain
+from linad.control.hooks import Hooks
 from linad.control.loops import RecordedBody, leaf_of
 from linad.control.memory_arrays import arranged
 from linad.control.rolling import rolled_body
@@ -241,34 +242,15 @@ def _taking_over(recorder: ClosureTrace) -> Iterator[None]:
     There it would be computed whichever branch is taken; and a cotangent of zero times an infinite
     slope, of a branch that is not taken, is NaN.
     """
-    ours = {"apply": recorder.apply, "constant": recorder.constant, "write": _refuse_write}
-    around = [(vars(t), dict(vars(t))) for t in running_traces() if t is not recorder]
-
-    def take() -> None:
-        for own, _ in around:
-            own.update(ours)
-
-    def give_back() -> None:
-        for own, before in around:
-            for name in ours:
-                del own[name]
-            own.update({name: before[name] for name in ours if name in before})
-
-    @contextmanager
-    def outside() -> Iterator[None]:
-        give_back()
-        try:
-            yield
-        finally:
-            take()
-
-    take()
-    recorder.outside = outside
+    methods = {"apply": recorder.apply, "constant": recorder.constant, "write": _refuse_write}
+    around = [t for t in running_traces() if t is not recorder]
+    hooks = recorder.hooks = Hooks(around, methods)
+    hooks.set()
     try:
         yield
     finally:
-        recorder.outside = nullcontext
-        give_back()
+        hooks.remove()
+        methods.clear()  # they refer to the recorder
 
 
 def _refuse_write(*_: Any) -> None:
@@ -287,7 +269,7 @@ def _choose(name: str, index: Any, branches: tuple[Any, ...], operands: Any) -> 
         recorder = ClosureTrace()
         ins = [recorder.input(plain(v)) for v in leaves]
         nodes = [t._node for t in ins]
-        with recorder, _taking_over(recorder), np.errstate(all="ignore"):  # not run by its turn
+        with recorder, _taking_over(recorder), np.errstate(all="ignore"):  # it may not be its turn
             found, out_tree = tree.flatten(f(*tree.unflatten(in_tree, list(ins))))
             found = [leaf_of(recorder, v) for v in found]
             recorder.check()

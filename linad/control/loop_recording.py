@@ -32,7 +32,6 @@ class LoopTrace(ClosureTrace):
     def __init__(self) -> None:
         super().__init__()
         self.made: list[weakref.ref[Tracer]] = []
-        self.hooks = Hooks((), {})
         self.reason: LinadError | None = None  # why its values cannot be used any more
 
     def check_alive(self) -> None:
@@ -44,13 +43,6 @@ class LoopTrace(ClosureTrace):
         result = super()._result(value)
         self.made.append(weakref.ref(result))
         return result
-
-    def lifted(self, a: Any) -> Any:
-        if not isinstance(a, Tracer) or a._trace is self:
-            return super().lifted(a)
-        # A copy of what a trace around holds is that trace's operation.
-        with self.hooks.away():
-            return super().lifted(a)
 
     def held(self) -> list[Tracer]:
         """The values that somebody holds, except those that stand for values from outside."""
