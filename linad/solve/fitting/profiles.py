@@ -7,6 +7,7 @@ The interval ends where |τ| is the quantile that a linear model would have ther
 Source: D. M. Bates, D. G. Watts, "Nonlinear regression analysis and its applications", 1988.
 """
 
+import operator
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -32,37 +33,35 @@ LOWER = 1e-3
 def profiles(fit: Any, chosen: Sequence[int], t: float) -> dict[str, tuple[float, float]]:
     """The intervals of parameters by name; a line tells whoever waits how far they are."""
     found: dict[str, tuple[float, float]] = {}
-    lowest: list[Any] = [np.inf, None]
+    met: list[tuple[float, Any]] = [(fit.cost, fit.x)]
     begun = time.perf_counter()
     for i in chosen:
-        found[fit.names[i]] = profile(fit, i, t, lowest)
+        found[fit.names[i]] = profile(fit, i, t, met)
         seconds, rest = time.perf_counter() - begun, len(chosen) - len(found)
         if rest and seconds >= PATIENCE and settings().progress:
             say(
                 f"profile_intervals: {len(found)} of {len(chosen)} parameters in {seconds:.0f} s, "
                 f"about {seconds * rest / len(found):.0f} s to go"
             )
-    if lowest[1] is not None:
+    cost, x = min(met, key=operator.itemgetter(0))
+    if cost < fit.cost - LOWER * fit._scale:
         warn_user(
-            f"profile_intervals: the fit is not the best there is: chi-square is "
-            f"{2 * lowest[0]:.6g} at {lowest[1]}, {fit.chi_square:.6g} at its own; fit from there",
-            UserWarning,
+            f"profile_intervals: the fit is not the best there is: chi-square is {2 * cost:.6g} at "
+            f"{x}, {fit.chi_square:.6g} at its own; fit from there"
         )
     return found
 
 
-def profile(fit: Any, i: int, t: float, lowest: list[Any]) -> tuple[float, float]:
-    """The interval of parameter ``i``: where τ is -t and t.
-
-    ``lowest`` is the least cost that was met, where that is lower than the fit's, and its point.
-    """
+def profile(fit: Any, i: int, t: float, met: list[tuple[float, Any]]) -> tuple[float, float]:
+    """The interval of parameter ``i``: where τ is -t and t. The minima on the way are added to
+    ``met``, with their costs."""
     if not fit.parameters.free[i]:
         value = float(fit.vector[i])
         return value, value
-    return _end(fit, i, t, -1.0, lowest), _end(fit, i, t, 1.0, lowest)
+    return _end(fit, i, t, -1.0, met), _end(fit, i, t, 1.0, met)
 
 
-def _end(fit: Any, i: int, t: float, side: float, lowest: list[Any]) -> float:
+def _end(fit: Any, i: int, t: float, side: float, met: list[tuple[float, Any]]) -> float:
     """Where τ reaches t on one side; a bound, or an infinity, where it does not."""
     best, error = float(fit.vector[i]), float(fit._errors[i])
     limit = float(fit.bounds[side > 0][i])
@@ -83,8 +82,7 @@ def _end(fit: Any, i: int, t: float, side: float, lowest: list[Any]) -> float:
             return np.inf  # an integration that ends early: the model has no values there
         if np.isfinite(found.cost):
             start[:] = fit.parameters.vector(found.x)
-            if found.cost < min(lowest[0], fit.cost - LOWER * scale):
-                lowest[:] = found.cost, found.x
+            met.append((float(found.cost), found.x))
         return float(np.sqrt(max(found.cost - fit.cost, 0.0) * 2.0 / scale)) if scale > 0 else 0.0
 
     room = abs(limit - best)
