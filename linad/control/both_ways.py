@@ -13,6 +13,7 @@ from linad.arrays.tracer import Tracer
 from linad.control.bodies import scripted
 from linad.control.deciding import cond
 from linad.core.during import during
+from linad.core.marks import Attempt
 from linad.core.shapes import name_of
 from linad.errors import GuardError, LinadError
 
@@ -70,3 +71,15 @@ class BothWays:
             lambda *args: self._told(args, (*answers, False), met),
             *args,  # so that what is computed of them is computed on its way alone
         )
+
+
+def in_any_way(
+    make: Callable[[Callable[..., Any]], Any], f: Callable[..., Any], *refused: type[Exception]
+) -> Any:
+    """What ``make`` gives of `BothWays` of f, or where that cannot be, of f itself; None where that
+    is refused, too."""
+    with Attempt(*UNABLE):
+        return make(BothWays(f))
+    with Attempt(*refused):
+        return make(f)
+    return None

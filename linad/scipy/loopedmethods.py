@@ -9,8 +9,7 @@ from scipy.optimize import OptimizeResult
 
 from linad.api.derivatives import stop_gradient
 from linad.control import loops
-from linad.control.both_ways import UNABLE, BothWays
-from linad.core.marks import Attempt
+from linad.control.both_ways import in_any_way
 from linad.errors import GuardError, TracerError
 from linad.linalg.linear_systems import SMALL
 from linad.rules.shaping import as_array, astype
@@ -66,7 +65,10 @@ def as_program(method: StepLoops, t_eval: Any) -> Any:
         inside = np.all((t - method.start) * (t - method.end) <= 0)
         if t.ndim != 1 or not t.size or not inside or np.any(np.diff(t) * method.direction <= 0):
             return None  # SciPy has the words for it
-    found = _in_any_way(method, times)
+    found = in_any_way(
+        lambda field: _solved(method, field, times),
+        *(method.field, TracerError, GuardError, np.linalg.LinAlgError),
+    )
     if found is None:
         return None
     times, states, last, met = found
@@ -90,19 +92,9 @@ def as_program(method: StepLoops, t_eval: Any) -> Any:
     )
 
 
-def _in_any_way(method: StepLoops, times: Any) -> Any:
-    """Times, states, where it ended, and the steps that hold a time; None if it is no loop."""
-    field, ways = method.field, BothWays(method.field)
-    method.field = ways
-    with Attempt(*UNABLE):
-        return _solved(method, times)
+def _solved(method: StepLoops, field: Any, times: Any) -> Any:
+    """Times, states, where it ended, and the steps that hold a time."""
     method.field = field
-    with Attempt(TracerError, GuardError, np.linalg.LinAlgError):
-        return _solved(method, times)
-    return None
-
-
-def _solved(method: StepLoops, times: Any) -> Any:
     if times is None:
         return method.every()
     if not holds_traced(times):

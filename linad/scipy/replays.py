@@ -11,8 +11,7 @@ import numpy as np
 from scipy.integrate import DOP853
 
 from linad.control import loops
-from linad.control.both_ways import UNABLE, BothWays
-from linad.core.marks import Attempt
+from linad.control.both_ways import in_any_way
 from linad.errors import GuardError, TracerError
 from linad.linalg.linear_systems import SMALL
 from linad.scipy.explicitloops import dop853_between, stages_of, weighted
@@ -130,21 +129,23 @@ class LoopedReplay:
         return loops.map(between, (t, h, y, self.states[i + 1], k, x))
 
 
+def _looped(make: Any, field: Field) -> Any:
+    return in_any_way(make, field, TracerError, GuardError)
+
+
 def explicit_replay(method: Any, field: Field, times: Sequence[float], y0: Any) -> Any:
     """The steps on traced values: as loops if they are many, or else one by one."""
     if method.n_stages * len(times) > MANY and y0.shape[0]:
-        with Attempt(*UNABLE):
-            return LoopedReplay(method, BothWays(field), times, y0)
-        with Attempt(TracerError, GuardError):
-            return LoopedReplay(method, field, times, y0)
+        found = _looped(lambda f: LoopedReplay(method, f, times, y0), field)
+        if found is not None:
+            return found
     return RungeKuttaReplay(method, field, times, y0)
 
 
 def implicit_replay(field: Field, times: Sequence[float], y0: Any, guess: Any) -> Any:
     """Radau's method on traced values: as a loop where its systems are small."""
     if 12 * len(times) > MANY and 0 < 3 * y0.shape[0] <= SMALL and y0.dtype.kind == "f":
-        with Attempt(*UNABLE):
-            return LoopedImplicitReplay(BothWays(field), times, y0, guess)
-        with Attempt(TracerError, GuardError):
-            return LoopedImplicitReplay(field, times, y0, guess)
+        found = _looped(lambda f: LoopedImplicitReplay(f, times, y0, guess), field)
+        if found is not None:
+            return found
     return ImplicitReplay(field, times, y0, guess)
