@@ -28,6 +28,7 @@ II.4-6; of derivatives with frozen steps, P. Eberhard and C. Bischof, "Automatic
 of numerical integration algorithms", Mathematics of Computation 68, 1999.
 """
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -94,8 +95,6 @@ def _field(
 
     def field(t: float, y: Any) -> Any:
         dy = fun(t, y[:, None], *args) if vectorized else fun(t, y, *args)
-        if isinstance(dy, (list, tuple)):
-            dy = np.stack(dy) if holds_traced(dy) else np.asarray(dy)
         dy = ravel(as_array(dy))
         if dy.shape != (n,):
             raise ShapeError(f"{name}: fun returns {dy.shape[0]} values for a state of {n}")
@@ -160,7 +159,7 @@ def replayed(
             f"{', '.join(repr(name) for name in METHODS if isinstance(name, str))}"
         )
     kind = METHODS[method]
-    y0 = np.stack(y0) if isinstance(y0, (list, tuple)) and holds_traced(y0) else as_array(y0)
+    y0 = as_array(y0)
     if y0.ndim == 0:
         y0 = y0.reshape(1)
     if y0.ndim != 1:
@@ -264,24 +263,26 @@ def solution_at(fun: Any, y0: Any, t: Any, args: Any, rtol: Any, atol: Any) -> A
     that of the solution by `in_place_of_lsoda`, with the same tolerances. So is the value in a
     program.
     """
-    t = np.stack(t) if isinstance(t, (list, tuple)) and holds_traced(t) else as_array(t)
+    t = as_array(t)
     _check_real("t", t)
     moments = np.asarray(form(t), float)
     direction = np.sign(moments[-1] - moments[0]) if moments.ndim == 1 and moments.size else 0.0
     if moments.ndim != 1 or not moments.size or (direction * np.diff(moments) < 0).any():
         raise ValueError("odeint: t must be a vector of increasing or of decreasing times")
     span = (float(moments[0]), float(moments[-1]))
-    y0 = ravel(np.stack(y0) if isinstance(y0, (list, tuple)) and holds_traced(y0) else as_array(y0))
+    y0 = ravel(as_array(y0))
     _check_real("y0", y0)
     y0 = astype(y0, float, copy=False)
     _, first, places = np.unique(direction * moments, return_index=True, return_inverse=True)
-    times, field = moments[first], _field(fun, args, False, y0.shape[0], np.dtype(float), "odeint")
+    as_field = functools.partial(
+        _field, fun, vectorized=False, n=y0.shape[0], dtype=np.dtype(float), name="odeint"
+    )
+    times, field = moments[first], as_field(args)
     if holds_traced(t):
         _hold_order(t, moments, places)
         y0, times = ahead(field, t[0], y0, span[0] - t[0]), t[first]
     options = {"rtol": rtol, "atol": atol}
-    plain = _field(fun, _plain(tuple(args)), False, y0.shape[0], np.dtype(float), "odeint")
-    plain = _plain_field(plain, span[0], form(y0))
+    plain = _plain_field(as_field(_plain(tuple(args))), span[0], form(y0))
     value, method = in_place_of_lsoda(plain, form(y0), moments, options)
     result = replayed(fun, span, y0, method, times, False, args, options)
     if not result.success:
