@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linad.core.callers import defining_package
 from linad.core.stand_ins import memory_of
 from linad.core.transformed_functions import Transformed
 from linad.jit.code_reads import reads_of
@@ -255,7 +256,7 @@ class FollowedCode:
             return OTHER
         if isinstance(value, types.ModuleType):
             return KnownValue(vars(value)[name]) if name in vars(value) else OTHER
-        if self._is_matrix(value) and type(value).__module__.startswith("scipy."):
+        if self._is_matrix(value) and defining_package(type(value)) == "scipy":
             if name == "dot":
                 return KnownValue(value.dot)
             if name == "T" and shares_parts(value, value.T):
