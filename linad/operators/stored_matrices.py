@@ -36,10 +36,13 @@ def storage_of(A: Any) -> StoredAs:
 
 
 def parts_of(A: Any) -> tuple[np.ndarray, ...]:
-    """The arrays that a sparse matrix is made of, its entries first; none for lists."""
+    """The arrays of numbers that a sparse matrix is made of, its entries first; none for lists,
+    dictionaries and objects."""
+    if A.dtype.kind == "O":
+        return ()
     if A.format in ("csr", "csc", "bsr"):
         return A.data, A.indices, A.indptr
-    if A.format == "coo" and len(A.shape) == 2:
+    if A.format == "coo":
         return A.data, *A.coords
     return (A.data, A.offsets) if A.format == "dia" else ()
 

@@ -19,6 +19,7 @@ import numpy as np
 from linad.core.memory_layouts import kept
 from linad.core.settings import settings
 from linad.errors import OverwrittenError
+from linad.operators.stored_matrices import parts_of
 from linad.transforms.stores import may_write
 
 _TINY = 2**12  # bytes that are copied faster than they are compared
@@ -55,7 +56,7 @@ class PlainOperands:
         known = _matrices.get(id(A))
         if known is not None and known.is_of(A):
             return known.own
-        parts = _parts(A)
+        parts = parts_of(A)
         if not parts:
             return A.tocsr(copy=True)  # lists and dictionaries: products convert them anyway
         if not large and sum([a.nbytes for a in parts]) > settings().snapshot_bytes:
@@ -116,7 +117,7 @@ class KeptMatrix:
     def __init__(self, A: Any) -> None:
         self.own: Any = A.copy()
         self.reference = weakref.ref(A, functools.partial(_forget, id(A)))
-        parts, copies = _parts(A), _parts(self.own)
+        parts, copies = parts_of(A), parts_of(self.own)
         self.compared: list[tuple[Any, Any, Any]] | None = None
         if all([a.flags.c_contiguous for a in (*parts, *copies)]):
             pairs = zip(parts, copies, strict=True)
@@ -127,7 +128,7 @@ class KeptMatrix:
         same = self.reference() is A
         if not same or self.compared is None:
             return False
-        parts = _parts(A)
+        parts = parts_of(A)
         if len(parts) != len(self.compared) or A.shape != self.own.shape:
             return False
         for part, (a, now, then) in zip(parts, self.compared, strict=True):
@@ -171,13 +172,6 @@ def is_uniform(a: np.ndarray) -> bool:
         return False
     words = _words_of(np.ascontiguousarray(a)).reshape(a.size, -1)
     return bool((words == words[0]).all())
-
-
-def _parts(A: Any) -> list[np.ndarray]:
-    """The arrays that a sparse matrix is made of; none if it is made of something else."""
-    own = vars(A)
-    parts = [own[name] for name in ("data", "indices", "indptr", "offsets") if name in own]
-    return [a for a in (*parts, *own.get("coords", ())) if a.dtype.kind != "O"]
 
 
 def _words_of(a: np.ndarray) -> np.ndarray:
