@@ -85,6 +85,7 @@ CLASSES = {
         "RowProducts": "linad.operators.matrices",
         "Contraction": "linad.operators.contraction",
     },
+    "linad.operators.matrices": {"SystemMatrix": "linad.operators.system_matrix"},
     "linad.rules.spectral": {"SingularDerivative": "linad.rules.singularvalues"},
     "linad.operators.dft": {"Fit": "linad.operators.dft:CropOrPad"},
     "linad.solve.problems": {
