@@ -23,7 +23,6 @@ from linad.core.memory_layouts import layout_of
 from linad.core.showing import shown
 from linad.core.transformed_functions import Transformed
 from linad.jit.code_reads import reads_of
-from linad.jit.followed_code import is_jitted
 from linad.jit.memoized import generation_of
 from linad.jit.process_state import is_data, is_environment
 from linad.jit.state_walk import (
@@ -46,6 +45,7 @@ from linad.jit.static import (
     contents,
     is_users,
 )
+from linad.jit.traced_results import is_jitted
 from linad.transforms.plain_operands import is_frozen
 
 SILENT = {
