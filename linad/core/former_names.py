@@ -92,13 +92,17 @@ CLASSES = {
         "Objective": "linad.solve.objectives",
         "_Hessian": "linad.solve.objectives",
     },
+    "linad.solve.solutions": {
+        "minimum": "linad.solve.minimal_solutions",
+        "least_squares": "linad.solve.minimal_solutions",
+    },
     "linad.solve.implicit": {
         "Equation": "linad.solve.implicit:ImplicitEquation",
         "Form": "linad.solve.implicit:VectorForm",
     },
 }
-"""Classes that have left a module which keeps its name, by where they are; ``module:new`` where
-the name changed."""
+"""Classes and functions that have left a module which keeps its name, by where they are;
+``module:new`` where the name changed."""
 
 
 def class_from(module: str, name: str) -> Any:
