@@ -7,11 +7,9 @@ see `linad.rules.sparse`. What is here is what they cannot do: arrays with trace
 indices.
 """
 
-from typing import Any
-
 import scipy.sparse
 
-from linad.core.frames import public_names
+from linad.core.mirrored_names import mirrored_names
 from linad.scipy.sparse.arrays import SparseArray
 from linad.scipy.sparse.constructors import (
     coo_array,
@@ -80,13 +78,6 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "linalg":
-        import linad.scipy.sparse.linalg as linalg
-
-        return linalg
-    return getattr(scipy.sparse, name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*public_names(scipy.sparse), "SparseArray"])
+__getattr__, __dir__ = mirrored_names(
+    scipy.sparse, package=__name__, rooms=("linalg",), more=("SparseArray",)
+)

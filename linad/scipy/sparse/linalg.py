@@ -17,7 +17,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 from scipy.sparse.linalg import LinearOperator as _Operator
 
-from linad.core.frames import public_names
+from linad.core.mirrored_names import mirrored_names
 from linad.core.primitive import Traced
 from linad.errors import ShapeError, UnsupportedError
 from linad.operators.foreign import apply_operator
@@ -68,12 +68,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    return getattr(scipy.sparse.linalg, name)
-
-
-def __dir__() -> list[str]:
-    return public_names(scipy.sparse.linalg)
+__getattr__, __dir__ = mirrored_names(scipy.sparse.linalg)
 
 
 class TracedProducts(_Operator):
