@@ -24,15 +24,7 @@ from linad.scipy.sparse.constructors import (
     diags_array,
     spdiags,
 )
-from linad.scipy.sparse.questions import (
-    issparse,
-    isspmatrix,
-    isspmatrix_coo,
-    isspmatrix_csc,
-    isspmatrix_csr,
-    isspmatrix_dia,
-)
-from linad.scipy.sparse.rearranging import (
+from linad.scipy.sparse.moved_entries import (
     block_array,
     block_diag,
     bmat,
@@ -43,6 +35,14 @@ from linad.scipy.sparse.rearranging import (
     tril,
     triu,
     vstack,
+)
+from linad.scipy.sparse.questions import (
+    issparse,
+    isspmatrix,
+    isspmatrix_coo,
+    isspmatrix_csc,
+    isspmatrix_csr,
+    isspmatrix_dia,
 )
 
 __all__ = [

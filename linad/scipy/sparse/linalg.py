@@ -27,7 +27,6 @@ from linad.rules.sparsearrays import Factorized, sparse_solve
 from linad.scipy.mirror import bound_form, inexact, traced_form
 from linad.scipy.sparse.actions import expm_multiply
 from linad.scipy.sparse.arrays import SparseArray
-from linad.scipy.sparse.closures import LinearOperator, is_closure
 from linad.scipy.sparse.eigen import eigs, eigsh, svds
 from linad.scipy.sparse.iterative import (
     bicg,
@@ -41,6 +40,7 @@ from linad.scipy.sparse.iterative import (
     tfqmr,
 )
 from linad.scipy.sparse.lsqr import lsmr, lsqr
+from linad.scipy.sparse.operator_closures import LinearOperator, is_closure
 
 __all__ = [
     "LinearOperator",
