@@ -3,6 +3,7 @@
 import array
 import ctypes
 import functools
+import importlib
 import itertools
 import mmap
 import threading
@@ -931,3 +932,40 @@ def test_a_frozen_array_that_is_thawed():
         (base if data.base is base else data)[...] = 7.0
         for _ in range(3):
             np.testing.assert_array_equal(jitted(X), X * data + np.sum(data) * X)
+
+
+IMPORTS = {
+    "import {package}.inner.conf as conf": "conf.FACTOR",
+    "import {package}.inner.conf": "{package}.inner.conf.FACTOR",
+    "from {package}.inner import conf": "conf.FACTOR",
+    "from {package}.inner.conf import FACTOR": "FACTOR",
+    "from .inner import conf": "conf.FACTOR",
+    "from .inner.conf import FACTOR": "FACTOR",
+    "from . import inner": "inner.conf.FACTOR",
+}
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("place", ["", "site-packages"])
+@pytest.mark.parametrize("statement", IMPORTS)
+def test_what_a_function_imports_itself(statement, place, tmp_path, monkeypatch):
+    """The user's modules, and those of installed packages; in a function inside, as well."""
+    package = f"imported{list(IMPORTS).index(statement)}{bool(place):d}"
+    root = tmp_path / place
+    (root / package / "inner").mkdir(parents=True)
+    (root / package / "__init__.py").touch()
+    (root / package / "inner" / "__init__.py").touch()
+    (root / package / "inner" / "conf.py").write_text("FACTOR = 2.0\n")
+    line, value = statement.format(package=package), IMPORTS[statement].format(package=package)
+    monkeypatch.syspath_prepend(root)
+    conf = importlib.import_module(f"{package}.inner.conf")
+    scope = {"__name__": f"{package}.users", "__package__": package}
+    source = f"def f(x):\n    {line}\n    return x * {value}\n"
+    source += f"def g(x):\n    {line}\n    return (lambda y: y * {value})(x)\n"
+    exec(source, scope)
+    for f in (scope["f"], scope["g"]):
+        conf.FACTOR = 2.0
+        jitted = linad.jit(f)
+        assert [jitted(1.5) for _ in range(3)] == [3.0, 3.0, 3.0]
+        conf.FACTOR = 5.0
+        assert [jitted(1.5) for _ in range(3)] == [7.5, 7.5, 7.5]
