@@ -120,9 +120,12 @@ class TestAsSciPy:
                 np.array(p)), method="trf", loss=loss, f_scale=0.05, xtol=1e-14, ftol=1e-14,
             gtol=1e-14,
         )  # fmt: skip
-        found, covariance = curve_fit(decay, T, spiked, START, loss=loss, f_scale=0.05)
-        np.testing.assert_allclose(found, exact, rtol=1e-5)
-        np.testing.assert_allclose(covariance, expected, rtol=1e-3)
+        absolute = {"sigma": 1.0, "absolute_sigma": True}
+        found = curve_fit(decay, T, spiked, START, loss=loss, f_scale=0.05, **absolute)
+        np.testing.assert_allclose(found.x, exact, rtol=1e-5)
+        np.testing.assert_allclose(
+            found.covariance * found.reduced_chi_square, expected, rtol=1e-3
+        )  # the other errors: TestRobust
 
     def test_unpacking_a_failure(self):
         found = curve_fit(decay, T, Y, START, maxiter=1)
@@ -513,6 +516,69 @@ class TestUncertainties:
         )
         assert found.observations == both.observations == 60
         np.testing.assert_allclose(found.errors, both.errors, rtol=1e-6)
+
+
+class TestRobust:
+    """Errors of a robust fit, by the formula and by simulation."""
+
+    SPIKED = Y + np.where(np.arange(30) % 9 == 4, 2.0, 0.0)
+
+    def test_covariance_is_hubers(self):
+        c = 0.03
+        found = curve_fit(decay, T, self.SPIKED, START, loss="huber", f_scale=c)
+        r = found.residuals
+        J = linad.jacobian(lambda p: decay(T, *p))(found.x)
+        psi, slopes = np.clip(r, -c, c), (abs(r) <= c).astype(float)
+        m, n = J.shape
+        K = 1 + n / m * np.var(slopes) / np.mean(slopes) ** 2
+        expected = K**2 * np.sum(psi**2) / (m - n) / np.mean(slopes) ** 2 * np.linalg.inv(J.T @ J)
+        np.testing.assert_allclose(found.covariance, expected, rtol=1e-6)
+
+    @pytest.mark.parametrize("loss", ["soft_l1", "huber", "cauchy", "arctan"])
+    def test_a_loss_that_is_hardly_one_has_the_errors_of_squares(self, loss):
+        squares = curve_fit(decay, T, Y, START)
+        found = curve_fit(decay, T, Y, START, loss=loss, f_scale=1e3)
+        np.testing.assert_allclose(found.covariance, squares.covariance, rtol=1e-5)
+        wanted = squares.profile_intervals(names="rate")["rate"]
+        np.testing.assert_allclose(found.profile_intervals(names="rate")["rate"], wanted, rtol=1e-5)
+
+    @pytest.mark.rest
+    def test_errors_are_the_spread(self):
+        """With one point of ten an outlier, over and over."""
+        rng = np.random.default_rng(3)
+        t = np.linspace(-1.0, 1.0, 60)
+        found, said, held = [], [], 0
+        for _ in range(200):
+            wrong = np.where(rng.random(60) < 0.1, rng.uniform(5, 20, 60), 0)
+            y = rng.standard_normal(60) + wrong * rng.choice([-1, 1], 60)
+            fitted = curve_fit(lambda t, a, b: a + b * t, t, y, [0.0, 0.0], loss="soft_l1")
+            low, high = fitted.confidence_intervals()["b"]
+            held += low < 0 < high
+            found.append(fitted.x)
+            said.append(fitted.errors)
+        assert 183 <= held <= 198
+        np.testing.assert_allclose(np.mean(said, axis=0), np.std(found, axis=0), rtol=0.15)
+
+    def test_points_without_weight_do_not_count(self):
+        weights = np.where(np.arange(30) % 5 == 2, 0.0, 1.0)
+        keep = weights > 0
+        given = {"loss": "soft_l1", "f_scale": 0.02}
+        some = curve_fit(decay, T[keep], self.SPIKED[keep], START, **given)
+        all_ = curve_fit(decay, T, self.SPIKED, START, weights=weights, **given)
+        np.testing.assert_allclose(all_.covariance, some.covariance, rtol=1e-6)
+
+    def test_a_scale_that_makes_outliers_of_all(self):
+        far = np.linspace(-90, 90, 30)
+        found = curve_fit(lambda t, a: a + 0 * t, T, far, [0.0], loss="cauchy")
+        assert np.isinf(found.errors).all()
+        assert "most residuals are many times f_scale" in str(found)
+
+    def test_what_is_explained_is_told_of_squares(self):
+        found = curve_fit(decay, T, self.SPIKED, START, loss="cauchy", f_scale=0.02)
+        r = decay(T, *found.x) - self.SPIKED
+        wanted = 1 - np.sum(r**2) / np.sum((self.SPIKED - np.mean(self.SPIKED)) ** 2)
+        np.testing.assert_allclose(found.r_squared, wanted)
+        assert "sum of losses" in str(found)
 
 
 class TestTelling:
