@@ -17,7 +17,7 @@ import numpy as np
 
 from linad.core import tree
 from linad.core.options import NAMES, TOLERANCE, Kind, is_number
-from linad.errors import ArgumentError, ConvergenceError
+from linad.errors import ArgumentError, ConvergenceError, OptionError
 from linad.solve.fitting.data import as_arrays
 from linad.solve.fitting.parameters import Parameters
 from linad.solve.fitting.reports import html, text
@@ -459,24 +459,41 @@ class FitResult:
         TOLERANCE.check("report", "correlations", correlations)
         return text(self, correlations)
 
-    def plot(self, axes: Any = None, level: float = 0.95) -> Any:
+    def plot(
+        self,
+        axes: Any = None,
+        level: float = 0.95,
+        *,
+        ax: Any = None,
+        xlabel: str | None = None,
+        ylabel: str | None = None,
+        title: str | None = None,
+    ) -> Any:
         """Draw data, model with its confidence band, and residuals.
 
         Parameters
         ----------
         axes : pair of matplotlib axes, optional
-            For the model and for residuals; a new figure by default.
+            For the model and for residuals; a new figure by default. One alone is for the model,
+            without residuals.
         level : float
             Of the band.
+        ax : matplotlib axes, optional
+            Another name of ``axes``.
+        xlabel, ylabel, title : str, optional
+            Written beside the picture.
 
         Returns
         -------
-        array of matplotlib.axes.Axes
+        array of matplotlib.axes.Axes, or what was given
         """
-        from linad.solve.fitting.plots import plot
+        from linad.solve.fitting.plots import Words, plot
 
         LEVEL.check("plot", "level", level)
-        return plot(self, axes, self._quantile(level))
+        if axes is not None and ax is not None:
+            raise OptionError("plot: ax and axes say the same; give one of them")
+        axes = ax if axes is None else axes
+        return plot(self, axes, self._quantile(level), Words(xlabel, ylabel, title))
 
     def __repr__(self) -> str:
         return self.report()

@@ -799,6 +799,74 @@ class TestTelling:
         assert left.get_title() == "data; lines: ramp"
         mpl.pyplot.close(left.figure)
 
+    @pytest.mark.parametrize("form", ["grids", "vectors", "rows", "columns", "ij"])
+    def test_an_image_that_is_a_vector_is_drawn_as_one(self, form):
+        indexing = "ij" if form == "ij" else "xy"
+        X, Y = np.meshgrid(np.linspace(0, 1, 12), np.arange(9.0), indexing=indexing)
+        flat = X.ravel(), Y.ravel()
+        places = {"grids": (X, Y), "rows": np.stack(flat), "columns": np.stack(flat, 1)}
+        columns = form == "columns"
+
+        def ramp(place, a, b):
+            x, y = place.T if columns else place
+            return (a * x + b * y).ravel()
+
+        found = curve_fit(ramp, places.get(form, flat), 2 * flat[0] + 3 * flat[1], [1.0, 1.0])
+        left, right = found.plot()
+        image = left.images[0]
+        wanted = 2 * np.linspace(0, 1, 12) + 3 * np.arange(9.0)[:, None]
+        np.testing.assert_allclose(image.get_array(), wanted)
+        np.testing.assert_allclose(image.get_extent(), [-1 / 22, 1 + 1 / 22, -0.5, 8.5])
+        assert right.images[0].get_array().shape == wanted.shape
+        mpl.pyplot.close(left.figure)
+
+    def test_places_that_fill_no_grid_are_no_image(self):
+        x, y = RNG.random((2, 81))
+        found = curve_fit(lambda p, a, b: a * p[0] + b * p[1], (x, y), 2 * x + y, [1.0, 1.0])
+        above, below = found.plot()
+        assert not above.images
+        assert below.get_xlabel() == "index in the data"
+        mpl.pyplot.close(above.figure)
+
+    def test_axes_and_words_of_ones_own(self):
+        found = curve_fit(decay, T, Y, START)
+        figure, ax = mpl.pyplot.subplots()
+        assert found.plot(ax=ax, xlabel="t", ylabel="y", title="decay") is ax
+        assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("t", "y", "decay")
+        assert len(ax.lines) == 2  # data and model
+        above, below = found.plot(xlabel="t", ylabel="y")
+        assert (below.get_xlabel(), above.get_ylabel()) == ("t", "y")
+        with pytest.raises(ValueError, match="give one of them"):
+            found.plot(ax, ax=ax)
+        mpl.pyplot.close(figure)
+        mpl.pyplot.close(above.figure)
+
+    def test_several_values_at_one_place_are_marks(self):
+        group = np.arange(30) % 3
+
+        def grouped(t, rate, heights):
+            return heights[group] * np.exp(-rate * t)
+
+        t = np.repeat(np.linspace(0, 3, 10), 3)
+        y = grouped(t, 1.0, np.array([1.0, 2.0, 3.0]))
+        found = curve_fit(grouped, t, y, [0.5, np.ones(3)])
+        above, _ = found.plot()
+        assert [line.get_linestyle() for line in above.lines] == ["None"] * len(above.lines)
+        mpl.pyplot.close(above.figure)
+
+    def test_outliers_leave_the_other_residuals_to_be_seen(self):
+        spiked = Y + np.where(np.arange(30) == 4, 1e9, 0.0)
+        given = {"loss": "soft_l1", "f_scale": 0.02}
+        found = curve_fit(decay, T, spiked, START, **given)
+        above, below = found.plot()
+        assert below.get_yscale() == "symlog"
+        mpl.pyplot.close(above.figure)
+        found = fit(lambda p: decay(T, *p) - spiked, START, **given)
+        left, _ = found.plot()
+        assert 4 <= len(left.patches) < 60
+        assert sum(patch.get_width() for patch in left.patches) == 30
+        mpl.pyplot.close(left.figure)
+
     @pytest.mark.filterwarnings("error")
     def test_a_model_on_the_grid_of_the_data_is_drawn_there(self):
         def heat(x, kappa, source):
