@@ -127,6 +127,19 @@ class TestAsSciPy:
             found.covariance * found.reduced_chi_square, expected, rtol=1e-3
         )  # the other errors: TestRobust
 
+    def test_vectorized_models_have_names(self):
+        def bent(t, a, rate):
+            return a * np.exp(-rate * t) if t > 1 else a
+
+        found = curve_fit(linad.numpy.vectorize(bent), T, np.vectorize(bent)(T, 2.0, 0.7))
+        np.testing.assert_allclose(found.x, [2.0, 0.7])
+        assert found.names == ["a", "rate"]
+        for start in (None, [1.0, 1.0]):
+            with pytest.raises(linad.errors.TracerError, match=r"^numpy.vectorize\(\) would"):
+                curve_fit(np.vectorize(bent), T, Y, start)
+        with pytest.raises(linad.errors.ArgumentError, match="give p0"):
+            curve_fit(lambda *p: p[1] * p[0], T, Y)
+
     def test_unpacking_a_failure(self):
         found = curve_fit(decay, T, Y, START, maxiter=1)
         assert not found.success
@@ -201,6 +214,7 @@ class TestParameters:
         "given, words",
         [
             ({"p0": [1.0, 1.0]}, "it has a, rate, c, and p0 has 2 numbers"),
+            ({"p0": np.ones((3, 1))}, r"it has a, rate, c, and p0 is an array of shape \(3, 1\)"),
             ({"p0": {"a": 1.0, "r": 1.0}}, "it has a, rate, c, and p0 a, r"),
             ({"bounds": [(0, 1)] * 3}, r"become that by tuple\(zip\(\*pairs\)\)"),
             ({"f": lambda t, a: None, "p0": [1.0]}, "returned None; return the prediction"),
