@@ -487,13 +487,13 @@ class FitResult:
         -------
         array of matplotlib.axes.Axes, or what was given
         """
-        from linad.solve.fitting.plots import Words, plot
+        from linad.solve.fitting.plots import Captions, plot
 
         LEVEL.check("plot", "level", level)
         if axes is not None and ax is not None:
             raise OptionError("plot: ax and axes say the same; give one of them")
         axes = ax if axes is None else axes
-        return plot(self, axes, self._quantile(level), Words(xlabel, ylabel, title))
+        return plot(self, axes, self._quantile(level), Captions(xlabel, ylabel, title))
 
     def __repr__(self) -> str:
         return self.report()
