@@ -209,7 +209,7 @@ def _emit_while(
         test,
         body,
         limit=owner.limit,
-        first=owner.first,
+        leap=owner.leap,
         carries=carries,
         constants=places[nc:],
         go=new_place((), np.dtype(bool)),

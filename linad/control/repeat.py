@@ -76,6 +76,11 @@ class Repeat(ControlPrimitive):
 
         return lower(lowering, eqn)
 
+    def _run(self, *values: Any) -> tuple[Any, ...]:
+        if self.counted and values[0] == 0:  # nothing to compile
+            return self.by_numpy(values)
+        return super()._run(*values)
+
     def by_numpy(self, values: Sequence[Any], runs: Any = None) -> tuple[Any, ...]:
         """Run the body once for each repetition, by NumPy or by ``runs(body, values)``."""
         body, n = self.body, self.n
