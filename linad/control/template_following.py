@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import View, attach_view, is_private, lazy_view, refresh_node
+from linad.arrays.buffers import View, attach_view, is_settled, lazy_view, refresh_node
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.arrays.writes import write_value
@@ -150,17 +150,21 @@ class ExpectingTrace(AdoptingTrace):
             if type(a) is Tracer:
                 if a._trace is not self:
                     met = self.stands.get(id(a))
-                    if met is not None and met[1] is a._node and a._buffer is None:
+                    if (
+                        met is not None
+                        and met[1] is a._node
+                        and (a._buffer is None or is_settled(a._buffer, False))
+                    ):
                         a = met[2]  # which is held here, so that it is still the same
                     else:
                         a = self.lifted(a)
                         if a is None:
                             return self._on_traces_around(primitive, args, params)
                 value = a._value
-                if a._buffer is not None:
+                if a._buffer is not None and not is_settled(a._buffer, primitive.view):
                     if _is_behind(a):
                         return self._read_anew(primitive, args, params)
-                    if not primitive.view and is_private(a):
+                    if not primitive.view:
                         value = kept(value)
                 node = a._node
                 if node is x:  # which is what is fixed
