@@ -221,8 +221,8 @@ def _emit_registers(
             lines += [
                 "                for j in range(1, row):",
                 f"                    for e in range({size}):",
-                f"                        moved = get_{d}(q{q}, 2 * j * {size} + e, {m})",
-                f"                        set_{d}(q{q}, j * {size} + e, moved, {m})",
+                f"                        v{i} = get_{d}(q{q}, 2 * j * {size} + e, {m})",
+                f"                        set_{d}(q{q}, j * {size} + e, v{i}, {m})",
                 f"                for e in range(row * {size}, {kept} * {size}):",
                 f"                    set_{d}(q{q}, e, to_{d}(0), {m})",
             ]
