@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from linad.core import tree
-from linad.core.options import NAMES, TOLERANCE, Kind, is_number
+from linad.core.options import NAMES, TOLERANCE, Kind, is_number, takes
 from linad.errors import ArgumentError, ConvergenceError, OptionError
 from linad.solve.fitting.data import as_arrays
 from linad.solve.fitting.parameters import Parameters
@@ -34,8 +34,8 @@ SEEN = 1e-6
 _ELSEWHERE = {
     **dict.fromkeys(("params", "best_values", "popt", "p", "beta"), "parameters are x, or values"),
     **dict.fromkeys(
-        ("stderr", "bse", "perr", "sd_beta", "std", "standard_errors", "uncertainties"),
-        "standard errors are errors",
+        ("stderr", "stderrs", "bse", "perr", "sd_beta", "std", "uncertainties", "uncertainty"),
+        "standard errors are errors, or standard_errors by name",
     ),
     **dict.fromkeys(("dof", "df", "df_resid", "nfree"), "that is degrees_of_freedom"),
     **dict.fromkeys(("resid", "residual"), "residuals are (model - data) / sigma"),
@@ -47,7 +47,22 @@ _ELSEWHERE = {
     **dict.fromkeys(
         ("conf_interval", "conf_int", "ci"), "confidence_intervals() and profile_intervals()"
     ),
-    "best_fit": "predict(xdata) is the model there",
+    **dict.fromkeys(
+        ("best_fit", "eval", "evaluate", "fitted", "fittedvalues", "model_values", "y"),
+        "predict(xdata) is the model there",
+    ),
+    **dict.fromkeys(
+        (
+            *("prediction_interval", "prediction_intervals", "confidence_band", "prediction_band"),
+            *("eval_uncertainty", "predict_error", "predict_errors", "bands", "band"),
+        ),
+        "prediction_errors(x) are the standard errors of predict(x); plot() draws the band",
+    ),
+    **dict.fromkeys(
+        ("plot_fit", "plot_residuals", "show", "draw"),
+        "plot() draws data, model and residuals, and returns the axes",
+    ),
+    **dict.fromkeys(("corr", "correl", "correlations"), "that is correlation"),
     "fun": "residuals are (model - data) / sigma",
 }
 """What SciPy, lmfit and statsmodels call what a result has."""
@@ -62,8 +77,8 @@ class FitResult:
         The parameters. ``x`` and ``covariance`` are what the result unpacks to.
     names : list of str
         Of the parameters, one a number.
-    values : dict
-        Their values by name.
+    values, standard_errors : dict
+        Their values by name, and the standard errors of these.
     errors : container like p0
         Standard errors; 0 for a fixed parameter, infinite for one that the data leave open.
     covariance, correlation : ndarray (n, n)
@@ -126,6 +141,11 @@ class FitResult:
     def values(self) -> dict[str, float]:
         """The parameters by name."""
         return dict(zip(self.names, self.vector.tolist(), strict=True))
+
+    @property
+    def standard_errors(self) -> dict[str, float]:
+        """Those of ``errors``, by name."""
+        return dict(zip(self.names, self._errors.tolist(), strict=True))
 
     def __getitem__(self, name: str) -> Any:
         """A parameter by its name; an array of them by the array's."""
@@ -459,6 +479,7 @@ class FitResult:
         TOLERANCE.check("report", "correlations", correlations)
         return text(self, correlations)
 
+    @takes(level=LEVEL)
     def plot(
         self,
         axes: Any = None,
@@ -489,7 +510,6 @@ class FitResult:
         """
         from linad.solve.fitting.plots import Captions, plot
 
-        LEVEL.check("plot", "level", level)
         if axes is not None and ax is not None:
             raise OptionError("plot: ax and axes say the same; give one of them")
         axes = ax if axes is None else axes
