@@ -38,6 +38,22 @@ def test_every_function_has_a_name():
     assert definitions()["def", "_"] == []
 
 
+OF_EACH_TARGET = {"program", "routines", "target"}
+"""What the sweeps of all targets have, and each of them again."""
+
+
+def test_no_two_modules_have_one_name():
+    """But for mirrors of SciPy's modules, which have the names of these."""
+    found = defaultdict(list)
+    for folder in ("linad", "rules"):
+        for path in (ROOT / folder).rglob("*.py"):
+            place = path.relative_to(ROOT)
+            is_mirror = place.is_relative_to(Path("linad/scipy"))
+            if path.stem != "__init__" and path.stem not in OF_EACH_TARGET and not is_mirror:
+                found[path.stem].append(str(place))
+    assert [places for places in found.values() if len(places) > 1] == []
+
+
 OUTSIDE_OF_ROOMS = {"fuzz", "programs", "survey"}
 """Folders of tests that are of all rooms together."""
 

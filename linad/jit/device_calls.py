@@ -21,9 +21,9 @@ from linad.errors import DeviceError, DTypeError, GuardError
 from linad.jit.recording import record
 from linad.jit.signature import Signature
 from linad.jit.specializations import COMPUTED, Variant
-from linad.sweeps.cuda.device_arrays import Array, copied, handed_back, moved_in, taken_in
 from linad.sweeps.cuda.device_jacobian import DeviceJacobian, DeviceOperator
 from linad.sweeps.cuda.device_target import PLANNED
+from linad.sweeps.cuda.gpu_arrays import Array, copied, handed_back, moved_in, taken_in
 from linad.sweeps.cuda.opening import target_here
 from linad.sweeps.explain import Report, plan_of
 from linad.transforms.spaces import Slot

@@ -17,7 +17,7 @@ from linad.core.primitive import innermost_trace
 from linad.errors import DeviceError, DTypeError, GuardError, ShapeError
 from linad.sweeps.compiled import CompiledJacobian, seeds_of
 from linad.sweeps.cuda.device import Device
-from linad.sweeps.cuda.device_arrays import Array, handed_back, moved_in, taken_in
+from linad.sweeps.cuda.gpu_arrays import Array, handed_back, moved_in, taken_in
 from linad.sweeps.fused_operators import FORMS
 from linad.transforms.spaces import Slot
 from linad.transforms.tape_operator import TapeOperator
