@@ -121,7 +121,7 @@ def _named_in_texts(code: types.CodeType) -> list[str]:
     for text in [c for c in code.co_consts if isinstance(c, str)]:
         try:
             found += reads_of(compile(text, "<text>", "exec")).names
-        except (SyntaxError, ValueError):  # it is no Python
+        except (SyntaxError, ValueError):  # it is not Python
             continue
     return found
 

@@ -1,4 +1,4 @@
-"""What a GPU computes that is no loop: the routines of all targets, and its own.
+"""What a GPU computes that is not a loop: the routines of all targets, and its own.
 
 A product of matrices is one thread an entry, its terms in order: right everywhere, and slow for
 large matrices, which are for a library.
