@@ -100,10 +100,9 @@ def tables(found):
     looked_up, attributes = (
         set().union(*sets) for sets in zip(*map(read_in_functions, found), strict=True)
     )
-    seen = set()
+    out = {m for m in found if m.__name__.endswith(IN_KERNELS) or m.__name__.startswith(ON_A_GPU)}
+    seen = {id(table) for module in out for table in vars(module).values()}
     for module in found:
-        if module.__name__.endswith(IN_KERNELS) or module.__name__.startswith(ON_A_GPU):
-            continue
         for name, table in vars(module).items():
             if not re.fullmatch(r"_?[A-Z][A-Z_]+", name) or id(table) in seen:
                 continue

@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.bodies import Body, BodyTrace, cast, known, run_tape
+from linad.control.bodies import Body, cast, run_tape
+from linad.control.body_trace import BodyTrace
 from linad.control.closures import plain
 from linad.control.control_primitive import ControlPrimitive
+from linad.control.known_bodies import known
 from linad.core import tree
 from linad.core.shapes import Shape, is_inexact
 from linad.core.tape import needed, tape_of

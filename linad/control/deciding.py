@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.traces import running_trace, running_traces
-from linad.control.bodies import Body, known
+from linad.control.bodies import Body
 from linad.control.branches import branch
 from linad.control.closures import ClosureTrace, plain
-from linad.control.hooks import Hooks
+from linad.control.known_bodies import known
 from linad.control.loops import RecordedBody, leaf_of
 from linad.control.memory_arrays import arranged
+from linad.control.replaced_methods import Hooks
 from linad.control.rolling import rolled_body
 from linad.control.whiles import affordable, too_many, while_
 from linad.core import tree

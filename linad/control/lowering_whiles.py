@@ -222,8 +222,8 @@ def _emit_registers(
             lines += [
                 "                for j in range(1, row):",
                 f"                    for e in range({size}):",
-                f"                        moved = get_{d}(q{q}, fewer * j * {size} + e, {m})",
-                f"                        set_{d}(q{q}, j * {size} + e, moved, {m})",
+                f"                        v{i} = get_{d}(q{q}, fewer * j * {size} + e, {m})",
+                f"                        set_{d}(q{q}, j * {size} + e, v{i}, {m})",
             ]
         lines += ["            if k == following:"]
         for i, q in enumerate(rows):

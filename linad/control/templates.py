@@ -33,10 +33,10 @@ from linad.arrays.buffers import (
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.arrays.writes import write_value
-from linad.control.adopting import AdoptingTrace
+from linad.control.borrowed_values import AdoptingTrace
 from linad.control.carried_out import CarriedOut
-from linad.control.hooks import Hooks
 from linad.control.moving_places import Places, window_of
+from linad.control.replaced_methods import Hooks
 from linad.control.rolling import (
     LEAST_EQUATIONS,
     LEAST_REPETITIONS,

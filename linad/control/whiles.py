@@ -21,8 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.bodies import Body, BodyTrace, known, run_tape
+from linad.control.bodies import Body, run_tape
+from linad.control.body_derivatives import pull_of, push_of
+from linad.control.body_trace import BodyTrace
 from linad.control.control_primitive import ControlPrimitive, end_at_once
+from linad.control.known_bodies import known
 from linad.control.repeat import repeat
 from linad.core.shapes import Shape, size_of
 from linad.core.tape import needed, tape_of
@@ -213,7 +216,7 @@ class WhileJacobian(JacobianOperator):
         owner = self.owner
         body, nc = owner.body, owner.body.carries
         seeds = seeds_of(tangent, self.in_slots)
-        push = body.push(self.active, seeds)
+        push = push_of(body, self.active, seeds)
         given = dict(zip(self.active, tangent, strict=True))
         operands: list[Any] = []
         for low, high in ((0, nc), (nc, len(self.values))):
@@ -257,7 +260,7 @@ class WhileJacobian(JacobianOperator):
         if not given:
             return (None,) * len(self.in_slots)
         seeds = seeds_of(cotangent, self.out_slots)
-        pull = body.pull(self.active, tuple(given), seeds)
+        pull = pull_of(body, self.active, tuple(given), seeds)
         weights = [
             self.out_slots[i].zeros(seeds) if cotangent[i] is None else cotangent[i]
             for i in pull.carried

@@ -4,7 +4,7 @@ import ast
 from typing import Any
 
 from linad.errors import KernelError
-from linad.kernels.arrays import ArrayWindow, Computed, arrays_in, item_of
+from linad.kernels.array_windows import ArrayWindow, Computed, arrays_in, item_of
 from linad.kernels.call_lowering import CallLowering
 from linad.kernels.expressions import ArrayKind, Expr, dim, num, var
 from linad.kernels.statements import Let, Put, Swap

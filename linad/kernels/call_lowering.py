@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.kernels.arrays import ArrayWindow, Computed
+from linad.kernels.array_windows import ArrayWindow, Computed
 from linad.kernels.building import DTYPES
 from linad.kernels.expression_lowering import OPERATORS_BY_NAME, transposed
 from linad.kernels.expressions import (
@@ -30,6 +30,7 @@ from linad.kernels.expressions import (
     sub,
     var,
 )
+from linad.kernels.function_source import FunctionSource, is_kernel, is_mapped, name_of_function
 from linad.kernels.inlining import Inlining
 from linad.kernels.numpy_functions import (
     METHOD_NAMES,
@@ -38,7 +39,6 @@ from linad.kernels.numpy_functions import (
     diagonal_matrix,
 )
 from linad.kernels.remedies import remedy_for
-from linad.kernels.source import FunctionSource, is_kernel, is_mapped, name_of_function
 from linad.kernels.statements import Check, Let, Put
 
 LIKE = ("zeros_like", "empty_like", "ones_like", "full_like")

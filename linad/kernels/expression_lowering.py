@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linad.errors import KernelError
-from linad.kernels.arrays import Array, ArrayWindow, Axis, Computed, length_of, whole
+from linad.kernels.array_windows import Array, ArrayWindow, Axis, Computed, length_of, whole
 from linad.kernels.building import DTYPES, StatementBuilder, all_of, regions_of
 from linad.kernels.expressions import (
     NONE,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from linad.kernels.arrays import ArrayWindow, Computed, item_of
+from linad.kernels.array_windows import ArrayWindow, Computed, item_of
 from linad.kernels.binding import BindingLowering
 from linad.kernels.building import all_of
 from linad.kernels.expressions import ONE, ZERO, Expr, add, call, is_integer, var

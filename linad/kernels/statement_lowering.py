@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from linad.errors import KernelError
-from linad.kernels.arrays import ArrayWindow, Computed
+from linad.kernels.array_windows import ArrayWindow, Computed
 from linad.kernels.building import all_of
 from linad.kernels.expression_lowering import OPERATORS
 from linad.kernels.expressions import ONE, ZERO, Expr, binary, negative, num, var
+from linad.kernels.function_source import FunctionSource
 from linad.kernels.loop_lowering import LoopLowering
-from linad.kernels.source import FunctionSource
 from linad.kernels.statements import Check, If, Let, Put
 from linad.kernels.syntax import contains, leaves
 

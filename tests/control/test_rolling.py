@@ -71,6 +71,15 @@ def guarded(x):
     return np.sum(y)
 
 
+def guarded_by_time(x):
+    y = x
+    for k in range(60):
+        if 0.1 * k > x[0] + 90:
+            break
+        y = step(y, x) if k < x[1] + 1e6 else y
+    return np.sum(y)
+
+
 def nothing(x):
     for k in range(60):
         x = [np.sin, np.cos, np.tanh, np.abs][(k * k) % 7 % 4](x) * (k + 1.5)
@@ -102,6 +111,7 @@ PROGRAMS = [
     broken_off,
     two_states,
     guarded,
+    guarded_by_time,
     nothing,
     two_back,
 ]
@@ -205,6 +215,27 @@ def test_guard_of_a_loop_still_decides():
     g = linad.jit(f)
     for x in (X, X, -X, -X, X):
         np.testing.assert_allclose(g(x), f(x), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_numbers_that_are_compared_stay_weak(dtype):
+    """A float64 row of them would be compared in float64 with what is of single precision."""
+
+    def f(x):
+        y = x
+        for k in range(80):
+            y = step(y, x) if x[0] >= 0.1 + 1e-9 * k else y + 1.0
+        return np.sum(y)
+
+    x = np.array([0.1, 0.5, 0.3], dtype)
+    g = linad.jit(f)
+    for _ in range(3):
+        np.testing.assert_allclose(g(x), f(x), rtol=1e-5)
+    assert g(x).dtype == dtype
+    tape = linad.trace(f, x)[1]
+    rolled = roll(tape, lambda: [x])
+    loops = [e for e in rolled.equations if isinstance(e.primitive, Repeat)]
+    assert bool(loops) == (dtype == np.float64)
 
 
 @pytest.mark.rest

@@ -15,7 +15,7 @@ import scipy.special
 
 import linad
 from linad.core.primitive import Traced
-from linad.jit import followed_code
+from linad.jit import traced_results
 from linad.transforms.record import RecordTrace
 
 X = np.array([0.5, 1.5, 2.0])
@@ -626,10 +626,10 @@ def recorded(f, *arrays):
 def test_what_counts_as_traced_is():
     """The proof that an array meets traced values alone holds for what these really give."""
     ufuncs = {u for m in (np, scipy.special) for u in vars(m).values() if isinstance(u, np.ufunc)}
-    calls = [(u, u.nin) for u in ufuncs if followed_code._gives_one(u)]
-    calls += [(f, n) for f in followed_code.GIVING for n in (1, 2, 3)]
-    calls += [(lambda x, k=k: getattr(x, k)(), 1) for k in followed_code.METHODS - {"dot"}]
-    calls += [(lambda x, k=k: getattr(x, k), 1) for k in followed_code.OF_ARRAYS]
+    calls = [(u, u.nin) for u in ufuncs if traced_results.gives_one(u)]
+    calls += [(f, n) for f in traced_results.GIVING for n in (1, 2, 3)]
+    calls += [(lambda x, k=k: getattr(x, k)(), 1) for k in traced_results.METHODS - {"dot"}]
+    calls += [(lambda x, k=k: getattr(x, k), 1) for k in traced_results.OF_ARRAYS]
     calls += [(lambda x, k=k: x[k], 1) for k in (0, slice(0), ..., [], None)]
     wrong = set()
     with np.errstate(all="ignore"):

@@ -3,8 +3,10 @@
     covariance      s² (J^T J)^-1         s² = |r|² / (m - n), or 1 where sigma is absolute
     interval        x ± t s_x             t of Student's distribution with m - n degrees of freedom
 
-with m residuals, n free parameters and the exact Jacobian J of weighted residuals. A robust loss
-enters as the weights of its model. Parameters that the data do not determine have infinite errors.
+with m residuals, n free parameters and the exact Jacobian J of weighted residuals. With a robust
+loss, s² is what `linad.solve.losses` has there; if sigma is absolute, the loss is taken for minus
+the logarithm of a likelihood, and the covariance is the inverse of its Hessian, the weighted J^T J.
+Parameters that the data do not determine have infinite errors.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +17,7 @@ import numpy as np
 
 from linad.core import tree
 from linad.core.options import NAMES, TOLERANCE, Kind, is_number
-from linad.errors import ArgumentError, ConvergenceError
+from linad.errors import ArgumentError, ConvergenceError, OptionError
 from linad.solve.fitting.data import as_arrays
 from linad.solve.fitting.parameters import Parameters
 from linad.solve.fitting.reports import html, text
@@ -143,7 +145,7 @@ class FitResult:
 
     @cached_property
     def _model(self) -> tuple[Any, Any]:
-        """Jacobian and residuals, with the weights of a robust loss."""
+        """Jacobian, with the weights of a robust loss where sigma is absolute; and residuals."""
         parts = [np.ravel(np.asarray(leaf)) for leaf in tree.flatten(self.residuals)[0]]
         with quiet():
             J = np.asarray(self.result.jac.todense(), float)
@@ -152,9 +154,8 @@ class FitResult:
             split += [part.real, part.imag] if np.iscomplexobj(part) else [part]
         J[:, self.result.rounding] = 0.0
         r = np.concatenate(split)
-        if self.loss is not None:
-            weights, r = self.loss.model(r)
-            J = weights[:, None] * J
+        if self.loss is not None and self.absolute_sigma:
+            J = self.loss.model(r)[0][:, None] * J
         return J, r
 
     @property
@@ -214,12 +215,21 @@ class FitResult:
             size = one @ one
             mean = one @ value / size if size else 0.0  # the best of all constants
             total += float(np.sum(np.abs(value - mean * one) ** 2))
-        return 1.0 - self.chi_square / total if total > 0 else np.nan
+        with quiet():
+            left = float(np.sum(self._model[1] ** 2))
+        return 1.0 - left / total if total > 0 else np.nan
 
-    @property
-    def _scale(self) -> float:
-        """s², the variance of a residual."""
-        return 1.0 if self.absolute_sigma else self.reduced_chi_square
+    @cached_property
+    def _scales(self) -> tuple[float, float]:
+        """s², of which the covariance is a multiple, and what 2 (cost - least cost) is told by:
+        the same, but for a robust loss."""
+        if self.absolute_sigma:
+            return 1.0, 1.0
+        if self.loss is None:
+            return self.reduced_chi_square, self.reduced_chi_square
+        r = self._model[1]
+        counted = r if self.data is None else r[self.data.counted]
+        return self.loss.spread(counted, self.free_parameters)
 
     @cached_property
     def _singular_values(self) -> tuple[Any, Any, Any, Any]:
@@ -246,7 +256,7 @@ class FitResult:
             full[np.ix_(free, free)] = np.inf
             return full
         rows = vt[kept] / s[kept, None] / scale
-        inner = self._scale * (rows.T @ rows)
+        inner = self._scales[0] * (rows.T @ rows)
         left = self._open
         inner[left, :] = inner[:, left] = np.inf
         full[np.ix_(free, free)] = inner
@@ -256,7 +266,7 @@ class FitResult:
     def _are_known(self) -> bool:
         """Whether there are a Jacobian, and observations left to tell errors by."""
         known = not np.isnan(self._singular_values[0]).any()
-        return known and bool(np.isfinite(self._scale))
+        return known and bool(np.isfinite(self._scales[0]))
 
     @property
     def _open(self) -> Any:
@@ -422,7 +432,7 @@ class FitResult:
         if not self._are_known:
             return np.full(len(J), np.inf)
         scaled = J[:, self.parameters.free] / scale
-        errors = np.sqrt(self._scale) * np.linalg.norm(
+        errors = np.sqrt(self._scales[0]) * np.linalg.norm(
             scaled @ (vt[kept] / s[kept, None]).T, axis=1
         )
         seen = SEEN * np.linalg.norm(scaled, axis=1)
@@ -449,24 +459,41 @@ class FitResult:
         TOLERANCE.check("report", "correlations", correlations)
         return text(self, correlations)
 
-    def plot(self, axes: Any = None, level: float = 0.95) -> Any:
+    def plot(
+        self,
+        axes: Any = None,
+        level: float = 0.95,
+        *,
+        ax: Any = None,
+        xlabel: str | None = None,
+        ylabel: str | None = None,
+        title: str | None = None,
+    ) -> Any:
         """Draw data, model with its confidence band, and residuals.
 
         Parameters
         ----------
         axes : pair of matplotlib axes, optional
-            For the model and for residuals; a new figure by default.
+            For the model and for residuals; a new figure by default. One alone is for the model,
+            without residuals.
         level : float
             Of the band.
+        ax : matplotlib axes, optional
+            Another name of ``axes``.
+        xlabel, ylabel, title : str, optional
+            Written beside the picture.
 
         Returns
         -------
-        array of matplotlib.axes.Axes
+        array of matplotlib.axes.Axes, or what was given
         """
-        from linad.solve.fitting.plots import plot
+        from linad.solve.fitting.plots import Captions, plot
 
         LEVEL.check("plot", "level", level)
-        return plot(self, axes, self._quantile(level))
+        if axes is not None and ax is not None:
+            raise OptionError("plot: ax and axes say the same; give one of them")
+        axes = ax if axes is None else axes
+        return plot(self, axes, self._quantile(level), Captions(xlabel, ylabel, title))
 
     def __repr__(self) -> str:
         return self.report()
