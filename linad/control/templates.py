@@ -25,7 +25,7 @@ import numpy as np
 from linad.arrays.buffers import (
     View,
     attach_view,
-    is_private,
+    is_settled,
     lazy_view,
     own_storage,
     refresh_node,
@@ -239,17 +239,21 @@ class TemplateTrace(AdoptingTrace):
             if type(a) is Tracer:
                 if a._trace is not self:
                     met = self.stands.get(id(a))
-                    if met is not None and met[1] is a._node and a._buffer is None:
+                    if (
+                        met is not None
+                        and met[1] is a._node
+                        and (a._buffer is None or is_settled(a._buffer, False))
+                    ):
                         a = met[2]  # which is held here, so that it is still the same
                     else:
                         a = self.lifted(a)
                         if a is None:
                             return self._on_traces_around(primitive, args, params)
                 value = a._value
-                if a._buffer is not None:
+                if a._buffer is not None and not is_settled(a._buffer, primitive.view):
                     if _is_behind(a):
                         return self._read_anew(primitive, args, params)
-                    if not primitive.view and is_private(a):
+                    if not primitive.view:
                         value = kept(value)
                 node = a._node
                 if node is x:  # which is what is fixed

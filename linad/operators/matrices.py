@@ -277,8 +277,9 @@ class Matrix(JacobianOperator):
 
     def __init__(self, a: Array, dtype: Any = None) -> None:
         self.a = a
-        m, n = a.shape
-        super().__init__((m,), (n,), a.dtype if dtype is None else dtype)
+        shape = a.shape
+        self.out_shape, self.in_shape = shape[:1], shape[1:]
+        self.dtype = a.dtype if dtype is None else dtype
 
     def pushforward(self, tangent: Array) -> Array:
         return _product(tangent, matrix_transpose(self.a))

@@ -112,15 +112,39 @@ class LinearTrace(Trace):
                     result._trace, result._node, result._value, result._buffer = self, node, y, None
                     result._whole = False
                     return result
-            elif primitive.view:
-                if args[0]._buffer is not None:
-                    view = lazy_view(self, args[0], primitive, params)
-                    if view is not None:
-                        return view
-            elif len(args) == 1 and 0 in primitive.rules and args[0]._trace is self:
-                found = self._apply_to_one(primitive, args[0], params)
-                if found is not None:
-                    return found
+            else:
+                x = args[0]
+                if primitive.view and x._buffer is not None:
+                    found = lazy_view(self, x, primitive, params)
+                    if found is not None:
+                        return found
+                if (  # a sum, a slice and their like
+                    len(args) == 1
+                    and 0 in primitive.rules
+                    and x._trace is self
+                    and (x._buffer is None or is_settled(x._buffer, primitive.view))
+                    and not primitive.constant
+                    and primitive.outputs is None
+                    and primitive.vjp_rule is None
+                    and primitive.whole is None
+                    and not primitive.zero_slope_args
+                ):
+                    value = x._value
+                    y = (primitive if type(value) is Tracer else primitive.impl)(value, **params)
+                    dtype = y.dtype
+                    if dtype.hasobject:
+                        refuse_objects(primitive)
+                    J = primitive.rules[0](y, value, **params)
+                    if value.dtype is not dtype:
+                        J = widened(J, value.dtype, dtype)
+                    node = next(self.nodes)
+                    self.steps.append((node, [(x._node, J)]))
+                    result = _bare(Tracer)
+                    result._trace, result._node, result._value, result._buffer = self, node, y, None
+                    result._whole = False
+                    if primitive.view and (type(y) is np.ndarray or type(value) is Tracer):
+                        attach_view(result, x, primitive, params)
+                    return result
             operands = self.operands if primitive.captures_args else None
             values: list[Any] = []
             active: list[tuple[int, Node]] = []
@@ -172,32 +196,6 @@ class LinearTrace(Trace):
             return result
         except RAISED as error:
             return with_quiet_rules(error, self, primitive, args, params)
-
-    def _apply_to_one(self, primitive: Primitive, x: Tracer, params: dict[str, Any]) -> Any:
-        """A sum and its like; None if it needs the general way."""
-        if (
-            x._buffer is not None
-            or primitive.constant
-            or primitive.outputs is not None
-            or primitive.vjp_rule is not None
-            or primitive.whole is not None
-            or primitive.zero_slope_args
-        ):
-            return None
-        value = x._value
-        y = (primitive if type(value) is Tracer else primitive.impl)(value, **params)
-        dtype = y.dtype
-        if dtype.hasobject:
-            refuse_objects(primitive)
-        J = primitive.rules[0](y, value, **params)
-        if value.dtype is not dtype:
-            J = widened(J, value.dtype, dtype)
-        node = next(self.nodes)
-        self.steps.append((node, [(x._node, J)]))
-        result: Any = _bare(Tracer)
-        result._trace, result._node, result._value, result._buffer = self, node, y, None
-        result._whole = False
-        return result
 
     def _apply_to_two(self, primitive: Primitive, a: Any, b: Any) -> Any:
         """``a * b`` and its like; None if it needs the general way."""
