@@ -22,7 +22,7 @@ from linad.core.tape import Equation, Var, needed
 from linad.errors import BrokenPromiseError, LinadError, TracerError
 
 FEWEST, MOST = 3, 6
-"""Repetitions that are recorded: fewer are no loop, and so many must suffice to see that they
+"""Repetitions that are recorded: fewer are not a loop, and so many must suffice to see that they
 are alike."""
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.lowering import (
+from linad.control.lowering_loops import (
     address_of,
     bytes_of,
     in_memory_of,

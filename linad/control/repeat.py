@@ -72,7 +72,7 @@ class Repeat(ControlPrimitive):
             from linad.control.device_loops import lower_repeat
 
             return lower_repeat(lowering, eqn)
-        from linad.control.lowering import lower
+        from linad.control.lowering_loops import lower
 
         return lower(lowering, eqn)
 

@@ -91,6 +91,7 @@ CLASSES = {
         "Contraction": "linad.operators.contraction",
     },
     "linad.operators.matrices": {"SystemMatrix": "linad.operators.system_matrix"},
+    "linad.transforms.linearize": {"Entry": "linad.transforms.tuple_entries"},
     "linad.rules.spectral": {"SingularDerivative": "linad.rules.singularvalues"},
     "linad.operators.dft": {"Fit": "linad.operators.dft:CropOrPad"},
     "linad.solve.problems": {

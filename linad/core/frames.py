@@ -35,7 +35,8 @@ class Asked:
     Attributes
     ----------
     kind : str
-        "call", "index", "write", "text" (``"%f" % x``) or "" where it cannot be told.
+        "call", "index", "write", "text" (``"%f" % x``), "join" (``np.r_[x, 1.0]``) or "" where it
+        cannot be told.
     name : str
         As messages call the function: ``"math.sin"``, ``"rng.normal"``; "" for no function.
     function : object
@@ -101,7 +102,16 @@ def asked() -> Asked:
         return _method_of(inner, what) or (what if what.name else Asked("call", _name_of(inner)))
     if what.kind == "call":
         return what
-    return what if inner is None else Asked("")  # not NumPy's own index: np.r_[x, 1.0]
+    return what if inner is None else _joined_by(inner)
+
+
+def _joined_by(inner: Any) -> Asked:
+    """What looks like an index, and is NumPy's way to join: ``np.r_[x, 1.0]``."""
+    kind = type(inner.f_locals.get("self")).__name__
+    return Asked("join", _JOINING[kind]) if kind in _JOINING else Asked("")
+
+
+_JOINING = {"RClass": "numpy.r_", "CClass": "numpy.c_"}
 
 
 def _is_own(name: str) -> bool:

@@ -22,7 +22,7 @@ import numpy as np
 from linad.core.memory_layouts import layout_of
 from linad.core.showing import shown
 from linad.core.transformed_functions import Transformed
-from linad.jit.code_reads import reads_of
+from linad.jit.code_reads import module_named, reads_of
 from linad.jit.memoized import generation_of
 from linad.jit.process_state import is_data, is_environment
 from linad.jit.state_walk import (
@@ -278,8 +278,9 @@ class OutsideWalk(StateWalk):
         self.whole |= reads.whole
         self.of_chains(f, reads.chains)
         for name in sorted(reads.imports):
-            if name in sys.modules:
-                self.inside(sys.modules[name], name)
+            module = module_named(name, f)
+            if module is not None:
+                self.inside(module, name)
         scope, known = f.__globals__, self.bind(f.__globals__)
         for name in reads.names:
             if name in scope:

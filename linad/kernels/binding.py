@@ -189,10 +189,14 @@ class BindingLowering(CallLowering):
     def store(self, base: Any, where: ast.expr, value: Any, s: ast.stmt) -> None:
         """``base[where] = value``."""
         if isinstance(base, Computed):
-            raise self.error(s, "writes into what is no array of its own", "write into the array")
+            raise self.error(
+                s, "writes into what is not an array of its own", "write into the array"
+            )
         window = self.subscripted(base, where)
         if not isinstance(window, ArrayWindow):
-            raise self.error(s, "writes into what is no array of its own", "write into the array")
+            raise self.error(
+                s, "writes into what is not an array of its own", "write into the array"
+            )
         if not window.axes:
             self.emit(Put(window.array, window.index(()), self.number(value, s)))
         else:

@@ -177,7 +177,7 @@ class CallLowering(Inlining):
         if len(values) < 3:
             return product
         if not isinstance(values[2], ArrayWindow) or isinstance(product, Expr):
-            raise self.error(node, "a place for the product that is no array", "pass an array")
+            raise self.error(node, "a place for the product that is not an array", "pass an array")
         self.fill(values[2], product, ast.Pass())
         return values[2]
 
@@ -283,13 +283,13 @@ class CallLowering(Inlining):
         """The sum, mean, product, least or greatest of all entries, or of those along an axis."""
         (a,) = values
         if not isinstance(a, (ArrayWindow, Computed)) or not a.dims:
-            raise self.error(node, f"the {kind} of what is no array", "use an array")
+            raise self.error(node, f"the {kind} of what is not an array", "use an array")
         if isinstance(a, Computed) and kind in ("max", "min"):
             a = self.copied(a)
         if axis is None:
             return self.reduced_number(kind, a, tuple(range(len(a.dims))), ())
         if not is_integer(axis) or not -len(a.dims) <= int(axis.parts[0]) < len(a.dims):
-            raise self.error(node, "an axis that is no constant of this array", "write the loop")
+            raise self.error(node, "an axis that is not a constant of this array", "write the loop")
         if len(a.dims) == 1:
             return self.reduced_number(kind, a, (0,), ())
         k = int(axis.parts[0]) % len(a.dims)

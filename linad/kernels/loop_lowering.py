@@ -194,7 +194,7 @@ class LoopLowering(BindingLowering):
         if isinstance(value, Computed):
             value = self.copied(value)
         if not isinstance(value, ArrayWindow) or not value.dims:
-            raise self.error(node, "a loop over what is no array", "write `for i in range(n)`")
+            raise self.error(node, "a loop over what is not an array", "write `for i in range(n)`")
         value = self.pinned(value)
         return value.dims[0], lambda k: item_of(value, k)
 

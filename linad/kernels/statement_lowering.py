@@ -140,12 +140,12 @@ class StatementLowering(LoopLowering):
         elif isinstance(s.target, ast.Subscript):
             base = self.array_of(s.target.value)
             if isinstance(base, Computed):
-                raise self.error(s, "updates what is no array of its own", "update the array")
+                raise self.error(s, "updates what is not an array of its own", "update the array")
             window = self.subscripted(base, s.target.slice)
         else:
             raise self.error(s, "assigns an attribute", "use arrays and scalars")
         if isinstance(window, Computed) or not isinstance(window, ArrayWindow):
-            raise self.error(s, "updates what is no array", "use arrays and scalars")
+            raise self.error(s, "updates what is not an array", "use arrays and scalars")
         if not window.axes:
             value = self.number(value, s)
             if op in ("+", "-"):

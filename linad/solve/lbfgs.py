@@ -155,7 +155,7 @@ def _only(problem: Objective, limits: Any) -> dict[str, Any]:
 
 
 STALLED = 1e-2
-"""Of the first gradient: with more of it left a small change of f is no sign of a minimum."""
+"""Of the first gradient: with more of it left a small change of f is not a sign of a minimum."""
 
 BACK = 0.1
 """Of a step to where f is not finite: what the next one is."""
@@ -215,7 +215,7 @@ class Path:
 
 
 MUCH = 100.0
-"""Times what ftol allows: where f can still come down by more, its small change is no sign."""
+"""Times what ftol allows: where f can still come down by more, its small change is not a sign."""
 
 CURVED = 1e-8
 """Of a product with the Hessian: less negative curvature may be rounding."""

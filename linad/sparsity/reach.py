@@ -19,8 +19,8 @@ from linad.operators.facts import knows
 from linad.operators.relations import Relation
 from linad.operators.wrappers import Adjoint, Transpose, Wrapper
 from linad.sparsity.compiled_steps import opened
-from linad.transforms.linearize import Entry
 from linad.transforms.tape_operator import Node, TapeOperator
+from linad.transforms.tuple_entries import Entry
 
 
 class Compact:

@@ -73,7 +73,7 @@ class InstructionWriter:
         self._emit_one(eqn, {y: target}, "fill", size_of(target.shape))
 
     def _emit_one(self, eqn: Equation, places: dict[Any, Place], label: str, work: int) -> None:
-        """Add the loop of one equation that is no step of the plan."""
+        """Add the loop of one equation that is not a step of the plan."""
         out = eqn.outputs[0]
         made = self._written(Loop(out.shape, [eqn]), places, {out})
         self.emit(made.text, made.extent, made.words, label, work)

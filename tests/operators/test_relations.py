@@ -58,18 +58,6 @@ def test_a_relation_is_a_product_of_booleans(seed):
     source = rng.integers(-1, 5, 5)
     shared = sets.taken(source)
     np.testing.assert_array_equal(dense(A.after(shared)), a @ dense(shared))
-    np.testing.assert_array_equal(dense(sets | shared), b | dense(shared))
-    np.testing.assert_array_equal(shared.union(), np.flatnonzero(dense(shared).any(0)))
-
-
-def test_few_different_sets_stay_few():
-    table = Relation(np.array([0, 2]), np.array([0, 1]), 4)
-    other = Relation(np.array([0, 1, 2]), np.array([1, 3]), 4)
-    a = DependencySets(np.zeros(100, int), table)
-    b = DependencySets(np.r_[np.zeros(50, int), np.ones(49, int), -1], other)
-    union = a | b
-    assert union.table.m == 3
-    np.testing.assert_array_equal(dense(union), dense(a) | dense(b))
 
 
 @pytest.mark.parametrize("backward", [False, True])
@@ -90,7 +78,7 @@ def test_prefixes(axis, backward, rng):
     np.testing.assert_array_equal(found, expected @ table)
 
 
-def test_products_and_stacks(rng):
+def test_products(rng):
     a, b = rng.random((3, 4)) < 0.5, rng.random((4, 2)) < 0.5
     both = Product(relation(a), relation(b))
     np.testing.assert_array_equal(
@@ -98,11 +86,6 @@ def test_products_and_stacks(rng):
     )
     np.testing.assert_array_equal(
         both.T.after(DependencySets.identity(3)).relation.matrix.toarray(), (a @ b).T
-    )
-    sets = DependencySets.identity(4)
-    parts = [sets.part(slice(1, 3)), sets.part(slice(0, 1)), DependencySets.empty(2, 4), sets]
-    np.testing.assert_array_equal(
-        dense(DependencySets.stacked(parts)), np.concatenate([dense(p) for p in parts])
     )
 
 

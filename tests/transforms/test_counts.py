@@ -2,7 +2,7 @@
 
 They decide what a derivative costs, and here they cannot grow unseen. All are upper bounds, and
 were exact when they were written: where one falls, put the new number here. What compiled
-programs consist of is counted in `tests/sweeps/test_counts.py`.
+programs consist of is counted in `tests/sweeps/test_program_counts.py`.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""How the CPU lowers what is no loop: by its own routines, and by those of all targets."""
+"""How the CPU lowers what is not a loop: by its own routines, and by those of all targets."""
 
 from linad.sweeps import along_axis, assurances, data_movement, guarded_outer_sums, moving_entries
 from linad.sweeps.routines import PORTABLE, Routines

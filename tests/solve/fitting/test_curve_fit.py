@@ -241,7 +241,7 @@ class TestParameters:
             ({"nan_policy": "omit"}, "got 'nan_policy'; leave out what is missing"),
             (
                 {"method": "lm"},
-                "^curve_fit: expected options among ftol, .* got 'method'; leave it",
+                "^curve_fit: expected options among p0, .* ftol, .* got 'method'; leave it",
             ),
         ],
     )
@@ -620,6 +620,28 @@ class TestTelling:
             with pytest.raises(AttributeError, match=words):
                 getattr(found, name)
         assert copy.deepcopy(found).values == found.values
+
+    def test_names_of_others_are_answered(self):
+        found = curve_fit(decay, T, Y, START)
+        for call, words in [
+            (lambda: curve_fit(decay, T, Y, START, vary={"a": 1}), "vary'; parameters that stay"),
+            (lambda: curve_fit(decay, T, Y, START, yerr=1), "yerr'; standard deviations"),
+            (lambda: curve_fit(decay, T, Y, START, wieghts=1), "wieghts'; weights?"),
+            (lambda: fit(lambda p: p, START, lb=0), "lb'; bounds are"),
+            (lambda: found.plot(figsize=(3, 3)), "figsize'; axes are made"),
+            (lambda: found.plot(filename="a.png"), "filename'; what it returns is axes"),
+        ]:
+            with pytest.raises(linad.errors.OptionError) as raised:
+                call()
+            assert words in str(raised.value)
+        with pytest.raises(AttributeError, match=r"; prediction_errors\(x\) are"):
+            found.confidence_band  # noqa: B018
+        assert list(found.standard_errors.values()) == found.errors.tolist()
+        assert list(found.standard_errors) == found.names
+
+    def test_pairs_as_bounds_are_told_of(self):
+        with pytest.raises(linad.errors.OptionError, match=r"tuple\(zip\(\*pairs\)\)"):
+            curve_fit(lambda t, a, b: a + b * t, T, Y, bounds=[(0, 9), (0, 5)])
 
     def test_starred_parameters_have_names(self):
         found = curve_fit(lambda t, a, *line: a * t**2 + line[0] * t + line[1], T, Y, [1, 1, 1])
