@@ -37,7 +37,7 @@ class Repeat(ControlPrimitive):
 
     def __init__(self, body: Body, n: int, reverse: bool = False, counted: bool = False) -> None:
         name = f"repeat({body.tape.name})"
-        super().__init__(name, body, len(body.outputs))
+        super().__init__(name, body, len(body.outputs), (body,))
         self.n, self.reverse, self.counted = n, reverse, counted
         self.expansion = _in_rows
 

@@ -77,7 +77,7 @@ class While(ControlPrimitive):
     def __init__(self, test: Body, body: Body, kept: int, limit: int | None, capacity: int) -> None:
         count = body.carries + 1 + (1 + body.carries if kept else 0)
         name = f"while({body.tape.name})"
-        super().__init__(name, body, count)
+        super().__init__(name, body, count, (test, body))
         self.test, self.kept, self.limit = test, kept, limit
         self.capacity = capacity
         small = SEGMENT * carry_bytes(body) <= SMALL
@@ -105,10 +105,6 @@ class While(ControlPrimitive):
         if self.kept:
             found += [((), INTEGER), *[((self.kept, *s), d) for s, d in carries]]
         return found
-
-    @property
-    def parts(self) -> tuple[Body, ...]:
-        return self.test, self.body
 
     def lower_into(self, lowering: Any, eqn: Any) -> bool:
         """Add the loop to a program that is being compiled."""
