@@ -19,6 +19,7 @@ from linad.core import tree
 from linad.core.options import NAMES, TOLERANCE, Kind, is_number, takes
 from linad.errors import ArgumentError, ConvergenceError, OptionError
 from linad.solve.fitting.data import as_arrays
+from linad.solve.fitting.other_names import ELSEWHERE
 from linad.solve.fitting.parameters import Parameters
 from linad.solve.fitting.reports import html, text
 from linad.solve.losses import Loss
@@ -29,43 +30,6 @@ LEVEL = Kind("a number between 0 and 1", lambda value: is_number(value) and 0 < 
 
 SEEN = 1e-6
 """Relative to the largest, components of a direction that count."""
-
-
-_ELSEWHERE = {
-    **dict.fromkeys(("params", "best_values", "popt", "p", "beta"), "parameters are x, or values"),
-    **dict.fromkeys(
-        ("stderr", "stderrs", "bse", "perr", "sd_beta", "std", "uncertainties", "uncertainty"),
-        "standard errors are errors, or standard_errors by name",
-    ),
-    **dict.fromkeys(("dof", "df", "df_resid", "nfree"), "that is degrees_of_freedom"),
-    **dict.fromkeys(("resid", "residual"), "residuals are (model - data) / sigma"),
-    **dict.fromkeys(("cov", "covar", "cov_x", "pcov"), "the covariance matrix is covariance"),
-    **dict.fromkeys(("chisqr", "chi2"), "the sum of squares is chi_square"),
-    **dict.fromkeys(("redchi", "redchi2"), "that is reduced_chi_square"),
-    **dict.fromkeys(("rsquared", "r2"), "that is r_squared"),
-    **dict.fromkeys(("fit_report", "summary"), "report() is the text, print(found) shows it"),
-    **dict.fromkeys(
-        ("conf_interval", "conf_int", "ci"), "confidence_intervals() and profile_intervals()"
-    ),
-    **dict.fromkeys(
-        ("best_fit", "eval", "evaluate", "fitted", "fittedvalues", "model_values", "y"),
-        "predict(xdata) is the model there",
-    ),
-    **dict.fromkeys(
-        (
-            *("prediction_interval", "prediction_intervals", "confidence_band", "prediction_band"),
-            *("eval_uncertainty", "predict_error", "predict_errors", "bands", "band"),
-        ),
-        "prediction_errors(x) are the standard errors of predict(x); plot() draws the band",
-    ),
-    **dict.fromkeys(
-        ("plot_fit", "plot_residuals", "show", "draw"),
-        "plot() draws data, model and residuals, and returns the axes",
-    ),
-    **dict.fromkeys(("corr", "correl", "correlations"), "that is correlation"),
-    "fun": "residuals are (model - data) / sigma",
-}
-"""What SciPy, lmfit and statsmodels call what a result has."""
 
 
 class FitResult:
@@ -121,7 +85,7 @@ class FitResult:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            hint = f"; {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+            hint = f"; {ELSEWHERE[name]}" if name in ELSEWHERE else ""
             if name in self.__dict__.get("names", ()):
                 hint = f"; it is a parameter, whose value is found[{name!r}]"
             raise AttributeError(

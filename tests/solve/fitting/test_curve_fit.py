@@ -627,17 +627,32 @@ class TestTelling:
             (lambda: curve_fit(decay, T, Y, START, vary={"a": 1}), "vary'; parameters that stay"),
             (lambda: curve_fit(decay, T, Y, START, yerr=1), "yerr'; standard deviations"),
             (lambda: curve_fit(decay, T, Y, START, wieghts=1), "wieghts'; weights?"),
+            (lambda: curve_fit(decay, T, Y, START, xerr=1), "xerr'; errors in x are unknowns"),
+            (lambda: curve_fit(decay, T, Y, a=2, c=0), "a is a parameter of decay; starts"),
             (lambda: fit(lambda p: p, START, lb=0), "lb'; bounds are"),
+            (lambda: fit(lambda p: p, START, sigma=2), "sigma'; divide the residuals by it"),
+            (lambda: fit(lambda a, b: a * b, START), "a, b = p unpacks"),
             (lambda: found.plot(figsize=(3, 3)), "figsize'; axes are made"),
             (lambda: found.plot(filename="a.png"), "filename'; what it returns is axes"),
         ]:
-            with pytest.raises(linad.errors.OptionError) as raised:
+            with pytest.raises(linad.errors.LinadError) as raised:
                 call()
             assert words in str(raised.value)
         with pytest.raises(AttributeError, match=r"; prediction_errors\(x\) are"):
             found.confidence_band  # noqa: B018
         assert list(found.standard_errors.values()) == found.errors.tolist()
         assert list(found.standard_errors) == found.names
+
+    def test_labelled_starts(self):
+        pandas = pytest.importorskip("pandas")
+        wanted = curve_fit(decay, T, Y, START)
+        found = curve_fit(decay, T, Y, pandas.Series({"c": 0.0, "a": 1, "rate": 1}))
+        np.testing.assert_allclose([found[name] for name in wanted.names], wanted.x)
+        np.testing.assert_allclose(curve_fit(decay, T, Y, pandas.Series(START)).x, wanted.x)
+
+    def test_one_residual_is_told_of(self):
+        found = fit(lambda p: np.sum((decay(T, *p) - Y) ** 2), START)
+        assert "There is one residual: return all of them" in str(found)
 
     def test_pairs_as_bounds_are_told_of(self):
         with pytest.raises(linad.errors.OptionError, match=r"tuple\(zip\(\*pairs\)\)"):
@@ -888,6 +903,18 @@ class TestTelling:
         found = curve_fit(grouped, t, y, [0.5, np.ones(3)])
         above, _ = found.plot()
         assert [line.get_linestyle() for line in above.lines] == ["None"] * len(above.lines)
+        mpl.pyplot.close(above.figure)
+
+    def test_data_sets_end_to_end_are_lines(self):
+        t = np.concatenate([T, 2 * T[:9], T[3:20]])
+        heights = np.repeat([1.0, 2.0, 3.0], [30, 9, 17])
+        found = curve_fit(
+            lambda t, a, b: a * heights * np.exp(-b * t), t, heights * np.exp(-t), [0.5, 0.5]
+        )
+        above, _ = found.plot()
+        lines = [line for line in above.lines if line.get_linestyle() == "-"]
+        assert [len(line.get_xdata()) for line in lines] == [30, 9, 17]
+        assert len(above.get_legend().get_texts()) == 2
         mpl.pyplot.close(above.figure)
 
     def test_outliers_leave_the_other_residuals_to_be_seen(self):
