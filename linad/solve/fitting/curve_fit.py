@@ -415,6 +415,11 @@ def _without_slope(name: str, result: Any) -> str:
         bad = ~np.isfinite(result.jac.todense()).all(axis=1)
     if not bad.any():
         return ""
+    if bad.all():
+        return (
+            f"{name}: infinite or NaN: in the derivatives of all {bad.size} residuals, which "
+            f"themselves are finite; start elsewhere, where the model does not overflow"
+        )
     return (
         f"{name}: infinite or NaN: in the derivatives of {bad.sum()} of {bad.size} residuals, "
         f"first that of index {np.argmax(bad)}, which itself is finite; leave that point out, or "

@@ -315,9 +315,18 @@ def _draw_line(axes: Any, x: Any, y: Any, spread: Any, **kind: Any) -> None:
 
 
 def _runs(x: Any) -> list[Any]:
-    """Places in their order; of data sets that lie end to end in one array, one after the other."""
-    parts = np.split(np.arange(len(x)), np.flatnonzero(np.diff(x) < 0) + 1)
-    if len(parts) <= MOST and min(map(len, parts)) >= LEAST:
+    """Places in the order in which they are joined by lines.
+
+    Data sets that lie end to end in one array are one each: between them x steps back, and only
+    there. A path that goes to and fro, as that of a load, is followed. All else is sorted.
+    """
+    signs = np.sign(np.diff(x))
+    moves = np.flatnonzero(signs)
+    turns = moves[1:][signs[moves[1:]] != signs[moves[:-1]]]  # steps with which x turns
+    jumps = turns[:-1][np.diff(turns) == 1]  # and at once turns back
+    parts = np.split(np.arange(len(x)), jumps + 1)
+    ways = np.diff(np.concatenate([[0], np.setdiff1d(turns, jumps), [len(x)]]))
+    if len(ways) <= MOST and min(map(len, parts)) >= LEAST and ways.min() >= LEAST:
         return parts
     return [np.argsort(x, kind="stable")]
 

@@ -14,6 +14,7 @@ import scipy.stats
 import linad
 from linad.core.shapes import name_of
 from linad.solve import curve_fit, fit, waiting
+from linad.solve.fitting import plots
 from linad.solve.problems import Equations
 
 mpl.use("Agg")
@@ -904,6 +905,30 @@ class TestTelling:
         above, _ = found.plot()
         assert [line.get_linestyle() for line in above.lines] == ["None"] * len(above.lines)
         mpl.pyplot.close(above.figure)
+
+    @pytest.mark.parametrize(
+        "x, lengths",
+        [
+            ([0, 1, 2, 3, 1, 2, 3, 4], [4, 4]),
+            ([4, 3, 2, 1, 4, 2, 1], [4, 3]),
+            ([0, 1, 2, 3, 3, 2, 1, 0, 1, 2], [10]),
+            ([0, 3, 1, 2, 5, 4], [6]),
+            ([3, 2, 1], [3]),
+            ([1, 1, 1], [3]),
+            ([1], [1]),
+        ],
+    )
+    def test_the_order_of_a_line(self, x, lengths):
+        x = np.array(x, float)
+        runs = plots._runs(x)
+        assert [len(run) for run in runs] == lengths
+        assert sorted(np.concatenate(runs)) == list(range(len(x)))
+        if len(x) == 6:  # in no order
+            assert (np.diff(x[runs[0]]) > 0).all()
+
+    def test_derivatives_that_are_all_infinite_ask_for_another_start(self):
+        found = curve_fit(lambda t, a: np.exp(-1 / (a * a)) + 0 * t, T, Y, [1e-200])
+        assert "start elsewhere" in found.message
 
     def test_data_sets_end_to_end_are_lines(self):
         t = np.concatenate([T, 2 * T[:9], T[3:20]])
