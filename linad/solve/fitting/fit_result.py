@@ -19,7 +19,7 @@ from linad.core import tree
 from linad.core.options import NAMES, TOLERANCE, Kind, is_number, takes
 from linad.errors import ArgumentError, ConvergenceError, OptionError
 from linad.solve.fitting.data import as_arrays
-from linad.solve.fitting.other_names import ELSEWHERE
+from linad.solve.fitting.names_elsewhere import ELSEWHERE
 from linad.solve.fitting.parameters import Parameters
 from linad.solve.fitting.reports import html, text
 from linad.solve.fitting.seen_directions import SeenDirections
