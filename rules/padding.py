@@ -5,8 +5,8 @@ edge, reflect, ...    each entry of the border is one of x's: a selection, axis 
 reflect_type="odd"    the border is twice the end less such a selection
 mean, linear_ramp ... the border is a linear function of a slab of x, joined to it
 
-Axes are padded one after the other, so corners are what NumPy makes them. A constant border
-does not move with x; its values must be plain numbers.
+Axes are padded one after the other, so corners are what NumPy makes them. A constant border does
+not move with x; where its values are traced it is joined to x.
 """
 
 from collections.abc import Callable
@@ -52,20 +52,26 @@ KEYWORDS = {
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
     x = as_array(array)
     widths = _widths(pad_width, x.ndim)
-    if x.ndim == 0:
-        return copy_(x, layout="K")
     if callable(mode):
         raise UnsupportedError("pad: a function as mode is not traced; use np.concatenate")
     if mode not in KEYWORDS:
         raise ValueError(f"pad: mode {mode!r} is not supported; known are {sorted(KEYWORDS)}")
     if unknown := sorted(kwargs.keys() - KEYWORDS[mode]):
         raise ValueError(f"pad: unsupported keyword arguments for mode {mode!r}: {unknown}")
+    if x.ndim == 0:  # nothing is padded, with what must be right all the same
+        for name, given in kwargs.items():
+            if name != "reflect_type":
+                _pairs(given, 0, name)
+        return copy_(x, layout="K")
     return laid_plainly(_padded(x, widths, mode, kwargs), x)
 
 
 def _padded(x: Any, widths: Any, mode: Any, kwargs: Any) -> Any:
     if mode in ("constant", "empty"):
-        return pad_(x, widths=widths, values=_constants(kwargs.get("constant_values", 0), x.ndim))
+        values = kwargs.get("constant_values", 0)
+        if _is_traced(values):
+            return _bordered(x, widths, _pairs(values, x.ndim, "constant_values"))
+        return pad_(x, widths=widths, values=values)
     for axis, pair in enumerate(widths):
         if not x.shape[axis] and pair != (0, 0):
             raise ValueError(
@@ -121,27 +127,38 @@ def _widths(pad_width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
 
 
 def _pairs(given: Any, ndim: int, name: str) -> Any:
+    """Numbers, plain or traced, as a pair an axis."""
     try:
-        return np.broadcast_to(given, (ndim, 2)).tolist()
+        if not _is_traced(given):
+            return np.broadcast_to(given, (ndim, 2)).tolist()
+        every = broadcast_to(as_array(given), (ndim, 2))
+        return [(every[axis, 0], every[axis, 1]) for axis in range(ndim)]
     except ValueError:
         raise ShapeError(
             f"pad: {name} of shape {np.shape(given)} does not give a pair for each of {ndim} axes"
         ) from None
 
 
-def _constants(values: Any, ndim: int) -> Any:
-    leaves = values if isinstance(values, (tuple, list)) else (values,)
-    flat = [v for leaf in leaves for v in (leaf if isinstance(leaf, (tuple, list)) else (leaf,))]
-    if any(isinstance(v, Traced) for v in flat):
-        raise UnsupportedError(
-            "pad: a traced border value is not supported; put it there with np.concatenate"
-        )
-    return values
+def _is_traced(values: Any) -> bool:
+    if isinstance(values, (tuple, list)):
+        return any([_is_traced(v) for v in values])
+    return isinstance(values, Traced)
+
+
+def _bordered(x: Any, widths: Any, values: Any) -> Any:
+    """Join borders of these values to x, axis after axis."""
+    for axis, (pair, ends) in enumerate(zip(widths, values, strict=True)):
+        first, last = [
+            broadcast_to(end, (*x.shape[:axis], width, *x.shape[axis + 1 :]))
+            for width, end in zip(pair, ends, strict=True)
+        ]
+        x = concatenate([_like(first, x), x, _like(last, x)], axis)
+    return x
 
 
 def _slab_pad(x: Any, widths: Any, mode: str, kwargs: dict[str, Any]) -> Any:
     """Pad with what ``mode`` makes of the slab of x next to the border."""
-    ends = _pairs(_constants(kwargs.get("end_values", 0), x.ndim), x.ndim, "end_values")
+    ends = _pairs(kwargs.get("end_values", 0), x.ndim, "end_values")
     given = kwargs.get("stat_length")
     lengths = [(None, None)] * x.ndim if given is None else _pairs(given, x.ndim, "stat_length")
     for axis, (before, after) in enumerate(widths):
