@@ -14,6 +14,7 @@ its source compiles to the very code that it has.
 
 import ast
 import builtins
+import functools
 import linecache
 import types
 from typing import Any, NamedTuple
@@ -273,9 +274,14 @@ def compiled(file: str, space: dict[str, Any]) -> CompiledFile | None:
     return _COMPILED[file]
 
 
+def _is_object(value: Any) -> bool:
+    """Whether a global is to be looked up where it is called, though it has no form itself."""
+    return isinstance(value, functools.partial) or owner_of(value) is not None
+
+
 def _compile(text: str, file: str, space: dict[str, Any]) -> CompiledFile | None:
     by_name = {name for name, value in space.items() if has_form(value)}
-    objects = {name for name, value in space.items() if owner_of(value) is not None}
+    objects = {name for name, value in space.items() if _is_object(value)}
     try:
         parsed = ast.parse(text)
     except SyntaxError:  # not Python, but what a notebook or a template makes of it
