@@ -158,7 +158,7 @@ def give_back(trace: Any) -> None:
 
 
 def binary(a: Any, b: Any, op: str) -> Any:
-    """``a op b``, of which one is a list: beside an array one of traced numbers is an array."""
+    """``a op b``: a list of traced numbers beside an array is an array."""
     if isinstance(a, _ARRAYS):
         b = _value(b, a)
     elif isinstance(b, _ARRAYS):
@@ -166,7 +166,7 @@ def binary(a: Any, b: Any, op: str) -> Any:
     return getattr(operator, op)(a, b)
 
 
-_ARRAYS = (np.ndarray, Tracer)
+_ARRAYS = (np.ndarray, np.generic, Tracer)
 
 CALLED: dict[str, Callable[..., Any]] = {
     function.__name__: function

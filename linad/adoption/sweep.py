@@ -31,18 +31,25 @@ class Changes:
         self.left: set[int] = set()  # functions that Numba compiles as they are
         self.codes: dict[int, types.CodeType] = {}  # adopted, with those inside them
         self.classes: weakref.WeakSet[type] = weakref.WeakSet()
+        self.counted: set[int] = set()  # codes of a function alone, by which its frames are known
+        self.everywhere: set[int] = set()  # functions all of whose arithmetic is looked at
 
     def rename(self, function: types.FunctionType) -> None:
         """Let a function call forms."""
         self.replace(function, rename_code(function.__code__, function.__globals__))
 
-    def deepen(self, function: types.FunctionType) -> bool:
-        """Give a function the code compiled anew from its source; whether there is such code."""
-        if id(function) in self.left:
+    def deepen(self, function: types.FunctionType, everywhere: bool = False) -> bool:
+        """Give a function the code compiled anew from its source; whether there is such code.
+
+        ``everywhere``: both sides of all its arithmetic are looked at.
+        """
+        if id(function) in self.left or (everywhere and id(function) in self.everywhere):
             return False
-        new = deeper(code_before(function), function.__globals__)
+        new = deeper(code_before(function), function.__globals__, everywhere)
         if new is None:
             return False
+        if everywhere:
+            self.everywhere.add(id(function))
         self.replace(function, rename_code(new, function.__globals__))
         return True
 
