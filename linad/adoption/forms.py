@@ -21,6 +21,7 @@ import linad.scipy
 from linad.adoption.fast_reductions import reductions
 from linad.adoption.form_table import FORMS, form_of, register
 from linad.adoption.masked import masked_arrays
+from linad.adoption.object_arrays import gathered, method_of
 from linad.adoption.objects import of_object, owner_of
 from linad.adoption.subclasses import array_maker, new_array, view_as
 from linad.arrays.conversions import BUILTINS, CMATH, MATH, held, number, sample
@@ -73,10 +74,7 @@ class FormOfArrayFunction:
             ):
                 # As NumPy does with what is no array: the method of that name.
                 return getattr(args[0], self._original.__name__)()
-            for a in args:
-                if type(a) in (list, tuple) and held(a):
-                    args = tuple([asarray(a) if _is_list(a) else a for a in args])
-                    break
+            args = tuple(map(gathered, args))
         try:
             return self._original(*args, **kwargs)
         except ValueError as error:
@@ -95,10 +93,6 @@ def _of_holders(a: Any) -> Any:
 
 
 _METHODS_OF_UFUNCS = ("reduce", "accumulate", "outer", "reduceat")
-
-
-def _is_list(a: Any) -> bool:
-    return type(a) in (list, tuple) and held(a)
 
 
 SEQUENCES = frozenset(
@@ -327,6 +321,8 @@ def picked(f: Any) -> Any:
     if f is np.ndarray.__new__:
         return new_array(f)
     if kind is types.BuiltinMethodType and type(f.__self__) is np.ndarray:
+        if f.__self__.dtype.kind == "O":
+            return method_of(f)
         method = METHODS.get(f.__name__)
         if method is not None:
             return _of_plain_array(method, f)
@@ -371,7 +367,7 @@ def _of_number(f: Any) -> Callable[..., Any]:
 def _of_plain_array(method: Callable[..., Any], f: Any) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         if held((*args, *kwargs.values())):
-            args = tuple([asarray(a) if _is_list(a) else a for a in args])
+            args = tuple([gathered(a) for a in args])
             return method(f.__self__, *args, **kwargs)
         return f(*args, **kwargs)
 
