@@ -33,9 +33,9 @@ lcm left_rest left_shift log_wright_bessel loggamma logm lpmv mathieu_cem mathie
 mathieu_modcem2 mathieu_modsem1 mathieu_modsem2 mathieu_sem matrix_rank modfresnelm modfresnelp
 modstruve nbdtr nbdtrc nbdtri ndtri_exp nextafter nonzero nrdtrimn nrdtrisd owens_t packbits pbdv
 pbvv pbwa pdtri poisson_pmf qr_rest raises ravel_multi_index right_shift roots shichi sici sinm
-spacing spence spherical_in spherical_jn spherical_kn spherical_yn sqrtm stdtrit struve tanm tklmbda
-truncated_pinv unique_positions unpackbits unravel_index unsorted_positions voigt_profile wofz
-wright_bessel wrightomega yve
+spacing spence sph_legendre_p spherical_in spherical_jn spherical_kn spherical_yn sqrtm stdtrit
+struve tanm tklmbda truncated_pinv unique_positions unpackbits unravel_index unsorted_positions
+voigt_profile wofz wright_bessel wrightomega yve
 """
 """Primitives that raise ExportError, whatever their operands."""
 

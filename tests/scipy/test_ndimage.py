@@ -353,7 +353,6 @@ def test_a_shift_is_found():
         (lambda x: ln.generic_filter(x + 0j, np.sum, 3), LinadError, "complex"),
         (lambda x: ln.generic_filter1d(x, np.cumsum, 3, origin=2), ValueError, "and an origin"),
         (lambda x: ln.fourier_ellipsoid(x, x[0, 0] + 3), UnsupportedError, "size="),
-        (lambda x: ln.vectorized_filter(x, np.sum, size=3), LinadError, "linad.scipy"),
     ],
 )
 def test_errors(call, error, words):

@@ -30,10 +30,10 @@ matrix_rank mean modfresnelm modfresnelp modstruve nanargmax nanargmin nbdtr nbd
 nonzero nrdtrimn nrdtrisd ones_like overlap_add owens_t p_norm packbits pbdv pbvv pbwa pdtr pdtrc
 pdtri poch poisson_pmf position powm1 pseudo_huber qr qr_rest radian raises ravel_multi_index rfft
 rgamma roots running_mean settled shichi sici sindg sinhm sinm slogdet solve solve_banded
-solve_sylvester solve_triangular sparse_product sparse_solve spence spherical_in spherical_jn
-spherical_kn spherical_yn sqrtm std stdtr stdtrit struve svd tandg tanhm tanm tklmbda unpackbits
-unravel_index unsorted_positions unwrap var voigt_profile wofz wright_bessel wrightomega yn yv yve
-zeros_like zeta
+solve_sylvester solve_triangular sparse_product sparse_solve spence sph_legendre_p spherical_in
+spherical_jn spherical_kn spherical_yn sqrtm std stdtr stdtrit struve svd tandg tanhm tanm tklmbda
+unpackbits unravel_index unsorted_positions unwrap var voigt_profile wofz wright_bessel wrightomega
+yn yv yve zeros_like zeta
 """
 """Primitives without a kernel for a device, whatever their operands. Some have a library there,
 `linad.sweeps.cuda.library_routines`; the others raise FallbackError."""
