@@ -6,8 +6,8 @@ import scipy.special as sp
 from special_cases import special_case
 
 import linad
-from linad.errors import MissingRuleError
-from linad.rules.bessel import kve_wrt_order
+from linad.errors import MissingRuleError, UnsupportedError
+from linad.rules.bessel import ive_wrt_order, kve_wrt_order
 from linad.testing.rule_checks import Case
 
 P = np.array([1.1, 1.8, 2.7])
@@ -20,7 +20,9 @@ ORDERED = ("jv", "yv", "hankel1", "hankel2", "iv", "kv", "hankel1e", "hankel2e",
 CASES = [
     *[special_case(name, 0.7, P, complex_=True) for name in ORDERED],
     *[special_case(name, 0.7, P) for name in ("jve", "yve", "ive", "struve", "modstruve")],
-    *[special_case(name, V, P) for name in ("kv", "kve")],
+    *[special_case(name, V, P) for name in ("iv", "ive", "kv", "kve")],
+    Case(ive_wrt_order, V, P, nth=1),
+    Case(ive_wrt_order, V[:, None], P, nth=2),
     Case(kve_wrt_order, V, P, nth=1),
     Case(kve_wrt_order, V[:, None], P, nth=2),
     *[special_case(name, n, P) for name in ("jv", "yn", "kn", "ive") for n in (0, 2)],
@@ -74,6 +76,49 @@ def test_order_of_k():
     second = kve_wrt_order(v[:1], x, nth=2)
     assert kve_wrt_order(1e-9, x, nth=1) == pytest.approx(1e-9 * second[0], rel=1e-13)
     assert np.all(kve_wrt_order(v[:1], x, nth=1) == 0)
+
+
+def test_order_of_i():
+    """At v = ±1/2 by exponential integrals, DLMF 10.38.6; and I_v' of the series itself."""
+    x = np.array([1e-3, 0.2, 1.0, 7.0, 40.0, 300.0])
+    first, second = sp.exp1(2 * x), sp.expi(2 * x) * np.exp(-2 * x)
+    for v, expected in ((0.5, -first - second), (-0.5, second - first)):
+        expected = expected / np.sqrt(2 * np.pi * x)
+        assert ive_wrt_order(v, x, nth=1) == pytest.approx(expected, rel=1e-11)
+    v = np.array([[-0.6], [0.0], [0.7], [3.5], [40.0]])
+    x = np.array([1e-3, 0.1, 2.0, 50.0, 9.9e3, 1.1e4, 1e6])
+    assert ive_wrt_order(v, x, nth=0) == pytest.approx(sp.ive(v, x), rel=1e-11)
+    # Where the series ends and the integral takes over.
+    edge = ive_wrt_order(v, np.array([1e4, np.nextafter(1e4, 2e4)]), nth=1)
+    assert edge[:, 0] == pytest.approx(edge[:, 1], rel=1e-9, abs=1e-15)
+
+
+def test_order_of_i_at_ends():
+    x = np.array([0.0, np.inf, -1.0])
+    np.testing.assert_array_equal(ive_wrt_order(1.5, x, nth=1), [0, 0, np.nan])
+    np.testing.assert_array_equal(ive_wrt_order(0.0, x, nth=1), [-np.inf, 0, np.nan])
+    with pytest.raises(UnsupportedError, match="-1 or less"):
+        linad.grad(lambda v: sp.iv(v, 1.0))(-1.5)
+
+
+def test_likelihood_of_a_square_root_diffusion():
+    """Cox, Ingersoll and Ross: the parameters are in the order of the Bessel function."""
+
+    def log_density(p):
+        speed, mean, noise = p
+        c = 2 * speed / (noise**2 * (1 - np.exp(-speed / 12)))
+        u, v, q = c * 0.05 * np.exp(-speed / 12), c * 0.06, 2 * speed * mean / noise**2 - 1
+        z = 2 * np.sqrt(u * v)
+        return (
+            np.log(c)
+            - (np.sqrt(u) - np.sqrt(v)) ** 2
+            + q / 2 * np.log(v / u)
+            + np.log(sp.ive(q, z))
+        )
+
+    p = np.array([0.9, 0.07, 0.2])
+    slopes = [(log_density(p + h) - log_density(p - h)) / 2e-6 for h in 1e-6 * np.eye(3)]
+    assert linad.grad(log_density)(p) == pytest.approx(slopes, rel=1e-6)
 
 
 def test_order_of_k_at_ends():
