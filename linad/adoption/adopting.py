@@ -27,6 +27,7 @@ from linad.adoption.sweep import (
     sweep,
     sweep_definitions,
 )
+from linad.adoption.vectorized import is_vectorized
 from linad.arrays.traces import running_trace
 from linad.core.adopted import CODES, SPACES, WATCHERS, RunAgain
 from linad.core.callers import ENGINES, is_installed, package_of_file, warn_user
@@ -148,7 +149,7 @@ class Watcher:
 
     def know(self, f: Any, changes: Changes) -> None:
         """Count the code objects of a function that is adopted alone."""
-        for code in () if is_dispatcher(f) else codes_in(f.__code__):
+        for code in codes_in(f.__code__) if isinstance(f, types.FunctionType) else ():
             if id(code) not in changes.counted:
                 CODES[id(code)] = code
                 self.codes[id(code)] += 1
@@ -407,6 +408,8 @@ def _functions_of(target: Any) -> list[Any]:
     f = getattr(target, "__func__", target)
     if isinstance(f, types.FunctionType) or is_dispatcher(f):
         return [f]
+    if is_vectorized(f):
+        return [f.pyfunc, f] if isinstance(f.pyfunc, types.FunctionType) else [f]
     if isinstance(f, type):
         members = [getattr(m, "__func__", getattr(m, "fget", m)) for m in vars(f).values()]
         return [m for m in members if isinstance(m, types.FunctionType)]

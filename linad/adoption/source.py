@@ -4,7 +4,7 @@
                     looked up by value
     y[i] = v        a plain y that only this name refers to becomes a traced constant first
     y += v          as well
-    a @ [b, c]      a list beside an array becomes an array (`linad.adoption.arithmetic`)
+    a @ [b, c]      a list beside an array becomes an array (`linad.adoption.list_arithmetic`)
     "%.3f" % x      a text of traced numbers
     np.r_[x, 1]     of a module that is imported inside a function
 
@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from linad.adoption import arithmetic, promotion
+from linad.adoption import list_arithmetic, promotion
 from linad.adoption.exchanges import PLAIN
 from linad.adoption.form_table import form_of, has_form
 from linad.adoption.forms import picked
 from linad.adoption.objects import owner_of
-from linad.adoption.texts import modulo
+from linad.adoption.text_formatting import modulo
 
 _NUMBERS = frozenset({int, float, complex, np.float64})  # which are never written into
 _HELPERS = {"kind": type, "numbers": _NUMBERS, "pick": picked, "form": form_of}
@@ -40,7 +40,7 @@ _OPERATORS = {
     ast.MatMult: "imatmul",
 }
 _MAKERS = ("r_", "c_")  # which make arrays by an index
-_SCOPES = (*arithmetic.SCOPES, ast.ClassDef)
+_SCOPES = (*list_arithmetic.SCOPES, ast.ClassDef)
 
 
 def _load(name: str) -> ast.Name:
@@ -280,7 +280,7 @@ def _after(file: str, space: dict[str, Any], everywhere: bool) -> Codes:
     if parsed is not None:
         by_name = {name for name, value in space.items() if has_form(value)}
         objects = {name for name, value in space.items() if _is_object(value)}
-        looked_at = arithmetic.Arithmetic(everywhere).visit(parsed)
+        looked_at = list_arithmetic.ListArithmetic(everywhere).visit(parsed)
         new = ast.fix_missing_locations(_Rewrite(by_name, objects).visit(looked_at))
         _AFTER[file, everywhere] = _functions(compile(new, file, "exec", dont_inherit=True))
     return _AFTER[file, everywhere]

@@ -245,7 +245,7 @@ def _scaled(shapes: tuple[float, ...]) -> Call:
     return call
 
 
-for _name, _shapes in FURTHER.items():
+for _name, _shapes in (FURTHER | {"geninvgauss": (-0.7, 1.3)}).items():
     CALLS[f"scipy.stats.{_name}"] = _scaled(_shapes)
 
 for _name in (

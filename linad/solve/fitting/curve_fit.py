@@ -340,7 +340,8 @@ def _solve(
     options: dict[str, Any],
 ) -> FitResult:
     name = residual.name
-    check_names(name, options, levenberg_marquardt)
+    own: Callable[..., Any] = curve_fit if name == "curve_fit" else fit
+    check_names(name, options, own, levenberg_marquardt)
     unknown = parameters.unknown
     unknown.start = parameters.start
     box = as_box(name, parameters.bounds(bounds), unknown, parameters.names)

@@ -69,12 +69,14 @@ def _difference(signature: inspect.Signature | None, point: Any) -> str:
     wanted = f"after its first argument it has {', '.join(names) or 'none'}"
     if isinstance(point, Mapping):
         return f"{wanted}, and p0 {', '.join(map(str, point))}"
+    if isinstance(point, np.ndarray) and point.ndim > 1:
+        return f"{wanted}, and p0 is an array of shape {point.shape}, of {point.size} numbers"
     return f"{wanted}, and p0 has {len(point)} number{'s' * (len(point) != 1)}"
 
 
 def _signature(f: Model) -> inspect.Signature | None:
     try:
-        return inspect.signature(f)
+        return inspect.signature(f.pyfunc if isinstance(f, np.vectorize) else f)
     except (TypeError, ValueError):  # a builtin without one
         return None
 
@@ -90,7 +92,9 @@ def _fits(signature: inspect.Signature | None, args: Iterable[Any], kwargs: Any)
 
 
 def _after_first(signature: inspect.Signature | None) -> list[inspect.Parameter]:
-    return [] if signature is None else list(signature.parameters.values())[1:]
+    parameters = [] if signature is None else list(signature.parameters.values())
+    takes_all = parameters and parameters[0].kind is inspect.Parameter.VAR_POSITIONAL
+    return parameters if takes_all else parameters[1:]
 
 
 def _positional(signature: inspect.Signature | None, count: int) -> list[str] | None:

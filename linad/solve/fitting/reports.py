@@ -30,8 +30,8 @@ def statistics(fit: Any) -> list[tuple[str, str]]:
         ("result", fit.message.partition(": ")[2] or fit.message),
         ("observations", str(fit.observations)),
         ("free parameters", str(fit.free_parameters)),
-        ("chi-square", f"{fit.chi_square:.8g}"),
-        ("reduced chi-square", f"{fit.reduced_chi_square:.8g}"),
+        ("chi-square" if fit.loss is None else "sum of losses", f"{fit.chi_square:.8g}"),
+        ("reduced chi-square" if fit.loss is None else "reduced", f"{fit.reduced_chi_square:.8g}"),
         ("Akaike criterion", f"{fit.aic:.6g}"),
         ("Bayesian criterion", f"{fit.bic:.6g}"),
     ]
@@ -55,14 +55,22 @@ def remarks(fit: Any) -> list[str]:
         elif name in open_:
             words.append("undetermined")
         elif not np.isfinite(error):
-            few = fit.degrees_of_freedom <= 0
-            words.append("no observations are left to tell its error" if few else "error unknown")
+            words.append(_unknown(fit))
         elif error and abs(error) < 10 * abs(value):
             words.append(f"{abs(error / value):.2%}")
         if fit.parameters.free[i] and (np.isfinite(lower[i]) or np.isfinite(upper[i])):
             words.append(f"in [{lower[i]:g}, {upper[i]:g}]")
         found.append(", ".join(words))
     return found
+
+
+def _unknown(fit: Any) -> str:
+    """Why there is no error of a parameter that the data determine."""
+    if fit.degrees_of_freedom <= 0:
+        return "no observations are left to tell its error"
+    if fit.loss is not None and np.isinf(fit._scales[0]):
+        return "error unknown: most residuals are many times f_scale"
+    return "error unknown"
 
 
 def openings(fit: Any) -> list[str]:

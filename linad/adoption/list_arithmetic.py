@@ -86,7 +86,7 @@ class _Sides(ast.NodeTransformer):
         return ast.copy_location(ast.Call(helper, [left, right, ast.Constant(name)], []), node)
 
 
-class Arithmetic(ast.NodeTransformer):
+class ListArithmetic(ast.NodeTransformer):
     """A module whose functions look at both sides of arithmetic while a trace runs.
 
     Parameters
