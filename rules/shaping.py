@@ -107,9 +107,12 @@ def of_holder(x: Any) -> Any:
 
 def gives_traced(x: Any) -> bool:
     """Whether ``x`` is traced, or what `of_holder` makes traced and that has no say in ufuncs."""
+    kind = type(x)
+    if kind is float or kind is int:  # of which lists are long
+        return False
     if isinstance(x, Traced):
         return True
-    mute = type(x) is np.ndarray or not hasattr(type(x), "__array_ufunc__")
+    mute = kind is np.ndarray or not hasattr(kind, "__array_ufunc__")
     return mute and isinstance(of_holder(x), Traced)
 
 
