@@ -20,8 +20,8 @@ fourier fraction fractional_matrix_power fresnel gammainc_wrt_shape hankel1 hank
 hankel2e hyp0f1 inside irfft it2i0k0 it2j0y0 itairy iti0k0 itj0y0 ive_wrt_order kelvin kn
 kve_wrt_order lambertw ldexp logaddexp2_accumulate logaddexp_accumulate logm lstsq mathieu_cem
 mathieu_modcem1 mathieu_modcem2 mathieu_modsem1 mathieu_modsem2 mathieu_sem modfresnelm modfresnelp
-nbdtr nbdtrc nbdtri overlap_add pbdv pbvv pbwa pdtri pinv poisson_pmf polyval qr rfft roots
-running_mean settled shichi sici sinhm sinm solve_sylvester sparse_product sparse_solve
+nbdtr nbdtrc nbdtri ncx2_pdf ncx2_sf overlap_add pbdv pbvv pbwa pdtri pinv poisson_pmf polyval qr
+rfft roots running_mean settled shichi sici sinhm sinm solve_sylvester sparse_product sparse_solve
 sph_legendre_p spherical_in spherical_jn spherical_kn spherical_yn sqrtm svd tanhm tanm
 truncated_pinv unwrap wofz yn zeta
 """

@@ -27,13 +27,13 @@ kve_wrt_order lambertw lcm ldexp left_rest log_wright_bessel logaddexp2_accumula
 logaddexp_accumulate logaddexp_reduce loggamma logical_and_accumulate logical_or_accumulate
 logical_xor_accumulate logm lpmv lu mathieu_cem mathieu_modcem1 mathieu_modcem2 mathieu_modsem1
 mathieu_modsem2 mathieu_sem matrix_rank mean modfresnelm modfresnelp modstruve nanargmax nanargmin
-nbdtr nbdtrc nbdtri ndtri_exp nonzero nrdtrimn nrdtrisd ones_like overlap_add owens_t p_norm
-packbits pbdv pbvv pbwa pdtr pdtrc pdtri poch poisson_pmf position powm1 pseudo_huber qr qr_rest
-radian raises ravel_multi_index rfft rgamma roots running_mean settled shichi sici sindg sinhm sinm
-slogdet solve solve_banded solve_sylvester solve_triangular sparse_product sparse_solve spence
-sph_legendre_p spherical_in spherical_jn spherical_kn spherical_yn sqrtm std stdtr stdtrit struve
-svd tandg tanhm tanm tklmbda unpackbits unravel_index unsorted_positions unwrap var voigt_profile
-wofz wright_bessel wrightomega yn yv yve zeros_like zeta
+nbdtr nbdtrc nbdtri ncx2_pdf ncx2_sf ndtri_exp nonzero nrdtrimn nrdtrisd ones_like overlap_add
+owens_t p_norm packbits pbdv pbvv pbwa pdtr pdtrc pdtri poch poisson_pmf position powm1 pseudo_huber
+qr qr_rest radian raises ravel_multi_index rfft rgamma roots running_mean settled shichi sici sindg
+sinhm sinm slogdet solve solve_banded solve_sylvester solve_triangular sparse_product sparse_solve
+spence sph_legendre_p spherical_in spherical_jn spherical_kn spherical_yn sqrtm std stdtr stdtrit
+struve svd tandg tanhm tanm tklmbda unpackbits unravel_index unsorted_positions unwrap var
+voigt_profile wofz wright_bessel wrightomega yn yv yve zeros_like zeta
 """
 """Primitives without a kernel for a device, whatever their operands. Some have a library there,
 `linad.sweeps.cuda.library_routines`; the others raise FallbackError."""
