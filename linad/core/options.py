@@ -133,44 +133,48 @@ INSTEAD = {
     **dict.fromkeys(("maxfev", "max_nfev"), "maxiter limits the steps"),
     "nan_policy": "leave out what is missing, seen = np.isfinite(y), or give it weights=0",
     "xerr": "errors in x are unknowns of their own: linad.solve.fit takes any residuals",
+    "sigma": "divide the residuals by it; absolute_sigma=True where it is known",
+    "weights": "multiply the residuals by them",
+    **dict.fromkeys(("yerr", "xerr"), "divide residuals by their standard deviations"),
     "full_output": "leave it out: the result has all of it",
     "verbose": "disp=True prints a line a step",
     "x_scale": "leave it out: unknowns are scaled by their columns",
 }
 """What to do about options that SciPy's functions of the same purpose have."""
 
-_MEANT = {
-    "sigma": (
+_MEANT = [
+    (
+        "sigma",
         "yerr err error errors dy sigma_y uncertainty uncertainties stddev std",
         "standard deviations of ydata are sigma",
     ),
-    "fixed": (
+    ("p0", "xerr", "errors in x are unknowns of their own: linad.solve.fit takes any residuals"),
+    ("p0", "x0 start guess initial init params", "the start is p0"),
+    (
+        "fixed",
         "vary fix hold held frozen freeze constant",
         "parameters that stay are fixed: names, or a dict of values",
     ),
-    "bounds": (
+    (
+        "bounds",
         "lb ub min max lower upper limits bound",
         "bounds are (lower, upper), or by name {'a': (0, None)}",
     ),
-    "p0": ("x0 start guess initial init params", "the start is p0"),
-    "axes": (
-        "figsize fig figure",
-        "axes are made with plt.subplots(2, 1, figsize=(8, 6))",
-    ),
-    "ax": (
+    ("axes", "figsize fig figure", "axes are made with plt.subplots(2, 1, figsize=(8, 6))"),
+    (
+        "axes",
         "filename fname file path save savefig show",
         "what it returns is axes: axes[0].figure.savefig('fit.png'), plt.show()",
     ),
-    "xlabel": (
+    (
+        "axes",
         "log logx logy loglog xscale yscale xlim ylim label color",
         "what it returns is axes, which have that: axes[0].set_xscale('log')",
     ),
-}
-"""Of functions with an option: names that others have for it, and what is said of them."""
+]
+"""An option of some functions, names that others have for it, and what is said of them there."""
 
-_GUESSED = {
-    name: (option, hint) for option, (names, hint) in _MEANT.items() for name in names.split()
-}
+_GUESSED = {name: (option, hint) for option, names, hint in _MEANT for name in names.split()}
 
 
 def _unknown(label: str, name: str, parameters: Mapping[str, inspect.Parameter]) -> str:

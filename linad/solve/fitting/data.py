@@ -190,7 +190,8 @@ class Data:
             except ValueError as error:
                 raise OutputError(
                     f"curve_fit: {name_of(self.f)} must return an array of numbers like ydata, its "
-                    f"{type(part).__name__} cannot be made one: {error}"
+                    f"{type(part).__name__} cannot be made one: {error}; of several data sets give "
+                    f"ydata as a {type(part).__name__} too, or let the model np.concatenate them"
                 ) from error
         kind = getattr(getattr(part, "dtype", None), "kind", "")
         if isinstance(part, numbers.Complex) or kind in _NUMBERS:

@@ -63,6 +63,25 @@ def binding(f: Model, p0: Any) -> tuple[Model, Any, list[str] | None]:
     return f, point, None
 
 
+def parameter_names(f: Model) -> list[str]:
+    """What a model calls its parameters, as far as its signature says."""
+    many = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+    return [p.name for p in _after_first(_signature(f)) if p.kind not in many]
+
+
+def refuse_other_signatures(f: Model, args: tuple[Any, ...]) -> None:
+    """Raise where a function of residuals takes its parameters one by one."""
+    signature = _signature(f)
+    if signature is None or _fits(signature, args, {}):
+        return
+    names = list(signature.parameters)[: len(signature.parameters) - len(args)]
+    unpacked = f", which {', '.join(names)} = p unpacks" if len(names) > 1 else ""
+    raise ArgumentError(
+        f"fit: {name_of(f)}{signature} is called with one argument, p, and with those of args, "
+        f"of which there are {len(args)}; p holds all parameters{unpacked}"
+    )
+
+
 def _difference(signature: inspect.Signature | None, point: Any) -> str:
     """What a model has for parameters, and what p0 gives."""
     names = [p.name for p in _after_first(signature) if p.kind is not p.VAR_KEYWORD]

@@ -22,6 +22,9 @@ WIDE = 100.0
 MOST = 10
 """Columns of data that are curves; more are too many colours."""
 
+LEAST = 3
+"""Points of a data set among others in one array."""
+
 APART = 0.1
 """How far from the model at the data a curve through more points may lie, of the model's range."""
 
@@ -290,17 +293,42 @@ def _draw_model(axes: Any, fit: Any, curves: list[Curve], t: float) -> None:
     places, values, spreads = smooth or (None, *at_data)
     for k, curve in enumerate(curves):
         x = curve.x if places is None else places[curve.leaf]
-        order = np.argsort(x)
-        x, y = x[order], curve.of(values[curve.leaf])[order]
-        spread = curve.of(spreads[curve.leaf])[order]
+        y, spread = curve.of(values[curve.leaf]), curve.of(spreads[curve.leaf])
         color = "C1" if len(curves) == 1 else f"C{k}"
-        if _is_ambiguous(x, y):
-            bars = spread if np.isfinite(spread).all() else None
-            axes.errorbar(x, y, bars, **LEVEL, color=color, label=_name(fit, curve))
-            continue
-        axes.plot(x, y, "-", color=color, zorder=3, label=_name(fit, curve))
-        if np.isfinite(spread).all():
-            axes.fill_between(x, y - spread, y + spread, color=color, alpha=0.25, lw=0, zorder=3)
+        label: str | None = _name(fit, curve)
+        for part in _runs(x):
+            _draw_line(axes, x[part], y[part], spread[part], color=color, label=label)
+            label = None
+
+
+def _draw_line(axes: Any, x: Any, y: Any, spread: Any, **kind: Any) -> None:
+    """A model with its band; marks where no line can be drawn through its values."""
+    known = bool(np.isfinite(spread).all())
+    if _is_ambiguous(x, y):
+        axes.errorbar(x, y, spread if known else None, **LEVEL, **kind)
+        return
+    axes.plot(x, y, "-", zorder=3, **kind)
+    if known:
+        axes.fill_between(
+            x, y - spread, y + spread, color=kind["color"], alpha=0.25, lw=0, zorder=3
+        )
+
+
+def _runs(x: Any) -> list[Any]:
+    """Places in the order in which they are joined by lines.
+
+    Data sets that lie end to end in one array are one each: between them x steps back, and only
+    there. A path that goes to and fro, as that of a load, is followed. All else is sorted.
+    """
+    signs = np.sign(np.diff(x))
+    moves = np.flatnonzero(signs)
+    turns = moves[1:][signs[moves[1:]] != signs[moves[:-1]]]  # steps with which x turns
+    jumps = turns[:-1][np.diff(turns) == 1]  # and at once turns back
+    parts = np.split(np.arange(len(x)), jumps + 1)
+    ways = np.diff(np.concatenate([[0], np.setdiff1d(turns, jumps), [len(x)]]))
+    if len(ways) <= MOST and min(map(len, parts)) >= LEAST and ways.min() >= LEAST:
+        return parts
+    return [np.argsort(x, kind="stable")]
 
 
 def _is_ambiguous(x: Any, y: Any) -> bool:

@@ -77,6 +77,8 @@ def openings(fit: Any) -> list[str]:
     """Sentences on what the data do not determine, with what to do."""
     directions = fit.undetermined
     found = []
+    if directions and fit.observations == 1:
+        found.append("There is one residual: return all of them, not the sum of their squares.")
     for direction in directions[:STRONGEST]:
         names = list(direction)
         if len(names) == 1:
@@ -90,7 +92,7 @@ def openings(fit: Any) -> list[str]:
         found.append(f"... and {len(directions) - STRONGEST} more")
     if len(directions) == np.count_nonzero(fit.parameters.free) > 1:
         found.append("Nothing is determined: start elsewhere, where the model responds.")
-    elif found:
+    elif directions:
         one = next(iter(directions[0]))
         found.append(f"Fix one parameter of each, fixed={[one]!r}, or write a model without it.")
     return found

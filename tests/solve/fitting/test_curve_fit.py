@@ -14,6 +14,7 @@ import scipy.stats
 import linad
 from linad.core.shapes import name_of
 from linad.solve import curve_fit, fit, waiting
+from linad.solve.fitting import plots
 from linad.solve.problems import Equations
 
 mpl.use("Agg")
@@ -627,17 +628,32 @@ class TestTelling:
             (lambda: curve_fit(decay, T, Y, START, vary={"a": 1}), "vary'; parameters that stay"),
             (lambda: curve_fit(decay, T, Y, START, yerr=1), "yerr'; standard deviations"),
             (lambda: curve_fit(decay, T, Y, START, wieghts=1), "wieghts'; weights?"),
+            (lambda: curve_fit(decay, T, Y, START, xerr=1), "xerr'; errors in x are unknowns"),
+            (lambda: curve_fit(decay, T, Y, a=2, c=0), "a is a parameter of decay; starts"),
             (lambda: fit(lambda p: p, START, lb=0), "lb'; bounds are"),
+            (lambda: fit(lambda p: p, START, sigma=2), "sigma'; divide the residuals by it"),
+            (lambda: fit(lambda a, b: a * b, START), "a, b = p unpacks"),
             (lambda: found.plot(figsize=(3, 3)), "figsize'; axes are made"),
             (lambda: found.plot(filename="a.png"), "filename'; what it returns is axes"),
         ]:
-            with pytest.raises(linad.errors.OptionError) as raised:
+            with pytest.raises(linad.errors.LinadError) as raised:
                 call()
             assert words in str(raised.value)
         with pytest.raises(AttributeError, match=r"; prediction_errors\(x\) are"):
             found.confidence_band  # noqa: B018
         assert list(found.standard_errors.values()) == found.errors.tolist()
         assert list(found.standard_errors) == found.names
+
+    def test_labelled_starts(self):
+        pandas = pytest.importorskip("pandas")
+        wanted = curve_fit(decay, T, Y, START)
+        found = curve_fit(decay, T, Y, pandas.Series({"c": 0.0, "a": 1, "rate": 1}))
+        np.testing.assert_allclose([found[name] for name in wanted.names], wanted.x)
+        np.testing.assert_allclose(curve_fit(decay, T, Y, pandas.Series(START)).x, wanted.x)
+
+    def test_one_residual_is_told_of(self):
+        found = fit(lambda p: np.sum((decay(T, *p) - Y) ** 2), START)
+        assert "There is one residual: return all of them" in str(found)
 
     def test_pairs_as_bounds_are_told_of(self):
         with pytest.raises(linad.errors.OptionError, match=r"tuple\(zip\(\*pairs\)\)"):
@@ -888,6 +904,42 @@ class TestTelling:
         found = curve_fit(grouped, t, y, [0.5, np.ones(3)])
         above, _ = found.plot()
         assert [line.get_linestyle() for line in above.lines] == ["None"] * len(above.lines)
+        mpl.pyplot.close(above.figure)
+
+    @pytest.mark.parametrize(
+        "x, lengths",
+        [
+            ([0, 1, 2, 3, 1, 2, 3, 4], [4, 4]),
+            ([4, 3, 2, 1, 4, 2, 1], [4, 3]),
+            ([0, 1, 2, 3, 3, 2, 1, 0, 1, 2], [10]),
+            ([0, 3, 1, 2, 5, 4], [6]),
+            ([3, 2, 1], [3]),
+            ([1, 1, 1], [3]),
+            ([1], [1]),
+        ],
+    )
+    def test_the_order_of_a_line(self, x, lengths):
+        x = np.array(x, float)
+        runs = plots._runs(x)
+        assert [len(run) for run in runs] == lengths
+        assert sorted(np.concatenate(runs)) == list(range(len(x)))
+        if len(x) == 6:  # in no order
+            assert (np.diff(x[runs[0]]) > 0).all()
+
+    def test_derivatives_that_are_all_infinite_ask_for_another_start(self):
+        found = curve_fit(lambda t, a: np.exp(-1 / (a * a)) + 0 * t, T, Y, [1e-200])
+        assert "start elsewhere" in found.message
+
+    def test_data_sets_end_to_end_are_lines(self):
+        t = np.concatenate([T, 2 * T[:9], T[3:20]])
+        heights = np.repeat([1.0, 2.0, 3.0], [30, 9, 17])
+        found = curve_fit(
+            lambda t, a, b: a * heights * np.exp(-b * t), t, heights * np.exp(-t), [0.5, 0.5]
+        )
+        above, _ = found.plot()
+        lines = [line for line in above.lines if line.get_linestyle() == "-"]
+        assert [len(line.get_xdata()) for line in lines] == [30, 9, 17]
+        assert len(above.get_legend().get_texts()) == 2
         mpl.pyplot.close(above.figure)
 
     def test_outliers_leave_the_other_residuals_to_be_seen(self):
