@@ -5,7 +5,9 @@ I_v' = (I_(v-1) + I_(v+1)) / 2         K_v' = -(K_(v-1) + K_(v+1)) / 2
 j_n' = (n j_(n-1) - (n+1) j_(n+1)) / (2n + 1)     spherical, without division by x
 Ai'' = x Ai                            and so for the second of each pair of results
 
-The derivatives in the order have no closed form. Scaled functions take the derivative of
+The derivatives in the order have no closed form. Those of K and I are an integral and a series, see
+`linad.rules.besselorders`, and primitives: their derivatives are the same of a higher order, and of
+the orders beside it. Scaled functions take the derivative of
 their factor along; where the factor is |Re z| or |Im z| it is not holomorphic, and complex
 arguments are refused.
 
@@ -22,6 +24,7 @@ from linad.arrays.zero_dim import array, gives
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
+from linad.rules.besselorders import ive_in_order, kve_in_order
 from linad.rules.elementwise import NO_SLOPE, Slope, several, unary
 from linad.rules.kinks import side
 from linad.rules.shaping import astype
@@ -32,8 +35,49 @@ from linad.rules.special import real_only, special, special_fan, ufunc_of
 for _name in ("jv", "yv", "hankel1", "hankel2"):
     _f = ufunc_of(_name)
     special(_name, v=NO_SLOPE, x=lambda y, v, x, f=_f: 0.5 * (f(v - 1, x) - f(v + 1, x)))
-special("iv", v=NO_SLOPE, x=lambda y, v, x: 0.5 * (sp.iv(v - 1, x) + sp.iv(v + 1, x)))
-special("kv", v=NO_SLOPE, x=lambda y, v, x: -0.5 * (sp.kv(v - 1, x) + sp.kv(v + 1, x)))
+
+
+def _kve_higher(y: Any, v: Any, x: Any, *, nth: int) -> Any:
+    return kve_wrt_order(v, x, nth=nth + 1)
+
+
+def _kve_beside(y: Any, v: Any, x: Any, *, nth: int) -> Any:
+    return y - 0.5 * (kve_wrt_order(v - 1, x, nth=nth) + kve_wrt_order(v + 1, x, nth=nth))
+
+
+kve_wrt_order: Primitive = several("kve_wrt_order", kve_in_order, v=_kve_higher, x=_kve_beside)
+
+
+def _ive_higher(y: Any, v: Any, x: Any, *, nth: int) -> Any:
+    return ive_wrt_order(v, x, nth=nth + 1)
+
+
+def _ive_beside(y: Any, v: Any, x: Any, *, nth: int) -> Any:
+    lower = ive_wrt_order(v, x, nth=nth - 1) if nth else 0.0
+    return ive_wrt_order(v + 1, x, nth=nth) - y + (v * y + nth * lower) / x
+
+
+ive_wrt_order: Primitive = several("ive_wrt_order", ive_in_order, v=_ive_higher, x=_ive_beside)
+
+
+def _in_order(name: str, scaled: Primitive, scale: Slope) -> Slope:
+    def slope(y: Any, v: Any, x: Any) -> Any:
+        real_only(name, x)
+        return scale(x) * scaled(v, x, nth=1)
+
+    return slope
+
+
+special(
+    "iv",
+    v=_in_order("iv", ive_wrt_order, np.exp),
+    x=lambda y, v, x: 0.5 * (sp.iv(v - 1, x) + sp.iv(v + 1, x)),
+)
+special(
+    "kv",
+    v=_in_order("kv", kve_wrt_order, lambda x: np.exp(-x)),
+    x=lambda y, v, x: -0.5 * (sp.kv(v - 1, x) + sp.kv(v + 1, x)),
+)
 
 # Of integer order: SciPy takes the whole part.
 
@@ -79,8 +123,12 @@ special(
     v=NO_SLOPE,
     x=lambda y, v, x: 0.5 * (sp.hankel2e(v - 1, x) - sp.hankel2e(v + 1, x)) + 1j * y,
 )
-special("ive", v=NO_SLOPE, x=_ive_slope)
-special("kve", v=NO_SLOPE, x=lambda y, v, x: y - 0.5 * (sp.kve(v - 1, x) + sp.kve(v + 1, x)))
+special("ive", v=_in_order("ive", ive_wrt_order, lambda x: 1.0), x=_ive_slope)
+special(
+    "kve",
+    v=_in_order("kve", kve_wrt_order, lambda x: 1.0),
+    x=lambda y, v, x: y - 0.5 * (sp.kve(v - 1, x) + sp.kve(v + 1, x)),
+)
 
 # Orders 0 and 1.
 

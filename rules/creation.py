@@ -29,9 +29,11 @@ from linad.rules.shaping import (
     concrete,
     copy as duplicate,
     form,
+    gives_traced,
     laid_as,
     laid_out,
     laid_plainly,
+    objects_of,
     reshape_,
 )
 
@@ -160,6 +162,8 @@ def array(
     if isinstance(copy, np._CopyMode):
         copy = None if copy is np._CopyMode.IF_NEEDED else bool(copy)
     is_list = isinstance(object, (list, tuple))
+    if dtype is not None and np.dtype(dtype).kind == "O":
+        return objects_of(object)
     if is_list and dtype is not None and _holds_traced(object):
         object = parts_as_written(object, np.dtype(dtype))
     made = _stacked(object)
@@ -182,7 +186,7 @@ def _stacked(nested: Any) -> Any:
 def _holds_traced(nested: Any) -> bool:
     if isinstance(nested, (list, tuple)):
         return any(_holds_traced(part) for part in nested)
-    return isinstance(bare(nested), Traced)
+    return gives_traced(bare(nested))
 
 
 @implements(np.asarray, np.asanyarray)

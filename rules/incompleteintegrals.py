@@ -58,6 +58,11 @@ def _factors(i: int, j: int, slope: Callable[[int, int], Any]) -> dict[tuple[int
     return found
 
 
+def factors_of(n: int, slopes: list[Any]) -> Any:
+    """∂^n exp(E) / exp(E), by the derivatives of E of order 1, 2, ..., n."""
+    return _factors(n, 0, lambda k, _: slopes[k - 1])[n, 0]
+
+
 def _gamma_factors(order: int, a: Any, log: Any) -> list[Any]:
     """Of x^a / Γ(1 + a), whose logarithm has no pole at a = 0."""
     known = digammas(order, 1 + a)

@@ -10,6 +10,7 @@ An order other than "C" is a permutation of axes around a reshape. "A" and "K" l
 memory of the concrete value, as NumPy does.
 """
 
+import numbers
 from collections.abc import Sequence
 from operator import index as as_index
 from typing import Any
@@ -82,19 +83,47 @@ def as_array(x: Any) -> Any:
             return x
         array = stacked(x) if isinstance(x, (list, tuple)) else np.asanyarray(x)
     if array.dtype.kind == "O":
-        raise UnsupportedError(
-            f"a {type(x).__name__} of dtype object beside a traced value: arrays of numbers are "
-            f"needed"
-        )
+        array = of_holder(array)
+        if not isinstance(array, Traced):
+            raise UnsupportedError(
+                f"a {type(x).__name__} of dtype object beside a traced value: arrays of numbers "
+                f"are needed"
+            )
     return array
 
 
 def of_holder(x: Any) -> Any:
-    """The traced array that an object of a class of its own gives where NumPy asks for one."""
+    """The traced array that an object of a class of its own gives where NumPy asks for one.
+
+    So does an array of objects that are numbers, some of them traced.
+    """
+    if type(x) is np.ndarray and x.dtype.kind == "O":
+        return stacked(x.tolist()) if _is_of_traced_numbers(x) else x
     if isinstance(x, (np.ndarray, np.generic, Traced)) or not hasattr(type(x), "__array__"):
         return x
     made = x.__array__()  # NumPy takes no traced one
     return made if isinstance(made, Traced) else x
+
+
+def gives_traced(x: Any) -> bool:
+    """Whether ``x`` is traced, or what `of_holder` makes traced and that has no say in ufuncs."""
+    kind = type(x)
+    if kind is float or kind is int:  # of which lists are long
+        return False
+    if isinstance(x, Traced):
+        return True
+    mute = kind is np.ndarray or not hasattr(kind, "__array_ufunc__")
+    return mute and isinstance(of_holder(x), Traced)
+
+
+def _is_of_traced_numbers(x: Array) -> bool:
+    entries = x.ravel().tolist()
+    traced = [entry for entry in entries if isinstance(entry, Traced)]
+    return (
+        bool(traced)
+        and not any([entry.ndim for entry in traced])
+        and all([isinstance(entry, (Traced, numbers.Number)) for entry in entries])
+    )
 
 
 def of_list(x: Any) -> Any:
@@ -373,12 +402,27 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) ->
     if is_inexact(dtype):
         return astype_(x, dtype=dtype)
     if dtype.kind == "O":
-        raise UnsupportedError(
-            f"astype: a traced array of dtype {x.dtype} cannot become an object array, "
-            f"which would lose its derivative"
-        )
+        return objects_of(x)
     # Integers, booleans and strings do not move with x.
     return astype_exact(x, dtype=dtype)
+
+
+def objects_of(nested: Any) -> Any:
+    """A plain array of objects, each a number: those of traced arrays, and of lists, are traced."""
+    made = np.array(_described(nested), dtype=object)
+    for index in np.ndindex(made.shape):
+        entry, rest = nested, index
+        while isinstance(entry, (list, tuple)) and rest:
+            entry, rest = entry[rest[0]], rest[1:]
+        made[index] = entry[rest] if rest else entry
+    return made
+
+
+def _described(nested: Any) -> Any:
+    """What NumPy takes in place of traced arrays, to find the shape."""
+    if isinstance(nested, (list, tuple)):
+        return type(nested)(map(_described, nested)) if type(nested) in (list, tuple) else nested
+    return np.empty(nested.shape) if isinstance(nested, Traced) else nested
 
 
 @implements(np.copy)

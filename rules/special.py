@@ -71,7 +71,7 @@ def _number(a: Any, order: bool) -> Any:
 
 def real_only(name: str, x: Array) -> None:
     """Raise where the function is not holomorphic, or its slope unknown to SciPy there."""
-    if getattr(x, "dtype", None) is not None and x.dtype.kind == "c":
+    if isinstance(x, complex) or getattr(getattr(x, "dtype", None), "kind", "") == "c":
         raise MissingRuleError(f"{name}: no derivative of closed form at complex arguments")
 
 

@@ -7,7 +7,13 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from linad.adoption.automatic import Touches, packages_on, raisers, refusals
+from linad.adoption.automatic import (
+    Touches,
+    is_in_arithmetic,
+    packages_on,
+    raisers,
+    refusals,
+)
 from linad.adoption.dispatchers import is_dispatcher
 from linad.adoption.exchanges import LOCK, SWITCH
 from linad.adoption.forms import refresh
@@ -41,6 +47,8 @@ class Watcher:
         How often each code object of single functions was, by its id.
     modules : dict
         What was changed for each module, by the id of its globals.
+    alone : list
+        The functions that were adopted alone, and what was changed for each.
     automatic : int
         How often the automatic mode was switched on.
     """
@@ -49,6 +57,7 @@ class Watcher:
         self.packages: Counter[str] = Counter()
         self.codes: Counter[int] = Counter()
         self.modules: dict[int, Changes] = {}
+        self.alone: list[tuple[types.FunctionType, Changes]] = []
         self.automatic = 0
         self.own: set[int] = set()  # of modules, those that are the user's own
         self.deepened: set[tuple[int, str]] = set()
@@ -125,6 +134,36 @@ class Watcher:
         changes = self.modules[key]
         return any([changes.deepen(f) for f in functions_of(SPACES[key], file)])
 
+    def _deepen_everywhere(self, frame: Any) -> bool:
+        """Compile the function that a frame runs anew, with all of its arithmetic looked at."""
+        changes, code = self.modules.get(id(frame.f_globals)), frame.f_code
+        known = self.alone
+        if changes is not None:
+            known = [(f, changes) for f in functions_of(frame.f_globals, code.co_filename)]
+        running = [(f, own) for f, own in known if code in codes_in(f.__code__)]
+        changed = [own.deepen(f, everywhere=True) for f, own in running]
+        if changes is None:
+            for f, alone in running:
+                self.know(f, alone)
+        return any(changed)
+
+    def know(self, f: Any, changes: Changes) -> None:
+        """Count the code objects of a function that is adopted alone."""
+        for code in codes_in(f.__code__) if isinstance(f, types.FunctionType) else ():
+            if id(code) not in changes.counted:
+                CODES[id(code)] = code
+                self.codes[id(code)] += 1
+                changes.counted.add(id(code))
+
+    def forget_alone(self, changes: Changes) -> None:
+        """Undo one adoption of a function alone."""
+        changes.undo()
+        self.alone = [(f, c) for f, c in self.alone if c is not changes]
+        for key in changes.counted:
+            self.codes[key] -= 1
+            if not self.codes[key]:
+                del self.codes[key], CODES[key]
+
     def _adopt_unnamed(self, frame: Any) -> bool:
         """Adopt what adopted code makes by ``exec``, of a file or a text; whether a frame does."""
         space, package = frame.f_globals, package_of_file(frame.f_code.co_filename)
@@ -183,7 +222,8 @@ class Watcher:
             refused = list(refusals(trace, error))
             if self.automatic:
                 again |= self._adopt_met(touches, refused or list(raisers(error)))
-            for frame, _ in refused:
+            for place in refused:
+                frame = place.tb_frame
                 key = id(frame.f_globals)
                 if key in self.own and self._adopt_late(key):  # a lambda, or what it decorates
                     again = True
@@ -192,6 +232,8 @@ class Watcher:
                 elif self._adopt_unnamed(frame):
                     self._deepen(key, frame.f_code.co_filename)
                     again = True
+                if not again and is_in_arithmetic(place):
+                    again = self._deepen_everywhere(frame)
         if again:
             trace.marks.clear()
             raise RunAgain(error) from None
@@ -238,7 +280,6 @@ class Adoption:
         self.names = names
         self.automatic = not names and not functions
         self._changes: list[Changes] = []
-        self._codes: list[int] = []
         self._undone = False
         with LOCK:
             refresh()
@@ -247,11 +288,10 @@ class Adoption:
             for name in names:
                 _WATCHER.adopt(name)
             for f in functions:
-                self._changes.append(adopt_function(f))
-                for code in codes_in(f.__code__) if isinstance(f, types.FunctionType) else ():
-                    CODES[id(code)] = code
-                    _WATCHER.codes[id(code)] += 1
-                    self._codes.append(id(code))
+                changes = adopt_function(f)
+                self._changes.append(changes)
+                _WATCHER.alone.append((f, changes))
+                _WATCHER.know(f, changes)
         trace = running_trace()
         if trace is not None and trace.watcher is None:
             trace.watcher = _WATCHER
@@ -266,11 +306,7 @@ class Adoption:
             for name in self.names:
                 _WATCHER.leave_package(name)
             for changes in self._changes:
-                changes.undo()
-            for key in self._codes:
-                _WATCHER.codes[key] -= 1
-                if not _WATCHER.codes[key]:
-                    del _WATCHER.codes[key], CODES[key]
+                _WATCHER.forget_alone(changes)
             _WATCHER.automatic -= self.automatic
             _WATCHER.let_go()
 

@@ -1,6 +1,8 @@
 """Which installed packages a run meets with traced values: those the automatic mode adopts."""
 
+import opcode
 import sys
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -67,8 +69,8 @@ class Touches:
         del self._apply, self._trace
 
 
-def refusals(trace: Any, error: Any) -> Iterator[tuple[Any, int]]:
-    """The frames and lines that a run's refusals passed through."""
+def refusals(trace: Any, error: Any) -> Iterator[types.TracebackType]:
+    """The frames that a run's refusals passed through, each with its line and instruction."""
     errors = [mark.error for mark in trace.marks]
     ours = isinstance(error, LinadError) or isinstance(
         getattr(error, "__cause__", None), LinadError
@@ -80,22 +82,30 @@ def refusals(trace: Any, error: Any) -> Iterator[tuple[Any, int]]:
     for e in errors:
         traceback = e.__traceback__
         while traceback is not None:
-            yield traceback.tb_frame, traceback.tb_lineno
+            yield traceback
             traceback = traceback.tb_next
 
 
-def raisers(error: Any) -> Iterator[tuple[Any, int]]:
-    """The innermost frame of an error, and its line: a package may refuse a value by its type."""
+_ARITHMETIC = (opcode.opmap["BINARY_OP"], opcode.opmap["COMPARE_OP"])
+
+
+def is_in_arithmetic(place: types.TracebackType) -> bool:
+    """Whether a refusal came from an operator between two values, which stands in this frame."""
+    return place.tb_frame.f_code.co_code[place.tb_lasti] in _ARITHMETIC
+
+
+def raisers(error: Any) -> Iterator[types.TracebackType]:
+    """The innermost frame of an error: a package may refuse a value by its type."""
     place = None if error is None else error.__traceback__
     while place is not None and place.tb_next is not None:
         place = place.tb_next
     if place is not None and isinstance(error, Exception):
-        yield place.tb_frame, place.tb_lineno
+        yield place
 
 
-def packages_on(places: list[tuple[Any, int]]) -> Iterator[tuple[str, str]]:
+def packages_on(places: list[types.TracebackType]) -> Iterator[tuple[str, str]]:
     """The installed packages on the way to refusals, with their lines."""
-    for frame, line in places:
-        package = adoptable(frame)
+    for place in places:
+        package = adoptable(place.tb_frame)
         if package:
-            yield package, line_of(frame.f_code.co_filename, line)
+            yield package, line_of(place.tb_frame.f_code.co_filename, place.tb_lineno)

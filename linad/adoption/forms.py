@@ -21,6 +21,7 @@ import linad.scipy
 from linad.adoption.fast_reductions import reductions
 from linad.adoption.form_table import FORMS, form_of, register
 from linad.adoption.masked import masked_arrays
+from linad.adoption.object_arrays import gathered, method_of
 from linad.adoption.objects import of_object, owner_of
 from linad.adoption.subclasses import array_maker, new_array, view_as
 from linad.arrays.conversions import BUILTINS, CMATH, MATH, held, number, sample
@@ -33,8 +34,16 @@ from linad.rules.creation import asarray
 from linad.rules.shaping import of_holder
 from linad.scipy.sparse.arrays import SparseArray
 
-ALWAYS: set[int] = set()
-"""Originals that are replaced wherever a function names them, and not only where it calls them."""
+INDEXED = {id(np.r_), id(np.c_)}
+"""Originals that make arrays by an index: they are replaced where they are named."""
+
+ASKING: set[int] = set()
+"""Originals that ask what a value is, and answer of a traced one without a refusal.
+
+All others dispatch or are refused, so that data may hold them as they are: ``TABLE["s"] is np.sum``
+is true or false as without a trace, and what is called is looked up. Nobody compares these; where
+data holds one, it holds the form while a trace runs.
+"""
 
 
 class FormOfModule(types.ModuleType):
@@ -65,10 +74,7 @@ class FormOfArrayFunction:
             ):
                 # As NumPy does with what is not an array: the method of that name.
                 return getattr(args[0], self._original.__name__)()
-            for a in args:
-                if type(a) in (list, tuple) and held(a):
-                    args = tuple([asarray(a) if _is_list(a) else a for a in args])
-                    break
+            args = tuple(map(gathered, args))
         try:
             return self._original(*args, **kwargs)
         except ValueError as error:
@@ -87,10 +93,6 @@ def _of_holders(a: Any) -> Any:
 
 
 _METHODS_OF_UFUNCS = ("reduce", "accumulate", "outer", "reduceat")
-
-
-def _is_list(a: Any) -> bool:
-    return type(a) in (list, tuple) and held(a)
 
 
 SEQUENCES = frozenset(
@@ -113,13 +115,42 @@ SEQUENCES = frozenset(
 
 
 def _calling(original: Callable[..., Any]) -> Callable[..., Any]:
-    """``map`` and its kind, which call what they are given first."""
+    """``map``, ``sorted`` and their kind, which call what they are given first, or as a key."""
 
     @functools.wraps(original)
-    def function(called: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return original(form_of(called), *args, **kwargs)
+    def calling(*args: Any, **kwargs: Any) -> Any:
+        if args:
+            args = form_of(args[0]), *args[1:]
+        if "key" in kwargs:
+            kwargs["key"] = form_of(kwargs["key"])
+        return original(*args, **kwargs)
 
-    return function
+    return calling
+
+
+def _calling_any(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``quad``, ``solve_ivp`` and their kind, which call any of what they are given."""
+
+    @functools.wraps(function, updated=())
+    def calling(*args: Any, **kwargs: Any) -> Any:
+        named = {name: _to_call(v) for name, v in kwargs.items()}
+        return function(*map(_to_call, args), **named)
+
+    return calling
+
+
+def _to_call(value: Any) -> Any:
+    """The form of a function, or of several; a type says what kind numbers are."""
+    if type(value) in (list, tuple):
+        return type(value)(map(_to_call, value))
+    return value if isinstance(value, type) else form_of(value)
+
+
+CALLING = ("apply_along_axis", "apply_over_axes", "fromfunction", "piecewise", "vectorize")
+"""Functions of NumPy that call the functions that they are given."""
+
+CALLING_ROOMS = ("scipy.integrate", "scipy.optimize")
+"""Rooms of SciPy whose functions do."""
 
 
 def _is_scalar(x: Any) -> bool:
@@ -152,6 +183,7 @@ def _register_numpy() -> None:
             forms[name] = ours
         elif type(theirs) in (np.ufunc, dispatched) and name not in SEQUENCES:
             forms[name] = FormOfArrayFunction(theirs)
+    forms.update({name: _calling_any(forms.get(name, getattr(np, name))) for name in CALLING})
     for name in ("linalg", "fft"):
         room = getattr(np, name)
         of_room = {
@@ -173,8 +205,7 @@ def _register_numpy() -> None:
     forms["ma"] = _register_module(np.ma, {name: _of_masked(name) for name in np.ma.__all__})
     _register_module(np.lib.stride_tricks, {"as_strided": as_strided})
     _register_module(np, forms)
-    for name in _MAKERS:
-        ALWAYS.add(id(getattr(np, name)))
+    ASKING.update((id(np.isscalar), id(np.ma.isMaskedArray)))
 
 
 def _of_masked(name: str) -> Any:
@@ -205,28 +236,6 @@ def _of_polynomials() -> dict[str, Any]:
         changed = {n: f for n, f in of_room.items() if f is not getattr(room, n)}
         forms[name] = _register_module(room, changed)
     return {name: form for name, form in forms.items() if form is not getattr(theirs, name)}
-
-
-_MAKERS = [
-    "array",
-    "asarray",
-    "asanyarray",
-    "ascontiguousarray",
-    "zeros",
-    "ones",
-    "empty",
-    "full",
-    "zeros_like",
-    "ones_like",
-    "empty_like",
-    "full_like",
-    "eye",
-    "identity",
-    "arange",
-    "vectorize",
-    "r_",
-    "c_",
-]
 
 
 def _register_module(original: types.ModuleType, forms: dict[str, Any]) -> FormOfModule:
@@ -268,7 +277,11 @@ def refresh() -> None:
             if not n.startswith("_") and not isinstance(getattr(theirs, n), types.ModuleType)
         }
         forms = {n: f for n, f in forms.items() if f is not getattr(theirs, n)}
+        if name in CALLING_ROOMS:
+            forms = {n: f if isinstance(f, type) else _calling_any(f) for n, f in forms.items()}
         _SCIPY[name] = made = _register_module(theirs, forms)
+        if name == "scipy.sparse":
+            ASKING.update([id(getattr(theirs, n)) for n in forms if n.startswith("is")])
         parent, _, child = name.rpartition(".")
         if parent in _SCIPY:
             setattr(_SCIPY[parent], child, made)
@@ -302,9 +315,14 @@ def picked(f: Any) -> Any:
     if found is not None:
         return found[1]
     kind = type(f)
+    if kind is functools.partial:
+        form = picked(f.func)
+        return f if form is f.func else functools.partial(form, *f.args, **f.keywords)
     if f is np.ndarray.__new__:
         return new_array(f)
     if kind is types.BuiltinMethodType and type(f.__self__) is np.ndarray:
+        if f.__self__.dtype.kind == "O":
+            return method_of(f)
         method = METHODS.get(f.__name__)
         if method is not None:
             return _of_plain_array(method, f)
@@ -349,7 +367,7 @@ def _of_number(f: Any) -> Callable[..., Any]:
 def _of_plain_array(method: Callable[..., Any], f: Any) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         if held((*args, *kwargs.values())):
-            args = tuple([asarray(a) if _is_list(a) else a for a in args])
+            args = tuple([gathered(a) for a in args])
             return method(f.__self__, *args, **kwargs)
         return f(*args, **kwargs)
 
@@ -378,11 +396,11 @@ def tolist(x: Any) -> Any:
 def _build() -> None:
     for original, form in BUILTINS.items():
         register(original, form)
-    for calling in (map, filter, functools.reduce, functools.partial):
+    ASKING.update((id(isinstance), id(hasattr), id(getattr)))
+    for calling in (map, filter, sorted, min, max, functools.reduce, functools.partial):
         register(calling, _calling(calling))
     for module, forms in ((math, MATH), (cmath, CMATH)):
         _register_module(module, forms)
-        ALWAYS.update([id(getattr(module, name)) for name in forms])
     _register_numpy()
     TRACED_METHODS.update(item=item, tolist=tolist, view=view_as)
 

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse
 
 from linad.adoption.callers_names import rebound
+from linad.adoption.object_arrays import gathered, gathered_to_write
 from linad.arrays.conversions import held
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
@@ -71,56 +72,67 @@ def _to_write(y: Any, v: Any, references: int) -> Any:
 
 
 def _value(v: Any, y: Any) -> Any:
-    """What is written into ``y``: into an array a list of traced numbers goes as an array."""
+    """What is written into ``y``, or computes with it: to an array a list of traced numbers is one.
+
+    To an array of objects it is one of objects, as NumPy has it.
+    """
     if not hasattr(y, "dtype") and not hasattr(y, "dtypes"):
         return v  # a list, a dict, or a container of a package's
-    return asarray(v) if isinstance(v, (list, tuple)) and held(v) else v
+    if type(y) is np.ndarray and y.dtype.kind == "O":
+        return asarray(v, object) if isinstance(v, (list, tuple)) and held(v) else v
+    return gathered_to_write(v) if isinstance(y, _ARRAYS) else gathered(v)
 
 
 def write(v: Any, y: Any, index: Any) -> Any:
     """``y[index] = v``; returns what to bind ``y`` to."""
     references = sys.getrefcount(y) - _SOLE
+    v = _value(v, y)
     y = _to_write(y, v, references)
-    y[index] = _value(v, y)
+    y[index] = v
     return y
 
 
 def update(v: Any, y: Any, op: str) -> Any:
     """``y op= v``; returns what to bind ``y`` to."""
     references = sys.getrefcount(y) - _SOLE
+    v = _value(v, y)
     y = _to_write(y, v, references)
-    return getattr(operator, op)(y, _value(v, y))
+    return getattr(operator, op)(y, v)
 
 
 def update_entry(entry: Any, v: Any, y: Any, index: Any, op: str) -> Any:
     """``y[index] op= v``, where ``entry`` is ``y[index]``; returns what to bind ``y`` to."""
     own = type(entry) is np.ndarray and entry.base is y
     references = sys.getrefcount(y) - _SOLE - own
+    v = _value(v, entry)
     new = _to_write(y, v, references)
     if new is not y:
         y, entry = new, new[index]
-    y[index] = getattr(operator, op)(entry, _value(v, entry))
+    y[index] = getattr(operator, op)(entry, v)
     return y
 
 
 def write_attribute(v: Any, owner: Any, name: str, index: Any) -> None:
     """``owner.name[index] = v``."""
+    v = _value(v, getattr(owner, name))
     y = _lend(owner, name, v, None)
-    y[index] = _value(v, y)
+    y[index] = v
 
 
 def update_whole(v: Any, owner: Any, name: str, op: str) -> None:
     """``owner.name op= v``."""
+    v = _value(v, getattr(owner, name))
     y = _lend(owner, name, v, None)
-    setattr(owner, name, getattr(operator, op)(y, _value(v, y)))
+    setattr(owner, name, getattr(operator, op)(y, v))
 
 
 def update_attribute(entry: Any, v: Any, owner: Any, name: str, index: Any, op: str) -> None:
     """``owner.name[index] op= v``, where ``entry`` is what stands there."""
+    v = _value(v, entry)
     y = _lend(owner, name, v, entry)
     if isinstance(y, (Tracer, WrittenSparse)) and type(entry) in (np.ndarray, np.float64):
         entry = y[index]
-    y[index] = getattr(operator, op)(entry, _value(v, entry))
+    y[index] = getattr(operator, op)(entry, v)
 
 
 def _lend(owner: Any, name: str, v: Any, entry: Any) -> Any:
@@ -158,15 +170,19 @@ def give_back(trace: Any) -> None:
 
 
 def binary(a: Any, b: Any, op: str) -> Any:
-    """``a op b``, of which one is a list: beside an array one of traced numbers is an array."""
-    if isinstance(a, _ARRAYS):
-        b = _value(b, a)
-    elif isinstance(b, _ARRAYS):
-        a = _value(a, b)
+    """``a op b``: a list of traced numbers beside an array is an array."""
+    a, b = _beside(a, b), _beside(b, a)
     return getattr(operator, op)(a, b)
 
 
-_ARRAYS = (np.ndarray, Tracer)
+def _beside(a: Any, b: Any) -> Any:
+    """One side of arithmetic: an array of objects stays one beside a list or a plain number."""
+    if not isinstance(b, _ARRAYS) or (type(a) is np.ndarray and type(b) is not Tracer):
+        return a
+    return _value(a, b)
+
+
+_ARRAYS = (np.ndarray, np.generic, Tracer)
 
 CALLED: dict[str, Callable[..., Any]] = {
     function.__name__: function

@@ -4,7 +4,7 @@
                     looked up by value
     y[i] = v        a plain y that only this name refers to becomes a traced constant first
     y += v          as well
-    a @ [b, c]      a list beside an array becomes an array
+    a @ [b, c]      a list beside an array becomes an array (`linad.adoption.list_arithmetic`)
     "%.3f" % x      a text of traced numbers
     np.r_[x, 1]     of a module that is imported inside a function
 
@@ -14,13 +14,14 @@ its source compiles to the very code that it has.
 
 import ast
 import builtins
+import functools
 import linecache
 import types
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from linad.adoption import promotion
+from linad.adoption import list_arithmetic, promotion
 from linad.adoption.exchanges import PLAIN
 from linad.adoption.form_table import form_of, has_form
 from linad.adoption.forms import picked
@@ -38,9 +39,8 @@ _OPERATORS = {
     ast.Pow: "ipow",
     ast.MatMult: "imatmul",
 }
-_BINARY = {op: name.removeprefix("i") for op, name in _OPERATORS.items()}
 _MAKERS = ("r_", "c_")  # which make arrays by an index
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_SCOPES = (*list_arithmetic.SCOPES, ast.ClassDef)
 
 
 def _load(name: str) -> ast.Name:
@@ -60,13 +60,6 @@ def _is_calm(node: ast.expr) -> bool:
     """Whether it may be evaluated twice."""
     restless = (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
     return not any(isinstance(part, restless) for part in ast.walk(node))
-
-
-def _is_list(node: ast.expr) -> bool:
-    """Whether an expression is a list as it stands."""
-    if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id == "list"
-    return isinstance(node, (ast.List, ast.ListComp))
 
 
 def _may_be_text(node: ast.expr) -> bool:
@@ -158,11 +151,7 @@ class _Rewrite(ast.NodeTransformer):
             text = _helper("modulo", node.left, node.right)
             either = ast.IfExp(_load(PLAIN), node, text)
             return ast.fix_missing_locations(ast.copy_location(either, node))
-        op = _BINARY.get(type(node.op))
-        if op is None or not self.scopes or not (_is_list(node.left) or _is_list(node.right)):
-            return node
-        made = _helper("binary", node.left, node.right, ast.Constant(op))
-        return ast.fix_missing_locations(ast.copy_location(made, node))
+        return node
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         self.generic_visit(node)
@@ -237,19 +226,18 @@ class _Rewrite(ast.NodeTransformer):
         return self._guarded(node, ast.Expr(call))
 
 
-class CompiledFile(NamedTuple):
-    """The functions of a file by name and line: as they are, and compiled anew."""
+Codes = dict[tuple[str, int], types.CodeType]
+"""The functions of a file, by name and line."""
 
-    before: dict[tuple[str, int], types.CodeType]
-    after: dict[tuple[str, int], types.CodeType]
+_BEFORE: dict[str, Codes | None] = {}
+"""Those of files as they are; None where there is no source."""
+
+_AFTER: dict[tuple[str, bool], Codes] = {}
+"""Those of files compiled anew, with arithmetic looked at everywhere or not."""
 
 
-_COMPILED: dict[str, CompiledFile | None] = {}
-
-
-def _functions(
-    code: types.CodeType, into: dict[tuple[str, int], types.CodeType]
-) -> dict[tuple[str, int], types.CodeType]:
+def _functions(code: types.CodeType) -> Codes:
+    into: Codes = {}
     twice = set()
     stack = [code]
     while stack:
@@ -263,40 +251,63 @@ def _functions(
     return {key: inner for key, inner in into.items() if key not in twice}
 
 
-def compiled(file: str, space: dict[str, Any]) -> CompiledFile | None:
-    """The functions of a module's file, compiled anew; None where there is no source."""
-    if file not in _COMPILED:
+def _parsed(file: str) -> ast.Module | None:
+    """The source of a file; None where there is none, or it is what a notebook makes Python of."""
+    text = "".join(linecache.getlines(file))
+    try:
+        return ast.parse(text) if text else None
+    except SyntaxError:
+        return None
+
+
+def _before(file: str) -> Codes | None:
+    if file not in _BEFORE:
         for name, helper in _HELPERS.items():
             builtins.__dict__[f"_linad_{name}"] = helper
-        text = "".join(linecache.getlines(file))
-        _COMPILED[file] = _compile(text, file, space) if text else None
-    return _COMPILED[file]
+        parsed = _parsed(file)
+        made = None if parsed is None else compile(parsed, file, "exec", dont_inherit=True)
+        _BEFORE[file] = None if made is None else _functions(made)
+    return _BEFORE[file]
 
 
-def _compile(text: str, file: str, space: dict[str, Any]) -> CompiledFile | None:
-    by_name = {name for name, value in space.items() if has_form(value)}
-    objects = {name for name, value in space.items() if owner_of(value) is not None}
-    try:
-        parsed = ast.parse(text)
-    except SyntaxError:  # not Python, but what a notebook or a template makes of it
-        return None
-    before = compile(text, file, "exec", dont_inherit=True)
-    after = ast.fix_missing_locations(_Rewrite(by_name, objects).visit(parsed))
-    return CompiledFile(
-        _functions(before, {}), _functions(compile(after, file, "exec", dont_inherit=True), {})
-    )
+def _is_object(value: Any) -> bool:
+    """Whether a global is to be looked up where it is called, though it has no form itself."""
+    return isinstance(value, functools.partial) or owner_of(value) is not None
 
 
-def deeper(code: types.CodeType, space: dict[str, Any]) -> types.CodeType | None:
-    """A function's code compiled anew; None where it is not to be had, or is the same."""
-    known = compiled(code.co_filename, space)
-    if known is None:
+def _after(file: str, space: dict[str, Any], everywhere: bool) -> Codes:
+    parsed = None if (file, everywhere) in _AFTER else _parsed(file)
+    if parsed is not None:
+        by_name = {name for name, value in space.items() if has_form(value)}
+        objects = {name for name, value in space.items() if _is_object(value)}
+        looked_at = list_arithmetic.ListArithmetic(everywhere).visit(parsed)
+        new = ast.fix_missing_locations(_Rewrite(by_name, objects).visit(looked_at))
+        _AFTER[file, everywhere] = _functions(compile(new, file, "exec", dont_inherit=True))
+    return _AFTER[file, everywhere]
+
+
+def deeper(
+    code: types.CodeType, space: dict[str, Any], everywhere: bool = False
+) -> types.CodeType | None:
+    """A function's code compiled anew; None where it is not to be had, or is the same.
+
+    Parameters
+    ----------
+    code : code object
+    space : dict
+        The function's globals.
+    everywhere : bool
+        Whether both sides of all its arithmetic are looked at.
+    """
+    before = _before(code.co_filename)
+    if before is None:
         return None
     key = code.co_qualname, code.co_firstlineno
-    source, new = known.before.get(key), known.after.get(key)
-    if source is None or new is None or not _is_same(source, code):
+    source = before.get(key)
+    if source is None or not _is_same(source, code):
         return None
-    if new.co_freevars != code.co_freevars or _is_same(new, code):
+    new = _after(code.co_filename, space, everywhere).get(key)
+    if new is None or new.co_freevars != code.co_freevars or _is_same(new, code):
         return None
     return new
 

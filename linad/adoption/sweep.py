@@ -11,17 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from linad.adoption.caches import uncached
 from linad.adoption.dispatchers import exchange, is_dispatcher, is_kind_of_dispatchers, python_of
 from linad.adoption.exchanges import SWITCH, Exchange
 from linad.adoption.form_table import form_of, has_form
-from linad.adoption.forms import ALWAYS
+from linad.adoption.forms import ASKING, INDEXED
 from linad.adoption.live_objects import live_objects_of
 from linad.adoption.source import deeper
 from linad.adoption.vectorized import exchange as exchange_of_vectorized, is_vectorized
-from linad.arrays.conversions import held
-from linad.arrays.traces import running_trace
 from linad.core.adopted import SPACES
-from linad.core.marks import outside_of_traces
 from linad.core.renaming import Use, renamed
 
 Space = dict[str, Any]
@@ -36,19 +34,26 @@ class Changes:
         self.left: set[int] = set()  # functions that Numba compiles as they are
         self.codes: dict[int, types.CodeType] = {}  # adopted, with those inside them
         self.classes: weakref.WeakSet[type] = weakref.WeakSet()
+        self.counted: set[int] = set()  # codes of a function alone, by which its frames are known
+        self.everywhere: set[int] = set()  # functions all of whose arithmetic is looked at
         self.vectorized: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def rename(self, function: types.FunctionType) -> None:
         """Let a function call forms."""
         self.replace(function, rename_code(function.__code__, function.__globals__))
 
-    def deepen(self, function: types.FunctionType) -> bool:
-        """Give a function the code compiled anew from its source; whether there is such code."""
-        if id(function) in self.left:
+    def deepen(self, function: types.FunctionType, everywhere: bool = False) -> bool:
+        """Give a function the code compiled anew from its source; whether there is such code.
+
+        ``everywhere``: both sides of all its arithmetic are looked at.
+        """
+        if id(function) in self.left or (everywhere and id(function) in self.everywhere):
             return False
-        new = deeper(code_before(function), function.__globals__)
+        new = deeper(code_before(function), function.__globals__, everywhere)
         if new is None:
             return False
+        if everywhere:
+            self.everywhere.add(id(function))
         self.replace(function, rename_code(new, function.__globals__))
         return True
 
@@ -116,9 +121,9 @@ def _names_for(space: Space) -> Callable[[Use], str | None]:
         if value is nothing or not has_form(value):
             return None
         if isinstance(value, types.ModuleType):
-            wanted = use.called or _names_always(value, use.attributes)
+            wanted = use.called or _is_indexed(value, use.attributes)
         else:
-            wanted = (use.called and not use.attributes) or id(value) in ALWAYS
+            wanted = (use.called and not use.attributes) or id(value) in INDEXED
             wanted = wanted or (use.called and _has_attributes(value, use.attributes))
         return SWITCH.hidden_name(value) if wanted else None
 
@@ -133,11 +138,11 @@ def _has_attributes(value: Any, attributes: tuple[str, ...]) -> bool:
     return isinstance(form, type) and hasattr(form, attributes[0])
 
 
-def _names_always(module: Any, attributes: tuple[str, ...]) -> bool:
-    """Whether attributes of a module lead to what is replaced wherever it is named."""
+def _is_indexed(module: Any, attributes: tuple[str, ...]) -> bool:
+    """Whether attributes of a module lead to what makes arrays by an index."""
     for attribute in attributes:
         module = getattr(module, attribute, None)
-        if id(module) in ALWAYS:
+        if id(module) in INDEXED:
             return True
     return False
 
@@ -153,17 +158,25 @@ def traced_code(function: types.FunctionType) -> types.CodeType:
     return rename_code(deeper(function.__code__, space) or function.__code__, space)
 
 
-# What holds originals.
+# Data: what it holds is compared as well as called, and calls are looked up.
 
 
-def _is_data(value: Any) -> bool:
-    return has_form(value) and not isinstance(value, type)
+def _held(value: Any) -> Any:
+    """What is to be held in place of a value while a trace runs: the value itself, most often.
+
+    The forms of functions that ask for types, and cached functions without what they keep.
+    """
+    if id(value) in ASKING:
+        return form_of(value)
+    if type(value) is functools._lru_cache_wrapper and _is_adopted(value):
+        return uncached(value)
+    return value
 
 
-def _exchanged(values: Iterable[Any]) -> tuple[Any, ...] | None:
-    """The values with forms in place of originals; None if none is one."""
+def _all_held(values: Iterable[Any]) -> tuple[Any, ...] | None:
+    """The values as they are to be held; None if that is as they are."""
     given = tuple(values)
-    new = tuple([form_of(v) if _is_data(v) else v for v in given])
+    new = tuple(map(_held, given))
     return new if any(a is not b for a, b in zip(given, new, strict=True)) else None
 
 
@@ -171,21 +184,23 @@ def _of_attribute(owner: Any, name: str, original: Any, form: Any) -> Exchange:
     return Exchange(functools.partial(setattr, owner, name), original, form)
 
 
-def _of_entry(owner: Any, key: Any, original: Any, form: Any) -> Exchange:
-    return Exchange(functools.partial(owner.__setitem__, key), original, form)
+def _of_entries(owner: Any, items: Iterable[tuple[Any, Any]]) -> Iterator[Exchange]:
+    """What is held in a table, in tuples there as well."""
+    for key, value in items:
+        new = _all_held(value) or value if type(value) is tuple else _held(value)
+        if new is not value:
+            yield Exchange(functools.partial(owner.__setitem__, key), value, new)
 
 
 def _of_function(f: types.FunctionType) -> Iterator[Exchange]:
     """Defaults, and what its closure holds."""
-    if f.__defaults__ and (new := _exchanged(f.__defaults__)):
+    if f.__defaults__ and (new := _all_held(f.__defaults__)):
         yield _of_attribute(f, "__defaults__", f.__defaults__, new)
-    for key, value in (f.__kwdefaults__ or {}).items():
-        if _is_data(value):
-            yield _of_entry(f.__kwdefaults__, key, value, form_of(value))
+    yield from _of_entries(f.__kwdefaults__, (f.__kwdefaults__ or {}).items())
     for cell in f.__closure__ or ():
         value = _content(cell)
-        if _is_data(value):
-            yield _of_attribute(cell, "cell_contents", value, form_of(value))
+        if (form := _held(value)) is not value:
+            yield _of_attribute(cell, "cell_contents", value, form)
 
 
 def _content(cell: Any) -> Any:
@@ -198,55 +213,31 @@ def _content(cell: Any) -> Any:
 def _of_class(cls: type) -> Iterator[Exchange]:
     for name, value in list(vars(cls).items()):
         inner = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
-        if isinstance(inner, functools.partial):
-            yield from _of_partial(inner)
-        elif type(inner) in (dict, list):
+        if type(inner) in (dict, list):
             yield from _of_table(inner)
         elif type(inner) is functools._lru_cache_wrapper:
-            form = _uncached(inner)
+            form = uncached(inner)
             yield _of_attribute(cls, name, value, form if inner is value else type(value)(form))
-        elif _is_data(inner):
-            form = form_of(inner)
-            if inner is not value:
-                form = type(value)(form)
-            elif isinstance(form, types.FunctionType):
-                form = staticmethod(form)  # NumPy's and math's functions are not methods
-            yield _of_attribute(cls, name, value, form)
-
-
-def _of_partial(p: Any) -> Iterator[Exchange]:
-    state = p.func, p.args, p.keywords, p.__dict__
-    keywords = {k: form_of(v) if _is_data(v) else v for k, v in p.keywords.items()}
-    args = _exchanged(p.args)
-    if _is_data(p.func) or args or any(keywords[k] is not p.keywords[k] for k in keywords):
-        new = form_of(p.func), args or p.args, keywords, p.__dict__
-        yield Exchange(p.__setstate__, state, new)
+        elif (form := _held(inner)) is not inner:
+            # Built-in functions are no methods.
+            wrap = staticmethod if inner is value else type(value)
+            yield _of_attribute(cls, name, value, wrap(form))
 
 
 def _of_table(table: Any) -> Iterator[Exchange]:
     items = table.items() if isinstance(table, dict) else enumerate(table)
-    for key, value in list(items):
-        if isinstance(value, functools.partial):
-            yield from _of_partial(value)
-        elif _is_data(value):
-            yield _of_entry(table, key, value, form_of(value))
-        elif type(value) is tuple and (new := _exchanged(value)):
-            yield _of_entry(table, key, value, new)
+    return _of_entries(table, list(items))
 
 
 def _of_space(space: Space, spaces: set[int]) -> Iterator[Exchange]:
-    """Tables, partials and cached functions among the globals of a module."""
+    """Cached functions among the globals of a module, and what its tables hold."""
     for name, value in list(space.items()):
         if name.startswith("__"):  # __builtins__ looks like a table as well
             continue
-        if isinstance(value, functools.partial):
-            yield from _of_partial(value)
-        elif type(value) in (dict, list) and id(value) not in spaces:
+        if type(value) in (dict, list) and id(value) not in spaces:
             yield from _of_table(value)
-        elif type(value) is tuple and (new := _exchanged(value)):
-            yield _of_entry(space, name, value, new)
-        elif type(value) is functools._lru_cache_wrapper and _is_adopted(value):
-            yield _of_entry(space, name, value, _uncached(value))
+        elif type(value) is tuple or type(value) is functools._lru_cache_wrapper:
+            yield from _of_entries(space, [(name, value)])
         elif is_vectorized(value) and has_form(value.pyfunc):
             yield from exchange_of_vectorized(value)
 
@@ -254,26 +245,6 @@ def _of_space(space: Space, spaces: set[int]) -> Iterator[Exchange]:
 def _is_adopted(cached: Any) -> bool:
     """Whether the function that is cached is adopted; other modules may have imported it."""
     return id(getattr(cached.__wrapped__, "__globals__", None)) in SPACES
-
-
-def _uncached(cached: Any) -> Callable[..., Any]:
-    """A cached function while a trace runs: what it keeps must not be traced."""
-
-    @functools.wraps(cached)
-    def function(*args: Any, **kwargs: Any) -> Any:
-        if running_trace() is None:
-            return cached(*args, **kwargs)
-        if held((*args, *kwargs.values())):
-            return cached.__wrapped__(*args, **kwargs)
-        with outside_of_traces():
-            return cached(*args, **kwargs)
-
-    function.__dict__.update(
-        cache_clear=cached.cache_clear,
-        cache_info=cached.cache_info,
-        cache_parameters=cached.cache_parameters,
-    )
-    return function
 
 
 # The sweep.

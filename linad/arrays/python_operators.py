@@ -76,8 +76,13 @@ def _operand_of(other: Any) -> Any:
     defers = hasattr(kind, "__array_ufunc__") or getattr(other, "__array_priority__", 0) > 0
     if defers or not hasattr(kind, "__array__"):
         return NotImplemented
-    made = other.__array__()  # NumPy takes no traced one
-    return made if isinstance(made, Traced) else np.asarray(other)
+    return _as_array(other)
+
+
+def _as_array(holder: Any) -> Any:
+    """The array that an object can be."""
+    made = holder.__array__()  # NumPy takes no traced one
+    return made if isinstance(made, Traced) else np.asarray(holder)
 
 
 def _is_pandas(x: Any) -> bool:
@@ -104,6 +109,8 @@ def foreign(ufunc: Any, foreign: Any, *operands: Any) -> Any:
             return FOREIGN[cls](ufunc, *operands)
     if issubclass(type(foreign), np.ndarray):  # and does not only say so
         refuse_arithmetic(foreign, "an operand")
+    if hasattr(type(foreign), "__array__") and not hasattr(type(foreign), "__array_ufunc__"):
+        return ufunc(*[_as_array(foreign) if x is foreign else x for x in operands])
     return NotImplemented
 
 

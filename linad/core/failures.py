@@ -39,7 +39,10 @@ def is_own_fault(error: BaseException) -> bool:
 
 
 _NO_TRACER = ("'Tracer'", "got Tracer", "not Tracer", "(Tracer")
-_NO_TYPE = ("No matching signature", "Iterator operand is flagged", "1-dim C contiguous array")
+_NO_TYPE = (
+    *("No matching signature", "Iterator operand is flagged", "1-dim C contiguous array"),
+    *("object supporting the buffer API required", "__array__ method not producing an array"),
+)
 """What C and Cython say of an argument, by its type or without a word of it."""
 
 
@@ -74,6 +77,8 @@ def handed_to_compiled(error: BaseException, traced: type) -> str:
     given = any(isinstance(value, traced) for value in last.tb_frame.f_locals.values())
     if not given and not any(w in str(error) for w in _NO_TRACER):
         return ""
+    if "unhashable" in str(error):
+        return _place(last) + _NO_KEY
     told = str(error).partition("\n")[0]
     return (
         f"{_place(last)}a traced value is handed to compiled code, which takes plain ones "
@@ -84,6 +89,14 @@ def handed_to_compiled(error: BaseException, traced: type) -> str:
 _WRAP = (
     "wrap the function that you call with @linad.primitive and give its Jacobian, or pass "
     "linad.stop_gradient of the value"
+)
+
+
+_NO_KEY = (
+    "a traced value is unhashable, and made a key of a dictionary, a set or a cache: what is found "
+    "by it would be found by the value alone, without its derivative; take "
+    "float(linad.stop_gradient(s)) for a key where what is kept does not depend on it, and compute "
+    "without the cache where it does"
 )
 
 

@@ -45,16 +45,16 @@ from linad.numpy.scalar_types import (
 )
 from linad.rules import creation
 from linad.rules.joining import stack as _stack
-from linad.rules.shaping import astype, ravel, require_finite
+from linad.rules.shaping import astype, gives_traced, ravel, require_finite
 
 __getattr__, __dir__ = mirrored_names(np, package=__name__, rooms=("polynomial",))
 
 
 def holds_traced(nested: Any) -> bool:
-    """Whether a traced value is among nested lists and tuples."""
+    """Whether a traced value is among nested lists and tuples, or in an object that is one."""
     if isinstance(nested, (list, tuple)):
         return any(map(holds_traced, nested))
-    return isinstance(nested, Traced)
+    return gives_traced(nested)
 
 
 def _is_traced(nested: Any) -> bool:

@@ -22,6 +22,14 @@ from linad.rules.filters import convolve_grid_, running_mean_
 from linad.rules.polynomials import convolve_
 from linad.rules.shaping import astype
 from linad.scipy.boundaries import check_mode, chosen_axes, each, filter_form, padded
+from linad.scipy.genericfilters import (
+    fourier_ellipsoid as fourier_ellipsoid,
+    fourier_gaussian as fourier_gaussian,
+    fourier_shift as fourier_shift,
+    fourier_uniform as fourier_uniform,
+    generic_filter as generic_filter,
+    generic_filter1d as generic_filter1d,
+)
 from linad.scipy.measurements import (
     center_of_mass as center_of_mass,
     maximum as maximum,

@@ -18,7 +18,7 @@ from linad.scipy.boundaries import check_mode, chosen_axes, each, filter_form, p
 from linad.scipy.mirror import check_real
 
 
-def _neighbourhoods(
+def neighbourhoods(
     name: str,
     x: Any,
     size: Any = None,
@@ -63,7 +63,7 @@ def _neighbourhoods(
 def _extreme(name: str, pick: Any) -> Callable[..., Any]:
     @filter_form(getattr(scipy.ndimage, name))
     def function(input: Any, **around: Any) -> Any:
-        return pick(_neighbourhoods(name, input, **around)[0], axis=-1)
+        return pick(neighbourhoods(name, input, **around)[0], axis=-1)
 
     return function
 
@@ -71,7 +71,7 @@ def _extreme(name: str, pick: Any) -> Callable[..., Any]:
 def _extreme_along_one(name: str, pick: Any) -> Callable[..., Any]:
     @filter_form(getattr(scipy.ndimage, name))
     def function(input: Any, axis: int, **around: Any) -> Any:
-        return pick(_neighbourhoods(name, input, axes=axis, **around)[0], axis=-1)
+        return pick(neighbourhoods(name, input, axes=axis, **around)[0], axis=-1)
 
     return function
 
@@ -84,7 +84,7 @@ minimum_filter1d = _extreme_along_one("minimum_filter1d", np.min)
 
 @filter_form(scipy.ndimage.rank_filter)
 def rank_filter(input: Any, rank: int, **around: Any) -> Any:
-    near, _ = _neighbourhoods("rank_filter", input, **around)
+    near, _ = neighbourhoods("rank_filter", input, **around)
     n = near.shape[-1]
     if not -n <= rank < n:
         raise ValueError(f"rank_filter: rank {rank} of a neighbourhood of {n} pixels")
@@ -96,14 +96,14 @@ def percentile_filter(input: Any, percentile: float, **around: Any) -> Any:
     part = percentile + 100.0 if percentile < 0 else percentile
     if not 0 <= part <= 100:
         raise ValueError(f"percentile_filter: percentile {percentile} is not within -100 and 100")
-    near, _ = _neighbourhoods("percentile_filter", input, **around)
+    near, _ = neighbourhoods("percentile_filter", input, **around)
     n = near.shape[-1]
     return np.sort(near, axis=-1)[..., n - 1 if part == 100.0 else int(float(n) * part / 100.0)]
 
 
 @filter_form(scipy.ndimage.median_filter)
 def median_filter(input: Any, **around: Any) -> Any:
-    near, _ = _neighbourhoods("median_filter", input, **around)
+    near, _ = neighbourhoods("median_filter", input, **around)
     return np.sort(near, axis=-1)[..., near.shape[-1] // 2]
 
 
@@ -133,7 +133,7 @@ def _eroded(
         origin = [-o - (n % 2 == 0) for o, n in zip(origins, np.shape(footprint), strict=True)]
         footprint = np.flip(footprint)
         structure = None if structure is None else np.flip(structure)
-    near, footprint = _neighbourhoods(name, x, None, footprint, origin=origin, axes=axes, **ends)
+    near, footprint = neighbourhoods(name, x, None, footprint, origin=origin, axes=axes, **ends)
     if structure is not None:
         near = near + sign * structure.reshape(-1)[np.flatnonzero(footprint)]
     return (np.max if sign > 0 else np.min)(near, axis=-1)

@@ -2,7 +2,8 @@
 
 The ufuncs of scipy.special dispatch by themselves; here are the functions that are none.
 
-Spherical Bessel functions and Riemann's zeta function are in `linad.scipy.special_series`.
+Legendre functions and spherical harmonics are in `linad.scipy.harmonics`. Spherical Bessel
+functions and Riemann's zeta function are in `linad.scipy.special_series`.
 
 logsumexp(a)_i = m + log Σ b exp(a - m), with m = max Re a, which has no part in the derivative.
 """
@@ -19,6 +20,16 @@ from linad.core.mirrored_names import mirrored_names
 from linad.core.primitive import Traced
 from linad.errors import UnsupportedError
 from linad.rules.shaping import as_array
+from linad.scipy.harmonics import (
+    assoc_legendre_p as assoc_legendre_p,
+    assoc_legendre_p_all as assoc_legendre_p_all,
+    legendre_p as legendre_p,
+    legendre_p_all as legendre_p_all,
+    sph_harm_y as sph_harm_y,
+    sph_harm_y_all as sph_harm_y_all,
+    sph_legendre_p as sph_legendre_p,
+    sph_legendre_p_all as sph_legendre_p_all,
+)
 from linad.scipy.mirror import check_real, doubled, inexact, refuse, traced_form
 from linad.scipy.special_series import (
     spherical_in as spherical_in,

@@ -12,8 +12,10 @@ from math import exp as e_to
 
 import numpy as np
 import scipy as sp
+import scipy.integrate
 import scipy.interpolate
 import scipy.ndimage
+import scipy.optimize
 import scipy.sparse.linalg
 import scipy.spatial.transform
 import scipy.special
@@ -24,6 +26,8 @@ CONSTANTS = {"e": math.exp, "s": math.sin, "f": float}
 STEPS = [np.asarray, math.sqrt]
 PAIR = (math.cos, 2.0)
 square = functools.partial(math.pow, 2.0)
+REDUCTIONS = {"sum": np.sum, "mean": np.mean, "zeros": np.zeros, "asks": isinstance}
+RATES = {np.sum: 2.0, math.sin: 3.0}
 sine = math.sin
 MATRIX = np.array([[1.0, 2.0, 0.5], [0.0, 1.0, 3.0], [2.0, 0.0, 1.0]])
 
@@ -349,6 +353,60 @@ N, density = norm.cdf, norm.pdf
 
 def from_methods(x):
     return N(x[0]) * x + density(x)
+
+
+# What is kept is compared as well as called.
+
+
+class Reduction:
+    how = np.sum
+    other = staticmethod(math.sin)
+
+    def __call__(self, x):
+        return self.other(x[0]) * x if self.how is np.sum and self.other is math.sin else x
+
+
+def compared(x, f=np.mean, *, g=math.sin):
+    same = f is np.mean and g is math.sin and PAIR[0] is math.cos and square.func is math.pow
+    among = REDUCTIONS["sum"] in (np.sum, np.max) and STEPS.index(np.asarray) == 0
+    return f(x) * g(x[0]) * x if same and among else x
+
+
+def compared_in_closures(x):
+    def inner(f):
+        return lambda y: f(y) * y if f is REDUCTIONS["sum"] else y
+
+    return inner(np.sum)(x) + Reduction()(x)
+
+
+def keyed_by_functions(x):
+    return RATES[REDUCTIONS["sum"]] * RATES[Reduction.other] * x**2
+
+
+def asks_from_table(x):
+    return x**2 if REDUCTIONS["asks"](x, np.ndarray) else x
+
+
+def made_from_table(x):
+    y = REDUCTIONS["zeros"](3)
+    y[1] = x[0]
+    return y * x
+
+
+def cached_in_table(x):
+    table = {"nodes": nodes}
+    return x * table["nodes"](3) if table["nodes"] is nodes and CACHES[0] is nodes else x
+
+
+def called_by_others(x):
+    ordered = np.stack(sorted(x, key=math.cos)) * max(x, key=math.sin)
+    area = scipy.integrate.quad(math.sin, 0.0, x[0])[0]
+    root = scipy.optimize.newton(math.cos, x[0] + 1.0, fprime=lambda s: -math.sin(s))
+    turned = np.apply_along_axis(np.sum, 1, x[:, None]) * np.vectorize(math.tan)(x)
+    return ordered * area * root + turned
+
+
+CACHES = [nodes]
 
 
 # Type tests.

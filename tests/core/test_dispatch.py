@@ -224,7 +224,7 @@ REFUSES = {
     "cg": (lambda x: scipy.sparse.linalg.cg(M, x), "linad.scipy"),
     "object-return": (object_filled, "np.stack"),
     "object-beside-traced": (lambda x: x * object_filled(x), "object|np.stack"),
-    "object-function": (lambda x: np.dot(object_filled(x), x), "object"),
+    "object-function": (lambda x: np.dot(np.array([1.0, None, "a"]), x), "object"),
 }
 
 

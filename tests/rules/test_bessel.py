@@ -6,11 +6,13 @@ import scipy.special as sp
 from special_cases import special_case
 
 import linad
-from linad.errors import MissingRuleError
+from linad.errors import MissingRuleError, UnsupportedError
+from linad.rules.bessel import ive_wrt_order, kve_wrt_order
 from linad.testing.rule_checks import Case
 
 P = np.array([1.1, 1.8, 2.7])
 X = np.array([-1.4, 0.5, 2.2])
+V = np.array([-0.6, 0.3, 4.2])
 Z = np.array([0.7 + 0.2j, 1.6 - 0.4j])
 
 
@@ -18,6 +20,11 @@ ORDERED = ("jv", "yv", "hankel1", "hankel2", "iv", "kv", "hankel1e", "hankel2e",
 CASES = [
     *[special_case(name, 0.7, P, complex_=True) for name in ORDERED],
     *[special_case(name, 0.7, P) for name in ("jve", "yve", "ive", "struve", "modstruve")],
+    *[special_case(name, V, P) for name in ("iv", "ive", "kv", "kve")],
+    Case(ive_wrt_order, V, P, nth=1),
+    Case(ive_wrt_order, V[:, None], P, nth=2),
+    Case(kve_wrt_order, V, P, nth=1),
+    Case(kve_wrt_order, V[:, None], P, nth=2),
     *[special_case(name, n, P) for name in ("jv", "yn", "kn", "ive") for n in (0, 2)],
     *[special_case(name, x) for name in ("j0", "j1", "i0", "i1", "i0e", "i1e") for x in (X, X[0])],
     special_case("j1", np.zeros(2)),
@@ -55,6 +62,84 @@ def test_what_is_not_holomorphic_is_refused():
             linad.vjp(lambda z, f=f: f(1, z), Z)
     with pytest.raises(MissingRuleError, match="airye"):
         linad.vjp(sp.airye, Z)
+
+
+def test_order_of_k():
+    """At v = 1/2 it is √(π/2x) e^2x E_1(2x), DLMF 10.38.7; near 0 it is odd in v."""
+    x = np.array([1e-8, 1e-3, 0.2, 1.0, 7.0, 40.0, 300.0])
+    expected = np.sqrt(np.pi / (2 * x)) * np.exp(2 * x) * sp.exp1(2 * x)
+    assert kve_wrt_order(0.5, x, nth=1) == pytest.approx(expected, rel=1e-13)
+    assert kve_wrt_order(-0.5, x, nth=1) == pytest.approx(-expected, rel=1e-13)
+    v = np.array([[0.0], [0.7], [3.5], [40.0]])
+    x = np.array([1e-3, 0.1, 2.0, 50.0, 1e4])
+    assert kve_wrt_order(v, x, nth=0) == pytest.approx(sp.kve(v, x), rel=1e-11)
+    second = kve_wrt_order(v[:1], x, nth=2)
+    assert kve_wrt_order(1e-9, x, nth=1) == pytest.approx(1e-9 * second[0], rel=1e-13)
+    assert np.all(kve_wrt_order(v[:1], x, nth=1) == 0)
+
+
+def test_order_of_i():
+    """At v = ±1/2 by exponential integrals, DLMF 10.38.6; and I_v' of the series itself."""
+    x = np.array([1e-3, 0.2, 1.0, 7.0, 40.0, 300.0])
+    first, second = sp.exp1(2 * x), sp.expi(2 * x) * np.exp(-2 * x)
+    for v, expected in ((0.5, -first - second), (-0.5, second - first)):
+        expected = expected / np.sqrt(2 * np.pi * x)
+        assert ive_wrt_order(v, x, nth=1) == pytest.approx(expected, rel=1e-11)
+    v = np.array([[-0.6], [0.0], [0.7], [3.5], [40.0]])
+    x = np.array([1e-3, 0.1, 2.0, 50.0, 9.9e3, 1.1e4, 1e6])
+    assert ive_wrt_order(v, x, nth=0) == pytest.approx(sp.ive(v, x), rel=1e-11)
+    # Where the series ends and the integral takes over.
+    edge = ive_wrt_order(v, np.array([1e4, np.nextafter(1e4, 2e4)]), nth=1)
+    assert edge[:, 0] == pytest.approx(edge[:, 1], rel=1e-9, abs=1e-15)
+
+
+def test_order_of_i_at_ends():
+    x = np.array([0.0, np.inf, -1.0])
+    np.testing.assert_array_equal(ive_wrt_order(1.5, x, nth=1), [0, 0, np.nan])
+    np.testing.assert_array_equal(ive_wrt_order(0.0, x, nth=1), [-np.inf, 0, np.nan])
+    with pytest.raises(UnsupportedError, match="-1 or less"):
+        linad.grad(lambda v: sp.iv(v, 1.0))(-1.5)
+
+
+def test_likelihood_of_a_square_root_diffusion():
+    """Cox, Ingersoll and Ross: the parameters are in the order of the Bessel function."""
+
+    def log_density(p):
+        speed, mean, noise = p
+        c = 2 * speed / (noise**2 * (1 - np.exp(-speed / 12)))
+        u, v, q = c * 0.05 * np.exp(-speed / 12), c * 0.06, 2 * speed * mean / noise**2 - 1
+        z = 2 * np.sqrt(u * v)
+        return (
+            np.log(c)
+            - (np.sqrt(u) - np.sqrt(v)) ** 2
+            + q / 2 * np.log(v / u)
+            + np.log(sp.ive(q, z))
+        )
+
+    p = np.array([0.9, 0.07, 0.2])
+    slopes = [(log_density(p + h) - log_density(p - h)) / 2e-6 for h in 1e-6 * np.eye(3)]
+    assert linad.grad(log_density)(p) == pytest.approx(slopes, rel=1e-6)
+
+
+def test_order_of_k_at_ends():
+    x = np.array([0.0, np.inf, -1.0])
+    np.testing.assert_array_equal(kve_wrt_order(1.5, x, nth=1), [np.inf, 0, np.nan])
+    np.testing.assert_array_equal(kve_wrt_order(-1.5, x, nth=1), [-np.inf, 0, np.nan])
+    np.testing.assert_array_equal(kve_wrt_order(0.0, x, nth=1), [0, 0, np.nan])
+    assert kve_wrt_order(np.ones((0, 3)), np.ones(3), nth=1).shape == (0, 3)
+    with pytest.raises(MissingRuleError, match="complex"):
+        linad.linearize(lambda v: sp.kv(v, 1.0 + 1j), 0.5)
+
+
+def test_smoothness_of_a_matern_kernel():
+    """The derivative of a Gaussian process's covariance in its smoothness ν."""
+
+    def matern(nu):
+        r = np.sqrt(2 * nu) * P
+        return 2 ** (1 - nu) / sp.gamma(nu) * r**nu * sp.kv(nu, r)
+
+    slope = linad.jvp(matern, (0.8,), (1.0,))[1]
+    assert slope == pytest.approx((matern(0.8 + 1e-5) - matern(0.8 - 1e-5)) / 2e-5, rel=1e-8)
 
 
 def test_orders_have_no_slope():

@@ -8,7 +8,6 @@ import pytest
 from case_values import check_value
 
 import linad
-from linad.errors import UnsupportedError
 from linad.rules import shaping
 from linad.testing.rule_checks import Case
 
@@ -136,9 +135,16 @@ def test_astype_to_integers_leaves_the_trace():
     assert kinds == [np.ndarray]
 
 
-def test_astype_object_is_refused():
-    with pytest.raises(UnsupportedError, match="object array"):
-        linad.linearize(lambda x: x.astype(object), A)
+def test_astype_object():
+    def f(x):
+        o = x.astype(object)
+        assert (o.dtype.kind, o.shape) == ("O", x.shape)
+        return np.stack([o[0, 1] * o[1, 2], o.sum()])
+
+    weights = np.zeros(A.shape)
+    weights[0, 1], weights[1, 2] = A[1, 2], A[0, 1]
+    J = linad.jacobian(f)(A)
+    np.testing.assert_allclose(J, [weights, np.ones(A.shape)])
 
 
 @pytest.mark.parametrize(

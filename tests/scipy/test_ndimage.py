@@ -18,7 +18,62 @@ SIGMA = np.array([0.8, 1.2])
 POINTS = rng.uniform(-0.9, 4.4, (2, 7))
 MATRIX = rng.standard_normal((2, 2))
 
+
+EXTRA = {"extra_arguments": (1,), "mode": "nearest", "origin": (0, 1)}
+
+
+def second_differences(line, written, scale=1.0):
+    written[:] = scale * (line[2:] - 2 * line[1:-1] + line[:-2]) + line[1:-1] ** 2
+
+
+def spectral(name, *given, **options):
+    """A filter in Fourier space, between transforms that its module's kind of array takes."""
+
+    def call(m, x):
+        transformed = getattr(m, name)(np.fft.fft2(x), *given, **options)
+        return np.real(np.fft.ifft2(transformed))
+
+    return call, X
+
+
 CASES = {
+    "generic": (
+        lambda m, x: m.generic_filter(x, lambda v, p: np.sum(v**2) * v[p], (2, 3), **EXTRA),
+        X,
+    ),
+    "generic-footprint": (
+        lambda m, x: m.generic_filter(
+            x, np.std, footprint=[[0, 1, 0], [1, 1, 1]], mode="mirror", origin=(-1, 0)
+        ),
+        X,
+    ),
+    "generic1d": (lambda m, x: m.generic_filter1d(x, second_differences, 3, 0, mode="wrap"), X),
+    "generic1d-extra": (
+        lambda m, x: m.generic_filter1d(
+            *(x, second_differences, 3),
+            cval=0.3,
+            mode="constant",
+            extra_keywords={"scale": 2.0},
+        ),
+        X,
+    ),
+    "fourier_gaussian": spectral("fourier_gaussian", (0.8, 1.2)),
+    "fourier_uniform": spectral("fourier_uniform", 2.0),
+    "fourier-widths": (
+        lambda m, x, s: np.real(m.fourier_gaussian(m.fourier_uniform(x + 0j, s), s[1])),
+        *(X, SIGMA),
+    ),
+    "fourier-shifted-by": (
+        lambda m, x, s: np.real(np.fft.ifft2(m.fourier_shift(np.fft.fft2(x), s[::-1]))),
+        *(X, SIGMA),
+    ),
+    "fourier_ellipsoid": spectral("fourier_ellipsoid", 1.5),
+    "fourier_shift": spectral("fourier_shift", (0.3, -0.7)),
+    "fourier-real": (
+        lambda m, x: m.fourier_gaussian(np.fft.rfft(x, axis=0).real, 0.8, 5, 0),
+        X,
+    ),
+    "fourier-shift-real": (lambda m, x: np.abs(m.fourier_shift(x, 0.3)) ** 2, X),
     "correlate1d": (lambda m, x, w: m.correlate1d(x, w), X, W),
     "correlate1d-axis": (lambda m, x, w: m.correlate1d(x, w, 0, origin=1), X, W),
     "convolve1d": (lambda m, x, w: m.convolve1d(x, w, mode="wrap"), X, W),
@@ -295,7 +350,9 @@ def test_a_shift_is_found():
         (lambda x: ln.convolve(x, K, mode=["wrap"]), ValueError, "sequence of modes"),
         (lambda x: ln.affine_transform(x, np.eye(3) + 1, order=1), ValueError, "homogeneous"),
         (lambda x: ln.affine_transform(x, np.eye(4), order=1), ShapeError, "need a matrix"),
-        (lambda x: ln.generic_filter(x, np.sum, 3), LinadError, "linad.scipy"),
+        (lambda x: ln.generic_filter(x + 0j, np.sum, 3), LinadError, "complex"),
+        (lambda x: ln.generic_filter1d(x, np.cumsum, 3, origin=2), ValueError, "and an origin"),
+        (lambda x: ln.fourier_ellipsoid(x, x[0, 0] + 3), UnsupportedError, "size="),
     ],
 )
 def test_errors(call, error, words):

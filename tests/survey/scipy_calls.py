@@ -152,6 +152,14 @@ CALLS: dict[str, Call] = {
     "scipy.ndimage.convolve1d": lambda f, a: f(a, a[0]),
     "scipy.ndimage.correlate": lambda f, a: f(a, a.T),
     "scipy.ndimage.correlate1d": lambda f, a: f(a, a[0]),
+    "scipy.ndimage.fourier_ellipsoid": lambda f, a: f(a, 1.0),
+    "scipy.ndimage.fourier_gaussian": lambda f, a: f(a, 1.0),
+    "scipy.ndimage.fourier_shift": lambda f, a: np.real(f(a, 1.0)),
+    "scipy.ndimage.fourier_uniform": lambda f, a: f(a, 1.0),
+    "scipy.ndimage.generic_filter": lambda f, a: f(a, np.sum, 2),
+    "scipy.ndimage.generic_filter1d": lambda f, a: f(
+        a, lambda line, out: np.add(line[1:], line[:-1], out=out), 2
+    ),
     "scipy.ndimage.gaussian_filter": lambda f, a: f(a, 1.0),
     "scipy.ndimage.gaussian_filter1d": lambda f, a: f(a, 1.0),
     "scipy.ndimage.gaussian_gradient_magnitude": lambda f, a: f(a, 1.0),
@@ -171,6 +179,14 @@ CALLS: dict[str, Call] = {
     "scipy.signal.stft": lambda f, a: f(a, nperseg=2)[2],
     "scipy.signal.welch": lambda f, a: f(a, nperseg=2)[1],
     "scipy.special.spherical_in": lambda f, a: f(1, a + 2),
+    "scipy.special.assoc_legendre_p": lambda f, a: f(2, 1, a / 9),
+    "scipy.special.assoc_legendre_p_all": lambda f, a: f(2, 1, a / 9),
+    "scipy.special.legendre_p": lambda f, a: f(2, a),
+    "scipy.special.legendre_p_all": lambda f, a: f(2, a),
+    "scipy.special.sph_harm_y": lambda f, a: np.real(f(2, 1, a, a)),
+    "scipy.special.sph_harm_y_all": lambda f, a: np.real(f(2, 1, a, a)),
+    "scipy.special.sph_legendre_p": lambda f, a: f(2, 1, a),
+    "scipy.special.sph_legendre_p_all": lambda f, a: f(2, 1, a),
     "scipy.special.spherical_jn": lambda f, a: f(1, a + 2),
     "scipy.special.spherical_kn": lambda f, a: f(1, a + 2),
     "scipy.special.spherical_yn": lambda f, a: f(1, a + 2),
@@ -229,7 +245,7 @@ def _scaled(shapes: tuple[float, ...]) -> Call:
     return call
 
 
-for _name, _shapes in FURTHER.items():
+for _name, _shapes in (FURTHER | {"geninvgauss": (-0.7, 1.3)}).items():
     CALLS[f"scipy.stats.{_name}"] = _scaled(_shapes)
 
 for _name in (

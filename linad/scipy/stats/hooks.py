@@ -13,6 +13,7 @@ import numpy as np
 import scipy.special as sp
 import scipy.stats
 
+from linad.errors import UnsupportedError
 from linad.rules.shaping import still
 from linad.scipy.plain_results import by_scipy
 from linad.scipy.stats.distribution import Continuous
@@ -165,5 +166,30 @@ class DoubleGamma(Hooked):
         return self._cdf(-z, a)
 
 
+class GeneralizedInverseGauss(Hooked):
+    """Density x^(p-1) exp(-b (x + 1/x) / 2) / (2 K_p(b)); SciPy integrates it for the others.
+
+    The moments E x^k are K_(p+k)(b) / K_p(b).
+    """
+
+    def _logpdf(self, z: Any, p: Any, b: Any) -> Any:
+        far = 0.5 * b * (np.sqrt(z) - 1 / np.sqrt(z)) ** 2
+        return sp.xlogy(p - 1, z) - far - np.log(2 * sp.kve(p, b))
+
+    def _mean_and_variance(self, p: Any, b: Any) -> tuple[Any, Any]:
+        whole = sp.kve(p, b)
+        mean = sp.kve(p + 1, b) / whole
+        return mean, sp.kve(p + 2, b) / whole - mean * mean
+
+    def _cdf(self, z: Any, p: Any, b: Any) -> Any:
+        raise UnsupportedError(
+            "geninvgauss: of its functions, the densities and moments are traced by linad; "
+            "integrate the density with linad.scipy.integrate.quad"
+        )
+
+    _sf = _cdf
+
+
 HOOKED = {name: Hooked(name) for name in NAMES}
 HOOKED |= {"exponnorm": ExponNormal("exponnorm"), "dgamma": DoubleGamma("dgamma")}
+HOOKED["geninvgauss"] = GeneralizedInverseGauss("geninvgauss")
