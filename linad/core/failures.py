@@ -49,8 +49,15 @@ _COMPILED = (".pyx", ".pxd", "<stringsource>")
 
 def is_from_compiled(error: BaseException) -> bool:
     """Whether it may be what compiled code says that was given a traced value."""
-    words = (*_NO_TRACER, *_NO_TYPE)
-    return type(error) in (TypeError, ValueError) and any(w in str(error) for w in words)
+    words, told = (*_NO_TRACER, *_NO_TYPE), str(error)
+    if type(error) not in (TypeError, ValueError) or not any(w in told for w in words):
+        return False
+    operands = told.rpartition(": ")[2] if told.startswith("unsupported operand") else ""
+    return not any(f"'{kind}'" in operands for kind in _NO_NUMBERS)
+
+
+_NO_NUMBERS = ("str", "bytes", "NoneType", "dict", "set", "function", "method", "type", "module")
+"""Types of Python's that no operator takes beside a number, traced or not."""
 
 
 def handed_to_compiled(error: BaseException, traced: type) -> str:

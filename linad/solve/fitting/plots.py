@@ -39,7 +39,7 @@ POINT = {"fmt": "o", "ms": 4, "alpha": 0.7, "zorder": 2}
 """Data lie under the model, however many they are."""
 
 LEVEL = {"fmt": "_", "ms": 10, "mew": 2, "zorder": 3}
-"""The model where no line can be drawn through its values."""
+"""The model where no line can be drawn through its values, or none says anything."""
 
 SAME = 1e-9
 """Of the model's range: a difference of its values at one x that is none."""
@@ -349,7 +349,7 @@ def _draw_values(axes: Any, fit: Any, curves: list[Curve]) -> None:
     for k, curve in enumerate(curves):
         y = np.broadcast_to(values[curve.leaf], fit.data.leaves[curve.leaf].shape)
         color = "C1" if len(curves) == 1 else f"C{k}"
-        axes.plot(curve.x, curve.of(y), "-", color=color, zorder=3, label=_name(fit, curve))
+        axes.errorbar(curve.x, curve.of(y), **LEVEL, color=color, label=_name(fit, curve))
 
 
 def _name(fit: Any, curve: Curve) -> str:

@@ -645,6 +645,19 @@ class TestTelling:
         assert list(found.standard_errors.values()) == found.errors.tolist()
         assert list(found.standard_errors) == found.names
 
+    def test_tables_are_no_columns(self):
+        pandas = pytest.importorskip("pandas")
+        table = pandas.DataFrame({"K": T + 1, "L": 2 * T + 1})
+
+        def product(X, a, b):
+            K, L = X
+            return K**a * L**b
+
+        with pytest.raises(TypeError, match="'str' and 'Tracer'") as raised:
+            curve_fit(product, table, Y)
+        assert "xdata.to_numpy().T" in raised.value.__notes__[0]
+        assert curve_fit(product, table.to_numpy().T, Y).success
+
     def test_labelled_starts(self):
         pandas = pytest.importorskip("pandas")
         wanted = curve_fit(decay, T, Y, START)
