@@ -82,6 +82,12 @@ def handed_to_compiled(error: BaseException, traced: type) -> str:
     if not given and not any(w in str(error) for w in _NO_TRACER):
         return ""
     told = str(error).partition("\n")[0]
+    if "unhashable" in told:
+        return (
+            f"{_place(last)}a traced value is used as a key, and has no hash, as arrays have none "
+            f"({told}); leave out functools.cache, or call what it holds, f.__wrapped__; or "
+            f"linad.adopt(__name__) lets it trace"
+        )
     return (
         f"{_place(last)}a traced value is handed to compiled code, which takes plain ones "
         f"({told}); {_WRAP}"

@@ -1,6 +1,7 @@
 """`curve_fit` and `fit`: as SciPy's where SciPy has it; intervals by simulation and by hand."""
 
 import copy
+import functools
 import pickle
 from functools import partial
 from types import SimpleNamespace
@@ -644,6 +645,24 @@ class TestTelling:
             found.confidence_band  # noqa: B018
         assert list(found.standard_errors.values()) == found.errors.tolist()
         assert list(found.standard_errors) == found.names
+
+    def test_what_follows_a_star_is_no_parameter(self):
+        def powers(t, a, b, *, power=2, off=0.5):
+            return a * t**power + b + off
+
+        found = curve_fit(powers, T, 3.0 * T**2 + 1.0)
+        assert found.names == ["a", "b"]
+        np.testing.assert_allclose(found.x, [3.0, 0.5])
+
+    def test_caches_of_traced_values_are_told_of(self):
+        @functools.cache
+        def twice(a):
+            return 2 * a
+
+        with pytest.raises(linad.errors.UnsupportedError, match=r"functools.cache, or call what"):
+            curve_fit(lambda t, a: twice(a) * t, T, Y)
+        found = curve_fit(lambda t, a: twice.__wrapped__(a) * t, T, 4 * T)
+        np.testing.assert_allclose(found.x, 2.0)
 
     def test_tables_are_no_columns(self):
         pandas = pytest.importorskip("pandas")
