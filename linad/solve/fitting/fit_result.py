@@ -28,6 +28,10 @@ from linad.solve.problems import quiet
 LEVEL = Kind("a number between 0 and 1", lambda value: is_number(value) and 0 < value < 1)
 
 
+FAINT = np.finfo(float).tiny / np.finfo(float).eps
+"""What columns of a Jacobian are not above are rounding errors of zero, whose inverse overflows."""
+
+
 SEEN = 1e-6
 """Relative to the largest, components of a direction that count."""
 
@@ -225,7 +229,8 @@ class FitResult:
         largest = np.abs(J).max(axis=0, initial=0.0)
         largest = np.where(largest > 0, largest, 1.0)  # their squares may overflow
         norms = np.linalg.norm(J / largest, axis=0) * largest
-        scale = np.where(norms > 0, norms, 1.0)
+        J = np.where(norms > FAINT, J, 0.0)
+        scale = np.where(norms > FAINT, norms, 1.0)
         _, s, vt = np.linalg.svd(J / scale, full_matrices=len(J) < n)
         s = np.concatenate([s, np.zeros(n - len(s))])
         return s, vt, s > np.finfo(float).eps * max(J.shape) * s.max(initial=0.0), scale
@@ -393,6 +398,10 @@ class FitResult:
             Like what the model returns there; of a complex number, that of its real part and that
             of its imaginary part as one. Infinite where it depends on what the data leave open.
         """
+        return self._with_errors(xdata)[1]
+
+    def _with_errors(self, xdata: Any) -> tuple[Any, Any]:
+        """The model somewhere, and its standard errors."""
         from linad.api.derivatives import linearize
 
         model, xdata = self._of_model(), as_arrays(xdata)
@@ -408,7 +417,7 @@ class FitResult:
             for e, v in zip(np.split(errors, ends), leaves, strict=True)
         ]
         shaped = [e.reshape(np.shape(v)) for e, v in zip(parts, leaves, strict=True)]
-        return tree.unflatten(structure, shaped)
+        return y, tree.unflatten(structure, shaped)
 
     def _spread(self, J: Any) -> Any:
         """Standard errors of what has the Jacobian J: of what the data leave open, infinite."""

@@ -963,6 +963,18 @@ class TestTelling:
         found = curve_fit(lambda t, a: np.exp(-1 / (a * a)) + 0 * t, T, Y, [1e-200])
         assert "start elsewhere" in found.message
 
+    def test_a_slow_model_is_drawn_through_fewer_points(self, monkeypatch):
+        monkeypatch.setattr(plots, "SLOW", 0.0)
+        above, _ = curve_fit(decay, T, Y, START).plot()
+        assert max(len(line.get_xdata()) for line in above.lines) == plots.FEWER
+        mpl.pyplot.close(above.figure)
+
+    @pytest.mark.filterwarnings("error")
+    def test_what_hardly_depends_on_a_parameter_does_not_at_all(self):
+        found = curve_fit(lambda t, a, b: a * t + 1e-305 * b, T, Y, [1.0, 1.0])
+        assert found.undetermined == [{"b": 1.0}]
+        assert found.errors[1] == np.inf
+
     def test_data_sets_end_to_end_are_lines(self):
         t = np.concatenate([T, 2 * T[:9], T[3:20]])
         heights = np.repeat([1.0, 2.0, 3.0], [30, 9, 17])
