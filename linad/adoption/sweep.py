@@ -210,7 +210,7 @@ def _of_class(cls: type) -> Iterator[Exchange]:
             if inner is not value:
                 form = type(value)(form)
             elif isinstance(form, types.FunctionType):
-                form = staticmethod(form)  # NumPy's and math's functions are no methods
+                form = staticmethod(form)  # NumPy's and math's functions are not methods
             yield _of_attribute(cls, name, value, form)
 
 

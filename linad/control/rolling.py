@@ -24,8 +24,9 @@ import numpy as np
 
 from linad.arrays.tracer import Tracer
 from linad.control.absorbing import absorbed
-from linad.control.bodies import Body, known
+from linad.control.bodies import Body
 from linad.control.joined_rows import joined
+from linad.control.known_bodies import known
 from linad.control.memory_arrays import reads_of
 from linad.control.moving_places import Places
 from linad.control.repeat import repeat

@@ -268,8 +268,3 @@ def names_in(code: types.CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from names_in(constant)
-
-
-def public_names(module: Any) -> list[str]:
-    """What ``dir`` and completion show of a module that stands in for another."""
-    return sorted([name for name in dir(module) if not name.startswith("_")])

@@ -42,7 +42,7 @@ def record(f: Callable[..., Any], arguments: Signature) -> tuple[Any, Variant | 
     """Run a function on traced arrays; return its result, and the path it took.
 
     The path is None where it cannot be repeated: the function uses values of a derivative
-    around it that are no arguments, or writes into an array that has two names.
+    around it that are not arguments, or writes into an array that has two names.
     """
     return _Recording(f, arguments).run()
 

@@ -13,10 +13,11 @@ from linad.solve.fitting.curve_fit import curve_fit, fit
 from linad.solve.fitting.fit_result import FitResult
 from linad.solve.lbfgs import lbfgs
 from linad.solve.least_squares import gauss_newton, levenberg_marquardt
+from linad.solve.minimal_solutions import least_squares, minimum
 from linad.solve.newton import newton
 from linad.solve.newton_cg import newton_cg
 from linad.solve.newton_krylov import newton_krylov
-from linad.solve.solutions import fixed_point, least_squares, linear, minimum, root
+from linad.solve.solutions import fixed_point, linear, root
 from linad.solve.status import Status
 from linad.solve.trust_region import trust_region
 

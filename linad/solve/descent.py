@@ -196,7 +196,7 @@ class Descent:
             raise Stop(Status.NOT_FINITE, "f or its gradient")
 
     def _leave_saddle(self, words: str) -> Any:
-        """A better point beside a stationary one that is no minimum; else the end."""
+        """A better point beside a stationary one that is not a minimum; else the end."""
         if not self.check_minimum or not self.x.size:
             raise Stop(Status.CONVERGED, words)
         found = negative_curvature(self.H, self.x.size, self.eps)

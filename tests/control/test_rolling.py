@@ -274,3 +274,41 @@ def test_a_loop_of_python_in_the_body_of_a_loop(form):
     np.testing.assert_allclose(gradient(x), expected, rtol=1e-12)
     second = linad.hvp(lambda x: np.sum(by_python(x) ** 2), (x,), (v,))
     np.testing.assert_allclose(linad.hvp(lambda x: np.sum(f(x) ** 2), (x,), (v,)), second)
+
+
+def most(x):
+    return max(x)
+
+
+def above(x):
+    return x[0] * sum([1 for v in x if v > 0.5])
+
+
+def rising(x):
+    return x[0] if all(np.sin(x[k]) < 2 * x[k + 1] for k in range(len(x) - 1)) else 2 * x[0]
+
+
+def place_of_the_first(x):
+    k = 0
+    while k < len(x) and x[k] < 0.5:
+        k += 1
+    return x[-1] * k
+
+
+@pytest.mark.parametrize("function", [most, above, rising, place_of_the_first])
+@pytest.mark.parametrize(
+    "of",
+    [lambda f: f, linad.grad, lambda f: linad.jit(linad.grad(f))],
+    ids=["value", "gradient", "compiled gradient"],
+)
+def test_loops_that_only_decide_stay(function, of, kernels):
+    """What a loop of comparisons gives is read by nobody: its guards have to hold all the same."""
+    x = np.random.default_rng(0).uniform(0.3, 0.4, 120)
+    compiled, wanted = of(linad.jit(function)), of(function)
+    for _ in range(3):
+        np.testing.assert_array_equal(compiled(x), wanted(x))
+    for k in (1, 57, 119):
+        for value in (0.9, 0.01):
+            y = x.copy()
+            y[k] = value
+            np.testing.assert_array_equal(compiled(y), wanted(y))

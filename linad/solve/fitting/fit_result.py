@@ -19,21 +19,14 @@ from linad.core import tree
 from linad.core.options import NAMES, TOLERANCE, Kind, is_number, takes
 from linad.errors import ArgumentError, ConvergenceError, OptionError
 from linad.solve.fitting.data import as_arrays
-from linad.solve.fitting.other_names import ELSEWHERE
+from linad.solve.fitting.names_elsewhere import ELSEWHERE
 from linad.solve.fitting.parameters import Parameters
 from linad.solve.fitting.reports import html, text
+from linad.solve.fitting.seen_directions import SeenDirections
 from linad.solve.losses import Loss
 from linad.solve.problems import quiet
 
 LEVEL = Kind("a number between 0 and 1", lambda value: is_number(value) and 0 < value < 1)
-
-
-FAINT = np.finfo(float).tiny / np.finfo(float).eps
-"""What columns of a Jacobian are not above are rounding errors of zero, whose inverse overflows."""
-
-
-SEEN = 1e-6
-"""Relative to the largest, components of a direction that count."""
 
 
 class FitResult:
@@ -220,48 +213,24 @@ class FitResult:
         return self.loss.spread(counted, self.free_parameters)
 
     @cached_property
-    def _singular_values(self) -> tuple[Any, Any, Any, Any]:
-        """(s, V^T, which count as nonzero, column norms) of J in the free parameters, scaled."""
-        J = self._model[0][:, self.parameters.free]
-        n = J.shape[1]
-        if not np.isfinite(J).all():  # nothing is known, not even what is open
-            return np.full(n, np.nan), np.eye(n), np.ones(n, bool), np.ones(n)
-        largest = np.abs(J).max(axis=0, initial=0.0)
-        largest = np.where(largest > 0, largest, 1.0)  # their squares may overflow
-        norms = np.linalg.norm(J / largest, axis=0) * largest
-        J = np.where(norms > FAINT, J, 0.0)
-        scale = np.where(norms > FAINT, norms, 1.0)
-        _, s, vt = np.linalg.svd(J / scale, full_matrices=len(J) < n)
-        s = np.concatenate([s, np.zeros(n - len(s))])
-        return s, vt, s > np.finfo(float).eps * max(J.shape) * s.max(initial=0.0), scale
+    def _directions(self) -> SeenDirections:
+        return SeenDirections(self._model[0][:, self.parameters.free])
 
     @cached_property
     def covariance(self) -> Any:
         """Of the parameters: zero for fixed ones, infinite where the data leave them open."""
         free = np.flatnonzero(self.parameters.free)
         full = np.zeros((self.vector.size, self.vector.size))
-        s, vt, kept, scale = self._singular_values
-        if not self._are_known:
-            full[np.ix_(free, free)] = np.inf
-            return full
-        rows = vt[kept] / s[kept, None] / scale
-        inner = self._scales[0] * (rows.T @ rows)
-        left = self._open
-        inner[left, :] = inner[:, left] = np.inf
+        inner: Any = np.inf
+        if self._are_known:
+            inner = self._directions.covariance(self._scales[0])
         full[np.ix_(free, free)] = inner
         return full
 
     @property
     def _are_known(self) -> bool:
         """Whether there are a Jacobian, and observations left to tell errors by."""
-        known = not np.isnan(self._singular_values[0]).any()
-        return known and bool(np.isfinite(self._scales[0]))
-
-    @property
-    def _open(self) -> Any:
-        """Which of the free parameters a change that no residual sees may move."""
-        _, vt, kept, _ = self._singular_values
-        return (np.abs(vt[~kept]) > SEEN).any(axis=0)
+        return self._directions.known and bool(np.isfinite(self._scales[0]))
 
     @property
     def undetermined(self) -> list[dict[str, float]]:
@@ -269,23 +238,11 @@ class FitResult:
 
         As few parameters as may be in each, by Gauss-Jordan elimination; the first has 1.
         """
-        _, vt, kept, scale = self._singular_values
-        basis = vt[~kept].copy()
-        for done in range(len(basis)):
-            rest = np.abs(basis[done:])
-            row, column = np.unravel_index(np.argmax(rest), rest.shape)
-            basis[[done, done + row]] = basis[[done + row, done]]
-            basis[done] /= basis[done, column]
-            others = np.arange(len(basis)) != done
-            basis[others] -= np.outer(basis[others, column], basis[done])
         names = [self.names[i] for i in np.flatnonzero(self.parameters.free)]
-        found = []
-        for v in basis:
-            moved = np.flatnonzero(np.abs(v) > SEEN)
-            steps = v[moved] / scale[moved]
-            steps /= steps[0]
-            found.append(dict(zip([names[i] for i in moved], steps.tolist(), strict=True)))
-        return found
+        return [
+            dict(zip([names[i] for i in moved], steps.tolist(), strict=True))
+            for moved, steps in self._directions.unseen()
+        ]
 
     @cached_property
     def _errors(self) -> Any:
@@ -421,15 +378,9 @@ class FitResult:
 
     def _spread(self, J: Any) -> Any:
         """Standard errors of what has the Jacobian J: of what the data leave open, infinite."""
-        s, vt, kept, scale = self._singular_values
         if not self._are_known:
             return np.full(len(J), np.inf)
-        scaled = J[:, self.parameters.free] / scale
-        errors = np.sqrt(self._scales[0]) * np.linalg.norm(
-            scaled @ (vt[kept] / s[kept, None]).T, axis=1
-        )
-        seen = SEEN * np.linalg.norm(scaled, axis=1)
-        return np.where((np.abs(scaled @ vt[~kept].T) > seen[:, None]).any(axis=1), np.inf, errors)
+        return self._directions.spread(J[:, self.parameters.free], self._scales[0])
 
     def _of_model(self) -> Callable[..., Any]:
         if self.model is None:
@@ -481,12 +432,12 @@ class FitResult:
         -------
         array of matplotlib.axes.Axes, or what was given
         """
-        from linad.solve.fitting.plots import Words, plot
+        from linad.solve.fitting.plots import Captions, plot
 
         if axes is not None and ax is not None:
             raise OptionError("plot: ax and axes say the same; give one of them")
         axes = ax if axes is None else axes
-        return plot(self, axes, self._quantile(level), Words(xlabel, ylabel, title))
+        return plot(self, axes, self._quantile(level), Captions(xlabel, ylabel, title))
 
     def __repr__(self) -> str:
         return self.report()

@@ -13,7 +13,7 @@ LONG = 4
 """Ratio of the sides beyond which pixels are not drawn as squares."""
 
 
-class Grid(NamedTuple):
+class Pixels(NamedTuple):
     """Where the pixels of an image are: as they come, or places in the plane in some order."""
 
     order: Any = ...
@@ -30,14 +30,14 @@ class Grid(NamedTuple):
         return values if self.shape is None else np.ravel(values)[self.order].reshape(self.shape)
 
 
-def grid_of(xdata: Any, residuals: list[Any]) -> Grid | None:
+def grid_of(xdata: Any, residuals: list[Any]) -> Pixels | None:
     """The pixels of one real image: a matrix, or a vector over the places of an even grid, which
     is how a model that ends with ``.ravel()`` has it."""
     (r, *others) = residuals
     if others or np.iscomplexobj(r):
         return None
     if r.ndim == 2:
-        return Grid() if min(r.shape) >= SIDE else None
+        return Pixels() if min(r.shape) >= SIDE else None
     places = _coordinates(xdata)
     if r.ndim != 1 or len(places) != 2 or any(place.shape != r.shape for place in places):
         return None
@@ -50,7 +50,7 @@ def grid_of(xdata: Any, residuals: list[Any]) -> Grid | None:
     if not (full and _is_even(columns) and _is_even(rows)):
         return None
     ends = [end for along in (columns, rows) for end in _ends(along)]
-    return Grid(order, shape, ends)
+    return Pixels(order, shape, ends)
 
 
 def _coordinates(xdata: Any) -> list[Any]:
@@ -74,7 +74,7 @@ def _ends(values: Any) -> tuple[float, float]:
     return float(values[0] - half), float(values[-1] + half)
 
 
-def draw_image(axes: Any, image: Any, model: Any, name: str, grid: Grid) -> None:
+def draw_image(axes: Any, image: Any, model: Any, name: str, grid: Pixels) -> None:
     """Data in shades, and lines of the model over them."""
     _shades(axes, image, "viridis", None, grid)
     if np.ptp(model) > 0 and np.isfinite(model).all():
@@ -82,13 +82,13 @@ def draw_image(axes: Any, image: Any, model: Any, name: str, grid: Grid) -> None
     axes.set_title(f"data; lines: {name}")
 
 
-def draw_residuals(axes: Any, residuals: Any, title: str, grid: Grid) -> None:
+def draw_residuals(axes: Any, residuals: Any, title: str, grid: Pixels) -> None:
     """Residuals in shades, white where there are none."""
     _shades(axes, residuals, "RdBu_r", np.abs(residuals).max(), grid)
     axes.set_title(title)
 
 
-def _shades(axes: Any, values: Any, colors: str, most: Any, grid: Grid) -> None:
+def _shades(axes: Any, values: Any, colors: str, most: Any, grid: Pixels) -> None:
     rows, columns = values.shape
     left, right, below, above = grid.extent or (0, columns, 0, rows)
     short, long = sorted((right - left, above - below))

@@ -11,7 +11,7 @@ import numpy as np
 from linad.core import tree
 from linad.core.showing import shown
 from linad.errors import ArgumentError
-from linad.solve.fitting.image_plots import Grid, draw_image, draw_residuals, grid_of
+from linad.solve.fitting.image_plots import Pixels, draw_image, draw_residuals, grid_of
 from linad.solve.problems import quiet
 
 POINTS, FEWER, SLOW = 400, 100, 0.3
@@ -56,7 +56,7 @@ class Curve(NamedTuple):
     suffix: str
 
 
-class Words(NamedTuple):
+class Captions(NamedTuple):
     """What is written beside a picture; None is what linad writes."""
 
     xlabel: str | None
@@ -64,7 +64,7 @@ class Words(NamedTuple):
     title: str | None
 
 
-def plot(fit: Any, axes: Any, t: float, words: Words) -> Any:
+def plot(fit: Any, axes: Any, t: float, words: Captions) -> Any:
     """Draw a fit; the axes: a pair, or the one that was given."""
     residuals = [np.asarray(r) for r in tree.flatten(fit.residuals)[0]]
     over = _curves(fit.xdata, residuals)
@@ -111,7 +111,7 @@ def _pair(axes: Any) -> tuple[Any, Any]:
     return above, below
 
 
-def _write(words: Words, above: Any, below: Any, beside: bool) -> None:
+def _write(words: Captions, above: Any, below: Any, beside: bool) -> None:
     """Labels and a title: the abscissa of two axes one over the other is written once."""
     if words.xlabel is not None:
         (below or above).set_xlabel(words.xlabel)
@@ -123,7 +123,7 @@ def _write(words: Words, above: Any, below: Any, beside: bool) -> None:
         above.set_title(words.title)
 
 
-def _draw_image(above: Any, below: Any, fit: Any, grid: Grid, residual: Any, kind: str) -> None:
+def _draw_image(above: Any, below: Any, fit: Any, grid: Pixels, residual: Any, kind: str) -> None:
     (data,) = fit.data.leaves
     model = np.broadcast_to(fit.predict(fit.xdata), data.shape)
     draw_image(above, grid.image(data), grid.image(model), _model_name(fit), grid)

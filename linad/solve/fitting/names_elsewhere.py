@@ -1,4 +1,4 @@
-"""What other libraries call what the result of a fit has."""
+"""What SciPy, lmfit and statsmodels call what the result of a fit has."""
 
 ELSEWHERE = {
     **dict.fromkeys(("params", "best_values", "popt", "p", "beta"), "parameters are x, or values"),
@@ -34,4 +34,4 @@ ELSEWHERE = {
     **dict.fromkeys(("corr", "correl", "correlations"), "that is correlation"),
     "fun": "residuals are (model - data) / sigma",
 }
-"""Names of SciPy, lmfit, statsmodels and other libraries, and where linad has that."""
+"""What is said of a name that a result does not have."""
