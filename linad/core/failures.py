@@ -52,8 +52,15 @@ _COMPILED = (".pyx", ".pxd", "<stringsource>")
 
 def is_from_compiled(error: BaseException) -> bool:
     """Whether it may be what compiled code says that was given a traced value."""
-    words = (*_NO_TRACER, *_NO_TYPE)
-    return type(error) in (TypeError, ValueError) and any(w in str(error) for w in words)
+    words, told = (*_NO_TRACER, *_NO_TYPE), str(error)
+    if type(error) not in (TypeError, ValueError) or not any(w in told for w in words):
+        return False
+    operands = told.rpartition(": ")[2] if told.startswith("unsupported operand") else ""
+    return not any(f"'{kind}'" in operands for kind in _NO_NUMBERS)
+
+
+_NO_NUMBERS = ("str", "bytes", "NoneType", "dict", "set", "function", "method", "type", "module")
+"""Types of Python's that no operator takes beside a number, traced or not."""
 
 
 def handed_to_compiled(error: BaseException, traced: type) -> str:
@@ -80,6 +87,12 @@ def handed_to_compiled(error: BaseException, traced: type) -> str:
     if "unhashable" in str(error):
         return _place(last) + _NO_KEY
     told = str(error).partition("\n")[0]
+    if "unhashable" in told:
+        return (
+            f"{_place(last)}a traced value is used as a key, and has no hash, as arrays have none "
+            f"({told}); leave out functools.cache, or call what it holds, f.__wrapped__; or "
+            f"linad.adopt(__name__) lets it trace"
+        )
     return (
         f"{_place(last)}a traced value is handed to compiled code, which takes plain ones "
         f"({told}); {_WRAP}"

@@ -320,6 +320,11 @@ def _tell_of_kind(error: TypeError, xdata: Any) -> None:
             "curve_fit: xdata holds dates or times; give numbers, as days since the first: "
             "(xdata - xdata[0]) / np.timedelta64(1, 'D')"
         )
+    elif hasattr(xdata, "columns"):
+        error.add_note(
+            "curve_fit: xdata is a table, which unpacks to the names of its columns; read them, "
+            "X['a'], or give xdata.to_numpy().T"
+        )
     elif kinds & set("SU") or any(map(_holds_texts, leaves)):
         error.add_note("curve_fit: xdata holds texts; np.asarray(xdata, float) reads them")
 
@@ -419,7 +424,7 @@ def _without_slope(name: str, result: Any) -> str:
     if bad.all():
         return (
             f"{name}: infinite or NaN: in the derivatives of all {bad.size} residuals, which "
-            f"themselves are finite; start elsewhere, where the model does not overflow"
+            f"themselves are finite; start elsewhere: the model overflows there, or has no slope"
         )
     return (
         f"{name}: infinite or NaN: in the derivatives of {bad.sum()} of {bad.size} residuals, "

@@ -355,6 +355,10 @@ class FitResult:
             Like what the model returns there; of a complex number, that of its real part and that
             of its imaginary part as one. Infinite where it depends on what the data leave open.
         """
+        return self._with_errors(xdata)[1]
+
+    def _with_errors(self, xdata: Any) -> tuple[Any, Any]:
+        """The model somewhere, and its standard errors."""
         from linad.api.derivatives import linearize
 
         model, xdata = self._of_model(), as_arrays(xdata)
@@ -370,7 +374,7 @@ class FitResult:
             for e, v in zip(np.split(errors, ends), leaves, strict=True)
         ]
         shaped = [e.reshape(np.shape(v)) for e, v in zip(parts, leaves, strict=True)]
-        return tree.unflatten(structure, shaped)
+        return y, tree.unflatten(structure, shaped)
 
     def _spread(self, J: Any) -> Any:
         """Standard errors of what has the Jacobian J: of what the data leave open, infinite."""

@@ -15,6 +15,9 @@ from linad.solve.problems import Unknown, as_point
 
 Model = Callable[..., Any]
 
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+"""Arguments of a model that are parameters, as SciPy has it: those after a star are options."""
+
 
 class OneByOne:
     """A model that takes its parameters by position; a class, since a lambda is not pickled."""
@@ -65,8 +68,7 @@ def binding(f: Model, p0: Any) -> tuple[Model, Any, list[str] | None]:
 
 def parameter_names(f: Model) -> list[str]:
     """What a model calls its parameters, as far as its signature says."""
-    many = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
-    return [p.name for p in _after_first(_signature(f)) if p.kind not in many]
+    return [p.name for p in _after_first(_signature(f)) if p.kind in _POSITIONAL]
 
 
 def refuse_other_signatures(f: Model, args: tuple[Any, ...]) -> None:
@@ -117,9 +119,8 @@ def _after_first(signature: inspect.Signature | None) -> list[inspect.Parameter]
 
 
 def _positional(signature: inspect.Signature | None, count: int) -> list[str] | None:
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = _after_first(signature)
-    names = [p.name for p in parameters if p.kind in kinds][:count]
+    names = [p.name for p in parameters if p.kind in _POSITIONAL][:count]
     for p in parameters:
         if p.kind is p.VAR_POSITIONAL and names:  # of ``*p`` alone p[0] is the name in any case
             names += [f"{p.name}[{k}]" for k in range(count - len(names))]
@@ -128,11 +129,12 @@ def _positional(signature: inspect.Signature | None, count: int) -> list[str] | 
 
 def _scalars(f: Model, signature: inspect.Signature | None) -> list[str]:
     parameters = _after_first(signature)
-    if not parameters or any(p.kind is p.VAR_POSITIONAL for p in parameters):
+    names = [p.name for p in parameters if p.kind in _POSITIONAL]
+    if not names or any(p.kind is p.VAR_POSITIONAL for p in parameters):
         raise ArgumentError(
             f"curve_fit: {name_of(f)} does not say how many parameters it has; give p0"
         )
-    return [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
+    return names
 
 
 def _heads(unknown: Unknown, given: list[str] | None) -> list[str]:

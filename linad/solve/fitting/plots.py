@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -13,8 +14,8 @@ from linad.errors import ArgumentError
 from linad.solve.fitting.image_plots import Pixels, draw_image, draw_residuals, grid_of
 from linad.solve.problems import quiet
 
-POINTS = 400
-"""Where a curve is drawn."""
+POINTS, FEWER, SLOW = 400, 100, 0.3
+"""Where a curve is drawn, of a model as well that takes more seconds at the data."""
 
 WIDE = 100.0
 """Ratio of the ends of positive abscissae beyond which somebody may look on a logarithmic scale."""
@@ -39,7 +40,7 @@ POINT = {"fmt": "o", "ms": 4, "alpha": 0.7, "zorder": 2}
 """Data lie under the model, however many they are."""
 
 LEVEL = {"fmt": "_", "ms": 10, "mew": 2, "zorder": 3}
-"""The model where no line can be drawn through its values."""
+"""The model where no line can be drawn through its values, or none says anything."""
 
 SAME = 1e-9
 """Of the model's range: a difference of its values at one x that is none."""
@@ -292,8 +293,10 @@ def _edges(values: Any) -> Any:
 
 def _draw_model(axes: Any, fit: Any, curves: list[Curve], t: float) -> None:
     """A line and its band for each curve, through many points if the model can be asked there."""
+    begun = time.perf_counter()
     at_data = _evaluated(fit, fit.xdata, None, t)
-    smooth = _between(fit, t)
+    slow = time.perf_counter() - begun > SLOW
+    smooth = _between(fit, t, FEWER if slow else POINTS)
     if smooth is None or not all(_agrees(curve, smooth, at_data[0]) for curve in curves):
         smooth = None
     places, values, spreads = smooth or (None, *at_data)
@@ -349,7 +352,7 @@ def _draw_values(axes: Any, fit: Any, curves: list[Curve]) -> None:
     for k, curve in enumerate(curves):
         y = np.broadcast_to(values[curve.leaf], fit.data.leaves[curve.leaf].shape)
         color = "C1" if len(curves) == 1 else f"C{k}"
-        axes.plot(curve.x, curve.of(y), "-", color=color, zorder=3, label=_name(fit, curve))
+        axes.errorbar(curve.x, curve.of(y), **LEVEL, color=color, label=_name(fit, curve))
 
 
 def _name(fit: Any, curve: Curve) -> str:
@@ -369,16 +372,16 @@ def _evaluated(
     shapes = shapes or [y.shape for y in fit.data.leaves]
     values, errors = (
         [np.broadcast_to(v, s) for v, s in zip(fit.data.sets(said), shapes, strict=True)]
-        for said in (fit.predict(xdata), fit.prediction_errors(xdata))
+        for said in fit._with_errors(xdata)
     )
     return values, [t * error for error in errors]
 
 
-def _between(fit: Any, t: float) -> tuple[list[Any], list[Any], list[Any]] | None:
+def _between(fit: Any, t: float, points: int) -> tuple[list[Any], list[Any], list[Any]] | None:
     """Many points for each data set, model and band there; None if the model refuses them."""
     leaves, structure = tree.flatten(fit.xdata)
     given = [np.asarray(leaf) for leaf in leaves]
-    fine = [_fine(x) for x in given]
+    fine = [_fine(x, points) for x in given]
     times = len(fit.data.leaves) // len(fine)
     shapes = []
     for y, x, new in zip(fit.data.leaves, given * times, fine * times, strict=True):
@@ -400,10 +403,10 @@ def _agrees(curve: Curve, smooth: Any, values: list[Any]) -> bool:
     return bool((np.abs(drawn - here) <= APART * np.ptp(here) + np.finfo(float).tiny).all())
 
 
-def _fine(x: Any) -> Any:
+def _fine(x: Any, points: int) -> Any:
     """Points between the ends, as dense on a logarithmic scale if the data are spread so."""
     low, high = x.min(), x.max()
-    even = np.linspace(low, high, POINTS)
+    even = np.linspace(low, high, points)
     if low > 0 and high > WIDE * low:
-        return np.union1d(even, np.geomspace(low, high, POINTS))
+        return np.union1d(even, np.geomspace(low, high, points))
     return even

@@ -10,6 +10,9 @@ from typing import Any
 
 import numpy as np
 
+FAINT = np.finfo(float).tiny / np.finfo(float).eps
+"""What columns of a Jacobian are not above are rounding errors of zero, whose inverse overflows."""
+
 SEEN = 1e-6
 """Relative to the largest, components of a direction that count."""
 
@@ -38,7 +41,8 @@ class SeenDirections:
         largest = np.abs(J).max(axis=0, initial=0.0)
         largest = np.where(largest > 0, largest, 1.0)  # their squares may overflow
         norms = np.linalg.norm(J / largest, axis=0) * largest
-        self._scale = np.where(norms > 0, norms, 1.0)
+        J = np.where(norms > FAINT, J, 0.0)
+        self._scale = np.where(norms > FAINT, norms, 1.0)
         _, s, self._vt = np.linalg.svd(J / self._scale, full_matrices=len(J) < n)
         self._s = s = np.concatenate([s, np.zeros(n - len(s))])
         self._kept = s > np.finfo(float).eps * max(J.shape) * s.max(initial=0.0)

@@ -1,6 +1,7 @@
 """`curve_fit` and `fit`: as SciPy's where SciPy has it; intervals by simulation and by hand."""
 
 import copy
+import functools
 import pickle
 from functools import partial
 from types import SimpleNamespace
@@ -645,6 +646,37 @@ class TestTelling:
         assert list(found.standard_errors.values()) == found.errors.tolist()
         assert list(found.standard_errors) == found.names
 
+    def test_what_follows_a_star_is_no_parameter(self):
+        def powers(t, a, b, *, power=2, off=0.5):
+            return a * t**power + b + off
+
+        found = curve_fit(powers, T, 3.0 * T**2 + 1.0)
+        assert found.names == ["a", "b"]
+        np.testing.assert_allclose(found.x, [3.0, 0.5])
+
+    def test_caches_of_traced_values_are_told_of(self):
+        @functools.cache
+        def twice(a):
+            return 2 * a
+
+        with pytest.raises(linad.errors.UnsupportedError, match=r"functools.cache, or call what"):
+            curve_fit(lambda t, a: twice(a) * t, T, Y)
+        found = curve_fit(lambda t, a: twice.__wrapped__(a) * t, T, 4 * T)
+        np.testing.assert_allclose(found.x, 2.0)
+
+    def test_tables_are_no_columns(self):
+        pandas = pytest.importorskip("pandas")
+        table = pandas.DataFrame({"K": T + 1, "L": 2 * T + 1})
+
+        def product(X, a, b):
+            K, L = X
+            return K**a * L**b
+
+        with pytest.raises(TypeError, match="'str' and 'Tracer'") as raised:
+            curve_fit(product, table, Y)
+        assert "xdata.to_numpy().T" in raised.value.__notes__[0]
+        assert curve_fit(product, table.to_numpy().T, Y).success
+
     def test_labelled_starts(self):
         pandas = pytest.importorskip("pandas")
         wanted = curve_fit(decay, T, Y, START)
@@ -930,6 +962,18 @@ class TestTelling:
     def test_derivatives_that_are_all_infinite_ask_for_another_start(self):
         found = curve_fit(lambda t, a: np.exp(-1 / (a * a)) + 0 * t, T, Y, [1e-200])
         assert "start elsewhere" in found.message
+
+    def test_a_slow_model_is_drawn_through_fewer_points(self, monkeypatch):
+        monkeypatch.setattr(plots, "SLOW", 0.0)
+        above, _ = curve_fit(decay, T, Y, START).plot()
+        assert max(len(line.get_xdata()) for line in above.lines) == plots.FEWER
+        mpl.pyplot.close(above.figure)
+
+    @pytest.mark.filterwarnings("error")
+    def test_what_hardly_depends_on_a_parameter_does_not_at_all(self):
+        found = curve_fit(lambda t, a, b: a * t + 1e-305 * b, T, Y, [1.0, 1.0])
+        assert found.undetermined == [{"b": 1.0}]
+        assert found.errors[1] == np.inf
 
     def test_data_sets_end_to_end_are_lines(self):
         t = np.concatenate([T, 2 * T[:9], T[3:20]])
