@@ -87,12 +87,6 @@ def handed_to_compiled(error: BaseException, traced: type) -> str:
     if "unhashable" in str(error):
         return _place(last) + _NO_KEY
     told = str(error).partition("\n")[0]
-    if "unhashable" in told:
-        return (
-            f"{_place(last)}a traced value is used as a key, and has no hash, as arrays have none "
-            f"({told}); leave out functools.cache, or call what it holds, f.__wrapped__; or "
-            f"linad.adopt(__name__) lets it trace"
-        )
     return (
         f"{_place(last)}a traced value is handed to compiled code, which takes plain ones "
         f"({told}); {_WRAP}"
@@ -107,9 +101,9 @@ _WRAP = (
 
 _NO_KEY = (
     "a traced value is unhashable, and made a key of a dictionary, a set or a cache: what is found "
-    "by it would be found by the value alone, without its derivative; take "
-    "float(linad.stop_gradient(s)) for a key where what is kept does not depend on it, and compute "
-    "without the cache where it does"
+    "by it would be found by the value alone, without its derivative; leave out functools.cache, "
+    "or call what it holds, f.__wrapped__ (linad.adopt(__name__) does that by itself); take "
+    "float(linad.stop_gradient(s)) for a key where what is kept does not depend on it"
 )
 
 
