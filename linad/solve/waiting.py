@@ -6,12 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from linad.core.callers import defining_package
-from linad.core.patience import say
+from linad.core.patience import SECONDS, say
 from linad.core.settings import settings
 from linad.jit.jitted import Jitted
-
-PATIENCE = 5.0
-"""Seconds that somebody waits for a solver in silence."""
 
 
 class Waiting:
@@ -45,7 +42,7 @@ class Waiting:
     def __enter__(self) -> None:
         self.depth += 1
         if self.depth == 1:
-            if self.seconds >= PATIENCE and not self.silent:
+            if self.seconds >= SECONDS and not self.silent:
                 self.silent = True
                 say(
                     f"{self.name}: {self.called} has run for {self.seconds:.0f} s in Python; "

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from linad.core.callers import warn_user
-from linad.core.patience import say
+from linad.core.patience import SECONDS, say
 from linad.core.settings import settings
 from linad.errors import ShapeError
-from linad.solve.waiting import PATIENCE
 
 MOST = 40
 """Fits on one side of a parameter."""
@@ -38,7 +37,7 @@ def profiles(fit: Any, chosen: Sequence[int], t: float) -> dict[str, tuple[float
     for i in chosen:
         found[fit.names[i]] = profile(fit, i, t, met)
         seconds, rest = time.perf_counter() - begun, len(chosen) - len(found)
-        if rest and seconds >= PATIENCE and settings().progress:
+        if rest and seconds >= SECONDS and settings().progress:
             say(
                 f"profile_intervals: {len(found)} of {len(chosen)} parameters in {seconds:.0f} s, "
                 f"about {seconds * rest / len(found):.0f} s to go"
