@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linad.adoption import promotion
+from linad.adoption.compiled import is_compiled
 from linad.adoption.exchanges import PLAIN
 from linad.adoption.form_table import form_of, has_form
 from linad.adoption.forms import picked
@@ -275,7 +276,7 @@ def compiled(file: str, space: dict[str, Any]) -> CompiledFile | None:
 
 def _compile(text: str, file: str, space: dict[str, Any]) -> CompiledFile | None:
     by_name = {name for name, value in space.items() if has_form(value)}
-    objects = {name for name, value in space.items() if owner_of(value) is not None}
+    objects = {name for name, v in space.items() if is_compiled(v) or owner_of(v) is not None}
     try:
         parsed = ast.parse(text)
     except SyntaxError:  # not Python, but what a notebook or a template makes of it
