@@ -14,8 +14,8 @@ from linad.adoption.exchanges import SWITCH, Exchange
 from linad.adoption.form_table import form_of, has_form
 from linad.adoption.forms import ALWAYS
 from linad.adoption.live_objects import live_objects_of
+from linad.adoption.reached import reaches_traced
 from linad.adoption.source import deeper
-from linad.arrays.conversions import held
 from linad.arrays.traces import running_trace
 from linad.core.adopted import SPACES
 from linad.core.marks import outside_of_traces
@@ -257,7 +257,7 @@ def _uncached(cached: Any) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: Any) -> Any:
         if running_trace() is None:
             return cached(*args, **kwargs)
-        if held((*args, *kwargs.values())):
+        if reaches_traced((*args, *kwargs.values())):
             return cached.__wrapped__(*args, **kwargs)
         with outside_of_traces():
             return cached(*args, **kwargs)
