@@ -17,6 +17,7 @@ from numpy.lib.stride_tricks import as_strided
 from scipy.fftpack import dct
 from scipy.spatial.transform import Rotation
 
+PPoly = si.PPoly
 TURNS = Rotation.from_rotvec([[0.1, 0.2, 0.3], [0.4, 0.1, -0.2]])
 X = np.linspace(0, 3, 9)
 Y = np.sin(X)
@@ -109,6 +110,18 @@ def by_a_global_name(x):
     return TABLE(x)
 
 
+@np.vectorize
+def bent(s, kind, power=None):
+    return s**2 if kind is PPoly and s < 1.0 else np.float64(s) * 3.0
+
+
+ROWS = np.vectorize(lambda row, s: row * s, signature="(n),()->(n)")
+
+
+def entry_by_entry(x):
+    return bent(x, PPoly) + ROWS(x, x[1])
+
+
 def on_a_grid(x):
     return GRID.ev(x[0], x[1])
 
@@ -175,6 +188,12 @@ def test_splines(package):
     else:
         with pytest.raises(LinadError):
             linad.linearize(package.own_curve_through, np.array([0.3, 1.7, 0.2, -0.4]))
+
+
+def test_functions_that_numpy_has_vectorised(package):
+    check(package.entry_by_entry, [0.3, 1.7, 0.4])
+    assert type(package.bent(0.5, package.PPoly)) is np.ndarray
+    assert package.bent(0.5, package.PPoly) == 0.25
 
 
 def test_planes(package):
