@@ -4,7 +4,8 @@
     solve_rows(A, y)        Cython, which takes arrays alone, and may write into them
 
 They get the numbers of constants in arrays of their own; what they have written into these is
-written into the constants. A value that is no constant is theirs to refuse.
+written into the constants. While such an array is kept, a write into the constant raises
+(`linad.arrays.lending`). A value that is no constant is theirs to refuse.
 """
 
 import functools
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.lending import note_lent
 from linad.arrays.memory import constant_under
 from linad.arrays.tracer import Tracer
 from linad.core.callers import ENGINES, defining_package
@@ -46,8 +48,12 @@ def of_constants(f: Callable[..., Any]) -> Callable[..., Any]:
             **{name: taken.get(id(a), a) for name, a in kwargs.items()},
         )
         for a in given:
-            if not np.array_equal(taken[id(a)], plain[id(a)], equal_nan=True):
-                a[...] = taken[id(a)]
+            array = taken[id(a)]
+            if not np.array_equal(array, plain[id(a)], equal_nan=True):
+                a[...] = array
+            if result is array:
+                result = a
+            note_lent(a, array)  # which ``f`` may keep, and what it returns may be a view of
         return result
 
     return call
