@@ -91,9 +91,16 @@ def of_object(owner: Any, f: Any, form_of: Callable[[Any], Any]) -> Callable[...
         made = form_of(owner)
         if made is owner:
             made = _traced(owner, form_of(type(owner)))
-        return (made if f is owner else getattr(made, f.__name__))(*args, **kwargs)
+        return (made if f is owner else _method_of(made, owner, f))(*args, **kwargs)
 
     return call
+
+
+def _method_of(made: Any, owner: Any, f: Any) -> Any:
+    """The method of the object made; the same function, where the owner has it by no such name."""
+    if getattr(owner, f.__name__, None) == f:
+        return getattr(made, f.__name__)
+    return types.MethodType(f.__func__, made)
 
 
 def _attributes(owner: Any) -> list[Any]:

@@ -38,7 +38,7 @@ def is_own_fault(error: BaseException) -> bool:
     )
 
 
-_NO_TRACER = ("'Tracer'", "got Tracer", "not Tracer", "(Tracer", ".Tracer)")
+_NO_TRACER = ("'Tracer'", "got Tracer", "not Tracer", "(Tracer", "linad.arrays.tracer.Tracer")
 _NO_TYPE = ("No matching signature", "Iterator operand is flagged", "1-dim C contiguous array")
 """What C and Cython say of an argument, by its type or without a word of it."""
 
