@@ -75,6 +75,8 @@ def refusals(trace: Any, error: Any) -> Iterator[tuple[Any, int]]:
     )
     # Code in C tells types apart: "descriptor '__mul__' requires a 'float' object but received ..."
     ours = ours or is_from_compiled(error) or type(error).__module__.startswith("numba.")
+    # SciPy was given what it does not know: a sparse array with traced entries, say.
+    ours = ours or (type(error) is TypeError and _is_raised_by_scipy(error))
     if ours or (errors and error is not None):
         errors.append(error)
     for e in errors:
@@ -82,6 +84,10 @@ def refusals(trace: Any, error: Any) -> Iterator[tuple[Any, int]]:
         while traceback is not None:
             yield traceback.tb_frame, traceback.tb_lineno
             traceback = traceback.tb_next
+
+
+def _is_raised_by_scipy(error: Any) -> bool:
+    return any([package_of(frame) == "scipy" for frame, _ in raisers(error)])
 
 
 def raisers(error: Any) -> Iterator[tuple[Any, int]]:
