@@ -11,6 +11,7 @@ compared with linad's own before it is timed.
 
 import argparse
 import json
+import math
 import platform
 import sys
 import time
@@ -103,13 +104,18 @@ def short(seconds):
     return f"{seconds / 1e-9:.3g} ns"
 
 
+def ratio(over):
+    """Two decimals, or as many as the first digit takes."""
+    return f"{over:.{max(2, -math.floor(math.log10(over)))}f}"
+
+
 def columns(row, peers):
     """The cells of a row: times, then ratios."""
     t = row["seconds"]
     ours = t["compiled"]
 
     def over(name):
-        return f"{ours / t[name]:.2f}" if name in t else "-"
+        return ratio(ours / t[name]) if name in t else "-"
 
     cells = [row["name"], row["task"], short(t["numpy"]), short(t["eager"]), short(ours)]
     cells += [over("numpy"), f"{row['published']:.2f}" if row["published"] else "-"]

@@ -1,7 +1,6 @@
 """linad: automatic differentiation of plain NumPy code, with Jacobians as SciPy operators."""
 
 import importlib
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +14,13 @@ from linad.api.derivatives import derivative, jacobian, jvp, linearize, stop_gra
 from linad.api.gradients import grad, hessian, hessian_operator, hvp, value_and_grad
 from linad.api.ravels import ravel
 from linad.api.sparse_derivatives import sparse_hessian, sparse_jacobian
-from linad.core import former_names
+from linad.core import former_names, guessed_names
 from linad.core.settings import config
 from linad.jit.jitted import jit
 from linad.linalg import answers as answers  # what operators are asked
 from linad.operators.base import JacobianOperator
 from linad.operators.blocks import block_diag, eye, hstack, vstack
-from linad.sparsity import forms as forms  # the same of zeros
+from linad.sparsity import operator_forms as operator_forms  # the same of zeros
 from linad.testing.derivative_checks import check_derivatives
 from linad.transforms.record import trace
 from linad.transforms.tape_operator import TapeOperator
@@ -135,19 +134,18 @@ else:
         except PackageNotFoundError:  # a folder on PYTHONPATH
             return "0+unknown"
 
+    def _unknown(name: str) -> AttributeError:
+        solvers = importlib.import_module("linad.solve").__all__ if name[0] != "_" else []
+        public = [f"linad.{known}" for known in __all__]
+        public += [f"linad.solve.{known}" for known in solvers]
+        hints = {**guessed_names.OF_SOLVERS, **guessed_names.OF_LINAD}
+        return guessed_names.unknown(__name__, name, hints, public)
+
     def __getattr__(name: str) -> Any:
         if name == "__version__":
             return _version()
         if name not in _LAZY:
-            where = "; solvers are in linad.solve" if name == "optimize" else ""
-            if not name.startswith("_") and name in importlib.import_module("linad.solve").__all__:
-                where = f"; linad.solve.{name} has that name"
-            # Python names what is spelt alike if it is told of what was asked.
-            raise AttributeError(
-                f"module 'linad' has no attribute {name!r}{where}",
-                name=name,
-                obj=sys.modules[__name__],
-            )
+            raise _unknown(name)
         module = importlib.import_module(_LAZY[name])
         return getattr(module, name, module)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from linad.core.device_arrays import is_on_device
 from linad.errors import DTypeError
-from linad.sweeps.cuda.arrays import Array, copied, moved_in, taken_in
+from linad.sweeps.cuda.gpu_arrays import Array, copied, moved_in, taken_in
 from linad.sweeps.cuda.opening import target_here
 from linad.sweeps.kernel_dtypes import name_of_dtype
 

@@ -21,7 +21,7 @@ class DTypeError(LinadError, TypeError):
 
 
 class OperandError(LinadError, TypeError):
-    """An operator meets something that is no operator where one is needed."""
+    """An operator meets something that is not an operator where one is needed."""
 
 
 class ArgumentError(LinadError, TypeError, ValueError):

@@ -3,7 +3,7 @@
 y = a b        dy = b da + a db
 y = a / b      dy = da / b - (y / b) db
 y = a^b        dy = b a^(b-1) da + y log(a) db
-y = a mod b    dy = da - floor(a / b) db            where a / b is no integer
+y = a mod b    dy = da - floor(a / b) db            where a / b is not an integer
 
 Conventions. The slope of a^b in a is 0 where b is 0, also at a = 0; in b it is 0 at a = 0,
 b >= 0, and NaN where a is negative (a real power of it exists for integers b only).

@@ -107,7 +107,7 @@ special("k1", x=lambda y, x: -sp.k0(x) - y / x)
 special("k0e", x=lambda y, x: y - sp.k1e(x))
 special("k1e", x=lambda y, x: y - sp.k0e(x) - y / x)
 
-# Spherical. SciPy's functions are no ufuncs: they take plain arrays only.
+# Spherical. SciPy's functions are not ufuncs: they take plain arrays only.
 
 
 def _spherical(letter: str, sign: int, upper: int) -> Primitive:

@@ -33,9 +33,9 @@ from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.cholesky_diagonals import diagonal_if_alone, pull_diagonal
 from linad.operators.facts import EVERYTHING, UNSTRUCTURED
-from linad.operators.matrices import SystemMatrix
 from linad.operators.relation_shapes import dense_along
 from linad.operators.relations import Gather
+from linad.operators.system_matrix import SystemMatrix
 from linad.rules.complements import complement, qr_rest_
 from linad.rules.linalg import adjoint, check_square
 from linad.rules.shaping import laid_out

@@ -107,7 +107,9 @@ def clip(
     high: Any = next((v for v in (a_max, max) if v is not _UNSET and v is not None), None)
     low, high = [weakly(np.clip, a, bound)[1] for bound in (low, high)]
     low, high = _without_vain_bounds(a, low, high)
-    if (low is None or high is None) and np.result_type(a).kind in "biu":  # infinity is no integer
+    if (low is None or high is None) and np.result_type(
+        a
+    ).kind in "biu":  # infinity is not an integer
         if low is high:
             y = np.positive(a)
         else:

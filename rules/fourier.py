@@ -134,7 +134,7 @@ def irfft(a: Array, n: int | None = None, axis: int = -1, norm: Any = None, out:
         raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
     x = _complex(_fitted(a, n // 2 + 1, axis))
     y = irfft_(x, n=n, axis=axis - x.ndim, norm=_norm(norm))
-    return astype(y, a.dtype) if a.dtype == np.float16 else y  # what is no complex number stays
+    return astype(y, a.dtype) if a.dtype == np.float16 else y  # what is not a complex number stays
 
 
 @implements(np.fft.hfft)

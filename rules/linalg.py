@@ -34,9 +34,10 @@ from linad.core.shapes import Shape, matrix_transpose, size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
 from linad.operators.linear_solves import solution_rules
-from linad.operators.matrices import Kronecker, Solve, SystemMatrix
+from linad.operators.matrices import Kronecker, Solve
 from linad.operators.reordering import Broadcast
 from linad.operators.structured import Diagonal, Zero
+from linad.operators.system_matrix import SystemMatrix
 from linad.rules.degeneracy import settle
 from linad.rules.shaping import as_array, replaced
 

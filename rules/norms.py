@@ -137,7 +137,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 
 
 QUIET = np.lib.NumpyVersion(np.__version__) >= "2.5.0"
-"""Whether NumPy's condition numbers are no error where there are no singular values."""
+"""Whether NumPy's condition numbers are not an error where there are no singular values."""
 
 
 def _values_for_cond(x: Any) -> Any:

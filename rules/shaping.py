@@ -74,11 +74,13 @@ def as_array(x: Any) -> Any:
     """``x`` as an array; a traced value stays as it is, and lists that hold some become one."""
     if isinstance(x, Traced):
         return x
-    if type(x) is not np.ndarray:
+    if type(x) is np.ndarray:
+        array = x
+    else:
         x = of_holder(bare(x))
         if isinstance(x, Traced):
             return x
-    array = stacked(x) if isinstance(x, (list, tuple)) else np.asanyarray(x)
+        array = stacked(x) if isinstance(x, (list, tuple)) else np.asanyarray(x)
     if array.dtype.kind == "O":
         raise UnsupportedError(
             f"a {type(x).__name__} of dtype object beside a traced value: arrays of numbers are "

@@ -52,7 +52,7 @@ def _rows_times(A: Any, x: Any, transposed: bool) -> Any:
 def _read_where_it_is(A: Any, x: Any) -> list[Any]:
     """What stands for the arrays of a matrix that are operands of a program; else nothing.
 
-    Those that nobody can write into are no operands, and stay themselves.
+    Those that nobody can write into are not operands, and stay themselves.
     """
     if not (isinstance(x, Traced) and scipy.sparse.issparse(A)):
         return []

@@ -32,7 +32,7 @@ from linad.core.primitive import Primitive
 from linad.operators.base import JacobianOperator
 from linad.operators.entangled import Entangled
 from linad.operators.facts import EVERYTHING
-from linad.operators.matrices import SystemMatrix
+from linad.operators.system_matrix import SystemMatrix
 from linad.rules.couplings import (
     any_equal,
     diagonal,

@@ -88,6 +88,14 @@ def read_in_functions(module):
     return ids, attributes
 
 
+def assigned_in(module):
+    """The names that a module gives values to, in place of importing them."""
+    tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
+    targets = [t for node in tree.body if isinstance(node, ast.Assign) for t in node.targets]
+    targets += [node.target for node in tree.body if isinstance(node, ast.AnnAssign)]
+    return {t.id for t in targets if isinstance(t, ast.Name)} & vars(module).keys()
+
+
 def word_of(key):
     """What a key is about, as a word to look for."""
     if isinstance(key, tuple):
@@ -100,10 +108,9 @@ def tables(found):
     looked_up, attributes = (
         set().union(*sets) for sets in zip(*map(read_in_functions, found), strict=True)
     )
-    seen = set()
+    out = {m for m in found if m.__name__.endswith(IN_KERNELS) or m.__name__.startswith(ON_A_GPU)}
+    seen = {id(vars(module)[name]) for module in out for name in assigned_in(module)}
     for module in found:
-        if module.__name__.endswith(IN_KERNELS) or module.__name__.startswith(ON_A_GPU):
-            continue
         for name, table in vars(module).items():
             if not re.fullmatch(r"_?[A-Z][A-Z_]+", name) or id(table) in seen:
                 continue

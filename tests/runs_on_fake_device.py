@@ -7,7 +7,7 @@ from random_programs import assert_same
 import linad
 from linad.core import tree
 from linad.sweeps.cuda import opening
-from linad.sweeps.cuda.arrays import Array
+from linad.sweeps.cuda.gpu_arrays import Array
 from linad.sweeps.program import simplified
 
 RNG = np.random.default_rng(3)

@@ -28,3 +28,21 @@ def is_there(module, name):
 def test_what_benchmarks_import_is_there():
     names = [(file.name, *name) for file in FILES for name in imported(file)]
     assert not [name for name in names if not is_there(*name[1:])]
+
+
+def cells(line):
+    return [cell.strip() for cell in line.strip("| \n").split("|")]
+
+
+def test_figures_in_readme_are_those_of_the_table():
+    root = FOLDER.parent
+    title, _, *rows = (root / "docs" / "performance" / "table.txt").read_text("utf-8").splitlines()
+    names = cells(title)
+    chosen = [names.index(name) for name in ("compiled", "/jax", "/autograd", "/casadi")]
+    measured = [[cells(row)[i] for i in chosen] for row in rows if row.startswith("|")]
+    lines = (root / "README.md").read_text("utf-8").splitlines()
+    [start] = [i for i, line in enumerate(lines) if "divided by the time of JAX" in line]
+    quoted = [cells(line) for line in lines[start + 2 : lines.index("", start)]]
+    assert quoted
+    for _, time, ratios in quoted:
+        assert [time, *ratios.split(", ")] in measured

@@ -36,3 +36,45 @@ def test_no_two_classes_have_one_name():
 def test_every_function_has_a_name():
     assert definitions()["def", "linearize"]
     assert definitions()["def", "_"] == []
+
+
+OF_EACH_TARGET = {"program", "routines", "target"}
+"""What the sweeps of all targets have, and each of them again."""
+
+
+def test_no_two_modules_have_one_name():
+    """But for mirrors of SciPy's modules, which have the names of these."""
+    found = defaultdict(list)
+    for folder in ("linad", "rules"):
+        for path in (ROOT / folder).rglob("*.py"):
+            place = path.relative_to(ROOT)
+            is_mirror = place.is_relative_to(Path("linad/scipy"))
+            if path.stem != "__init__" and path.stem not in OF_EACH_TARGET and not is_mirror:
+                found[path.stem].append(str(place))
+    assert [places for places in found.values() if len(places) > 1] == []
+
+
+OUTSIDE_OF_ROOMS = {"fuzz", "programs", "survey"}
+"""Folders of tests that are of all rooms together."""
+
+
+def test_tests_stand_in_the_room_of_what_they_test():
+    """With the name of a module there, or of a promise: no module elsewhere is meant by it."""
+    rooms = defaultdict(set)
+    for folder, start in (("linad", ROOT / "linad"), ("rules", ROOT)):
+        for path in (ROOT / folder).rglob("*.py"):
+            module = path.relative_to(start).with_suffix("")
+            module = module.parent if module.name == "__init__" else module
+            rooms[module.name].add(module.parent)
+    tests = ROOT / "tests"
+    astray = []
+    for path in tests.rglob("test_*.py"):
+        room, name = path.parent.relative_to(tests), path.stem.removeprefix("test_")
+        if room == Path() or room.parts[0] in OUTSIDE_OF_ROOMS:
+            continue
+        is_room = (ROOT / "linad" / room).is_dir() or room.parts[0] == "rules"
+        elsewhere = rooms[name] if room not in rooms[name] else ()
+        mirrored = [(tests / other / path.name).exists() for other in elsewhere]
+        if not is_room or (mirrored and not any(mirrored)):
+            astray.append(str(path.relative_to(tests)))
+    assert astray == []

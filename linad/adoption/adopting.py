@@ -21,6 +21,7 @@ from linad.adoption.sweep import (
     sweep,
     sweep_definitions,
 )
+from linad.adoption.vectorized import is_vectorized
 from linad.arrays.traces import running_trace
 from linad.core.adopted import CODES, SPACES, WATCHERS, RunAgain
 from linad.core.callers import ENGINES, is_installed, package_of_file, warn_user
@@ -249,7 +250,7 @@ class Adoption:
                 _WATCHER.adopt(name)
             for f in functions:
                 self._changes.append(adopt_function(f))
-                for code in () if is_dispatcher(f) else codes_in(f.__code__):
+                for code in codes_in(f.__code__) if isinstance(f, types.FunctionType) else ():
                     CODES[id(code)] = code
                     _WATCHER.codes[id(code)] += 1
                     self._codes.append(id(code))
@@ -373,6 +374,8 @@ def _functions_of(target: Any) -> list[Any]:
     f = getattr(target, "__func__", target)
     if isinstance(f, types.FunctionType) or is_dispatcher(f):
         return [f]
+    if is_vectorized(f):
+        return [f.pyfunc, f] if isinstance(f.pyfunc, types.FunctionType) else [f]
     if isinstance(f, type):
         members = [getattr(m, "__func__", getattr(m, "fget", m)) for m in vars(f).values()]
         return [m for m in members if isinstance(m, types.FunctionType)]

@@ -64,7 +64,7 @@ class FormOfArrayFunction:
                 and isinstance(args[0], SparseArray)
                 and type(self._original) is np.ufunc
             ):
-                # As NumPy does with what is no array: the method of that name.
+                # As NumPy does with what is not an array: the method of that name.
                 return getattr(args[0], self._original.__name__)()
             for a in args:
                 if type(a) in (list, tuple) and held(a):

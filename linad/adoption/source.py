@@ -26,7 +26,7 @@ from linad.adoption.exchanges import PLAIN
 from linad.adoption.form_table import form_of, has_form
 from linad.adoption.forms import picked
 from linad.adoption.objects import owner_of
-from linad.adoption.texts import modulo
+from linad.adoption.text_formatting import modulo
 
 _NUMBERS = frozenset({int, float, complex, np.float64})  # which are never written into
 _HELPERS = {"kind": type, "numbers": _NUMBERS, "pick": picked, "form": form_of}

@@ -9,6 +9,8 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from linad.adoption.dispatchers import exchange, is_dispatcher, is_kind_of_dispatchers, python_of
 from linad.adoption.exchanges import SWITCH, Exchange
 from linad.adoption.form_table import form_of, has_form
@@ -16,6 +18,11 @@ from linad.adoption.forms import ALWAYS
 from linad.adoption.live_objects import live_objects_of
 from linad.adoption.reached import reaches_traced
 from linad.adoption.source import deeper
+<<<<<<< HEAD
+=======
+from linad.adoption.vectorized import exchange as exchange_of_vectorized, is_vectorized
+from linad.arrays.conversions import held
+>>>>>>> main
 from linad.arrays.traces import running_trace
 from linad.core.adopted import SPACES
 from linad.core.marks import outside_of_traces
@@ -33,6 +40,7 @@ class Changes:
         self.left: set[int] = set()  # functions that Numba compiles as they are
         self.codes: dict[int, types.CodeType] = {}  # adopted, with those inside them
         self.classes: weakref.WeakSet[type] = weakref.WeakSet()
+        self.vectorized: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def rename(self, function: types.FunctionType) -> None:
         """Let a function call forms."""
@@ -206,7 +214,7 @@ def _of_class(cls: type) -> Iterator[Exchange]:
             if inner is not value:
                 form = type(value)(form)
             elif isinstance(form, types.FunctionType):
-                form = staticmethod(form)  # NumPy's and math's functions are no methods
+                form = staticmethod(form)  # NumPy's and math's functions are not methods
             yield _of_attribute(cls, name, value, form)
 
 
@@ -243,6 +251,8 @@ def _of_space(space: Space, spaces: set[int]) -> Iterator[Exchange]:
             yield _of_entry(space, name, value, new)
         elif type(value) is functools._lru_cache_wrapper and _is_adopted(value):
             yield _of_entry(space, name, value, _uncached(value))
+        elif is_vectorized(value) and has_form(value.pyfunc):
+            yield from exchange_of_vectorized(value)
 
 
 def _is_adopted(cached: Any) -> bool:
@@ -299,7 +309,7 @@ def sweep_definitions(
 ) -> list[types.FunctionType]:
     """Adopt the functions and classes of modules that are not known yet; return the functions."""
     names = {space.get("__name__"): key for key, space in spaces.items()}
-    functions, dispatchers, classes = [], [], []
+    functions, dispatchers, classes, vectorized = [], [], [], []
     for o in live_objects_of(_is_swept):
         kind = type(o)
         if kind is types.FunctionType:
@@ -308,6 +318,8 @@ def sweep_definitions(
                 functions.append(o)
         elif is_dispatcher(o):
             dispatchers.append(o)
+        elif is_vectorized(o):
+            vectorized.append(o)
         elif issubclass(kind, type):
             key = names.get(o.__dict__.get("__module__"), 0)
             if key and o not in changes[key].classes:
@@ -329,6 +341,11 @@ def sweep_definitions(
         mine = changes[names[cls.__dict__["__module__"]]]
         mine.classes.add(cls)
         mine.exchange(_of_class(cls))
+    for v in vectorized:
+        key = id(getattr(getattr(v, "pyfunc", None), "__globals__", None))
+        if key in spaces and v not in changes[key].vectorized:
+            changes[key].vectorized.add(v)
+            changes[key].exchange(exchange_of_vectorized(v))
     return functions
 
 
@@ -341,7 +358,11 @@ def _is_body(code: types.CodeType) -> bool:
 
 
 def _is_swept(kind: type) -> bool:
-    return kind is types.FunctionType or issubclass(kind, type) or is_kind_of_dispatchers(kind)
+    return (
+        kind in (types.FunctionType, np.vectorize)
+        or issubclass(kind, type)
+        or is_kind_of_dispatchers(kind)
+    )
 
 
 def functions_of(space: Space, file: str) -> list[types.FunctionType]:
@@ -354,10 +375,13 @@ def functions_of(space: Space, file: str) -> list[types.FunctionType]:
 
 
 def adopt_function(f: Any) -> Changes:
-    """Adopt one function, with those defined inside it, or one that Numba compiles."""
+    """Adopt one function, with those defined inside it, or one that Numba or NumPy call."""
     changes = Changes()
     if is_dispatcher(f):
         changes.exchange([exchange(f, traced_code)])
+        return changes
+    if is_vectorized(f):
+        changes.exchange(exchange_of_vectorized(f))
         return changes
     if not changes.deepen(f):
         changes.rename(f)

@@ -164,11 +164,11 @@ def attach_view(y: Any, x: Any, primitive: Primitive, params: dict[str, Any]) ->
     if isinstance(x._value, np.generic):
         return  # a number has none
     new = y._value if type(y._value) is np.ndarray else concrete(y)
-    root = root_of(x)
+    root = x._buffer.root if type(x._buffer) is View else x
     base = root._value if type(root._value) is np.ndarray else concrete(root)
     if "shape" in params and _layout_decides(primitive, x, new):
         x._trace.shape_counts()
-    if type(new) is np.ndarray and _is_view_of_root(new, base):
+    if type(new) is np.ndarray and (new.base is base or _is_view_of_root(new, base)):
         if root._buffer is None:
             root._buffer = Storage()
         y._buffer = View(root, root._buffer.version, ViewMemory(new, base, (primitive, x, params)))

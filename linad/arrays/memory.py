@@ -199,7 +199,7 @@ class MemoryMethods(Traced):
 
     @property
     def base(self) -> Any:
-        """The traced array whose entries a view shows; None for one that is no view.
+        """The traced array whose entries a view shows; None for one that is not a view.
 
         For an argument that came as a view of a plain array it is neither: an object that is
         not None and can be used for nothing else.

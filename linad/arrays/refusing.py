@@ -191,6 +191,11 @@ def _by_caller(what: Asked, how: str, remedy: str) -> tuple[str, str]:
         return "writing it into a plain NumPy array", WRITE
     if what.kind == "text":
         return "formatting by %", 'use an f-string: f"{x:.3f}"'
+    if what.kind == "join":
+        by = {"numpy.r_": "np.concatenate([a, b])", "numpy.c_": "np.column_stack([a, b])"}[
+            what.name
+        ]
+        return f"{what.name}[...]", f"use {by}, or linad.{what.name}, which traces"
     if what.kind != "call" or not what.name:
         return how, remedy
     found = _instead(what)

@@ -55,6 +55,11 @@ def _in_package(frame: Any, package: str) -> bool:
     return frame.f_globals.get("__name__", "").startswith(package + ".")
 
 
+def _some_int(a: Any, b: Any) -> bool:
+    """Whether one is an int of Python's without a trace: see `weakly`."""
+    return (type(a) is Tracer and a._whole) or (type(b) is Tracer and b._whole)
+
+
 class Tracer(Arithmetic):
     """A traced array.
 
@@ -272,7 +277,7 @@ class Tracer(Arithmetic):
                     return foreign(ufunc, x, *inputs) if plain else NotImplemented
                 inputs = operands
                 break
-        if len(inputs) == 2 and method == "__call__":
+        if len(inputs) == 2 and method == "__call__" and _some_int(*inputs):
             inputs = weakly(ufunc, *inputs)
             if not any([isinstance(x, Tracer) for x in inputs]):
                 return getattr(ufunc, method)(*inputs, **kwargs)

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.bodies import Body, known
+from linad.control.bodies import Body
 from linad.control.equal_operations import exact_key, may_begin, same_params
+from linad.control.known_bodies import known
 from linad.control.moving_places import Places
 from linad.control.repeat import Repeat, repeat
 from linad.core.tape import Equation, Tape, Var, tape_of

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from linad.arrays.tracer import Tracer
-from linad.control.bodies import scripted
+from linad.control.body_trace import scripted
 from linad.control.deciding import cond
 from linad.core.during import during
 from linad.core.marks import Attempt

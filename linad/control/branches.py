@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.bodies import Body, BodyTrace, cast, known, run_tape
+from linad.control.bodies import Body, cast, run_tape
+from linad.control.body_trace import BodyTrace
 from linad.control.closures import plain
 from linad.control.control_primitive import ControlPrimitive
+from linad.control.known_bodies import known
 from linad.core import tree
 from linad.core.shapes import Shape, is_inexact
 from linad.core.tape import needed, tape_of
@@ -33,7 +35,7 @@ class Branch(ControlPrimitive):
 
     def __init__(self, bodies: tuple[Body, ...]) -> None:
         name = f"branch({', '.join(b.tape.name for b in bodies)})"
-        super().__init__(name, bodies[0], len(bodies[0].outputs))
+        super().__init__(name, bodies[0], len(bodies[0].outputs), bodies)
         self.bodies = bodies
 
     form = "branch"
@@ -54,10 +56,6 @@ class Branch(ControlPrimitive):
     def results(self) -> list[tuple[Shape, Any]]:
         """Shape and dtype of each result."""
         return [(v.shape, v.dtype) for v in self.body.outputs]
-
-    @property
-    def parts(self) -> tuple[Body, ...]:
-        return self.bodies
 
     def lower_into(self, lowering: Any, eqn: Any) -> bool:
         """Add the choice to a program that is being compiled."""

@@ -4,11 +4,14 @@ An entry may be read before it is written, by a repetition that comes earlier or
 is written twice is written in the order of the repetitions.
 """
 
+from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from linad.core.regions import Region
+from linad.core.moving_regions import numbers_at_zero
+from linad.core.regions import Region, Window
+from linad.core.tape import Equation, Tape, Var
 
 
 class Place(NamedTuple):
@@ -107,3 +110,59 @@ def _order(a: Place, b: Place, when: np.ndarray) -> int | None:
     if not signs.size:
         return None
     return int(signs[0]) if signs.size == 1 else 2
+
+
+def read_and_written(
+    tape: Tape, constants: dict[Var, np.ndarray]
+) -> tuple[dict[Equation, Equation], dict[Equation, Var]]:
+    """Where a body says ``y[i] += v`` or ``y[i] -= v``.
+
+    Parameters
+    ----------
+    tape : Tape
+        The body.
+    constants : dict
+        What is known of its inputs before the loop runs: the places of entries.
+
+    Returns
+    -------
+    additions : dict
+        The addition, by the writing after it.
+    parts : dict
+        The arrays, by the reading and the addition, which nothing else needs.
+    """
+    equations = tape.equations
+    read = Counter([a for e in equations for a in e.inputs if isinstance(a, Var)])
+    read.update([a for a in tape.outputs if isinstance(a, Var)])
+    made = {v: e for e in equations for v in e.outputs}
+    additions: dict[Equation, Equation] = {}
+    parts: dict[Equation, Var] = {}
+    for e in equations:
+        if e.primitive.name != "write_moving" or not isinstance(e.inputs[1], Var):
+            continue
+        both = made.get(e.inputs[1])
+        if both is None or both.primitive.name not in ("add", "subtract"):
+            continue
+        old = both.inputs[0]
+        reading = made.get(old) if isinstance(old, Var) else None
+        if reading is None or reading.primitive.name != "read_moving":
+            continue
+        alone = read[old] == 1 == read[both.outputs[0]]
+        there = reading.inputs[0] is e.inputs[0] and _same_place(reading, e, constants)
+        if alone and there and both.outputs[0].dtype == old.dtype == e.outputs[0].dtype:
+            additions[e] = both
+            parts[reading] = parts[both] = e.inputs[0]
+    return additions, parts
+
+
+def _same_place(a: Equation, b: Equation, constants: dict[Var, np.ndarray]) -> bool:
+    first, second = (
+        constants.get(e.inputs[-1]) if isinstance(e.inputs[-1], Var) else e.inputs[-1]
+        for e in (a, b)
+    )
+    if first is None or second is None or not np.array_equal(first, second):
+        return False
+    here, there = a.params["region"], b.params["region"]
+    if not (type(here) is type(there) is Window):
+        return False
+    return np.array_equal(numbers_at_zero(here), numbers_at_zero(there))

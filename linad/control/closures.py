@@ -10,8 +10,8 @@ import numpy as np
 
 from linad.arrays.buffers import refresh_node, root_of
 from linad.arrays.tracer import Tracer
-from linad.control.bodies import BodyTrace
-from linad.control.hooks import Hooks
+from linad.control.body_trace import BodyTrace
+from linad.control.replaced_methods import Hooks
 from linad.core.moving_regions import Moving
 from linad.core.primitive import Primitive
 from linad.core.regions import Region

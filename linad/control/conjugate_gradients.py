@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linad.control.bodies import BodyTrace
+from linad.control.body_trace import BodyTrace
 from linad.control.control_primitive import uncompiled
 from linad.control.deciding import while_loop
 from linad.core.tape import Equation, Tape, needed, tape_of

@@ -47,20 +47,18 @@ class ControlPrimitive(Primitive):
         "repeat", "while" or "branch".
     body : Body
         The one whose operands are those of the primitive.
+    parts : tuple of Body
+        All bodies that it is made of.
     """
 
     form: ClassVar[str]
 
-    def __init__(self, name: str, body: Body, outputs: int) -> None:
+    def __init__(self, name: str, body: Body, outputs: int, parts: tuple[Body, ...]) -> None:
         super().__init__(name, self._run, outputs=outputs, register=False)
-        self.body = body
+        self.body, self.parts = body, parts
         self.whole = self._linearized
+        self.guards = any([e.primitive.guards for part in parts for e in part.tape.equations])
         self._runner: Any = None
-
-    @property
-    def parts(self) -> tuple[Body, ...]:
-        """All bodies that it is made of."""
-        return (self.body,)
 
     def remade(self, bodies: Sequence[Body]) -> "ControlPrimitive":
         """The same of other bodies, in the order of `parts`."""

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.traces import running_trace, running_traces
-from linad.control.bodies import Body, known
+from linad.control.bodies import Body
 from linad.control.branches import branch
 from linad.control.closures import ClosureTrace, plain
-from linad.control.hooks import Hooks
+from linad.control.known_bodies import known
 from linad.control.loops import RecordedBody, leaf_of
 from linad.control.memory_arrays import arranged
+from linad.control.replaced_methods import Hooks
 from linad.control.rolling import rolled_body
 from linad.control.whiles import affordable, too_many, while_
 from linad.core import tree
@@ -61,8 +62,9 @@ def while_loop(
     limit : int, optional
         Most repetitions; any number by default.
     checkpoints : int, optional
-        How many carries a derivative in reverse mode keeps on its way forward, from 64 to 256 by
-        default. It bounds memory, never the number of repetitions.
+        How many carries a derivative in reverse mode keeps on its way forward; by default from 64
+        to 256, or up to 1,024 where these are small (32 bytes each, or less). It bounds memory,
+        never the number of repetitions.
 
     Returns
     -------
@@ -76,9 +78,10 @@ def while_loop(
 
     Notes
     -----
-    Test and body run once, on ``init``, when the loop is recorded. The way back runs the body
-    twice more, and keeps at a time as many carries again, or 512 where these are small. Of very
-    long loops it replays parts more often.
+    Test and body run once, on ``init``, when the loop is recorded. The way back of a loop of no
+    more repetitions than carries are kept pulls through these. That of a longer one runs parts of
+    it again, and keeps as many carries of a part at a time, or 512 where these are small. Of very
+    long loops it runs parts more often.
 
     Examples
     --------
@@ -110,6 +113,8 @@ def while_loop(
         return _while_by_python(test, body, recorded.first_carry(), limit)
     bodies = _parts(recorded, cuts[-1])
     rows = int(checkpoints) if checkpoints else affordable(bodies[1])
+    if limit is not None:
+        rows = max(1, min(rows, int(limit)))
     run = while_(*bodies, 0, None if limit is None else int(limit), rows)
     found = run(*recorded.init, *recorded.captured)
     return tree.unflatten(recorded.tree, list(found[: len(recorded.init)]))

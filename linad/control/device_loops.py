@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.control import lowering as on_cpu, lowering_whiles
+from linad.control import lowering_loops as on_cpu, lowering_whiles
 from linad.control.bodies import Body
 from linad.control.lane_kernels import LaneBody, add_up, emit_branch, emit_repeat, emit_while
 from linad.control.lanes import PARTIAL, Lanes, NotInLanesError, lanes_of
@@ -209,7 +209,7 @@ def _emit_while(
         test,
         body,
         limit=owner.limit,
-        first=owner.first,
+        leap=owner.leap,
         carries=carries,
         constants=places[nc:],
         go=new_place((), np.dtype(bool)),

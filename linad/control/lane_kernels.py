@@ -137,13 +137,11 @@ class Entries:
             return lines
         return ["if lane == 0:", *[f"    {line}" for line in lines]]
 
-    def copied(self, target: str, source: str | None) -> list[str]:
-        """Lines that copy the entries of a row to another row, or set zeros."""
+    def copied(self, target: str, source: str) -> list[str]:
+        """Lines that copy the entries of a row to another row."""
         lines = []
         for e in range(len(self.offsets)):
-            value = f"to_{self.dtype}(0)"
-            if source is not None:
-                value = f"get_{self.dtype}({self.base}, {self.at(e, source)}, {self.mark})"
+            value = f"get_{self.dtype}({self.base}, {self.at(e, source)}, {self.mark})"
             to = self.at(e, target)
             lines.append(f"set_{self.dtype}({self.base}, {to}, {value}, {self.mark})")
         return self.once(lines)
@@ -299,7 +297,6 @@ def emit_while(
     asked, s, nc, lanes = test.statements, body.statements, body.carries, body.lanes
     words = Words()
     limit = words.number(NO_LIMIT if owner.limit is None else owner.limit)
-    stride = words.number(owner.first)
     given = body.operands(words, [*places, *tables_of(lowering, lanes)])
     axes = lanes.outputs
     last = [
@@ -323,12 +320,12 @@ def emit_while(
             lines.append(f"m{i} = {base}")
         else:
             lines += entries.loads(s.inputs[i])
-    lines += [f"k, row, following, stride = 0, 0, 0, {stride}", "while True:"]
+    lines += ["k, row, following, stride = 0, 0, 0, 1", "while True:"]
     lines += indented(asked.lines, 4)
     lines += [f"    if not {asked.outputs[0].ravel()[0]}:", "        break"]
     lines += [f"    if k == {limit}:", f"        return {NO_RESULT}"]
     if kept:
-        lines += indented(_keeping(words, owner.kept, body, kept, last), 4)
+        lines += indented(_keeping(words, owner, body, kept, last), 4)
     lines += indented([*s.lines, *s.moved()], 4)
     lines.append("    k += 1")
     for j in range(nc):
@@ -341,20 +338,16 @@ def emit_while(
 
 
 def _keeping(
-    words: Words, capacity: int, body: LaneBody, kept: list[Entries], last: list[Entries]
+    words: Words, owner: Any, body: LaneBody, kept: list[Entries], last: list[Entries]
 ) -> list[str]:
-    """Lines that keep the carries of a repetition as a row; every second row goes if it is full."""
-    full, half = words.number(capacity), words.number((capacity + 1) // 2)
+    """Lines that keep the carries of a repetition as a row; where they are full, most rows go."""
+    full, leap = words.number(owner.kept), words.number(owner.leap)
     s = body.statements
-    lines = ["if k == following:", f"    if row == {full}:", f"        row = {half}"]
-    lines += ["        stride = 2 * stride", "        following = row * stride"]
-    thinned = [
-        "for j in range(1, row):",
-        *indented([t for r in kept for t in r.copied("j", "2 * j")], 4),
-    ]
-    thinned += [f"for j in range(row, {full}):"]
-    thinned += indented([t for r in kept for t in r.copied("j", None)], 4)
-    lines += indented(thinned, 8)
+    lines = ["if k == following:", f"    if row == {full}:"]
+    lines += [f"        fewer = {leap} if stride == 1 else 2"]
+    lines += [f"        row = ({full} + fewer - 1) // fewer", "        stride = fewer * stride"]
+    lines += ["        following = row * stride", "        for j in range(1, row):"]
+    lines += indented([t for r in kept for t in r.copied("j", "fewer * j")], 12)
     lines += ["    if k == following:"]
     for i, rows in enumerate(kept):
         if body.memory_of(i):

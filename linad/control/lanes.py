@@ -20,7 +20,7 @@ import numpy as np
 
 from linad.control.bodies import Body
 from linad.control.control_primitive import ControlPrimitive
-from linad.control.lowering import simple
+from linad.control.lowering_loops import simple
 from linad.core.tape import Equation, Tape, Var, tape_of
 from linad.sweeps.loop_reductions import reduces_in_loop
 from linad.sweeps.plan import is_elementwise

@@ -13,8 +13,8 @@ from linad.arrays.traces import Trace, running_trace
 from linad.control.bodies import run_equations
 from linad.control.closures import ClosureTrace
 from linad.control.equal_operations import exact_key, same_params
-from linad.control.hooks import Hooks
 from linad.control.python_state import state_of
+from linad.control.replaced_methods import Hooks
 from linad.control.rolled_repetitions import INDEX, Place, RolledRepetitions
 from linad.core.marks import mark, running_traces
 from linad.core.memory_layouts import copied
@@ -22,7 +22,7 @@ from linad.core.tape import Equation, Var, needed
 from linad.errors import BrokenPromiseError, LinadError, TracerError
 
 FEWEST, MOST = 3, 6
-"""Repetitions that are recorded: fewer are no loop, and so many must suffice to see that they
+"""Repetitions that are recorded: fewer are not a loop, and so many must suffice to see that they
 are alike."""
 
 

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from linad.control import patterns  # noqa: F401  patterns of loops register themselves
-from linad.control.bodies import Body, BodyTrace, known
+from linad.control.bodies import Body
+from linad.control.body_trace import BodyTrace
 from linad.control.closures import ClosureTrace, plain
+from linad.control.known_bodies import known
 from linad.control.memory_arrays import arranged
 from linad.control.repeat import repeat
 from linad.control.rolling import rolled_body

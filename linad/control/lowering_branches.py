@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.lowering import address_of, as_program
+from linad.control.lowering_loops import address_of, as_program
 from linad.core.shapes import size_of
 from linad.core.tape import Equation
 from linad.sweeps.cpu.program import CpuProgram, Workspace

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.lowering import (
+from linad.control.lowering_loops import (
     address_of,
     bytes_of,
     in_memory_of,
@@ -29,13 +29,13 @@ from linad.sweeps.places import Place, canonical, new_place
 NO_LIMIT = 1 << 62
 
 
-def _copied(indent: int, count: str, target: str, source: str | None) -> str:
+def _copied(indent: int, target: str, source: str) -> str:
     """Lines that copy entries of 1 or 4 bytes: ``target`` and ``source`` are arguments of set and
-    get, of entry ``e``; None for zeros."""
+    get, of entry ``e``."""
     lines = []
     for head, d in (("if narrow != 0:", "b1"), ("else:", "i4")):
-        value = f"to_{d}(0)" if source is None else f"get_{d}({source}, 0)"
-        lines += [head, f"    for e in range({count}):", f"        set_{d}({target}, {value}, 0)"]
+        copy = f"set_{d}({target}, get_{d}({source}, 0), 0)"
+        lines += [head, "    for e in range(size):", f"        {copy}"]
     return "\n".join([" " * indent + line for line in lines]).lstrip()
 
 
@@ -48,7 +48,7 @@ THREADED = f"""def kernel(p, start, stop):
         set_word(word(at), operand(p, word(at + 8)) + word(at + 16))
         at += 24
     first = at
-    k, row, following, stride = 0, 0, 0, operand(p, 6 + 5 * carries)
+    k, row, following, stride = 0, 0, 0, 1
     while True:
         # uses of the carries: in the test, in the body, and where the body puts them
         side = k & 1
@@ -73,15 +73,15 @@ THREADED = f"""def kernel(p, start, stop):
             return {NO_RESULT}
         if capacity > 0 and k == following:
             if row == capacity:
-                row = (capacity + 1) // 2
-                stride *= 2
+                fewer = operand(p, 6 + 5 * carries) if stride == 1 else 2
+                row = (capacity + fewer - 1) // fewer
+                stride *= fewer
                 at = first + 24 * (asked + given + taken)
                 for i in range(carries):
                     rows = operand(p, 6 + 4 * carries + i)
                     size, narrow = word(at + 16 * i), word(at + 16 * i + 8)
                     for j in range(1, row):
-                        {_copied(24, "size", "rows, j * size + e", "rows, 2 * j * size + e")}
-                    {_copied(20, "(capacity - row) * size", "rows, row * size + e", None)}
+                        {_copied(24, "rows, j * size + e", "rows, fewer * j * size + e")}
                 following = row * stride
             if k == following:
                 at = first + 24 * (asked + given + taken)
@@ -89,7 +89,7 @@ THREADED = f"""def kernel(p, start, stop):
                     rows = operand(p, 6 + 4 * carries + i)
                     size, narrow = word(at + 16 * i), word(at + 16 * i + 8)
                     base = operand(p, 6 + i if k == 0 else 6 + (2 - side) * carries + i)
-                    {_copied(20, "size", "rows, row * size + e", "base, e")}
+                    {_copied(20, "rows, row * size + e", "base, e")}
                 row += 1
                 following = row * stride
         code = word(d + 56)
@@ -105,15 +105,15 @@ THREADED = f"""def kernel(p, start, stop):
         last = operand(p, 6 + 3 * carries + i)
         size, narrow = word(at + 16 * i), word(at + 16 * i + 8)
         if base != last:
-            {_copied(12, "size", "last, e", "base, e")}
+            {_copied(12, "last, e", "base, e")}
     set_i8(count, 0, k, 0)
     set_i8(strides, 0, stride, 0)
     return 0
 """
 """The kernel of all threaded while loops. Operands: description, limit, rows, the test's answer,
 the number of repetitions, the stride; then carries as they come, two places for them in between,
-their last values, rows, and the first stride. In repetition k the body reads place (2 - k % 2) and
-writes (1 + k % 2)."""
+their last values, rows, and the stride after the first. In repetition k the body reads place
+(2 - k % 2) and writes (1 + k % 2)."""
 
 
 Emit = Callable[[Any, Any, list[Place], list[Place]], None]
@@ -158,8 +158,6 @@ def lower(lowering: Any, eqn: Equation, way: Callable[[Any, Any], Way | None] = 
     if any(p.dtype != canonical(v.dtype) for p, v in zip(places, variables, strict=True)):
         return False
     results = results_of(lowering, eqn.outputs, places, in_place)
-    for place in results[nc + 2 :]:
-        lowering.fill(place, 0)
     emit(lowering, owner, places, results)
     return True
 
@@ -189,12 +187,14 @@ def _emit_registers(
 ) -> None:
     test, body = statements
     nc, kept = owner.body.carries, owner.kept
-    words: list[Any] = [NO_LIMIT if owner.limit is None else owner.limit]
+    words: list[Any] = [NO_LIMIT if owner.limit is None else owner.limit, kept, owner.leap]
+    first = len(words)
     words += [address_of(p) for p in (*places, *results)]
     dtypes = [name_of_dtype(p.dtype) for p in (*places, *results)]
     ni = len(places)
-    lines = ["def kernel(p, start, stop):", "    limit = operand(p, 0)"]
-    lines += [f"    q{k} = operand(p, {1 + k})" for k in range(len(dtypes))]
+    lines = ["def kernel(p, start, stop):"]
+    lines.append("    limit, capacity, leap = operand(p, 0), operand(p, 1), operand(p, 2)")
+    lines += [f"    q{k} = operand(p, {first + k})" for k in range(len(dtypes))]
     for name, d, numbers in (*test.immediates, *body.immediates):
         lines.append(f"    {name} = {immediate(d, numbers, len(words))}")
         words += numbers
@@ -203,7 +203,7 @@ def _emit_registers(
             lines.append(f"    m{i} = q{ni + i if i < nc else i}")
             continue
         lines += [f"    {t} = get_{dtypes[i]}(q{i}, {e}, -1)" for e, t in enumerate(names.ravel())]
-    lines += [f"    k, row, following, stride = 0, 0, 0, {owner.first}", "    while True:"]
+    lines += ["    k, row, following, stride = 0, 0, 0, 1", "    while True:"]
     lines += ["        " + line for line in test.lines]
     lines += [f"        if not {test.outputs[0].ravel()[0]}:", "            break"]
     lines += ["        if k == limit:", f"            return {NO_RESULT}"]
@@ -211,9 +211,10 @@ def _emit_registers(
         rows = range(ni + nc + 2, ni + 2 * nc + 2)
         lines += [
             "        if k == following:",
-            f"            if row == {kept}:",
-            f"                row = {(kept + 1) // 2}",
-            "                stride = 2 * stride",
+            "            if row == capacity:",
+            "                fewer = leap if stride == 1 else 2",
+            "                row = (capacity + fewer - 1) // fewer",
+            "                stride = fewer * stride",
             "                following = row * stride",
         ]
         for i, q in enumerate(rows):
@@ -221,10 +222,8 @@ def _emit_registers(
             lines += [
                 "                for j in range(1, row):",
                 f"                    for e in range({size}):",
-                f"                        moved = get_{d}(q{q}, 2 * j * {size} + e, {m})",
-                f"                        set_{d}(q{q}, j * {size} + e, moved, {m})",
-                f"                for e in range(row * {size}, {kept} * {size}):",
-                f"                    set_{d}(q{q}, e, to_{d}(0), {m})",
+                f"                        v{i} = get_{d}(q{q}, fewer * j * {size} + e, {m})",
+                f"                        set_{d}(q{q}, j * {size} + e, v{i}, {m})",
             ]
         lines += ["            if k == following:"]
         for i, q in enumerate(rows):
@@ -277,7 +276,7 @@ def _emit_threaded(
     description = _Description(test, body, nc, [*zip(sizes, map(int, narrow), strict=True)])
     limit = NO_LIMIT if owner.limit is None else owner.limit
     words: list[Any] = [description, limit, owner.kept, *[address_of(p) for p in held]]
-    words.insert(6 + 5 * nc, owner.first)
+    words.insert(6 + 5 * nc, owner.leap)
     steps = len(body.lowering.instructions)
     lowering.emit(THREADED, 1, words, f"while, {steps} instructions each")
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from linad.control.control_primitive import ControlPrimitive
-from linad.control.lowering import simple
+from linad.control.lowering_loops import simple
 from linad.control.memory_arrays import needing_memory
 from linad.control.registers import NotSmallError, Statements
 from linad.core.tape import Equation, Var

@@ -26,7 +26,8 @@ from linad.control.whiles import WhileJacobian
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, size_of
 from linad.core.tape import Equation, Var, needed
-from linad.operators.relations import Gather, Relation, Sets
+from linad.operators.dependency_sets import DependencySets
+from linad.operators.relations import Gather, Relation
 from linad.sparsity.reach import PARTED, Parted, Parts, reach, united
 
 ENTRY_BY_ENTRY = """
@@ -132,7 +133,7 @@ class BodyPattern:
             now.update(zip(eqn.outputs, made if isinstance(made, tuple) else (made,), strict=True))
         sizes = [size_of(tape.inputs[i].shape) for i in self.inputs]
         ends = np.cumsum([0, *sizes])
-        everything = Sets.identity(int(ends[-1]))
+        everything = DependencySets.identity(int(ends[-1]))
         sets = {
             tape.inputs[i]: everything.part(slice(a, b))
             for i, a, b in zip(self.inputs, ends[:-1], ends[1:], strict=True)
@@ -151,14 +152,16 @@ class BodyPattern:
                     found = united([self._through(eqn, k, s, out, now, n) for k, s in reads])
                     sets[out] = _limited(found)
         results = [
-            sets[a] if isinstance(a, Var) and a in sets else Sets.empty(size_of(described.shape), n)
+            sets[a]
+            if isinstance(a, Var) and a in sets
+            else DependencySets.empty(size_of(described.shape), n)
             for a, described in zip(tape.outputs, self.body.outputs, strict=True)
         ]
-        return _limited(Sets.stacked(results)).relation
+        return _limited(DependencySets.stacked(results)).relation
 
     def _through(
-        self, eqn: Equation, k: int, sets: Sets, out: Var, now: dict[Var, Any], n: int
-    ) -> Sets:
+        self, eqn: Equation, k: int, sets: DependencySets, out: Var, now: dict[Var, Any], n: int
+    ) -> DependencySets:
         """What a result reads by one of the operands."""
         primitive, size = eqn.primitive, size_of(out.shape)
         name, operand = primitive.name, eqn.inputs[k]
@@ -168,7 +171,7 @@ class BodyPattern:
         known = name in BY_SHAPE.split()
         values = [self._value(a) for a in eqn.inputs]
         if primitive.outputs is not None:
-            return Sets.alike(size, [sets], n)
+            return DependencySets.alike(size, [sets], n)
         if name in MOVING:
             at = eqn.inputs[-1]
             known = not isinstance(at, Var) or at in now
@@ -178,10 +181,10 @@ class BodyPattern:
         if known:
             J = primitive.rule_of(k)(self.values[out], *values, **eqn.params)
             return reach(J, sets, False)
-        return Sets.alike(size, [sets], n)
+        return DependencySets.alike(size, [sets], n)
 
 
-def _limited(sets: Sets) -> Sets:
+def _limited(sets: DependencySets) -> DependencySets:
     if sets.nnz > LARGEST:
         raise TooLargeError
     return sets
@@ -204,23 +207,25 @@ class LoopPattern:
         self.in_sizes = [size_of(tape.inputs[i].shape) for i in self.pattern.inputs]
         self.out_sizes = [size_of(v.shape) for v in body.outputs]
 
-    def _split(self, sets: Sets, sizes: list[int]) -> list[Sets]:
+    def _split(self, sets: DependencySets, sizes: list[int]) -> list[DependencySets]:
         ends = np.cumsum([0, *sizes])
         return [sets.part(slice(a, b)) for a, b in itertools.pairwise(ends)]
 
-    def step(self, given: Sequence[Any], found: Parts, n: int) -> list[Sets]:
+    def step(self, given: Sequence[Any], found: Parts, n: int) -> list[DependencySets]:
         """The sets of the results of a repetition."""
         parts = [
-            found.get(i) or Sets.empty(size, n)
+            found.get(i) or DependencySets.empty(size, n)
             for i, size in zip(self.pattern.inputs, self.in_sizes, strict=True)
         ]
-        sets = self.pattern.relation(given).after(Sets.stacked(parts))
+        sets = self.pattern.relation(given).after(DependencySets.stacked(parts))
         return self._split(_limited(sets), self.out_sizes)
 
     def step_back(self, given: Sequence[Any], found: Parts, n: int) -> Parts:
         """The sets of the operands of a repetition."""
-        parts = [found.get(j) or Sets.empty(size, n) for j, size in enumerate(self.out_sizes)]
-        sets = self.pattern.relation(given).T.after(Sets.stacked(parts))
+        parts = [
+            found.get(j) or DependencySets.empty(size, n) for j, size in enumerate(self.out_sizes)
+        ]
+        sets = self.pattern.relation(given).T.after(DependencySets.stacked(parts))
         split = self._split(_limited(sets), self.in_sizes)
         return dict(zip(self.pattern.inputs, split, strict=True))
 
@@ -254,7 +259,7 @@ def repeat_reach(J: Any, parts: Parts, adjoint: bool, n: int) -> Parts:
             if total > LARGEST:
                 raise TooLargeError
         results = {i: now[i] for i in pattern.inputs if i < nc and i in now}
-        return results | {nc + j: Sets.stacked(ys) for j, ys in enumerate(made)}
+        return results | {nc + j: DependencySets.stacked(ys) for j, ys in enumerate(made)}
     weights = {j: parts[j] for j in parts if j < nc}
     rows_out = {j: parts[j] for j in parts if j >= nc}
     held: Parts = {}
@@ -272,11 +277,11 @@ def repeat_reach(J: Any, parts: Parts, adjoint: bool, n: int) -> Parts:
                 total += sets.nnz
         if total > LARGEST:
             raise TooLargeError
-    found_in = weights | held | {i: Sets.stacked(s) for i, s in read.items()}
+    found_in = weights | held | {i: DependencySets.stacked(s) for i, s in read.items()}
     return {p: found_in[i] for p, i in enumerate(J.active) if i in found_in}
 
 
-def _row(sets: Sets, k: int, n: int) -> Sets:
+def _row(sets: DependencySets, k: int, n: int) -> DependencySets:
     size = sets.m // n
     return sets.part(slice(k * size, (k + 1) * size))
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from linad.control.bodies import Body, run_tape
+from linad.control.body_derivatives import pull_of, push_of
 from linad.control.control_primitive import ControlPrimitive, end_at_once
 from linad.core.shapes import Shape
 from linad.core.zero_seeds import linear_in_seeds
@@ -36,7 +37,7 @@ class Repeat(ControlPrimitive):
 
     def __init__(self, body: Body, n: int, reverse: bool = False, counted: bool = False) -> None:
         name = f"repeat({body.tape.name})"
-        super().__init__(name, body, len(body.outputs))
+        super().__init__(name, body, len(body.outputs), (body,))
         self.n, self.reverse, self.counted = n, reverse, counted
         self.expansion = _in_rows
 
@@ -71,9 +72,14 @@ class Repeat(ControlPrimitive):
             from linad.control.device_loops import lower_repeat
 
             return lower_repeat(lowering, eqn)
-        from linad.control.lowering import lower
+        from linad.control.lowering_loops import lower
 
         return lower(lowering, eqn)
+
+    def _run(self, *values: Any) -> tuple[Any, ...]:
+        if self.counted and values[0] == 0:  # nothing to compile
+            return self.by_numpy(values)
+        return super()._run(*values)
 
     def by_numpy(self, values: Sequence[Any], runs: Any = None) -> tuple[Any, ...]:
         """Run the body once for each repetition, by NumPy or by ``runs(body, values)``."""
@@ -150,7 +156,7 @@ class RepeatJacobian(JacobianOperator):
         body = owner.body
         every = tuple(range(len(body.outputs)))
         self.moving = body.activity(self.active)[1]
-        self.kept = body.pull(self.active, every, ()).kept if self.moving else ()
+        self.kept = pull_of(body, self.active, every, ()).kept if self.moving else ()
         found = self._repeat(body.keeping(self.kept), owner.reverse, values[first:])
         count = len(body.outputs)
         self.results, self.carries = tuple(found[:count]), found[count:]
@@ -169,7 +175,7 @@ class RepeatJacobian(JacobianOperator):
         body = self.owner.body
         nc, nx = body.carries, body.rows
         seeds = seeds_of(tangent, self.in_slots)
-        push = body.push(self.active, seeds)
+        push = push_of(body, self.active, seeds)
         given = dict(zip(self.active, tangent, strict=True))
         tangents = {}
         for i in push.inputs:
@@ -194,7 +200,7 @@ class RepeatJacobian(JacobianOperator):
             return (None,) * len(self.in_slots)
         nc = body.carries
         seeds = seeds_of(cotangent, self.out_slots)
-        pull = body.pull(self.active, tuple(given), seeds)
+        pull = pull_of(body, self.active, tuple(given), seeds)
         operands = [
             self.out_slots[i].zeros(seeds) if cotangent[i] is None else cotangent[i]
             for i in pull.carried

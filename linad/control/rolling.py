@@ -24,8 +24,9 @@ import numpy as np
 
 from linad.arrays.tracer import Tracer
 from linad.control.absorbing import absorbed
-from linad.control.bodies import Body, known
+from linad.control.bodies import Body
 from linad.control.joined_rows import joined
+from linad.control.known_bodies import known
 from linad.control.memory_arrays import reads_of
 from linad.control.moving_places import Places
 from linad.control.repeat import repeat
@@ -340,12 +341,22 @@ def row_of(values: Sequence[Any], e: Equation) -> np.ndarray | None:
         return None
     if type(values[0]) not in (int, float, complex):
         return np.stack([np.asarray(v) for v in values])
-    # A weak number does not decide on the result's dtype; where a row would, there is none. The
-    # row keeps the number's kind, which may decide on the function: `ldexp` takes integers only.
+    # A weak number does not decide on the dtype that is computed in; where a row would, there is
+    # none. The row keeps the number's kind, which may decide on the function: `ldexp` takes
+    # integers only.
     dtype = np.dtype(type(values[0]))
-    if not e.outputs or not np.can_cast(dtype, e.outputs[0].dtype):
+    computed = _computed_in(e)
+    if computed is None or not np.can_cast(dtype, computed):
         return None
     return np.array(values, dtype) if all([fits(v) for v in values]) else None
+
+
+def _computed_in(e: Equation) -> np.dtype[Any] | None:
+    """The dtype in which an equation computes: that of its result, or of what it compares."""
+    if e.outputs and e.outputs[0].dtype.kind != "b":
+        return e.outputs[0].dtype
+    strong = [a.dtype for a in e.inputs if isinstance(a, (Var, np.ndarray, np.generic))]
+    return np.result_type(*strong) if e.outputs and strong else None
 
 
 def fits(a: complex) -> bool:

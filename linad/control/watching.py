@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.traces import Trace, interrupt_pending
-from linad.control.hooks import Hooks
+from linad.control.replaced_methods import Hooks
 from linad.control.templates import TemplateTrace
 from linad.core.marks import running, running_traces
 from linad.core.primitive import Primitive

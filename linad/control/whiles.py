@@ -1,13 +1,19 @@
 """A loop whose number of repetitions depends on values, as a primitive; with a way back.
 
-Forward it keeps at most C rows of carries. When they are full every second one goes, and the
-distance between them, the *stride*, doubles. So memory is fixed, and the number of repetitions
-is not. Backward it takes segment after segment, from the last one: runs it again from its row,
-keeping S carries at a time, and pulls through them. A segment longer than S repetitions is run
-again from its row for each S of them. S is C, or more where carries are small.
+Forward it keeps at most C rows of carries: those of every repetition, to begin with. When they are
+full, one in L stays, and the distance between them, the *stride*, is L; from then on every second
+one goes, and the stride doubles. So memory is fixed, and the number of repetitions is not.
 
-    repetitions up to C S     a run forward, another of each segment, and one back
+Backward it pulls through the rows, if these are all the carries there were. Otherwise it takes
+segment after segment, from the last one: runs it again from its row, keeping S carries at a time,
+and pulls through them. A segment longer than S repetitions is run again from its row for each S of
+them.
+
+    repetitions up to C       a run forward, and one back
+    up to C S                 another run of each segment
     n beyond                  n / (2 C S) times the work more: replayed, never refused
+
+S is 512 where carries are small, so that they stay in a cache, and C where they are large.
 """
 
 from collections.abc import Sequence
@@ -15,8 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.bodies import Body, BodyTrace, known, run_tape
+from linad.control.bodies import Body, run_tape
+from linad.control.body_derivatives import pull_of, push_of
+from linad.control.body_trace import BodyTrace
 from linad.control.control_primitive import ControlPrimitive, end_at_once
+from linad.control.known_bodies import known
 from linad.control.repeat import repeat
 from linad.core.shapes import Shape, size_of
 from linad.core.tape import needed, tape_of
@@ -30,12 +39,16 @@ from linad.transforms.spaces import Slot, seeds_of
 LOOP_BYTES = 2**24
 """Memory for the carries that a derivative keeps, unless the caller says how many."""
 
-SEGMENT, FIRST_STRIDE = 512, 128
-"""Carries that the way back keeps at a time, at least, where these are small; and the distance
-between rows to begin with."""
+SEGMENT, LEAP = 512, 128
+"""Carries that the way back keeps at a time where these are small; and what the distance between
+rows becomes when they are first full."""
 
 SMALL = 2**18
 """Bytes of so many carries up to which they are small."""
+
+MOST_ROWS, MOST_BYTES = 1024, 2**15
+"""Rows that are kept of small carries, and their memory. A derivative of second order computes with
+whole rows, so that more of them would slow down loops of a few repetitions."""
 
 INTEGER = np.dtype(np.int64)
 
@@ -57,18 +70,19 @@ class While(ControlPrimitive):
     Notes
     -----
     Results: the last carries and the number of repetitions; with rows kept, the stride and the
-    rows, those beyond the last zero.
+    rows. What is in those beyond the last means nothing, and nobody writes there: there may be far
+    more of them than repetitions.
     """
 
     def __init__(self, test: Body, body: Body, kept: int, limit: int | None, capacity: int) -> None:
         count = body.carries + 1 + (1 + body.carries if kept else 0)
         name = f"while({body.tape.name})"
-        super().__init__(name, body, count)
+        super().__init__(name, body, count, (test, body))
         self.test, self.kept, self.limit = test, kept, limit
         self.capacity = capacity
-        size = carry_bytes(body)
-        self.segment = max(capacity, SEGMENT if SEGMENT * size <= SMALL else 1)
-        self.first = FIRST_STRIDE if self.segment >= FIRST_STRIDE else 1
+        small = SEGMENT * carry_bytes(body) <= SMALL
+        self.segment = SEGMENT if small else capacity
+        self.leap = LEAP if self.segment >= LEAP else 2
 
     form = "while"
 
@@ -92,10 +106,6 @@ class While(ControlPrimitive):
             found += [((), INTEGER), *[((self.kept, *s), d) for s, d in carries]]
         return found
 
-    @property
-    def parts(self) -> tuple[Body, ...]:
-        return self.test, self.body
-
     def lower_into(self, lowering: Any, eqn: Any) -> bool:
         """Add the loop to a program that is being compiled."""
         if lowering.target.is_grid:
@@ -109,7 +119,7 @@ class While(ControlPrimitive):
     def by_numpy(self, values: Sequence[Any], runs: Any = None) -> tuple[Any, ...]:
         """Run test and body by NumPy, or by ``runs(body, values)``."""
         runs = runs or run_tape
-        nc, rows, stride, following = self.body.carries, 0, self.first, 0
+        nc, rows, stride, following = self.body.carries, 0, 1, 0
         given = [
             np.array(v, dtype=var.dtype)
             for v, var in zip(values, self.body.tape.inputs, strict=True)
@@ -122,11 +132,10 @@ class While(ControlPrimitive):
                 raise too_many(self.body.tape.name, k)
             if self.kept and k == following:
                 if rows == self.kept:
-                    rows = (self.kept + 1) // 2
+                    fewer = self.leap if stride == 1 else 2
+                    rows, stride = -(-rows // fewer), stride * fewer
                     for c in kept:
-                        c[:rows] = c[::2].copy()
-                        c[rows:] = 0
-                    stride *= 2
+                        c[:rows] = c[::fewer].copy()
                     following = rows * stride
                 if k == following:
                     for c, v in zip(kept, carry, strict=True):
@@ -156,7 +165,7 @@ def too_many(name: str, k: int) -> LoopLimitError:
 
 def while_(test: Body, body: Body, kept: int, limit: int | None, capacity: int) -> While:
     """The primitive of these bodies; one for all who ask."""
-    key = "while", id(test), kept, limit, capacity, SEGMENT, FIRST_STRIDE
+    key = "while", id(test), kept, limit, capacity, SEGMENT, LEAP
     made = body.once(key, lambda: While(test, body, kept, limit, capacity))
     assert made.test is test
     return made  # type: ignore[no-any-return]
@@ -164,7 +173,9 @@ def while_(test: Body, body: Body, kept: int, limit: int | None, capacity: int) 
 
 def affordable(body: Body) -> int:
     """How many rows of carries a derivative keeps by default."""
-    return int(np.clip(LOOP_BYTES // max(1, carry_bytes(body)), 64, 256))
+    size = max(1, carry_bytes(body))
+    few = int(np.clip(LOOP_BYTES // size, 64, 256))
+    return max(few, min(MOST_ROWS, MOST_BYTES // size))
 
 
 def carry_bytes(body: Body) -> int:
@@ -201,7 +212,7 @@ class WhileJacobian(JacobianOperator):
         owner = self.owner
         body, nc = owner.body, owner.body.carries
         seeds = seeds_of(tangent, self.in_slots)
-        push = body.push(self.active, seeds)
+        push = push_of(body, self.active, seeds)
         given = dict(zip(self.active, tangent, strict=True))
         operands: list[Any] = []
         for low, high in ((0, nc), (nc, len(self.values))):
@@ -245,7 +256,7 @@ class WhileJacobian(JacobianOperator):
         if not given:
             return (None,) * len(self.in_slots)
         seeds = seeds_of(cotangent, self.out_slots)
-        pull = body.pull(self.active, tuple(given), seeds)
+        pull = pull_of(body, self.active, tuple(given), seeds)
         weights = [
             self.out_slots[i].zeros(seeds) if cotangent[i] is None else cotangent[i]
             for i in pull.carried
@@ -257,38 +268,72 @@ class WhileJacobian(JacobianOperator):
                 w = cotangent[nc + 2 + i]
                 w = self.out_slots[nc + 2 + i].zeros(seeds) if w is None else w
                 of_rows.append(np.moveaxis(w, len(seeds), 0) if seeds else w)
+        rows = [*self.kept, *of_rows]
+        key = self.active, tuple(pull.carried), seeds, bool(of_rows)
+        through = body.once(("rows", *key), lambda: _through_rows(body, pull, bool(of_rows)))
         length = self.owner.segment
-        key = "segments", self.active, tuple(pull.carried), seeds, length, bool(of_rows)
-        segments = body.once(key, lambda: _segments(body, pull, length, bool(of_rows)))
-        count = (self.count + (self.stride - 1)) // self.stride
-        rows = [np.arange(self.rows), *self.kept, *of_rows]
-        constants = [*self.values[nc:], self.count, self.stride]
-        run = repeat(segments, self.rows, True, True)
+        segments = body.once(
+            ("segments", *key, length), lambda: _segments(body, pull, length, bool(of_rows))
+        )
+        # One of the two loops does nothing.
+        every = self.stride == 1
+        number = np.where(every, 0, (self.count + (self.stride - 1)) // self.stride)
         with linear_in_seeds(cotangent):
-            found = run(count, *weights, *rows, *constants)
+            run = repeat(through, self.rows, True, True)
+            found = run(np.where(every, self.count, 0), *weights, *rows, *self.values[nc:])
+            run = repeat(segments, self.rows, True, True)
+            constants = [*self.values[nc:], self.count, self.stride]
+            found = run(number, number - 1, *found[: len(weights)], *rows, *constants)[1:]
         pulled = dict(zip([*pull.carried, *pull.held], found, strict=False))
         return tuple([pulled.get(i) for i in self.active])
 
 
-def _segments(body: Body, pull: Any, capacity: int, weighted: bool) -> Body:
-    """The body of the way back: one segment, from its row.
+def _through_rows(body: Body, pull: Any, weighted: bool) -> Body:
+    """The body of the way back through rows of the carries of every repetition.
 
-    Carries are the cotangents; rows the number of the segment, the carries at its beginning and
+    Carries are the cotangents; rows the carries before each repetition and cotangents of these;
+    constants those of the loop.
+    """
+    nc, tape = body.carries, body.tape
+    weights = list(pull.body.example[: pull.body.carries])
+    n = len(weights)
+    more = weights[: len(pull.carried)] if weighted else []
+    example = [*weights, *body.example[:nc], *more, *body.example[nc:]]
+    recorder = BodyTrace()
+    ins = [recorder.input(v) for v in example]
+    nodes = [t._node for t in ins]
+    with recorder:
+        w, start, held = ins[:n], ins[n : n + nc], ins[n + nc + len(more) :]
+        reads = tape_of(tape.name, tape.inputs, needed(tape.equations, pull.kept), pull.kept)
+        kept = reads.run([*start, *held])
+        found = pull.body.tape.run([*w, *kept, *[held[i - nc] for i in pull.constants]])
+        for i, v in enumerate(ins[n + nc : n + nc + len(more)]):
+            found[i] = found[i] + v
+        outputs = [node_of(recorder, v) for v in found]
+    name = f"pull {tape.name}"
+    tape = tape_of(name, nodes, needed(recorder.equations, outputs), outputs)
+    return known(Body(tape, example, n, nc + len(more)))
+
+
+def _segments(body: Body, pull: Any, capacity: int, weighted: bool) -> Body:
+    """The body of the way back by segments: one of them, from its row.
+
+    Carries are the number of the segment and the cotangents; rows the carries at its beginning and
     cotangents of these; constants those of the loop, the number of repetitions and the stride.
     """
     nc = body.carries
     constants = list(body.example[nc:])
     weights = list(pull.body.example[: pull.body.carries])
-    rows = [np.int64(0), *body.example[:nc]]
     n = len(weights)
     more = weights[: len(pull.carried)] if weighted else []
-    example = [*weights, *rows, *more, *constants, np.int64(1), np.int64(1)]
+    example = [np.int64(0), *weights, *body.example[:nc], *more, *constants]
+    example += [np.int64(1), np.int64(1)]
     piece = _piece(body, pull, capacity)
     recorder = BodyTrace()
     ins = [recorder.input(v) for v in example]
     nodes = [t._node for t in ins]
     with recorder, unread_results():
-        w, j, start = ins[:n], ins[n], ins[n + 1 : n + 1 + nc]
+        j, w, start = ins[0], ins[1 : n + 1], ins[n + 1 : n + 1 + nc]
         held = ins[n + 1 + nc + len(more) : -2]
         total, stride = ins[-2:]
         length = np.minimum(stride, total - j * stride)
@@ -297,9 +342,9 @@ def _segments(body: Body, pull: Any, capacity: int, weighted: bool) -> Body:
         found = list(run(pieces, pieces - 1, *w, *start, *held, length)[1:])
         for i, v in enumerate(ins[n + 1 + nc : n + 1 + nc + len(more)]):
             found[i] = found[i] + v
-        outputs = [node_of(recorder, v) for v in found]
+        outputs = [node_of(recorder, v) for v in (j - 1, *found)]
     tape = tape_of(f"segment {body.tape.name}", nodes, needed(recorder.equations, outputs), outputs)
-    return known(Body(tape, example, n, 1 + nc + len(more)))
+    return known(Body(tape, example, 1 + n, nc + len(more)))
 
 
 def _piece(body: Body, pull: Any, capacity: int) -> Body:

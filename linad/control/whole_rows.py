@@ -14,18 +14,17 @@ have an axis for each (`linad.control.loop_axes`); arrays that go round are writ
 read, in the order of the repetitions (`linad.control.carried_arrays`).
 """
 
-from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from linad.control.bodies import Body, run_tape
-from linad.control.carried_arrays import Access, CarriedArray, Place, Update
+from linad.control.carried_arrays import Access, CarriedArray, Place, Update, read_and_written
 from linad.control.loop_axes import axes_of, steps_along
+from linad.control.row_program import RowProgram, RowValue
 from linad.core.moving_regions import numbers_at_zero, shifted
-from linad.core.primitive import Primitive
 from linad.core.regions import Positions, Region, Window
-from linad.core.shapes import Shape, size_of
+from linad.core.shapes import size_of
 from linad.core.tape import Equation, Tape, Var, tape_of
 from linad.sweeps.scalar_rows import ROWS, TRANSCENDENTAL
 
@@ -67,29 +66,13 @@ def _moves(eqn: Equation) -> bool:
     return eqn.primitive.name in ("read_moving", *UPDATES)
 
 
-class _Value(NamedTuple):
-    """What the body has in a variable, for all repetitions.
-
-    Attributes
-    ----------
-    operand : Var or array
-        ``(*lead, *shape)``, or ``shape`` where it is the same in all.
-    shape : tuple of int
-        In one repetition.
-    moves : bool
-        Whether it has the axes of repetitions.
-    """
-
-    operand: Any
-    shape: Shape
-    moves: bool
-
-
 class _WholeRows:
     """The attempt, with some of the carries as arrays that are written here and there.
 
     Attributes
     ----------
+    program : RowProgram
+        The operations on arrays, as far as there are any.
     lead : tuple of int
         The axes of repetitions.
     failed : int or None
@@ -100,81 +83,33 @@ class _WholeRows:
         self.owner, self.body, self.n = owner, owner.body, owner.n
         self.when = np.arange(self.n)[:: -1 if owner.reverse else 1]
         tape, nc, nx = self.body.tape, self.body.carries, self.body.rows
-        self.count = 0
-        self.inputs = [self._var(np.shape(a), a.dtype) for a in operands]
-        self.equations: list[Equation] = []
         self.left: list[Equation] = []
         self.dear = False
         self.failed: int | None = None
-        self.known: dict[Var, _Value] = {}
+        self.known: dict[Var, RowValue] = {}
         self.constants = {
             v: np.asarray(a) for v, a in zip(tape.inputs, operands, strict=True) if _is_plain(a)
         }
         for v in tape.inputs[:nc]:
             self.constants.pop(v, None)
         self.rows_of = set(tape.inputs[nc : nc + nx])
-        self.lead = axes_of(
-            [self.constants[v] for v in self.rows_of if v in self.constants], self.n
-        )
+        numbers = [self.constants[v] for v in self.rows_of if v in self.constants]
+        self.program = RowProgram(self.n, axes_of(numbers, self.n), operands)
+        self.lead, self.inputs = self.program.lead, self.program.inputs
         for i, (v, a) in enumerate(zip(tape.inputs, self.inputs, strict=True)):
             if nc <= i < nc + nx:
-                self.known[v] = _Value(self._spread(a, v.shape), v.shape, True)
+                self.known[v] = RowValue(self.program.spread(a, v.shape), v.shape, True)
             elif i >= nc or tape.outputs[i] is v:
-                self.known[v] = _Value(a, v.shape, False)
+                self.known[v] = RowValue(a, v.shape, False)
         self.chains: dict[Var, tuple[CarriedArray, int]] = {}
         for j in sorted(chained):
             if tape.outputs[j] is not tape.inputs[j]:
                 self.chains[tape.inputs[j]] = CarriedArray(j, self.inputs[j]), 0
-        self.additions, self.parts = self._read_and_written()
+        self.additions, self.parts = read_and_written(tape, self.constants)
         for e in tape.equations:
             if self._chain_of(self.parts.get(e)) is None:
                 self._add(e)
         self._check_chains()
-
-    def _read_and_written(self) -> tuple[dict[Equation, Equation], dict[Equation, Var]]:
-        """Where the body says ``y[i] += v`` or ``y[i] -= v``.
-
-        Returns
-        -------
-        additions : dict
-            The addition, by the writing after it.
-        parts : dict
-            The arrays, by the reading and the addition, which nothing else needs.
-        """
-        equations = self.body.tape.equations
-        read = Counter([a for e in equations for a in e.inputs if isinstance(a, Var)])
-        read.update([a for a in self.body.tape.outputs if isinstance(a, Var)])
-        made = {v: e for e in equations for v in e.outputs}
-        additions: dict[Equation, Equation] = {}
-        parts: dict[Equation, Var] = {}
-        for e in equations:
-            if e.primitive.name != "write_moving" or not isinstance(e.inputs[1], Var):
-                continue
-            both = made.get(e.inputs[1])
-            if both is None or both.primitive.name not in ("add", "subtract"):
-                continue
-            old = both.inputs[0]
-            reading = made.get(old) if isinstance(old, Var) else None
-            if reading is None or reading.primitive.name != "read_moving":
-                continue
-            alone = read[old] == 1 == read[both.outputs[0]]
-            there = reading.inputs[0] is e.inputs[0] and self._same_place(reading, e)
-            if alone and there and both.outputs[0].dtype == old.dtype == e.outputs[0].dtype:
-                additions[e] = both
-                parts[reading] = parts[both] = e.inputs[0]
-        return additions, parts
-
-    def _same_place(self, a: Equation, b: Equation) -> bool:
-        first, second = (
-            self.constants.get(e.inputs[-1]) if isinstance(e.inputs[-1], Var) else e.inputs[-1]
-            for e in (a, b)
-        )
-        if first is None or second is None or not np.array_equal(first, second):
-            return False
-        here, there = a.params["region"], b.params["region"]
-        if not (type(here) is type(there) is Window):
-            return False
-        return np.array_equal(numbers_at_zero(here), numbers_at_zero(there))
 
     # Equation by equation.
 
@@ -198,7 +133,9 @@ class _WholeRows:
             if source.moves:
                 self.left.append(eqn)
             else:
-                self.known[eqn.outputs[0]] = self._read(source.operand, place, eqn.outputs[0])
+                self.known[eqn.outputs[0]] = self.program.read(
+                    source.operand, place, eqn.outputs[0]
+                )
         elif ready and self._folded(eqn):
             pass
         elif ready and name in ROWS and len(eqn.outputs) == 1:
@@ -210,8 +147,8 @@ class _WholeRows:
         if self.failed is None:
             self.failed = chain.carry
 
-    def _value(self, a: Any) -> _Value:
-        return self.known[a] if isinstance(a, Var) else _Value(a, np.shape(a), False)
+    def _value(self, a: Any) -> RowValue:
+        return self.known[a] if isinstance(a, Var) else RowValue(a, np.shape(a), False)
 
     def _folded(self, eqn: Equation) -> bool:
         """Whether an equation makes integers of constants, such as the places of entries."""
@@ -231,44 +168,16 @@ class _WholeRows:
                 numbers = np.asarray(eqn.primitive.impl(*given, **eqn.params), out.dtype)
         moves = any([a in self.rows_of for a in eqn.inputs if isinstance(a, Var)])
         self.constants[out] = numbers
-        self.known[out] = _Value(numbers.reshape(self.lead) if moves else numbers, (), moves)
+        self.known[out] = RowValue(numbers.reshape(self.lead) if moves else numbers, (), moves)
         if moves:
             self.rows_of.add(out)
         return True
 
-    def _computed(self, eqn: Equation) -> _Value:
+    def _computed(self, eqn: Equation) -> RowValue:
         """An operation entry by entry, on all repetitions at once."""
-        out = eqn.outputs[0]
         values = [self._value(a) for a in eqn.inputs]
-        moves = any([v.moves for v in values])
-        self.dear = self.dear or (moves and _is_dear(eqn))
-        operands = [self._aligned(v, len(out.shape)) for v in values]
-        shape = (*self.lead, *out.shape) if moves else out.shape
-        var = self._var(shape, out.dtype)
-        self.equations.append(
-            Equation(eqn.primitive, tuple(operands), eqn.params, (var,), eqn.source)
-        )
-        return _Value(var, out.shape, moves)
-
-    def _aligned(self, value: _Value, ndim: int) -> Any:
-        """The operand, with the axes of one repetition at the end of as many."""
-        missing = ndim - len(value.shape)
-        if not value.moves or missing <= 0:
-            return value.operand
-        return self._reshaped(value.operand, (*self.lead, *(1,) * missing, *value.shape))
-
-    def _reshaped(self, operand: Any, shape: Shape) -> Any:
-        if operand.shape == shape:
-            return operand
-        return self._emit("reshape", [operand], shape, operand.dtype, shape=shape)
-
-    def _spread(self, rows: Any, shape: Shape) -> Any:
-        """An operand with a row for each repetition, with the axes of repetitions."""
-        return self._reshaped(rows, (*self.lead, *shape))
-
-    def _in_one_axis(self, value: _Value) -> Any:
-        """The reverse."""
-        return self._reshaped(value.operand, (self.n, *value.shape))
+        self.dear = self.dear or (any([v.moves for v in values]) and _is_dear(eqn))
+        return self.program.compute(eqn, values)
 
     # Entries of arrays.
 
@@ -285,9 +194,8 @@ class _WholeRows:
             there.scalar = region.scalar
             return Place(there, numbers_at_zero(there).reshape(1, -1), False)
         if len(eqn.inputs[0].shape) != region.ndim:
-            return (
-                None  # axes of seeds in front of the entries would stand before those of the loop
-            )
+            # Axes of seeds in front of the entries would stand before those of the loop.
+            return None
         inner = numbers_at_zero(region)
         numbers = given.reshape((self.n,) + (1,) * inner.ndim) + inner
         met = np.zeros(size_of(eqn.inputs[0].shape), bool)
@@ -304,11 +212,6 @@ class _WholeRows:
             whole = Positions(numbers.reshape((*self.lead, *region.shape)), region.ndim)
         return Place(whole, numbers.reshape(self.n, -1), True)
 
-    def _read(self, array: Any, place: Place, out: Var) -> _Value:
-        shape = (*self.lead, *out.shape) if place.moves else out.shape
-        var = self._emit("read_region", [array], shape, out.dtype, region=place.region)
-        return _Value(var, out.shape, place.moves)
-
     def _follow(self, eqn: Equation, chain: CarriedArray, version: int, place: Place) -> bool:
         """Note what an equation does to an array that goes round."""
         use = Access(version, place)
@@ -316,7 +219,7 @@ class _WholeRows:
             if not place.moves:
                 return False
             chain.reads.append(use)
-            self.known[eqn.outputs[0]] = self._read(chain.operand, place, eqn.outputs[0])
+            self.known[eqn.outputs[0]] = self.program.read(chain.operand, place, eqn.outputs[0])
             return True
         if not place.moves or len(chain.updates) != version:  # else two versions of it go on
             return False
@@ -357,7 +260,7 @@ class _WholeRows:
         nc = self.body.carries
         found: dict[int, Any] = {}
         for chain in {id(c): c for c, _ in self.chains.values()}.values():
-            found[chain.carry] = self._updated(chain)
+            found[chain.carry] = self.program.updated(chain)
         outputs = self.body.tape.outputs
         serial = [j for j in range(len(outputs)) if j not in found and not self._is_known(j)]
         if self.left or serial:
@@ -365,9 +268,11 @@ class _WholeRows:
         for j, a in enumerate(outputs):
             if j not in found:
                 value = self._value(a)
-                found[j] = value.operand if j < nc else self._as_row(value, self.body.outputs[j])
+                found[j] = (
+                    value.operand if j < nc else self.program.as_row(value, self.body.outputs[j])
+                )
         results = [found[j] for j in range(len(outputs))]
-        return tape_of(self.body.tape.name, self.inputs, self.equations, results)
+        return tape_of(self.body.tape.name, self.inputs, self.program.equations, results)
 
     def _is_known(self, j: int) -> bool:
         a = self.body.tape.outputs[j]
@@ -377,12 +282,12 @@ class _WholeRows:
 
     def _pays(self) -> bool:
         """Whether what can be computed ahead of the loop is worth the memory."""
-        if not self.dear or not self.equations:
+        if not self.dear or not self.program.equations:
             return False
         size = sum([self.n * size_of(v.shape) * v.operand.dtype.itemsize for v in self._ahead()])
         return size <= MOST_BYTES
 
-    def _ahead(self) -> list[_Value]:
+    def _ahead(self) -> list[RowValue]:
         """What the loop that is left takes from the operations before it."""
         inputs = set(self.body.tape.inputs)
         return [self.known[v] for v in self._needed_there() if v not in inputs]
@@ -396,25 +301,6 @@ class _WholeRows:
                 read.append(a)
         found = dict.fromkeys([a for a in read if isinstance(a, Var)])
         return [v for v in found if v in self.known]
-
-    def _updated(self, chain: CarriedArray) -> Any:
-        """The array after all repetitions."""
-        array = chain.operand
-        shape, dtype = array.shape, array.dtype
-        for update in chain.ordered:
-            region = update.use.place.region
-            value = self._aligned(update.value, len(region.shape) - len(self.lead))
-            if update.operation:
-                before = self._emit("read_region", [array], region.shape, dtype, region=region)
-                value = self._emit(update.operation, [before, value], region.shape, dtype)
-            array = self._emit("write_region", [array, value], shape, dtype, region=region)
-        return array
-
-    def _as_row(self, value: _Value, out: Var) -> Any:
-        if value.moves:
-            return self._in_one_axis(value)
-        shape = (self.n, *out.shape)
-        return self._emit("broadcast_to", [value.operand], shape, out.dtype, shape=shape)
 
     def _loop_of(self, serial: list[int]) -> dict[int, Any]:
         """The loop of what is left: its results, by their numbers among all."""
@@ -438,23 +324,12 @@ class _WholeRows:
             tape_of(tape.name, inputs, self.left, outputs), example, len(carries), len(rows)
         )
         operands = [self.inputs[j] for j in carried]
-        operands += [self._in_one_axis(self.known[v]) for v in rows]
+        operands += [self.program.in_one_axis(self.known[v]) for v in rows]
         operands += [self.known[v].operand for v in fixed]
         owner = self.owner.remade([left])
-        results = tuple([self._var(shape, dtype) for shape, dtype in owner.results])
-        self.equations.append(Equation(owner, tuple(operands), {}, results))
+        results = tuple([self.program.var(shape, dtype) for shape, dtype in owner.results])
+        self.program.equations.append(Equation(owner, tuple(operands), {}, results))
         return dict(zip(serial, results, strict=True))
-
-    def _var(self, shape: Shape, dtype: Any) -> Var:
-        self.count += 1
-        return Var(self.count, tuple(shape), np.dtype(dtype))
-
-    def _emit(
-        self, name: str, inputs: list[Any], shape: Shape, dtype: Any, /, **params: Any
-    ) -> Var:
-        var = self._var(shape, dtype)
-        self.equations.append(Equation(Primitive.registry[name], tuple(inputs), params, (var,)))
-        return var
 
 
 def _is_dear(eqn: Equation) -> bool:

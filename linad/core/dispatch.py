@@ -16,7 +16,7 @@ UFUNC_METHODS: dict[tuple[Any, str], Callable[..., Any]] = {}
 """(ufunc, "reduce" | "accumulate" | "outer" | "reduceat" | "at") -> function."""
 
 FOREIGN: dict[type, Callable[..., Any]] = {}
-"""A class that is no array but combines with them, SciPy's sparse arrays for one ->
+"""A class that is not an array but combines with them, SciPy's sparse arrays for one ->
 ``function(ufunc, a, b)``, the traced form of an operator between it and a traced value."""
 
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}

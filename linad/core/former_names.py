@@ -32,7 +32,7 @@ FORMER = {
         "assemble colouring compress instructions=value_programs kernels=graph_kernels "
         "picture products=sparse_products reach replay structure=pattern_keys"
     ),
-    ("linad.transforms", "linad.sparsity"): ("sparse=forms"),
+    ("linad.transforms", "linad.sparsity"): ("sparse=operator_forms"),
     ("linad.transforms", "linad.transforms"): (
         "entries=small_arrays identities=array_identities operands=plain_operands "
         "slots=spaces statistics=sums_of_terms windows=shifted_sums"
@@ -62,6 +62,11 @@ FORMER = {
     ),
     ("linad.export", "linad.export"): ("templates=numpy_forms"),
     ("linad", "linad.testing"): ("agreement"),
+    ("linad.sparsity", "linad.sparsity"): ("forms=operator_forms"),
+    ("linad.interop", "linad.interop"): ("programs=flat_programs"),
+    ("linad.kernels", "linad.kernels"): (
+        "arrays=array_windows lengths=varying_lengths source=function_source"
+    ),
     ("linad", "linad.command"): ("cli demo terminal loading checks"),
 }
 """Names by where they were and where they are; ``old=new`` where the name changed as well."""
@@ -85,19 +90,25 @@ CLASSES = {
         "RowProducts": "linad.operators.matrices",
         "Contraction": "linad.operators.contraction",
     },
+    "linad.operators.matrices": {"SystemMatrix": "linad.operators.system_matrix"},
+    "linad.transforms.linearize": {"Entry": "linad.transforms.tuple_entries"},
     "linad.rules.spectral": {"SingularDerivative": "linad.rules.singularvalues"},
     "linad.operators.dft": {"Fit": "linad.operators.dft:CropOrPad"},
     "linad.solve.problems": {
         "Objective": "linad.solve.objectives",
         "_Hessian": "linad.solve.objectives",
     },
+    "linad.solve.solutions": {
+        "minimum": "linad.solve.minimal_solutions",
+        "least_squares": "linad.solve.minimal_solutions",
+    },
     "linad.solve.implicit": {
         "Equation": "linad.solve.implicit:ImplicitEquation",
         "Form": "linad.solve.implicit:VectorForm",
     },
 }
-"""Classes that have left a module which keeps its name, by where they are; ``module:new`` where
-the name changed."""
+"""Classes and functions that have left a module which keeps its name, by where they are;
+``module:new`` where the name changed."""
 
 
 def class_from(module: str, name: str) -> Any:

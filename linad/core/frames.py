@@ -35,7 +35,8 @@ class Asked:
     Attributes
     ----------
     kind : str
-        "call", "index", "write", "text" (``"%f" % x``) or "" where it cannot be told.
+        "call", "index", "write", "text" (``"%f" % x``), "join" (``np.r_[x, 1.0]``) or "" where it
+        cannot be told.
     name : str
         As messages call the function: ``"math.sin"``, ``"rng.normal"``; "" for no function.
     function : object
@@ -95,11 +96,27 @@ def asked() -> Asked:
         return Asked("")
     what = _doing(frame)
     inner = _entered(frame)
+    if what.kind == "call" and inner is not None and _is_own(what.name):
+        return Asked("call", _name_of(inner))  # linad called what it was given: np.vectorize(f)
     if what.kind == "call" and inner is not None and what.function is None:
         return _method_of(inner, what) or (what if what.name else Asked("call", _name_of(inner)))
     if what.kind == "call":
         return what
-    return what if inner is None else Asked("")  # not NumPy's own index: np.r_[x, 1.0]
+    return what if inner is None else _joined_by(inner)
+
+
+def _joined_by(inner: Any) -> Asked:
+    """What looks like an index, and is NumPy's way to join: ``np.r_[x, 1.0]``."""
+    kind = type(inner.f_locals.get("self")).__name__
+    return Asked("join", _JOINING[kind]) if kind in _JOINING else Asked("")
+
+
+_JOINING = {"RClass": "numpy.r_", "CClass": "numpy.c_"}
+
+
+def _is_own(name: str) -> bool:
+    """Whether a function is linad's, and none that stands in for NumPy's or SciPy's."""
+    return name.startswith("linad.") and not name.startswith(("linad.numpy.", "linad.scipy."))
 
 
 def called_function() -> str:
@@ -209,6 +226,9 @@ def public_name(function: Any) -> str:
         function = function.__func__
     if function is None or isinstance(function, types.MethodDescriptorType):
         return ""
+    kind = type(function)
+    if (kind.__module__, kind.__name__) == ("numpy", "vectorize"):
+        return "numpy.vectorize"  # it has the name of the function in it
     module = getattr(function, "__module__", None)
     if module is None and type(function).__module__ == "numpy":  # a ufunc
         module = _home_of(function)
@@ -248,8 +268,3 @@ def names_in(code: types.CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from names_in(constant)
-
-
-def public_names(module: Any) -> list[str]:
-    """What ``dir`` and completion show of a module that stands in for another."""
-    return sorted([name for name in dir(module) if not name.startswith("_")])

@@ -95,7 +95,7 @@ def canonical(index: Any, shape: Shape) -> tuple[Shape, tuple[int, ...] | None, 
     Raises
     ------
     IndexError
-        As NumPy's, for what is no index and for too many indices.
+        As NumPy's, for what is not an index and for too many indices.
     """
     entries = [_read(item) for item in (index if isinstance(index, tuple) else (index,))]
     if sum([entry is Ellipsis for entry in entries]) == 0:

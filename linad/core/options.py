@@ -133,12 +133,48 @@ INSTEAD = {
     **dict.fromkeys(("maxfev", "max_nfev"), "maxiter limits the steps"),
     "nan_policy": "leave out what is missing, seen = np.isfinite(y), or give it weights=0",
     "xerr": "errors in x are unknowns of their own: linad.solve.fit takes any residuals",
-    "yerr": "standard deviations of ydata are sigma",
+    "sigma": "divide the residuals by it; absolute_sigma=True where it is known",
+    "weights": "multiply the residuals by them",
+    **dict.fromkeys(("yerr", "xerr"), "divide residuals by their standard deviations"),
     "full_output": "leave it out: the result has all of it",
     "verbose": "disp=True prints a line a step",
     "x_scale": "leave it out: unknowns are scaled by their columns",
 }
 """What to do about options that SciPy's functions of the same purpose have."""
+
+_MEANT = [
+    (
+        "sigma",
+        "yerr err error errors dy sigma_y uncertainty uncertainties stddev std",
+        "standard deviations of ydata are sigma",
+    ),
+    ("p0", "xerr", "errors in x are unknowns of their own: linad.solve.fit takes any residuals"),
+    ("p0", "x0 start guess initial init params", "the start is p0"),
+    (
+        "fixed",
+        "vary fix hold held frozen freeze constant",
+        "parameters that stay are fixed: names, or a dict of values",
+    ),
+    (
+        "bounds",
+        "lb ub min max lower upper limits bound",
+        "bounds are (lower, upper), or by name {'a': (0, None)}",
+    ),
+    ("axes", "figsize fig figure", "axes are made with plt.subplots(2, 1, figsize=(8, 6))"),
+    (
+        "axes",
+        "filename fname file path save savefig show",
+        "what it returns is axes: axes[0].figure.savefig('fit.png'), plt.show()",
+    ),
+    (
+        "axes",
+        "log logx logy loglog xscale yscale xlim ylim label color",
+        "what it returns is axes, which have that: axes[0].set_xscale('log')",
+    ),
+]
+"""An option of some functions, names that others have for it, and what is said of them there."""
+
+_GUESSED = {name: (option, hint) for option, names, hint in _MEANT for name in names.split()}
 
 
 def _unknown(label: str, name: str, parameters: Mapping[str, inspect.Parameter]) -> str:
@@ -146,15 +182,17 @@ def _unknown(label: str, name: str, parameters: Mapping[str, inspect.Parameter])
     given = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL
     named = {n: p for n, p in parameters.items() if p.kind not in given}
     near = difflib.get_close_matches(name, named, 1)
-    hint = f"; {INSTEAD[name]}" if name in INSTEAD else f"; {near[0]}?" if near else ""
+    option, meant = _GUESSED.get(name, ("", ""))
+    words = meant if option in named else INSTEAD.get(name, f"{near[0]}?" if near else "")
+    hint = f"; {words}" if words else ""
     names = [n for n, p in named.items() if p.default is not p.empty or p.kind is p.KEYWORD_ONLY]
     return f"{label}: expected options among {', '.join(names)}, got {name!r}{hint}"
 
 
-def check_names(label: str, given: Iterable[str], function: Callable[..., Any]) -> None:
-    """Raise OptionError where options that are handed on are none of a function's."""
-    parameters = inspect.signature(function).parameters
-    options = {n: p for n, p in parameters.items() if p.default is not p.empty and n != "args"}
+def check_names(label: str, given: Iterable[str], *functions: Callable[..., Any]) -> None:
+    """Raise OptionError where options that are handed on are none of the functions'."""
+    parameters = [pair for f in functions for pair in inspect.signature(f).parameters.items()]
+    options = {n: p for n, p in parameters if p.default is not p.empty and n != "args"}
     for name in given:
         if name not in options:
             raise OptionError(_unknown(label, name, options))

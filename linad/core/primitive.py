@@ -86,6 +86,9 @@ class Primitive:
         place of two.
     on_numbers : callable or None
         What gives the same of two of NumPy's numbers, at a fraction of the cost: the operator.
+    guards : bool
+        Whether it checks that a run goes the recorded way, as a guard does and a loop of guards:
+        it runs, whoever reads its results.
     partial : str
         What its first argument must be lest it raises, as "regular" or "positive definite"; empty
         for what raises for wrong shapes and dtypes only.
@@ -138,6 +141,7 @@ class Primitive:
         self.of_equal: Rule | None = None
         self.on_numbers: Callable[[Any, Any], Any] | None = None
         self.aside = False
+        self.guards = False
         self.partial = ""
         self.stumbles: Callable[..., bool] | None = None
         self.zero_slope_args: frozenset[int] = frozenset()

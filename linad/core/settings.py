@@ -171,7 +171,7 @@ class config:
     Raises
     ------
     ArgumentError
-        For a name that is no setting.
+        For a name that is not a setting.
     OptionError
         For a value that a setting cannot have.
 

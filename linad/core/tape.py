@@ -167,6 +167,8 @@ unchanged = Primitive("unchanged", _unchanged, constant=True)
 """Checks that an array has the recorded entries, to the bit."""
 
 GUARDS = (guard, unchanged)
+for _primitive in GUARDS:
+    _primitive.guards = True
 
 
 def _raises(*args: Any, primitive: Primitive, params: dict[str, Any]) -> Any:
@@ -297,11 +299,11 @@ def tape_of(
 
 
 def needed(equations: Sequence[Equation], outputs: Iterable[Any]) -> list[Equation]:
-    """The equations that ``outputs`` depend on, and the guards, in order."""
+    """The equations that ``outputs`` depend on, the guards, and what they depend on; in order."""
     live = {a for a in outputs if isinstance(a, Var)}
     kept = []
     for eqn in reversed(equations):
-        if eqn.primitive in GUARDS or not live.isdisjoint(eqn.outputs):
+        if eqn.primitive.guards or not live.isdisjoint(eqn.outputs):
             live.update(a for a in eqn.inputs if isinstance(a, Var))
             kept.append(eqn)
     kept.reverse()

@@ -38,7 +38,7 @@ class Embedder:
         Raises
         ------
         ExportError
-            If it is no Python function, or uses what has no text form.
+            If it is not a Python function, or uses what has no text form.
         """
         code = getattr(function, "__code__", None)
         if code is None:

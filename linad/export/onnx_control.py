@@ -214,7 +214,7 @@ def _while(writer: Writer, eqn: Equation) -> Any:
         ((found,),) = _run(writer, owner.test, [*values, *constants], [((), TRUTH)])
         return found[0]
 
-    integers = {"count": 0, "rows": 0, "stride": owner.first, "following": 0}
+    integers = {"count": 0, "rows": 0, "stride": 1, "following": 0}
     numbers: list[Parts] = [
         [(writer.constant(v, np.int64), (), INTEGER)] for v in integers.values()
     ]
@@ -243,29 +243,33 @@ def _while(writer: Writer, eqn: Equation) -> Any:
     return tuple([_name(parts) for parts in found])
 
 
+def _every(n: int, rows: Any) -> Any:
+    """Every n-th row, before rows of zeros."""
+    found = rows[::n]
+    rest = np.zeros((len(rows) - len(found), *rows.shape[1:]), rows.dtype)
+    return np.concatenate([found, rest])
+
+
 def _kept(writer: Writer, owner: While, k: str, state: Any, values: Any) -> list[Parts]:
     """What is kept for the way back, before repetition k: see `linad.control.whiles`."""
     if not owner.kept:
         return list(state)
     (following,) = state[3]
     due = writer.node("Equal", [k, following[0]])
-    half = (owner.kept + 1) // 2
 
     def keep(k: Any, count: Any, rows: Any, stride: Any, following: Any, *arrays: Any) -> Any:
         numbers = np.arange(owner.kept)
         stored, carries = arrays[: len(arrays) // 2], arrays[len(arrays) // 2 :]
-        full = np.equal(rows, owner.kept)
-        rows = np.where(full, half, rows)
-        stride = np.where(full, stride * 2, stride)
+        full, first = np.equal(rows, owner.kept), np.equal(stride, 1)
+        fewer = np.where(full, np.where(first, owner.leap, 2), 1)
+        rows, stride = (rows + fewer - 1) // fewer, stride * fewer
         now = np.equal(k, rows * stride)
         at = now & np.equal(numbers, rows)
         made = []
         for array, value in zip(stored, carries, strict=True):
-            every = array[::2]
-            rest = np.zeros((owner.kept - half, *array.shape[1:]), array.dtype)
-            thinned = np.where(full, np.concatenate([every, rest]), array)
             place = np.reshape(at, (-1, *[1] * np.ndim(value)))
-            made.append(np.where(place, value, thinned))
+            thinned = np.where(first, _every(owner.leap, array), _every(2, array))
+            made.append(np.where(place, value, np.where(full, thinned, array)))
         rows = np.where(now, rows + 1, rows)
         return count, rows, stride, rows * stride, *made
 

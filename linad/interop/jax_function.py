@@ -19,7 +19,7 @@ from jax.interpreters import ad, batching, mlir
 
 from linad.core.shapes import check_function, is_inexact, name_of
 from linad.errors import ArgumentError, ShapeError
-from linad.interop.programs import Program, Pulled, Pushed, check_result, stand_in
+from linad.interop.flat_programs import Program, Pulled, Pushed, check_result, stand_in
 
 NUMBERS = (library.Array, np.ndarray, np.generic, float, complex)
 """Leaves of arguments that are arrays to JAX; others, whole numbers among them, are fixed."""

@@ -15,7 +15,7 @@ from pytensor.tensor.exceptions import ShapeError as NoShape
 from linad.core import tree
 from linad.core.shapes import check_function, is_inexact, name_of
 from linad.errors import ArgumentError, DTypeError, ShapeError
-from linad.interop.programs import FlatFunction, Positions, Program, Pulled, stand_in
+from linad.interop.flat_programs import FlatFunction, Positions, Program, Pulled, stand_in
 
 
 def pytensor(f: Callable[..., Any], *, result: Any = None) -> Callable[..., Any]:

@@ -10,7 +10,7 @@ import torch as pytorch
 from linad.core import tree
 from linad.core.shapes import check_function, name_of
 from linad.errors import ArgumentError, DTypeError
-from linad.interop.programs import FlatFunction, Program, Pulled, Pushed
+from linad.interop.flat_programs import FlatFunction, Program, Pulled, Pushed
 
 
 def torch(f: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,8 +9,10 @@ What is read there goes nowhere but back.
 
 import dis
 import functools
+import importlib.util
+import sys
 import types
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 GLOBAL = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
 CELL = {"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"}
@@ -31,7 +33,8 @@ class LoadedName(NamedTuple):
     Attributes
     ----------
     root : str
-        The variable; of what is imported inside the function, the module.
+        The variable; of what is imported inside the function, the module, as the import names it:
+        dots in front are of the function's own package, see `module_named`.
     attributes : tuple of str
     imported : bool
         Whether the root is a module that the function imports itself.
@@ -60,7 +63,7 @@ class Reads(NamedTuple):
         Whether it may read attributes that it does not name.
     chains : tuple of LoadedName
     imports : frozenset of str
-        Modules that it imports itself.
+        Modules that it imports itself, named as for `LoadedName`.
     """
 
     names: tuple[str, ...]
@@ -79,7 +82,8 @@ def reads_of(code: types.CodeType) -> Reads:
     attributes: set[str] = set()
     imports: set[str] = set()
     steps = _one_by_one(instructions(code))
-    chains = dict.fromkeys(_chains(steps))
+    modules = _modules(steps)
+    chains = dict.fromkeys(_chains(steps, modules))
     for k, step in enumerate(steps):
         if step.opname in GLOBAL | CELL | ATTRIBUTE and not _is_note(steps, k):
             if step.opname in GLOBAL:
@@ -91,7 +95,7 @@ def reads_of(code: types.CodeType) -> Reads:
         elif step.opname in ("IMPORT_FROM", "LOAD_SUPER_ATTR"):
             attributes.add(step.argval)
         elif step.opname == "IMPORT_NAME":
-            imports.add(step.argval)
+            imports.add(_imported(steps, k))
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             inner = reads_of(constant)
@@ -99,7 +103,8 @@ def reads_of(code: types.CodeType) -> Reads:
             cells |= inner.cells
             attributes |= inner.attributes
             imports |= inner.imports
-            chains |= dict.fromkeys(inner.chains)
+            held = {name: modules[name] for name in modules.keys() & set(code.co_cellvars)}
+            chains |= dict.fromkeys([_in_modules(chain, held) for chain in inner.chains])
         else:
             parts = constant if isinstance(constant, (tuple, frozenset)) else (constant,)
             attributes |= {c for c in parts if isinstance(c, str) and c.isidentifier()}
@@ -116,38 +121,69 @@ def _named_in_texts(code: types.CodeType) -> list[str]:
     for text in [c for c in code.co_consts if isinstance(c, str)]:
         try:
             found += reads_of(compile(text, "<text>", "exec")).names
-        except (SyntaxError, ValueError):  # it is no Python
+        except (SyntaxError, ValueError):  # it is not Python
             continue
     return found
 
 
-def _chains(steps: list[dis.Instruction]) -> list[LoadedName]:
-    """The variables that instructions load, each with the attributes loaded of it."""
-    modules: dict[str, tuple[str, tuple[str, ...]]] = {}  # what is imported here
-    module = ""
+def module_named(name: str, f: types.FunctionType) -> Any:
+    """The module that an import in a function names, where it has been imported; else None."""
+    package = f.__globals__.get("__package__")
+    if name.startswith("."):
+        if not package:
+            return None
+        name = importlib.util.resolve_name(name, package)
+    return sys.modules.get(name)
+
+
+def _imported(steps: list[dis.Instruction], k: int) -> str:
+    """The module of the import at ``k``, with a dot for each level of a relative one."""
+    return "." * steps[k - 2].argval + steps[k].argval
+
+
+Modules = dict[str, tuple[str, tuple[str, ...]]]
+
+
+def _modules(steps: list[dis.Instruction]) -> Modules:
+    """What is imported here, by its names here: a module, and what is taken of it."""
+    modules: Modules = {}
+    module, partly = "", False
     taken: tuple[str, ...] = ()
-    found = []
     for k, step in enumerate(steps):
         if step.opname == "IMPORT_NAME":
-            module, taken = step.argval, ()
+            module = _imported(steps, k)
+            partly = bool(steps[k - 1].argval)  # ``from module import name``
         elif step.opname == "IMPORT_FROM":
-            taken = (step.argval,)
+            # ``import a.b as c`` goes through a to b, and c is the module as it is named.
+            taken = (step.argval,) if partly else ()
         elif step.opname.startswith("STORE_"):
-            if module and steps[k - 1].opname == "IMPORT_NAME":
-                named_whole = step.argval != module.partition(".")[0]
-                modules[step.argval] = (module if named_whole else step.argval), ()
-            elif module and steps[k - 1].opname == "IMPORT_FROM":
+            if steps[k - 1].opname == "IMPORT_NAME":
+                modules[step.argval] = module.partition(".")[0], ()
+            elif steps[k - 1].opname == "IMPORT_FROM":
                 modules[step.argval] = module, taken
-        elif step.opname in GLOBAL | CELL or (
-            step.opname.startswith("LOAD_FAST") and step.argval in modules
-        ):
-            root, before = modules.get(step.argval, (step.argval, ()))
+    return modules
+
+
+def _in_modules(chain: LoadedName, modules: Modules) -> LoadedName:
+    """A chain of an inner function that begins with what is imported around it."""
+    if chain.imported or chain.root not in modules:
+        return chain
+    root, before = modules[chain.root]
+    return LoadedName(root, (*before, *chain.attributes), True, chain.bare)
+
+
+def _chains(steps: list[dis.Instruction], modules: Modules) -> list[LoadedName]:
+    """The variables that instructions load, each with the attributes loaded of it."""
+    found = []
+    for k, step in enumerate(steps):
+        local = step.opname.startswith("LOAD_FAST") and step.argval in modules
+        if step.opname in GLOBAL | CELL or local:
             end = k + 1
             while end < len(steps) and steps[end].opname in ATTRIBUTE:
                 end += 1
-            attributes = (*before, *[s.argval for s in steps[k + 1 : end]])
-            inside = step.argval in modules
-            found.append(LoadedName(root, attributes, inside, _is_bare_call(steps[end : end + 6])))
+            attributes = tuple([s.argval for s in steps[k + 1 : end]])
+            bare = _is_bare_call(steps[end : end + 6])
+            found.append(_in_modules(LoadedName(step.argval, attributes, False, bare), modules))
     return found
 
 

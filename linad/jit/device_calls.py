@@ -21,9 +21,9 @@ from linad.errors import DeviceError, DTypeError, GuardError
 from linad.jit.recording import record
 from linad.jit.signature import Signature
 from linad.jit.specializations import COMPUTED, Variant
-from linad.sweeps.cuda.arrays import Array, copied, handed_back, moved_in, taken_in
 from linad.sweeps.cuda.device_jacobian import DeviceJacobian, DeviceOperator
 from linad.sweeps.cuda.device_target import PLANNED
+from linad.sweeps.cuda.gpu_arrays import Array, copied, handed_back, moved_in, taken_in
 from linad.sweeps.cuda.opening import target_here
 from linad.sweeps.explain import Report, plan_of
 from linad.transforms.spaces import Slot
@@ -145,7 +145,7 @@ class DeviceCall:
         if path is None:
             raise DeviceError(
                 f"jit: {name_of(self.jitted.function)} writes into an array that has two names, "
-                f"or uses values of a derivative around it: it is no program for a device"
+                f"or uses values of a derivative around it: it is not a program for a device"
             )
         if on_host.met_single_precision(path.tape.equations):
             self.jitted.narrow = True
@@ -164,7 +164,7 @@ class DeviceCall:
         return found
 
     def _check(self, variant: Variant) -> None:
-        """Refuse a path that is no program, or that writes where another argument is.
+        """Refuse a path that is not a program, or that writes where another argument is.
 
         Raises
         ------
@@ -174,7 +174,7 @@ class DeviceCall:
         if variant.interpreted or variant.changes_containers or variant.changes_outside:
             raise DeviceError(
                 f"jit: {name} needs Python at each call (it catches what NumPy raises, or changes "
-                f"what stands outside): it is no program for a device"
+                f"what stands outside): it is not a program for a device"
             )
         spans = [self._span(a) for a in self.operands]
         for k in variant.written:
@@ -262,7 +262,7 @@ def called(jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     Raises
     ------
     DeviceError
-        If there is no GPU, arrays are mixed, or the function is no program.
+        If there is no GPU, arrays are mixed, or the function is not a program.
     FallbackError
         If it needs NumPy, and ``linad.config(device_fallback=True)`` is not set.
     """

@@ -20,17 +20,10 @@ from typing import Any
 import numpy as np
 
 from linad.core.transformed_functions import Transformed
-from linad.jit.followed_code import (
-    OTHER,
-    PASSED,
-    TRACED,
-    UNKNOWN,
-    FollowedCode,
-    HeldContainer,
-    KnownValue,
-    is_jitted,
-)
+from linad.jit.followed_code import FollowedCode
 from linad.jit.static import is_users
+from linad.jit.traced_results import PASSED, is_jitted
+from linad.jit.value_states import OTHER, TRACED, UNKNOWN, HeldContainer, KnownValue
 
 LAZY = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 

@@ -14,60 +14,28 @@ import numpy as np
 
 from linad.core.callers import defining_package
 from linad.core.stand_ins import memory_of
-from linad.core.transformed_functions import Transformed
 from linad.jit.code_reads import reads_of
+from linad.jit.traced_results import (
+    AT_POINTS,
+    AT_TUPLES,
+    GIVING,
+    MEETING,
+    METHODS,
+    NUMBERS_OF,
+    OF_ARRAYS,
+    PAIRS,
+    PASSED,
+    TRANSFORMS,
+    gives_one,
+    is_in,
+    is_jitted,
+    is_linads,
+)
+from linad.jit.value_states import NULL, OTHER, TRACED, UNKNOWN, HeldContainer, KnownValue
 from linad.operators.stored_matrices import parts_of
 
 if TYPE_CHECKING:
     from linad.jit.direct_arrays import ArrayProof
-
-TRACED: Any = "traced"
-OTHER: Any = "other"
-UNKNOWN: Any = "not yet known"
-NULL: Any = "null"
-
-
-class KnownValue:
-    """A value that stands outside, or a constant."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
-class HeldContainer:
-    """A container among the arguments, with what it holds."""
-
-    __slots__ = ("parts",)
-
-    def __init__(self, parts: dict[Any, Any]) -> None:
-        self.parts = parts
-
-
-MEETING = {"+", "-", "*", "/", "@", "+=", "-=", "*=", "/=", "@="}
-PRODUCTS = {np.dot, np.vdot, np.inner, np.outer}
-PAIRS = {
-    *(np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum, np.hypot),
-    *(np.arctan2, np.logaddexp, np.matmul, *PRODUCTS),
-}
-"""Functions of two arrays, of which one may come from outside."""
-
-GIVING = {np.sum, np.mean, np.prod, np.where, np.trace, np.transpose, np.clip, abs} | PRODUCTS
-"""Functions that give a traced value for a traced one; so do ufuncs."""
-
-OF_ARRAYS = {"T", "mT", "real"}
-"""What is traced of a traced value. The imaginary part of a real array is zeros of NumPy's."""
-
-NUMBERS_OF = {"shape", "ndim", "size", "dtype", "itemsize", "nbytes"}
-METHODS = {"sum", "mean", "dot", "reshape", "ravel", "copy", "transpose", "conj", "prod"}
-TRANSFORMS = {"grad", "value_and_grad", "jacobian", "hessian", "derivative", "jit"}
-"""Functions of linad that return a function of the same arguments."""
-
-POINTS = {"jvp", "hvp", "vjp", "linearize", "hessian_operator"}
-"""Those that take the arguments along with the function."""
-
-PASSED = (types.FunctionType, types.MethodType, Transformed)
 
 
 class FollowedCode:
@@ -385,11 +353,11 @@ class FollowedCode:
         if not isinstance(f, KnownValue):
             return self._lost(args)
         value = f.value
-        giving = _gives_one(value) or _is_in(value, GIVING)
+        giving = gives_one(value) or is_in(value, GIVING)
         if giving:
-            pair = len(args) == 2 and _is_in(value, PAIRS) and not keywords
+            pair = len(args) == 2 and is_in(value, PAIRS) and not keywords
             return self._met(list(args), pair)
-        if isinstance(value, types.FunctionType) and _is_linads(value):
+        if isinstance(value, types.FunctionType) and is_linads(value):
             return self._transform(value, args, keywords)
         of_matrix = isinstance(value, types.MethodType) and self._is_matrix(value.__self__)
         if of_matrix and args == [TRACED] and not keywords:
@@ -406,10 +374,10 @@ class FollowedCode:
             rest = args[1:]
             if value.__name__ in TRANSFORMS and not rest:
                 return ("made", first.value)
-            if value.__name__ in ("jvp", "hvp") and rest and isinstance(rest[0], HeldContainer):
+            if value.__name__ in AT_TUPLES and rest and isinstance(rest[0], HeldContainer):
                 self.proof.enter(first.value, list(rest[0].parts.values()), {})
                 return self._lost(rest[1:])
-            if value.__name__ in ("vjp", "linearize", "hessian_operator"):
+            if value.__name__ in AT_POINTS:
                 self.proof.enter(first.value, rest, {})
                 return OTHER
         return self._lost(args)
@@ -431,27 +399,3 @@ def shares_parts(A: Any, B: Any) -> bool:
     """Whether two sparse matrices are made of the same memory."""
     theirs = set(map(memory_of, parts_of(B)))
     return bool(theirs) and set(map(memory_of, parts_of(A))) == theirs
-
-
-def is_jitted(value: Any) -> bool:
-    """Whether a value is a function made by `linad.jit`."""
-    return getattr(type(value), "compiles", False) is True
-
-
-def _is_linads(f: types.FunctionType) -> bool:
-    """Whether a function is a public one of linad's."""
-    if not (f.__module__ or "").startswith("linad."):
-        return False  # to ask for any name imports what has it
-    return getattr(sys.modules["linad"], f.__name__, None) is f
-
-
-def _gives_one(value: Any) -> bool:
-    """Whether a value is a ufunc of one result; since NumPy 2.5 np.imag is one, see above."""
-    return isinstance(value, np.ufunc) and value.nout == 1 and value is not np.imag
-
-
-def _is_in(value: Any, functions: set[Any]) -> bool:
-    try:
-        return value in functions
-    except TypeError:
-        return False

@@ -22,8 +22,7 @@ import numpy as np
 from linad.core.memory_layouts import layout_of
 from linad.core.showing import shown
 from linad.core.transformed_functions import Transformed
-from linad.jit.code_reads import reads_of
-from linad.jit.followed_code import is_jitted
+from linad.jit.code_reads import module_named, reads_of
 from linad.jit.memoized import generation_of
 from linad.jit.process_state import is_data, is_environment
 from linad.jit.state_walk import (
@@ -46,6 +45,7 @@ from linad.jit.static import (
     contents,
     is_users,
 )
+from linad.jit.traced_results import is_jitted
 from linad.transforms.plain_operands import is_frozen
 
 SILENT = {
@@ -191,13 +191,7 @@ class OutsideWalk(StateWalk):
         elif isinstance(value, dict):
             self.of_dict(name, value)
         elif isinstance(value, (set, frozenset)):
-            copy = frozenset(value)
-            self.parts.append((name, Static(copy)))
-            if isinstance(value, set):
-                self.lines.append(f"{self.bind(value)} == {self.bind(copy)}")
-            for item in copy:
-                if not isinstance(item, NUMBERS):
-                    self.inside(item, name)
+            self.of_set(name, value)
         elif kind not in NUMBERS and has_memory(value):
             now = entries_of(value)
             self.parts.append((name, now))
@@ -205,12 +199,12 @@ class OutsideWalk(StateWalk):
         elif is_jitted(value):
             self.inside(value.function, name)
         elif kind.__module__ == "functools" and hasattr(value, "__wrapped__"):
-            self.cached += 1  # what it reads once, it keeps
-            generation = generation_of(value)
-            self.parts.append((name, "generation", generation))
-            self.lines.append(f"{self.bind(generation_of)}({self.bind(value)}) == {generation}")
-            self.inside(value.__wrapped__, name)
-            self.cached -= 1
+            self.of_cached(name, value)
+        self.of_its_own(name, value)
+
+    def of_its_own(self, name: str, value: Any) -> None:
+        """What a value holds as an object, whatever else it is."""
+        kind = type(value)
         if isinstance(value, enum.Enum):
             with self.unseen():
                 self.slot(f"{name}.value", value._value_, f"{self.bind(value)}._value_")
@@ -222,6 +216,24 @@ class OutsideWalk(StateWalk):
         elif isinstance(value, HOLDERS) or is_sparse(value) or is_data(kind):
             with self.unseen():
                 self.held(name, value)
+
+    def of_set(self, name: str, value: Any) -> None:
+        copy = frozenset(value)
+        self.parts.append((name, Static(copy)))
+        if isinstance(value, set):
+            self.lines.append(f"{self.bind(value)} == {self.bind(copy)}")
+        for item in copy:
+            if not isinstance(item, NUMBERS):
+                self.inside(item, name)
+
+    def of_cached(self, name: str, value: Any) -> None:
+        """A function that `functools` keeps the results of: what it reads once, it keeps."""
+        self.cached += 1
+        generation = generation_of(value)
+        self.parts.append((name, "generation", generation))
+        self.lines.append(f"{self.bind(generation_of)}({self.bind(value)}) == {generation}")
+        self.inside(value.__wrapped__, name)
+        self.cached -= 1
 
     def items(self, name: str, value: Any, text: str) -> None:
         if not isinstance(value, tuple):
@@ -266,8 +278,9 @@ class OutsideWalk(StateWalk):
         self.whole |= reads.whole
         self.of_chains(f, reads.chains)
         for name in sorted(reads.imports):
-            if name in sys.modules:
-                self.inside(sys.modules[name], name)
+            module = module_named(name, f)
+            if module is not None:
+                self.inside(module, name)
         scope, known = f.__globals__, self.bind(f.__globals__)
         for name in reads.names:
             if name in scope:

@@ -6,6 +6,7 @@ import logging
 import numbers
 import operator
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,10 +20,11 @@ from linad.core.adopted import repeated
 from linad.core.during import during
 from linad.core.memory_layouts import kept, layout_of
 from linad.core.own_draws import WATCHES
-from linad.core.patience import Patience
+from linad.core.patience import Patience, say
+from linad.core.settings import settings
 from linad.core.shapes import name_of
 from linad.core.stand_ins import standing
-from linad.core.tape import Tape, guard
+from linad.core.tape import Equation, Tape, guard
 from linad.errors import OutputError, UnsupportedError
 from linad.jit.identity import compares_objects, first_of_each, memory_of_all, share_memory
 from linad.jit.process_state import warn_of_process_state
@@ -40,7 +42,7 @@ def record(f: Callable[..., Any], arguments: Signature) -> tuple[Any, Variant | 
     """Run a function on traced arrays; return its result, and the path it took.
 
     The path is None where it cannot be repeated: the function uses values of a derivative
-    around it that are no arguments, or writes into an array that has two names.
+    around it that are not arguments, or writes into an array that has two names.
     """
     return _Recording(f, arguments).run()
 
@@ -73,7 +75,8 @@ class _Recording:
         self.direct = direct | self.stored
         compares = len(self.given) > 1 and compares_objects(f)
         first = first_of_each(arguments.arrays) if compares else None
-        waits = _LongRecording(name_of(f)).still_running
+        self.long = _LongRecording(name_of(f))
+        waits = self.long.still_running
         self.traced = RecordedRun(self.given, self.outside, self.direct, first, waits)
         pairs = zip(self.traced.inputs, arguments.arrays, strict=False)
         numbers = [node for node, x in pairs if is_python_number(x)]
@@ -123,6 +126,7 @@ class _Recording:
             return y, None
         spent = 1e3 * (time.perf_counter() - started)
         log.info("traced %s in %.1f ms: %d equations", name_of(f), spent, len(equations))
+        self.long.is_recorded(equations)
         nodes = traced.outputs
         out_row = tree.flatten([0.0] * len(nodes))[1]
         row = tree.row(len(traced.inputs))
@@ -178,8 +182,13 @@ class _Recording:
         return path
 
 
+MANY = 10_000
+"""Operations that take seconds to compile."""
+
+
 class _LongRecording:
-    """Says once of a recording that it takes longer than one waits in silence."""
+    """Says of a recording that it takes longer than one waits in silence, or will take so to
+    compile."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -192,6 +201,17 @@ class _LongRecording:
                 f"recording {self.name}: {seconds:.0f} s so far; Python runs it once, step by "
                 f"step, where linad.scan and linad.loop record one step of a long loop"
             )
+
+    def is_recorded(self, equations: Sequence[Equation]) -> None:
+        """Say that there is much to compile, and of which line, before it takes its time."""
+        if len(equations) < MANY or not settings().progress:
+            return
+        (line, times), *_ = Counter(e.source for e in equations).most_common(1)
+        say(
+            f"{self.name} is {len(equations)} operations, {times} of them of {line}; they are "
+            f"compiled one by one, where a loop is one if all of its steps do the same: collect in "
+            f"every step what some are to store, and pick it after the loop"
+        )
 
 
 def _lies_of(computed: Sequence[Any]) -> list[Any] | None:

@@ -235,7 +235,7 @@ def as_recorded(x: Any) -> Any:
 
 
 def _type_of(x: Any) -> tuple[Any, Any]:
-    """Dtype and shape; of a number, which is no array without axes, its dtype alone."""
+    """Dtype and shape; of a number, which is not an array without axes, its dtype alone."""
     if type(x) is not np.ndarray and is_number(x):
         return getattr(x, "dtype", None) or np.dtype(type(x)), None
     return x.dtype, x.shape

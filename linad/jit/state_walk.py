@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.jit.code_reads import LoadedName
+from linad.jit.code_reads import LoadedName, module_named
 from linad.jit.process_state import (
     LASTING,
     LOOKED_AT,
@@ -271,7 +271,8 @@ class StateWalk(ABC):
     def root_of(self, f: types.FunctionType, chain: LoadedName, cells: dict[str, Any]) -> Any:
         """What the variable at the beginning of a chain is."""
         if chain.imported:
-            return sys.modules.get(chain.root, MISSING)
+            module = module_named(chain.root, f)
+            return MISSING if module is None else module
         if chain.root in cells:
             return content(cells[chain.root])
         return f.__globals__.get(chain.root, getattr(builtins, chain.root, MISSING))

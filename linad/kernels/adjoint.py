@@ -80,72 +80,93 @@ class AdjointMaker(PiecewiseLoops):
         """The statements, with what they overwrite kept."""
         out: list[Statement] = []
         for s in body:
-            start = len(out)
-            if isinstance(s, Run):
-                for name in self.kept_scalars(s):
-                    out.append(PushValue(self.stack_of(self.kind(name)), var(name)))
-                for part in s.parts:
-                    if not written(part) & self.live:
-                        continue
-                    if isinstance(part, Put) and part.array in self.kept[id(s)]:
-                        old = get(part.array, *part.index)
-                        out.append(PushValue(self.stack_of(self.kind(part.array)), old))
-                        out[-1].comment = part.comment
-                    out.append(part)
-            elif isinstance(s, For) and id(s) in self.segments:
-                made = self.segments[id(s)] = self.cut(s)
-                out += made.forward(self.plain(s.body))
-            elif id(s) in self.pieces:
-                assert isinstance(s, For)
-                out += self.pieces_forward(s)
-            elif isinstance(s, For):
-                bounds = (s.start, s.stop, s.step)
-                kept = self.acts([s]) and not all([self.steady_here(e, around) for e in bounds])
-                if kept:
-                    bounds = (
-                        self.named(s.start, out),
-                        self.named(s.stop, out),
-                        self.named(s.step, out),
-                    )
-                inner = self.forward(s.body, around | {s.name})
-                if inner:
-                    out.append(For(s.name, *bounds, inner))
-                if kept:
-                    out += [PushValue(self.stack_of("i"), e) for e in bounds]
-            elif isinstance(s, WhileLoop):
-                count = self.fresh("count")
-                self.kinds[count] = "i"
-                more = Let(count, add(var(count), ONE))
-                inner = self.forward(s.body, around)
-                if self.acts(s.body):
-                    out.append(Let(count, ZERO))
-                    out.append(WhileLoop(s.test, [*inner, more]))
-                    out.append(PushValue(self.stack_of("i"), var(count)))
-                else:
-                    out.append(WhileLoop(s.test, inner))
-            elif isinstance(s, If):
-                test = s.test
-                kept = self.acts([s]) and not self.steady_here(test, around)
-                if kept:
-                    test = self.named(Expr("if", (test, ONE, ZERO)), out, "taken")
-                shown = Expr("==", (test, ONE)) if kept else test
-                yes, no = self.forward(s.yes, around), self.forward(s.no, around)
-                if yes or no:
-                    out.append(If(shown, yes, no))
-                if kept:
-                    out.append(PushValue(self.stack_of("i"), test))
-            elif isinstance(s, New):
-                out.append(s)
-                if s.array in self.varied:
-                    out.append(self.new_bar(s.array, s.in_turn))
-            elif isinstance(s, Swap):
-                out.append(s)
-                if not self.repeats:  # then cotangents have their names already
-                    out += self.bars_swapped(s.targets, s.sources)
-            elif not (self.repeats and isinstance(s, Check)):  # it held the first time
-                out.append(s)
-            if len(out) > start and not out[start].comment:
-                out[start].comment = s.comment
+            made = self.forward_of(s, around)
+            if made and not made[0].comment:
+                made[0].comment = s.comment
+            out += made
+        return out
+
+    def forward_of(self, s: Statement, around: frozenset[str]) -> list[Statement]:
+        """What one statement becomes."""
+        if isinstance(s, Run):
+            return self.run_forward(s)
+        if isinstance(s, For) and id(s) in self.segments:
+            made = self.segments[id(s)] = self.cut(s)
+            return made.forward(self.plain(s.body))
+        if id(s) in self.pieces:
+            assert isinstance(s, For)
+            return self.pieces_forward(s)
+        if isinstance(s, For):
+            return self.for_forward(s, around)
+        if isinstance(s, WhileLoop):
+            return self.while_forward(s, around)
+        if isinstance(s, If):
+            return self.if_forward(s, around)
+        if isinstance(s, New):
+            return [s, self.new_bar(s.array, s.in_turn)] if s.array in self.varied else [s]
+        if isinstance(s, Swap):
+            # Where the body is repeated cotangents have their names already.
+            return [s] if self.repeats else [s, *self.bars_swapped(s.targets, s.sources)]
+        if self.repeats and isinstance(s, Check):  # it held the first time
+            return []
+        return [s]
+
+    def run_forward(self, s: Run) -> list[Statement]:
+        out: list[Statement] = [
+            PushValue(self.stack_of(self.kind(name)), var(name)) for name in self.kept_scalars(s)
+        ]
+        for part in s.parts:
+            if not written(part) & self.live:
+                continue
+            if isinstance(part, Put) and part.array in self.kept[id(s)]:
+                old = get(part.array, *part.index)
+                out.append(PushValue(self.stack_of(self.kind(part.array)), old))
+                out[-1].comment = part.comment
+            out.append(part)
+        return out
+
+    def for_forward(self, s: For, around: frozenset[str]) -> list[Statement]:
+        """A loop; its bounds are kept where they are not the same on the way back."""
+        out: list[Statement] = []
+        bounds = (s.start, s.stop, s.step)
+        kept = self.acts([s]) and not all([self.steady_here(e, around) for e in bounds])
+        if kept:
+            start, stop, step = bounds
+            bounds = self.named(start, out), self.named(stop, out), self.named(step, out)
+        inner = self.forward(s.body, around | {s.name})
+        if inner:
+            out.append(For(s.name, *bounds, inner))
+        if kept:
+            out += [PushValue(self.stack_of("i"), e) for e in bounds]
+        return out
+
+    def while_forward(self, s: WhileLoop, around: frozenset[str]) -> list[Statement]:
+        """A loop; how often it ran is kept."""
+        count = self.fresh("count")
+        self.kinds[count] = "i"
+        inner = self.forward(s.body, around)
+        if not self.acts(s.body):
+            return [WhileLoop(s.test, inner)]
+        more = Let(count, add(var(count), ONE))
+        return [
+            Let(count, ZERO),
+            WhileLoop(s.test, [*inner, more]),
+            PushValue(self.stack_of("i"), var(count)),
+        ]
+
+    def if_forward(self, s: If, around: frozenset[str]) -> list[Statement]:
+        """A branch; which way it went is kept where it is not the same on the way back."""
+        out: list[Statement] = []
+        test = s.test
+        kept = self.acts([s]) and not self.steady_here(test, around)
+        if kept:
+            test = self.named(Expr("if", (test, ONE, ZERO)), out, "taken")
+        shown = Expr("==", (test, ONE)) if kept else test
+        yes, no = self.forward(s.yes, around), self.forward(s.no, around)
+        if yes or no:
+            out.append(If(shown, yes, no))
+        if kept:
+            out.append(PushValue(self.stack_of("i"), test))
         return out
 
     # Loops in segments.

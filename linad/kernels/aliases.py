@@ -4,7 +4,7 @@ import ast
 import types
 from collections.abc import Iterator
 
-from linad.kernels.source import FunctionSource, name_of_function
+from linad.kernels.function_source import FunctionSource, name_of_function
 
 
 def replaced_names(source: FunctionSource) -> set[str]:

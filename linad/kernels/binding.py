@@ -4,7 +4,7 @@ import ast
 from typing import Any
 
 from linad.errors import KernelError
-from linad.kernels.arrays import ArrayWindow, Computed, arrays_in, item_of
+from linad.kernels.array_windows import ArrayWindow, Computed, arrays_in, item_of
 from linad.kernels.call_lowering import CallLowering
 from linad.kernels.expressions import ArrayKind, Expr, dim, num, var
 from linad.kernels.statements import Let, Put, Swap
@@ -189,10 +189,14 @@ class BindingLowering(CallLowering):
     def store(self, base: Any, where: ast.expr, value: Any, s: ast.stmt) -> None:
         """``base[where] = value``."""
         if isinstance(base, Computed):
-            raise self.error(s, "writes into what is no array of its own", "write into the array")
+            raise self.error(
+                s, "writes into what is not an array of its own", "write into the array"
+            )
         window = self.subscripted(base, where)
         if not isinstance(window, ArrayWindow):
-            raise self.error(s, "writes into what is no array of its own", "write into the array")
+            raise self.error(
+                s, "writes into what is not an array of its own", "write into the array"
+            )
         if not window.axes:
             self.emit(Put(window.array, window.index(()), self.number(value, s)))
         else:

@@ -11,7 +11,7 @@ import numpy as np
 
 from linad.errors import KernelError
 from linad.kernels.aliases import handed_over, replaced_names
-from linad.kernels.arrays import Array, ArrayWindow, Axis, Computed, whole
+from linad.kernels.array_windows import Array, ArrayWindow, Axis, Computed, whole
 from linad.kernels.expressions import (
     CANONICAL,
     NONE,
@@ -25,10 +25,10 @@ from linad.kernels.expressions import (
     num,
     var,
 )
-from linad.kernels.lengths import Lengths
-from linad.kernels.source import FunctionSource
+from linad.kernels.function_source import FunctionSource
 from linad.kernels.statements import Check, For, Let, New, Put, Statement
 from linad.kernels.syntax import loop_names
+from linad.kernels.varying_lengths import Lengths
 
 CALLED = {"np", "math", "grown", "any_order", "len", "range", "min", "max", "sizes"}
 CALLED |= {"reals", "integers"}
@@ -244,7 +244,7 @@ class StatementBuilder:
             if len(value.dims) > len(window.dims):
                 raise self.error(s, "the value has more axes than the place", "index it")
         elif not isinstance(value, Expr):
-            raise self.error(s, "writes what is no number and no array", "write numbers")
+            raise self.error(s, "writes what is neither a number nor an array", "write numbers")
         elif names(value) & {window.array}:
             value = self.held(value)
         with self.loops_over(window.dims) as indices:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.kernels.arrays import ArrayWindow, Computed
+from linad.kernels.array_windows import ArrayWindow, Computed
 from linad.kernels.building import DTYPES
 from linad.kernels.expression_lowering import OPERATORS_BY_NAME, transposed
 from linad.kernels.expressions import (
@@ -30,6 +30,7 @@ from linad.kernels.expressions import (
     sub,
     var,
 )
+from linad.kernels.function_source import FunctionSource, is_kernel, is_mapped, name_of_function
 from linad.kernels.inlining import Inlining
 from linad.kernels.numpy_functions import (
     METHOD_NAMES,
@@ -38,7 +39,6 @@ from linad.kernels.numpy_functions import (
     diagonal_matrix,
 )
 from linad.kernels.remedies import remedy_for
-from linad.kernels.source import FunctionSource, is_kernel, is_mapped, name_of_function
 from linad.kernels.statements import Check, Let, Put
 
 LIKE = ("zeros_like", "empty_like", "ones_like", "full_like")
@@ -177,7 +177,7 @@ class CallLowering(Inlining):
         if len(values) < 3:
             return product
         if not isinstance(values[2], ArrayWindow) or isinstance(product, Expr):
-            raise self.error(node, "a place for the product that is no array", "pass an array")
+            raise self.error(node, "a place for the product that is not an array", "pass an array")
         self.fill(values[2], product, ast.Pass())
         return values[2]
 
@@ -283,13 +283,13 @@ class CallLowering(Inlining):
         """The sum, mean, product, least or greatest of all entries, or of those along an axis."""
         (a,) = values
         if not isinstance(a, (ArrayWindow, Computed)) or not a.dims:
-            raise self.error(node, f"the {kind} of what is no array", "use an array")
+            raise self.error(node, f"the {kind} of what is not an array", "use an array")
         if isinstance(a, Computed) and kind in ("max", "min"):
             a = self.copied(a)
         if axis is None:
             return self.reduced_number(kind, a, tuple(range(len(a.dims))), ())
         if not is_integer(axis) or not -len(a.dims) <= int(axis.parts[0]) < len(a.dims):
-            raise self.error(node, "an axis that is no constant of this array", "write the loop")
+            raise self.error(node, "an axis that is not a constant of this array", "write the loop")
         if len(a.dims) == 1:
             return self.reduced_number(kind, a, (0,), ())
         k = int(axis.parts[0]) % len(a.dims)

@@ -4,9 +4,9 @@ import functools
 from typing import Any
 
 from linad.errors import ArgumentError
+from linad.kernels.function_source import is_mapped
 from linad.kernels.kernel import Kernel
 from linad.kernels.mapped import MappedKernel
-from linad.kernels.source import is_mapped
 
 
 def kernel(function: Any = None, *, checkpoints: int = 0, **options: Any) -> Any:

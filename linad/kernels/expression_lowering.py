@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linad.errors import KernelError
-from linad.kernels.arrays import Array, ArrayWindow, Axis, Computed, length_of, whole
+from linad.kernels.array_windows import Array, ArrayWindow, Axis, Computed, length_of, whole
 from linad.kernels.building import DTYPES, StatementBuilder, all_of, regions_of
 from linad.kernels.expressions import (
     NONE,
@@ -96,7 +96,7 @@ class ExpressionLowering(StatementBuilder):
     def array_of(self, node: ast.expr) -> Any:
         value = self.value(node)
         if not isinstance(value, (ArrayWindow, Computed, list)):
-            raise self.error(node, "an index on what is no array", "use arrays")
+            raise self.error(node, "an index on what is not an array", "use arrays")
         return value
 
     def value(self, node: ast.expr) -> Any:
@@ -307,7 +307,7 @@ class ExpressionLowering(StatementBuilder):
 
     def at_scalars(self, base: ArrayWindow, indices: list[Expr], node: ast.AST) -> ArrayWindow:
         if len(indices) != len(base.dims):
-            raise self.error(node, "a tuple of indices that is no entry", "name an entry")
+            raise self.error(node, "a tuple of indices that is not an entry", "name an entry")
         return ArrayWindow(base.array, base.index(tuple(indices)))
 
     def part_of_axis(self, axis: Axis, e: ast.expr) -> Any:
@@ -315,7 +315,7 @@ class ExpressionLowering(StatementBuilder):
         if not isinstance(e, ast.Slice):
             value = self.value(e)
             if not isinstance(value, Expr):
-                raise self.error(e, "an index that is no integer", "write a loop")
+                raise self.error(e, "an index that is not an integer", "write a loop")
             if self.kind_here(value) == "f":
                 raise self.error(e, "an index that is a float", "use int(...) or math.floor(...)")
             if value.op == "num" and value.parts[0].startswith("-"):
@@ -363,7 +363,9 @@ class ExpressionLowering(StatementBuilder):
         """A function of numbers, applied to numbers and arrays."""
         for v in values:
             if not isinstance(v, (Expr, ArrayWindow, Computed)):
-                raise self.error(node, "an operand that is no number and no array", "use these")
+                raise self.error(
+                    node, "an operand that is neither a number nor an array", "use these"
+                )
         arrays = [v for v in values if not isinstance(v, Expr)]
         if not arrays:
             return f(*values)
@@ -387,7 +389,7 @@ class ExpressionLowering(StatementBuilder):
         if not all(
             [isinstance(v, (ArrayWindow, Computed)) and len(v.dims) in (1, 2) for v in (a, b)]
         ):
-            raise self.error(node, "a product of what are no vectors or matrices", "write loops")
+            raise self.error(node, "a product of what are not vectors or matrices", "write loops")
         a, b = [self.copied(v) if isinstance(v, Computed) else v for v in (a, b)]
         self.check_dims(a.dims[-1:], b.dims[:1])
         rows, columns = a.dims[:-1], b.dims[1:]

@@ -182,7 +182,7 @@ def rebuilt(e: Expr, change: Callable[[Expr], Expr]) -> Expr:
 
 
 def rebuilt_or_none(e: Expr, change: Callable[[Expr], Expr | None]) -> Expr | None:
-    """The node with other operands, which are no entries of arrays; None if one of them is None."""
+    """The node with other operands, not entries of arrays; None if one of them is None."""
     parts = [change(x) for x in operands(e)]
     if None in parts:
         return None

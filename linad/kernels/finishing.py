@@ -5,7 +5,7 @@ from typing import Any
 
 from linad.errors import KernelError
 from linad.kernels.expressions import Expr, Kind, joined, kind_of, names, nodes, rebuilt_or_none
-from linad.kernels.source import FunctionSource
+from linad.kernels.function_source import FunctionSource
 from linad.kernels.statements import For, If, Let, New, Statement, WhileLoop, expressions, walk
 
 

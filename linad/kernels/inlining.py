@@ -3,12 +3,12 @@
 import ast
 from typing import Any
 
-from linad.kernels.arrays import ArrayWindow, Computed
+from linad.kernels.array_windows import ArrayWindow, Computed
 from linad.kernels.building import Frame
 from linad.kernels.expression_lowering import ExpressionLowering
 from linad.kernels.expressions import ArrayKind, Expr, var
+from linad.kernels.function_source import FunctionSource
 from linad.kernels.numpy_functions import OF_VECTORS
-from linad.kernels.source import FunctionSource
 from linad.kernels.statements import Let, assigned
 
 

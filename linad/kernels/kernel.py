@@ -15,7 +15,7 @@ from linad.core.compiler_lock import compiling
 from linad.core.primitive import Traced
 from linad.errors import KernelError
 from linad.kernels.analysis import KernelProgram, varied_names
-from linad.kernels.arrays import ArrayWindow
+from linad.kernels.array_windows import ArrayWindow
 from linad.kernels.call_lowering import check_calls
 from linad.kernels.calls import ProgramCall
 from linad.kernels.compiling import source_of
@@ -32,8 +32,8 @@ from linad.kernels.expressions import (
     text,
     var,
 )
+from linad.kernels.function_source import FunctionSource
 from linad.kernels.lowering import LoweredKernel
-from linad.kernels.source import FunctionSource
 from linad.kernels.statements import For, New, Put, Statement
 from linad.transforms.record import is_recorded
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from linad.kernels.arrays import ArrayWindow, Computed, item_of
+from linad.kernels.array_windows import ArrayWindow, Computed, item_of
 from linad.kernels.binding import BindingLowering
 from linad.kernels.building import all_of
 from linad.kernels.expressions import ONE, ZERO, Expr, add, call, is_integer, var
@@ -194,7 +194,7 @@ class LoopLowering(BindingLowering):
         if isinstance(value, Computed):
             value = self.copied(value)
         if not isinstance(value, ArrayWindow) or not value.dims:
-            raise self.error(node, "a loop over what is no array", "write `for i in range(n)`")
+            raise self.error(node, "a loop over what is not an array", "write `for i in range(n)`")
         value = self.pinned(value)
         return value.dims[0], lambda k: item_of(value, k)
 

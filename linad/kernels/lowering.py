@@ -8,11 +8,11 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from linad.kernels.arrays import ArrayWindow, Computed, whole
+from linad.kernels.array_windows import ArrayWindow, Computed, whole
 from linad.kernels.building import Frame, LowerAgain
 from linad.kernels.expressions import ZERO, ArrayKind, Expr, Kind, joined, kind_of, var
 from linad.kernels.finishing import infer_kinds, make_first, pruned
-from linad.kernels.source import FunctionSource
+from linad.kernels.function_source import FunctionSource
 from linad.kernels.statement_lowering import StatementLowering
 from linad.kernels.statements import Let
 from linad.kernels.syntax import single_return

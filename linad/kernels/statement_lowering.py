@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from linad.errors import KernelError
-from linad.kernels.arrays import ArrayWindow, Computed
+from linad.kernels.array_windows import ArrayWindow, Computed
 from linad.kernels.building import all_of
 from linad.kernels.expression_lowering import OPERATORS
 from linad.kernels.expressions import ONE, ZERO, Expr, binary, negative, num, var
+from linad.kernels.function_source import FunctionSource
 from linad.kernels.loop_lowering import LoopLowering
-from linad.kernels.source import FunctionSource
 from linad.kernels.statements import Check, If, Let, Put
 from linad.kernels.syntax import contains, leaves
 
@@ -140,12 +140,12 @@ class StatementLowering(LoopLowering):
         elif isinstance(s.target, ast.Subscript):
             base = self.array_of(s.target.value)
             if isinstance(base, Computed):
-                raise self.error(s, "updates what is no array of its own", "update the array")
+                raise self.error(s, "updates what is not an array of its own", "update the array")
             window = self.subscripted(base, s.target.slice)
         else:
             raise self.error(s, "assigns an attribute", "use arrays and scalars")
         if isinstance(window, Computed) or not isinstance(window, ArrayWindow):
-            raise self.error(s, "updates what is no array", "use arrays and scalars")
+            raise self.error(s, "updates what is not an array", "use arrays and scalars")
         if not window.axes:
             value = self.number(value, s)
             if op in ("+", "-"):

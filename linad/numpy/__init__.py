@@ -19,7 +19,6 @@ data of a sparse matrix) makes it with ``np.array`` of plain numbers, or with Nu
 """
 
 import functools
-import importlib
 import itertools
 import sys
 from collections.abc import Callable, Iterable
@@ -29,7 +28,7 @@ import numpy as np
 
 from linad.arrays.traces import running_trace
 from linad.core.dispatch import NAMESPACE
-from linad.core.frames import public_names
+from linad.core.mirrored_names import mirrored_names
 from linad.core.numpy_options import check_options
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, size_of
@@ -48,15 +47,7 @@ from linad.rules import creation
 from linad.rules.joining import stack as _stack
 from linad.rules.shaping import astype, ravel, require_finite
 
-
-def __getattr__(name: str) -> Any:
-    if name == "polynomial":  # made when it is first asked for
-        return importlib.import_module("linad.numpy.polynomial")
-    return getattr(np, name)
-
-
-def __dir__() -> list[str]:
-    return public_names(np)
+__getattr__, __dir__ = mirrored_names(np, package=__name__, rooms=("polynomial",))
 
 
 def holds_traced(nested: Any) -> bool:

@@ -42,8 +42,8 @@ def as_strided(
     places = order[found] if len(order) else found
     if want.size and not (len(have) and np.array_equal(have[places], want)):
         raise UnsupportedError(
-            f"as_strided: shape {shape} and strides {strides} lead to memory that is no entry of "
-            f"the traced array (shape {x.shape}, strides {x.strides}); use "
+            f"as_strided: shape {shape} and strides {strides} lead to memory that is not an "
+            f"entry of the traced array (shape {x.shape}, strides {x.strides}); use "
             f"np.lib.stride_tricks.sliding_window_view, or an index"
         )
     return x.ravel()[places]

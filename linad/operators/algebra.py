@@ -38,7 +38,7 @@ def as_operator(a: Any, what: str = "") -> JacobianOperator:
     Raises
     ------
     ShapeError
-        For an array that is no matrix.
+        For an array that is not a matrix.
     OperandError
         For anything else.
     """

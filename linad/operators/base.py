@@ -127,7 +127,7 @@ class JacobianOperator(
     _xp: Any = PutOff()
     __array_priority__ = 2000.0
 
-    # SciPy's looks at the methods of each operator that is made; this one is no Python call.
+    # SciPy's looks at the methods of each operator that is made; this one is not a Python call.
     __new__ = object.__new__  # type: ignore[assignment]
 
     def __init__(self, out_shape: Shape, in_shape: Shape, dtype: Any) -> None:

@@ -1,17 +1,13 @@
 """Given matrices as operators: products with them, along one axis or two, and solves.
 
-    A x = b     x = A^-1 b      adjoint: x -> A^-H x
+    y = A x     x = A^-1 b      adjoint: x -> A^-H x
 
-The matrix is factorised once, when first needed, and the factors serve all seeds of all
-applications. A small matrix, a stack of matrices and a traced matrix (inside a higher
-derivative) have no factors: there each application is one call of `numpy.linalg.solve`,
-with all seeds as columns of one right side.
+The factors of a matrix that is solved with are kept, see `linad.operators.system_matrix`.
 """
 
 from typing import Any
 
 import numpy as np
-from scipy.linalg import get_lapack_funcs
 
 from linad.arrays.buffers import concrete
 from linad.core.array_type import Array
@@ -20,11 +16,11 @@ from linad.core.shapes import Shape, align, matrix_transpose, size_of, sum_to_sh
 from linad.errors import SingularError
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain
-from linad.operators.factors import DenseLU, Triangular, solved_by_lu
+from linad.operators.factors import DenseLU, Triangular
 from linad.operators.facts import (
     HERMITIAN,
     NOTHING,
-    SMALL as SMALLEST,
+    SMALL,
     WORK,
     both,
     is_hermitian,
@@ -39,77 +35,7 @@ from linad.operators.linear_solves import LinearSolve
 from linad.operators.relation_shapes import dense_along
 from linad.operators.relations import Product
 from linad.operators.reordering import Permutation, Reshape
-
-SMALL = 32
-"""Up to this size a new factorisation costs no more than the call of one that is kept."""
-
-
-class SystemMatrix:
-    """A square matrix, or a stack of them, to solve with.
-
-    Parameters
-    ----------
-    a : array (..., n, n)
-        Kept by reference.
-    """
-
-    def __init__(self, a: Any) -> None:
-        self.a = a
-        self._factors: Any = None
-
-    def solve(self, b: Array, adjoint: bool = False) -> Any:
-        """Return x with ``a x = b`` (or ``a^H x = b``) for b (*more, ..., n, k)."""
-        a = self.a
-        lead = b.shape[: max(b.ndim - a.ndim, 0)]
-        traced = isinstance(a, Traced) or isinstance(b, Traced)
-        if traced or a.ndim > 2 or a.shape[-1] <= SMALL:
-            if adjoint:
-                a = matrix_transpose(np.conj(a))
-            columns, shape = _fold(b, len(lead))
-            return _unfold(np.linalg.solve(a, columns), lead, shape)
-        if self._factors is None:
-            self._factors = lu_factor(a)
-        columns, shape = _fold(b, len(lead))
-        lu, pivots = self._factors
-        x = solved_by_lu(lu, pivots, columns, adjoint)
-        x = _unfold(x, lead, shape)
-        return x.astype(np.result_type(a, b), copy=False)
-
-
-def lu_factor(a: Any) -> tuple[Any, Any]:
-    """The LU factors of a matrix as `scipy.linalg.lu_solve` takes them.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        When the matrix is singular.
-    """
-    # As in NumPy, single precision is solved in double.
-    a = a.astype(np.promote_types(a.dtype, np.float64), copy=False)
-    (getrf,) = get_lapack_funcs(("getrf",), (a,))
-    lu, pivots, info = getrf(a)
-    if info > 0:
-        raise np.linalg.LinAlgError("Singular matrix")
-    return lu, pivots
-
-
-def _fold(b: Array, lead: int) -> tuple[Any, Shape]:
-    """Move ``lead`` leading axes of b (*lead, ..., n, k) behind k: columns (..., n, K)."""
-    if not lead:
-        return b, b.shape
-    moved = b.transpose((*range(lead, b.ndim - 1), *range(lead), b.ndim - 1))
-    kept = moved.shape[: b.ndim - lead - 1]
-    return moved.reshape((*kept, size_of(moved.shape[len(kept) :]))), moved.shape
-
-
-def _unfold(x: Any, lead: Shape, shape: Shape) -> Any:
-    """Undo `_fold`; batch axes may have been broadcast meanwhile."""
-    if not lead:
-        return x
-    k = len(lead)
-    x = x.reshape(x.shape[:-1] + shape[-k - 1 :])
-    first = x.ndim - k - 1
-    return x.transpose((*range(first, first + k), *range(first), x.ndim - 1))
+from linad.operators.system_matrix import SystemMatrix
 
 
 class Solve(LinearSolve):
@@ -236,7 +162,7 @@ class Kronecker(JacobianOperator):
 
     def spectral_norm(self) -> Any:
         factors = [f for f in (self.left, self.right) if f is not None]
-        if not self.is_plain() or any(f.ndim > 2 or min(f.shape) > SMALLEST for f in factors):
+        if not self.is_plain() or any(f.ndim > 2 or min(f.shape) > SMALL for f in factors):
             return None
         product: Any = 1.0
         for f in factors:
@@ -351,8 +277,9 @@ class Matrix(JacobianOperator):
 
     def __init__(self, a: Array, dtype: Any = None) -> None:
         self.a = a
-        m, n = a.shape
-        super().__init__((m,), (n,), a.dtype if dtype is None else dtype)
+        shape = a.shape
+        self.out_shape, self.in_shape = shape[:1], shape[1:]
+        self.dtype = a.dtype if dtype is None else dtype
 
     def pushforward(self, tangent: Array) -> Array:
         return _product(tangent, matrix_transpose(self.a))

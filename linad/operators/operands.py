@@ -13,7 +13,7 @@ from linad.errors import DeviceError, DTypeError
 
 
 def is_operator(x: Any) -> bool:
-    """Whether ``x`` acts as a matrix and is no plain array."""
+    """Whether ``x`` acts as a matrix and is not a plain array."""
     if type(x) is np.ndarray or isinstance(x, Traced):
         return False
     return isinstance(x, LinearOperator) or issparse(x) or hasattr(type(x), "matvec")

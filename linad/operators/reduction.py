@@ -46,13 +46,13 @@ class ScaledSum(JacobianOperator):
         return total if self.factor is None else total * self.factor
 
     def pullback(self, cotangent: Array) -> Array:
-        seeds = cotangent.shape[: cotangent.ndim - len(self.out_shape)]
         if self.factor is not None:
             cotangent = cotangent * self.factor
         if isinstance(cotangent, np.generic):  # a number for all entries
             full = np.empty(self.in_shape, cotangent.dtype)
             full.fill(cotangent)
             return full
+        seeds = cotangent.shape[: cotangent.ndim - len(self.out_shape)]
         kept = cotangent.reshape(seeds + self._kept)
         if isinstance(cotangent, Traced):
             return np.broadcast_to(kept, seeds + self.in_shape)

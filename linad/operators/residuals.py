@@ -10,7 +10,7 @@ from typing import Any
 
 from linad.core.primitive import Traced
 from linad.operators.base import JacobianOperator
-from linad.operators.matrices import SystemMatrix
+from linad.operators.system_matrix import SystemMatrix
 
 HOLDERS = (JacobianOperator, SystemMatrix)
 """Classes whose attributes are looked through."""

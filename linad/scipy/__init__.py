@@ -9,7 +9,7 @@ import importlib
 import importlib.util
 from typing import Any
 
-from linad.core.frames import public_names
+from linad.core.mirrored_names import public_names
 
 ROOMS = [
     *(

@@ -21,7 +21,7 @@ import numpy as np
 import scipy.fft
 
 from linad.core.dispatch import FUNCTIONS
-from linad.core.frames import public_names
+from linad.core.mirrored_names import mirrored_names
 from linad.core.shapes import normalize_axes, normalize_axis
 from linad.errors import UnsupportedError
 from linad.rules.cosines import cosines_
@@ -32,12 +32,7 @@ from linad.scipy.mirror import Function, called_as, holds_traced, traced_form
 TRACED: dict[str, Function] = {}
 
 
-def __getattr__(name: str) -> Any:
-    return getattr(scipy.fft, name)
-
-
-def __dir__() -> list[str]:
-    return public_names(scipy.fft)
+__getattr__, __dir__ = mirrored_names(scipy.fft)
 
 
 def _register(name: str, form: Function) -> Function:

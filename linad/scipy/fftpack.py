@@ -10,19 +10,13 @@ from typing import Any
 import numpy as np
 import scipy.fftpack
 
-from linad.core.frames import public_names
+from linad.core.mirrored_names import mirrored_names
 from linad.core.shapes import normalize_axis
 from linad.errors import DTypeError, ShapeError
 from linad.scipy import fft as names
 from linad.scipy.mirror import Function, bound_form, inexact
 
-
-def __getattr__(name: str) -> Any:
-    return getattr(scipy.fftpack, name)
-
-
-def __dir__() -> list[str]:
-    return public_names(scipy.fftpack)
+__getattr__, __dir__ = mirrored_names(scipy.fftpack)
 
 
 def _check_lengths(name: str, x: Any, shape: Any, axes: Any) -> None:

@@ -1,10 +1,10 @@
 """What implicit methods share as loops of a program, see `linad.scipy.steploops`.
 
-A step is searched for on values that are no part of derivatives: Newton's iteration with the matrix
-of an earlier step where that is good enough, its length halved where it fails, as SciPy does. What
-is found is then the solution of the step's equations, whose derivative is that of the implicit
-function theorem, see `linad.solve.implicit`; the value is SciPy's, but that the first Jacobians
-are exact where SciPy takes differences.
+A step is searched for on values that are not part of derivatives: Newton's iteration with the
+matrix of an earlier step where that is good enough, its length halved where it fails, as SciPy
+does. What is found is then the solution of the step's equations, whose derivative is that of the
+implicit function theorem, see `linad.solve.implicit`; the value is SciPy's, but that the first
+Jacobians are exact where SciPy takes differences.
 """
 
 from collections.abc import Callable

@@ -151,46 +151,21 @@ def replayed(
 ) -> Any:
     """`scipy.integrate.solve_ivp` on plain values, with the traced solution in ``y``."""
     tolerances = {key: options[key] for key in options if key in OPTIONS}
-    if holds_traced(tolerances):
-        raise UnsupportedError("solve_ivp: tolerances and steps must be plain numbers")
-    if method not in METHODS:
-        raise UnsupportedError(
-            f"solve_ivp: method={method!r} is not traced by linad; use one of "
-            f"{', '.join(repr(name) for name in METHODS if isinstance(name, str))}"
-        )
-    kind = METHODS[method]
-    y0 = as_array(y0)
-    if y0.ndim == 0:
-        y0 = y0.reshape(1)
-    if y0.ndim != 1:
-        raise ShapeError(f"solve_ivp: y0 must be a vector, got shape {y0.shape}")
-    dtype = np.dtype(_dtype(y0))
-    y0 = y0 if y0.dtype == dtype else astype(y0, dtype)
+    kind = _checked_method(method, tolerances)
+    y0 = _state(y0)
+    dtype = y0.dtype
     begin, end = t_span
     span = (float(form(begin)), float(form(end)))
-    times = [span[0]]
-
-    class Recorded(kind):  # type: ignore[valid-type, misc]
-        def step(self) -> Any:
-            message = super().step()
-            if self.status != "failed":
-                times.append(float(self.t))
-            return message
-
     field = _field(fun, args, vectorized, y0.shape[0], dtype)
     if holds_traced(begin):
         y0 = ahead(field, begin, y0, span[0] - begin)
     plain_args = _plain(tuple(args))
-    explicit = issubclass(kind, EXPLICIT)
-    whole = not (dense_output or events or holds_traced((begin, end)))
     plain = _field(fun, plain_args, vectorized, y0.shape[0], dtype)
+    whole = not (dense_output or events or holds_traced((begin, end)))
     if whole and _in_program():
         looped = kind
         if kind is LSODA and dtype.kind == "f":
-            limits = {key: tolerances.get(key, given) for key, given in SCIPYS.items()}
-            plain = _plain_field(plain, span[0], form(y0))
-            some = np.linspace(*span, LOOKS)
-            looped = METHODS[in_place_of_lsoda(plain, form(y0), some, limits)[1]]
+            looped = _looped_lsoda(plain, span, form(y0), tolerances)
         in_loops = loops_of(looped, field, span, y0, tolerances, options, args)
         found = None if in_loops is None else as_program(in_loops, t_eval)
         if found is not None:
@@ -198,9 +173,11 @@ def replayed(
     given = () if events is None else (events,) if callable(events) else tuple(events)
     watched = [watched_event(event, plain_args) for event in given] or None
     moments = None if t_eval is None else np.asarray(_plain(t_eval), float)
+    explicit = issubclass(kind, EXPLICIT)
+    times = [span[0]]
     plain = _plain_field(plain, span[0], form(y0))
     result = scipy.integrate.solve_ivp(
-        *(lambda t, y: form(plain(t, y)), span, form(y0), Recorded, moments),
+        *(lambda t, y: form(plain(t, y)), span, form(y0), _recording(kind, times), moments),
         *(dense_output or bool(given) or not explicit, watched),
         **_plain_options(options, plain_args),
     )
@@ -212,23 +189,77 @@ def replayed(
     _hold(replay.stages[0])
     _hold(replay.states[-1])
     ends = [float(t) for t in result.t]
-    if moments is None and ends == list(replay.times):
-        states = replay.states
-    else:
-        states = replay.at(ends)
+    all_steps = moments is None and ends == list(replay.times)
+    states = replay.states if all_steps else replay.at(ends)
     if not explicit:
         states = [value + (y - form(y)) for value, y in zip(result.y.T, states, strict=True)]
     sol = Solution(replay, field, result.sol)
-    if given or holds_traced((end, t_eval)):
-        states = list(states)
     if given:
         move_events(result, given, args, sol)
-        if result.status == 1 and moments is None:
-            i = next(k for k, t in enumerate(result.t_events) if _ends_with(t, ends[-1]))
-            states[-1] = result.y_events[i][-1]
-            result.t = np.concatenate([result.t[:-1], result.t_events[i][-1:]])
-    if holds_traced(end) and result.status == 0 and moments is None:
-        states[-1] = ahead(field, span[1], states[-1], end - span[1])
+    if given or holds_traced((end, t_eval)):
+        states = _moved(result, field, list(states), end, t_eval, bool(given))
+    if len(states):
+        result.y = np.stack(list(states), axis=1) if isinstance(states, list) else states.T
+    result.sol = sol if dense_output else None
+    return result
+
+
+def _checked_method(method: Any, tolerances: dict[str, Any]) -> Any:
+    if holds_traced(tolerances):
+        raise UnsupportedError("solve_ivp: tolerances and steps must be plain numbers")
+    if method not in METHODS:
+        raise UnsupportedError(
+            f"solve_ivp: method={method!r} is not traced by linad; use one of "
+            f"{', '.join(repr(name) for name in METHODS if isinstance(name, str))}"
+        )
+    return METHODS[method]
+
+
+def _state(y0: Any) -> Any:
+    """The first state, as a vector of floats or complex numbers."""
+    y0 = as_array(y0)
+    if y0.ndim == 0:
+        y0 = y0.reshape(1)
+    if y0.ndim != 1:
+        raise ShapeError(f"solve_ivp: y0 must be a vector, got shape {y0.shape}")
+    return astype(y0, np.dtype(_dtype(y0)), copy=False)
+
+
+def _looped_lsoda(
+    plain: Field, span: tuple[float, float], y0: Any, tolerances: dict[str, Any]
+) -> Any:
+    """The method whose loops stand for LSODA's."""
+    limits = {key: tolerances.get(key, given) for key, given in SCIPYS.items()}
+    field = _plain_field(plain, span[0], y0)
+    return METHODS[in_place_of_lsoda(field, y0, np.linspace(*span, LOOKS), limits)[1]]
+
+
+def _recording(kind: Any, times: list[float]) -> Any:
+    """A method of SciPy's that enters the end of each step into ``times``."""
+
+    class Recorded(kind):  # type: ignore[misc]
+        def step(self) -> Any:
+            message = super().step()
+            if self.status != "failed":
+                times.append(float(self.t))
+            return message
+
+    return Recorded
+
+
+def _moved(
+    result: Any, field: Field, states: list[Any], end: Any, t_eval: Any, events: bool
+) -> list[Any]:
+    """The states at times that are traced, and are put into ``result.t``: that of an event, the
+    end, those that were asked for."""
+    ends = [float(t) for t in result.t]
+    if events and result.status == 1 and t_eval is None:
+        i = next(k for k, t in enumerate(result.t_events) if _ends_with(t, ends[-1]))
+        states[-1] = result.y_events[i][-1]
+        result.t = np.concatenate([result.t[:-1], result.t_events[i][-1:]])
+    if holds_traced(end) and result.status == 0 and t_eval is None:
+        planned = float(form(end))
+        states[-1] = ahead(field, planned, states[-1], end - planned)
         result.t = np.concatenate([result.t[:-1], as_array(end).reshape(1)])
     if holds_traced(t_eval):
         result.t = as_array(np.stack(list(t_eval)))[: len(ends)]
@@ -236,10 +267,7 @@ def replayed(
             ahead(field, t, y, result.t[k] - t)
             for k, (t, y) in enumerate(zip(ends, states, strict=True))
         ]
-    if len(states):
-        result.y = np.stack(list(states), axis=1) if isinstance(states, list) else states.T
-    result.sol = sol if dense_output else None
-    return result
+    return states
 
 
 def _ends_with(times: Any, t: float) -> bool:

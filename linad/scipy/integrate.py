@@ -24,7 +24,7 @@ import numpy as np
 import scipy.integrate
 
 from linad.arrays.traces import running_trace
-from linad.core.frames import public_names
+from linad.core.mirrored_names import mirrored_names
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import as_array, form, still
@@ -41,13 +41,7 @@ from linad.scipy.quadrature import (
 from linad.scipy.steppedode import ode as ode
 from linad.scipy.vectorquadrature import quad_vec as quad_vec
 
-
-def __getattr__(name: str) -> Any:
-    return getattr(scipy.integrate, name)
-
-
-def __dir__() -> list[str]:
-    return public_names(scipy.integrate)
+__getattr__, __dir__ = mirrored_names(scipy.integrate)
 
 
 @traced_form(scipy.integrate.trapezoid)

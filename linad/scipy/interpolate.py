@@ -4,11 +4,9 @@ The classes are SciPy's; made of plain data they are called with traced points, 
 data they are a traced object with the same calls.
 """
 
-from typing import Any
-
 import scipy.interpolate
 
-from linad.core.frames import public_names
+from linad.core.mirrored_names import mirrored_names
 from linad.scipy.bsplines import BSpline as BSpline
 from linad.scipy.fitpack import (
     InterpolatedUnivariateSpline as InterpolatedUnivariateSpline,
@@ -58,16 +56,10 @@ from linad.scipy.tensorsplines import (
     SmoothBivariateSpline as SmoothBivariateSpline,
     bisplev as bisplev,
 )
-from linad.scipy.twinforms import form_by_twin
+from linad.scipy.twinforms import twins_among
 
 TWINS = ("FloaterHormannInterpolator", "Rbf", "make_splprep", "make_splrep", "pade")
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 
-def __getattr__(name: str) -> Any:
-    theirs = getattr(scipy.interpolate, name)
-    return form_by_twin(theirs) if name in TWINS else theirs
-
-
-def __dir__() -> list[str]:
-    return public_names(scipy.interpolate)
+__getattr__, __dir__ = mirrored_names(scipy.interpolate, twins_among(scipy.interpolate, TWINS))

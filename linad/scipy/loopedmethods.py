@@ -53,7 +53,7 @@ def as_program(method: StepLoops, t_eval: Any) -> Any:
     """What `solve_ivp` returns, by loops of the program that is recorded.
 
     None where steps fail, and where the field decides on the time or the state in Python in a way
-    that is no choice of a loop: the steps are then taken once more, one by one.
+    that is not a choice of a loop: the steps are then taken once more, one by one.
     """
     if method.start == method.end or not method.y0.shape[0]:
         return None

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.ndimage
 
 from linad.api.derivatives import stop_gradient
-from linad.core.frames import public_names
+from linad.core.mirrored_names import mirrored_names
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError
 from linad.rules.creation import asarray
@@ -62,7 +62,7 @@ from linad.scipy.splinefilters import (
     spline_filter as spline_filter,
     spline_filter1d as spline_filter1d,
 )
-from linad.scipy.twinforms import form_by_twin
+from linad.scipy.twinforms import twins_among
 
 TWINS = (
     *("extrema", "generic_gradient_magnitude", "generic_laplace", "histogram"),
@@ -72,13 +72,7 @@ TWINS = (
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 
-def __getattr__(name: str) -> Any:
-    theirs = getattr(scipy.ndimage, name)
-    return form_by_twin(theirs) if name in TWINS else theirs
-
-
-def __dir__() -> list[str]:
-    return public_names(scipy.ndimage)
+__getattr__, __dir__ = mirrored_names(scipy.ndimage, twins_among(scipy.ndimage, TWINS))
 
 
 # Along one axis.

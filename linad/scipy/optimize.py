@@ -15,7 +15,7 @@ import scipy.optimize as theirs
 
 from linad.api.derivatives import jacobian
 from linad.arrays.zero_dim import array
-from linad.core.frames import public_names
+from linad.core.mirrored_names import mirrored_names
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
 from linad.scipy.boundedsquares import lsq_linear as lsq_linear, nnls as nnls
@@ -56,7 +56,7 @@ from linad.scipy.minima import (
     value_at,
 )
 from linad.scipy.mirror import check_real, holds_traced, traced_form
-from linad.scipy.twinforms import form_by_twin
+from linad.scipy.twinforms import twins_among
 
 Function = Callable[..., Any]
 
@@ -65,13 +65,7 @@ TWINS = ("rosen_hess", "rosen_hess_prod")
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 
-def __getattr__(name: str) -> Any:
-    original = getattr(theirs, name)
-    return form_by_twin(original) if name in TWINS else original
-
-
-def __dir__() -> list[str]:
-    return public_names(theirs)
+__getattr__, __dir__ = mirrored_names(theirs, twins_among(theirs, TWINS))
 
 
 # Roots of a function of one number.

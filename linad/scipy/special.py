@@ -15,7 +15,7 @@ import scipy.special
 
 from linad.api.derivatives import stop_gradient
 from linad.arrays.zero_dim import gives, number
-from linad.core.frames import public_names
+from linad.core.mirrored_names import mirrored_names
 from linad.core.primitive import Traced
 from linad.errors import UnsupportedError
 from linad.rules.shaping import as_array
@@ -28,19 +28,13 @@ from linad.scipy.special_series import (
     zeta as zeta,
     zetac as zetac,
 )
-from linad.scipy.twinforms import form_by_twin
+from linad.scipy.twinforms import twins_among
 
 TWINS = ("diric", "perm")
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 
-def __getattr__(name: str) -> Any:
-    theirs = getattr(scipy.special, name)
-    return form_by_twin(theirs) if name in TWINS else theirs
-
-
-def __dir__() -> list[str]:
-    return public_names(scipy.special)
+__getattr__, __dir__ = mirrored_names(scipy.special, twins_among(scipy.special, TWINS))
 
 
 def _largest(x: Any, axis: Any) -> Any:

@@ -142,7 +142,7 @@ def from_band(name: str, band: Any, lower: bool) -> Any:
     """The Hermitian matrix of which a band is stored, as `scipy.linalg.eig_banded` has it."""
     band = inexact(band)
     if band.ndim != 2 or not 0 < band.shape[0] <= band.shape[1]:
-        raise ShapeError(f"{name}: a band (u + 1, n), u < n, is needed, got shape {band.shape}")
+        raise ShapeError(f"{name}: expected a band (u + 1, n), u < n, got shape {band.shape}")
     n, u = band.shape[1], band.shape[0] - 1
     matrix: Any = np.diag(band[0] if lower else band[u]).real
     for k in range(1, u + 1):

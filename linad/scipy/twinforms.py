@@ -3,7 +3,7 @@
 import abc
 import functools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from linad.arrays.traces import running_trace
@@ -24,6 +24,15 @@ def form_by_twin(original: Any) -> Any:
     if isinstance(original, types.FunctionType):
         return _of_function(original)
     return _of_class(original) if isinstance(original, type) else FormOfObject(original)
+
+
+def twins_among(module: types.ModuleType, names: Sequence[str]) -> Callable[[str], Any]:
+    """The forms by twins of some functions and classes of a module, for `mirrored_names`."""
+
+    def form(name: str) -> Any:
+        return form_by_twin(getattr(module, name)) if name in names else None
+
+    return form
 
 
 def _of_function(original: Callable[..., Any]) -> Callable[..., Any]:

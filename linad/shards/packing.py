@@ -36,7 +36,7 @@ class Single:
 
 @dataclass(frozen=True)
 class Fixed:
-    """A leaf that is no number: a text, a function."""
+    """A leaf that is not a number: a text, a function."""
 
     value: Any
 

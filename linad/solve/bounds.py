@@ -93,9 +93,11 @@ def sides(name: str, bounds: Any, unknown: Any, names: list[str] | None = None) 
     wrong = ~(lower <= upper)
     if wrong.any():
         i = int(np.argmax(wrong))
+        pairs = lower.size == 2 and lower[0] <= lower[1] and upper[0] <= upper[1]
+        hint = "; pairs, one for each unknown, become that by tuple(zip(*pairs))" if pairs else ""
         raise OptionError(
             f"{name}: a lower bound must not exceed the upper one, got {lower[i]:g} and "
-            f"{upper[i]:g} for {f'unknown {i}' if names is None else names[i]}"
+            f"{upper[i]:g} for {f'unknown {i}' if names is None else names[i]}{hint}"
         )
     return lower, upper
 

@@ -2,8 +2,9 @@
 `linad.solve.descent.Descent` share.
 
 Steps and tests are those of the solvers, with a limit of unknowns up to which the Hessian at the
-end may be factorised: there no pivot may be negative, or the point may be a saddle. Whatever else
-goes wrong stops the program; then Python runs the solver itself.
+end may be factorised: there no pivot may be negative, or the point may be a saddle, and Newton's
+step may promise no more than f can tell. Whatever else goes wrong stops the program; then Python
+runs the solver itself.
 """
 
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from linad.control.loops import scan
 from linad.solve.compiled_krylov import length
 from linad.solve.compiled_newton import CONVERGED, IN_TROUBLE, RUNNING, largest
 from linad.solve.descent import DOUBT
+from linad.solve.scale_free import FEW, FLAT
 
 STATIONARY = 3
 """The gradient is as small as was asked for, and the Hessian not yet looked at."""
@@ -92,11 +94,16 @@ class CompiledDescent:
             lambda s: self._after(s, self.method(self, s, first), gtol, maxiter),
             DescentState(x0, f, g, self.method.first, 0, begun),
         )
-        found = s.status == CONVERGED
-        if not self.check_minimum:
-            return s.x, found | (s.status == STATIONARY)
+        found, stationary = s.status == CONVERGED, s.status == STATIONARY
+        if not self.check_minimum and (self.gtol is not None or n > FEW):
+            return s.x, found | stationary
         H = jacobian(self.gradient)(s.x)
-        return s.x, found | ((s.status == STATIONARY) & _is_convex(H, self.eps))
+        convex = _is_convex(H, self.eps) if self.check_minimum else True
+        lowest = True
+        if self.gtol is None and n <= FEW:
+            told = DOUBT * self.noise(s) + self.eps**0.75 * np.maximum(f - s.f, 0.0)
+            lowest = _promised(H, s.g, self.eps) <= told
+        return s.x, (found | (stationary & convex)) & lowest
 
     def noise(self, s: DescentState) -> Any:
         """Rounding error of f."""
@@ -154,6 +161,27 @@ def times(alpha: Any, x: Any) -> Any:
 def forcing(size: Any, first: Any) -> Any:
     """As `linad.solve.descent.forcing`."""
     return np.where(first > 0, np.minimum(0.5, np.sqrt(size / or_one(first))), 0.5)
+
+
+def _promised(H: Any, g: Any, eps: float) -> Any:
+    """By how much f comes down in its model, whatever the units of the unknowns: g^T H^-1 g / 2 by
+    elimination; of what is flat, none. Where H is not definite it may be too little."""
+    n = H.shape[0]
+    d = np.abs(np.diagonal(H))
+    S = 1.0 / np.sqrt(np.where(d > 0, d, 1.0))
+    flat = FLAT * n * eps
+
+    def eliminated(carry: Any, j: Any) -> Any:
+        A, b, total = carry
+        row, known = A[j], b[j]
+        pivot = np.where(np.abs(row[j]) > flat, row[j], np.inf)
+        A = A - row[:, None] * (row / pivot)
+        b = b - row * (known / pivot)
+        return (A, b, total + known * known / np.abs(pivot)), None
+
+    A, b = 0.5 * (H + H.T) * S[:, None] * S, S * g
+    (_, _, total), _ = scan(eliminated, (A, b, 0.0 * b[0]), np.arange(n))
+    return 0.5 * total.astype(float)
 
 
 def _is_convex(H: Any, eps: float) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linad.api.derivatives import jacobian, linearize
-from linad.control.bodies import BodyTrace
+from linad.control.body_trace import BodyTrace
 from linad.control.control_primitive import ControlPrimitive, uncompiled
 from linad.control.loops import scan
 from linad.core.compiler_lock import compiling

@@ -32,7 +32,7 @@ SAMPLES = 16
 """Cotangents from which the norms of columns are estimated, within a quarter or so."""
 
 MOST = 50_000_000
-"""Entries up to which one that is no sparse matrix is made dense."""
+"""Entries up to which one that is not a sparse matrix is made dense."""
 
 
 class Factory:

@@ -1,5 +1,9 @@
 """What `newton_cg` and `trust_region` share: a point on its way to a minimum, and its end.
 
+The largest entry of the gradient tells a minimum where unknowns are of like sizes. Unless it is
+asked for, a point is one only if Newton's step promises no more than f can tell, in whatever units;
+else the search goes on by such steps (`linad.solve.scale_free`).
+
 A gradient of zero is not a minimum. Before a point is called one, a few Lanczos steps from a
 random vector look for negative curvature, vᵀH v < 0; if there is any, f comes down along v, and
 the search goes on from there.
@@ -13,12 +17,16 @@ import numpy as np
 from linad.core.options import COUNT, FLAG, FUNCTION, TOLERANCE
 from linad.solve.newton import largest
 from linad.solve.objectives import Objective, refuse_limits
+from linad.solve.scale_free import FEW, newton_step
 from linad.solve.status import REPORTED, Monitor, Status, Stop
 
 LANCZOS = 12
 
 DOUBT = 1e3
 """Multiple of the rounding error of f within which the gradient is asked."""
+
+ENDS = (Status.CONVERGED, Status.STAGNATED)
+"""Where a search may have ended since unknowns are of unlike sizes."""
 
 COLUMNS = ("f", "g", "step")
 
@@ -64,6 +72,7 @@ class Descent:
         self.step = np.nan
         self.reach = (1.0 + float(np.linalg.norm(self.x))) / self.eps
         self.f, self.g, self.H = problem.model(self.x)
+        self.first, self.by_newton = self.f, False
         self.asked = gtol is not None
         self.gtol = gtol if gtol is not None else self.eps**0.75 * largest(self.g)
 
@@ -91,22 +100,54 @@ class Descent:
                 raise Stop(Status.NOT_FINITE, "f(x0)")
             while True:
                 self._check_finite()
-                if self.size <= self.gtol:
-                    x = self._leave_saddle(f"the largest |gradient| is {self.size:.1e}")
-                elif self.nit >= self.maxiter:
-                    raise Stop(
-                        Status.MAXITER,
-                        f"{self.maxiter} steps, largest |gradient| {self.size:.1e}; start nearer, "
-                        f"or divide unknowns of unlike sizes by typical ones",
-                    )
-                else:
-                    x = step(self)
+                x = self._by_newton() if self.by_newton else None
+                if x is None:
+                    try:
+                        x = self._next(step)
+                    except Stop as stop:
+                        x = self._by_newton() if stop.status in ENDS else None
+                        if x is None:
+                            raise
+                        self.by_newton = True
                 self._go(x)
                 monitor.report(self.fields, f=self.f, g=self.size, step=self.step)
                 if self.xtol is not None and self.step <= self.xtol:
                     raise Stop(Status.CONVERGED, f"the last step was {self.step:.1e} of |x|")
         except Stop as stop:
             return monitor.finish(stop, self.fields())
+
+    def _next(self, step: Callable[["Descent"], Any]) -> Any:
+        """A point by the method's step, or beside one that is stationary."""
+        if self.size <= self.gtol:
+            return self._leave_saddle(f"the largest |gradient| is {self.size:.1e}")
+        if self.nit >= self.maxiter:
+            raise Stop(
+                Status.MAXITER,
+                f"{self.maxiter} steps, largest |gradient| {self.size:.1e}; start nearer, "
+                f"or divide unknowns of unlike sizes by typical ones",
+            )
+        return step(self)
+
+    def _by_newton(self) -> Any:
+        """A lower point that is found whatever the units of unknowns; None if there is none."""
+        if self.asked or self.x.size > FEW or not self.size or self.nit >= self.maxiter:
+            return None
+        found = newton_step(self.H, self.g)
+        if found is None or found.promise <= self.tolerance:
+            return None
+        alpha = 1.0
+        while alpha * found.promise > self.noise:
+            x = self.at(found.p, alpha)
+            value = self.problem.value(x)
+            if self.f - value > max(self.noise, 1e-4 * alpha * found.promise):
+                return x
+            alpha *= 0.5
+        return None
+
+    @property
+    def tolerance(self) -> float:
+        """What a step has to promise of f in order to be worth it."""
+        return DOUBT * self.noise + self.eps**0.75 * max(self.first - self.f, 0.0)
 
     @property
     def size(self) -> float:
@@ -155,7 +196,7 @@ class Descent:
             raise Stop(Status.NOT_FINITE, "f or its gradient")
 
     def _leave_saddle(self, words: str) -> Any:
-        """A better point beside a stationary one that is no minimum; else the end."""
+        """A better point beside a stationary one that is not a minimum; else the end."""
         if not self.check_minimum or not self.x.size:
             raise Stop(Status.CONVERGED, words)
         found = negative_curvature(self.H, self.x.size, self.eps)

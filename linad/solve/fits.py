@@ -140,7 +140,7 @@ class Fit:
             return stop
 
     def _not_finite(self) -> str:
-        """Where the residuals at x0 are no numbers."""
+        """Where the residuals at x0 are not numbers."""
         bad = np.flatnonzero(~np.isfinite(self.r))
         if not bad.size:
             return "in f(x0): the sum of squares overflows; start nearer"

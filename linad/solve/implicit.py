@@ -248,7 +248,7 @@ def solution_wrt_theta(
 
 
 def _in_theta(equation: ImplicitEquation, x: Any, theta: Any) -> JacobianOperator:
-    """J_θ. While x is plain, what g makes of it alone is no part of the derivative.
+    """J_θ. While x is plain, what g makes of it alone is not a part of the derivative.
 
     Only where g writes into an array that it has made like x, that has to belong to the trace.
     """

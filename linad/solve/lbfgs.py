@@ -104,36 +104,12 @@ def lbfgs(
     limits = None if bounds is None else _bounds(bounds, problem)
     if tol is not None:
         ftol = gtol = tol
-    path = Path(problem)
-    stopped: list[Stop] = []
-
-    def report(intermediate_result: Any) -> None:
-        path.go(intermediate_result)
-        x = intermediate_result.x.astype(problem.x.dtype)
-
-        def fields() -> dict[str, Any]:
-            return {
-                "x": problem.x.container(x),
-                "fun": intermediate_result.fun,
-                "nit": path.nit,
-                **problem.counted,
-            }
-
-        try:
-            monitor.report(fields, f=intermediate_result.fun, g=largest(path.g))
-        except Stop as stop:
-            stopped.append(stop)
-            raise StopIteration from None
-
     start = problem.x.start.astype(float)
     if not start.size or (limits is not None and (limits.lb == limits.ub).all()):
-        only = start if limits is None else np.clip(start, limits.lb, limits.ub)
-        only = only.astype(problem.x.dtype)
-        value, g = problem.value_and_gradient(only)
-        empty = {"x": problem.x.container(only), "fun": value, "nit": 0}
-        empty["jac"] = problem.x.container(g)
-        stop = Stop(Status.CONVERGED, "there is nothing to vary")
-        return monitor.finish(stop, {**empty, **problem.counted})
+        return monitor.finish(
+            Stop(Status.CONVERGED, "there is nothing to vary"), _only(problem, limits)
+        )
+    path = Path(problem, monitor)
     try:
         found = minimize(
             path.value_and_gradient,
@@ -141,7 +117,7 @@ def lbfgs(
             jac=True,
             method="L-BFGS-B",
             bounds=limits,
-            callback=report,
+            callback=path.go,
             options={
                 "ftol": ftol,
                 "gtol": gtol,
@@ -154,36 +130,32 @@ def lbfgs(
     except Stop as stop:
         fields = {"x": problem.x.container(problem.x.start), "fun": np.nan, "nit": 0}
         return monitor.finish(stop, {**fields, **problem.counted})
-    x = found.x.astype(problem.x.dtype)
     fields = {
-        "x": problem.x.container(x),
+        "x": problem.x.container(found.x.astype(problem.x.dtype)),
         "fun": found.fun,
         "jac": problem.x.container(np.asarray(found.jac).astype(problem.x.dtype)),
         "hess_inv": found.hess_inv,
         "nit": found.nit,
     }
-    end = stopped[0] if stopped else _why(found)
+    end = path.stopped or _why(found)
     if end.status is Status.CONVERGED:
-        g = _inwards(found.x, np.asarray(found.jac, float), limits)
-        if g > max(gtol, STALLED * path.first):
-            end = Stop(
-                Status.STAGNATED,
-                f"f changed by less than ftol allows, and the largest |gradient| is {g:.1e} still",
-            )
-        elif g > gtol and problem.jac is None:
-            more = _promised(problem, x, limits)
-            if more > MUCH * ftol * max(abs(found.fun), 1.0):
-                far = f"promises {more:.1e} more" if np.isfinite(more) else "is indefinite"
-                end = Stop(
-                    Status.STAGNATED,
-                    f"f changed by less than ftol allows, and its Hessian {far}; "
-                    f"linad.solve.trust_region goes on, or scale the unknowns alike",
-                )
+        end = _doubt(problem, found, limits, path.first, ftol, gtol) or end
     return monitor.finish(end, fields | problem.counted)
 
 
+def _only(problem: Objective, limits: Any) -> dict[str, Any]:
+    """The fields of the result where the bounds leave one point."""
+    start = problem.x.start.astype(float)
+    only = start if limits is None else np.clip(start, limits.lb, limits.ub)
+    only = only.astype(problem.x.dtype)
+    value, g = problem.value_and_gradient(only)
+    fields = {"x": problem.x.container(only), "fun": value, "nit": 0}
+    fields["jac"] = problem.x.container(g)
+    return {**fields, **problem.counted}
+
+
 STALLED = 1e-2
-"""Of the first gradient: with more of it left a small change of f is no sign of a minimum."""
+"""Of the first gradient: with more of it left a small change of f is not a sign of a minimum."""
 
 BACK = 0.1
 """Of a step to where f is not finite: what the next one is."""
@@ -200,8 +172,9 @@ class Path:
     It is so high that the step is refused, and any interpolation goes back to its minimum.
     """
 
-    def __init__(self, problem: Objective) -> None:
-        self.problem, self.nit = problem, 0
+    def __init__(self, problem: Objective, monitor: Monitor) -> None:
+        self.problem, self.monitor, self.nit = problem, monitor, 0
+        self.stopped: Stop | None = None  # by the callback
         self.x: Any = None
         self.f, self.first = np.nan, np.nan
         self.g: Any = None
@@ -224,20 +197,53 @@ class Path:
         self._tried = g
         return value, g
 
-    def go(self, result: Any) -> None:
-        """A step was accepted: the last trial."""
+    def go(self, intermediate_result: Any) -> None:
+        """A step was accepted: the last trial. SciPy's callback, which it calls by that name."""
+        result = intermediate_result
         self.nit += 1
         self.x, self.f, self.g = result.x.copy(), float(result.fun), self._tried
 
+        def fields() -> dict[str, Any]:
+            x = self.problem.x.container(self.x.astype(self.problem.x.dtype))
+            return {"x": x, "fun": result.fun, "nit": self.nit, **self.problem.counted}
+
+        try:
+            self.monitor.report(fields, f=result.fun, g=largest(self.g))
+        except Stop as stop:
+            self.stopped = stop
+            raise StopIteration from None
+
 
 MUCH = 100.0
-"""Times what ftol allows: where f can still come down by more, its small change is no sign."""
+"""Times what ftol allows: where f can still come down by more, its small change is not a sign."""
 
 CURVED = 1e-8
 """Of a product with the Hessian: less negative curvature may be rounding."""
 
 PRODUCTS = 20
 """Products with the Hessian that are spent on it, at most."""
+
+
+def _doubt(
+    problem: Objective, found: Any, limits: Any, first: float, ftol: float, gtol: float
+) -> Stop | None:
+    """Why the end that SciPy calls a success is none, if it is not."""
+    g = _inwards(found.x, np.asarray(found.jac, float), limits)
+    if g > max(gtol, STALLED * first):
+        return Stop(
+            Status.STAGNATED,
+            f"f changed by less than ftol allows, and the largest |gradient| is {g:.1e} still",
+        )
+    if g > gtol and problem.jac is None:
+        more = _promised(problem, found.x.astype(problem.x.dtype), limits)
+        if more > MUCH * ftol * max(abs(found.fun), 1.0):
+            far = f"promises {more:.1e} more" if np.isfinite(more) else "is indefinite"
+            return Stop(
+                Status.STAGNATED,
+                f"f changed by less than ftol allows, and its Hessian {far}; "
+                f"linad.solve.trust_region goes on, or scale the unknowns alike",
+            )
+    return None
 
 
 def _promised(problem: Objective, x: Any, limits: Any) -> float:

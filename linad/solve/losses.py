@@ -7,6 +7,15 @@ the cost is ½ |w r̃ + w J p|² up to a constant and the curvature that is left
 
 Source: B. Triggs, P. McLauchlan, R. Hartley, A. Fitzgibbon, "Bundle adjustment: a modern
 synthesis", 2000, section 4.3.
+
+The minimum spreads, over repeated measurements whose m residuals are alike, with the covariance
+
+    K² s² / μ² (J^T J)^-1      s² = Σ ψ² / (m - n)      ψ = ρ' r      μ, v: mean, variance of ψ'
+                               K = 1 + (n / m) v / μ²   ψ' = ρ' + 2 ρ'' (r / c)²
+
+for n parameters, whatever the distribution of the residuals: outliers count through ψ alone.
+
+Source: P. J. Huber, "Robust statistics", 1981, section 7.6.
 """
 
 from collections.abc import Callable
@@ -95,6 +104,21 @@ class Loss:
     def cost(self, r: Any) -> Any:
         """½ c² Σ ρ, in double precision."""
         return 0.5 * self.scale**2 * np.sum(self._values(r)[0]).astype(float)
+
+    def spread(self, r: Any, n: int) -> tuple[float, float]:
+        """K² s² / μ² and K² s² / μ, of residuals and a number of parameters.
+
+        The second is what differences of 2 cost are compared with. Infinite where residuals are so
+        many times the scale that on average a larger one would count for less.
+        """
+        _, first, second = self._values(r)
+        slopes = first + 2.0 * second * (r / self.scale) ** 2
+        mu, m = float(np.mean(slopes)), r.size
+        if m <= n or not mu > 0:
+            return np.inf, np.inf
+        K = 1.0 + n / m * float(np.var(slopes)) / mu**2
+        scale = K**2 * float(np.sum((first * r) ** 2)) / (m - n) / mu
+        return scale / mu, scale
 
     def model(self, r: Any) -> tuple[Any, Any]:
         """w, by which the rows of J are multiplied, and w r̃."""

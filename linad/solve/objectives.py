@@ -103,7 +103,7 @@ class Objective:
 
     @contextmanager
     def _own_words(self, x: Any) -> Iterator[None]:
-        """What f returns that is no scalar is refused in the name of the solver."""
+        """What f returns that is not a scalar is refused in the name of the solver."""
         try:
             yield
         except OutputError:

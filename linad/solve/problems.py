@@ -145,7 +145,7 @@ class Unknown:
     TreeError
         If it holds no array.
     DTypeError
-        If a leaf is no number, or real and complex leaves stand side by side.
+        If a leaf is not a number, or real and complex leaves stand side by side.
     TracerError
         If it is traced: solvers are not traced, `linad.solve.root` and its kind are.
     """

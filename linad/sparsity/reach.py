@@ -14,12 +14,13 @@ from linad.errors import DensifyError
 from linad.operators.base import JacobianOperator
 from linad.operators.blocks import Blocks
 from linad.operators.composites import Chain, Sum
+from linad.operators.dependency_sets import DependencySets, check_size
 from linad.operators.facts import knows
-from linad.operators.relations import Relation, Sets, check_size
+from linad.operators.relations import Relation
 from linad.operators.wrappers import Adjoint, Transpose, Wrapper
 from linad.sparsity.compiled_steps import opened
-from linad.transforms.linearize import Entry
 from linad.transforms.tape_operator import Node, TapeOperator
+from linad.transforms.tuple_entries import Entry
 
 
 class Compact:
@@ -27,7 +28,7 @@ class Compact:
 
     Attributes
     ----------
-    sets : Sets
+    sets : DependencySets
         The columns of each row, or the rows of each column.
     turned : bool
         Which of these.
@@ -42,7 +43,7 @@ class Compact:
         m, n = op.shape
         self.label, self.turned = op._label(), m < n
         try:
-            self.sets = reach(op, Sets.identity(m if self.turned else n), self.turned)
+            self.sets = reach(op, DependencySets.identity(m if self.turned else n), self.turned)
         except DensifyError as error:
             raise DensifyError(f"{self.label}: on the way to {error}") from None
 
@@ -79,7 +80,7 @@ class Compact:
         return self.sets.relation.T if self.turned else self.sets.relation
 
 
-def reach(op: JacobianOperator, sets: Sets, adjoint: bool) -> Sets:
+def reach(op: JacobianOperator, sets: DependencySets, adjoint: bool) -> DependencySets:
     """Take the sets of an operator's argument to those of its result, or back."""
     if isinstance(op, Wrapper):
         return reach(op.op, sets, adjoint)
@@ -98,13 +99,13 @@ def reach(op: JacobianOperator, sets: Sets, adjoint: bool) -> Sets:
     return _apply(op.relation(), sets, adjoint)
 
 
-def _apply(relation: Any, sets: Sets, adjoint: bool) -> Sets:
+def _apply(relation: Any, sets: DependencySets, adjoint: bool) -> DependencySets:
     if relation is None:
         return sets
     return (relation.T if adjoint else relation).after(sets)
 
 
-def united(parts: Sequence[Sets]) -> Sets:
+def united(parts: Sequence[DependencySets]) -> DependencySets:
     """The union, entry by entry."""
     total = parts[0]
     for part in parts[1:]:
@@ -112,22 +113,22 @@ def united(parts: Sequence[Sets]) -> Sets:
     return total
 
 
-def _reach_blocks(op: Blocks, sets: Sets, adjoint: bool) -> Sets:
+def _reach_blocks(op: Blocks, sets: DependencySets, adjoint: bool) -> DependencySets:
     taken, given = (op._rows, op._columns) if adjoint else (op._columns, op._rows)
-    parts: list[list[Sets]] = [[] for _ in given]
+    parts: list[list[DependencySets]] = [[] for _ in given]
     for i, j, block in op.blocks:
         source, target = (i, j) if adjoint else (j, i)
         parts[target].append(reach(block, sets.part(taken[source]), adjoint))
-    return Sets.stacked([united(p) for p in parts])
+    return DependencySets.stacked([united(p) for p in parts])
 
 
 # Traced functions.
 
 
-def _push(op: TapeOperator, sets: Sets) -> Sets:
+def _push(op: TapeOperator, sets: DependencySets) -> DependencySets:
     """First step to last, as `TapeOperator.push_leaves`."""
     n = sets.table.n
-    known: dict[Node, Sets] = {}
+    known: dict[Node, DependencySets] = {}
     together: dict[Node, Parts] = {}
     start = 0
     for node, slot in zip(op.inputs, op.in_slots, strict=True):
@@ -138,34 +139,36 @@ def _push(op: TapeOperator, sets: Sets) -> Sets:
         given = [(J, known[node]) for node, J in links if node in known]
         if given and type(given[0][0]) is Entry:
             together[out] = {J.k: part for J, part in given}
-            known[out] = Sets.alike(1, [part for _, part in given], n)  # a tuple of arrays
+            known[out] = DependencySets.alike(
+                1, [part for _, part in given], n
+            )  # a tuple of arrays
         elif given and type(out) is int:
             known[out] = united([reach(J, part, False) for J, part in given])
         elif given and (parts := _parted(links, together.get(links[0][0]), False, n)) is not None:
             for j, node in enumerate(out):
                 if node in sizes:
-                    known[node] = parts[j] if j in parts else Sets.empty(sizes[node], n)
+                    known[node] = parts[j] if j in parts else DependencySets.empty(sizes[node], n)
         elif given:
             for node in out:
                 if node in sizes:
                     known[node] = _several(given, sizes[node], n)
         for node in dead:
             known.pop(node, None)
-    return Sets.stacked(
+    return DependencySets.stacked(
         [
-            known[node] if node in known else Sets.empty(slot.size, n)
+            known[node] if node in known else DependencySets.empty(slot.size, n)
             for node, slot in zip(op.outputs, op.out_slots, strict=True)
         ]
     )
 
 
-def _pull(op: TapeOperator, sets: Sets) -> Sets:
+def _pull(op: TapeOperator, sets: DependencySets) -> DependencySets:
     """Last step to first, as `TapeOperator.pull_leaves`."""
     n = sets.table.n
-    known: dict[Node, Sets] = {}
+    known: dict[Node, DependencySets] = {}
     together: dict[Node, Parts] = {}
 
-    def collect(node: Node, part: Sets) -> None:
+    def collect(node: Node, part: DependencySets) -> None:
         known[node] = known[node] | part if node in known else part
 
     start = 0
@@ -184,7 +187,7 @@ def _pull(op: TapeOperator, sets: Sets) -> Sets:
                 part = known.pop(out)
                 for node, J in links:
                     if type(J) is Entry:
-                        collect(node, Sets.alike(J.shape[1], [part], n))
+                        collect(node, DependencySets.alike(J.shape[1], [part], n))
                     else:
                         collect(node, reach(J, part, True))
             continue
@@ -197,10 +200,10 @@ def _pull(op: TapeOperator, sets: Sets) -> Sets:
                 if _registered(J):
                     collect(node, reach(J, united(found), True))
                 else:
-                    collect(node, Sets.alike(J.shape[1], found, n))
-    return Sets.stacked(
+                    collect(node, DependencySets.alike(J.shape[1], found, n))
+    return DependencySets.stacked(
         [
-            known[node] if node in known else Sets.empty(slot.size, n)
+            known[node] if node in known else DependencySets.empty(slot.size, n)
             for node, slot in zip(op.inputs, op.in_slots, strict=True)
         ]
     )
@@ -224,7 +227,7 @@ def _sizes(op: TapeOperator) -> dict[Node, int]:
 # is the same for all; of others every result depends on everything.
 
 
-Parts = dict[int, Sets]
+Parts = dict[int, DependencySets]
 """The sets of some of several arrays, by their position."""
 
 
@@ -261,8 +264,10 @@ def _registered(J: JacobianOperator) -> bool:
     return knows(first, "relation")
 
 
-def _several(given: list[tuple[JacobianOperator, Sets]], size: int, n: int) -> Sets:
+def _several(
+    given: list[tuple[JacobianOperator, DependencySets]], size: int, n: int
+) -> DependencySets:
     """The sets of one of the results."""
     if all(_registered(J) for J, _ in given):
         return united([reach(J, part, False) for J, part in given])
-    return Sets.alike(size, [part for _, part in given], n)
+    return DependencySets.alike(size, [part for _, part in given], n)

@@ -14,10 +14,11 @@ from scipy.sparse import csr_array
 from linad.core.primitive import Traced
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain
+from linad.operators.dependency_sets import DependencySets
 from linad.operators.facts import knows
 from linad.operators.recurrences import Difference
 from linad.operators.reduction import ScaledSum, WeightedSum
-from linad.operators.relations import Gather, Product, Relation, Sets
+from linad.operators.relations import Gather, Product, Relation
 from linad.operators.reordering import Reshape
 from linad.operators.structured import Cast, Diagonal, Identity, Masked
 from linad.operators.wrappers import Adjoint, Reshaped, Scaled
@@ -45,7 +46,7 @@ Leaf = tuple[JacobianOperator, bool]
 class Value:
     """The derivative of an intermediate array: numbers for the entries of a table of sets."""
 
-    def __init__(self, sets: Sets, slot: int, constant: bool) -> None:
+    def __init__(self, sets: DependencySets, slot: int, constant: bool) -> None:
         self.sets, self.slot, self.constant = sets, slot, constant
 
     @cached_property
@@ -197,7 +198,7 @@ class Replay:
     # Compilation.
 
     def _compiled(self, op: TapeOperator) -> Value:
-        everything = Value(Sets.identity(self.n), 0, True)
+        everything = Value(DependencySets.identity(self.n), 0, True)
         known: dict[Node, Value] = {}
         start = 0
         for node, slot in zip(op.inputs, op.in_slots, strict=True):
@@ -223,12 +224,16 @@ class Replay:
                 known.pop(node, None)
         return self._stacked(
             [
-                known[node] if node in known else Value(Sets.empty(slot.size, self.n), 0, True)
+                known[node]
+                if node in known
+                else Value(DependencySets.empty(slot.size, self.n), 0, True)
                 for node, slot in zip(op.outputs, op.out_slots, strict=True)
             ]
         )
 
-    def _emit(self, kind: Any, sets: Sets, inputs: list[Value], *args: Any, **more: Any) -> Value:
+    def _emit(
+        self, kind: Any, sets: DependencySets, inputs: list[Value], *args: Any, **more: Any
+    ) -> Value:
         """Add an instruction; its result has a slot of its own."""
         constant = all([v.constant for v in inputs]) and kind is not Weigh
         step = kind(self._count, [v.slot for v in inputs], *args, **more)
@@ -277,7 +282,7 @@ class Replay:
 
     def _read(self, op: JacobianOperator, adjoint: bool, value: Value, leaf: int) -> Value:
         """A factor whose matrix is found by sweeps of its own."""
-        sets = reach(op, Sets.identity(op.shape[1]), False)
+        sets = reach(op, DependencySets.identity(op.shape[1]), False)
         if self.spent + max(sets.nnz, fewest_seeds(sets) * touched(op)) > self._limit:
             raise TooDear
         reading = Reading(sets.relation, adjoint)
@@ -307,7 +312,7 @@ class Replay:
         uniform = relation.m > 0 and bool((counts == counts[0]).all())
         return self._emit(
             Weigh,
-            Sets(None, relation),
+            DependencySets(None, relation),
             [value],
             leaf,
             value.places,
@@ -329,7 +334,14 @@ class Replay:
         target = np.searchsorted(result.keys, keys)
         factors = np.repeat(np.arange(relation.nnz), counts) if more else None
         return self._emit(
-            Combine, Sets(None, result), [value], target, result.nnz, places, factors, **more
+            Combine,
+            DependencySets(None, result),
+            [value],
+            target,
+            result.nnz,
+            places,
+            factors,
+            **more,
         )
 
     def _united(self, parts: list[Value]) -> Value:
@@ -353,13 +365,13 @@ class Replay:
             (value.places, None if target.size == total.nnz else target)
             for value, target in zip(inputs, targets, strict=True)
         ]
-        return self._emit(Unite, Sets(None, total), inputs, where, total.nnz)
+        return self._emit(Unite, DependencySets(None, total), inputs, where, total.nnz)
 
     def _stacked(self, parts: list[Value]) -> Value:
         """The results, one after the other."""
         if len(parts) == 1:
             return parts[0]
-        total = Sets(None, Sets.stacked([v.sets for v in parts]).relation)
+        total = DependencySets(None, DependencySets.stacked([v.sets for v in parts]).relation)
         ends = np.cumsum([0] + [v.sets.nnz for v in parts])
         where = [
             (v.places, np.arange(a, b)) for v, a, b in zip(parts, ends[:-1], ends[1:], strict=True)

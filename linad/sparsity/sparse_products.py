@@ -14,10 +14,11 @@ from linad.core.primitive import Traced
 from linad.core.settings import settings
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain
+from linad.operators.dependency_sets import DependencySets
 from linad.operators.facts import knows
 from linad.operators.foreign import Foreign
 from linad.operators.matrices import Matrix
-from linad.operators.relations import Relation, Sets
+from linad.operators.relations import Relation
 from linad.operators.stored_matrices import StoredMatrix
 from linad.sparsity.compiled_steps import opened
 from linad.sparsity.compress import stored
@@ -87,12 +88,12 @@ def touched(op: JacobianOperator) -> float:
     return float(sum(op.shape)) + float(getattr(held, "size", 0))
 
 
-def fewest_seeds(sets: Sets) -> int:
+def fewest_seeds(sets: DependencySets) -> int:
     """A bound from below on the seeds that columns alone, or rows alone, need."""
     return min(sets.longest)
 
 
-def _own(J: JacobianOperator, sets: Sets) -> float:
+def _own(J: JacobianOperator, sets: DependencySets) -> float:
     """Cost of the matrix of an operator that is not made of others; infinite where it is too
     large to be written out."""
     if sets.nnz > settings().densify_limit:
@@ -106,9 +107,9 @@ def chain_cost(op: Chain, limit: float) -> float:
     """Cost of the sparse matrices of the factors and of their product; infinite where that
     exceeds the limit."""
     total = 0.0
-    known = Sets.identity(op.shape[1])
+    known = DependencySets.identity(op.shape[1])
     for factor in reversed(op.factors):
-        own = reach(factor, Sets.identity(factor.shape[1]), False)
+        own = reach(factor, DependencySets.identity(factor.shape[1]), False)
         total += _own(factor, own)
         if total > limit:
             return np.inf
@@ -122,13 +123,13 @@ def tape_cost(op: TapeOperator, limit: float) -> float:
     possible, or exceeds the limit."""
     total = 0.0
 
-    def step(node: Any, links: Any) -> Sets:
+    def step(node: Any, links: Any) -> DependencySets:
         nonlocal total
         found = []
         for J, known in links:
             if type(node) is not int or not is_plain(J) or not _is_simple(J):
                 raise TooDear
-            own = reach(J, Sets.identity(J.shape[1]), False)
+            own = reach(J, DependencySets.identity(J.shape[1]), False)
             total += _own(J, own) + PRODUCT * _multiplications(own, known)
             if total > limit:
                 raise TooDear
@@ -147,14 +148,14 @@ def _is_simple(J: JacobianOperator) -> bool:
     return all([knows(part, "relation") for part in parts])
 
 
-def _starts(op: TapeOperator) -> list[Sets]:
+def _starts(op: TapeOperator) -> list[DependencySets]:
     """The columns of each input."""
-    everything = Sets.identity(op.flat.shape[1])
+    everything = DependencySets.identity(op.flat.shape[1])
     ends = np.cumsum([0] + [slot.size for slot in op.in_slots])
     return [everything.part(slice(a, b)) for a, b in itertools.pairwise(ends)]
 
 
-def _multiplications(left: Sets, right: Sets) -> float:
+def _multiplications(left: DependencySets, right: DependencySets) -> float:
     """Pairs of stored entries that meet in the product of two matrices."""
     counts = right.table.counts
     if right.source is not None:

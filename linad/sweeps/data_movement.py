@@ -1,4 +1,4 @@
-"""Instructions that are no loops: copies, gathers, scatters, guards.
+"""Instructions that are not loops: copies, gathers, scatters, guards.
 
 What their kernels do to one number of a range depends on no other, except in a scatter, which
 the target writes.
@@ -120,7 +120,7 @@ def piece(target: Place, eqn: Equation, k: int) -> Place:
 
 @routine("getitem", "read_region", "roll", "reshape")
 def gather(lowering: Any, eqn: Equation) -> bool:
-    """A selection of entries that is no view, as transposed and diagonal ones always are."""
+    """A selection of entries that is not a view, as transposed and diagonal ones always are."""
     out = eqn.outputs[0]
     place = lowering.place_of(eqn.inputs[0])
     if not plain(lowering, place) or place.dtype != out.dtype or not size_of(out.shape):
@@ -160,7 +160,7 @@ def scatter_in_order(lowering: Any, target: Place, numbers: Any, source: Place, 
 
 
 def scatter_write(lowering: Any, target: Place, region: Any, value: Any) -> bool:
-    """Write into entries that are no view."""
+    """Write into entries that are not a view."""
     if not plain(lowering, target) or region.dtype_in(target.dtype) != target.dtype:
         return False
     numbers = region.numbers(target.shape)

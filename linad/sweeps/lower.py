@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from linad.core.primitive import Primitive
 from linad.core.settings import Settings, settings
 from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Tape, Var
@@ -28,9 +27,9 @@ from linad.sweeps.destinations import (
     write_that_takes,
     written_before,
 )
-from linad.sweeps.instructions import Fallback, KernelCall
-from linad.sweeps.loop_reductions import REDUCTIONS, reduces_in_loop
-from linad.sweeps.loop_templates import WrittenLoop
+from linad.sweeps.instruction_writer import InstructionWriter
+from linad.sweeps.instructions import Fallback
+from linad.sweeps.loop_reductions import reduces_in_loop
 from linad.sweeps.places import (
     ALL_IN_ROWS,
     Buffer,
@@ -42,7 +41,6 @@ from linad.sweeps.places import (
     known_place,
     new_place,
     place_with_rows_last,
-    spread_over,
     transposed,
     view_place,
     window_place,
@@ -53,11 +51,8 @@ from linad.sweeps.rows import RowLayout, side_by_side, with_rows
 from linad.sweeps.steps import WRITE, CallStep, Loop, needed_equations, operands_of
 from linad.sweeps.target import Target
 
-NAN_TESTS = {"isnan", "isfinite", "isinf"}
-"""Primitives whose loops never ignore NaN and infinity."""
 
-
-class Lowering:
+class Lowering(InstructionWriter):
     """The instructions of a tape.
 
     Parameters
@@ -76,7 +71,6 @@ class Lowering:
 
     Attributes
     ----------
-    instructions : list of KernelCall or Fallback
     inputs : list of Place
     outputs : list of Place
     constants : list of Buffer
@@ -96,14 +90,13 @@ class Lowering:
         rows: RowLayout | None = None,
         in_columns: InColumns = ALL_IN_ROWS,
     ) -> None:
-        self.chosen = chosen or settings()
+        super().__init__(target, chosen or settings())
         self.in_columns = in_columns
-        self.target, self.owned, self.rows = target, owned, rows or RowLayout({}, 0)
+        self.owned, self.rows = owned, rows or RowLayout({}, 0)
         if rows is None:
             tape = target.tiled(tape, self.chosen)
         self.tape, self.more = target.prepared(tape)
         tape = self.tape
-        self.instructions: list[KernelCall | Fallback] = []
         self.places: dict[Any, Place] = {}
         self.constants: dict[int, Place] = {}
         self.factors: dict[Any, Any] = {}  # of matrices that were factorised
@@ -222,48 +215,6 @@ class Lowering:
         self.places[var] = place
         self.occupants[place.buffer].append(var)
 
-    def emit(
-        self, source: str, extent: int, words: list[Any], label: str, work: int = 0
-    ) -> KernelCall:
-        """Add an instruction; ``work`` only if its range may be split over threads."""
-        source, extent = self.target.shared(source, extent)
-        made = KernelCall(source, extent, words, label, work)
-        self.instructions.append(made)
-        return made
-
-    def relax(self, made: KernelCall, equations: Sequence[Equation]) -> None:
-        """Let a kernel reorder arithmetic, if that is allowed and nothing in it asks for NaN."""
-        tests = any(eqn.primitive.name in NAN_TESTS for eqn in equations)
-        made.fast = bool(self.chosen.fast_math) and not tests
-
-    def copy(self, target: Place, source: Place, label: str = "copy") -> None:
-        """Add an instruction that copies one place to another, which casts and broadcasts."""
-        x, y = Var(0, source.shape, source.dtype), Var(1, target.shape, target.dtype)
-        if not (self.target.takes(source.dtype) and self.target.takes(target.dtype)):
-            spread = spread_over(source, target.shape, 0)
-            given = Var(0, target.shape, source.dtype)
-            eqn = Equation(Primitive.registry["astype"], (given,), {"dtype": target.dtype}, (y,))
-            self.instructions.append(Fallback(eqn, [spread], [target]))
-            return
-        eqn = Equation(Primitive.registry["astype"], (x,), {}, (y,))
-        self._emit_one(eqn, {x: source, y: target}, label, 2 * size_of(target.shape))
-
-    def fill(self, target: Place, value: Any) -> None:
-        """Add an instruction that sets all entries of a place."""
-        y = Var(0, target.shape, target.dtype)
-        number = np.asarray(value).astype(target.dtype)
-        eqn = Equation(Primitive.registry["astype"], (number,), {}, (y,))
-        self._emit_one(eqn, {y: target}, "fill", size_of(target.shape))
-
-    def _emit_one(self, eqn: Equation, places: dict[Any, Place], label: str, work: int) -> None:
-        """Add the loop of one equation that is no step of the plan."""
-        out = eqn.outputs[0]
-        made = self._written(Loop(out.shape, [eqn]), places, {out})
-        self.emit(made.text, made.extent, made.words, label, work)
-
-    def _written(self, loop: Loop, places: dict[Any, Place], stored: set[Var]) -> WrittenLoop:
-        return self.target.write_loop(loop, places, stored, self.chosen)
-
     # Loops.
 
     def _lower_loop(self, k: int, loop: Loop) -> None:
@@ -299,22 +250,6 @@ class Lowering:
             places[v] = self.places[v]
         for part, kept in self.target.parts(loop, stored):
             self.emit_loop(part, places, kept)
-
-    def emit_loop(self, loop: Loop, places: dict[Any, Place], stored: set[Var]) -> None:
-        """Add the instructions of a loop; parameters as of `Target.write_loop`."""
-        source = self._written(loop, places, stored)
-        for place, value in source.cleared:
-            self.fill(place, value)
-        names = " ".join(eqn.primitive.name for eqn in loop.equations)
-        made = self.emit(source.text, source.extent, source.words, names, source.work)
-        made.equations = loop.equations
-        self.relax(made, loop.equations)
-        for name, part, target in source.partials:
-            # What the pieces of the loop found, combined in their order.
-            x, y = Var(0, part.shape, part.dtype), Var(1, target.shape, target.dtype)
-            joined = Primitive.registry[REDUCTIONS[name].joined or name]
-            eqn = Equation(joined, (x,), {"axes": (0,)}, (y,))
-            self.emit_loop(Loop(part.shape, [eqn]), {x: part, y: target}, {y})
 
     def _direct(self, write: Equation, out: Var) -> None:
         chain = written_before(self, write.inputs[0], self.position_of[write])

@@ -269,7 +269,7 @@ def _find_view(primitive: Primitive, params: dict[str, Any], place: Place) -> An
 def window_place(region: Region, place: Place) -> Place | None:
     """The part of a place that a region is, where that is a view."""
     if not place.contiguous or len(place.shape) < region.ndim or isinstance(region, Positions):
-        return None  # a list of entries is no view
+        return None  # a list of entries is not a view
     return view_place(read_region, {"region": region}, place)
 
 

@@ -35,7 +35,7 @@ class KernelStoppedError(ArithmeticError):
 
 
 class OtherArgumentsError(ValueError):
-    """Arguments that are no arrays, or not of the shape, dtype and layout of the program's."""
+    """Arguments that are not arrays, or not of the shape, dtype and layout of the program's."""
 
 
 class UncompiledError(FallbackError):

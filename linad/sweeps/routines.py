@@ -1,4 +1,4 @@
-"""How primitives that are no loops are lowered: a table of routines, which register themselves."""
+"""How primitives that are not loops are lowered: a table of routines, which register themselves."""
 
 from collections.abc import Callable
 from typing import Any

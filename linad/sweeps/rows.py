@@ -127,7 +127,7 @@ def row_form(
     if name in RULES:
         return RULES[name](eqn, places, n)
     if name == "masked":
-        return None  # its mask is no operand
+        return None  # its mask is not an operand
     if elementwise:
         return _entry_by_entry(eqn, places, n, eqn.params)
     return _reduction(eqn, places) if reduces else None

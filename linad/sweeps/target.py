@@ -110,7 +110,7 @@ class Target(ABC):
 
     @abstractmethod
     def routine_of(self, primitive: str) -> Routine | None:
-        """How a primitive that is no loop is lowered; None where NumPy has to compute it."""
+        """How a primitive that is not a loop is lowered; None where NumPy has to compute it."""
 
     def shared(self, source: str, extent: int) -> tuple[str, int]:
         """A kernel as those who share in its range run it, and the length of the range."""

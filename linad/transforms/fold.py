@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from linad.transforms.tape_operator import TapeOperator
 
 MOST_PARTS = 256
-"""An expression of more parts is no structure, and is not worth the walk."""
+"""An expression of more parts is not a structure, and is not worth the walk."""
 
 
 class _TooLong(Exception):

@@ -12,36 +12,33 @@ import numpy as np
 
 from linad.arrays.buffers import attach_view, is_settled, lazy_view, refresh_node
 from linad.arrays.tracer import Tracer
-from linad.arrays.traces import Trace
 from linad.arrays.writes import write_value
 from linad.core import tree
 from linad.core.adopted import repeated
-from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.core.regions import Region
 from linad.core.shapes import is_inexact, size_of
 from linad.errors import WrongRuleError
-from linad.operators.base import JacobianOperator
-from linad.operators.facts import EVERYTHING
 from linad.operators.region_writes import Erase, Insert
 from linad.operators.slopes import SlopeRule
-from linad.operators.structured import Cast, Diagonal, Identity
+from linad.operators.structured import Diagonal, Identity
+from linad.transforms.pair_operations import PairTrace, widened
 from linad.transforms.plain_operands import PlainOperands
 from linad.transforms.quiet_rules import RAISED, with_quiet_rules
 from linad.transforms.spaces import Slot, slot_of
-from linad.transforms.tape_operator import Link, Node, Step, TapeOperator
+from linad.transforms.tape_operator import Link, Node, TapeOperator
 from linad.transforms.traced_values import (
     read_arguments,
     read_results,
     read_written,
     refuse_objects,
 )
+from linad.transforms.tuple_entries import Entry
 
 _bare = object.__new__  # without the calls of a constructor
-_NUMBERS = {np.float64, float, int}
 
 
-class LinearTrace(Trace):
+class LinearTrace(PairTrace):
     """A trace that keeps, for each result, the operators from the values it came from."""
 
     writes = False
@@ -53,9 +50,9 @@ class LinearTrace(Trace):
     def __init__(self) -> None:
         super().__init__()
         self.nodes = itertools.count()
-        self.steps: list[Step] = []
+        self.steps = []
         self.operands = PlainOperands()
-        self.identities: dict[Any, Identity] = {}  # by shape: sums share them
+        self.identities = {}
         self._constants: set[Node] = set()
 
     def input(self, value: Any) -> Tracer:
@@ -112,15 +109,39 @@ class LinearTrace(Trace):
                     result._trace, result._node, result._value, result._buffer = self, node, y, None
                     result._whole = False
                     return result
-            elif primitive.view:
-                if args[0]._buffer is not None:
-                    view = lazy_view(self, args[0], primitive, params)
-                    if view is not None:
-                        return view
-            elif len(args) == 1 and 0 in primitive.rules and args[0]._trace is self:
-                found = self._apply_to_one(primitive, args[0], params)
-                if found is not None:
-                    return found
+            else:
+                x = args[0]
+                if primitive.view and x._buffer is not None:
+                    found = lazy_view(self, x, primitive, params)
+                    if found is not None:
+                        return found
+                if (  # a sum, a slice and their like
+                    len(args) == 1
+                    and 0 in primitive.rules
+                    and x._trace is self
+                    and (x._buffer is None or is_settled(x._buffer, primitive.view))
+                    and not primitive.constant
+                    and primitive.outputs is None
+                    and primitive.vjp_rule is None
+                    and primitive.whole is None
+                    and not primitive.zero_slope_args
+                ):
+                    value = x._value
+                    y = (primitive if type(value) is Tracer else primitive.impl)(value, **params)
+                    dtype = y.dtype
+                    if dtype.hasobject:
+                        refuse_objects(primitive)
+                    J = primitive.rules[0](y, value, **params)
+                    if value.dtype is not dtype:
+                        J = widened(J, value.dtype, dtype)
+                    node = next(self.nodes)
+                    self.steps.append((node, [(x._node, J)]))
+                    result = _bare(Tracer)
+                    result._trace, result._node, result._value, result._buffer = self, node, y, None
+                    result._whole = False
+                    if primitive.view and (type(y) is np.ndarray or type(value) is Tracer):
+                        attach_view(result, x, primitive, params)
+                    return result
             operands = self.operands if primitive.captures_args else None
             values: list[Any] = []
             active: list[tuple[int, Node]] = []
@@ -172,91 +193,6 @@ class LinearTrace(Trace):
             return result
         except RAISED as error:
             return with_quiet_rules(error, self, primitive, args, params)
-
-    def _apply_to_one(self, primitive: Primitive, x: Tracer, params: dict[str, Any]) -> Any:
-        """A sum and its like; None if it needs the general way."""
-        if (
-            x._buffer is not None
-            or primitive.constant
-            or primitive.outputs is not None
-            or primitive.vjp_rule is not None
-            or primitive.whole is not None
-            or primitive.zero_slope_args
-        ):
-            return None
-        value = x._value
-        y = (primitive if type(value) is Tracer else primitive.impl)(value, **params)
-        dtype = y.dtype
-        if dtype.hasobject:
-            refuse_objects(primitive)
-        J = primitive.rules[0](y, value, **params)
-        if value.dtype is not dtype:
-            J = widened(J, value.dtype, dtype)
-        node = next(self.nodes)
-        self.steps.append((node, [(x._node, J)]))
-        result: Any = _bare(Tracer)
-        result._trace, result._node, result._value, result._buffer = self, node, y, None
-        result._whole = False
-        return result
-
-    def _apply_to_two(self, primitive: Primitive, a: Any, b: Any) -> Any:
-        """``a * b`` and its like; None if it needs the general way."""
-        from_a = from_b = None
-        if type(a) is Tracer:
-            if a._trace is not self or (a._buffer is not None and not is_settled(a._buffer, False)):
-                return None
-            from_a = a._node
-            a = a._value
-        elif type(a) is np.ndarray and primitive.captures_args:
-            a = self.operands.keep(a)
-        if type(b) is Tracer:
-            if b._trace is not self or (b._buffer is not None and not is_settled(b._buffer, False)):
-                return None
-            from_b = b._node
-            b = b._value
-        elif type(b) is np.ndarray and primitive.captures_args:
-            b = self.operands.keep(b)
-        if type(a) is Tracer or type(b) is Tracer:
-            y = primitive(a, b)
-        elif primitive.on_numbers is not None and type(a) in _NUMBERS and type(b) in _NUMBERS:
-            y = primitive.on_numbers(a, b)
-        else:
-            y = primitive.impl(a, b)
-        if y.dtype.hasobject:
-            refuse_objects(primitive)
-        rules = primitive.rules
-        links: list[Any] = []
-        if from_a == from_b and primitive.of_equal is not None and type(a) is not Tracer:
-            links.append((from_a, self._operator(primitive.of_equal, a, y, a, b)))
-        else:
-            if from_a is not None:
-                links.append((from_a, self._operator(rules[0], a, y, a, b)))
-            if from_b is not None:
-                links.append((from_b, self._operator(rules[1], b, y, a, b)))
-        node = next(self.nodes)
-        self.steps.append((node, links))
-        result: Any = _bare(Tracer)
-        result._trace, result._node, result._value, result._buffer = self, node, y, None
-        result._whole = False
-        return result
-
-    def _operator(self, rule: Any, x: Any, y: Any, a: Any, b: Any) -> Any:
-        """The operator of ``x``, which is one of a and b."""
-        shape, dtype = y.shape, y.dtype
-        J: Any
-        if type(rule) is not SlopeRule or x.shape != shape or x.dtype is not dtype:
-            J = rule(y, a, b)
-            return J if x.dtype is dtype else widened(J, x.dtype, dtype)
-        if rule.slope is not None:
-            J = _bare(Diagonal)
-            J.entries = rule.slope(y, a, b)
-            J.out_shape = J.in_shape = shape
-            J.dtype = dtype
-            return J
-        J = self.identities.get(shape)
-        if J is None or J.dtype is not dtype:
-            J = self.identities[shape] = Identity(shape, dtype)
-        return J
 
     def constant(self, value: Any) -> Tracer:
         self.cut = True
@@ -369,43 +305,6 @@ class LinearTrace(Trace):
                 self.steps.append((here[node], links))
         results = [Tracer(self, here[n], v) for n, v in zip(L.inputs, y, strict=True)]
         return results[0] if primitive.outputs is None else tuple(results)
-
-
-class Entry(JacobianOperator):
-    """One of several arrays, as a tuple with None for the others.
-
-    Parameters
-    ----------
-    k : int
-        Its place in the tuple.
-    value : array
-        Of the shape and dtype of the entry.
-    count : int
-        Length of the tuple.
-    """
-
-    unknown = EVERYTHING
-
-    owns_result = True  # nobody writes into a tuple; its entries are told apart later
-
-    def __init__(self, k: int, value: Any, count: int) -> None:
-        self.k, self.count = k, count
-        super().__init__(value.shape, value.shape, value.dtype)
-
-    def pushforward(self, tangent: Array) -> Array:
-        entries: list[Any] = [None] * self.count
-        entries[self.k] = tangent
-        return tuple(entries)
-
-    def pullback(self, cotangent: Array) -> Array:
-        return cotangent[self.k]
-
-
-def widened(J: JacobianOperator, x: Any, y: Any) -> JacobianOperator:
-    """``J``, after the cast that NumPy's promotion made of an argument of dtype x."""
-    if x != y and J.in_dtype != x and np.promote_types(x, y) == y:
-        return J @ Cast(J.in_shape, y, x)
-    return J
 
 
 def linearize_pullback(

@@ -17,7 +17,8 @@ from linad.core.regions import Region
 from linad.core.shapes import is_inexact, memory_of
 from linad.operators.entangled import Entangled, Results
 from linad.operators.slopes import SlopeRule
-from linad.transforms.linearize import linearize_pullback, widened
+from linad.transforms.linearize import linearize_pullback
+from linad.transforms.pair_operations import widened
 from linad.transforms.quiet_rules import RAISED, with_quiet_rules
 from linad.transforms.spaces import Slot
 from linad.transforms.tangent_sums import handed_out, push_onto

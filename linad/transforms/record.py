@@ -21,7 +21,7 @@ from linad.core.moving_regions import Moving, write_moving
 from linad.core.primitive import Primitive
 from linad.core.regions import Region, write_region
 from linad.core.shapes import check_function, is_inexact, name_of
-from linad.core.tape import GUARDS, Equation, Source, Tape, Var, guard, needed, raises, stop
+from linad.core.tape import Equation, Source, Tape, Var, guard, needed, raises, stop
 from linad.core.texts import is_for_people
 from linad.core.wide_integers import LEAST, MOST, as_met
 from linad.transforms.plain_operands import PlainOperands
@@ -139,7 +139,7 @@ class RecordTrace(Trace):
         read = {a for a in outputs if type(a) is Var}
         found: list[Equation] = []
         for e in reversed(self.equations):  # what is tried may need what was not needed before
-            if e.primitive in GUARDS or not read.isdisjoint(e.outputs):
+            if e.primitive.guards or not read.isdisjoint(e.outputs):
                 kept = [e]
             elif may_raise(e) and _demand(e) not in known:
                 known.add(_demand(e))

@@ -448,6 +448,37 @@ def test_functions_that_numba_compiles(installed):
     assert type(package.bent).__name__ == "DUFunc"
 
 
+VECTORIZED = """
+import math
+import numpy as np
+
+@np.vectorize
+def bent(s, t):
+    return s * math.sqrt(t) if s > 0.6 else s - t
+
+erf = np.vectorize(math.erf)
+
+def outer(x):
+    return bent(x, x[0]) * erf(x) + bent(x[:, None], 1.5).sum()
+"""
+
+
+def test_functions_that_numpy_vectorizes(installed):
+    package = installed(VECTORIZED)
+    plain = package.outer(X)
+    with linad.adopt(package.__name__):
+        check(package.outer)
+        check(lambda x: package.bent(x, 1.5))
+        np.testing.assert_array_equal(package.outer(X), plain)
+    assert type(package.bent) is type(package.erf) is np.vectorize
+    assert package.erf.pyfunc is math.erf
+    with linad.adopt(package.bent):
+        check(lambda x: package.bent(x, x[0]))
+    assert type(package.bent) is np.vectorize
+    with pytest.raises(TracerError, match=r"numpy.vectorize\(\) would take .* linad.numpy as np"):
+        linad.jacobian(package.bent)(X, 1.5)
+
+
 @pytest.mark.rest
 def test_nothing_is_changed_unasked():
     code = own.__code__

@@ -156,6 +156,13 @@ def plain_ones(x):
     return np.concatenate([np.array(list(part)) for part in found])
 
 
+def before_plain_ones(x):
+    y = PLAIN / 6 + 0.1
+    found = [x + y, x - y, x * y, x / y, x // y, x % y, x**y]
+    found += [(x < y) * x, (x <= y) * x, (x > y) * x, (x >= y) * x]
+    return np.concatenate([part.loc[DAYS].to_numpy() for part in found])
+
+
 def masked_to_scipy(x):
     return scipy.ndimage.median_filter(np.ma.masked_array(x, [0, 0, 1, 0, 0, 0]), 3)
 

@@ -39,6 +39,8 @@ REFUSALS = [
     (lambda x: scipy.integrate.quad(scaled(x), 0, 1), "^scipy.integrate.quad", "fixed_quad"),
     (lambda x: np.vectorize(scaled(x))(PLAIN), "^numpy.vectorize", "import linad.numpy as np"),
     (lambda x: np.vectorize(math.sin)(x), "^numpy.vectorize", "import linad.numpy as np"),
+    (lambda x: np.r_[x, 1.0], r"^numpy.r_\[...\] would", r"np.concatenate.* linad.numpy.r_"),
+    (lambda x: np.c_[x, x], r"^numpy.c_\[...\] would", r"np.column_stack.* linad.numpy.c_"),
     (lambda x: rng.normal(0, x[0]), "^numpy.random.Generator.normal", r"rng.standard_normal\(n\)"),
     (lambda x: np.random.default_rng(1).normal(x), r"^normal\(\)", r"rng.standard_normal\(n\)"),
     (lambda x: state.uniform(0, x), "RandomState.uniform", r"rng.standard_normal\(n\)"),

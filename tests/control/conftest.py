@@ -3,15 +3,15 @@ another."""
 
 import pytest
 
-from linad.control import bodies, control_primitive
+from linad.control import control_primitive, known_bodies
 from linad.jit import specializations
 
 
 @pytest.fixture(autouse=True)
 def no_bodies_from_before():
-    bodies._bodies.clear()
+    known_bodies._bodies.clear()
     yield
-    bodies._bodies.clear()
+    known_bodies._bodies.clear()
 
 
 @pytest.fixture

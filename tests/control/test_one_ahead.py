@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linad
-from linad.control import lowering, one_ahead
+from linad.control import lowering_loops, one_ahead
 
 pytestmark = pytest.mark.usefixtures("kernels")
 
@@ -81,10 +81,10 @@ def test_the_same_numbers(k, monkeypatch):
         taken.append(found is not None)
         return found
 
-    monkeypatch.setattr(lowering, "one_ahead", noted)
+    monkeypatch.setattr(lowering_loops, "one_ahead", noted)
     found = results(CASES[k])
     assert any(taken) or k == 0  # of which Python's three steps are no loop
-    monkeypatch.setattr(lowering, "one_ahead", lambda *given: None)
+    monkeypatch.setattr(lowering_loops, "one_ahead", lambda *given: None)
     np.testing.assert_array_equal(results(CASES[k]), found)
     value, gradient = linad.value_and_grad(CASES[k])(X)
     np.testing.assert_allclose(found, [value, *gradient], rtol=1e-10, atol=1e-12)

@@ -71,6 +71,15 @@ def guarded(x):
     return np.sum(y)
 
 
+def guarded_by_time(x):
+    y = x
+    for k in range(60):
+        if 0.1 * k > x[0] + 90:
+            break
+        y = step(y, x) if k < x[1] + 1e6 else y
+    return np.sum(y)
+
+
 def nothing(x):
     for k in range(60):
         x = [np.sin, np.cos, np.tanh, np.abs][(k * k) % 7 % 4](x) * (k + 1.5)
@@ -113,6 +122,7 @@ PROGRAMS = [
     broken_off,
     two_states,
     guarded,
+    guarded_by_time,
     nothing,
     two_back,
     first_round_apart,
@@ -220,6 +230,27 @@ def test_guard_of_a_loop_still_decides():
         np.testing.assert_allclose(g(x), f(x), rtol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_numbers_that_are_compared_stay_weak(dtype):
+    """A float64 row of them would be compared in float64 with what is of single precision."""
+
+    def f(x):
+        y = x
+        for k in range(80):
+            y = step(y, x) if x[0] >= 0.1 + 1e-9 * k else y + 1.0
+        return np.sum(y)
+
+    x = np.array([0.1, 0.5, 0.3], dtype)
+    g = linad.jit(f)
+    for _ in range(3):
+        np.testing.assert_allclose(g(x), f(x), rtol=1e-5)
+    assert g(x).dtype == dtype
+    tape = linad.trace(f, x)[1]
+    rolled = roll(tape, lambda: [x])
+    loops = [e for e in rolled.equations if isinstance(e.primitive, Repeat)]
+    assert bool(loops) == (dtype == np.float64)
+
+
 @pytest.mark.rest
 @pytest.mark.parametrize("form", ["scan", "while"])
 def test_a_loop_of_python_in_the_body_of_a_loop(form):
@@ -256,3 +287,41 @@ def test_a_loop_of_python_in_the_body_of_a_loop(form):
     np.testing.assert_allclose(gradient(x), expected, rtol=1e-12)
     second = linad.hvp(lambda x: np.sum(by_python(x) ** 2), (x,), (v,))
     np.testing.assert_allclose(linad.hvp(lambda x: np.sum(f(x) ** 2), (x,), (v,)), second)
+
+
+def most(x):
+    return max(x)
+
+
+def above(x):
+    return x[0] * sum([1 for v in x if v > 0.5])
+
+
+def rising(x):
+    return x[0] if all(np.sin(x[k]) < 2 * x[k + 1] for k in range(len(x) - 1)) else 2 * x[0]
+
+
+def place_of_the_first(x):
+    k = 0
+    while k < len(x) and x[k] < 0.5:
+        k += 1
+    return x[-1] * k
+
+
+@pytest.mark.parametrize("function", [most, above, rising, place_of_the_first])
+@pytest.mark.parametrize(
+    "of",
+    [lambda f: f, linad.grad, lambda f: linad.jit(linad.grad(f))],
+    ids=["value", "gradient", "compiled gradient"],
+)
+def test_loops_that_only_decide_stay(function, of, kernels):
+    """What a loop of comparisons gives is read by nobody: its guards have to hold all the same."""
+    x = np.random.default_rng(0).uniform(0.3, 0.4, 120)
+    compiled, wanted = of(linad.jit(function)), of(function)
+    for _ in range(3):
+        np.testing.assert_array_equal(compiled(x), wanted(x))
+    for k in (1, 57, 119):
+        for value in (0.9, 0.01):
+            y = x.copy()
+            y[k] = value
+            np.testing.assert_array_equal(compiled(y), wanted(y))

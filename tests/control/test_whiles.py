@@ -53,10 +53,20 @@ COUNTS = [(c, n) for c in (1, 2, 3, 4) for n in sorted({0, 1, c - 1, c, c + 1, c
 def test_counts(step, rows, n, monkeypatch):
     if rows is not None:  # so few at a time that segments are replayed in pieces
         monkeypatch.setattr(whiles, "SEGMENT", 1)
-        monkeypatch.setattr(whiles, "FIRST_STRIDE", 1)
+        monkeypatch.setattr(whiles, "LEAP", 2)
     f, g = looped(step, n, checkpoints=rows), unrolled(step, n)
     np.testing.assert_allclose(f(X), g(X), rtol=1e-12)
     np.testing.assert_allclose(linad.grad(f)(X), linad.grad(g)(X), rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.parametrize("leap", [2, 3, 7])
+@pytest.mark.parametrize("n", [4, 5, 6, 15, 16, 29, 30, 31, 61])
+def test_most_rows_go_the_first_time(leap, n, monkeypatch):
+    """Five rows, of which one in ``leap`` stays at first, and then one in two."""
+    monkeypatch.setattr(whiles, "SEGMENT", 8)
+    monkeypatch.setattr(whiles, "LEAP", leap)
+    f, g = looped(small, n, checkpoints=5), unrolled(small, n)
+    np.testing.assert_allclose(linad.grad(f)(X), linad.grad(g)(X), rtol=1e-9, atol=1e-14)
 
 
 MODES = {
@@ -79,7 +89,8 @@ def twice(f):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
-    "step, rows, n", [(small, 2, 7), pytest.param(large, 3, 5, marks=pytest.mark.full)]
+    "step, rows, n",
+    [(small, 2, 7), (small, 9, 7), pytest.param(large, 3, 5, marks=pytest.mark.full)],
 )
 def test_modes(mode, step, rows, n):
     found = MODES[mode](looped(step, n, checkpoints=rows))
@@ -97,6 +108,32 @@ def test_count_follows_the_arguments():
         value, slope = f(np.float64(a))
         np.testing.assert_allclose(value, np.sqrt(a), rtol=1e-12)
         np.testing.assert_allclose(slope, 0.5 / np.sqrt(a), rtol=1e-10)
+
+
+@pytest.mark.parametrize("of", [linad.grad, linad.hessian, lambda f: linad.grad(linad.grad(f))])
+def test_what_an_earlier_call_has_left_in_the_rows_is_not_read(of):
+    def powers(a):
+        x, _ = linad.while_loop(lambda c: c[1] < a, lambda c: (c[0] * a, c[1] + 1.0), (a, 0.0))
+        return x
+
+    f = linad.jit(of(powers))
+    with np.errstate(all="ignore"):
+        for a in (2.5, 2.5, 300.0, 2.5):  # the third one overflows
+            found = f(np.float64(a))
+    expected = 4 * 2.5**3 if of is linad.grad else 12 * 2.5**2  # of the fourth power
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_a_limit_bounds_what_is_kept():
+    rows = []
+
+    def f(x):
+        y = linad.while_loop(lambda y: y < 5.0, lambda y: y * x, x, limit=20)
+        rows.append(y._trace.equations[-1].primitive.capacity)
+        return y
+
+    np.testing.assert_allclose(linad.grad(linad.jit(f))(2.0), 12.0)
+    assert rows == [20]
 
 
 def test_while_in_scan():

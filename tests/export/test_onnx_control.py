@@ -91,7 +91,7 @@ def test_an_index_beyond_its_array_is_no_result():
 def test_rows_that_are_kept_for_the_way_back_are_thinned(monkeypatch):
     monkeypatch.setattr(whiles, "affordable", lambda body: 4)
     monkeypatch.setattr(whiles, "SEGMENT", 4)
-    monkeypatch.setattr(whiles, "FIRST_STRIDE", 1)
+    monkeypatch.setattr(whiles, "LEAP", 2)
 
     def f(x):
         y = linad.while_loop(

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 
 from fuzz.checks import DifferenceError, check
+from fuzz.limits import changed, drawn
 from fuzz.odd_words import ODD
 from fuzz.people_words import PEOPLE
 from fuzz.plain_words import PLAIN
@@ -41,6 +42,11 @@ def parsed(arguments):
         help="programs of arrays and views, or with all that people write around them, or a "
         "program of each in turn, or with what is seldom written, too",
     )
+    parser.add_argument(
+        "--limits",
+        action="store_true",
+        help="each program with other limits from which linad takes another way, small ones",
+    )
     parser.add_argument("--fixed", action="store_true", help="nothing changes between calls")
     parser.add_argument("--large", action="store_true", help="print programs as they were found")
     parser.add_argument("--refusals", action="store_true", help="count refusals by what they say")
@@ -68,15 +74,18 @@ def main(arguments=None):
     while time.monotonic() < end and ran < options.programs:
         words = WORDS[options.words][seed % 2]
         program = write(seed, not options.fixed, words)
+        limits = drawn(seed) if options.limits else {}
         try:
-            with backend(options.kernels):
+            with backend(options.kernels), changed(limits):
                 trial = check(program)
         except Exception as problem:  # whatever it is, it is to be seen
             failed.append(seed)
             if not isinstance(problem, DifferenceError):
                 problem = f"{type(problem).__name__}: {problem}"
             print(f"# ---- seed {seed}: {problem}\n".replace("\n", "\n# "))
-            with backend(options.kernels):
+            for (module, name), value in limits.items():
+                print(f"# {module}.{name} = {value}")
+            with backend(options.kernels), changed(limits):
                 print((program if options.large else smaller(program)).script(), flush=True)
         else:
             asked += trial.asked

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fuzz.checks import DifferenceError, Trial, check, difference
+from fuzz.limits import LIMITS, changed, drawn, holders
 from fuzz.odd_words import ODD
 from fuzz.people_words import PEOPLE
 from fuzz.plain_words import AROUND, PLAIN
@@ -22,6 +23,23 @@ SAMPLE = 8
 )
 def test_random_programs(seed, words, kernels):
     check(write(seed, words=words))
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [*range(SAMPLE), *[pytest.param(s, marks=pytest.mark.full) for s in range(SAMPLE, 200)]],
+)
+def test_random_programs_at_small_limits(seed, kernels):
+    with changed(drawn(seed)):
+        check(write(1000 + seed, words=(PLAIN, PEOPLE)[seed % 2]))
+
+
+def test_limits_are_those_of_linad():
+    for module, table in LIMITS.items():
+        for name, values in table.items():
+            held = [getattr(holder, known_as) for holder, known_as in holders(module, name)]
+            assert len({type(v) for v in (*held, *values)}) == 1
+            assert held[0] not in values
 
 
 def test_a_program_of_a_seed_is_always_the_same():

@@ -11,7 +11,7 @@ from test_docs import ROOT, blocks_of, run_block
 
 import linad
 from linad.errors import DeviceError, DTypeError, FallbackError
-from linad.sweeps.cuda.arrays import Array
+from linad.sweeps.cuda.gpu_arrays import Array
 
 RNG = np.random.default_rng(5)
 X, W = RNG.normal(size=(5, 4)), RNG.normal(size=(4, 3))

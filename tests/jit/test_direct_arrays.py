@@ -5,7 +5,7 @@ import pytest
 
 import linad
 from linad.core.tape import unchanged
-from linad.jit.followed_code import GIVING, PAIRS
+from linad.jit.traced_results import GIVING, PAIRS
 
 X = np.array([[0.5, 1.0], [2.0, -3.0]])
 W = np.array([[1.0, 2.0], [3.0, 4.0]])

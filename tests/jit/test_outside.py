@@ -3,6 +3,7 @@
 import array
 import ctypes
 import functools
+import importlib
 import itertools
 import mmap
 import threading
@@ -11,12 +12,8 @@ from collections import deque
 
 import numpy as np
 import pytest
-import scipy.special
 
 import linad
-from linad.core.primitive import Traced
-from linad.jit import followed_code
-from linad.transforms.record import RecordTrace
 
 X = np.array([0.5, 1.5, 2.0])
 
@@ -613,36 +610,6 @@ def test_what_is_computed_once_and_kept_is_compiled():
     assert not jitted.variant(X).interpreted
 
 
-def recorded(f, *arrays):
-    """What a function gives of traced values; None where it raises."""
-    trace = RecordTrace()
-    try:
-        with trace:
-            return f(*[trace.input(a) for a in arrays])
-    except Exception:  # whatever it refuses
-        return None
-
-
-def test_what_counts_as_traced_is():
-    """The proof that an array meets traced values alone holds for what these really give."""
-    ufuncs = {u for m in (np, scipy.special) for u in vars(m).values() if isinstance(u, np.ufunc)}
-    calls = [(u, u.nin) for u in ufuncs if followed_code._gives_one(u)]
-    calls += [(f, n) for f in followed_code.GIVING for n in (1, 2, 3)]
-    calls += [(lambda x, k=k: getattr(x, k)(), 1) for k in followed_code.METHODS - {"dot"}]
-    calls += [(lambda x, k=k: getattr(x, k), 1) for k in followed_code.OF_ARRAYS]
-    calls += [(lambda x, k=k: x[k], 1) for k in (0, slice(0), ..., [], None)]
-    wrong = set()
-    with np.errstate(all="ignore"):
-        for shape, dtype in itertools.product([(), (3,), (0,), (2, 2)], ["f8", "c16", "i8", "b1"]):
-            x = np.ones(shape, dtype)
-            for f, n in calls:
-                found = recorded(f, *[x] * n)
-                parts = found if isinstance(found, tuple) else (found,)
-                if not all(part is None or isinstance(part, Traced) for part in parts):
-                    wrong.add(getattr(f, "__name__", f))
-    assert not wrong
-
-
 def test_an_array_that_meets_zeros_of_numpys():
     held = {"b": np.array([1.0, 2.0, 3.0])}
     for f in (lambda x: x.imag + held["b"], lambda x: np.imag(x) + held["b"]):
@@ -931,3 +898,40 @@ def test_a_frozen_array_that_is_thawed():
         (base if data.base is base else data)[...] = 7.0
         for _ in range(3):
             np.testing.assert_array_equal(jitted(X), X * data + np.sum(data) * X)
+
+
+IMPORTS = {
+    "import {package}.inner.conf as conf": "conf.FACTOR",
+    "import {package}.inner.conf": "{package}.inner.conf.FACTOR",
+    "from {package}.inner import conf": "conf.FACTOR",
+    "from {package}.inner.conf import FACTOR": "FACTOR",
+    "from .inner import conf": "conf.FACTOR",
+    "from .inner.conf import FACTOR": "FACTOR",
+    "from . import inner": "inner.conf.FACTOR",
+}
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("place", ["", "site-packages"])
+@pytest.mark.parametrize("statement", IMPORTS)
+def test_what_a_function_imports_itself(statement, place, tmp_path, monkeypatch):
+    """The user's modules, and those of installed packages; in a function inside, as well."""
+    package = f"imported{list(IMPORTS).index(statement)}{bool(place):d}"
+    root = tmp_path / place
+    (root / package / "inner").mkdir(parents=True)
+    (root / package / "__init__.py").touch()
+    (root / package / "inner" / "__init__.py").touch()
+    (root / package / "inner" / "conf.py").write_text("FACTOR = 2.0\n")
+    line, value = statement.format(package=package), IMPORTS[statement].format(package=package)
+    monkeypatch.syspath_prepend(root)
+    conf = importlib.import_module(f"{package}.inner.conf")
+    scope = {"__name__": f"{package}.users", "__package__": package}
+    source = f"def f(x):\n    {line}\n    return x * {value}\n"
+    source += f"def g(x):\n    {line}\n    return (lambda y: y * {value})(x)\n"
+    exec(source, scope)
+    for f in (scope["f"], scope["g"]):
+        conf.FACTOR = 2.0
+        jitted = linad.jit(f)
+        assert [jitted(1.5) for _ in range(3)] == [3.0, 3.0, 3.0]
+        conf.FACTOR = 5.0
+        assert [jitted(1.5) for _ in range(3)] == [7.5, 7.5, 7.5]

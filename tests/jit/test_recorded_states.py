@@ -15,6 +15,7 @@ from numpy.lib.stride_tricks import as_strided
 
 import linad
 from linad.errors import TracerError
+from linad.jit import recording
 
 X = np.array([0.5, 0.25, 1.5, 3.0])
 
@@ -432,3 +433,26 @@ def test_derivatives_of_what_writes(f, name):
 
 def outcome(f, x):
     return np.concatenate([np.ravel(v) for v in linad.core.tree.flatten(f(x))[0]]), x
+
+
+# What takes long.
+
+
+def test_a_loop_that_is_compiled_step_by_step_is_named(capsys, monkeypatch):
+    monkeypatch.setattr(recording, "MANY", 50)
+
+    def f(x):
+        for k in range(60):
+            x = np.sin(x) if k * k % 7 % 3 else np.cos(x) * x
+        return x
+
+    with linad.config(progress=True):
+        linad.jit(f)(X)
+    said = capsys.readouterr().err
+    assert "f is " in said
+    assert "operations" in said
+    assert "pick it after the loop" in said
+    assert "test_recorded_states.py" in said
+    with linad.config(progress=False):
+        linad.jit(lambda x: f(x))(X)
+    assert not capsys.readouterr().err

@@ -44,7 +44,7 @@ AT_FIRST_USE = {
     "x[0] = np.ones(3, np.int64, None)[0]": "ones with such arguments",
     "x[0] = x[0.5 * k]": r"an index that is a float; use int\(...\)",
     "x[0] = (x if k else a[0])[0]": "`a if test else b` of arrays; write them in an `if`",
-    "x[x > 0] = 0.0": "an index that is no integer; write a loop",
+    "x[x > 0] = 0.0": "an index that is not an integer; write a loop",
 }
 
 

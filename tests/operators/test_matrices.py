@@ -5,7 +5,8 @@ import operator_zoo as zoo
 import pytest
 
 import linad
-from linad.operators.matrices import Solve, SystemMatrix
+from linad.operators.matrices import Solve
+from linad.operators.system_matrix import SystemMatrix
 
 rng = np.random.default_rng(0)
 

@@ -6,6 +6,8 @@ import scipy.special as sp
 from special_cases import special_case
 
 import linad
+from linad.core.dispatch import UFUNCS
+from linad.core.primitive import Primitive
 from linad.errors import LinadError, MissingRuleError, UnsupportedError
 
 X = np.array([-1.3, -0.4, 0.3, 1.1])  # anywhere
@@ -152,3 +154,10 @@ def test_integers_without_sign_beside_what_is_traced(ufunc, plain):
         known = np.isfinite(want)  # polynomials of whole degrees have values that others lack
         found = linad.jacobian(of_integers)(x)
         np.testing.assert_allclose(found[known], want[known], rtol=1e-6, atol=1e-9)
+
+
+def test_ufuncs_lead_to_their_primitives():
+    """By NumPy's protocol: a ufunc that is not in the table refuses traced arguments."""
+    of_ufuncs = {p.impl: p for p in Primitive.registry.values() if isinstance(p.impl, np.ufunc)}
+    assert len(of_ufuncs) > 200
+    assert [f.__name__ for f in of_ufuncs if f not in UFUNCS] == []

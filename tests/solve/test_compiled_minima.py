@@ -182,3 +182,23 @@ def test_in_loops():
 
     for g in (f, linad.grad(f)):
         np.testing.assert_allclose(compiled(g, 0.7)(0.8), g(0.8), rtol=1e-9)
+
+
+@pytest.mark.rest
+@pytest.mark.parametrize("solver", [solve.newton_cg, solve.trust_region])
+def test_units_of_unknowns_decide_on_nothing(solver):
+    """A program whose descent ends far from the minimum leaves it to the solver."""
+
+    def found(a, units):
+        def cost(p):
+            q = p / units
+            return np.sum(np.exp(q) - a * q) + 0.1 * (q[1] - q[0]) ** 2
+
+        return solve.minimum(cost, units, solver=solver) / units
+
+    a = np.array([2.0, 3.0])
+    wanted = found(a, np.ones(2))
+    for units in (np.ones(2), np.array([1e7, 1e-7])):
+        jitted = linad.jit(lambda a, units=units: found(a, units))
+        for _ in range(3):
+            np.testing.assert_allclose(jitted(a), wanted, rtol=1e-6)

@@ -494,9 +494,13 @@ class TestRefusals:
 
 
 def test_names_of_scipy_say_where_to_look():
-    with pytest.raises(AttributeError, match=r"no attribute 'minimize'; newton_cg, trust_region"):
+    with pytest.raises(
+        AttributeError, match=r"no attribute 'minimize'; linad.solve.newton_cg, trust_region"
+    ):
         linad.solve.minimize  # noqa: B018  # the error is asked for
-    with pytest.raises(AttributeError, match="'linad' has no attribute 'fit'; linad.solve.fit has"):
+    with pytest.raises(
+        AttributeError, match="'linad' has no attribute 'fit'; did you mean linad.solve.fit"
+    ):
         linad.fit  # noqa: B018
     with pytest.raises(AttributeError, match="'linad.solve' has no attribute 'nothing'$"):
         linad.solve.nothing  # noqa: B018

@@ -10,8 +10,9 @@ from hypothesis import given, settings, strategies as st
 
 import linad
 from linad.errors import DensifyError
-from linad.operators import relations
-from linad.operators.relations import Relation, Sets
+from linad.operators import dependency_sets
+from linad.operators.dependency_sets import DependencySets
+from linad.operators.relations import Relation
 from linad.sparsity.assemble import knowledge_of
 from linad.sparsity.compress import plan_for, stored
 from linad.sparsity.reach import Compact
@@ -85,7 +86,7 @@ def test_counts_without_writing_out(seed, few):
         return (B @ x)[take] * np.sum(x) ** rng.integers(0, 2) + (B @ x**2)[take[::-1]]
 
     J = linad.linearize(f, np.ones(n))[1]
-    with mock.patch("linad.operators.relations.FULL", -1):
+    with mock.patch("linad.operators.dependency_sets.FULL", -1):
         found = Compact(J)
     expected = found.relation.matrix.toarray()
     np.testing.assert_array_equal(Compact(J).relation.matrix.toarray(), expected)
@@ -97,14 +98,14 @@ def test_counts_without_writing_out(seed, few):
 
 
 def test_products_in_blocks_agree(monkeypatch):
-    monkeypatch.setattr(relations, "ALWAYS", 40)
+    monkeypatch.setattr(dependency_sets, "ALWAYS", 40)
     A = scipy.sparse.random_array((30, 20), density=0.2, rng=rng, format="csr")
     left, right = Relation.of_matrix(A), Relation.of_matrix(A.T.tocsr())
     with linad.config(densify_limit=600):
-        found = left.after(Sets(None, right)).relation
+        found = left.after(DependencySets(None, right)).relation
     np.testing.assert_array_equal(found.matrix.toarray(), (A @ A.T).toarray() != 0)
     with linad.config(densify_limit=100), pytest.raises(DensifyError, match="its pattern has"):
-        left.after(Sets(None, right))
+        left.after(DependencySets(None, right))
 
 
 def test_results_of_many_seeds_are_not_kept():

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.polynomial import hermite
 
-from linad.core.frames import public_names
+from linad.core.mirrored_names import mirrored_names
 from linad.numpy.polynomial.classes import traced_class
 from linad.numpy.polynomial.rebinding import traced_functions
 
@@ -16,9 +16,4 @@ globals().update(traced_functions(hermite))
 Hermite: Any = traced_class(hermite.Hermite, globals())
 
 
-def __getattr__(name: str) -> Any:
-    return getattr(hermite, name)
-
-
-def __dir__() -> list[str]:
-    return public_names(hermite)
+__getattr__, __dir__ = mirrored_names(hermite)

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.polynomial import hermite_e
 
-from linad.core.frames import public_names
+from linad.core.mirrored_names import mirrored_names
 from linad.numpy.polynomial.classes import traced_class
 from linad.numpy.polynomial.rebinding import traced_functions
 
@@ -16,9 +16,4 @@ globals().update(traced_functions(hermite_e))
 HermiteE: Any = traced_class(hermite_e.HermiteE, globals())
 
 
-def __getattr__(name: str) -> Any:
-    return getattr(hermite_e, name)
-
-
-def __dir__() -> list[str]:
-    return public_names(hermite_e)
+__getattr__, __dir__ = mirrored_names(hermite_e)

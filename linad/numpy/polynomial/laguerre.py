@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.polynomial import laguerre
 
-from linad.core.frames import public_names
+from linad.core.mirrored_names import mirrored_names
 from linad.numpy.polynomial.classes import traced_class
 from linad.numpy.polynomial.rebinding import traced_functions
 
@@ -16,9 +16,4 @@ globals().update(traced_functions(laguerre))
 Laguerre: Any = traced_class(laguerre.Laguerre, globals())
 
 
-def __getattr__(name: str) -> Any:
-    return getattr(laguerre, name)
-
-
-def __dir__() -> list[str]:
-    return public_names(laguerre)
+__getattr__, __dir__ = mirrored_names(laguerre)

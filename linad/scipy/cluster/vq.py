@@ -1,20 +1,12 @@
 """scipy.cluster.vq, traced where no codes are looked up."""
 
-from typing import Any
-
 import scipy.cluster.vq
 
-from linad.core.frames import public_names
-from linad.scipy.twinforms import form_by_twin
+from linad.core.mirrored_names import mirrored_names
+from linad.scipy.twinforms import twins_among
 
 TWINS = ("whiten",)
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 
-def __getattr__(name: str) -> Any:
-    theirs = getattr(scipy.cluster.vq, name)
-    return form_by_twin(theirs) if name in TWINS else theirs
-
-
-def __dir__() -> list[str]:
-    return public_names(scipy.cluster.vq)
+__getattr__, __dir__ = mirrored_names(scipy.cluster.vq, twins_among(scipy.cluster.vq, TWINS))

@@ -9,7 +9,7 @@ from typing import Any
 
 import scipy.linalg
 
-from linad.core.frames import public_names
+from linad.core.mirrored_names import mirrored_names
 from linad.scipy.linalg.prefixes import chosen
 from linad.scipy.matrix_equations import (
     polar as polar,
@@ -83,19 +83,15 @@ from linad.scipy.subspaces import (
     orthogonal_procrustes as orthogonal_procrustes,
     subspace_angles as subspace_angles,
 )
-from linad.scipy.twinforms import form_by_twin
-
-_ROOMS = ("blas", "lapack")
+from linad.scipy.twinforms import twins_among
 
 TWINS = ("cdf2rdf", "fiedler_companion")
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 
-def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return importlib.import_module(f"{__name__}.{name}")
-    theirs = getattr(scipy.linalg, name)
-    return form_by_twin(theirs) if name in TWINS else theirs
+__getattr__, __dir__ = mirrored_names(
+    scipy.linalg, twins_among(scipy.linalg, TWINS), package=__name__, rooms=("blas", "lapack")
+)
 
 
 @functools.wraps(scipy.linalg.get_blas_funcs)
@@ -110,7 +106,3 @@ def get_lapack_funcs(names: Any, arrays: Any = (), dtype: Any = None, **ilp64: A
     lapack = importlib.import_module(f"{__name__}.lapack")
     original = functools.partial(scipy.linalg.get_lapack_funcs, **ilp64)
     return chosen(lapack.NAMES, names, arrays, dtype, original)
-
-
-def __dir__() -> list[str]:
-    return public_names(scipy.linalg)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg.blas
 
-from linad.core.frames import public_names
+from linad.core.mirrored_names import mirrored_names
 from linad.core.primitive import Traced
 from linad.core.shapes import matrix_transpose
 from linad.errors import UnsupportedError
@@ -131,9 +131,4 @@ ROUTINES: dict[str, Callable[..., Any]] = {
 NAMES = forms_of(scipy.linalg.blas, ROUTINES)
 
 
-def __getattr__(name: str) -> Any:
-    return NAMES.get(name) or getattr(scipy.linalg.blas, name)
-
-
-def __dir__() -> list[str]:
-    return public_names(scipy.linalg.blas)
+__getattr__, __dir__ = mirrored_names(scipy.linalg.blas, NAMES.get)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg.lapack
 
-from linad.core.frames import public_names
+from linad.core.mirrored_names import mirrored_names
 from linad.scipy.linalg.prefixes import forms_of
 from linad.scipy.matrix_factors import cholesky, lu_factor
 from linad.scipy.matrix_systems import cho_solve, lu_solve, solve_triangular
@@ -88,9 +88,4 @@ ROUTINES: dict[str, Callable[..., Any]] = {
 NAMES = forms_of(scipy.linalg.lapack, ROUTINES)
 
 
-def __getattr__(name: str) -> Any:
-    return NAMES.get(name) or getattr(scipy.linalg.lapack, name)
-
-
-def __dir__() -> list[str]:
-    return public_names(scipy.linalg.lapack)
+__getattr__, __dir__ = mirrored_names(scipy.linalg.lapack, NAMES.get)

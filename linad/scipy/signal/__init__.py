@@ -1,12 +1,11 @@
 """scipy.signal, traced: filters and their design, convolution, spectra, systems, peaks, waves."""
 
-import importlib
 from typing import Any
 
 import numpy as np
 import scipy.signal
 
-from linad.core.frames import public_names
+from linad.core.mirrored_names import mirrored_names
 from linad.core.shapes import normalize_axis
 from linad.errors import DTypeError
 from linad.rules.creation import asarray
@@ -58,7 +57,7 @@ from linad.scipy.systems import (
     tf2ss as tf2ss,
     tf2zpk as tf2zpk,
 )
-from linad.scipy.twinforms import form_by_twin
+from linad.scipy.twinforms import twins_among
 
 TWINS = (
     # What comes in, and what is measured of it.
@@ -85,15 +84,9 @@ TWINS = (
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 
-def __getattr__(name: str) -> Any:
-    if name == "windows":
-        return importlib.import_module("linad.scipy.signal.windows")
-    theirs = getattr(scipy.signal, name)
-    return form_by_twin(theirs) if name in TWINS else theirs
-
-
-def __dir__() -> list[str]:
-    return public_names(scipy.signal)
+__getattr__, __dir__ = mirrored_names(
+    scipy.signal, twins_among(scipy.signal, TWINS), package=__name__, rooms=("windows",)
+)
 
 
 # The analytic signal.

@@ -1,11 +1,9 @@
 """scipy.signal.windows, traced in the parameters of the windows."""
 
-from typing import Any
-
 import scipy.signal.windows
 
-from linad.core.frames import public_names
-from linad.scipy.twinforms import form_by_twin
+from linad.core.mirrored_names import mirrored_names
+from linad.scipy.twinforms import twins_among
 
 TWINS = (
     *("chebwin", "dpss", "exponential", "gaussian", "general_cosine", "general_gaussian"),
@@ -14,10 +12,6 @@ TWINS = (
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 
-def __getattr__(name: str) -> Any:
-    theirs = getattr(scipy.signal.windows, name)
-    return form_by_twin(theirs) if name in TWINS else theirs
-
-
-def __dir__() -> list[str]:
-    return public_names(scipy.signal.windows)
+__getattr__, __dir__ = mirrored_names(
+    scipy.signal.windows, twins_among(scipy.signal.windows, TWINS)
+)

@@ -7,11 +7,9 @@ see `linad.rules.sparse`. What is here is what they cannot do: arrays with trace
 indices.
 """
 
-from typing import Any
-
 import scipy.sparse
 
-from linad.core.frames import public_names
+from linad.core.mirrored_names import mirrored_names
 from linad.scipy.sparse.arrays import SparseArray
 from linad.scipy.sparse.constructors import (
     coo_array,
@@ -26,15 +24,7 @@ from linad.scipy.sparse.constructors import (
     diags_array,
     spdiags,
 )
-from linad.scipy.sparse.questions import (
-    issparse,
-    isspmatrix,
-    isspmatrix_coo,
-    isspmatrix_csc,
-    isspmatrix_csr,
-    isspmatrix_dia,
-)
-from linad.scipy.sparse.rearranging import (
+from linad.scipy.sparse.moved_entries import (
     block_array,
     block_diag,
     bmat,
@@ -45,6 +35,14 @@ from linad.scipy.sparse.rearranging import (
     tril,
     triu,
     vstack,
+)
+from linad.scipy.sparse.questions import (
+    issparse,
+    isspmatrix,
+    isspmatrix_coo,
+    isspmatrix_csc,
+    isspmatrix_csr,
+    isspmatrix_dia,
 )
 
 __all__ = [
@@ -80,13 +78,6 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "linalg":
-        import linad.scipy.sparse.linalg as linalg
-
-        return linalg
-    return getattr(scipy.sparse, name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*public_names(scipy.sparse), "SparseArray"])
+__getattr__, __dir__ = mirrored_names(
+    scipy.sparse, package=__name__, rooms=("linalg",), more=("SparseArray",)
+)

@@ -37,7 +37,7 @@ class SparseArray:
 
     Notes
     -----
-    It is no array for NumPy's functions: use its methods, ``@``, and ``toarray``.
+    It is not an array for NumPy's functions: use its methods, ``@``, and ``toarray``.
     """
 
     holds_traced = True

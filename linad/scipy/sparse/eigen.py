@@ -193,7 +193,7 @@ def _entries_of(name: str, A: Any) -> tuple[Any, Pattern]:
         data, pattern = A.data, A.pattern
     elif isinstance(A, Traced):
         if A.ndim != 2:
-            raise ShapeError(f"{name}: one matrix is needed, got shape {A.shape}")
+            raise ShapeError(f"{name}: expected one matrix, got shape {A.shape}")
         rows, cols = np.divmod(np.arange(A.size), A.shape[1])
         data, pattern = A.reshape((A.size,)), Pattern(rows, cols, A.shape)
     else:
@@ -205,7 +205,7 @@ def _pairs(name: str, A: Any, M: Any, with_vectors: bool, options: dict[str, Any
     M, options = _plain(name, {"M": M})["M"], _plain(name, options)
     data, pattern = _entries_of(name, A)
     if pattern.shape[0] != pattern.shape[1]:
-        raise ShapeError(f"{name}: a square matrix is needed, got {pattern.shape}")
+        raise ShapeError(f"{name}: expected a square matrix, got shape {pattern.shape}")
     original, is_real = getattr(scipy.sparse.linalg, name), data.dtype.kind == "f"
     weight = None if M is None else scipy.sparse.coo_array(M)
     if weight is not None and weight.shape != pattern.shape:

@@ -23,7 +23,7 @@ from linad.rules.shaping import concrete
 from linad.rules.sparsearrays import System, sparse_solve
 from linad.scipy.mirror import holds_traced, inexact, traced_form
 from linad.scipy.sparse.arrays import SparseArray
-from linad.scipy.sparse.closures import is_closure
+from linad.scipy.sparse.operator_closures import is_closure
 from linad.solve.solutions import linear
 
 OF_HERMITIAN = ("cg", "minres")

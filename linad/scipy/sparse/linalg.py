@@ -17,7 +17,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 from scipy.sparse.linalg import LinearOperator as _Operator
 
-from linad.core.frames import public_names
+from linad.core.mirrored_names import mirrored_names
 from linad.core.primitive import Traced
 from linad.errors import ShapeError, UnsupportedError
 from linad.operators.foreign import apply_operator
@@ -27,7 +27,6 @@ from linad.rules.sparsearrays import Factorized, sparse_solve
 from linad.scipy.mirror import bound_form, inexact, traced_form
 from linad.scipy.sparse.actions import expm_multiply
 from linad.scipy.sparse.arrays import SparseArray
-from linad.scipy.sparse.closures import LinearOperator, is_closure
 from linad.scipy.sparse.eigen import eigs, eigsh, svds
 from linad.scipy.sparse.iterative import (
     bicg,
@@ -41,6 +40,7 @@ from linad.scipy.sparse.iterative import (
     tfqmr,
 )
 from linad.scipy.sparse.lsqr import lsmr, lsqr
+from linad.scipy.sparse.operator_closures import LinearOperator, is_closure
 
 __all__ = [
     "LinearOperator",
@@ -68,12 +68,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    return getattr(scipy.sparse.linalg, name)
-
-
-def __dir__() -> list[str]:
-    return public_names(scipy.sparse.linalg)
+__getattr__, __dir__ = mirrored_names(scipy.sparse.linalg)
 
 
 class TracedProducts(_Operator):

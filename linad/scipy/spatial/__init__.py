@@ -1,15 +1,10 @@
 """scipy.spatial with traced values: distances, nearest neighbours, rotations."""
 
-import importlib
-from typing import Any
-
 import scipy.spatial
 
-from linad.core.frames import public_names
+from linad.core.mirrored_names import mirrored_names
 from linad.scipy.spatial.trees import KDTree as KDTree, cKDTree as cKDTree
-from linad.scipy.twinforms import form_by_twin
-
-_ROOMS = ("distance", "transform")
+from linad.scipy.twinforms import twins_among
 
 TWINS = (
     *("Rectangle", "distance_matrix", "geometric_slerp", "minkowski_distance"),
@@ -18,12 +13,9 @@ TWINS = (
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 
-def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return importlib.import_module(f"{__name__}.{name}")
-    theirs = getattr(scipy.spatial, name)
-    return form_by_twin(theirs) if name in TWINS else theirs
-
-
-def __dir__() -> list[str]:
-    return public_names(scipy.spatial)
+__getattr__, __dir__ = mirrored_names(
+    scipy.spatial,
+    twins_among(scipy.spatial, TWINS),
+    package=__name__,
+    rooms=("distance", "transform"),
+)

@@ -12,24 +12,18 @@ import numpy as np
 import scipy.spatial.distance as theirs
 
 from linad.arrays.zero_dim import number
-from linad.core.frames import public_names
+from linad.core.mirrored_names import mirrored_names
 from linad.errors import DTypeError, ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.scipy.implicit_solutions import plain
 from linad.scipy.mirror import doubled, inexact, traced_form
-from linad.scipy.twinforms import form_by_twin
+from linad.scipy.twinforms import twins_among
 
 TWINS = ("dice", "hamming", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule")
 """SciPy's own code, run on traced values: they count, and move with their weights alone."""
 
 
-def __getattr__(name: str) -> Any:
-    found = getattr(theirs, name)
-    return form_by_twin(found) if name in TWINS else found
-
-
-def __dir__() -> list[str]:
-    return public_names(theirs)
+__getattr__, __dir__ = mirrored_names(theirs, twins_among(theirs, TWINS))
 
 
 Metric = Callable[..., Any]

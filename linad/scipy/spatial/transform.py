@@ -15,21 +15,14 @@ from typing import Any
 import numpy as np
 import scipy.spatial.transform as theirs
 
-from linad.core.frames import public_names
+from linad.core.mirrored_names import mirrored_names
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.scipy.implicit_solutions import plain
 from linad.scipy.mirror import check_real, doubled, holds_traced
-from linad.scipy.twinforms import form_by_twin
+from linad.scipy.twinforms import twins_among
 
-
-def __getattr__(name: str) -> Any:
-    found = getattr(theirs, name)
-    return form_by_twin(found) if name == "Slerp" else found
-
-
-def __dir__() -> list[str]:
-    return public_names(theirs)
+__getattr__, __dir__ = mirrored_names(theirs, twins_among(theirs, ("Slerp",)))
 
 
 def _length(x: Any) -> Any:

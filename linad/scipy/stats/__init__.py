@@ -13,7 +13,7 @@ from typing import Any
 
 import scipy.stats
 
-from linad.core.frames import public_names
+from linad.core.mirrored_names import mirrored_names
 from linad.scipy.stats.cases import (
     burr,
     cosine,
@@ -51,7 +51,7 @@ from linad.scipy.stats.powers import (
 )
 from linad.scipy.stats.siegel import siegelslopes as siegelslopes
 from linad.scipy.stats.whole import WHOLE
-from linad.scipy.twinforms import form_by_twin
+from linad.scipy.twinforms import twins_among
 
 __all__ = [
     "bernoulli",
@@ -121,12 +121,11 @@ TWINS = (
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 
-def __getattr__(name: str) -> Any:
-    if name in HOOKED or name in WHOLE:
-        return HOOKED.get(name) or WHOLE[name]
-    theirs = getattr(scipy.stats, name)
-    return form_by_twin(theirs) if name in TWINS else theirs
+_twin = twins_among(scipy.stats, TWINS)
 
 
-def __dir__() -> list[str]:
-    return public_names(scipy.stats)
+def _form(name: str) -> Any:
+    return HOOKED.get(name) or WHOLE.get(name) or _twin(name)
+
+
+__getattr__, __dir__ = mirrored_names(scipy.stats, _form)

@@ -8,10 +8,17 @@ import numpy as np
 from linad.core import tree
 from linad.core.options import FLAG, FUNCTION, POSITIVE, Kind, check_names, is_integer, takes
 from linad.core.shapes import name_of
+from linad.core.showing import shown
+from linad.errors import OptionError
 from linad.solve.bounds import as_box, sides
 from linad.solve.fitting.data import Data, as_arrays
 from linad.solve.fitting.fit_result import FitResult
-from linad.solve.fitting.parameters import Parameters, binding
+from linad.solve.fitting.parameters import (
+    Parameters,
+    binding,
+    parameter_names,
+    refuse_other_signatures,
+)
 from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.losses import LOSS
 from linad.solve.problems import quiet
@@ -156,7 +163,8 @@ def curve_fit(
     >>> [f"{name} = {v:.2f} ± {e:.2f}" for name, v, e in found.rows()]
     ['a = 1.98 ± 0.02', 'rate = 0.68 ± 0.02', 'c = 0.50 ± 0.02']
     """
-    model, start, names = binding(f, p0)
+    model, start, names = binding(f, _unlabelled(p0))
+    _refuse_starts(f, options)
     if p0 is None:
         start = _between(bounds, names or [], start)
     parameters = Parameters("curve_fit", start, names, fixed)
@@ -234,6 +242,7 @@ def fit(
     array([3., 5.])
     """
     args = args if isinstance(args, tuple) else (args,)
+    refuse_other_signatures(f, args)
     parameters = Parameters("fit", x0, None, fixed)
 
     found = _solve(
@@ -250,6 +259,26 @@ def fit(
     if verbose:
         print(found.report())
     return found
+
+
+def _unlabelled(p0: Any) -> Any:
+    """A column of a table as a dict, if its entries have names, or as an array."""
+    if not (hasattr(p0, "to_numpy") and hasattr(p0, "index")):
+        return p0
+    labels, values = list(p0.index), p0.to_numpy()
+    named = all(isinstance(label, str) for label in labels)
+    return dict(zip(labels, values.tolist(), strict=True)) if named else values
+
+
+def _refuse_starts(f: Any, options: Any) -> None:
+    """Raise where parameters are given as options, as lmfit has them."""
+    given = [name for name in parameter_names(f) if name in options]
+    if given:
+        starts = ", ".join(f"{name!r}: {shown(options[name])}" for name in given)
+        raise OptionError(
+            f"curve_fit: {given[0]} is a parameter of {name_of(f)}; starts are given in p0: "
+            f"p0={{{starts}}}"
+        )
 
 
 def _between(bounds: Any, names: list[str], start: Any) -> Any:
@@ -340,7 +369,8 @@ def _solve(
     options: dict[str, Any],
 ) -> FitResult:
     name = residual.name
-    check_names(name, options, levenberg_marquardt)
+    own: Callable[..., Any] = curve_fit if name == "curve_fit" else fit
+    check_names(name, options, own, levenberg_marquardt)
     unknown = parameters.unknown
     unknown.start = parameters.start
     box = as_box(name, parameters.bounds(bounds), unknown, parameters.names)
@@ -385,6 +415,11 @@ def _without_slope(name: str, result: Any) -> str:
         bad = ~np.isfinite(result.jac.todense()).all(axis=1)
     if not bad.any():
         return ""
+    if bad.all():
+        return (
+            f"{name}: infinite or NaN: in the derivatives of all {bad.size} residuals, which "
+            f"themselves are finite; start elsewhere, where the model does not overflow"
+        )
     return (
         f"{name}: infinite or NaN: in the derivatives of {bad.sum()} of {bad.size} residuals, "
         f"first that of index {np.argmax(bad)}, which itself is finite; leave that point out, or "

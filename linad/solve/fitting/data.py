@@ -75,12 +75,18 @@ class Data:
             self.weights = self._for_each_set("weights", weights)
 
     @property
-    def left_out(self) -> int:
-        """Number of data whose weight is 0; a complex one counts as two."""
-        return sum(
-            int(np.count_nonzero(np.broadcast_to(w, y.shape) == 0)) * (1 + np.iscomplexobj(y))
+    def counted(self) -> Any:
+        """Which residuals are of data whose weight is not 0; a complex one is two."""
+        flags = [
+            np.tile(np.ravel(np.broadcast_to(w, y.shape) != 0), 1 + np.iscomplexobj(y))
             for w, y in zip(self.weights, self.leaves, strict=True)
-        )
+        ]
+        return np.concatenate(flags)
+
+    @property
+    def left_out(self) -> int:
+        """Number of residuals whose weight is 0."""
+        return int(np.count_nonzero(~self.counted))
 
     def _take_covariance(self, sigma: Any) -> None:
         (y,) = self.leaves
@@ -184,7 +190,8 @@ class Data:
             except ValueError as error:
                 raise OutputError(
                     f"curve_fit: {name_of(self.f)} must return an array of numbers like ydata, its "
-                    f"{type(part).__name__} cannot be made one: {error}"
+                    f"{type(part).__name__} cannot be made one: {error}; of several data sets give "
+                    f"ydata as a {type(part).__name__} too, or let the model np.concatenate them"
                 ) from error
         kind = getattr(getattr(part, "dtype", None), "kind", "")
         if isinstance(part, numbers.Complex) or kind in _NUMBERS:

@@ -3,8 +3,10 @@
     covariance      s² (J^T J)^-1         s² = |r|² / (m - n), or 1 where sigma is absolute
     interval        x ± t s_x             t of Student's distribution with m - n degrees of freedom
 
-with m residuals, n free parameters and the exact Jacobian J of weighted residuals. A robust loss
-enters as the weights of its model. Parameters that the data do not determine have infinite errors.
+with m residuals, n free parameters and the exact Jacobian J of weighted residuals. With a robust
+loss, s² is what `linad.solve.losses` has there; if sigma is absolute, the loss is taken for minus
+the logarithm of a likelihood, and the covariance is the inverse of its Hessian, the weighted J^T J.
+Parameters that the data do not determine have infinite errors.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,41 +16,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from linad.core import tree
-from linad.core.options import NAMES, TOLERANCE, Kind, is_number
-from linad.errors import ArgumentError, ConvergenceError
+from linad.core.options import NAMES, TOLERANCE, Kind, is_number, takes
+from linad.errors import ArgumentError, ConvergenceError, OptionError
 from linad.solve.fitting.data import as_arrays
+from linad.solve.fitting.names_elsewhere import ELSEWHERE
 from linad.solve.fitting.parameters import Parameters
 from linad.solve.fitting.reports import html, text
+from linad.solve.fitting.seen_directions import SeenDirections
 from linad.solve.losses import Loss
 from linad.solve.problems import quiet
 
 LEVEL = Kind("a number between 0 and 1", lambda value: is_number(value) and 0 < value < 1)
-
-
-SEEN = 1e-6
-"""Relative to the largest, components of a direction that count."""
-
-
-_ELSEWHERE = {
-    **dict.fromkeys(("params", "best_values", "popt", "p", "beta"), "parameters are x, or values"),
-    **dict.fromkeys(
-        ("stderr", "bse", "perr", "sd_beta", "std", "standard_errors", "uncertainties"),
-        "standard errors are errors",
-    ),
-    **dict.fromkeys(("dof", "df", "df_resid", "nfree"), "that is degrees_of_freedom"),
-    **dict.fromkeys(("resid", "residual"), "residuals are (model - data) / sigma"),
-    **dict.fromkeys(("cov", "covar", "cov_x", "pcov"), "the covariance matrix is covariance"),
-    **dict.fromkeys(("chisqr", "chi2"), "the sum of squares is chi_square"),
-    **dict.fromkeys(("redchi", "redchi2"), "that is reduced_chi_square"),
-    **dict.fromkeys(("rsquared", "r2"), "that is r_squared"),
-    **dict.fromkeys(("fit_report", "summary"), "report() is the text, print(found) shows it"),
-    **dict.fromkeys(
-        ("conf_interval", "conf_int", "ci"), "confidence_intervals() and profile_intervals()"
-    ),
-    "best_fit": "predict(xdata) is the model there",
-    "fun": "residuals are (model - data) / sigma",
-}
-"""What SciPy, lmfit and statsmodels call what a result has."""
 
 
 class FitResult:
@@ -60,8 +38,8 @@ class FitResult:
         The parameters. ``x`` and ``covariance`` are what the result unpacks to.
     names : list of str
         Of the parameters, one a number.
-    values : dict
-        Their values by name.
+    values, standard_errors : dict
+        Their values by name, and the standard errors of these.
     errors : container like p0
         Standard errors; 0 for a fixed parameter, infinite for one that the data leave open.
     covariance, correlation : ndarray (n, n)
@@ -104,7 +82,7 @@ class FitResult:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            hint = f"; {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+            hint = f"; {ELSEWHERE[name]}" if name in ELSEWHERE else ""
             if name in self.__dict__.get("names", ()):
                 hint = f"; it is a parameter, whose value is found[{name!r}]"
             raise AttributeError(
@@ -125,6 +103,11 @@ class FitResult:
         """The parameters by name."""
         return dict(zip(self.names, self.vector.tolist(), strict=True))
 
+    @property
+    def standard_errors(self) -> dict[str, float]:
+        """Those of ``errors``, by name."""
+        return dict(zip(self.names, self._errors.tolist(), strict=True))
+
     def __getitem__(self, name: str) -> Any:
         """A parameter by its name; an array of them by the array's."""
         return self.parameters.named(name, self.x)
@@ -143,7 +126,7 @@ class FitResult:
 
     @cached_property
     def _model(self) -> tuple[Any, Any]:
-        """Jacobian and residuals, with the weights of a robust loss."""
+        """Jacobian, with the weights of a robust loss where sigma is absolute; and residuals."""
         parts = [np.ravel(np.asarray(leaf)) for leaf in tree.flatten(self.residuals)[0]]
         with quiet():
             J = np.asarray(self.result.jac.todense(), float)
@@ -152,9 +135,8 @@ class FitResult:
             split += [part.real, part.imag] if np.iscomplexobj(part) else [part]
         J[:, self.result.rounding] = 0.0
         r = np.concatenate(split)
-        if self.loss is not None:
-            weights, r = self.loss.model(r)
-            J = weights[:, None] * J
+        if self.loss is not None and self.absolute_sigma:
+            J = self.loss.model(r)[0][:, None] * J
         return J, r
 
     @property
@@ -214,55 +196,41 @@ class FitResult:
             size = one @ one
             mean = one @ value / size if size else 0.0  # the best of all constants
             total += float(np.sum(np.abs(value - mean * one) ** 2))
-        return 1.0 - self.chi_square / total if total > 0 else np.nan
-
-    @property
-    def _scale(self) -> float:
-        """s², the variance of a residual."""
-        return 1.0 if self.absolute_sigma else self.reduced_chi_square
+        with quiet():
+            left = float(np.sum(self._model[1] ** 2))
+        return 1.0 - left / total if total > 0 else np.nan
 
     @cached_property
-    def _singular_values(self) -> tuple[Any, Any, Any, Any]:
-        """(s, V^T, which count as nonzero, column norms) of J in the free parameters, scaled."""
-        J = self._model[0][:, self.parameters.free]
-        n = J.shape[1]
-        if not np.isfinite(J).all():  # nothing is known, not even what is open
-            return np.full(n, np.nan), np.eye(n), np.ones(n, bool), np.ones(n)
-        largest = np.abs(J).max(axis=0, initial=0.0)
-        largest = np.where(largest > 0, largest, 1.0)  # their squares may overflow
-        norms = np.linalg.norm(J / largest, axis=0) * largest
-        scale = np.where(norms > 0, norms, 1.0)
-        _, s, vt = np.linalg.svd(J / scale, full_matrices=len(J) < n)
-        s = np.concatenate([s, np.zeros(n - len(s))])
-        return s, vt, s > np.finfo(float).eps * max(J.shape) * s.max(initial=0.0), scale
+    def _scales(self) -> tuple[float, float]:
+        """s², of which the covariance is a multiple, and what 2 (cost - least cost) is told by:
+        the same, but for a robust loss."""
+        if self.absolute_sigma:
+            return 1.0, 1.0
+        if self.loss is None:
+            return self.reduced_chi_square, self.reduced_chi_square
+        r = self._model[1]
+        counted = r if self.data is None else r[self.data.counted]
+        return self.loss.spread(counted, self.free_parameters)
+
+    @cached_property
+    def _directions(self) -> SeenDirections:
+        return SeenDirections(self._model[0][:, self.parameters.free])
 
     @cached_property
     def covariance(self) -> Any:
         """Of the parameters: zero for fixed ones, infinite where the data leave them open."""
         free = np.flatnonzero(self.parameters.free)
         full = np.zeros((self.vector.size, self.vector.size))
-        s, vt, kept, scale = self._singular_values
-        if not self._are_known:
-            full[np.ix_(free, free)] = np.inf
-            return full
-        rows = vt[kept] / s[kept, None] / scale
-        inner = self._scale * (rows.T @ rows)
-        left = self._open
-        inner[left, :] = inner[:, left] = np.inf
+        inner: Any = np.inf
+        if self._are_known:
+            inner = self._directions.covariance(self._scales[0])
         full[np.ix_(free, free)] = inner
         return full
 
     @property
     def _are_known(self) -> bool:
         """Whether there are a Jacobian, and observations left to tell errors by."""
-        known = not np.isnan(self._singular_values[0]).any()
-        return known and bool(np.isfinite(self._scale))
-
-    @property
-    def _open(self) -> Any:
-        """Which of the free parameters a change that no residual sees may move."""
-        _, vt, kept, _ = self._singular_values
-        return (np.abs(vt[~kept]) > SEEN).any(axis=0)
+        return self._directions.known and bool(np.isfinite(self._scales[0]))
 
     @property
     def undetermined(self) -> list[dict[str, float]]:
@@ -270,23 +238,11 @@ class FitResult:
 
         As few parameters as may be in each, by Gauss-Jordan elimination; the first has 1.
         """
-        _, vt, kept, scale = self._singular_values
-        basis = vt[~kept].copy()
-        for done in range(len(basis)):
-            rest = np.abs(basis[done:])
-            row, column = np.unravel_index(np.argmax(rest), rest.shape)
-            basis[[done, done + row]] = basis[[done + row, done]]
-            basis[done] /= basis[done, column]
-            others = np.arange(len(basis)) != done
-            basis[others] -= np.outer(basis[others, column], basis[done])
         names = [self.names[i] for i in np.flatnonzero(self.parameters.free)]
-        found = []
-        for v in basis:
-            moved = np.flatnonzero(np.abs(v) > SEEN)
-            steps = v[moved] / scale[moved]
-            steps /= steps[0]
-            found.append(dict(zip([names[i] for i in moved], steps.tolist(), strict=True)))
-        return found
+        return [
+            dict(zip([names[i] for i in moved], steps.tolist(), strict=True))
+            for moved, steps in self._directions.unseen()
+        ]
 
     @cached_property
     def _errors(self) -> Any:
@@ -418,15 +374,9 @@ class FitResult:
 
     def _spread(self, J: Any) -> Any:
         """Standard errors of what has the Jacobian J: of what the data leave open, infinite."""
-        s, vt, kept, scale = self._singular_values
         if not self._are_known:
             return np.full(len(J), np.inf)
-        scaled = J[:, self.parameters.free] / scale
-        errors = np.sqrt(self._scale) * np.linalg.norm(
-            scaled @ (vt[kept] / s[kept, None]).T, axis=1
-        )
-        seen = SEEN * np.linalg.norm(scaled, axis=1)
-        return np.where((np.abs(scaled @ vt[~kept].T) > seen[:, None]).any(axis=1), np.inf, errors)
+        return self._directions.spread(J[:, self.parameters.free], self._scales[0])
 
     def _of_model(self) -> Callable[..., Any]:
         if self.model is None:
@@ -449,24 +399,41 @@ class FitResult:
         TOLERANCE.check("report", "correlations", correlations)
         return text(self, correlations)
 
-    def plot(self, axes: Any = None, level: float = 0.95) -> Any:
+    @takes(level=LEVEL)
+    def plot(
+        self,
+        axes: Any = None,
+        level: float = 0.95,
+        *,
+        ax: Any = None,
+        xlabel: str | None = None,
+        ylabel: str | None = None,
+        title: str | None = None,
+    ) -> Any:
         """Draw data, model with its confidence band, and residuals.
 
         Parameters
         ----------
         axes : pair of matplotlib axes, optional
-            For the model and for residuals; a new figure by default.
+            For the model and for residuals; a new figure by default. One alone is for the model,
+            without residuals.
         level : float
             Of the band.
+        ax : matplotlib axes, optional
+            Another name of ``axes``.
+        xlabel, ylabel, title : str, optional
+            Written beside the picture.
 
         Returns
         -------
-        array of matplotlib.axes.Axes
+        array of matplotlib.axes.Axes, or what was given
         """
-        from linad.solve.fitting.plots import plot
+        from linad.solve.fitting.plots import Captions, plot
 
-        LEVEL.check("plot", "level", level)
-        return plot(self, axes, self._quantile(level))
+        if axes is not None and ax is not None:
+            raise OptionError("plot: ax and axes say the same; give one of them")
+        axes = ax if axes is None else axes
+        return plot(self, axes, self._quantile(level), Captions(xlabel, ylabel, title))
 
     def __repr__(self) -> str:
         return self.report()

@@ -1,8 +1,10 @@
 """A picture of a fit to an image: data with the model as contours, and residuals beside it."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from linad.core import tree
 
 SIDE = 8
 """The least that an image has of rows and of columns; a few rows are curves."""
@@ -11,29 +13,86 @@ LONG = 4
 """Ratio of the sides beyond which pixels are not drawn as squares."""
 
 
-def is_image(residuals: list[Any]) -> bool:
-    """Whether the residuals are those of one real image."""
+class Pixels(NamedTuple):
+    """Where the pixels of an image are: as they come, or places in the plane in some order."""
+
+    order: Any = ...
+    shape: Any = None
+    extent: Any = None
+
+    @property
+    def drawn(self) -> dict[str, Any]:
+        """What matplotlib is told of the places."""
+        return {} if self.extent is None else {"extent": self.extent, "origin": "lower"}
+
+    def image(self, values: Any) -> Any:
+        """Values at the pixels as a matrix."""
+        return values if self.shape is None else np.ravel(values)[self.order].reshape(self.shape)
+
+
+def grid_of(xdata: Any, residuals: list[Any]) -> Pixels | None:
+    """The pixels of one real image: a matrix, or a vector over the places of an even grid, which
+    is how a model that ends with ``.ravel()`` has it."""
     (r, *others) = residuals
-    return not others and r.ndim == 2 and min(r.shape) >= SIDE and not np.iscomplexobj(r)
+    if others or np.iscomplexobj(r):
+        return None
+    if r.ndim == 2:
+        return Pixels() if min(r.shape) >= SIDE else None
+    places = _coordinates(xdata)
+    if r.ndim != 1 or len(places) != 2 or any(place.shape != r.shape for place in places):
+        return None
+    x, y = places
+    columns, rows = np.unique(x), np.unique(y)
+    if len(columns) * len(rows) != r.size or min(len(columns), len(rows)) < SIDE:
+        return None
+    order, shape = np.lexsort((x, y)), (len(rows), len(columns))
+    full = (x[order].reshape(shape) == columns).all()
+    if not (full and _is_even(columns) and _is_even(rows)):
+        return None
+    ends = [end for along in (columns, rows) for end in _ends(along)]
+    return Pixels(order, shape, ends)
 
 
-def draw_image(axes: Any, image: Any, model: Any, name: str) -> None:
+def _coordinates(xdata: Any) -> list[Any]:
+    """Two coordinates, one each array, row or column, as vectors."""
+    places = [np.asarray(leaf) for leaf in tree.flatten(xdata)[0]]
+    if len(places) == 1 and places[0].ndim > 1:
+        (place,) = places
+        places = list(place.T if place.ndim == 2 and place.shape[1] == 2 else place)
+    known = all(place.dtype.kind in "iuf" for place in places)
+    return [np.ravel(place) for place in places] if known else []
+
+
+def _is_even(values: Any) -> bool:
+    steps = np.diff(values)
+    return bool(np.allclose(steps, steps.mean(), rtol=1e-3))
+
+
+def _ends(values: Any) -> tuple[float, float]:
+    """Half a pixel beyond the first and the last."""
+    half = 0.5 * (values[-1] - values[0]) / (len(values) - 1)
+    return float(values[0] - half), float(values[-1] + half)
+
+
+def draw_image(axes: Any, image: Any, model: Any, name: str, grid: Pixels) -> None:
     """Data in shades, and lines of the model over them."""
-    _shades(axes, image, "viridis", None)
+    _shades(axes, image, "viridis", None, grid)
     if np.ptp(model) > 0 and np.isfinite(model).all():
-        axes.contour(model, colors="white", linewidths=0.8)
+        axes.contour(model, colors="white", linewidths=0.8, **grid.drawn)
     axes.set_title(f"data; lines: {name}")
 
 
-def draw_residuals(axes: Any, residuals: Any, title: str) -> None:
+def draw_residuals(axes: Any, residuals: Any, title: str, grid: Pixels) -> None:
     """Residuals in shades, white where there are none."""
-    _shades(axes, residuals, "RdBu_r", np.abs(residuals).max())
+    _shades(axes, residuals, "RdBu_r", np.abs(residuals).max(), grid)
     axes.set_title(title)
 
 
-def _shades(axes: Any, values: Any, colors: str, most: Any) -> None:
+def _shades(axes: Any, values: Any, colors: str, most: Any, grid: Pixels) -> None:
     rows, columns = values.shape
-    aspect = "equal" if max(rows, columns) <= LONG * min(rows, columns) else "auto"
+    left, right, below, above = grid.extent or (0, columns, 0, rows)
+    short, long = sorted((right - left, above - below))
+    aspect: Any = "equal" if long <= LONG * short else "auto"
     low = None if most is None else -most
-    drawn = axes.imshow(values, cmap=colors, vmin=low, vmax=most, aspect=aspect)
+    drawn = axes.imshow(values, cmap=colors, vmin=low, vmax=most, aspect=aspect, **grid.drawn)
     axes.figure.colorbar(drawn, ax=axes, shrink=0.7)

@@ -63,18 +63,39 @@ def binding(f: Model, p0: Any) -> tuple[Model, Any, list[str] | None]:
     return f, point, None
 
 
+def parameter_names(f: Model) -> list[str]:
+    """What a model calls its parameters, as far as its signature says."""
+    many = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+    return [p.name for p in _after_first(_signature(f)) if p.kind not in many]
+
+
+def refuse_other_signatures(f: Model, args: tuple[Any, ...]) -> None:
+    """Raise where a function of residuals takes its parameters one by one."""
+    signature = _signature(f)
+    if signature is None or _fits(signature, args, {}):
+        return
+    names = list(signature.parameters)[: len(signature.parameters) - len(args)]
+    unpacked = f", which {', '.join(names)} = p unpacks" if len(names) > 1 else ""
+    raise ArgumentError(
+        f"fit: {name_of(f)}{signature} is called with one argument, p, and with those of args, "
+        f"of which there are {len(args)}; p holds all parameters{unpacked}"
+    )
+
+
 def _difference(signature: inspect.Signature | None, point: Any) -> str:
     """What a model has for parameters, and what p0 gives."""
     names = [p.name for p in _after_first(signature) if p.kind is not p.VAR_KEYWORD]
     wanted = f"after its first argument it has {', '.join(names) or 'none'}"
     if isinstance(point, Mapping):
         return f"{wanted}, and p0 {', '.join(map(str, point))}"
+    if isinstance(point, np.ndarray) and point.ndim > 1:
+        return f"{wanted}, and p0 is an array of shape {point.shape}, of {point.size} numbers"
     return f"{wanted}, and p0 has {len(point)} number{'s' * (len(point) != 1)}"
 
 
 def _signature(f: Model) -> inspect.Signature | None:
     try:
-        return inspect.signature(f)
+        return inspect.signature(f.pyfunc if isinstance(f, np.vectorize) else f)
     except (TypeError, ValueError):  # a builtin without one
         return None
 
@@ -90,7 +111,9 @@ def _fits(signature: inspect.Signature | None, args: Iterable[Any], kwargs: Any)
 
 
 def _after_first(signature: inspect.Signature | None) -> list[inspect.Parameter]:
-    return [] if signature is None else list(signature.parameters.values())[1:]
+    parameters = [] if signature is None else list(signature.parameters.values())
+    takes_all = parameters and parameters[0].kind is inspect.Parameter.VAR_POSITIONAL
+    return parameters if takes_all else parameters[1:]
 
 
 def _positional(signature: inspect.Signature | None, count: int) -> list[str] | None:

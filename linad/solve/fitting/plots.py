@@ -10,7 +10,7 @@ import numpy as np
 from linad.core import tree
 from linad.core.showing import shown
 from linad.errors import ArgumentError
-from linad.solve.fitting.image_plots import draw_image, draw_residuals, is_image
+from linad.solve.fitting.image_plots import Pixels, draw_image, draw_residuals, grid_of
 from linad.solve.problems import quiet
 
 POINTS = 400
@@ -22,11 +22,27 @@ WIDE = 100.0
 MOST = 10
 """Columns of data that are curves; more are too many colours."""
 
+LEAST = 3
+"""Points of a data set among others in one array."""
+
 APART = 0.1
 """How far from the model at the data a curve through more points may lie, of the model's range."""
 
+FAR, NEAR = 10.0, 3.0
+"""Of a robust fit, in units of f_scale: an outlier for which residuals are drawn on a scale that is
+logarithmic, and up to where it is linear."""
+
+SPREAD = 5.0
+"""How many interquartile ranges from the quartiles a histogram has bars of one width."""
+
 POINT = {"fmt": "o", "ms": 4, "alpha": 0.7, "zorder": 2}
 """Data lie under the model, however many they are."""
+
+LEVEL = {"fmt": "_", "ms": 10, "mew": 2, "zorder": 3}
+"""The model where no line can be drawn through its values."""
+
+SAME = 1e-9
+"""Of the model's range: a difference of its values at one x that is none."""
 
 
 class Curve(NamedTuple):
@@ -39,44 +55,91 @@ class Curve(NamedTuple):
     suffix: str
 
 
-def plot(fit: Any, axes: Any, t: float) -> Any:
-    """Draw a fit; the pair of axes."""
+class Captions(NamedTuple):
+    """What is written beside a picture; None is what linad writes."""
+
+    xlabel: str | None
+    ylabel: str | None
+    title: str | None
+
+
+def plot(fit: Any, axes: Any, t: float, words: Captions) -> Any:
+    """Draw a fit; the axes: a pair, or the one that was given."""
     residuals = [np.asarray(r) for r in tree.flatten(fit.residuals)[0]]
     over = _curves(fit.xdata, residuals)
-    image = fit.data is not None and not over and is_image(residuals)
-    axes = _new_axes(image, fit.data is None) if axes is None else axes
-    try:
-        above, below = axes
-    except (TypeError, ValueError):
-        above = below = None
-    if not (hasattr(above, "axhline") and hasattr(below, "axhline")):
-        raise ArgumentError(f"plot: axes must be a pair of matplotlib's axes, got {shown(axes)}")
+    grid = grid_of(fit.xdata, residuals) if fit.data is not None and not over else None
+    axes = _new_axes(grid is not None, fit.data is None) if axes is None else axes
+    above, below = _pair(axes)
     kind = "residuals / sigma" if fit.data and fit.data.weighted else "residuals"
-    if image:
-        (data,) = fit.data.leaves
-        model = np.broadcast_to(fit.predict(fit.xdata), data.shape)
-        draw_image(above, data, model, _model_name(fit))
-        draw_residuals(below, residuals[0], kind)
-        return axes
-    curves = over or _by_number(residuals)
-    if fit.data is not None:
+    if grid is not None:
+        _draw_image(above, below, fit, grid, residuals[0], kind)
+    elif fit.data is None:
+        if below is not None:
+            _draw_distribution(above, residuals, kind)
+        _draw_residuals(below or above, fit, _by_number(residuals))
+    else:
+        curves = over or _by_number(residuals)
         _draw_data(above, fit, curves)
         if over:
             _draw_model(above, fit, curves, t)
         else:
             _draw_values(above, fit, curves)
         above.legend()
-    else:
-        _draw_distribution(above, residuals, kind)
-    below.axhline(0.0, color="0.6", lw=1)
+        if below is not None:
+            _draw_residuals(below, fit, curves)
+            below.set_ylabel(kind)
+    if not over and grid is None:
+        (below or above).set_xlabel("index in the data" if fit.data else "index in the residuals")
+    _write(words, above, below, beside=fit.data is None or grid is not None)
+    return axes
+
+
+def _pair(axes: Any) -> tuple[Any, Any]:
+    """Axes for the model and for residuals; of one alone, None for these."""
+    if hasattr(axes, "axhline"):
+        return axes, None
+    try:
+        above, below = axes
+    except (TypeError, ValueError):
+        above = below = None
+    if not (hasattr(above, "axhline") and hasattr(below, "axhline")):
+        raise ArgumentError(
+            f"plot: axes must be a pair of matplotlib's axes, or one for data and model alone, got "
+            f"{shown(axes)}"
+        )
+    return above, below
+
+
+def _write(words: Captions, above: Any, below: Any, beside: bool) -> None:
+    """Labels and a title: the abscissa of two axes one over the other is written once."""
+    if words.xlabel is not None:
+        (below or above).set_xlabel(words.xlabel)
+        if beside and below is not None:
+            above.set_xlabel(words.xlabel)
+    if words.ylabel is not None:
+        above.set_ylabel(words.ylabel)
+    if words.title is not None:
+        above.set_title(words.title)
+
+
+def _draw_image(above: Any, below: Any, fit: Any, grid: Pixels, residual: Any, kind: str) -> None:
+    (data,) = fit.data.leaves
+    model = np.broadcast_to(fit.predict(fit.xdata), data.shape)
+    draw_image(above, grid.image(data), grid.image(model), _model_name(fit), grid)
+    if below is not None:
+        draw_residuals(below, grid.image(residual), kind, grid)
+
+
+def _draw_residuals(axes: Any, fit: Any, curves: list[Curve]) -> None:
+    axes.axhline(0.0, color="0.6", lw=1)
+    most = 0.0
     for k, curve in enumerate(curves):
         counts = np.ones(len(curve.x), bool) if fit.data is None else _counts(fit, curve)
-        below.plot(curve.x[counts], curve.residual[counts], "o", ms=4, color=f"C{k}")
-    if fit.data is not None:
-        below.set_ylabel(kind)
-    if not over:
-        below.set_xlabel("index in the data" if fit.data else "index in the residuals")
-    return axes
+        shown_here = curve.residual[counts]
+        axes.plot(curve.x[counts], shown_here, "o", ms=4, color=f"C{k}")
+        most = max(most, np.abs(shown_here).max(initial=0.0))
+    if fit.loss is not None and FAR * fit.loss.scale < most < np.inf:
+        axes.set_yscale("symlog", linthresh=NEAR * fit.loss.scale, linscale=2)
 
 
 def _new_axes(image: bool, residuals: bool) -> Any:
@@ -202,9 +265,20 @@ def _draw_distribution(axes: Any, residuals: list[Any], kind: str) -> None:
     values = np.concatenate([np.ravel(part) for part in parts])
     values = values[np.isfinite(values)]
     if values.size:
-        axes.hist(values, bins="auto", orientation="horizontal", color="0.8", edgecolor="white")
+        edges = _edges(values)
+        axes.hist(values, edges, orientation="horizontal", color="0.8", edgecolor="white")
     axes.set_xlabel("count")
     axes.set_ylabel(kind)
+
+
+def _edges(values: Any) -> Any:
+    """Of the bars of a histogram; outliers, which would make it one of thousands, share the first
+    and the last."""
+    low, high = np.quantile(values, [0.25, 0.75])
+    reach = SPREAD * (high - low)
+    inner = values[(values >= low - reach) & (values <= high + reach)]
+    edges = np.histogram_bin_edges(inner, "auto")
+    return np.union1d(edges, [values.min(), values.max()])
 
 
 # The model.
@@ -219,13 +293,48 @@ def _draw_model(axes: Any, fit: Any, curves: list[Curve], t: float) -> None:
     places, values, spreads = smooth or (None, *at_data)
     for k, curve in enumerate(curves):
         x = curve.x if places is None else places[curve.leaf]
-        order = np.argsort(x)
-        x, y = x[order], curve.of(values[curve.leaf])[order]
-        spread = curve.of(spreads[curve.leaf])[order]
+        y, spread = curve.of(values[curve.leaf]), curve.of(spreads[curve.leaf])
         color = "C1" if len(curves) == 1 else f"C{k}"
-        axes.plot(x, y, "-", color=color, zorder=3, label=_name(fit, curve))
-        if np.isfinite(spread).all():
-            axes.fill_between(x, y - spread, y + spread, color=color, alpha=0.25, lw=0, zorder=3)
+        label: str | None = _name(fit, curve)
+        for part in _runs(x):
+            _draw_line(axes, x[part], y[part], spread[part], color=color, label=label)
+            label = None
+
+
+def _draw_line(axes: Any, x: Any, y: Any, spread: Any, **kind: Any) -> None:
+    """A model with its band; marks where no line can be drawn through its values."""
+    known = bool(np.isfinite(spread).all())
+    if _is_ambiguous(x, y):
+        axes.errorbar(x, y, spread if known else None, **LEVEL, **kind)
+        return
+    axes.plot(x, y, "-", zorder=3, **kind)
+    if known:
+        axes.fill_between(
+            x, y - spread, y + spread, color=kind["color"], alpha=0.25, lw=0, zorder=3
+        )
+
+
+def _runs(x: Any) -> list[Any]:
+    """Places in the order in which they are joined by lines.
+
+    Data sets that lie end to end in one array are one each: between them x steps back, and only
+    there. A path that goes to and fro, as that of a load, is followed. All else is sorted.
+    """
+    signs = np.sign(np.diff(x))
+    moves = np.flatnonzero(signs)
+    turns = moves[1:][signs[moves[1:]] != signs[moves[:-1]]]  # steps with which x turns
+    jumps = turns[:-1][np.diff(turns) == 1]  # and at once turns back
+    parts = np.split(np.arange(len(x)), jumps + 1)
+    ways = np.diff(np.concatenate([[0], np.setdiff1d(turns, jumps), [len(x)]]))
+    if len(ways) <= MOST and min(map(len, parts)) >= LEAST and ways.min() >= LEAST:
+        return parts
+    return [np.argsort(x, kind="stable")]
+
+
+def _is_ambiguous(x: Any, y: Any) -> bool:
+    """Whether a model has several values at one x: it knows more of its points, as their groups."""
+    jumps = np.abs(np.diff(y))[np.diff(x) == 0]
+    return bool((jumps > SAME * np.ptp(y)).any())
 
 
 def _draw_values(axes: Any, fit: Any, curves: list[Curve]) -> None:

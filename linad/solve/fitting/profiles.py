@@ -44,7 +44,7 @@ def profiles(fit: Any, chosen: Sequence[int], t: float) -> dict[str, tuple[float
                 f"about {seconds * rest / len(found):.0f} s to go"
             )
     cost, x = min(met, key=operator.itemgetter(0))
-    if cost < fit.cost - LOWER * fit._scale:
+    if cost < fit.cost - LOWER * fit._scales[1]:
         warn_user(
             f"profile_intervals: the fit is not the best there is: chi-square is {2 * cost:.6g} at "
             f"{x}, {fit.chi_square:.6g} at its own; fit from there"
@@ -71,7 +71,7 @@ def _end(fit: Any, i: int, t: float, side: float, met: list[tuple[float, Any]]) 
         error = max(abs(best), 1.0)
     held = ~fit.parameters.free
     held[i] = True
-    scale, start = fit._scale, fit.vector.copy()
+    scale, start = fit._scales[1], fit.vector.copy()
 
     def tau(distance: float) -> float:
         """τ at a distance from the best value; the fit starts where the last one ended."""

@@ -30,8 +30,8 @@ def statistics(fit: Any) -> list[tuple[str, str]]:
         ("result", fit.message.partition(": ")[2] or fit.message),
         ("observations", str(fit.observations)),
         ("free parameters", str(fit.free_parameters)),
-        ("chi-square", f"{fit.chi_square:.8g}"),
-        ("reduced chi-square", f"{fit.reduced_chi_square:.8g}"),
+        ("chi-square" if fit.loss is None else "sum of losses", f"{fit.chi_square:.8g}"),
+        ("reduced chi-square" if fit.loss is None else "reduced", f"{fit.reduced_chi_square:.8g}"),
         ("Akaike criterion", f"{fit.aic:.6g}"),
         ("Bayesian criterion", f"{fit.bic:.6g}"),
     ]
@@ -55,8 +55,7 @@ def remarks(fit: Any) -> list[str]:
         elif name in open_:
             words.append("undetermined")
         elif not np.isfinite(error):
-            few = fit.degrees_of_freedom <= 0
-            words.append("no observations are left to tell its error" if few else "error unknown")
+            words.append(_unknown(fit))
         elif error and abs(error) < 10 * abs(value):
             words.append(f"{abs(error / value):.2%}")
         if fit.parameters.free[i] and (np.isfinite(lower[i]) or np.isfinite(upper[i])):
@@ -65,10 +64,21 @@ def remarks(fit: Any) -> list[str]:
     return found
 
 
+def _unknown(fit: Any) -> str:
+    """Why there is no error of a parameter that the data determine."""
+    if fit.degrees_of_freedom <= 0:
+        return "no observations are left to tell its error"
+    if fit.loss is not None and np.isinf(fit._scales[0]):
+        return "error unknown: most residuals are many times f_scale"
+    return "error unknown"
+
+
 def openings(fit: Any) -> list[str]:
     """Sentences on what the data do not determine, with what to do."""
     directions = fit.undetermined
     found = []
+    if directions and fit.observations == 1:
+        found.append("There is one residual: return all of them, not the sum of their squares.")
     for direction in directions[:STRONGEST]:
         names = list(direction)
         if len(names) == 1:
@@ -82,7 +92,7 @@ def openings(fit: Any) -> list[str]:
         found.append(f"... and {len(directions) - STRONGEST} more")
     if len(directions) == np.count_nonzero(fit.parameters.free) > 1:
         found.append("Nothing is determined: start elsewhere, where the model responds.")
-    elif found:
+    elif directions:
         one = next(iter(directions[0]))
         found.append(f"Fix one parameter of each, fixed={[one]!r}, or write a model without it.")
     return found

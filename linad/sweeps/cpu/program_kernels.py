@@ -221,7 +221,7 @@ class Helper:
 def serve() -> None:
     """What a helper runs: compile the kernels whose sources it reads, a line for each."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # whatever else is printed is no answer
+    os.dup2(2, 1)  # whatever else is printed is not an answer
     answers.write("ready\n")
     answers.flush()
     for line in sys.stdin:

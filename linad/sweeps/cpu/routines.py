@@ -1,9 +1,9 @@
-"""How the CPU lowers what is no loop: by its own routines, and by those of all targets."""
+"""How the CPU lowers what is not a loop: by its own routines, and by those of all targets."""
 
-from linad.sweeps import along_axis, assurances, data_movement, moving_entries, outer_sums
+from linad.sweeps import along_axis, assurances, data_movement, guarded_outer_sums, moving_entries
 from linad.sweeps.routines import PORTABLE, Routines
 
-TOPICS = (along_axis, assurances, data_movement, moving_entries, outer_sums)
+TOPICS = (along_axis, assurances, data_movement, moving_entries, guarded_outer_sums)
 """Modules whose routines are for all targets; these register themselves."""
 
 ROUTINES = Routines(PORTABLE)

@@ -103,30 +103,13 @@ def short_call(
         returned = writer.give(result)
     except _NoShortWayError:
         return None
-    scope = writer.scope | {
-        "changed": changed,
-        "state": state,
-        "INITIAL": INITIAL,
-        "is_loud": is_loud,
-        "current": current,
-        "settings": settings(),
-        "OTHER": OTHER,
-        "pool": program.pool,
-        "new_workspace": program.new_workspace,
-        "enter": program.enter,
-        "empty": np.empty,
-        "array": np.array,
-        "ndarray": np.ndarray,
-        "in_rows": np.ascontiguousarray,
-        "laid_like": laid_like,
-    }
-    names = [f"r{k}" for k in range(len(program.results))]
     lines = [
         "def call(args):",
         "    if changed and current() is not settings or state() is not INITIAL and is_loud():",
         "        return OTHER",
     ]
     lines += writer.lines
+    scope = writer.scope | _NAMES | {"settings": settings()}
     outside, texts, seen = _outside(look, objects)
     if outside is not None:
         scope["outside"] = outside
@@ -135,8 +118,59 @@ def short_call(
     scope |= {f"h{k}": value for k, value in enumerate(held)}
     arrays = [*[f"h{k}" for k in range(len(held))], *writer.arrays, *texts]
     numbers = [s.shape == () and not f for s, f in zip(slots, flat, strict=True)]
+    running, names_there = _running(program, arrays, numbers)
+    lines += [*running, f"    return {returned}"]
+    scope |= names_there
+    exec(_compiled("\n".join(lines)), scope)
+    call = scope["call"]
+    numbers_given = [writer.numbers.get(f"v{k}", ()) for k in range(len(args))]
+    taken = [f"array(v{k})" if kinds else f"v{k}" for k, kinds in enumerate(numbers_given)]
+    if program.makes_results and arrays == [*taken, *texts] and not writer.needs_python:
+        workspace = program.pool.pop() if program.pool else program.new_workspace()
+        names = _result_names(program)
+        plain = names[0] if len(names) == 1 else f"({_listed(names)})"
+        recipe = None if returned == plain else Recipe(result, slots)
+        direct = None if seen is None else seen()
+        call.entry = entry(scope["plan"], workspace, outside, direct, numbers_given, recipe)
+    return call  # type: ignore[no-any-return]
+
+
+_NAMES = {
+    "changed": changed,
+    "state": state,
+    "INITIAL": INITIAL,
+    "is_loud": is_loud,
+    "current": current,
+    "OTHER": OTHER,
+    "empty": np.empty,
+    "array": np.array,
+    "ndarray": np.ndarray,
+    "in_rows": np.ascontiguousarray,
+    "laid_like": laid_like,
+}
+"""What the lines of all calls name."""
+
+
+def _result_names(program: Any) -> list[str]:
+    return [f"r{k}" for k in range(len(program.results))]
+
+
+def _running(
+    program: Any, arrays: list[str], numbers: list[bool]
+) -> tuple[list[str], dict[str, Any]]:
+    """Lines that run a program on arrays, and give its results their names; and what they name.
+
+    ``numbers`` says which of the results are numbers, and not arrays without axes.
+    """
+    names = _result_names(program)
+    scope: dict[str, Any] = {
+        "pool": program.pool,
+        "new_workspace": program.new_workspace,
+        "enter": program.enter,
+    }
     # What the plan, and the lines, have of the dtypes is addresses.
     scope |= {f"d{k}": result.dtype for k, result in enumerate(program.results)}
+    made: list[str] = []
     if program.makes_results:
         scope |= {"make": enter_making, "plan": plan_of(len(arrays), program.results, numbers)}
         target = names[0] if len(names) == 1 else "made"
@@ -145,11 +179,12 @@ def short_call(
         after = [f"{_listed(names)} = made"] if len(names) > 1 else []
     else:
         for k, (shape, _, order) in enumerate(program.results):
-            lines.append(f"    r{k} = empty({shape!r}, d{k}, {order!r})")
+            made.append(f"    r{k} = empty({shape!r}, d{k}, {order!r})")
         run = f"status = enter(workspace.header, ({_listed([*arrays, *names])}))"
         failed = "status"
         after = [f"r{k} = r{k}[()]" for k, number in enumerate(numbers) if number]
-    lines += [
+    lines = [
+        *made,
         "    try:",
         "        workspace = pool.pop()",
         "    except IndexError:",
@@ -159,19 +194,8 @@ def short_call(
         f"    if {failed}:",
         "        return OTHER",
         *[f"    {line}" for line in after],
-        f"    return {returned}",
     ]
-    exec(_compiled("\n".join(lines)), scope)
-    call = scope["call"]
-    numbers_given = [writer.numbers.get(f"v{k}", ()) for k in range(len(args))]
-    taken = [f"array(v{k})" if kinds else f"v{k}" for k, kinds in enumerate(numbers_given)]
-    if program.makes_results and arrays == [*taken, *texts] and not writer.needs_python:
-        workspace = program.pool.pop() if program.pool else program.new_workspace()
-        plain = names[0] if len(names) == 1 else f"({_listed(names)})"
-        recipe = None if returned == plain else Recipe(result, slots)
-        direct = None if seen is None else seen()
-        call.entry = entry(scope["plan"], workspace, outside, direct, numbers_given, recipe)
-    return call  # type: ignore[no-any-return]
+    return lines, scope
 
 
 def _outside(

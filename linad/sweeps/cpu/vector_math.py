@@ -1,6 +1,6 @@
 """Elementary functions that loops over arrays can vectorise.
 
-The most frequent ones are inlined (`linad.sweeps.cpu.polynomials`). For the others glibc has a
+The most frequent ones are inlined (`linad.sweeps.cpu.elementary_code`). For the others glibc has a
 vector library, libmvec, whose functions take two, four or eight numbers at once; LLVM as Numba
 ships it knows none. A call to the scalar function that carries the attribute
 ``vector-function-abi-variant`` tells LLVM which of them stand for it; the vectoriser does the
@@ -22,7 +22,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from linad.sweeps.cpu import polynomials
+from linad.sweeps.cpu import elementary_code
 from linad.sweeps.cpu.written_numbers import Written
 from linad.sweeps.elementary_names import ELEMENTARY
 
@@ -124,8 +124,8 @@ def _function(name: str, arguments: int, vector: bool) -> Any:
 # Inlined functions.
 
 RANGES = {
-    **dict.fromkeys(("sin", "cos", "tan"), polynomials.is_far),
-    **dict.fromkeys(("log", "log2", "log10"), polynomials.is_edge),
+    **dict.fromkeys(("sin", "cos", "tan"), elementary_code.is_far),
+    **dict.fromkeys(("log", "log2", "log10"), elementary_code.is_edge),
 }
 """Inlined functions that are right in a range, and the test whether a number is out of it."""
 
@@ -136,7 +136,7 @@ BIT = ir.IntType(1)
 
 def _inlined(name: str) -> Any:
     """A function by its polynomials, which takes down whether a number was out of its range."""
-    write = getattr(polynomials, name)
+    write = getattr(elementary_code, name)
     test = RANGES.get(name)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -190,14 +190,14 @@ def again(context: Any, at: Any, start: Any, stop: Any) -> Any:
 
 def _everywhere(name: str) -> Any:
     """A function that is right for every number, and the inlined one in its range."""
-    write = getattr(polynomials, name)
-    of_any = getattr(polynomials, f"{name}_of_any", None)
+    write = getattr(elementary_code, name)
+    of_any = getattr(elementary_code, f"{name}_of_any", None)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         x = Written(builder, args[0])
         if of_any is not None:
             return of_any(x).value
-        with builder.if_else(polynomials.is_far(x), likely=False) as (far, near):
+        with builder.if_else(elementary_code.is_far(x), likely=False) as (far, near):
             with far:
                 by_library = _call(builder, name, x.width, args, vector=False)
                 after_far = builder.block

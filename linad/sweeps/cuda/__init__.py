@@ -4,7 +4,7 @@ Made anywhere:
 
     target            what a GPU computes, and how it is written
     grid_loops        a loop as a kernel that many threads share
-    routines          what is no loop: products of matrices, scatters
+    routines          what is not a loop: products of matrices, scatters
     user_kernels      kernels of users', and their derivatives
     grid_kernels      kernels that numba.cuda.jit made, over grids of users'; grid_compiler,
                       threads_on_host: for a device, and where there is none

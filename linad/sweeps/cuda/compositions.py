@@ -48,7 +48,7 @@ def _program(form: Form, eqn: Equation) -> Tape | None:
     same = zip(nodes, eqn.outputs, strict=True)
     if not all([a.shape == v.shape and a.dtype == v.dtype for a, v in same]):
         return None
-    # What is no variable has been taken as it is, and its place is one that nobody reads.
+    # What is not a variable has been taken as it is, and its place is one that nobody reads.
     inputs = [
         t._node if isinstance(a, Var) else Var(-1 - k, np.shape(a), np.result_type(a))
         for k, (t, a) in enumerate(zip(ins, eqn.inputs, strict=True))

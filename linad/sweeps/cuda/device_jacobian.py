@@ -16,12 +16,12 @@ from linad.core.device_arrays import fetched, is_on_device
 from linad.core.primitive import innermost_trace
 from linad.errors import DeviceError, DTypeError, GuardError, ShapeError
 from linad.sweeps.compiled import CompiledJacobian, seeds_of
-from linad.sweeps.cuda.arrays import Array, handed_back, moved_in, taken_in
 from linad.sweeps.cuda.device import Device
+from linad.sweeps.cuda.gpu_arrays import Array, handed_back, moved_in, taken_in
 from linad.sweeps.fused_operators import FORMS
-from linad.transforms.linearize import Entry
 from linad.transforms.spaces import Slot
 from linad.transforms.tape_operator import TapeOperator
+from linad.transforms.tuple_entries import Entry
 
 
 class DeviceJacobian(CompiledJacobian):

@@ -18,9 +18,9 @@ import numpy as np
 
 from linad.core.shapes import size_of
 from linad.errors import FallbackError
-from linad.sweeps.cuda.arrays import Array, moved_in
 from linad.sweeps.cuda.device import Memory
 from linad.sweeps.cuda.device_sweep import DeviceSweep, StoppedError
+from linad.sweeps.cuda.gpu_arrays import Array, moved_in
 from linad.sweeps.cuda.host_loops import HostLoop
 from linad.sweeps.cuda.host_program import refuse_fallbacks
 from linad.sweeps.instructions import Fallback, GridCall, KernelCall, all_of

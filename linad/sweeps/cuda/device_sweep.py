@@ -195,11 +195,8 @@ class DeviceSweep:
                 return
             if isinstance(step, Copy):
                 size = size_of(step.target.shape) * step.target.dtype.itemsize
-                if step.source is None:
-                    self.device.clear(self._at(step.target), size, self.stream)
-                else:
-                    source = self._at(step.source)
-                    self.device.copy(self._at(step.target), source, size, self.stream)
+                source = self._at(step.source)
+                self.device.copy(self._at(step.target), source, size, self.stream)
             elif isinstance(step, Put):
                 number = np.array([step.value], step.target.dtype)
                 self.device.upload(self._at(step.target), number, self.stream)

@@ -7,9 +7,9 @@ from linad.core.settings import Settings
 from linad.core.shapes import Shape
 from linad.core.tape import Tape
 from linad.sweeps.cuda import library_routines
-from linad.sweeps.cuda.arrays import Array, handed_back, moved_in, taken_in
 from linad.sweeps.cuda.device import Device
 from linad.sweeps.cuda.device_program import DeviceProgram
+from linad.sweeps.cuda.gpu_arrays import Array, handed_back, moved_in, taken_in
 from linad.sweeps.cuda.libraries import Libraries
 from linad.sweeps.cuda.library_calls import invoke
 from linad.sweeps.cuda.target import CudaTarget

@@ -4,7 +4,7 @@ Where a body is too large for the registers of a thread, it is a program of its 
 instruction that repeats it says, step by step, what is next:
 
     Run      an inner program, and the places of its arguments and of its results
-    Copy     of one place to another, both in C order, or zeros
+    Copy     of one place to another, both in C order
     Put      a number
 
 All places are in buffers of the outer program. What decides (how many repetitions there are,
@@ -30,10 +30,10 @@ class Run(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """Copy a place to another of as many bytes; zeros where there is no source."""
+    """Copy a place to another of as many bytes."""
 
     target: Place
-    source: Place | None
+    source: Place
 
 
 class Put(NamedTuple):
@@ -92,13 +92,6 @@ def row(place: Place, k: int) -> Place:
     return Place(
         place.buffer, place.offset + k * step, place.shape[1:], tuple(strides), place.dtype
     )
-
-
-def rows_from(place: Place, k: int) -> Place:
-    """Entries from ``k`` on along the first axis."""
-    first = row(place, k)
-    shape = (place.shape[0] - k, *first.shape)
-    return Place(place.buffer, first.offset, shape, place.strides, place.dtype)
 
 
 class Repetitions(HostLoop):
@@ -163,8 +156,8 @@ class Repeating(HostLoop):
     test, body : Lowering
     limit : int or None
         Most repetitions.
-    first : int
-        The stride to begin with.
+    leap : int
+        The stride when rows are first full; then it doubles.
     carries, constants : list of Place
     go : Place
         Where the test leaves its answer.
@@ -185,7 +178,7 @@ class Repeating(HostLoop):
         body: Lowering,
         *,
         limit: int | None,
-        first: int,
+        leap: int,
         carries: list[Place],
         constants: list[Place],
         go: Place,
@@ -196,13 +189,13 @@ class Repeating(HostLoop):
     ) -> None:
         every = [*carries, *constants, go, *between[0], *between[1], *last, *counts, *kept]
         super().__init__(label, [test, body], every)
-        self.limit, self.first = limit, first
+        self.limit, self.leap = limit, leap
         self.carries, self.constants, self.go = carries, constants, go
         self.between, self.last, self.counts, self.kept = between, last, counts, kept
 
     def steps(self, read: Read) -> Steps:
         k = filled = following = 0
-        stride, carries = self.first, self.carries
+        stride, carries = 1, self.carries
         capacity = self.kept[0].shape[0] if self.kept else 0
         while True:
             yield Run(0, [*carries, *self.constants, self.go])
@@ -211,13 +204,11 @@ class Repeating(HostLoop):
             if k == self.limit:
                 return NO_RESULT
             if self.kept and k == following and filled == capacity:
-                # Full: every second row goes.
-                filled, stride = (capacity + 1) // 2, 2 * stride
+                fewer = self.leap if stride == 1 else 2
+                filled, stride = -(-capacity // fewer), fewer * stride
                 for rows in self.kept:
                     for j in range(1, filled):
-                        yield Copy(row(rows, j), row(rows, 2 * j))
-                    if filled < capacity:
-                        yield Copy(rows_from(rows, filled), None)
+                        yield Copy(row(rows, j), row(rows, fewer * j))
                 following = filled * stride
             if self.kept and k == following:
                 for rows, carry in zip(self.kept, carries, strict=True):

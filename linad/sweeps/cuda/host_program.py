@@ -90,7 +90,7 @@ class PreparedLoop:
             except StopIteration as end:
                 return int(end.value)
             if isinstance(step, Copy):
-                at(step.target)[...] = 0 if step.source is None else at(step.source)
+                at(step.target)[...] = at(step.source)
             elif isinstance(step, Put):
                 at(step.target)[...] = step.value
             else:

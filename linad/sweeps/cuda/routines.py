@@ -1,4 +1,4 @@
-"""What a GPU computes that is no loop: the routines of all targets, and its own.
+"""What a GPU computes that is not a loop: the routines of all targets, and its own.
 
 A product of matrices is one thread an entry, its terms in order: right everywhere, and slow for
 large matrices, which are for a library.
@@ -14,14 +14,14 @@ import numpy as np
 
 from linad.core.shapes import size_of
 from linad.core.tape import Equation
-from linad.sweeps import along_axis, assurances, data_movement, moving_entries, outer_sums
-from linad.sweeps.cuda.sorting import SORTING
+from linad.sweeps import along_axis, assurances, data_movement, guarded_outer_sums, moving_entries
+from linad.sweeps.cuda.grid_sorting import SORTING
 from linad.sweeps.data_movement import contiguous, in_dtype
 from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import Place, constant_place, moved, spread_over
 from linad.sweeps.routines import PORTABLE, Routines
 
-TOPICS = (along_axis, assurances, data_movement, moving_entries, outer_sums)
+TOPICS = (along_axis, assurances, data_movement, moving_entries, guarded_outer_sums)
 """Modules whose routines are for all targets; these register themselves."""
 
 ROUTINES = Routines(PORTABLE | SORTING)

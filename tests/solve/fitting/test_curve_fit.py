@@ -14,6 +14,7 @@ import scipy.stats
 import linad
 from linad.core.shapes import name_of
 from linad.solve import curve_fit, fit, waiting
+from linad.solve.fitting import plots
 from linad.solve.problems import Equations
 
 mpl.use("Agg")
@@ -120,9 +121,25 @@ class TestAsSciPy:
                 np.array(p)), method="trf", loss=loss, f_scale=0.05, xtol=1e-14, ftol=1e-14,
             gtol=1e-14,
         )  # fmt: skip
-        found, covariance = curve_fit(decay, T, spiked, START, loss=loss, f_scale=0.05)
-        np.testing.assert_allclose(found, exact, rtol=1e-5)
-        np.testing.assert_allclose(covariance, expected, rtol=1e-3)
+        absolute = {"sigma": 1.0, "absolute_sigma": True}
+        found = curve_fit(decay, T, spiked, START, loss=loss, f_scale=0.05, **absolute)
+        np.testing.assert_allclose(found.x, exact, rtol=1e-5)
+        np.testing.assert_allclose(
+            found.covariance * found.reduced_chi_square, expected, rtol=1e-3
+        )  # the other errors: TestRobust
+
+    def test_vectorized_models_have_names(self):
+        def bent(t, a, rate):
+            return a * np.exp(-rate * t) if t > 1 else a
+
+        found = curve_fit(linad.numpy.vectorize(bent), T, np.vectorize(bent)(T, 2.0, 0.7))
+        np.testing.assert_allclose(found.x, [2.0, 0.7])
+        assert found.names == ["a", "rate"]
+        for start in (None, [1.0, 1.0]):
+            with pytest.raises(linad.errors.TracerError, match=r"^numpy.vectorize\(\) would"):
+                curve_fit(np.vectorize(bent), T, Y, start)
+        with pytest.raises(linad.errors.ArgumentError, match="give p0"):
+            curve_fit(lambda *p: p[1] * p[0], T, Y)
 
     def test_unpacking_a_failure(self):
         found = curve_fit(decay, T, Y, START, maxiter=1)
@@ -198,6 +215,7 @@ class TestParameters:
         "given, words",
         [
             ({"p0": [1.0, 1.0]}, "it has a, rate, c, and p0 has 2 numbers"),
+            ({"p0": np.ones((3, 1))}, r"it has a, rate, c, and p0 is an array of shape \(3, 1\)"),
             ({"p0": {"a": 1.0, "r": 1.0}}, "it has a, rate, c, and p0 a, r"),
             ({"bounds": [(0, 1)] * 3}, r"become that by tuple\(zip\(\*pairs\)\)"),
             ({"f": lambda t, a: None, "p0": [1.0]}, "returned None; return the prediction"),
@@ -224,7 +242,7 @@ class TestParameters:
             ({"nan_policy": "omit"}, "got 'nan_policy'; leave out what is missing"),
             (
                 {"method": "lm"},
-                "^curve_fit: expected options among ftol, .* got 'method'; leave it",
+                "^curve_fit: expected options among p0, .* ftol, .* got 'method'; leave it",
             ),
         ],
     )
@@ -515,6 +533,69 @@ class TestUncertainties:
         np.testing.assert_allclose(found.errors, both.errors, rtol=1e-6)
 
 
+class TestRobust:
+    """Errors of a robust fit, by the formula and by simulation."""
+
+    SPIKED = Y + np.where(np.arange(30) % 9 == 4, 2.0, 0.0)
+
+    def test_covariance_is_hubers(self):
+        c = 0.03
+        found = curve_fit(decay, T, self.SPIKED, START, loss="huber", f_scale=c)
+        r = found.residuals
+        J = linad.jacobian(lambda p: decay(T, *p))(found.x)
+        psi, slopes = np.clip(r, -c, c), (abs(r) <= c).astype(float)
+        m, n = J.shape
+        K = 1 + n / m * np.var(slopes) / np.mean(slopes) ** 2
+        expected = K**2 * np.sum(psi**2) / (m - n) / np.mean(slopes) ** 2 * np.linalg.inv(J.T @ J)
+        np.testing.assert_allclose(found.covariance, expected, rtol=1e-6)
+
+    @pytest.mark.parametrize("loss", ["soft_l1", "huber", "cauchy", "arctan"])
+    def test_a_loss_that_is_hardly_one_has_the_errors_of_squares(self, loss):
+        squares = curve_fit(decay, T, Y, START)
+        found = curve_fit(decay, T, Y, START, loss=loss, f_scale=1e3)
+        np.testing.assert_allclose(found.covariance, squares.covariance, rtol=1e-5)
+        wanted = squares.profile_intervals(names="rate")["rate"]
+        np.testing.assert_allclose(found.profile_intervals(names="rate")["rate"], wanted, rtol=1e-5)
+
+    @pytest.mark.rest
+    def test_errors_are_the_spread(self):
+        """With one point of ten an outlier, over and over."""
+        rng = np.random.default_rng(3)
+        t = np.linspace(-1.0, 1.0, 60)
+        found, said, held = [], [], 0
+        for _ in range(200):
+            wrong = np.where(rng.random(60) < 0.1, rng.uniform(5, 20, 60), 0)
+            y = rng.standard_normal(60) + wrong * rng.choice([-1, 1], 60)
+            fitted = curve_fit(lambda t, a, b: a + b * t, t, y, [0.0, 0.0], loss="soft_l1")
+            low, high = fitted.confidence_intervals()["b"]
+            held += low < 0 < high
+            found.append(fitted.x)
+            said.append(fitted.errors)
+        assert 183 <= held <= 198
+        np.testing.assert_allclose(np.mean(said, axis=0), np.std(found, axis=0), rtol=0.15)
+
+    def test_points_without_weight_do_not_count(self):
+        weights = np.where(np.arange(30) % 5 == 2, 0.0, 1.0)
+        keep = weights > 0
+        given = {"loss": "soft_l1", "f_scale": 0.02}
+        some = curve_fit(decay, T[keep], self.SPIKED[keep], START, **given)
+        all_ = curve_fit(decay, T, self.SPIKED, START, weights=weights, **given)
+        np.testing.assert_allclose(all_.covariance, some.covariance, rtol=1e-6)
+
+    def test_a_scale_that_makes_outliers_of_all(self):
+        far = np.linspace(-90, 90, 30)
+        found = curve_fit(lambda t, a: a + 0 * t, T, far, [0.0], loss="cauchy")
+        assert np.isinf(found.errors).all()
+        assert "most residuals are many times f_scale" in str(found)
+
+    def test_what_is_explained_is_told_of_squares(self):
+        found = curve_fit(decay, T, self.SPIKED, START, loss="cauchy", f_scale=0.02)
+        r = decay(T, *found.x) - self.SPIKED
+        wanted = 1 - np.sum(r**2) / np.sum((self.SPIKED - np.mean(self.SPIKED)) ** 2)
+        np.testing.assert_allclose(found.r_squared, wanted)
+        assert "sum of losses" in str(found)
+
+
 class TestTelling:
     def test_report(self):
         found = curve_fit(decay, T, Y, START, bounds={"rate": (0, 5)})
@@ -540,6 +621,43 @@ class TestTelling:
             with pytest.raises(AttributeError, match=words):
                 getattr(found, name)
         assert copy.deepcopy(found).values == found.values
+
+    def test_names_of_others_are_answered(self):
+        found = curve_fit(decay, T, Y, START)
+        for call, words in [
+            (lambda: curve_fit(decay, T, Y, START, vary={"a": 1}), "vary'; parameters that stay"),
+            (lambda: curve_fit(decay, T, Y, START, yerr=1), "yerr'; standard deviations"),
+            (lambda: curve_fit(decay, T, Y, START, wieghts=1), "wieghts'; weights?"),
+            (lambda: curve_fit(decay, T, Y, START, xerr=1), "xerr'; errors in x are unknowns"),
+            (lambda: curve_fit(decay, T, Y, a=2, c=0), "a is a parameter of decay; starts"),
+            (lambda: fit(lambda p: p, START, lb=0), "lb'; bounds are"),
+            (lambda: fit(lambda p: p, START, sigma=2), "sigma'; divide the residuals by it"),
+            (lambda: fit(lambda a, b: a * b, START), "a, b = p unpacks"),
+            (lambda: found.plot(figsize=(3, 3)), "figsize'; axes are made"),
+            (lambda: found.plot(filename="a.png"), "filename'; what it returns is axes"),
+        ]:
+            with pytest.raises(linad.errors.LinadError) as raised:
+                call()
+            assert words in str(raised.value)
+        with pytest.raises(AttributeError, match=r"; prediction_errors\(x\) are"):
+            found.confidence_band  # noqa: B018
+        assert list(found.standard_errors.values()) == found.errors.tolist()
+        assert list(found.standard_errors) == found.names
+
+    def test_labelled_starts(self):
+        pandas = pytest.importorskip("pandas")
+        wanted = curve_fit(decay, T, Y, START)
+        found = curve_fit(decay, T, Y, pandas.Series({"c": 0.0, "a": 1, "rate": 1}))
+        np.testing.assert_allclose([found[name] for name in wanted.names], wanted.x)
+        np.testing.assert_allclose(curve_fit(decay, T, Y, pandas.Series(START)).x, wanted.x)
+
+    def test_one_residual_is_told_of(self):
+        found = fit(lambda p: np.sum((decay(T, *p) - Y) ** 2), START)
+        assert "There is one residual: return all of them" in str(found)
+
+    def test_pairs_as_bounds_are_told_of(self):
+        with pytest.raises(linad.errors.OptionError, match=r"tuple\(zip\(\*pairs\)\)"):
+            curve_fit(lambda t, a, b: a + b * t, T, Y, bounds=[(0, 9), (0, 5)])
 
     def test_starred_parameters_have_names(self):
         found = curve_fit(lambda t, a, *line: a * t**2 + line[0] * t + line[1], T, Y, [1, 1, 1])
@@ -731,6 +849,110 @@ class TestTelling:
         assert left.images[0].get_array().shape == image.shape
         assert right.get_title() == "residuals"
         assert left.get_title() == "data; lines: ramp"
+        mpl.pyplot.close(left.figure)
+
+    @pytest.mark.parametrize("form", ["grids", "vectors", "rows", "columns", "ij"])
+    def test_an_image_that_is_a_vector_is_drawn_as_one(self, form):
+        indexing = "ij" if form == "ij" else "xy"
+        X, Y = np.meshgrid(np.linspace(0, 1, 12), np.arange(9.0), indexing=indexing)
+        flat = X.ravel(), Y.ravel()
+        places = {"grids": (X, Y), "rows": np.stack(flat), "columns": np.stack(flat, 1)}
+        columns = form == "columns"
+
+        def ramp(place, a, b):
+            x, y = place.T if columns else place
+            return (a * x + b * y).ravel()
+
+        found = curve_fit(ramp, places.get(form, flat), 2 * flat[0] + 3 * flat[1], [1.0, 1.0])
+        left, right = found.plot()
+        image = left.images[0]
+        wanted = 2 * np.linspace(0, 1, 12) + 3 * np.arange(9.0)[:, None]
+        np.testing.assert_allclose(image.get_array(), wanted)
+        np.testing.assert_allclose(image.get_extent(), [-1 / 22, 1 + 1 / 22, -0.5, 8.5])
+        assert right.images[0].get_array().shape == wanted.shape
+        mpl.pyplot.close(left.figure)
+
+    def test_places_that_fill_no_grid_are_no_image(self):
+        x, y = RNG.random((2, 81))
+        found = curve_fit(lambda p, a, b: a * p[0] + b * p[1], (x, y), 2 * x + y, [1.0, 1.0])
+        above, below = found.plot()
+        assert not above.images
+        assert below.get_xlabel() == "index in the data"
+        mpl.pyplot.close(above.figure)
+
+    def test_axes_and_words_of_ones_own(self):
+        found = curve_fit(decay, T, Y, START)
+        figure, ax = mpl.pyplot.subplots()
+        assert found.plot(ax=ax, xlabel="t", ylabel="y", title="decay") is ax
+        assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("t", "y", "decay")
+        assert len(ax.lines) == 2  # data and model
+        above, below = found.plot(xlabel="t", ylabel="y")
+        assert (below.get_xlabel(), above.get_ylabel()) == ("t", "y")
+        with pytest.raises(ValueError, match="give one of them"):
+            found.plot(ax, ax=ax)
+        mpl.pyplot.close(figure)
+        mpl.pyplot.close(above.figure)
+
+    def test_several_values_at_one_place_are_marks(self):
+        group = np.arange(30) % 3
+
+        def grouped(t, rate, heights):
+            return heights[group] * np.exp(-rate * t)
+
+        t = np.repeat(np.linspace(0, 3, 10), 3)
+        y = grouped(t, 1.0, np.array([1.0, 2.0, 3.0]))
+        found = curve_fit(grouped, t, y, [0.5, np.ones(3)])
+        above, _ = found.plot()
+        assert [line.get_linestyle() for line in above.lines] == ["None"] * len(above.lines)
+        mpl.pyplot.close(above.figure)
+
+    @pytest.mark.parametrize(
+        "x, lengths",
+        [
+            ([0, 1, 2, 3, 1, 2, 3, 4], [4, 4]),
+            ([4, 3, 2, 1, 4, 2, 1], [4, 3]),
+            ([0, 1, 2, 3, 3, 2, 1, 0, 1, 2], [10]),
+            ([0, 3, 1, 2, 5, 4], [6]),
+            ([3, 2, 1], [3]),
+            ([1, 1, 1], [3]),
+            ([1], [1]),
+        ],
+    )
+    def test_the_order_of_a_line(self, x, lengths):
+        x = np.array(x, float)
+        runs = plots._runs(x)
+        assert [len(run) for run in runs] == lengths
+        assert sorted(np.concatenate(runs)) == list(range(len(x)))
+        if len(x) == 6:  # in no order
+            assert (np.diff(x[runs[0]]) > 0).all()
+
+    def test_derivatives_that_are_all_infinite_ask_for_another_start(self):
+        found = curve_fit(lambda t, a: np.exp(-1 / (a * a)) + 0 * t, T, Y, [1e-200])
+        assert "start elsewhere" in found.message
+
+    def test_data_sets_end_to_end_are_lines(self):
+        t = np.concatenate([T, 2 * T[:9], T[3:20]])
+        heights = np.repeat([1.0, 2.0, 3.0], [30, 9, 17])
+        found = curve_fit(
+            lambda t, a, b: a * heights * np.exp(-b * t), t, heights * np.exp(-t), [0.5, 0.5]
+        )
+        above, _ = found.plot()
+        lines = [line for line in above.lines if line.get_linestyle() == "-"]
+        assert [len(line.get_xdata()) for line in lines] == [30, 9, 17]
+        assert len(above.get_legend().get_texts()) == 2
+        mpl.pyplot.close(above.figure)
+
+    def test_outliers_leave_the_other_residuals_to_be_seen(self):
+        spiked = Y + np.where(np.arange(30) == 4, 1e9, 0.0)
+        given = {"loss": "soft_l1", "f_scale": 0.02}
+        found = curve_fit(decay, T, spiked, START, **given)
+        above, below = found.plot()
+        assert below.get_yscale() == "symlog"
+        mpl.pyplot.close(above.figure)
+        found = fit(lambda p: decay(T, *p) - spiked, START, **given)
+        left, _ = found.plot()
+        assert 4 <= len(left.patches) < 60
+        assert sum(patch.get_width() for patch in left.patches) == 30
         mpl.pyplot.close(left.figure)
 
     @pytest.mark.filterwarnings("error")

@@ -10,7 +10,7 @@ import linad
 from linad.core import tree
 from linad.errors import FallbackError, GuardError
 from linad.sweeps.cuda import opening
-from linad.sweeps.cuda.arrays import Array
+from linad.sweeps.cuda.gpu_arrays import Array
 from linad.sweeps.program import simplified
 
 

@@ -13,7 +13,7 @@ import linad
 from linad.core import tree
 from linad.errors import LinadError
 from linad.sweeps.cuda import opening
-from linad.sweeps.cuda.arrays import Array
+from linad.sweeps.cuda.gpu_arrays import Array
 from linad.sweeps.program import simplified
 
 ANY_SIGN = {"eigh", "svd"}

@@ -1,6 +1,7 @@
 """What the host does between the kernels of a device."""
 
 import numpy as np
+import pytest
 
 from linad.sweeps.cuda.host_loops import Choice, Copy, Put, Repeating, Repetitions, Run, parts_of
 from linad.sweeps.instructions import NO_RESULT, KernelCall
@@ -37,13 +38,13 @@ def test_repetitions():
     assert [s.places[3].shape for s in steps] == 3 * [(2,)]
 
 
-def repeating(limit, kept):
+def repeating(limit, kept, leap=2):
     first, last, a, b = places((), (), (), ())
     (go,) = places((), dtype=np.dtype(bool))
     counts = places((), (), dtype=INTEGER)
     rows = places((3,)) if kept else []
     return Repeating(
-        "", None, None, limit=limit, first=1, carries=[first], constants=[], go=go,
+        "", None, None, limit=limit, leap=leap, carries=[first], constants=[], go=go,
         between=([a], [b]), last=[last], counts=counts[: 1 + kept], kept=rows,
     )  # fmt: skip
 
@@ -62,22 +63,22 @@ def test_a_limit():
     assert [s.program for s in steps] == [0, 1, 0, 1, 0]
 
 
-def test_every_second_row_goes_where_they_are_full():
-    """Three rows: of repetitions 0, 1, 2; then 0, 2, 4; then 0, 4, 8."""
-    answers = iter([1] * 9 + [0])
-    steps, _ = taken(repeating(None, True).steps(lambda _: next(answers)))
+@pytest.mark.parametrize(
+    "leap, count, expected, stride", [(2, 9, (0, 4, 8), 4), (3, 14, (0, 6, 12), 6)]
+)
+def test_rows_go_where_they_are_full(leap, count, expected, stride):
+    """Three rows: of repetitions 0, 1, 2; then 0, 2, 4, or 0, 3, 6; then every second of these."""
+    answers = iter([1] * count + [0])
+    steps, _ = taken(repeating(None, True, leap).steps(lambda _: next(answers)))
     rows, now = {}, -1
     for s in steps:
         if isinstance(s, Run) and s.program == 0:
             now += 1
         elif isinstance(s, Copy) and s.target.buffer.size == 24:
-            if s.source is None:
-                rows = {at: k for at, k in rows.items() if at < s.target.offset}
-            else:
-                again = s.source.buffer is s.target.buffer
-                rows[s.target.offset] = rows[s.source.offset] if again else now
-    assert rows == {0: 0, 8: 4, 16: 8}
-    assert [s.value for s in steps if isinstance(s, Put)] == [9, 4]
+            again = s.source.buffer is s.target.buffer
+            rows[s.target.offset] = rows[s.source.offset] if again else now
+    assert [rows[at] for at in (0, 8, 16)] == list(expected)
+    assert [s.value for s in steps if isinstance(s, Put)] == [count, stride]
 
 
 def test_a_choice():

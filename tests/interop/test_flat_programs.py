@@ -1,4 +1,4 @@
-"""Programs of flat arrays, which other libraries differentiate: `linad.interop.programs`."""
+"""Programs of flat arrays, which other libraries differentiate: `linad.interop.flat_programs`."""
 
 import pickle
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 
 import linad
 from linad.errors import OutputError
-from linad.interop.programs import Program, check_result, stand_in
+from linad.interop.flat_programs import Program, check_result, stand_in
 
 
 def squares(x, n, z):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from linad.control.hooks import Hooks
+from linad.control.replaced_methods import Hooks
 
 
 class Own:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import Storage, View, is_private, own_storage, root_of
+from linad.arrays.buffers import Storage, View, is_private, is_settled, own_storage, root_of
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.arrays.zero_dim import array, is_number, number
@@ -79,7 +79,12 @@ class AdoptingTrace(ClosureTrace):
             self._adopt(root_of(a))
             return a
         found = self.stands.get(id(a))
-        if found is not None and found[0] is a and found[1] is a._node and a._buffer is None:
+        if (
+            found is not None
+            and found[0] is a
+            and found[1] is a._node
+            and (a._buffer is None or is_settled(a._buffer, False))  # nobody has written into it
+        ):
             return found[2]
         stand = super().lifted(a) if self.takes_up else self._met_before(a)
         if stand is not None:

@@ -1,7 +1,7 @@
 """Lengths that vary while a loop runs, and what they never exceed."""
 
 from linad.kernels.expressions import Expr, add, call, num, sub, var
-from linad.kernels.lengths import Lengths
+from linad.kernels.varying_lengths import Lengths
 
 N, TURN = Expr("dim", ("x", 0)), var("i")
 WHETHER = Expr("<", (TURN, N))

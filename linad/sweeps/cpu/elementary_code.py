@@ -4,7 +4,7 @@ No branches, no tables, no conversion to integers. `exp`, `exp2`, `expm1`, `tanh
 `erf` are right for every number. `sin`, `cos` and `tan` are so below `FAR`, `log`, `log2` and
 `log10` for what is positive, finite and no denormal; `is_far` and `is_edge` say where they are
 not, and `log_of_any` and its like hold everywhere. Errors stay below 4 units in the last place
-(`tests/sweeps/cpu/test_polynomials.py`).
+(`tests/sweeps/cpu/test_elementary_code.py`).
 
 To round to an integer, 1.5 2^52 is added and subtracted: the sum has no digits after the point,
 and its last bits are the integer. `sin` and `cos` of one argument write the same reduction and

@@ -8,7 +8,7 @@ import pytest
 import scipy.special
 from numba.extending import intrinsic
 
-from linad.sweeps.cpu import polynomials
+from linad.sweeps.cpu import elementary_code
 from linad.sweeps.cpu.vector_math import FUNCTIONS, INLINED, RANGES
 from linad.sweeps.cpu.written_numbers import Written
 
@@ -20,7 +20,7 @@ def written_erf(context, x):
     """The polynomials also where glibc's vector function is faster."""
 
     def generate(context, builder, signature, args):
-        return polynomials.erf(Written(builder, args[0])).value
+        return elementary_code.erf(Written(builder, args[0])).value
 
     return x(x), generate
 
@@ -119,8 +119,8 @@ def test_zeros_infinities_and_nan_are_numpy_s(rows, dtype):
 def test_both_forms_agree_in_range_to_the_last_digit(rows, dtype):
     x = numbers(dtype)
     found = rows(x)
-    far = polynomials.FAR[np.dtype(dtype).itemsize * 8]
+    far = elementary_code.FAR[np.dtype(dtype).itemsize * 8]
     for name, test in RANGES.items():
         normal = (x >= np.finfo(dtype).tiny) & (x < np.inf)
-        kept = np.abs(x) < far if test is polynomials.is_far else normal
+        kept = np.abs(x) < far if test is elementary_code.is_far else normal
         np.testing.assert_array_equal(found[f"v_{name}"][kept], found[f"w_{name}"][kept], name)

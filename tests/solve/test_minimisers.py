@@ -412,3 +412,36 @@ class TestFailures:
     def test_trust_radius(self):
         with pytest.raises(ValueError, match="initial_trust_radius"):
             trust_region(rosenbrock_value, np.ones(2), initial_trust_radius=0.0)
+
+
+class TestUnitsOfUnknowns:
+    """What unknowns are measured in decides on nothing."""
+
+    @SECOND
+    @pytest.mark.parametrize("power", [0, 4, 6, 10])
+    def test_minimum_in_any(self, solver, power):
+        x = np.linspace(0.0, 5.0, 200)
+        counts = np.round(500 * np.exp(-x / 1.2) + 30 + 5 * np.sin(9 * x))
+        units = np.array([10.0**power, 10.0**-power, 1.0])
+
+        def cost(p):
+            height, time, floor = p / units
+            rate = height * np.exp(-x / time) + floor
+            return np.sum(rate - counts * np.log(rate))
+
+        def gradient(q):
+            return linad.grad(cost)(q * units) * units
+
+        found = solver(cost, np.array([300.0, 2.0, 50.0]) * units)
+        assert found.success, found.message
+        q = found.x / units
+        H = linad.jacobian(gradient)(q)
+        steps = np.linalg.solve(H, gradient(q)) / np.sqrt(np.diag(np.linalg.inv(H)))
+        assert np.abs(steps).max() < 1e-2  # of standard errors
+
+    @SECOND
+    def test_a_gradient_that_was_asked_for_counts_alone(self, solver):
+        scale = np.array([1.0, 1e-6])
+        found = solver(lambda x: np.sum((x * scale - 1.0) ** 2), np.zeros(2), gtol=1e-3)
+        assert found.success
+        assert found.x[1] < 1e5

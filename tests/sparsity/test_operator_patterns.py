@@ -17,6 +17,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.circulant import Circulant
 from linad.operators.contraction import Contraction
 from linad.operators.convolution import Convolution, ValidKernel
+from linad.operators.dependency_sets import DependencySets
 from linad.operators.dft import CropOrPad, Fourier, HermitianFourier, RealFourier
 from linad.operators.facts import declares
 from linad.operators.filtering import (
@@ -39,7 +40,6 @@ from linad.operators.recurrences import (
 )
 from linad.operators.reduction import ScaledSum, WeightedSum
 from linad.operators.region_writes import Erase, Extract, Insert
-from linad.operators.relations import Sets
 from linad.operators.reordering import Broadcast, Permutation, Reshape
 from linad.operators.residuals import lifted
 from linad.operators.stored_matrices import StoredMatrix, parts_of, storage_of
@@ -183,8 +183,8 @@ def check_pattern(op):
     """Both directions give the same pattern, and it contains the matrix; return both."""
     op = op.flat
     pattern = Compact(op).relation
-    assert reach(op, Sets.identity(op.shape[1]), False).relation == pattern
-    assert pattern == reach(op, Sets.identity(op.shape[0]), True).relation.T
+    assert reach(op, DependencySets.identity(op.shape[1]), False).relation == pattern
+    assert pattern == reach(op, DependencySets.identity(op.shape[0]), True).relation.T
     found = op.pattern()
     assert found.shape == op.shape
     assert found.nnz == op.nnz

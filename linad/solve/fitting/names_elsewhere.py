@@ -1,0 +1,37 @@
+"""What SciPy, lmfit and statsmodels call what the result of a fit has."""
+
+ELSEWHERE = {
+    **dict.fromkeys(("params", "best_values", "popt", "p", "beta"), "parameters are x, or values"),
+    **dict.fromkeys(
+        ("stderr", "stderrs", "bse", "perr", "sd_beta", "std", "uncertainties", "uncertainty"),
+        "standard errors are errors, or standard_errors by name",
+    ),
+    **dict.fromkeys(("dof", "df", "df_resid", "nfree"), "that is degrees_of_freedom"),
+    **dict.fromkeys(("resid", "residual"), "residuals are (model - data) / sigma"),
+    **dict.fromkeys(("cov", "covar", "cov_x", "pcov"), "the covariance matrix is covariance"),
+    **dict.fromkeys(("chisqr", "chi2"), "the sum of squares is chi_square"),
+    **dict.fromkeys(("redchi", "redchi2"), "that is reduced_chi_square"),
+    **dict.fromkeys(("rsquared", "r2"), "that is r_squared"),
+    **dict.fromkeys(("fit_report", "summary"), "report() is the text, print(found) shows it"),
+    **dict.fromkeys(
+        ("conf_interval", "conf_int", "ci"), "confidence_intervals() and profile_intervals()"
+    ),
+    **dict.fromkeys(
+        ("best_fit", "eval", "evaluate", "fitted", "fittedvalues", "model_values", "y"),
+        "predict(xdata) is the model there",
+    ),
+    **dict.fromkeys(
+        (
+            *("prediction_interval", "prediction_intervals", "confidence_band", "prediction_band"),
+            *("eval_uncertainty", "predict_error", "predict_errors", "bands", "band"),
+        ),
+        "prediction_errors(x) are the standard errors of predict(x); plot() draws the band",
+    ),
+    **dict.fromkeys(
+        ("plot_fit", "plot_residuals", "show", "draw"),
+        "plot() draws data, model and residuals, and returns the axes",
+    ),
+    **dict.fromkeys(("corr", "correl", "correlations"), "that is correlation"),
+    "fun": "residuals are (model - data) / sigma",
+}
+"""What is said of a name that a result does not have."""

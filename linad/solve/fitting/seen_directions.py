@@ -1,0 +1,82 @@
+"""What residuals tell of the parameters they were fitted by: the directions in which they change.
+
+    J D^-1 = U Σ V^T        (J^T J)^-1 = D^-1 V Σ^-2 V^T D^-1
+
+with D the norms of the columns of J, so that units do not count. A direction v of V with σ = 0 is
+open: no residual changes along D^-1 v.
+"""
+
+from typing import Any
+
+import numpy as np
+
+SEEN = 1e-6
+"""Relative to the largest, components of a direction that count."""
+
+
+class SeenDirections:
+    """The singular values of a Jacobian, and their directions.
+
+    Parameters
+    ----------
+    J : ndarray (m, n)
+        Of the residuals in the free parameters.
+
+    Attributes
+    ----------
+    known : bool
+        Whether the Jacobian is finite: else nothing is known, not even what is open.
+    """
+
+    def __init__(self, J: Any) -> None:
+        n = J.shape[1]
+        self.known = bool(np.isfinite(J).all())
+        if not self.known:
+            self._s, self._vt = np.full(n, np.nan), np.eye(n)
+            self._kept, self._scale = np.ones(n, bool), np.ones(n)
+            return
+        largest = np.abs(J).max(axis=0, initial=0.0)
+        largest = np.where(largest > 0, largest, 1.0)  # their squares may overflow
+        norms = np.linalg.norm(J / largest, axis=0) * largest
+        self._scale = np.where(norms > 0, norms, 1.0)
+        _, s, self._vt = np.linalg.svd(J / self._scale, full_matrices=len(J) < n)
+        self._s = s = np.concatenate([s, np.zeros(n - len(s))])
+        self._kept = s > np.finfo(float).eps * max(J.shape) * s.max(initial=0.0)
+
+    def covariance(self, variance: float) -> Any:
+        """s² (J^T J)^-1, infinite in the parameters that are open."""
+        rows = self._vt[self._kept] / self._s[self._kept, None] / self._scale
+        found = variance * (rows.T @ rows)
+        left = (np.abs(self._vt[~self._kept]) > SEEN).any(axis=0)
+        found[left, :] = found[:, left] = np.inf
+        return found
+
+    def unseen(self) -> list[tuple[Any, Any]]:
+        """Open directions: the places of their components, and these.
+
+        As few as may be in each, by Gauss-Jordan elimination; the first is 1.
+        """
+        basis = self._vt[~self._kept].copy()
+        for done in range(len(basis)):
+            rest = np.abs(basis[done:])
+            row, column = map(int, np.unravel_index(np.argmax(rest), rest.shape))
+            basis[[done, done + row]] = basis[[done + row, done]]
+            basis[done] /= basis[done, column]
+            others = np.arange(len(basis)) != done
+            basis[others] -= np.outer(basis[others, column], basis[done])
+        found = []
+        for v in basis:
+            moved = np.flatnonzero(np.abs(v) > SEEN)
+            steps = v[moved] / self._scale[moved]
+            found.append((moved, steps / steps[0]))
+        return found
+
+    def spread(self, rows: Any, variance: float) -> Any:
+        """The standard error of a x for each row a of a matrix; infinite where an open direction
+        changes it."""
+        scaled = rows / self._scale
+        kept = self._vt[self._kept] / self._s[self._kept, None]
+        errors = np.sqrt(variance) * np.linalg.norm(scaled @ kept.T, axis=1)
+        seen = SEEN * np.linalg.norm(scaled, axis=1)
+        open_ = (np.abs(scaled @ self._vt[~self._kept].T) > seen[:, None]).any(axis=1)
+        return np.where(open_, np.inf, errors)

@@ -1,0 +1,108 @@
+"""``a * b`` and its like while a derivative is kept: what eager programs do most.
+
+Written out without calls to spare, as is what else `linad.transforms.linearize.LinearTrace` does.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from linad.arrays.buffers import is_settled
+from linad.arrays.tracer import Tracer
+from linad.arrays.traces import Trace
+from linad.core.primitive import Primitive
+from linad.operators.base import JacobianOperator
+from linad.operators.slopes import SlopeRule
+from linad.operators.structured import Cast, Diagonal, Identity
+from linad.transforms.plain_operands import PlainOperands
+from linad.transforms.tape_operator import Step
+from linad.transforms.traced_values import refuse_objects
+
+_bare = object.__new__  # without the calls of a constructor
+_NUMBERS = {np.float64, float, int}
+
+
+class PairTrace(Trace):
+    """A trace that keeps the operators of an operation on two values.
+
+    Attributes
+    ----------
+    nodes : iterator of int
+        Numbers for results.
+    steps : list of Step
+        The results so far, each with operators from the values it came from.
+    identities : dict
+        By shape: sums share them.
+    """
+
+    nodes: Iterator[int]
+    steps: list[Step]
+    operands: PlainOperands
+    identities: dict[Any, Identity]
+
+    def _apply_to_two(self, primitive: Primitive, a: Any, b: Any) -> Any:
+        """``a * b`` and its like; None if it needs the general way."""
+        from_a = from_b = None
+        if type(a) is Tracer:
+            if a._trace is not self or (a._buffer is not None and not is_settled(a._buffer, False)):
+                return None
+            from_a = a._node
+            a = a._value
+        elif type(a) is np.ndarray and primitive.captures_args:
+            a = self.operands.keep(a)
+        if type(b) is Tracer:
+            if b._trace is not self or (b._buffer is not None and not is_settled(b._buffer, False)):
+                return None
+            from_b = b._node
+            b = b._value
+        elif type(b) is np.ndarray and primitive.captures_args:
+            b = self.operands.keep(b)
+        if type(a) is Tracer or type(b) is Tracer:
+            y = primitive(a, b)
+        elif primitive.on_numbers is not None and type(a) in _NUMBERS and type(b) in _NUMBERS:
+            y = primitive.on_numbers(a, b)
+        else:
+            y = primitive.impl(a, b)
+        if y.dtype.hasobject:
+            refuse_objects(primitive)
+        rules = primitive.rules
+        links: list[Any] = []
+        if from_a == from_b and primitive.of_equal is not None and type(a) is not Tracer:
+            links.append((from_a, self._operator(primitive.of_equal, a, y, a, b)))
+        else:
+            if from_a is not None:
+                links.append((from_a, self._operator(rules[0], a, y, a, b)))
+            if from_b is not None:
+                links.append((from_b, self._operator(rules[1], b, y, a, b)))
+        node = next(self.nodes)
+        self.steps.append((node, links))
+        result: Any = _bare(Tracer)
+        result._trace, result._node, result._value, result._buffer = self, node, y, None
+        result._whole = False
+        return result
+
+    def _operator(self, rule: Any, x: Any, y: Any, a: Any, b: Any) -> Any:
+        """The operator of ``x``, which is one of a and b."""
+        shape, dtype = y.shape, y.dtype
+        J: Any
+        if type(rule) is not SlopeRule or x.shape != shape or x.dtype is not dtype:
+            J = rule(y, a, b)
+            return J if x.dtype is dtype else widened(J, x.dtype, dtype)
+        if rule.slope is not None:
+            J = _bare(Diagonal)
+            J.entries = rule.slope(y, a, b)
+            J.out_shape = J.in_shape = shape
+            J.dtype = dtype
+            return J
+        J = self.identities.get(shape)
+        if J is None or J.dtype is not dtype:
+            J = self.identities[shape] = Identity(shape, dtype)
+        return J
+
+
+def widened(J: JacobianOperator, x: Any, y: Any) -> JacobianOperator:
+    """``J``, after the cast that NumPy's promotion made of an argument of dtype x."""
+    if x != y and J.in_dtype != x and np.promote_types(x, y) == y:
+        return J @ Cast(J.in_shape, y, x)
+    return J
