@@ -18,7 +18,7 @@ import scipy
 
 import linad.numpy
 import linad.scipy
-from linad.adoption.compiled import is_compiled, of_constants
+from linad.adoption.compiled_functions import is_compiled, of_constants
 from linad.adoption.fast_reductions import reductions
 from linad.adoption.form_table import FORMS, form_of, has_form, register
 from linad.adoption.masked import masked_arrays

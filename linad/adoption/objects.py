@@ -14,7 +14,6 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
 from scipy.stats import rv_continuous, rv_discrete
@@ -32,9 +31,7 @@ _KINDS: dict[type, bool] = {}
 
 
 def is_object(value: Any) -> bool:
-    """Whether a value is an object of SciPy's, a distribution of a package's own, or a function
-    that NumPy has vectorised.
-    """
+    """Whether a value is an object of SciPy's, or a distribution of a package's own."""
     kind = type(value)
     known = _KINDS.get(kind)
     if known is None:
@@ -43,7 +40,7 @@ def is_object(value: Any) -> bool:
 
 
 def _is_kind(kind: type) -> bool:
-    if issubclass(kind, DISTRIBUTIONS) or kind in (np.vectorize, scipy.sparse.linalg.SuperLU):
+    if issubclass(kind, DISTRIBUTIONS) or kind is scipy.sparse.linalg.SuperLU:
         return True
     if _interpolator(kind) is not None:
         return True

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linad.adoption import promotion
-from linad.adoption.compiled import is_compiled
+from linad.adoption.compiled_functions import is_compiled
 from linad.adoption.exchanges import PLAIN
 from linad.adoption.form_table import form_of, has_form
 from linad.adoption.forms import picked

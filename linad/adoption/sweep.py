@@ -18,11 +18,7 @@ from linad.adoption.forms import ALWAYS
 from linad.adoption.live_objects import live_objects_of
 from linad.adoption.reached import reaches_traced
 from linad.adoption.source import deeper
-<<<<<<< HEAD
-=======
 from linad.adoption.vectorized import exchange as exchange_of_vectorized, is_vectorized
-from linad.arrays.conversions import held
->>>>>>> main
 from linad.arrays.traces import running_trace
 from linad.core.adopted import SPACES
 from linad.core.marks import outside_of_traces

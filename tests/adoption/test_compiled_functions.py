@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linad
-from linad.adoption.compiled import is_compiled
+from linad.adoption.compiled_functions import is_compiled
 from linad.errors import UnsupportedError
 
 SOURCE = """
