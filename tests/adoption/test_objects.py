@@ -238,7 +238,7 @@ def test_systems_frames_and_older_names(package):
     check(package.frames, [0.3, 1.7, 0.2, 0.5, 0.9, 1.1])
     check(package.cosines, [0.3, 1.7, 0.2])
     check(package.turned, [0.3, 1.7, 0.2])
-    with pytest.raises(UnsupportedError, match="as_strided: .* no entry of the traced array"):
+    with pytest.raises(UnsupportedError, match="as_strided: .* not an entry of the traced array"):
         linad.linearize(package.beyond, np.arange(6.0))
 
 

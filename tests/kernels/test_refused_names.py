@@ -118,7 +118,7 @@ REFUSED = {
     buffer_param_written: "x becomes another array",
     swap_made_in_loop: "made within a loop",
     length_with_a_bound_that_moves: "assigned again",
-    write_into_a_computed_array: "no array of its own",
+    write_into_a_computed_array: "not an array of its own",
     number_after_an_array: "a number here and an array elsewhere",
     tuple_of_another_length: "a tuple of other things",
     rows_of_two_lengths: "rows of several lengths",

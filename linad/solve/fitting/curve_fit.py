@@ -53,6 +53,7 @@ START = Kind(
     "finite real numbers, an array or a container of such",
     lambda value: _holds_finite(value) and not _holds_none(value),
 )
+ABSOLUTE = Kind(f"{FLAG.words} (all starts are in one list, p0=[1, 2])", FLAG.fits)
 POSITIVES = Kind(
     "positive numbers, one or like ydata or one for each data set, or a covariance matrix",
     _holds_finite,
@@ -71,7 +72,7 @@ WEIGHTS = Kind(
     p0=START.optional,
     sigma=POSITIVES,
     weights=WEIGHTS,
-    absolute_sigma=FLAG,
+    absolute_sigma=ABSOLUTE,
     check_finite=FLAG,
     loss=LOSS,
     f_scale=POSITIVE,

@@ -139,7 +139,13 @@ def _draw_residuals(axes: Any, fit: Any, curves: list[Curve]) -> None:
         axes.plot(curve.x[counts], shown_here, "o", ms=4, color=f"C{k}")
         most = max(most, np.abs(shown_here).max(initial=0.0))
     if fit.loss is not None and FAR * fit.loss.scale < most < np.inf:
-        axes.set_yscale("symlog", linthresh=NEAR * fit.loss.scale, linscale=2)
+        near = NEAR * fit.loss.scale
+        axes.set_yscale("symlog", linthresh=near, linscale=2)
+        powers = np.arange(np.ceil(np.log10(2 * near)), np.floor(np.log10(most)) + 1)
+        ticks = 10.0**powers if len(powers) else np.array([most])
+        ticks = np.concatenate([-ticks[::-1], [0.0], ticks])
+        axes.set_yticks(ticks, [f"{tick:.3g}" for tick in ticks], minor=False)
+        axes.set_yticks([], minor=True)
 
 
 def _new_axes(image: bool, residuals: bool) -> Any:

@@ -630,6 +630,7 @@ class TestTelling:
             (lambda: curve_fit(decay, T, Y, START, wieghts=1), "wieghts'; weights?"),
             (lambda: curve_fit(decay, T, Y, START, xerr=1), "xerr'; errors in x are unknowns"),
             (lambda: curve_fit(decay, T, Y, a=2, c=0), "a is a parameter of decay; starts"),
+            (lambda: curve_fit(decay, T, Y, 2, 1, 3), "all starts are in one list"),
             (lambda: fit(lambda p: p, START, lb=0), "lb'; bounds are"),
             (lambda: fit(lambda p: p, START, sigma=2), "sigma'; divide the residuals by it"),
             (lambda: fit(lambda a, b: a * b, START), "a, b = p unpacks"),
@@ -948,6 +949,9 @@ class TestTelling:
         found = curve_fit(decay, T, spiked, START, **given)
         above, below = found.plot()
         assert below.get_yscale() == "symlog"
+        ticks = below.get_yticks()
+        assert len(set(ticks)) == len(ticks) >= 3
+        assert (ticks == 0).sum() == 1
         mpl.pyplot.close(above.figure)
         found = fit(lambda p: decay(T, *p) - spiked, START, **given)
         left, _ = found.plot()
