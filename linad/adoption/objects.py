@@ -94,9 +94,15 @@ def of_object(owner: Any, f: Any, form_of: Callable[[Any], Any]) -> Callable[...
 
 
 def _method_of(made: Any, owner: Any, f: Any) -> Any:
-    """The method of the object made; the same function, where the owner has it by no such name."""
-    if getattr(owner, f.__name__, None) == f:
-        return getattr(made, f.__name__)
+    """The method of the object made: by its name, of a base class where ``super()`` has asked for
+    it, or the same function where the owner keeps it under another name.
+    """
+    name = f.__name__
+    if getattr(owner, name, None) == f:
+        return getattr(made, name)
+    for theirs, ours in zip(type(owner).__mro__, type(made).__mro__, strict=False):
+        if vars(theirs).get(name) is f.__func__ and name in vars(ours):
+            return vars(ours)[name].__get__(made)
     return types.MethodType(f.__func__, made)
 
 
