@@ -218,8 +218,10 @@ class Watcher:
         if not self.users or isinstance(error, RunAgain):
             return
         with LOCK:
+            new_forms = len(sys.modules) != self._seen and refresh()  # of what it has imported
             again = self.look_for_new()
             refused = list(refusals(trace, error))
+            again |= new_forms and bool(refused)
             if self.automatic:
                 again |= self._adopt_met(touches, refused or list(raisers(error)))
             for place in refused:

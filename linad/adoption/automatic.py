@@ -77,6 +77,8 @@ def refusals(trace: Any, error: Any) -> Iterator[types.TracebackType]:
     )
     # Code in C tells types apart: "descriptor '__mul__' requires a 'float' object but received ..."
     ours = ours or is_from_compiled(error) or type(error).__module__.startswith("numba.")
+    # SciPy was given what it does not know: a sparse array with traced entries, say.
+    ours = ours or (type(error) is TypeError and _is_raised_by_scipy(error))
     if ours or (errors and error is not None):
         errors.append(error)
     for e in errors:
@@ -84,6 +86,10 @@ def refusals(trace: Any, error: Any) -> Iterator[types.TracebackType]:
         while traceback is not None:
             yield traceback
             traceback = traceback.tb_next
+
+
+def _is_raised_by_scipy(error: Any) -> bool:
+    return any([package_of(place.tb_frame) == "scipy" for place in raisers(error)])
 
 
 _ARITHMETIC = (opcode.opmap["BINARY_OP"], opcode.opmap["COMPARE_OP"])

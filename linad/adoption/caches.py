@@ -5,7 +5,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from linad.arrays.conversions import held
+from linad.adoption.reached import reaches_traced
 from linad.arrays.traces import running_trace
 from linad.core.marks import outside_of_traces
 
@@ -23,7 +23,7 @@ def uncached(cached: Any) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: Any) -> Any:
         if running_trace() is None:
             return cached(*args, **kwargs)
-        if held((*args, *kwargs.values())):
+        if reaches_traced((*args, *kwargs.values())):
             return cached.__wrapped__(*args, **kwargs)
         with outside_of_traces():
             return cached(*args, **kwargs)

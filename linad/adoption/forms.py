@@ -18,8 +18,9 @@ import scipy
 
 import linad.numpy
 import linad.scipy
+from linad.adoption.compiled_functions import is_compiled, of_constants
 from linad.adoption.fast_reductions import reductions
-from linad.adoption.form_table import FORMS, form_of, register
+from linad.adoption.form_table import FORMS, form_of, has_form, register
 from linad.adoption.masked import masked_arrays
 from linad.adoption.object_arrays import gathered, method_of
 from linad.adoption.objects import of_object, owner_of
@@ -203,7 +204,8 @@ def _register_numpy() -> None:
         forms[name] = array_maker(forms[name], name == "asanyarray")
     forms["polynomial"] = _register_module(np.polynomial, _of_polynomials())
     forms["ma"] = _register_module(np.ma, {name: _of_masked(name) for name in np.ma.__all__})
-    _register_module(np.lib.stride_tricks, {"as_strided": as_strided})
+    tricks = _register_module(np.lib.stride_tricks, {"as_strided": as_strided})
+    forms["lib"] = _register_module(np.lib, {"stride_tricks": tricks})
     _register_module(np, forms)
     ASKING.update((id(np.isscalar), id(np.ma.isMaskedArray)))
 
@@ -243,6 +245,9 @@ def _register_module(original: types.ModuleType, forms: dict[str, Any]) -> FormO
         theirs = getattr(original, name)
         if not isinstance(theirs, types.ModuleType):
             register(theirs, form)
+        for n, member in vars(theirs).items() if isinstance(theirs, type) else ():
+            if isinstance(member, staticmethod) and hasattr(form, n):
+                register(member.__func__, getattr(form, n))
     made = FormOfModule(original, forms)
     register(original, made)
     return made
@@ -255,8 +260,12 @@ _OTHERS: dict[str, FormOfModule] = {}
 """Other modules that have forms, as far as they are imported."""
 
 
-def refresh() -> None:
-    """Register the forms of those modules of SciPy and others that are imported by now."""
+def refresh() -> bool:
+    """Register the forms of those modules of SciPy and others that are imported by now.
+
+    Says whether there were new ones.
+    """
+    known = len(_SCIPY), len(_OTHERS)
     if "scipy" not in _SCIPY:
         _SCIPY["scipy"] = _register_module(scipy, {})
     if "bottleneck" in sys.modules and "bottleneck" not in _OTHERS:
@@ -285,6 +294,7 @@ def refresh() -> None:
         parent, _, child = name.rpartition(".")
         if parent in _SCIPY:
             setattr(_SCIPY[parent], child, made)
+    return known != (len(_SCIPY), len(_OTHERS))
 
 
 def _rooms() -> list[str]:
@@ -332,9 +342,15 @@ def picked(f: Any) -> Any:
         return functools.partial(asarray, f.__self__)
     if kind is types.MethodType and type(f.__self__) in LIFTED:
         return _of_labelled(f)
+    if kind in _BOUND and has_form(f.__self__):
+        return getattr(form_of(f.__self__), f.__name__)  # a class by a name of the function's own
+    if is_compiled(f):
+        return of_constants(f)
     owner = owner_of(f)
     return f if owner is None else of_object(owner, f, form_of)
 
+
+_BOUND = (types.MethodType, types.BuiltinMethodType)
 
 LIFTED: dict[type, Callable[[Any], Any]] = {}
 """The classes of pandas, and what makes an object of them take traced values."""

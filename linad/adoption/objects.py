@@ -88,9 +88,22 @@ def of_object(owner: Any, f: Any, form_of: Callable[[Any], Any]) -> Callable[...
         made = form_of(owner)
         if made is owner:
             made = _traced(owner, form_of(type(owner)))
-        return (made if f is owner else getattr(made, f.__name__))(*args, **kwargs)
+        return (made if f is owner else _method_of(made, owner, f))(*args, **kwargs)
 
     return call
+
+
+def _method_of(made: Any, owner: Any, f: Any) -> Any:
+    """The method of the object made: by its name, of a base class where ``super()`` has asked for
+    it, or the same function where the owner keeps it under another name.
+    """
+    name = f.__name__
+    if getattr(owner, name, None) == f:
+        return getattr(made, name)
+    for theirs, ours in zip(type(owner).__mro__, type(made).__mro__, strict=False):
+        if vars(theirs).get(name) is f.__func__ and name in vars(ours):
+            return vars(ours)[name].__get__(made)
+    return types.MethodType(f.__func__, made)
 
 
 def _attributes(owner: Any) -> list[Any]:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from linad.adoption import list_arithmetic, promotion
+from linad.adoption.compiled_functions import is_compiled
 from linad.adoption.exchanges import PLAIN
 from linad.adoption.form_table import form_of, has_form
 from linad.adoption.forms import picked
@@ -272,7 +273,7 @@ def _before(file: str) -> Codes | None:
 
 def _is_object(value: Any) -> bool:
     """Whether a global is to be looked up where it is called, though it has no form itself."""
-    return isinstance(value, functools.partial) or owner_of(value) is not None
+    return isinstance(value, functools.partial) or is_compiled(value) or owner_of(value) is not None
 
 
 def _after(file: str, space: dict[str, Any], everywhere: bool) -> Codes:

@@ -19,8 +19,13 @@ def lent(x: Any, plain: Any, dtype: Any, copy: bool | None) -> np.ndarray:
     found = np.array(plain, dtype)
     if not copy:
         found.flags.writeable = False
-        x._trace.lent = [*x._trace.lent, (weakref.ref(root_of(x)), weakref.ref(found))]
+        note_lent(x, found)
     return found
+
+
+def note_lent(x: Any, found: np.ndarray) -> None:
+    """Note that an array with the numbers of a constant ``x`` is handed out."""
+    x._trace.lent = [*x._trace.lent, (weakref.ref(root_of(x)), weakref.ref(found))]
 
 
 def check_not_lent(root: Any) -> None:

@@ -156,7 +156,9 @@ class _Loop:
                     return None
             given.update(zip(b.outputs, e.outputs, strict=True))
             made.update(e.outputs)
-        if any([isinstance(a, Var) and a in made for a in operands[nc + nx :]]):
+        # Before a repetition nothing is there that it makes.
+        from_before = [*[given.get(v) for v in self.carries], *operands[nc + nx :]]
+        if any([isinstance(a, Var) and a in made for a in from_before]):
             return None
         for v, y, a in zip(self.carries, body.tape.outputs, operands, strict=False):
             if v in self.used and not _same(given.get(y) if isinstance(y, Var) else y, a):

@@ -174,7 +174,8 @@ class Roller:
             axis=(1, 2),
         ) & np.all(codes == codes[1], axis=1)
         # The first repetition takes what is carried from before.
-        first = (of_this & (distance[0] == distance[1]) & within[0]) | carried
+        first = of_this & (distance[0] == distance[1]) & within[0]
+        first |= carried & (maker[0] < start << 6)
         first |= (fixed & (name[0] == name[1])) | (moving & (name[0] < 0))
         if not first.all() or np.any(codes[0] != codes[1]):
             return None

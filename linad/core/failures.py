@@ -38,7 +38,7 @@ def is_own_fault(error: BaseException) -> bool:
     )
 
 
-_NO_TRACER = ("'Tracer'", "got Tracer", "not Tracer", "(Tracer")
+_NO_TRACER = ("'Tracer'", "got Tracer", "not Tracer", "(Tracer", "linad.arrays.tracer.Tracer")
 _NO_TYPE = (
     *("No matching signature", "Iterator operand is flagged", "1-dim C contiguous array"),
     *("object supporting the buffer API required", "__array__ method not producing an array"),
@@ -48,6 +48,10 @@ _NO_TYPE = (
 
 _COMPILED = (".pyx", ".pxd", "<stringsource>")
 """How the files end that the frames of Cython name."""
+
+
+HANDS_ON: set[str] = set()
+"""Modules of linad's that call compiled code in the place of adopted code."""
 
 
 def is_from_compiled(error: BaseException) -> bool:
@@ -70,9 +74,10 @@ def handed_to_compiled(error: BaseException, traced: type) -> str:
         return ""
     last = place = error.__traceback__
     while place is not None:
-        module = place.tb_frame.f_globals.get("__name__", "").partition(".")[0]
+        module = place.tb_frame.f_globals.get("__name__", "")
         file = place.tb_frame.f_code.co_filename
-        if not file.endswith(_COMPILED) and module not in ("numba", "llvmlite"):
+        is_theirs = file.endswith(_COMPILED) or module.partition(".")[0] in ("numba", "llvmlite")
+        if not is_theirs and module not in HANDS_ON:
             last = place
         place = place.tb_next
     if last is None:

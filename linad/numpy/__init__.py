@@ -135,17 +135,26 @@ def _writable(made: Any) -> Any:
     return trace.constant(made)
 
 
+def _plain_like(a: Any) -> Any:
+    """A plain array of the shape and type of a traced one, or of a list of traced numbers."""
+    if not isinstance(a, Traced) and not holds_traced(a):
+        return a
+    a = creation.asarray(a)
+    return np.empty(a.shape, a.dtype)
+
+
 def _maker(name: str) -> Callable[..., Any]:
     numpy_function = getattr(np, name)
     # Uninitialised memory may hold NaN, and zero times NaN would reach the derivative.
     traced = getattr(np, name.replace("empty", "zeros"))
+    is_like = name.endswith("_like")
 
     @functools.wraps(numpy_function)
     def make(*args: Any, **keywords: Any) -> Any:
         if running_trace() is None:
             return numpy_function(*args, **keywords)
-        if args and isinstance(args[0], Traced):  # of an outer derivative, perhaps
-            args = (np.empty(args[0].shape, args[0].dtype), *args[1:])
+        if args and (isinstance(args[0], Traced) or is_like):  # of an outer derivative, perhaps
+            args = (_plain_like(args[0]), *args[1:])
         return _writable(traced(*args, **keywords))
 
     return make
@@ -173,9 +182,10 @@ def full(shape: Any, fill_value: Any, *args: Any, **keywords: Any) -> Any:
 @functools.wraps(np.full_like)
 def full_like(a: Any, fill_value: Any, *args: Any, **keywords: Any) -> Any:
     if not _is_traced(fill_value):
+        a = a if isinstance(a, Traced) else _plain_like(a)
         return _writable(np.full_like(a, fill_value, *args, **keywords))
     check_options(np.full_like, keywords)
-    like = a if isinstance(a, Traced) else np.asanyarray(a)
+    like = a if isinstance(a, Traced) else np.asanyarray(_plain_like(a))
     return creation.full_like(like, creation.asarray(fill_value), *args, **keywords)
 
 

@@ -246,3 +246,37 @@ def test_operators_ask_objects_as_arrays_do(name):
     np.testing.assert_allclose(
         J @ dx, (f(X + 1e-6 * dx) - f(X - 1e-6 * dx)) / 2e-6, rtol=1e-6, atol=1e-8
     )
+
+
+NAMED_INSIDE = """
+import numpy as np
+
+KNOTS = np.arange(3.0)
+
+def rotated(x):
+    from scipy.spatial.transform import Rotation
+
+    return Rotation.from_rotvec(x[:3]).as_matrix().sum(axis=0)
+
+def spline(x):
+    from scipy import interpolate as i
+
+    return i.BSpline.basis_element([0.0, 1.0, 2.0, 3.5])(x[:2]) * i.CubicSpline(KNOTS, x)(0.7)
+
+def largest(x):
+    import scipy as sp
+
+    A = sp.sparse.coo_array((x, ([0, 1, 2], [1, 2, 0])), shape=(4, 4)).tocsr()
+    return sp.sparse.linalg.svds(A, k=1, v0=np.ones(4), random_state=0)[1]
+
+def framed(x):
+    s = x.strides[0]
+    return np.lib.stride_tricks.as_strided(x, (2, 2), (s, s)).sum(axis=1)
+"""
+
+
+def test_classes_and_modules_by_names_of_the_function_itself(installed):
+    package = installed(NAMED_INSIDE)
+    with linad.adopt(package):
+        for name in ("rotated", "spline", "largest", "framed"):
+            check(getattr(package, name))

@@ -9,6 +9,8 @@ import linad
 from linad.errors import LinadError, UnsupportedError
 
 SOURCE = """
+import types
+
 import numpy as np
 import scipy.interpolate as si
 import scipy.sparse, scipy.sparse.linalg
@@ -17,6 +19,7 @@ from numpy.lib.stride_tricks import as_strided
 from scipy.fftpack import dct
 from scipy.spatial.transform import Rotation
 
+PPoly = si.PPoly
 TURNS = Rotation.from_rotvec([[0.1, 0.2, 0.3], [0.4, 0.1, -0.2]])
 X = np.linspace(0, 3, 9)
 Y = np.sin(X)
@@ -44,6 +47,28 @@ class own_gen(ss.rv_continuous):
 
     def _argcheck(self, c):
         return super()._argcheck(c)
+
+    def pdf(self, x, *args):
+        return 2.0 * super().pdf(x, *args)
+
+
+class kept_gen(own_gen):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        parse = self._parse_args
+
+        def counted(this, *args, **kwargs):
+            this.calls = getattr(this, "calls", 0) + 1
+            return parse(*args, **kwargs)
+
+        self._parse_args = types.MethodType(counted, self)
+
+
+kept = kept_gen(a=0.0, b=1.0, name="kept")
+
+
+def of_kept(x):
+    return kept.pdf(x[:2], 1.0 + x[1]) * kept.pdf(0.4, x[0])
 
 
 OBJECTS = {
@@ -107,6 +132,18 @@ class Holder:
 
 def by_a_global_name(x):
     return TABLE(x)
+
+
+@np.vectorize
+def bent(s, kind, power=None):
+    return s**2 if kind is PPoly and s < 1.0 else np.float64(s) * 3.0
+
+
+ROWS = np.vectorize(lambda row, s: row * s, signature="(n),()->(n)")
+
+
+def entry_by_entry(x):
+    return bent(x, PPoly) + ROWS(x, x[1])
 
 
 def on_a_grid(x):
@@ -177,6 +214,12 @@ def test_splines(package):
             linad.linearize(package.own_curve_through, np.array([0.3, 1.7, 0.2, -0.4]))
 
 
+def test_functions_that_numpy_has_vectorised(package):
+    check(package.entry_by_entry, [0.3, 1.7, 0.4])
+    assert type(package.bent(0.5, package.PPoly)) is np.ndarray
+    assert package.bent(0.5, package.PPoly) == 0.25
+
+
 def test_planes(package):
     for held in package.PLANES.values():
         check(package.Holder(held).call, [[1.3, 1.7]])
@@ -190,6 +233,7 @@ def test_distributions(package):
     check(gamma.cumulated, [0.4, 0.8])
     check(package.own, [0.4, 0.8])
     check(package.of_extremes, [0.3, 0.5, 0.7])
+    check(package.of_kept, [0.3, 0.5])  # which has a method of SciPy's under another name
 
 
 def test_systems_frames_and_older_names(package):

@@ -93,6 +93,17 @@ def two_back(x):
     return np.sum(b)
 
 
+def first_round_apart(x):
+    y = x * 0.5
+    before = y
+    for _ in range(60):
+        y -= 0.1 * np.sin(y)  # in the first round this changes ``before`` as well
+        now = y / (1.0 + y * y)
+        y = now + 0.3 * (now - before)
+        before = now
+    return np.sum(y)
+
+
 def loop_in_a_loop(x):
     y, path = x, []
     for k in range(6):
@@ -114,6 +125,7 @@ PROGRAMS = [
     guarded_by_time,
     nothing,
     two_back,
+    first_round_apart,
 ]
 ROLLED = {*PROGRAMS} - {nothing}
 
@@ -127,6 +139,7 @@ def rolled_tape(f):
 def test_same_program(f):
     tape, rolled = rolled_tape(f)
     rolled.check()
+    roll(rolled, lambda: [X]).check()  # as a loop that takes up what came before it
     loops = [e for e in rolled.equations if isinstance(e.primitive, Repeat)]
     assert bool(loops) == (f in ROLLED)
     for x in (X, X * 1.1):

@@ -17,6 +17,7 @@ from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, TracerError, UnsupportedError
 from linad.rules.shaping import as_array, astype
 from linad.rules.sparsearrays import Pattern, sparse_product
+from linad.scipy.sparse.comparisons import comparison
 from linad.scipy.sparse.numbering import rearranged
 
 
@@ -349,6 +350,16 @@ class SparseArray:
                 f"A**{n}: the exponent must be a number > 0, which leaves zeros zero"
             )
         return self._with(self._entries**n)
+
+    # Comparisons, which leave it without a hash, as SciPy's are.
+
+    __lt__, __le__ = comparison(operator.lt), comparison(operator.le)
+    __gt__, __ge__ = comparison(operator.gt), comparison(operator.ge)
+    __eq__, __ne__ = comparison(operator.eq), comparison(operator.ne)
+    __hash__ = None  # type: ignore[assignment]
+
+    def __abs__(self) -> "SparseArray":
+        return self._with(np.abs(self._entries))
 
     # Sums.
 

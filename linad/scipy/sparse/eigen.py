@@ -26,6 +26,7 @@ import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
 
+from linad.arrays.memory import constant_under
 from linad.core.array_type import Array
 from linad.core.primitive import Primitive, Traced
 from linad.errors import DegenerateError, ShapeError, UnsupportedError
@@ -175,11 +176,19 @@ def eigenpairs_wrt_data(y: Array, data: Array, *, problem: EigenProblem) -> Jaco
 # Forms.
 
 
-def _entries_of(name: str, A: Any, **given: Any) -> tuple[Any, Pattern]:
-    """The entries of a traced matrix, and where they are."""
+def _plain(name: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Arguments beside the matrix; numbers of constants, which adopted code makes."""
+    found = {}
     for key, value in given.items():
-        if holds_traced(value):
+        known = constant_under(value) if isinstance(value, Traced) else value
+        if holds_traced(known) or (known is None and value is not None):
             raise UnsupportedError(f"{name}: {key} must be plain; only the matrix is traced")
+        found[key] = known
+    return found
+
+
+def _entries_of(name: str, A: Any) -> tuple[Any, Pattern]:
+    """The entries of a traced matrix, and where they are."""
     if isinstance(A, SparseArray):
         data, pattern = A.data, A.pattern
     elif isinstance(A, Traced):
@@ -193,7 +202,8 @@ def _entries_of(name: str, A: Any, **given: Any) -> tuple[Any, Pattern]:
 
 
 def _pairs(name: str, A: Any, M: Any, with_vectors: bool, options: dict[str, Any]) -> Any:
-    data, pattern = _entries_of(name, A, M=M, **options)
+    M, options = _plain(name, {"M": M})["M"], _plain(name, options)
+    data, pattern = _entries_of(name, A)
     if pattern.shape[0] != pattern.shape[1]:
         raise ShapeError(f"{name}: expected a square matrix, got shape {pattern.shape}")
     original, is_real = getattr(scipy.sparse.linalg, name), data.dtype.kind == "f"
@@ -232,7 +242,8 @@ def eigs(A: Any, M: Any, return_eigenvectors: bool = True, **options: Any) -> An
 
 @bound_form(scipy.sparse.linalg.svds)
 def svds(A: Any, return_singular_vectors: Any = True, **options: Any) -> Any:
-    data, places = _entries_of("svds", A, **options)
+    options = _plain("svds", options)
+    data, places = _entries_of("svds", A)
     if return_singular_vectors not in (True, False, "u", "vh"):
         raise UnsupportedError(
             f"svds: return_singular_vectors must be True, False, 'u' or 'vh', got "
