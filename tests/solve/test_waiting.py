@@ -33,7 +33,7 @@ def test_what_is_said(given, words, clock, capsys):
             raise KeyError
         assert run.seconds == 20.0  # a block within another does not count twice
     said = capsys.readouterr().err
-    assert said.count("newton: slow has run for 6 s in Python; newton(linad.jit(slow)") == words
+    assert said.count("newton: slow has run for 2 s in Python; newton(linad.jit(slow)") == words
 
 
 def test_nothing_is_said(clock, capsys):
