@@ -20,6 +20,8 @@ from linad.api.derivatives import jacobian
 from linad.control.deciding import while_loop
 from linad.solve.compiled_krylov import length, squared
 from linad.solve.compiled_newton import CONVERGED, IN_TROUBLE, RUNNING, largest
+from linad.solve.damped import least_norm
+from linad.solve.fits import NOTHING, ROUNDED
 from linad.solve.rounding import suspects
 
 LIGHT = 1e-8
@@ -85,7 +87,7 @@ class FitMethod(Protocol):
         """A step from a point; ``light`` is one that is hardly damped."""
         ...
 
-    def keeps_all(self, s: FitState, model: Model) -> Any:
+    def keeps_all(self, fit: "CompiledFit", s: FitState, model: Model) -> Any:
         """Whether the residuals depend on all unknowns at the end, as they did."""
         ...
 
@@ -131,7 +133,7 @@ class CompiledFit:
         r = self.residuals(x0)
         first = self.cost(r)
         model = self.model(x0, r)
-        gtol = self.eps**1.5 * largest(model.gradient) if self.gtol is None else self.gtol
+        faint = self.eps**1.5 * largest(model.gradient)
         reach = (1.0 + length(x0)) / self.eps
         sound = np.isfinite(first) & (self.maxiter > 0)
         if self.limits is not None:
@@ -148,9 +150,9 @@ class CompiledFit:
             0,
             np.where(sound, RUNNING, IN_TROUBLE),
         )
-        s = while_loop(lambda s: s.status == RUNNING, lambda s: self._next(s, gtol, reach), start)
-        kept = self.method.keeps_all(s, self.model(s.x, s.r))
-        kept = kept | (self.cost(s.r) <= 1e-12 * first) | (s.steps == 0)
+        s = while_loop(lambda s: s.status == RUNNING, lambda s: self._next(s, faint, reach), start)
+        kept = self.method.keeps_all(self, s, self.model(s.x, s.r))
+        kept = kept | (s.steps == 0)
         return s.x, (s.status == CONVERGED) & kept
 
     def cost(self, r: Any) -> Any:
@@ -184,6 +186,12 @@ class CompiledFit:
         sizes = np.sqrt(np.sum(J * J, axis=0))
         return Model(J, gradient, sizes, np.where(sizes > 0, sizes, 1.0), free)
 
+    def response(self, s: FitState, model: Model) -> Any:
+        """How the residuals respond to each unknown, and to relative changes of it."""
+        norms = np.stack([model.sizes, model.sizes * np.abs(s.x)])
+        cost = self.cost(s.r)
+        return np.where(cost > 0, norms / np.sqrt(np.where(cost > 0, cost, 1.0)), np.inf)
+
     def relative(self, model: Model, x: Any, p: Any) -> Any:
         """The length of a step relative to x, each unknown weighted by its column of J."""
         scale, long = length(model.norms * x), length(model.norms * p)
@@ -194,14 +202,15 @@ class CompiledFit:
         there = self.model(x, r).gradient
         return length(there / model.norms) < 0.9 * length(model.gradient / model.norms)
 
-    def _next(self, s: FitState, gtol: Any, reach: Any) -> FitState:
+    def _next(self, s: FitState, faint: Any, reach: Any) -> FitState:
         """The next state: where a step is for the better, there."""
         model, cost = self.model(s.x, s.r), self.cost(s.r)
         light = model.damped(LIGHT, model.norms, model.gradient)
         promised = model.promise(light, LIGHT, model.norms)
         settled = (s.steps > 0) & self._settled(s, model, light, promised, cost)
         t = self.method(self, s, model, light)
-        ended = (s.fresh & ((largest(model.gradient) <= gtol) | settled)) | t.ended
+        flat = self._is_flat(s, model, light, promised, cost, faint)
+        ended = (s.fresh & (flat | settled)) | t.ended
         new = self.cost(t.r)
         rounded = np.isfinite(new) & (
             (self.relative(model, s.x, t.next_step) <= self.xtol)
@@ -211,7 +220,8 @@ class CompiledFit:
         steps = s.steps + t.accepted
         lost = t.lost | (t.accepted & (scale > reach)) | ~np.isfinite(cost)
         lost = lost | ~np.isfinite(length(model.gradient))
-        lost = lost | (s.fresh & suspects(model.sizes, s.x, self.eps).any())
+        faded = (model.J != 0).any(axis=0) & (model.sizes <= least_norm(s.x.dtype))
+        lost = lost | (s.fresh & (faded | suspects(model.sizes, s.x, self.eps)).any())
         status = np.where(steps < self.maxiter, RUNNING, IN_TROUBLE)
         status = np.where(t.stuck, np.where(rounded, CONVERGED, IN_TROUBLE), status)
         status = np.where(ended, CONVERGED, np.where(lost, IN_TROUBLE, status))
@@ -229,15 +239,31 @@ class CompiledFit:
             status,
         )
 
+    def _is_flat(
+        self, s: FitState, model: Model, p: Any, promised: Any, cost: Any, faint: Any
+    ) -> Any:
+        """Whether the gradient is as small as gtol; see `linad.solve.fits.Fit`."""
+        gradient = largest(model.gradient)
+        if self.gtol is not None:
+            return gradient <= self.gtol
+        size = np.sqrt(2.0 * cost)
+        cosine = largest(model.gradient / model.norms) <= np.sqrt(self.eps) * size
+        vanish = cost <= max(NOTHING, float(np.finfo(s.x.dtype).tiny))
+        vanish = vanish | (size <= ROUNDED * self.eps * length(model.sizes * s.x))
+        small = cosine | vanish | self._unmoved(s, p, promised, cost)
+        return (gradient <= faint) & small
+
+    def _unmoved(self, s: FitState, p: Any, promised: Any, cost: Any) -> Any:
+        """Whether the next step, hardly damped, would change any unknown by very little."""
+        unchanged = (promised <= self.xtol * cost) & (np.abs(p) <= self.xtol * np.abs(s.x)).all()
+        return unchanged | (promised <= self.xtol**2 * cost)
+
     def _settled(self, s: FitState, model: Model, p: Any, promised: Any, cost: Any) -> Any:
         """Whether the next step, hardly damped, changes nothing that counts."""
         before, told = cost + s.change, s.gain >= 0.25
         if self.exact:
             short = told & ((s.step <= 1e-3) | (s.change <= 1e-4 * before))
-            unchanged = (promised <= self.xtol * cost) & (
-                np.abs(p) <= self.xtol * np.abs(s.x)
-            ).all()
-            return short & (unchanged | (promised <= self.xtol**2 * cost))
+            return short & self._unmoved(s, p, promised, cost)
         relative = self.relative(model, s.x, p)
 
         def within(tolerance: float) -> Any:

@@ -57,5 +57,5 @@ class GaussSteps:
             ~system.sound | ~np.isfinite(length(p)) | (~accepted & ~found.finite),
         )
 
-    def keeps_all(self, s: FitState, model: Model) -> Any:
+    def keeps_all(self, fit: CompiledFit, s: FitState, model: Model) -> Any:
         return np.True_

@@ -15,6 +15,7 @@ class Damping(NamedTuple):
     size: Any
     growth: Any
     D: Any  # the largest norms of the columns so far; 0 before the first step
+    seen: Any  # the largest responses so far
 
 
 class DampedSteps:
@@ -24,7 +25,7 @@ class DampedSteps:
         self.damping = float(damping)
 
     def first(self, x0: Any) -> Damping:
-        return Damping(self.damping, 2.0, np.zeros_like(x0))
+        return Damping(self.damping, 2.0, np.zeros_like(x0), np.zeros((2, x0.size), float))
 
     def __call__(self, fit: CompiledFit, s: FitState, model: Model, light: Any) -> FitTrial:
         """A step that brings the cost down, or more damping."""
@@ -53,6 +54,7 @@ class DampedSteps:
             np.where(accepted, eased, own.size * own.growth),
             np.where(good, 2.0, np.where(accepted, own.growth, 2.0 * own.growth)),
             largest,
+            np.maximum(own.seen, fit.response(s, model)),
         )
         return FitTrial(
             x,
@@ -61,15 +63,16 @@ class DampedSteps:
             accepted,
             np.where(good, gain, 1.0),
             np.False_,
-            ~accepted & (by_gradient | (length(p) <= fit.eps * length(s.x))),
+            ~accepted & (by_gradient | (fit.relative(model, s.x, p) <= fit.eps)),
             light,
             model.promise(light, LIGHT, model.norms),
             ~np.isfinite(length(p)) | (~accepted & (own.size > 1e40)),
         )
 
-    def keeps_all(self, s: FitState, model: Model) -> Any:
-        lost = (model.sizes <= 1e-8 * s.own.D) & (s.own.D > 0)
-        return (~lost | ~model.free).all()
+    def keeps_all(self, fit: CompiledFit, s: FitState, model: Model) -> Any:
+        now, seen = fit.response(s, model), s.own.seen
+        lost = np.isfinite(now) & (now <= 1e-8 * seen) & (seen > 0)
+        return (~lost.all(axis=0) | ~model.free).all()
 
     def _along_the_curve(
         self, fit: CompiledFit, s: FitState, model: Model, p: Any, D: Any, minute: Any

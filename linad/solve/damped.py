@@ -94,12 +94,27 @@ def _choose(J: Any) -> str:
     return "dense" if n <= DENSE and m * n <= MOST else "krylov"
 
 
+def least_norm(dtype: Any) -> float:
+    """Down to which the squares in a norm have their digits."""
+    return float(np.sqrt(np.finfo(dtype).tiny / np.finfo(dtype).eps))
+
+
+def column_norms(matrix: Any) -> Any:
+    """The norms of the columns, also of those whose squares underflow or overflow."""
+    norms = np.sqrt(np.sum(np.abs(matrix) ** 2, axis=0))
+    if ((norms > least_norm(norms.dtype)) & np.isfinite(norms)).all():
+        return norms
+    largest = np.abs(matrix).max(axis=0, initial=0.0)
+    largest = np.where(largest > np.finfo(norms.dtype).tiny, largest, 1.0)
+    return largest * np.sqrt(np.sum(np.abs(matrix / largest) ** 2, axis=0))
+
+
 class DenseSteps:
     """From a dense Jacobian."""
 
     def __init__(self, matrix: Any, r: Any) -> None:
         self.gradient = matrix.conj().T @ r
-        self.column_norms = np.sqrt(np.sum(np.abs(matrix) ** 2, axis=0))
+        self.column_norms = column_norms(matrix)
         self.matrix, self.dtype = matrix, matrix.dtype
         m, n = matrix.shape
         if m > n:

@@ -25,6 +25,14 @@ def as_accurate(promise: float, cost: float) -> str:
     return f"as far as f is accurate: the next step promises {promise:.1e} of {cost:.6g}"
 
 
+ROUNDED = 1e3
+"""Times eps: residuals smaller than that, beside what the unknowns make of them, are rounding."""
+
+
+NOTHING = 1e-100
+"""A cost, of residuals of 1e-50, that is none in any unit."""
+
+
 class _Parts:
     """Complex residuals of real unknowns, as their real and imaginary parts."""
 
@@ -90,7 +98,7 @@ class Fit:
         self.xtol = default if xtol is None else xtol
         self.x = problem.x.start
         self.reach = (1.0 + float(np.linalg.norm(self.x))) / self.eps
-        self.lam, self.growth = 0.0, 2.0
+        self.lam, self.growth, self.first_lam = 0.0, 2.0, 0.0
         self.D: Any = None
         self.seen: Any = 0.0
         self.weights: Any = None
@@ -103,10 +111,10 @@ class Fit:
         self.r, self.J = problem.linearize(self.x)
         if not self.r.size:
             raise ShapeError(f"{name}: {name_of(f)} returned no numbers")
-        self.first = self.cost = self.cost_of(self.r)
+        self.cost = self.cost_of(self.r)
         self.gradient: Any = np.full(self.x.shape, np.nan)
         self.steps: Any = None
-        self.gtol = gtol
+        self.gtol, self.faint = gtol, np.nan
 
     def cost_of(self, r: Any) -> float:
         """Half the sum of squares, or of losses."""
@@ -131,13 +139,19 @@ class Fit:
                     with quiet():
                         self._check(before, self.step)
                 if self.nit >= self.maxiter:
-                    raise Stop(Status.MAXITER, f"{self.maxiter} steps, cost {self.cost:.6g}")
+                    raise self.out_of_steps()
                 before = self.cost
                 with quiet():
                     self.step = step(self)
                 self.nit += 1
         except Stop as stop:
             return stop
+
+    def out_of_steps(self) -> Stop:
+        """That no more steps are allowed, with those of all tries."""
+        steps = self.taken + self.nit
+        words = f"{steps} steps, cost {self.cost:.6g}; start nearer, or allow more by maxiter"
+        return Stop(Status.MAXITER, words)
 
     def _not_finite(self) -> str:
         """Where the residuals at x0 are not numbers."""
@@ -161,11 +175,32 @@ class Fit:
             raise Stop(Status.NOT_FINITE, f"in the Jacobian: {error}") from error
         self.gradient = self.steps.gradient
         if not np.isfinite(self.gradient).all():
-            raise Stop(Status.NOT_FINITE, "in the gradient")
-        if self.gtol is None:
-            self.gtol = self.eps**1.5 * self.optimality
-        if self.optimality <= self.gtol:
+            raise Stop(Status.NOT_FINITE, "in the gradient, whose sums overflow; start nearer")
+        if np.isnan(self.faint):
+            self.faint = self.eps**1.5 * self.optimality
+        if self._is_flat():
             raise Stop(Status.CONVERGED, f"the largest |gradient| is {self.optimality:.1e}")
+
+    def _is_flat(self) -> bool:
+        """Whether the gradient is as small as gtol; by default, as none.
+
+        A gradient may be small beside that of the start because the start was far too large. So
+        it has to be small at the point as well: no column may point along the residuals, or the
+        next step must be small, or there are no residuals left.
+        """
+        if self.gtol is not None:
+            return self.optimality <= self.gtol
+        if self.optimality > self.faint:
+            return False
+        return self.cosine <= np.sqrt(self.eps) or self._vanish() or bool(self._exact())
+
+    @property
+    def cosine(self) -> float:
+        """The largest between the residuals and a column, which has no unit."""
+        norms = np.asarray(self.steps.column_norms, float)
+        slope = np.abs(self.gradient) / np.where(norms > 0, norms, 1.0)
+        size = np.sqrt(2 * self.cost)
+        return largest(slope) / size if size > 0 else 0.0
 
     def _cleaned(self, matrix: Any) -> Any:
         """The Jacobian without columns that are rounding errors."""
@@ -229,8 +264,7 @@ class Fit:
 
     def _exact(self) -> str:
         """How little the next step, hardly damped, would change any unknown; "" where too much."""
-        norms = np.asarray(self.steps.column_norms, float)
-        promise, p = self.light_step(np.where(norms > 0, norms, 1.0))
+        promise, p = self.light_step()
         explained = promise <= self.xtol * self.cost  # the deviations have settled as well
         if explained and (np.abs(p) <= self.xtol * np.abs(self.x)).all():
             return f"the next step changes no unknown by more than {self.xtol:.0e} of itself"
@@ -248,8 +282,7 @@ class Fit:
         self.strange = self.strange + 1 if self.refused >= 3 or self.gain > 4 else 0
         if self.strange < 2 or change > self.insignificant:
             return ""
-        norms = np.asarray(self.steps.column_norms, float)
-        promise, _ = self.light_step(np.where(norms > 0, norms, 1.0))
+        promise, _ = self.light_step()
         return as_accurate(promise, self.cost) if promise <= self.insignificant else ""
 
     def is_doubtful(self, stop: Stop) -> bool:
@@ -258,11 +291,32 @@ class Fit:
             return False
         if stop.status is not Status.CONVERGED:
             return True
-        norms = np.asarray(self.steps.column_norms, float)
-        lost = (norms <= 1e-8 * self.seen) & (self.seen > 0)
+        now = self._response()
+        lost = (np.isfinite(now) & (now <= 1e-8 * self.seen) & (self.seen > 0)).all(axis=0)
         if isinstance(self.steps, FreeSteps):
             lost &= self.steps.free
-        return bool(lost.any()) and self.cost > 1e-12 * self.first
+        return bool(lost.any())
+
+    def look(self) -> Any:
+        """The norms of the columns; the largest responses to the unknowns are kept."""
+        self.seen = np.fmax(self.seen, self._response())
+        return np.asarray(self.steps.column_norms, float)
+
+    def _response(self) -> Any:
+        """How the residuals respond to each unknown, and to relative changes of it, beside their
+        own size: no less where they and the columns come down from a start that was far too
+        large, and more on the way to residuals of zero."""
+        norms = np.asarray(self.steps.column_norms, float)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            return np.stack([norms, norms * np.abs(self.x)]) / np.sqrt(self.cost)
+
+    def _vanish(self) -> bool:
+        """Whether the residuals are nothing, or rounding errors of what they are the difference
+        of."""
+        if self.cost <= max(NOTHING, np.finfo(self.x.dtype).tiny):
+            return True
+        reached = float(np.linalg.norm(np.asarray(self.steps.column_norms, float) * self.x))
+        return bool(np.sqrt(2 * self.cost) <= ROUNDED * self.eps * reached)
 
     def _settled(self, tolerance: float) -> bool:
         """Whether the next step, hardly damped, would be no more than a tolerance allows.
@@ -270,8 +324,7 @@ class Fit:
         The last one may have been short because it was shortened, or because an unknown that
         is large, and of no account, makes |x| large.
         """
-        norms = np.asarray(self.steps.column_norms, float)
-        promise, p = self.light_step(np.where(norms > 0, norms, 1.0))
+        promise, p = self.light_step()
         return (
             promise <= 10 * tolerance * self.cost + self.noise or self.relative(p) <= 10 * tolerance
         )
@@ -308,9 +361,11 @@ class Fit:
         """What the model promises of a step that bounds have cut."""
         return -float(self.gradient @ p) - 0.5 * self.steps.product(p)
 
-    def light_step(self, D: Any) -> tuple[float, Any]:
+    def light_step(self) -> tuple[float, Any]:
         """What a step with hardly any damping promises, little only where the cost is lowest; and
-        the step."""
+        the step. It knows nothing of the way to the point: its D are the norms there."""
+        D = self.steps.column_norms
+        D = np.where(D > 0, D, 1.0).astype(float)
         try:
             p = self.steps.step(1e-8, D)
         except np.linalg.LinAlgError:

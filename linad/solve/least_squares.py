@@ -4,7 +4,9 @@
 
 Gauss-Newton takes the p that minimises the model and backtracks along it. Levenberg-Marquardt
 damps it, (J^H J + λ D²) p = -J^H r, with D the largest norms of the columns met so far, which
-makes it independent of the units of the unknowns. After a step with gain ratio
+makes it independent of the units of the unknowns. Where steps come to nothing because D is that
+of a start from which columns have come down by powers of ten, D begins again with the norms at the
+point; no test of an end knows D. After a step with gain ratio
 
     ρ = (|r(x)|² - |r(x + p)|²) / (|r|² - |r + J p|²)
 
@@ -41,6 +43,9 @@ COLUMNS = ("cost", "optimality", "step")
 
 PATIENCE = 200
 """Steps after which a dense fit that has not ended is also tried from x0 in other ways."""
+
+LEAST = 1e-30
+"""The least damping, far below what D of larger columns can make of it."""
 
 BENT = 0.75
 """Most that the curve of a step may add to it, relative to its length."""
@@ -89,7 +94,8 @@ def gauss_newton(
     ftol, xtol, gtol : float, optional
         Relative change of the cost, relative step, and largest ``|gradient|`` to stop at, as in
         `scipy.optimize.least_squares`. Default 1e-8 for the first two (3e-4 in single
-        precision), and for the third eps^1.5 of the first.
+        precision). For the third none: at eps^1.5 of the first gradient a fit ends if the next step
+        is small, too, for a start may be larger than the minimum by many powers of ten.
     maxiter : int
         Most steps.
     linear_solver : str
@@ -224,14 +230,14 @@ def levenberg_marquardt(
 def _tried(fit: Fit, damping: float, monitor: Monitor) -> tuple[Fit, Stop]:
     """Run a fit, in other ways too where the first comes to no good end; the best of them."""
     start, limit = copy.copy(fit), fit.maxiter
-    fit.lam, fit.maxiter = damping, min(limit, PATIENCE)
+    fit.lam, fit.first_lam, fit.maxiter = damping, damping, min(limit, PATIENCE)
     end = fit.run(_damped_step, monitor)
     taken = fit.nit
     for factor, memory in OTHER_WAYS if fit.factory.kind == "dense" else ():
         if not fit.is_doubtful(end) or taken >= limit:
             break
         other = copy.copy(start)
-        other.lam, other.memory = factor * damping, memory
+        other.lam, other.first_lam, other.memory = factor * damping, damping, memory
         other.taken, other.maxiter = taken, limit - taken
         stop = other.run(_damped_step, monitor)
         taken += other.nit
@@ -241,7 +247,7 @@ def _tried(fit: Fit, damping: float, monitor: Monitor) -> tuple[Fit, Stop]:
     if end.status is Status.MAXITER and taken < limit:
         fit.maxiter = fit.nit + limit - taken
         end = fit.run(_damped_step, monitor)
-    return fit, end
+    return fit, fit.out_of_steps() if end.status is Status.MAXITER else end
 
 
 def _gauss_step(fit: Fit) -> float:
@@ -287,16 +293,9 @@ def _by_gradient(fit: Fit, p: Any, predicted: float, light: Any, rank: int | Non
 def _stuck(fit: Fit, finite: bool, predicted: float, p: Any, rank: int | None = None) -> None:
     """No step brings the cost down: say why. The next one would be ``p``, hardly damped."""
     if not finite:
-        raise Stop(Status.NOT_FINITE, "in f, at every step tried")
-    relative = fit.relative(p)
-    if relative <= fit.xtol:
-        raise Stop(Status.CONVERGED, f"to rounding: the next step is {relative:.1e} of |x|")
-    if predicted <= max(fit.ftol, 10 * fit.eps) * fit.cost:
-        raise Stop(
-            Status.CONVERGED, f"to rounding: the model promises {predicted:.1e} of {fit.cost:.6g}"
-        )
-    if fit.exact and predicted <= fit.insignificant:
-        raise Stop(Status.CONVERGED, as_accurate(predicted, fit.cost))
+        raise Stop(Status.NOT_FINITE, "in f, at every step tried; start elsewhere")
+    if words := _rounded(fit, predicted, p):
+        raise Stop(Status.CONVERGED, words)
     if rank is not None and rank < fit.x.size:
         raise Stop(
             Status.SINGULAR,
@@ -305,15 +304,27 @@ def _stuck(fit: Fit, finite: bool, predicted: float, p: Any, rank: int | None = 
         )
     raise Stop(
         Status.STAGNATED,
-        f"no step brings the cost {fit.cost:.6g} down; where f is accurate to a tolerance, as by "
-        f"solve_ivp, a smaller one may (rtol=1e-8)",
+        f"no step brings the cost {fit.cost:.6g} down; start elsewhere, where the residuals "
+        f"respond more; where f is accurate to a tolerance, as by solve_ivp, a smaller one may "
+        f"help (rtol=1e-8)",
     )
+
+
+def _rounded(fit: Fit, predicted: float, p: Any) -> str:
+    """Whether a step that would be hardly damped is hidden by rounding: the words, or ""."""
+    relative = fit.relative(p)
+    if relative <= fit.xtol:
+        return f"to rounding: the next step is {relative:.1e} of |x|"
+    if predicted <= max(fit.ftol, 10 * fit.eps) * fit.cost:
+        return f"to rounding: the model promises {predicted:.1e} of {fit.cost:.6g}"
+    if fit.exact and predicted <= fit.insignificant:
+        return as_accurate(predicted, fit.cost)
+    return ""
 
 
 def _damped_step(fit: Fit) -> float:
     """Raise the damping until a step brings the cost down, then lower it."""
-    norms = np.asarray(fit.steps.column_norms, float)
-    fit.seen = np.maximum(fit.seen, norms)
+    norms = fit.look()
     fit.D = np.maximum(fit.D, norms) if fit.memory and fit.D is not None else norms
     D = np.where(fit.D > 0, fit.D, 1.0)
     finite, first = False, True
@@ -336,14 +347,20 @@ def _damped_step(fit: Fit) -> float:
                 cost = fit.cost_of(found[0] if found else fit.problem.value(x))
                 finite = finite or bool(np.isfinite(cost))
                 if minute and abs(fit.cost - cost) <= fit.noise:
-                    return _by_gradient(fit, p, *fit.light_step(D))
+                    return _by_gradient(fit, p, *fit.light_step())
                 gain = (fit.cost - cost) / predicted if predicted > 0 else -1.0
                 if gain > 1e-4:
-                    fit.lam = max(fit.lam * max(0.1, 1 - (2 * gain - 1) ** 3), 1e-15)
+                    fit.lam = max(fit.lam * max(0.1, 1 - (2 * gain - 1) ** 3), LEAST)
                     fit.growth, fit.gain = 2.0, gain
                     return fit.move(x, found)
-            if np.linalg.norm(p) <= fit.eps * np.linalg.norm(fit.x):
-                _stuck(fit, finite, *fit.light_step(D))
+            if fit.relative(p) <= fit.eps:
+                light = fit.light_step()
+                if np.array_equal(fit.D, norms) or _rounded(fit, *light):
+                    _stuck(fit, finite, *light)
+                # It is D, of a place where columns were larger, that makes steps short.
+                fit.D, D = norms, np.where(norms > 0, norms, 1.0)
+                fit.lam, fit.growth, first = fit.first_lam, 2.0, False
+                continue
         fit.lam *= fit.growth
         fit.growth *= 2.0
         fit.refused += 1

@@ -39,7 +39,7 @@ def test_what_steps_promise():
     gain = fit.cost - fit.cost_of(a @ best - 1.0)
     assert fit.promise(p, 0.0, np.ones(2)) == pytest.approx(gain)
     assert fit.promise_of_cut(p) == pytest.approx(gain)
-    promised, light = fit.light_step(np.ones(2))
+    promised, light = fit.light_step()
     np.testing.assert_allclose(light, p, rtol=1e-6)
     assert promised == pytest.approx(gain)
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.sparse
+from solve.nist_runs import Regression
 from solve.problems import (
     beale,
     freudenstein_roth,
@@ -58,6 +59,7 @@ class TestAnswers:
     def test_singular_at_the_minimum(self, solver):
         found = solver(powell_singular, np.array([3.0, -1.0, 0.0, 1.0]))
         assert found.success, found.message
+        assert found.nit < 40  # no floor of the damping holds it back
         np.testing.assert_allclose(found.x, 0.0, atol=1e-3)
 
     @pytest.mark.parametrize("way", WAYS)
@@ -192,6 +194,16 @@ class TestFailures:
         found = solver(rosenbrock, np.array([-1.2, 1.0]), maxiter=2)
         assert found.status == Status.MAXITER
         assert found.nit == 2
+        assert "2 steps, cost" in found.message
+
+    def test_steps_of_all_tries_are_one_count(self):
+        """After 200 steps a fit is tried in other ways."""
+        run = Regression("MGH10")
+        with np.errstate(all="ignore"):
+            found = levenberg_marquardt(run.residual, run.starts[0], maxiter=500)
+        assert found.status == Status.MAXITER
+        assert found.nit == 500
+        assert "500 steps, cost" in found.message
 
     @BOTH
     def test_nothing_to_improve(self, solver):
