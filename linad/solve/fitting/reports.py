@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from linad.solve.fitting.steps import depends_by_steps
+
 MOST, STRONGEST = 60, 20
 """Parameters, and correlations, that a report lists."""
 
@@ -82,7 +84,7 @@ def openings(fit: Any) -> list[str]:
     for direction in directions[:STRONGEST]:
         names = list(direction)
         if len(names) == 1:
-            found.append(f"{names[0]}: no residual depends on it")
+            found.append(f"{names[0]}: {_without_effect(fit, names[0])}")
         else:
             moves = ", ".join(f"{name} by {move:.4g}" for name, move in direction.items())
             found.append(
@@ -96,6 +98,18 @@ def openings(fit: Any) -> list[str]:
         one = next(iter(directions[0]))
         found.append(f"Fix one parameter of each, fixed={[one]!r}, or write a model without it.")
     return found
+
+
+def _without_effect(fit: Any, name: str) -> str:
+    """What there is to say of a parameter whose derivatives are zero."""
+    if depends_by_steps(fit, fit.names.index(name)):
+        return (
+            f"residuals depend on it by steps alone, which no fit follows; what the model returns "
+            f"is cut off from it by comparisons, rounding, or decisions on plain numbers: make it "
+            f"smooth, as abs(x) < width by 1 / (1 + np.exp((abs(x) - width) / soft)), or try "
+            f"values of it, fixed=[{name!r}]"
+        )
+    return "no residual depends on it"
 
 
 def pairs(fit: Any, least: float) -> list[tuple[str, str, float]]:
