@@ -12,6 +12,7 @@ Sources: J. J. Moré, "The Levenberg-Marquardt algorithm: implementation and the
 D. C.-L. Fong, M. Saunders, "LSMR", SIAM Journal on Scientific Computing 33, 2011.
 """
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -215,7 +216,7 @@ class KrylovSteps:
         self.dtype = J.dtype
         self.tolerance = max(1e-10, 10 * float(np.finfo(J.dtype).eps))
 
-    @property
+    @cached_property
     def column_norms(self) -> Any:
         """Of the columns, estimated by a few cotangents, the same at every point."""
         return np.asarray(self.J.column_norms(exact=False, samples=SAMPLES, rng=0))
