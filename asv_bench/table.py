@@ -24,11 +24,11 @@ from benchmarks import median_seconds
 from benchmarks.compile import first_and_second
 from benchmarks.mlp import PRECISIONS, products_alone
 from benchmarks.workloads import WORKLOADS
-from benchmarks.workloads.peers import PEERS, prepared
+from benchmarks.workloads.peers import PEERS, package_of, prepared
 from benchmarks.workloads.workload import same
 from growth import growth
 
-LIBRARIES = ("numpy", "scipy", "numba", *PEERS)
+LIBRARIES = ("numpy", "scipy", "numba", *dict.fromkeys(map(package_of, PEERS)))
 
 
 def measured(workload, task, peers, seconds):
