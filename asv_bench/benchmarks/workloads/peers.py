@@ -366,6 +366,7 @@ def _torch_compiled(f: Any, task: str, inputs: Any, workload: Workload) -> Any:
     from torch import func
 
     torch.set_num_threads(1)
+    torch.compiler.reset()  # it counts how often a line is compiled, for all workloads together
     f = partial(f, numpy=_TorchNumpy())
     given = _split(tuple([torch.as_tensor(x) for x in inputs]), workload)
     numbers = tuple(range(workload.active))
