@@ -18,7 +18,7 @@ from linad.control.known_bodies import known
 from linad.control.moving_places import Places
 from linad.control.repeat import Repeat, repeat
 from linad.core.tape import Equation, Tape, Var, needed, tape_of
-from linad.transforms.record import demands
+from linad.transforms.record import missed
 
 
 def absorbed(tape: Tape) -> Tape:
@@ -53,7 +53,7 @@ def _without_rows(e: Equation, read: Counter[Var]) -> Equation:
         return e
     t = body.tape
     results = [t.outputs[j] for j in kept]
-    if not demands(t.equations) <= demands(needed(t.equations, results)):
+    if missed(t.equations, needed(t.equations, results)):
         return e
     shorter = tape_of(t.name, t.inputs, t.equations, results)
     made = known(Body(shorter, body.example, body.carries, body.rows))

@@ -29,7 +29,7 @@ from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.loop_source import OUTPUTS
 from linad.sweeps.places import Place, canonical, new_place
 from linad.sweeps.program import simplified
-from linad.transforms.record import demands
+from linad.transforms.record import missed
 
 THREADED = """def kernel(p, start, stop):
     n, d = operand(p, 0), operand(p, 1)
@@ -183,7 +183,7 @@ def _narrow(body: Body, read: list[bool]) -> Any:
         if more <= carried:
             break
         carried |= more
-    if not all(read) and not demands(tape.equations) <= demands(equations):
+    if not all(read) and missed(tape.equations, equations):
         return _narrow(body, [True] * len(read))  # what nobody reads may raise
     carries = sorted(carried)
     rows = [i for i in range(nc, nc + nx) if tape.inputs[i] in used]

@@ -58,6 +58,12 @@ def demands(equations: Iterable[Equation]) -> set[Any]:
     return {_demand(e) for e in equations if may_raise(e)}
 
 
+def missed(equations: Iterable[Equation], kept: Iterable[Equation]) -> list[Equation]:
+    """The equations that may raise and whose demands those that are kept do not make."""
+    known = demands(kept)
+    return [e for e in equations if may_raise(e) and _demand(e) not in known]
+
+
 BY_OPERATORS = {
     *("add", "subtract", "multiply", "divide", "power", "negative", "positive", "absolute"),
     *("floor_divide", "remainder", "square", "rint", "conjugate", "real", "imag"),

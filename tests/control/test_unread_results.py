@@ -125,3 +125,23 @@ def test_what_nobody_reads_raises_as_it_would(f):
         compiled, wanted = of(linad.jit(tried)), of(tried)
         for x in (good, bad, good, bad):
             np.testing.assert_allclose(compiled(x), wanted(x), rtol=1e-12)
+
+
+@pytest.mark.usefixtures("kernels")
+def test_a_loop_raises_as_range_does():
+    def f(x):
+        s = x[0]
+        for k in linad.loop(len(x)):
+            _inverse(x[k])
+            s = np.sin(s) + x[k]
+        return s
+
+    good = np.linspace(0.5, 1.0, 20)
+    bad = good.copy()
+    bad[15] = 0.0
+    for of in (lambda f: f, linad.grad, linad.jit, lambda f: linad.jit(linad.grad(f))):
+        g = of(f)
+        for _ in range(2):
+            assert np.all(np.isfinite(g(good)))
+            with pytest.raises(np.linalg.LinAlgError):
+                g(bad)
