@@ -5,8 +5,8 @@
 Gauss-Newton takes the p that minimises the model and backtracks along it. Levenberg-Marquardt
 damps it, (J^H J + λ D²) p = -J^H r, with D the largest norms of the columns met so far, which
 makes it independent of the units of the unknowns. Where steps come to nothing because D is that
-of a start from which columns have come down by powers of ten, D begins again with the norms at the
-point; no test of an end knows D. After a step with gain ratio
+of a start from which columns have come down by powers of ten, it is that of each point alone from
+there on; and no test of an end knows D. After a step with gain ratio
 
     ρ = (|r(x)|² - |r(x + p)|²) / (|r|² - |r + J p|²)
 
@@ -347,7 +347,11 @@ def _damped_step(fit: Fit) -> float:
                 cost = fit.cost_of(found[0] if found else fit.problem.value(x))
                 finite = finite or bool(np.isfinite(cost))
                 if minute and abs(fit.cost - cost) <= fit.noise:
-                    return _by_gradient(fit, p, *fit.light_step())
+                    light = fit.light_step()
+                    if not _forgets(fit, norms, light):
+                        return _by_gradient(fit, p, *light)
+                    D = np.where(norms > 0, norms, 1.0)
+                    continue
                 gain = (fit.cost - cost) / predicted if predicted > 0 else -1.0
                 if gain > 1e-4:
                     fit.lam = max(fit.lam * max(0.1, 1 - (2 * gain - 1) ** 3), LEAST)
@@ -355,11 +359,9 @@ def _damped_step(fit: Fit) -> float:
                     return fit.move(x, found)
             if fit.relative(p) <= fit.eps:
                 light = fit.light_step()
-                if np.array_equal(fit.D, norms) or _rounded(fit, *light):
+                if not _forgets(fit, norms, light):
                     _stuck(fit, finite, *light)
-                # It is D, of a place where columns were larger, that makes steps short.
-                fit.D, D = norms, np.where(norms > 0, norms, 1.0)
-                fit.lam, fit.growth, first = fit.first_lam, 2.0, False
+                D = np.where(norms > 0, norms, 1.0)
                 continue
         fit.lam *= fit.growth
         fit.growth *= 2.0
@@ -367,6 +369,15 @@ def _damped_step(fit: Fit) -> float:
         first = False
         if fit.lam > 1e40:
             _stuck(fit, finite, np.inf, np.full(fit.x.shape, np.inf))
+
+
+def _forgets(fit: Fit, norms: Any, light: tuple[float, Any]) -> bool:
+    """Whether steps are short by D alone, which is that of a place where columns were larger; then
+    it is that of each point from here on."""
+    if np.array_equal(fit.D, norms) or _rounded(fit, *light):
+        return False
+    fit.D, fit.lam, fit.growth, fit.memory = norms, fit.first_lam, 2.0, False
+    return True
 
 
 def _along_the_curve(fit: Fit, p: Any, D: Any) -> tuple[Any, bool]:

@@ -97,6 +97,21 @@ def test_the_minimum_is_found(model, start, options):
     assert found.chi_square == pytest.approx(near.chi_square, rel=1e-9)
 
 
+@pytest.mark.parametrize("way", ["sparse", "krylov"])
+def test_every_way_to_solve(way):
+    """Here the largest columns of the way freeze the rate; there is one try alone."""
+    t = np.linspace(0.0, 3.0, 200)
+    y = 2.0 * np.exp(-1.3 * t) + 0.1 * np.sin(7.0 * t)
+
+    def r(p):
+        return p[0] * np.exp(-p[1] * t) - y
+
+    near = linad.solve.levenberg_marquardt(r, np.ones(2))
+    found = linad.solve.levenberg_marquardt(r, np.array([1e3, -20.0]), linear_solver=way)
+    assert found.success, found.message
+    np.testing.assert_allclose(found.x, near.x, rtol=1e-5)
+
+
 def test_in_a_program():
     x, y, sigma = data(growth)
     near = fitted(growth, [2.0, 0.1])
