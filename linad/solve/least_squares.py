@@ -296,6 +296,8 @@ def _stuck(fit: Fit, finite: bool, predicted: float, p: Any, rank: int | None = 
         raise Stop(Status.NOT_FINITE, "in f, at every step tried; start elsewhere")
     if words := _rounded(fit, predicted, p):
         raise Stop(Status.CONVERGED, words)
+    if fit.exact and predicted <= fit.insignificant:
+        raise Stop(Status.CONVERGED, as_accurate(predicted, fit.cost))
     if rank is not None and rank < fit.x.size:
         raise Stop(
             Status.SINGULAR,
@@ -317,8 +319,6 @@ def _rounded(fit: Fit, predicted: float, p: Any) -> str:
         return f"to rounding: the next step is {relative:.1e} of |x|"
     if predicted <= max(fit.ftol, 10 * fit.eps) * fit.cost:
         return f"to rounding: the model promises {predicted:.1e} of {fit.cost:.6g}"
-    if fit.exact and predicted <= fit.insignificant:
-        return as_accurate(predicted, fit.cost)
     return ""
 
 
