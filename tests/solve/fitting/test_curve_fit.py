@@ -1044,6 +1044,32 @@ class TestTelling:
         found = fit(lambda p: [p - np.arange(30.0), np.sum(p) - 3.0], np.zeros(30))
         assert "  ... and 415 weaker ones" in found.report(0.01)
 
+    @pytest.mark.parametrize(
+        "f, use",
+        [
+            (lambda t, p: p["a"] * t, r"p\['a'\]"),
+            (lambda t, p: p[0] * t + p[1], r"p\[0\]"),
+            (lambda t, p: np.polyval([*p], t), "which it unpacks"),
+            (lambda t, p: p.a * t, r"p\.a"),
+            (lambda t, p: p @ np.stack([t, t]), "p @ ..."),
+            (lambda t, p: len(p) * t, r"len\(p\)"),
+        ],
+    )
+    @pytest.mark.parametrize("p0", [None, 2.0])
+    def test_a_model_of_a_container_asks_for_its_start(self, f, use, p0):
+        with pytest.raises(linad.errors.ArgumentError, match=rf"\(t, p\).*{use}.*; give p0 as p"):
+            curve_fit(f, T, Y, p0)
+
+    def test_a_mistake_in_a_model_of_numbers_is_told_as_it_is(self):
+        with pytest.raises(IndexError, match="index 99"):
+            curve_fit(lambda t, a: a.sum() * t[99], T, Y)
+
+    def test_one_number_for_several_parameters(self):
+        with pytest.raises(
+            linad.errors.ArgumentError, match=r"a, b, and p0 is one number, 10; giv"
+        ):
+            curve_fit(lambda t, a, b: a * t + b, T, Y, 10)
+
     def test_residuals_alone_have_no_predictions(self):
         found = fit(lambda p: decay(T, *p) - Y, np.array(START))
         with pytest.raises(linad.errors.ArgumentError, match="has no model to predict with"):
