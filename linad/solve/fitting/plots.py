@@ -75,7 +75,7 @@ def plot(fit: Any, axes: Any, t: float, words: Captions) -> Any:
     grid = grid_of(fit.xdata, residuals) if fit.data is not None and not over else None
     axes = _new_axes(grid is not None, fit.data is None) if axes is None else axes
     above, below = _pair(axes)
-    kind = "residuals / sigma" if fit.data and fit.data.weighted else "residuals"
+    kind = "residuals / sigma" if fit.data and fit.data.scaled else "residuals"
     if grid is not None:
         _draw_image(above, below, fit, grid, residuals[0], kind)
     elif fit.data is None:
@@ -129,10 +129,13 @@ def _write(words: Captions, above: Any, below: Any, beside: bool) -> None:
 
 def _draw_image(above: Any, below: Any, fit: Any, grid: Pixels, residual: Any, kind: str) -> None:
     (data,) = fit.data.leaves
+    (weights,) = fit.data.weights
+    counts = np.broadcast_to(weights != 0, data.shape)
     model = np.broadcast_to(fit.predict(fit.xdata), data.shape)
-    draw_image(above, grid.image(data), grid.image(model), _model_name(fit), grid)
+    seen = grid.image(np.where(counts, data, np.nan))  # a pixel without weight may be anything
+    draw_image(above, seen, grid.image(model), _model_name(fit), grid)
     if below is not None:
-        draw_residuals(below, grid.image(residual), kind, grid)
+        draw_residuals(below, grid.image(np.where(counts, residual, np.nan)), kind, grid)
 
 
 def _draw_residuals(axes: Any, fit: Any, curves: list[Curve]) -> None:
@@ -244,10 +247,12 @@ def _by_number(residuals: list[Any]) -> list[Curve]:
 
 
 def _bars(fit: Any, curve: Curve) -> Any:
-    """Standard deviations of data, where there are any."""
-    if not fit.data.weighted or fit.data.whiten is not None:
+    """Standard deviations of data, where there are any; of a covariance, from its diagonal."""
+    if not fit.data.scaled:
         return None
     weight, y = fit.data.weights[curve.leaf], fit.data.leaves[curve.leaf]
+    if fit.data.variances is not None:
+        weight = np.where(weight > 0, fit.data.variances**-0.5, 0.0)
     bars = np.broadcast_to(1.0 / np.where(weight > 0, weight, np.nan), y.shape)
     return curve.of(bars + 1j * bars if np.iscomplexobj(y) else bars)
 
@@ -263,8 +268,6 @@ def _draw_data(axes: Any, fit: Any, curves: list[Curve]) -> None:
 
 def _counts(fit: Any, curve: Curve) -> Any:
     """Which points have a weight: those without may be anything, and would spoil the scale."""
-    if not fit.data.weighted or fit.data.whiten is not None:
-        return np.ones(len(curve.x), bool)
     y = fit.data.leaves[curve.leaf]
     weight = np.broadcast_to(fit.data.weights[curve.leaf], y.shape)
     return curve.of(weight + 1j * weight if np.iscomplexobj(y) else weight) != 0

@@ -906,6 +906,30 @@ class TestTelling:
         assert right.images[0].get_array().shape == wanted.shape
         mpl.pyplot.close(left.figure)
 
+    @pytest.mark.parametrize("form", ["full", "sparse", "rows first", "upside down"])
+    def test_an_image_stands_where_its_places_are(self, form):
+        x, y = np.linspace(0, 5.5, 12), np.linspace(1, 3, 9)
+        if form == "upside down":
+            y = y[::-1]
+        places = np.meshgrid(x, y, sparse=form == "sparse")
+        places = tuple(places[::-1] if form == "rows first" else places)
+        image = 3.0 * x + y[:, None]
+        weights = np.ones(image.shape)
+        image[2, 5], weights[2, 5] = 1e9, 0.0
+
+        def ramp(p, a, b):
+            return a * p[0] + b * p[1]
+
+        found = curve_fit(ramp, places, image, [1.0, 1.0], weights=weights)
+        left, right = found.plot()
+        np.testing.assert_allclose(left.images[0].get_extent(), [-0.25, 5.75, 0.875, 3.125])
+        drawn = left.images[0].get_array()
+        np.testing.assert_allclose(drawn[-1], 3.0 * x + 3.0)
+        assert drawn.max() < 20
+        for axes in (left, right):
+            assert np.ma.getmaskarray(axes.images[0].get_array()).sum() == 1
+        mpl.pyplot.close(left.figure)
+
     def test_places_that_fill_no_grid_are_no_image(self):
         x, y = RNG.random((2, 81))
         found = curve_fit(lambda p, a, b: a * p[0] + b * p[1], (x, y), 2 * x + y, [1.0, 1.0])
@@ -1069,6 +1093,69 @@ class TestTelling:
             linad.errors.ArgumentError, match=r"a, b, and p0 is one number, 10; giv"
         ):
             curve_fit(lambda t, a, b: a * t + b, T, Y, 10)
+
+    @pytest.mark.filterwarnings("error")
+    @pytest.mark.parametrize("where", ["ydata", "xdata", "sigma", "weights", "NaN", "covariance"])
+    def test_what_is_left_out_does_not_count(self, where):
+        out = np.isin(np.arange(30), [4, 11])
+        y, t = np.where(out, 1e9, Y), T
+        given = {"sigma": SIGMA}
+        if where == "xdata":
+            t = np.ma.array(T, mask=out)
+        elif where == "sigma":
+            given = {"sigma": np.ma.array(np.where(out, np.nan, SIGMA), mask=out)}
+        elif where == "weights":
+            given = {"weights": np.where(out, 0.0, 1 / np.broadcast_to(SIGMA, Y.shape))}
+        elif where == "NaN":
+            t, y = np.where(out, np.nan, T), np.where(out, np.nan, Y)
+            given = {"weights": np.where(out, 0.0, 1 / np.broadcast_to(SIGMA, Y.shape))}
+        else:
+            y = np.ma.array(y, mask=out)
+            if where == "covariance":
+                given = {"sigma": np.diag(np.broadcast_to(SIGMA, Y.shape) ** 2)}
+        found = curve_fit(decay, t, y, START, **given)
+        sigma = np.broadcast_to(SIGMA, Y.shape)[~out]
+        wanted = curve_fit(decay, T[~out], Y[~out], START, sigma=sigma)
+        np.testing.assert_allclose(found.x, wanted.x, rtol=1e-8)
+        np.testing.assert_allclose(found.errors, wanted.errors, rtol=1e-6)
+        assert found.observations == 28
+        above, below = found.plot()
+        assert len(below.lines[-1].get_xdata()) == 28
+        assert len(above.lines[-1].get_xdata()) >= plots.POINTS
+        mpl.pyplot.close(above.figure)
+
+    def test_a_mask_alone_is_no_sigma(self):
+        found = curve_fit(decay, T, np.ma.array(Y, mask=T < 0.1), START)
+        above, below = found.plot()
+        assert below.get_ylabel() == "residuals"
+        assert not above.containers[0].has_yerr
+        mpl.pyplot.close(above.figure)
+
+    def test_error_bars_of_a_covariance_are_its_diagonal(self):
+        covariance = 0.01 * np.exp(-np.abs(T[:, None] - T))
+        above, _ = curve_fit(decay, T, Y, START, sigma=covariance).plot()
+        _, _, (bars,) = above.containers[0]
+        np.testing.assert_allclose([bar[1, 1] - bar[0, 1] for bar in bars.get_segments()], 0.2)
+        mpl.pyplot.close(above.figure)
+
+    @pytest.mark.parametrize(
+        "given, match",
+        [
+            ({"sigma": ["0.3"] * 30}, r"got texts; np.asarray\(sigma, float\)"),
+            ({"weights": ["0.3"] * 30}, r"got texts; np.asarray\(weights, float\)"),
+            ({"sigma": np.where(np.arange(30) == 7, 0.0, 1.0)}, "in 1 of 30 places, first at ind"),
+            ({"ydata": np.ma.array(Y, mask=True)}, "all of ydata is masked"),
+            ({"xdata": np.ma.array([T, T], mask=[Y > 1, Y > 1])}, "not the shape of ydata"),
+            ({"ydata": np.where(T < 1, np.nan, Y), "sigma": 0.1}, r"weights=np.where\(keep, 1 / s"),
+            (
+                {"xdata": (T, np.where(T < 1, np.nan, T))},
+                r"weights=keep .* np.isfinite\(xdata\[1\]\)",
+            ),
+        ],
+    )
+    def test_what_cannot_be_meant_by_data(self, given, match):
+        with pytest.raises((linad.errors.ArgumentError, linad.errors.OptionError), match=match):
+            curve_fit(decay, **{"xdata": T, "ydata": Y, "p0": START, **given})
 
     def test_residuals_alone_have_no_predictions(self):
         found = fit(lambda p: decay(T, *p) - Y, np.array(START))
