@@ -439,6 +439,8 @@ def _without_slope(name: str, result: Any) -> str:
     return (
         f"{name}: infinite or NaN: in the derivatives of {bad.sum()} of {bad.size} residuals, "
         f"first that of index {np.argmax(bad)}, which itself is finite; leave that point out, or "
-        f"write the model without what has no slope there, as 1 / x, np.sqrt(x) and x**p at 0 or "
-        f"np.arccos(x) at 1, also behind np.clip: np.arccos(np.where(abs(x) < 1, x, 0.0)) has one"
+        f"write the model without what has no slope there: (x / k)**h and (k / x)**h at x = 0, as "
+        f"at a dose of 0, where np.where(x > 0, (np.where(x > 0, x, 1.0) / k)**h, 0.0) has one; "
+        f"1 / x and np.sqrt(x) at 0; or np.arccos(x) at 1, also behind np.clip: "
+        f"np.arccos(np.where(abs(x) < 1, x, 0.0)) has one"
     )

@@ -16,6 +16,7 @@ import linad
 from linad.core.shapes import name_of
 from linad.solve import curve_fit, fit, waiting
 from linad.solve.fitting import plots
+from linad.solve.fitting.reports import rounded
 from linad.solve.problems import Equations
 
 mpl.use("Agg")
@@ -1156,6 +1157,19 @@ class TestTelling:
     def test_what_cannot_be_meant_by_data(self, given, match):
         with pytest.raises((linad.errors.ArgumentError, linad.errors.OptionError), match=match):
             curve_fit(decay, **{"xdata": T, "ydata": Y, "p0": START, **given})
+
+    @pytest.mark.parametrize(
+        "value, error, wanted",
+        [
+            (2459001.29987, 5.3e-4, ("2459001.29987", "0.00053")),
+            (1234567890.0, 12.0, ("1234567890", "12")),
+            (2.5e6, 1e3, ("2.5000e+06", "1.0e+03")),
+            (6e23, 1e17, ("6.0000000e+23", "1.0e+17")),
+            (0.5, 2e-4, ("0.50000", "0.00020")),
+        ],
+    )
+    def test_digits_of_a_report(self, value, error, wanted):
+        assert rounded(value, error) == wanted
 
     def test_residuals_alone_have_no_predictions(self):
         found = fit(lambda p: decay(T, *p) - Y, np.array(START))
