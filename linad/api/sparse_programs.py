@@ -13,7 +13,7 @@ import numpy as np
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.core.compiler_lock import books
-from linad.core.tape import Equation, guard
+from linad.core.tape import Equation, guards_in
 from linad.core.transformed_functions import Transformed
 from linad.jit.jitted import Jitted, operation_by_operation
 from linad.operators.relations import Relation
@@ -54,7 +54,7 @@ class SparseProgram:
             recorder.rolls = False  # of a loop only the whole is known
         values, op = self.linearize(self.function, args, self.argnums)
         pattern, data = recorded_entries(op, self.symmetric)
-        if recorder is not None and any(map(_is_bound_to_values, recorder.equations)):
+        if recorder is not None and any(map(_is_bound_to_values, guards_in(recorder.equations))):
             raise Unrecordable
         return values, data, self._number(pattern)
 
@@ -84,8 +84,6 @@ class SparseProgram:
 def _is_bound_to_values(eqn: Equation) -> bool:
     """Whether a program holds only where integers, or arrays, are as recorded: which entries are
     read, mostly, so that nearly every point would need one of its own."""
-    if eqn.primitive is not guard:
-        return False
     expected = np.asarray(eqn.params["expected"])
     return expected.ndim > 0 or expected.dtype.kind != "b"
 

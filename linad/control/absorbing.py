@@ -17,7 +17,8 @@ from linad.control.equal_operations import exact_key, may_begin, same_params
 from linad.control.known_bodies import known
 from linad.control.moving_places import Places
 from linad.control.repeat import Repeat, repeat
-from linad.core.tape import Equation, Tape, Var, tape_of
+from linad.core.tape import Equation, Tape, Var, needed, tape_of
+from linad.transforms.record import missed
 
 
 def absorbed(tape: Tape) -> Tape:
@@ -43,14 +44,18 @@ def _may_absorb(e: Equation) -> bool:
 
 
 def _without_rows(e: Equation, read: Counter[Var]) -> Equation:
-    """The loop without rows of results that nobody reads."""
+    """The loop without rows of results that nobody reads; with all, where what makes them may
+    raise."""
     loop: Any = e.primitive
     body = loop.body
     kept = [j for j in range(len(e.outputs)) if j < body.carries or read[e.outputs[j]]]
     if len(kept) == len(e.outputs):
         return e
     t = body.tape
-    shorter = tape_of(t.name, t.inputs, t.equations, [t.outputs[j] for j in kept])
+    results = [t.outputs[j] for j in kept]
+    if missed(t.equations, needed(t.equations, results)):
+        return e
+    shorter = tape_of(t.name, t.inputs, t.equations, results)
     made = known(Body(shorter, body.example, body.carries, body.rows))
     outputs = tuple([e.outputs[j] for j in kept])
     return Equation(repeat(made, loop.n), e.inputs, e.params, outputs, e.source)

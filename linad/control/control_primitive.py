@@ -13,7 +13,9 @@ from linad.core.during import during
 from linad.core.primitive import Primitive
 from linad.core.settings import compiler_is_off
 from linad.core.shapes import Shape
+from linad.core.tape import Var
 from linad.core.zero_seeds import results_are_zeros
+from linad.transforms.record import may_raise
 
 _uncompiled: ContextVar[bool] = ContextVar("linad_uncompiled", default=False)
 _unrepeated: ContextVar[bool] = ContextVar("linad_unrepeated", default=False)
@@ -38,6 +40,10 @@ def end_at_once() -> bool:
     return _unrepeated.get()
 
 
+def _any_varies(*operands: Any) -> bool:
+    return any([isinstance(a, Var) for a in operands])
+
+
 class ControlPrimitive(Primitive):
     """A primitive made of bodies: compiled where it can be, and differentiated as a whole.
 
@@ -49,15 +55,27 @@ class ControlPrimitive(Primitive):
         The one whose operands are those of the primitive.
     parts : tuple of Body
         All bodies that it is made of.
+    limited : bool
+        Whether it raises where it would have to go on for too long.
     """
 
     form: ClassVar[str]
 
-    def __init__(self, name: str, body: Body, outputs: int, parts: tuple[Body, ...]) -> None:
+    def __init__(
+        self,
+        name: str,
+        body: Body,
+        outputs: int,
+        parts: tuple[Body, ...],
+        limited: bool = False,
+    ) -> None:
         super().__init__(name, self._run, outputs=outputs, register=False)
         self.body, self.parts = body, parts
         self.whole = self._linearized
-        self.guards = any([e.primitive.guards for part in parts for e in part.tape.equations])
+        equations = [e for part in parts for e in part.tape.equations]
+        self.guards = any([e.primitive.guards for e in equations])
+        if limited or any(map(may_raise, equations)):
+            self.partial, self.stumbles = "what its bodies take", _any_varies
         self._runner: Any = None
 
     def remade(self, bodies: Sequence[Body]) -> "ControlPrimitive":

@@ -29,6 +29,7 @@ from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.loop_source import OUTPUTS
 from linad.sweeps.places import Place, canonical, new_place
 from linad.sweeps.program import simplified
+from linad.transforms.record import missed
 
 THREADED = """def kernel(p, start, stop):
     n, d = operand(p, 0), operand(p, 1)
@@ -163,7 +164,8 @@ def _read_as_far(lowering: Any, rows: Var, count: Any) -> bool:
 def _narrowed(
     body: Body, read: list[bool]
 ) -> tuple[Body, list[int], list[int], list[int], list[int]]:
-    """The part of a body that somebody reads: carries, rows, constants and rows of results."""
+    """The part of a body that somebody reads, or whose operations may raise: carries, rows,
+    constants and rows of results."""
     key = "narrow", tuple(read)
     return body.once(key, lambda: _narrow(body, read))  # type: ignore[no-any-return]
 
@@ -181,6 +183,8 @@ def _narrow(body: Body, read: list[bool]) -> Any:
         if more <= carried:
             break
         carried |= more
+    if not all(read) and missed(tape.equations, equations):
+        return _narrow(body, [True] * len(read))  # what nobody reads may raise
     carries = sorted(carried)
     rows = [i for i in range(nc, nc + nx) if tape.inputs[i] in used]
     constants = [i for i in range(nc + nx, len(tape.inputs)) if tape.inputs[i] in used]

@@ -14,6 +14,7 @@ from linad.control.equal_operations import exact_key, may_begin, same_params
 from linad.control.known_bodies import known
 from linad.control.loops import affordable, repeated
 from linad.core.tape import Var, needed, tape_of
+from linad.transforms.record import missed
 
 if TYPE_CHECKING:
     from linad.control.loop_recording import Recording
@@ -122,9 +123,15 @@ class RolledRepetitions:
             for (lag, place), v in slots.items()
         ]
         shown += [np.int64(k), *[examples[v] for v in self.fixed]]
-        equations = needed(self.equations, outs)
-        body = known(Body(tape_of("loop", ins, equations, outs), shown, len(slots), 1))
         init = [self._first(lag, place, v, values) for (lag, place), v in slots.items()]
+        # What may raise is carried along, though nobody reads it.
+        aside = [e.outputs[0] for e in missed(self.equations, needed(self.equations, outs))]
+        zeros = [np.zeros(v.shape, v.dtype)[()] for v in aside]
+        new = [Var(next(of.trace.numbers), v.shape, v.dtype) for v in aside]
+        ins[len(slots) : len(slots)], outs = new, [*outs, *aside]
+        shown[len(slots) : len(slots)], init = zeros, [*init, *zeros]
+        equations = needed(self.equations, outs)
+        body = known(Body(tape_of("loop", ins, equations, outs), shown, len(init), 1))
         rows = np.arange(s, of.n)
         operands = [*init, rows, *[values[v] for v in self.fixed]]
         count = of.n - s

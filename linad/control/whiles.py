@@ -77,7 +77,7 @@ class While(ControlPrimitive):
     def __init__(self, test: Body, body: Body, kept: int, limit: int | None, capacity: int) -> None:
         count = body.carries + 1 + (1 + body.carries if kept else 0)
         name = f"while({body.tape.name})"
-        super().__init__(name, body, count, (test, body))
+        super().__init__(name, body, count, (test, body), limit is not None)
         self.test, self.kept, self.limit = test, kept, limit
         self.capacity = capacity
         small = SEGMENT * carry_bytes(body) <= SMALL

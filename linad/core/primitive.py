@@ -89,6 +89,8 @@ class Primitive:
     guards : bool
         Whether it checks that a run goes the recorded way, as a guard does and a loop of guards:
         it runs, whoever reads its results.
+    parts : tuple
+        The bodies that a loop or a branch is made of, each with a ``tape``.
     partial : str
         What its first argument must be lest it raises, as "regular" or "positive definite"; empty
         for what raises for wrong shapes and dtypes only.
@@ -142,6 +144,7 @@ class Primitive:
         self.on_numbers: Callable[[Any, Any], Any] | None = None
         self.aside = False
         self.guards = False
+        self.parts: tuple[Any, ...] = ()
         self.partial = ""
         self.stumbles: Callable[..., bool] | None = None
         self.zero_slope_args: frozenset[int] = frozenset()

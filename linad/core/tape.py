@@ -6,7 +6,7 @@ it was recorded from.
 """
 
 import linecache
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -296,6 +296,16 @@ def tape_of(
 ) -> Tape:
     """A tape that takes its inputs one by one, and gives a row of its outputs."""
     return Tape(name, inputs, equations, outputs, tree.row(len(inputs)), tree.row(len(outputs)))
+
+
+def guards_in(equations: Iterable[Equation]) -> Iterator[Equation]:
+    """The decisions among equations, and in the bodies of loops and branches among them."""
+    for e in equations:
+        if e.primitive is guard:
+            yield e
+        elif e.primitive.guards:
+            for part in e.primitive.parts:
+                yield from guards_in(part.tape.equations)
 
 
 def needed(equations: Sequence[Equation], outputs: Iterable[Any]) -> list[Equation]:

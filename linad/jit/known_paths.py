@@ -9,7 +9,7 @@ import numpy as np
 from linad.core.callers import warn_user
 from linad.core.compiler_lock import books
 from linad.core.settings import settings
-from linad.core.tape import GUARDS, Var, guard
+from linad.core.tape import GUARDS, Var, guards_in
 from linad.jit.signature import Signature
 from linad.jit.specializations import Variant
 from linad.jit.static import Static
@@ -57,7 +57,7 @@ class KnownPaths(Sequence[Variant]):
     def last_decision(self) -> str:
         """The line of the last decision of the last path; "" where none is known."""
         last = self._known[-1:]
-        sources = [e.source for v in last for e in v.tape.equations if e.primitive is guard]
+        sources = [e.source for v in last for e in guards_in(v.tape.equations)]
         return f" at {sources[-1]}" if sources and sources[-1] else ""
 
 

@@ -24,7 +24,7 @@ from linad.core.patience import Patience, say
 from linad.core.settings import settings
 from linad.core.shapes import name_of
 from linad.core.stand_ins import standing
-from linad.core.tape import Equation, Tape, guard
+from linad.core.tape import Equation, Tape, guards_in
 from linad.errors import OutputError, UnsupportedError
 from linad.jit.identity import compares_objects, first_of_each, memory_of_all, share_memory
 from linad.jit.process_state import warn_of_process_state
@@ -114,7 +114,7 @@ class _Recording:
         draws.check()
         if arguments.look is not None:
             warn_of_process_state(f, arguments.look.given_once)
-        asked = [e.params["expected"] for e in equations if e.primitive is guard]
+        asked = [e.params["expected"] for e in guards_in(equations)]
         if traced.trace.holds_matrices or any(map(np.ndim, asked)):
             # SciPy itself multiplies booleans and integers, having asked for their entries.
             equations = [*traced.checks(self.stored), *equations]

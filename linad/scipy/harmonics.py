@@ -29,6 +29,12 @@ def _form(name: str) -> Callable[[Function], Function]:
     return traced_form(plain)
 
 
+def _angle(name: str, argument: str, angle: Any, dtype: Any = None) -> Any:
+    """A real angle; in double precision where SciPy has no other."""
+    check_real(name, **{argument: angle})
+    return as_array(angle) if dtype is None else np.astype(as_array(angle), dtype, copy=False)
+
+
 def _orders(m: int) -> list[int]:
     return [*range(m + 1), *range(-m, 0)]
 
@@ -91,13 +97,13 @@ def assoc_legendre_p_all(
 @_form("sph_legendre_p")
 def sph_legendre_p(n: Any, m: Any, theta: Any, *, diff_n: int = 0) -> Any:
     refuse("sph_legendre_p", diff_n=(diff_n, 0))
-    return on_the_sphere(n, m, as_array(theta))[None]
+    return on_the_sphere(n, m, _angle("sph_legendre_p", "theta", theta, np.float64))[None]
 
 
 @_form("sph_legendre_p_all")
 def sph_legendre_p_all(n: Any, m: Any, theta: Any, *, diff_n: int = 0) -> Any:
     refuse("sph_legendre_p_all", diff_n=(diff_n, 0))
-    theta = as_array(theta)
+    theta = _angle("sph_legendre_p_all", "theta", theta)
     return _all(lambda k, j: on_the_sphere(k, j, theta), n, m)[None]
 
 
@@ -108,11 +114,12 @@ def _harmonic(n: Any, m: Any, theta: Any, phi: Any) -> Any:
 @_form("sph_harm_y")
 def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
     refuse("sph_harm_y", diff_n=(diff_n, 0))
-    return _harmonic(n, np.asarray(m), as_array(theta), as_array(phi))
+    theta = _angle("sph_harm_y", "theta", theta, np.float64)
+    return _harmonic(n, np.asarray(m), theta, _angle("sph_harm_y", "phi", phi, np.float64))
 
 
 @_form("sph_harm_y_all")
 def sph_harm_y_all(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
     refuse("sph_harm_y_all", diff_n=(diff_n, 0))
-    theta, phi = as_array(theta), as_array(phi)
+    theta, phi = _angle("sph_harm_y_all", "theta", theta), _angle("sph_harm_y_all", "phi", phi)
     return _all(lambda k, j: _harmonic(k, j, theta, phi), n, m)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.core.tape import Equation, Source, Tape, type_of
+from linad.core.tape import Equation, Source, Tape, guards_in, type_of
 from linad.sweeps.instructions import Fallback, GridCall, KernelCall, all_of
 from linad.sweeps.lower import Lowering
 from linad.sweeps.program import SweepProgram, simplified
@@ -111,9 +111,7 @@ class Report:
         self.round_trip_bytes = sum([s.bytes for s in trips])
         self.fallbacks = [Step(i) for i in every if isinstance(i, Fallback)]
         self._cubins: list[Any] = []
-        self.guards: list[Equation] = [
-            e for e in lowering.tape.equations if e.primitive.name == "guard"
-        ]
+        self.guards: list[Equation] = list(guards_in(lowering.tape.equations))
         self.inputs = [type_of(p) for p in lowering.inputs]
         self.outputs = [type_of(p) for p in lowering.outputs]
         self.arena_bytes = lowering.arena_size

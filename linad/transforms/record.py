@@ -46,9 +46,22 @@ def may_raise(e: Equation) -> bool:
     return e.primitive.stumbles(*e.inputs)
 
 
-def _demand(e: Equation) -> tuple[str, int]:
-    """What an equation that may raise demands, and of which array."""
-    return e.primitive.partial, id(e.inputs[0]) if e.primitive.partial else 0
+def _demand(e: Equation) -> Any:
+    """What an equation that may raise demands, and of which arrays."""
+    if e.primitive.parts:
+        return e.primitive, tuple([id(a) for a in e.inputs])
+    return e.primitive.partial, id(e.inputs[0])
+
+
+def demands(equations: Iterable[Equation]) -> set[Any]:
+    """What those among equations demand that may raise."""
+    return {_demand(e) for e in equations if may_raise(e)}
+
+
+def missed(equations: Iterable[Equation], kept: Iterable[Equation]) -> list[Equation]:
+    """The equations that may raise and whose demands those that are kept do not make."""
+    known = demands(kept)
+    return [e for e in equations if may_raise(e) and _demand(e) not in known]
 
 
 BY_OPERATORS = {
@@ -135,7 +148,7 @@ class RecordTrace(Trace):
 
     def program(self, outputs: list[Any]) -> list[Equation]:
         """The equations that outputs need, and what else would have raised."""
-        known = {_demand(e) for e in needed(self.equations, outputs)}
+        known = demands(needed(self.equations, outputs))
         read = {a for a in outputs if type(a) is Var}
         found: list[Equation] = []
         for e in reversed(self.equations):  # what is tried may need what was not needed before

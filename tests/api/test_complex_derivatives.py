@@ -259,6 +259,9 @@ REFUSED |= {f"scipy.signal.savgol_{name}" for name in ("coeffs", "filter")}
 REFUSED |= {"scipy.ndimage.variance"}
 REFUSED |= {"scipy.ndimage.standard_deviation"}
 REFUSED |= {f"scipy.special.spherical_{kind}n" for kind in "jiyk"} | {"scipy.special.zeta"}
+REFUSED |= {
+    f"scipy.special.{name}legendre_p{all}" for name in ("", "assoc_") for all in ("", "_all")
+}
 REAL = ("scipy.optimize.", "scipy.spatial.", "scipy.integrate.", "scipy.stats.")
 """Where complex numbers have no meaning; SciPy computes some formulas with them all the same."""
 # Holomorphic, by operators that do not show it: parts are masked; pinv is, of full rank.

@@ -5,6 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import linad
 from linad.control.repeat import Repeat
@@ -500,3 +501,31 @@ def test_a_value_that_the_first_repetition_keeps():
 
     found = linad.grad(lambda x: f(linad.loop, x))(X)
     np.testing.assert_allclose(found, linad.grad(lambda x: f(range, x))(X), rtol=1e-10)
+
+
+@pytest.mark.parametrize("of", [lambda f: f, linad.grad], ids=["value", "gradient"])
+def test_a_sparse_matrix_that_scipy_multiplies_booleans_by(of):
+    """SciPy asks for the booleans: the decision is in the loop, the matrix is nowhere."""
+    matrix = scipy.sparse.csr_array(np.diag([1.0, 2.0, 3.0]))
+
+    def f(x):
+        y = x
+        for _ in linad.loop(20):
+            y = y * (0.9 + 0.01 * (matrix @ (y > 0)))
+        return np.sum(y)
+
+    compiled, wanted = linad.jit(of(f)), of(f)
+    for factor in (1, 2, 2, 0.25):
+        matrix.data *= factor
+        for _ in range(2):
+            np.testing.assert_allclose(compiled(X), wanted(X), rtol=1e-12)
+
+
+def test_decisions_in_a_loop_are_explained():
+    def f(x):
+        s = x[0]
+        for _ in linad.loop(20):
+            s = np.sin(s) + x[1] if s < 9 else s
+        return s
+
+    assert "was True" in str(linad.explain(f)(X))

@@ -69,3 +69,79 @@ def _adjoint(w):
     for _ in range(15):
         total, w = total + w / 2, np.roll(w, -1) / 2
     return total
+
+
+def _inverse(v):
+    return np.linalg.inv(np.eye(2) * v)[0, 0]
+
+
+def result_of_scan(x):
+    return linad.scan(lambda c, v: (c + v, _inverse(v)), 0.0, x)[0]
+
+
+def carry_of_scan(x):
+    step = lambda c, v: ((c[0] + v, c[1] + _inverse(v)), None)  # noqa: E731
+    return linad.scan(step, (0.0, 0.0), x)[0][0]
+
+
+def all_of_scan(x):
+    linad.scan(lambda c, v: (c + _inverse(v), None), 0.0, x)
+    return x[0]
+
+
+def carry_of_loop(x):
+    s = t = 0.0
+    for k in linad.loop(len(x)):
+        s, t = s + _inverse(x[k]), t + x[k]
+    return t
+
+
+def all_of_while(x):
+    goes_on = lambda c: c[0] < len(x)  # noqa: E731
+    linad.while_loop(goes_on, lambda c: (c[0] + 1, c[1] + _inverse(x[c[0]])), (0, 0.0))
+    return x[0]
+
+
+def limited(x):
+    linad.while_loop(lambda c: c < 20 / x[3], lambda c: c + 1, 0, limit=50)
+    return x[0]
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize(
+    "f", [result_of_scan, carry_of_scan, all_of_scan, carry_of_loop, all_of_while, limited]
+)
+def test_what_nobody_reads_raises_as_it_would(f):
+    def tried(x):
+        try:
+            return f(x)
+        except (np.linalg.LinAlgError, linad.errors.LoopLimitError):
+            return -np.sum(x**2)
+
+    good = np.linspace(0.5, 1.0, 8)
+    bad = good.copy()
+    bad[3] = 1e-300 if f is limited else 0.0
+    for of in (lambda f: f, linad.grad):
+        compiled, wanted = of(linad.jit(tried)), of(tried)
+        for x in (good, bad, good, bad):
+            np.testing.assert_allclose(compiled(x), wanted(x), rtol=1e-12)
+
+
+@pytest.mark.usefixtures("kernels")
+def test_a_loop_raises_as_range_does():
+    def f(x):
+        s = x[0]
+        for k in linad.loop(len(x)):
+            _inverse(x[k])
+            s = np.sin(s) + x[k]
+        return s
+
+    good = np.linspace(0.5, 1.0, 20)
+    bad = good.copy()
+    bad[15] = 0.0
+    for of in (lambda f: f, linad.grad, linad.jit, lambda f: linad.jit(linad.grad(f))):
+        g = of(f)
+        for _ in range(2):
+            assert np.all(np.isfinite(g(good)))
+            with pytest.raises(np.linalg.LinAlgError):
+                g(bad)

@@ -313,7 +313,7 @@ WORKLOADS = [
             _gmm_arguments(n),
             active=3,
             by_hand={"gradient": gmm_gradient},
-            without=("casadi",),
+            without=("casadi", "torch.compile"),
         )
         for n in (1000, 10_000)
     ],
@@ -333,7 +333,7 @@ WORKLOADS = [
             _lstm_arguments(length),
             active=2,
             forms={"jax": _lstm_scanned},
-            without=("casadi", "pytensor"),
+            without=("casadi", "pytensor", "torch.compile"),
             long=True,
         )
         for length in (128, 1024)

@@ -172,7 +172,7 @@ def _checkpointed(theta, numpy):
     return numpy.sum(y * y)
 
 
-WITHOUT_WHILE = ("autograd", "casadi", "pytensor", "torch")
+WITHOUT_WHILE = ("enzyme", "autograd", "casadi", "pytensor", "torch", "torch.compile")
 if importlib.util.find_spec("equinox") is None:
     WITHOUT_WHILE += ("jax",)
 
@@ -184,6 +184,7 @@ WORKLOADS = [
         lambda rng: (START,),
         by_hand={"gradient": _by_hand(limit)},
         forms={"jax": _scanned, "casadi": _folded, "pytensor": _pytensor_scanned},
+        without=("torch.compile",),
         long=True,
     ),
     Workload(

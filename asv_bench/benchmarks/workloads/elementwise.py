@@ -166,7 +166,7 @@ WORKLOADS = [
         hand_written_sum,
         _normal(1000),
         by_hand={"gradient": sum_gradient},
-        without=("pytensor",),
+        without=("pytensor", "torch.compile"),
         published=1.25,
     ),
     Workload(
@@ -184,7 +184,7 @@ WORKLOADS = [
         hand_written_sum_sin,
         _normal(1000),
         by_hand={"gradient": sum_sin_gradient},
-        without=("pytensor",),
+        without=("pytensor", "torch.compile"),
         published=2.4,
     ),
     Workload(
@@ -200,7 +200,7 @@ WORKLOADS = [
         naive_map_sin_cos_exp,
         _normal(10, 10),
         by_hand={"gradient": sin_cos_exp_gradient},
-        without=("pytensor", "casadi"),
+        without=("pytensor", "casadi", "torch.compile"),
     ),
     Workload(
         "large_single_block: 400 products",
@@ -208,7 +208,7 @@ WORKLOADS = [
         products,
         lambda rng: (np.array([0.9, 0.99]),),
         by_hand={"gradient": products_gradient},
-        without=("pytensor",),
+        without=("pytensor", "torch.compile"),
     ),
     Workload(
         "sum(tanh sin + square), n=1e6",

@@ -164,7 +164,7 @@ WORKLOADS = [
         gaussian_process,
         _gaussian_process_arguments,
         by_hand={"gradient": gaussian_process_gradient},
-        without=("casadi",),
+        without=("casadi", "enzyme"),
     ),
     Workload(
         "log-normal, 1e5 observations",

@@ -14,21 +14,28 @@ import numpy as np
 
 from .workload import Workload
 
-PEERS = ("jax", "autograd", "casadi", "pytensor", "torch")
+PEERS = ("jax", "enzyme", "autograd", "casadi", "pytensor", "torch", "torch.compile")
+
+PACKAGES = {"enzyme": "enzyme_ad", "torch.compile": "torch"}
+"""What a peer is part of, where that has another name."""
+
+
+def package_of(peer: str) -> str:
+    return PACKAGES.get(peer, peer)
 
 
 def installed(peer: str) -> bool:
-    return importlib.util.find_spec(peer) is not None
+    return importlib.util.find_spec(package_of(peer)) is not None
 
 
 def prepared(peer: str, workload: Workload, task: str) -> Callable[[], Any] | None:
     """The task in a library, ready to be called; None where it is not to be had."""
     if peer in workload.without or not installed(peer):
         return None
-    f = workload.forms.get(peer, workload.function)
-    make = {"jax": _jax, "autograd": _autograd, "casadi": _casadi}.get(peer)
-    make = make or {"pytensor": _pytensor, "torch": _torch}[peer]
-    return make(f, task, workload.inputs(task), workload)
+    if (peer, task) in UNABLE:
+        return None
+    f = workload.forms.get(BASES.get(peer, peer), workload.function)
+    return MAKERS[peer](f, task, workload.inputs(task), workload)
 
 
 def _split(inputs: tuple[Any, ...], workload: Workload) -> tuple[Any, Any, Any]:
@@ -64,6 +71,36 @@ def _jax(f: Any, task: str, inputs: Any, workload: Workload) -> Any:
         run = jax.jit(lambda a, d, m: jax.jvp(jax.grad(of_active(d), argnums=numbers), a, m)[1])
     else:
         run = jax.jit(lambda a, d, m: jax.vmap(jax.vjp(of_active(d), *a)[1])(*m))
+    return lambda: jax.block_until_ready(run(active, data, more))
+
+
+def _enzyme(f: Any, task: str, inputs: Any, workload: Workload) -> Any:
+    """JAX's program, differentiated by Enzyme in LLVM."""
+    import jax
+    from enzyme_ad.jax import enzyme_jax_ir
+
+    jax.config.update("jax_enable_x64", True)
+    inputs = tuple([jax.numpy.asarray(x) for x in inputs])
+    active, data, more = _split(inputs, workload)
+    count = len(active)
+
+    @enzyme_jax_ir()
+    def program(*given: Any) -> Any:
+        return f(*given, numpy=jax.numpy)
+
+    def of_active(data: Any) -> Any:
+        return lambda *active: program(*active, *data)
+
+    if task == "jvp":
+        run = jax.jit(lambda a, d, m: jax.jvp(of_active(d), a, m)[1])
+        return lambda: jax.block_until_ready(run(active, data, more))
+
+    def pulled(a: Any, d: Any, m: Any) -> Any:
+        y, pull = jax.vjp(of_active(d), *a)
+        slopes = pull(*m) if m else pull(jax.numpy.ones_like(y))
+        return (y, slopes) if task == "value_and_grad" else slopes[:count]
+
+    run = jax.jit(pulled)
     return lambda: jax.block_until_ready(run(active, data, more))
 
 
@@ -321,3 +358,51 @@ def _torch(f: Any, task: str, inputs: Any, workload: Workload) -> Any:
         return torch.stack(rows)
 
     return blocks
+
+
+def _torch_compiled(f: Any, task: str, inputs: Any, workload: Workload) -> Any:
+    """The derivative by `torch.func` as one program of `torch.compile`."""
+    import torch
+    from torch import func
+
+    torch.set_num_threads(1)
+    torch.compiler.reset()  # it counts how often a line is compiled, for all workloads together
+    f = partial(f, numpy=_TorchNumpy())
+    given = _split(tuple([torch.as_tensor(x) for x in inputs]), workload)
+    numbers = tuple(range(workload.active))
+
+    def of_active(data: Any) -> Any:
+        return lambda *active: f(*active, *data)
+
+    def value_and_grad(a: Any, d: Any, m: Any) -> Any:
+        slopes, y = func.grad_and_value(of_active(d), numbers)(*a)
+        return y, slopes
+
+    derivatives = {
+        "value": lambda a, d, m: f(*a, *d),
+        "gradient": lambda a, d, m: func.grad(of_active(d), numbers)(*a),
+        "value_and_grad": value_and_grad,
+        "jvp": lambda a, d, m: func.jvp(of_active(d), a, m)[1],
+        "vjp": lambda a, d, m: func.vjp(of_active(d), *a)[1](*m),
+        "hvp": lambda a, d, m: func.jvp(func.grad(of_active(d), numbers), a, m)[1],
+        "blocks": lambda a, d, m: torch.vmap(func.vjp(of_active(d), *a)[1])(*m)[0],
+    }
+    run = torch.compile(derivatives[task], fullgraph=True, dynamic=False)
+    return lambda: run(*given)
+
+
+MAKERS = {
+    "jax": _jax,
+    "enzyme": _enzyme,
+    "autograd": _autograd,
+    "casadi": _casadi,
+    "pytensor": _pytensor,
+    "torch": _torch,
+    "torch.compile": _torch_compiled,
+}
+
+BASES = {"enzyme": "jax", "torch.compile": "torch"}
+"""Peers that take the function as another one does."""
+
+UNABLE = {("enzyme", "hvp"), ("enzyme", "blocks")}
+"""What a peer has not: Enzyme's primitive is neither differentiated twice nor batched."""

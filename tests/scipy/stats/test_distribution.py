@@ -319,7 +319,7 @@ ERRORS = {
         lambda x: ls.multivariate_normal.logpdf(x, MEAN, COV + np.eye(3, k=1)),
         ValueError,
     ),
-    "other": (lambda x: ls.ncx2.pdf(x, 1.0, 1.0), LinadError),
+    "other": (lambda x: ls.nct.pdf(x, 1.0, 1.0), LinadError),
     "complex": (lambda x: ls.norm.logpdf(x + 1j), UnsupportedError),
     "complex scale": (lambda x: ls.norm.cdf(x, scale=1j), UnsupportedError),
 }
