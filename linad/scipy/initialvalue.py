@@ -170,7 +170,7 @@ def replayed(
             looped = _looped_lsoda(plain, span, form(y0), tolerances)
         limits: Any = span
         first = y0
-        if holds_traced((begin, end)):
+        if holds_traced((begin, end)):  # the program is good for others
             limits = stop_gradient((begin, end))
             first = ahead(field, begin, given_y0, limits[0] - begin)
         in_loops = loops_of(looped, field, limits, first, tolerances, options, args)
