@@ -148,7 +148,7 @@ class DifferentiatedCall:
                 result = self.f(*args, **self.kwargs)
             else:
                 result = watched(trace, self.f, *args, **self.kwargs)
-        except TracerError as error:
+        except (TracerError, TypeError) as error:
             self._tell_lists(error)
             raise
         if self.has_aux:
@@ -162,16 +162,24 @@ class DifferentiatedCall:
             check_connected(self.f, result, trace, inputs)
         return result
 
-    def _tell_lists(self, error: TracerError) -> None:
-        """Say of a list of numbers that it was taken for a container, not for an array."""
+    def _tell_lists(self, error: TracerError | TypeError) -> None:
+        """Say of a list of numbers that it was taken for a container, not for an array: first, if
+        what f does with the numbers cannot be traced."""
         for i in self.argnums:
             given = self.args[i]
             if type(given) in (list, tuple) and all(type(part) is float for part in given):
-                error.add_note(
-                    f"linad: argument {i} is a {type(given).__name__} of {len(given)} numbers, "
-                    f"each of which is differentiated by itself; give np.array(...) of it if "
+                said = (
+                    f"argument {i} is a {type(given).__name__} of {len(given)} numbers, each of "
+                    f"which is differentiated by itself; give np.array(...) of it if "
                     f"{name_of(self.f)} wants an array"
                 )
+                if isinstance(error, TracerError):
+                    error.args = (
+                        ": ".join([name_of(self.f), said, *error.args[:1]]),
+                        *error.args[1:],
+                    )
+                else:
+                    error.add_note(f"linad: {said}")
 
     @repeated
     def linearize(self) -> tuple[Any, TapeOperator]:

@@ -58,7 +58,7 @@ class ImplicitLoops(StepLoops):
         self,
         method: Any,
         field: Field,
-        span: tuple[float, float],
+        span: tuple[Any, Any],
         y0: Any,
         options: dict[str, Any],
         matrix: Any = None,

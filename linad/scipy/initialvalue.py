@@ -35,6 +35,7 @@ import numpy as np
 import scipy.integrate
 from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
 
+from linad.api.derivatives import stop_gradient
 from linad.arrays.traces import running_trace
 from linad.control.both_ways import UNABLE, BothWays
 from linad.control.captured import with_captured
@@ -157,16 +158,22 @@ def replayed(
     begin, end = t_span
     span = (float(form(begin)), float(form(end)))
     field = _field(fun, args, vectorized, y0.shape[0], dtype)
+    given_y0 = y0
     if holds_traced(begin):
         y0 = ahead(field, begin, y0, span[0] - begin)
     plain_args = _plain(tuple(args))
     plain = _field(fun, plain_args, vectorized, y0.shape[0], dtype)
-    whole = not (dense_output or events or holds_traced((begin, end)))
+    whole = not (dense_output or events or (t_eval is None and holds_traced((begin, end))))
     if whole and _in_program():
         looped = kind
         if kind is LSODA and dtype.kind == "f":
             looped = _looped_lsoda(plain, span, form(y0), tolerances)
-        in_loops = loops_of(looped, field, span, y0, tolerances, options, args)
+        limits: Any = span
+        first = y0
+        if holds_traced((begin, end)):  # the program is good for others
+            limits = stop_gradient((begin, end))
+            first = ahead(field, begin, given_y0, limits[0] - begin)
+        in_loops = loops_of(looped, field, limits, first, tolerances, options, args)
         found = None if in_loops is None else as_program(in_loops, t_eval)
         if found is not None:
             return found

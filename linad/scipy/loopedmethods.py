@@ -29,7 +29,7 @@ IN_LOOPS: dict[Any, type[ImplicitLoops]] = {Radau: RadauLoops, BDF: BDFLoops}
 def loops_of(
     kind: Any,
     field: Field,
-    span: tuple[float, float],
+    span: tuple[Any, Any],
     y0: Any,
     tolerances: dict[str, Any],
     options: dict[str, Any],

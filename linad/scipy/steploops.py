@@ -37,7 +37,8 @@ class StepLoops(ABC):
         A solver of `scipy.integrate`.
     field : callable
         f(t, y), of traced times.
-    span : (float, float)
+    span : (number, number)
+        Constants in derivatives; they may be traced.
     y0 : array (n,)
     options : dict
         SciPy's rtol, atol, first_step, max_step.
@@ -47,14 +48,15 @@ class StepLoops(ABC):
     """Of the first step's error."""
 
     def __init__(
-        self, method: Any, field: Field, span: tuple[float, float], y0: Any, options: dict[str, Any]
+        self, method: Any, field: Field, span: tuple[Any, Any], y0: Any, options: dict[str, Any]
     ) -> None:
         self.method, self.field, self.y0 = method, field, y0
         self.start, self.end = span
         self.direction = -1.0 if self.end < self.start else 1.0
         n = y0.shape[0]
         # SciPy's own checks of the options.
-        checked = method(lambda t, y: np.zeros(n), self.start, np.zeros(n), self.end, **options)
+        start, end = float(form(self.start)), float(form(self.end))
+        checked = method(lambda t, y: np.zeros(n), start, np.zeros(n), end, **options)
         self.rtol, self.atol, self.max_step = checked.rtol, checked.atol, checked.max_step
         self.first_step = options.get("first_step")
 
@@ -86,7 +88,7 @@ class StepLoops(ABC):
         """The length of the first attempt, by Hairer's II.4 as SciPy has it."""
         if self.first_step is not None:
             return float(self.first_step) + 0.0 * np.abs(y[0])
-        length = abs(self.end - self.start)
+        length = np.abs(self.end - self.start)
         scale = self.atol + np.abs(y) * self.rtol
         d0, d1 = self.norm(y / scale), self.norm(slope / scale)
         tiny = (d0 < 1e-5) | (d1 < 1e-5)
@@ -97,7 +99,7 @@ class StepLoops(ABC):
         steepest = np.where(flat, 1.0, np.maximum(d1, d2))
         power = 1 / (self.starting_order + 1)
         h1 = np.where(flat, np.maximum(1e-6, h0 * 1e-3), (0.01 / steepest) ** power)
-        limit = min(length, self.max_step)
+        limit = np.minimum(length, self.max_step)
         return stop_gradient(np.minimum(np.minimum(100 * h0, h1), limit))
 
     @property

@@ -267,7 +267,7 @@ def largest(x):
     import scipy as sp
 
     A = sp.sparse.coo_array((x, ([0, 1, 2], [1, 2, 0])), shape=(4, 4)).tocsr()
-    return sp.sparse.linalg.svds(A, k=1, v0=np.ones(4), random_state=0)[1]
+    return sp.sparse.linalg.svds(A, k=1, v0=np.ones(4), rng=0)[1]
 
 def framed(x):
     s = x.strides[0]

@@ -234,8 +234,10 @@ def test_writing_into_a_plain_array():
 
 
 def test_a_list_where_an_array_was_meant():
-    with pytest.raises(errors.TracerError) as raised:
+    with pytest.raises(errors.TracerError, match="^<lambda>: argument 0 is a list of 2 numbers"):
         linad.grad(lambda w: np.eye(2)[0] @ w)([0.5, 2.0])
+    with pytest.raises(TypeError, match="unsupported operand") as raised:
+        linad.grad(lambda w: w**2)([0.5, 2.0])
     assert "argument 0 is a list of 2 numbers" in "".join(raised.value.__notes__)
 
 

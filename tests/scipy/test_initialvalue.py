@@ -386,6 +386,26 @@ def test_compiled_with_times_that_are_arguments():
         np.testing.assert_allclose(np.hstack(found), np.hstack(slopes), rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("method", ["RK45", "Radau"])
+def test_compiled_with_ends_that_are_arguments(method):
+    def f(t, a):
+        span = t[0], t[-1]
+        found = si.solve_ivp(
+            lambda s, y: [-a * s * y[0], y[0]], span, [1.0, 0.0], method, t, rtol=1e-9, atol=1e-9
+        )
+        return found.y[1]
+
+    jitted, slopes = linad.jit(f), linad.jit(linad.jacobian(f, (0, 1)))
+    for t in (np.linspace(0.0, 1.0, 3), np.linspace(0.2, 2.5, 3)):
+        for a in (0.5, 1.5):
+            np.testing.assert_allclose(jitted(t, a), f(t, a), rtol=1e-7)
+        for found, wanted in zip(slopes(t, 0.5), linad.jacobian(f, (0, 1))(t, 0.5), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-7)
+    for made in (jitted, slopes):
+        assert all(len(paths) == 1 for paths in made.variants.values())
+
+
 @pytest.mark.full
 def test_compiled_fields_that_python_decides_on():
     """A field that branches on the time."""

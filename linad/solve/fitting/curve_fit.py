@@ -37,9 +37,15 @@ def _holds_numbers(value: Any) -> bool:
 
 
 def _holds_finite(value: Any) -> bool:
+    """Whether all are finite numbers, whatever is behind a mask."""
     return _holds_numbers(value) and all(
-        np.isfinite(np.asarray(leaf)).all() for leaf in tree.flatten(value)[0]
+        np.isfinite(np.ma.filled(leaf, 1.0)).all() for leaf in tree.flatten(value)[0]
     )
+
+
+def _holds_texts(value: Any) -> bool:
+    """Whether there are texts, of which `Data` has more to say."""
+    return any(np.asarray(leaf).dtype.kind in "SU" for leaf in tree.flatten(value)[0])
 
 
 def _holds_none(value: Any) -> bool:
@@ -56,13 +62,16 @@ START = Kind(
 ABSOLUTE = Kind(f"{FLAG.words} (all starts are in one list, p0=[1, 2])", FLAG.fits)
 POSITIVES = Kind(
     "positive numbers, one or like ydata or one for each data set, or a covariance matrix",
-    _holds_finite,
+    lambda value: _holds_finite(value) or _holds_texts(value),
 ).optional
 WEIGHTS = Kind(
     "numbers >= 0, one or like ydata or one for each data set",
     lambda value: (
-        _holds_finite(value)
-        and all((np.asarray(leaf) >= 0).all() for leaf in tree.flatten(value)[0])
+        (
+            _holds_finite(value)
+            and all((np.ma.filled(leaf, 1.0) >= 0).all() for leaf in tree.flatten(value)[0])
+        )
+        or _holds_texts(value)
     ),
 ).optional
 
@@ -123,7 +132,7 @@ def curve_fit(
         ``{"a": (0, None)}``.
     weights : number, array or container like ydata, optional
         In place of sigma, in its forms: what residuals are multiplied by, 1 / sigma. Data whose
-        weight is 0 do not count.
+        weight is 0 do not count, whatever is in them; nor do those that are masked.
     fixed : names, dict or flags, optional
         Parameters that keep their start, ``["a"]``, or a value, ``{"a": 3.0}``; or booleans.
     loss, f_scale
@@ -171,6 +180,7 @@ def curve_fit(
     parameters = Parameters("curve_fit", start, names, fixed)
     xdata = as_arrays(xdata)
     data = Data(f, xdata, ydata, sigma, weights, check_finite)
+    xdata = data.xdata
 
     found = _solve(
         Waiting("curve_fit", name_of(f), f, _Deviations(model, xdata, data)),
@@ -325,11 +335,11 @@ def _tell_of_kind(error: TypeError, xdata: Any) -> None:
             "curve_fit: xdata is a table, which unpacks to the names of its columns; read them, "
             "X['a'], or give xdata.to_numpy().T"
         )
-    elif kinds & set("SU") or any(map(_holds_texts, leaves)):
+    elif kinds & set("SU") or any(map(_has_texts, leaves)):
         error.add_note("curve_fit: xdata holds texts; np.asarray(xdata, float) reads them")
 
 
-def _holds_texts(leaf: np.ndarray) -> bool:
+def _has_texts(leaf: np.ndarray) -> bool:
     """As a column of a table does, in an array of objects."""
     return leaf.dtype.kind == "O" and any(isinstance(entry, str) for entry in leaf.flat)
 
@@ -429,6 +439,8 @@ def _without_slope(name: str, result: Any) -> str:
     return (
         f"{name}: infinite or NaN: in the derivatives of {bad.sum()} of {bad.size} residuals, "
         f"first that of index {np.argmax(bad)}, which itself is finite; leave that point out, or "
-        f"write the model without what has no slope there, as 1 / x, np.sqrt(x) and x**p at 0 or "
-        f"np.arccos(x) at 1, also behind np.clip: np.arccos(np.where(abs(x) < 1, x, 0.0)) has one"
+        f"write the model without what has no slope there: (x / k)**h and (k / x)**h at x = 0, as "
+        f"at a dose of 0, where np.where(x > 0, (np.where(x > 0, x, 1.0) / k)**h, 0.0) has one; "
+        f"1 / x and np.sqrt(x) at 0; or np.arccos(x) at 1, also behind np.clip: "
+        f"np.arccos(np.where(abs(x) < 1, x, 0.0)) has one"
     )

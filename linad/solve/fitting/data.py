@@ -14,6 +14,7 @@ from linad.core.shapes import name_of
 from linad.core.showing import shown
 from linad.errors import ArgumentError, OptionError, OutputError, ShapeError
 from linad.rules.creation import asarray
+from linad.solve.fitting.left_out import finite, masked, related, with_finite_places
 
 _NUMBERS = frozenset("biufc")
 """Kinds of dtypes that are numbers."""
@@ -32,7 +33,15 @@ class Data:
     Attributes
     ----------
     leaves, weights : list of ndarray
-        One each data set.
+        One each data set; what is left out is finite in ``leaves``, and 0 in ``weights``.
+    xdata : any
+        As given, finite where no data count.
+    whiten : ndarray or None
+        Of a covariance matrix: what makes residuals of deviations.
+    variances : ndarray or None
+        Its diagonal.
+    weighted, scaled : bool
+        Whether residuals are multiplied by weights, and whether these say how well data are known.
     names : list of str
         Of the data sets, as their container has them; one that is alone has none.
     """
@@ -44,35 +53,48 @@ class Data:
         _refuse_units("ydata", ydata)
         self.container = as_arrays(ydata, foreign=True)
         leaves, self.structure = tree.flatten(self.container)
-        self.leaves = [np.asarray(leaf) for leaf in leaves]
+        self.leaves = [_as_array(leaf) for leaf in leaves]
         self.names = [_set_name(path) for path in tree.leaf_paths(self.structure)]
         if not sum(y.size for y in self.leaves):
             raise ArgumentError("curve_fit: ydata holds no numbers")
-        if any(y.dtype.kind not in _NUMBERS for y in self.leaves):
-            kinds = dict.fromkeys(
-                ["texts" if y.dtype.kind in "SU" else y.dtype.name for y in self.leaves]
-            )
-            raise ArgumentError(
-                f"curve_fit: ydata must hold numbers, got {', '.join(kinds)}; "
-                f"np.asarray(ydata, float) reads them from texts"
-            )
-        if check_finite:
-            _require_finite("ydata", self.leaves)
-            _require_finite("xdata", tree.flatten(xdata)[0])
+        _refuse_texts("ydata", self.leaves)
         if sigma is not None and weights is not None:
             raise OptionError("curve_fit: sigma and weights say the same; give one of them")
+        option, given = ("weights", weights) if sigma is None else ("sigma", sigma)
+        self.scaled = given is not None
+        is_vector = tree.is_leaf(self.structure) and self.leaves[0].ndim == 1
+        is_matrix = is_vector and option == "sigma" and np.ndim(given) == 2
+        self._weigh(option, None if is_matrix else given, xdata)
+        if check_finite:
+            self._require_finite(option if self.scaled else "")
         self.whiten: Any = None
-        self.weights = [np.float64(1.0) for _ in self.leaves]
-        self.weighted = sigma is not None or weights is not None
-        if sigma is not None and tree.is_leaf(self.structure) and np.ndim(sigma) == 2:
-            self._take_covariance(np.asarray(sigma, float))
-        elif sigma is not None:
-            sigmas = self._for_each_set("sigma", sigma)
-            if not all((s > 0).all() for s in sigmas):
-                raise OptionError("curve_fit: sigma must be positive everywhere")
-            self.weights = [1.0 / s for s in sigmas]
-        elif weights is not None:
-            self.weights = self._for_each_set("weights", weights)
+        self.variances: Any = None
+        if is_matrix:
+            _refuse_texts("sigma", [given])
+            self.whiten = self._whitening(np.asarray(given, float), self.counted)
+
+    def _weigh(self, option: str, given: Any, xdata: Any) -> None:
+        """Set weights, which are 0 for what is masked, and what of the data is then left out."""
+        places, sets = tree.flatten(xdata)[0], self.leaves
+        pairs = related(places, sets)
+        known: list[Any] = [1.0 for _ in sets]
+        if given is not None:
+            known = self._for_each_set(option, given)
+        out = [masked(j, pairs, places, sets, value) for j, value in enumerate(known)]
+        known = [np.ma.filled(value, 1.0) for value in known]
+        if option == "sigma":
+            self._require_positive(known)
+            known = [1.0 / value for value in known]
+        self.weighted = self.scaled or any(o.any() for o in out)
+        self.weights = [
+            np.where(o, 0.0, value) if o.any() else value
+            for o, value in zip(out, known, strict=True)
+        ]
+        zero = [np.broadcast_to(w == 0, y.shape) for w, y in zip(self.weights, sets, strict=True)]
+        if all(z.all() for z in zero):
+            raise ArgumentError("curve_fit: all of ydata is masked, or has the weight 0")
+        self.leaves = [finite(y, z) for y, z in zip(sets, zero, strict=True)]
+        self.xdata = with_finite_places(xdata, pairs, zero)
 
     @property
     def counted(self) -> Any:
@@ -88,29 +110,73 @@ class Data:
         """Number of residuals whose weight is 0."""
         return int(np.count_nonzero(~self.counted))
 
-    def _take_covariance(self, sigma: Any) -> None:
+    def _whitening(self, sigma: Any, counts: Any) -> Any:
+        """The inverse of the Cholesky factor of a covariance, of the points that count."""
         (y,) = self.leaves
-        if y.ndim != 1:
-            if sigma.shape != y.shape:
-                raise OptionError(f"curve_fit: sigma must have shape {y.shape}, got {sigma.shape}")
-            self.weights = [1.0 / sigma]
-            return
         if sigma.shape != (y.size, y.size):
             raise OptionError(
                 f"curve_fit: sigma must have shape {y.shape} or {(y.size, y.size)}, got "
                 f"{sigma.shape}"
             )
+        self.variances = np.diagonal(sigma)
+        block = np.ix_(counts, counts)
         try:
-            factor = scipy.linalg.cholesky(sigma, lower=True)
+            factor = scipy.linalg.cholesky(sigma[block], lower=True)
         except np.linalg.LinAlgError as error:
             raise OptionError(
                 "curve_fit: a matrix given as sigma must be positive definite"
             ) from error
-        self.whiten = scipy.linalg.solve_triangular(factor, np.eye(y.size), lower=True)
+        whiten = np.zeros(sigma.shape)
+        whiten[block] = scipy.linalg.solve_triangular(factor, np.eye(len(factor)), lower=True)
+        return whiten
+
+    def _require_positive(self, sigmas: list[Any]) -> None:
+        for s, y, name in zip(sigmas, self.leaves, self.names, strict=True):
+            bad = np.argwhere(np.broadcast_to(s <= 0, y.shape))
+            if len(bad) and not s.ndim:
+                raise OptionError(f"curve_fit: sigma must be positive everywhere; it is {s:g}")
+            if len(bad):
+                index = tuple(bad[0].tolist())
+                place = ", ".join(map(str, index)) + (f" of {name}" if name else "")
+                raise OptionError(
+                    f"curve_fit: sigma must be positive everywhere; it is {s[index]:g} in "
+                    f"{len(bad)} of {s.size} places, first at index {place}; points that do not "
+                    f"count have the weight 0, weights=np.where(sigma > 0, 1 / sigma, 0)"
+                )
+
+    def _require_finite(self, option: str) -> None:
+        """Raise for infinities and NaNs at points that count."""
+        places, structure = tree.flatten(self.xdata)
+        single = len(places) == len(self.leaves) == 1 and self.leaves[0].ndim == 1
+        named = [*zip(tree.leaf_paths(self.structure), self.leaves, strict=True)]
+        arrays = [(f"ydata{path}", leaf) for path, leaf in named]
+        named = [*zip(tree.leaf_paths(structure), places, strict=True)]
+        arrays += [(f"xdata{path}", leaf) for path, leaf in named]
+        for name, array in arrays:
+            bad, size = _not_finite(array)
+            if not bad:
+                continue
+            came = f"curve_fit: {name} is infinite or NaN in {bad} of {size} places; "
+            if single and not option:
+                raise ArgumentError(
+                    f"{came}leave these points out, xdata[keep] and ydata[keep] for keep = "
+                    f"np.isfinite({name})"
+                )
+            weights = {
+                "": "weights=keep",
+                "sigma": "weights=np.where(keep, 1 / sigma, 0)",
+                "weights": "weights=np.where(keep, weights, 0)",
+            }[option]
+            several = "" if tree.is_leaf(self.structure) else ", for each data set"
+            raise ArgumentError(
+                f"{came}points of weight 0 do not count, whatever is in them: {weights} for "
+                f"keep = np.isfinite({name}){several}"
+            )
 
     def _for_each_set(self, option: str, given: Any) -> list[Any]:
         """Numbers or arrays, one each data set, of what may be one number for all."""
         _refuse_units(option, given)
+        _refuse_texts(option, tree.flatten(given)[0])
         held = as_arrays(given, foreign=True, keep=not tree.is_leaf(self.structure))
         if is_number(held):
             values = [held for _ in self.leaves]
@@ -130,9 +196,7 @@ class Data:
                     f"curve_fit: {option}{whole} must have the shape {y.shape} of ydata, or be a "
                     f"number; got {np.shape(value)}"
                 )
-        arrays = [np.asarray(v, float) for v in values]
-        _require_finite(option, arrays)
-        return arrays
+        return [_as_array(v).astype(float) for v in values]
 
     def _as_container(self, given: Any) -> Any:
         """A sequence of as many parts as there are data sets, in the form of theirs."""
@@ -275,14 +339,27 @@ def _refuse_units(option: str, given: Any) -> None:
             )
 
 
-def _require_finite(option: str, arrays: Any) -> None:
-    for array in arrays:
-        if hasattr(array, "units"):
-            continue  # a quantity, which the model may take
-        values = np.asarray(array)
-        if values.dtype.kind in "fc" and not np.isfinite(values).all():
-            bad = int(np.count_nonzero(~np.isfinite(values)))
-            raise ArgumentError(
-                f"curve_fit: {option} is infinite or NaN in {bad} of {values.size} places; leave "
-                f"these points out, xdata[keep] and ydata[keep] for keep = np.isfinite({option})"
-            )
+def _as_array(leaf: Any) -> Any:
+    """An array, whose mask is kept."""
+    return leaf if isinstance(leaf, np.ma.MaskedArray) else np.asarray(leaf)
+
+
+def _refuse_texts(option: str, arrays: list[Any]) -> None:
+    """Raise for what holds no numbers."""
+    kinds = [np.asarray(array).dtype for array in arrays]
+    if any(kind.kind not in _NUMBERS for kind in kinds):
+        words = dict.fromkeys(["texts" if k.kind in "SU" else k.name for k in kinds])
+        raise ArgumentError(
+            f"curve_fit: {option} must hold numbers, got {', '.join(words)}; "
+            f"np.asarray({option}, float) reads them from texts"
+        )
+
+
+def _not_finite(array: Any) -> tuple[int, int]:
+    """How many numbers are infinite or NaN, and of how many."""
+    if hasattr(array, "units"):
+        return 0, 0  # a quantity, which the model may take
+    values = np.asarray(array)
+    if values.dtype.kind not in "fc":
+        return 0, values.size
+    return int(np.count_nonzero(~np.isfinite(values))), values.size

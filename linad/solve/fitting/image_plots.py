@@ -36,14 +36,22 @@ def grid_of(xdata: Any, residuals: list[Any]) -> Pixels | None:
     (r, *others) = residuals
     if others or np.iscomplexobj(r):
         return None
-    if r.ndim == 2:
-        return Pixels() if min(r.shape) >= SIDE else None
     places = _coordinates(xdata)
+    if r.ndim == 2:
+        if min(r.shape) < SIDE:
+            return None
+        across_and_down = _across_and_down(places, r.shape)
+        return (across_and_down and _even_grid(*across_and_down)) or Pixels()
+    places = [np.ravel(place) for place in places]
     if r.ndim != 1 or len(places) != 2 or any(place.shape != r.shape for place in places):
         return None
-    x, y = places
+    return _even_grid(*places)
+
+
+def _even_grid(x: Any, y: Any) -> Pixels | None:
+    """Pixels at places that fill a grid of even steps, in any order."""
     columns, rows = np.unique(x), np.unique(y)
-    if len(columns) * len(rows) != r.size or min(len(columns), len(rows)) < SIDE:
+    if len(columns) * len(rows) != x.size or min(len(columns), len(rows)) < SIDE:
         return None
     order, shape = np.lexsort((x, y)), (len(rows), len(columns))
     full = (x[order].reshape(shape) == columns).all()
@@ -53,14 +61,30 @@ def grid_of(xdata: Any, residuals: list[Any]) -> Pixels | None:
     return Pixels(order, shape, ends)
 
 
+def _across_and_down(places: list[Any], shape: Any) -> tuple[Any, Any] | None:
+    """Places of a matrix, as vectors, if one changes along its rows and the other down its columns
+    and they are more than the numbers of the pixels, whose rows are counted from above."""
+    if len(places) != 2 or any(place.ndim != 2 for place in places):
+        return None
+    try:
+        first, second = (np.broadcast_to(place, shape) for place in places)
+    except ValueError:
+        return None
+    for x, y in ((first, second), (second, first)):
+        if (x == x[:1]).all() and (y == y[:, :1]).all():
+            rows, columns = np.indices(shape)
+            numbered = np.array_equal(x, columns) and np.array_equal(y, rows)
+            return None if numbered else (x.ravel(), y.ravel())
+    return None
+
+
 def _coordinates(xdata: Any) -> list[Any]:
-    """Two coordinates, one each array, row or column, as vectors."""
+    """Two coordinates, one each array, row or column."""
     places = [np.asarray(leaf) for leaf in tree.flatten(xdata)[0]]
     if len(places) == 1 and places[0].ndim > 1:
         (place,) = places
         places = list(place.T if place.ndim == 2 and place.shape[1] == 2 else place)
-    known = all(place.dtype.kind in "iuf" for place in places)
-    return [np.ravel(place) for place in places] if known else []
+    return places if all(place.dtype.kind in "iuf" for place in places) else []
 
 
 def _is_even(values: Any) -> bool:
@@ -84,7 +108,7 @@ def draw_image(axes: Any, image: Any, model: Any, name: str, grid: Pixels) -> No
 
 def draw_residuals(axes: Any, residuals: Any, title: str, grid: Pixels) -> None:
     """Residuals in shades, white where there are none."""
-    _shades(axes, residuals, "RdBu_r", np.abs(residuals).max(), grid)
+    _shades(axes, residuals, "RdBu_r", np.nanmax(np.abs(residuals)), grid)
     axes.set_title(title)
 
 

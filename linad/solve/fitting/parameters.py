@@ -3,7 +3,8 @@
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from contextlib import suppress
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -36,6 +37,68 @@ class ByName(OneByOne):
         return self.f(x, **p)
 
 
+class OfNumbers(OneByOne):
+    """One that was given a number for each parameter, by nobody's word or by a p0 that is one."""
+
+    def __init__(self, f: Model, p0: Any) -> None:
+        super().__init__(f)
+        self.p0 = p0
+
+    def __call__(self, x: Any, p: Any) -> Any:
+        numbers = (p,) if np.ndim(p) == 0 else tuple(p)
+        try:
+            return self.f(x, *numbers)
+        except Exception as error:
+            self._tell_of_containers(error, x, len(numbers))
+            raise
+
+    def _tell_of_containers(self, error: Exception, x: Any, count: int) -> None:
+        """Raise what to write if the model takes a parameter for an array or a container."""
+        probes = [_Probe() for _ in range(count)]
+        with suppress(Exception):  # what it raises has been raised before, and is not lost
+            inspect.unwrap(self.f)(x, *probes)
+        names = _positional(_signature(self.f), count) or []
+        for name, probe in zip(names, probes, strict=False):
+            if probe.use:
+                came = "no p0 is given" if self.p0 is None else f"p0 is {shown(self.p0)}"
+                raise ArgumentError(
+                    f"curve_fit: {name_of(self.f)}{_signature(self.f)} takes {name} for an array "
+                    f"or a container, {probe.use.format(name)}, and {came}, so that it was called "
+                    f"with a number; give p0 as {name} is, an array p0=np.ones(2) or a dict "
+                    f"p0={{'a': 1.0, 'b': 1.0}}"
+                ) from error
+
+
+class _Probe(float):
+    """A number, 1, that remembers how it was used as what it is not."""
+
+    use = ""
+
+    def __new__(cls) -> "_Probe":
+        return super().__new__(cls, 1.0)
+
+    def _refuse(self, use: str) -> NoReturn:
+        self.use = self.use or use
+        raise TypeError("a number")
+
+    def __getitem__(self, key: Any) -> NoReturn:
+        self._refuse(f"{{}}[{shown(key)}]")
+
+    def __iter__(self) -> NoReturn:
+        self._refuse("which it unpacks")
+
+    def __len__(self) -> NoReturn:
+        self._refuse("len({})")
+
+    def __matmul__(self, other: Any) -> NoReturn:
+        self._refuse("{} @ ...")
+
+    def __getattr__(self, name: str) -> Any:
+        if not (name.startswith("__") or hasattr(np.float64, name)):
+            self.use = self.use or f"{{}}.{name}"
+        return getattr(np.float64(self), name)
+
+
 def binding(f: Model, p0: Any) -> tuple[Model, Any, list[str] | None]:
     """How ``f(x, ...)`` takes its parameters: a function ``(x, p)``, p0, and names it has for them.
 
@@ -45,7 +108,7 @@ def binding(f: Model, p0: Any) -> tuple[Model, Any, list[str] | None]:
     signature = _signature(f)
     if p0 is None:
         names = _scalars(f, signature)
-        return OneByOne(f), np.ones(len(names)), names
+        return OfNumbers(f, None), np.ones(len(names)), names
     point = as_point(p0)
     is_matrix = isinstance(point, np.ndarray) and point.ndim > 1
     if type(p0) in (list, tuple) and is_matrix and not _fits(signature, (point,), {}):
@@ -56,8 +119,8 @@ def binding(f: Model, p0: Any) -> tuple[Model, Any, list[str] | None]:
     elif np.ndim(point) == 1 if isinstance(point, np.ndarray) else type(point) in (list, tuple):
         if _fits(signature, point, {}):
             return OneByOne(f), point, _positional(signature, len(point))
-    elif np.ndim(point) == 0 and not isinstance(point, (list, tuple)):
-        return f, point, _positional(signature, 1)
+    elif np.ndim(point) == 0 and _fits(signature, (point,), {}):
+        return OfNumbers(f, p0), point, _positional(signature, 1)
     if not _fits(signature, (point,), {}):
         raise ArgumentError(
             f"curve_fit: {name_of(f)}{signature} does not take the parameters of p0, by name, one "
@@ -92,6 +155,8 @@ def _difference(signature: inspect.Signature | None, point: Any) -> str:
         return f"{wanted}, and p0 {', '.join(map(str, point))}"
     if isinstance(point, np.ndarray) and point.ndim > 1:
         return f"{wanted}, and p0 is an array of shape {point.shape}, of {point.size} numbers"
+    if np.ndim(point) == 0 and not isinstance(point, (list, tuple)):
+        return f"{wanted}, and p0 is one number, {shown(point)}; give one for each, p0=[1, 1]"
     return f"{wanted}, and p0 has {len(point)} number{'s' * (len(point) != 1)}"
 
 

@@ -26,8 +26,12 @@ MOST = 10
 LEAST = 3
 """Points of a data set among others in one array."""
 
-APART = 0.1
-"""How far from the model at the data a curve through more points may lie, of the model's range."""
+APART = 0.01
+"""By how much the model at the data may change if it is asked for more points, of its range."""
+
+BEND, ROUNDS, DENSE = 0.002, 5, 4000
+"""Of the model's range: how far a point may lie from the chord of its neighbours, before places
+beside it are halved; how often, and up to how many points."""
 
 FAR, NEAR = 10.0, 3.0
 """Of a robust fit, in units of f_scale: an outlier for which residuals are drawn on a scale that is
@@ -71,7 +75,7 @@ def plot(fit: Any, axes: Any, t: float, words: Captions) -> Any:
     grid = grid_of(fit.xdata, residuals) if fit.data is not None and not over else None
     axes = _new_axes(grid is not None, fit.data is None) if axes is None else axes
     above, below = _pair(axes)
-    kind = "residuals / sigma" if fit.data and fit.data.weighted else "residuals"
+    kind = "residuals / sigma" if fit.data and fit.data.scaled else "residuals"
     if grid is not None:
         _draw_image(above, below, fit, grid, residuals[0], kind)
     elif fit.data is None:
@@ -125,10 +129,13 @@ def _write(words: Captions, above: Any, below: Any, beside: bool) -> None:
 
 def _draw_image(above: Any, below: Any, fit: Any, grid: Pixels, residual: Any, kind: str) -> None:
     (data,) = fit.data.leaves
+    (weights,) = fit.data.weights
+    counts = np.broadcast_to(weights != 0, data.shape)
     model = np.broadcast_to(fit.predict(fit.xdata), data.shape)
-    draw_image(above, grid.image(data), grid.image(model), _model_name(fit), grid)
+    seen = grid.image(np.where(counts, data, np.nan))  # a pixel without weight may be anything
+    draw_image(above, seen, grid.image(model), _model_name(fit), grid)
     if below is not None:
-        draw_residuals(below, grid.image(residual), kind, grid)
+        draw_residuals(below, grid.image(np.where(counts, residual, np.nan)), kind, grid)
 
 
 def _draw_residuals(axes: Any, fit: Any, curves: list[Curve]) -> None:
@@ -240,10 +247,12 @@ def _by_number(residuals: list[Any]) -> list[Curve]:
 
 
 def _bars(fit: Any, curve: Curve) -> Any:
-    """Standard deviations of data, where there are any."""
-    if not fit.data.weighted or fit.data.whiten is not None:
+    """Standard deviations of data, where there are any; of a covariance, from its diagonal."""
+    if not fit.data.scaled:
         return None
     weight, y = fit.data.weights[curve.leaf], fit.data.leaves[curve.leaf]
+    if fit.data.variances is not None:
+        weight = np.where(weight > 0, fit.data.variances**-0.5, 0.0)
     bars = np.broadcast_to(1.0 / np.where(weight > 0, weight, np.nan), y.shape)
     return curve.of(bars + 1j * bars if np.iscomplexobj(y) else bars)
 
@@ -259,8 +268,6 @@ def _draw_data(axes: Any, fit: Any, curves: list[Curve]) -> None:
 
 def _counts(fit: Any, curve: Curve) -> Any:
     """Which points have a weight: those without may be anything, and would spoil the scale."""
-    if not fit.data.weighted or fit.data.whiten is not None:
-        return np.ones(len(curve.x), bool)
     y = fit.data.leaves[curve.leaf]
     weight = np.broadcast_to(fit.data.weights[curve.leaf], y.shape)
     return curve.of(weight + 1j * weight if np.iscomplexobj(y) else weight) != 0
@@ -296,9 +303,7 @@ def _draw_model(axes: Any, fit: Any, curves: list[Curve], t: float) -> None:
     begun = time.perf_counter()
     at_data = _evaluated(fit, fit.xdata, None, t)
     slow = time.perf_counter() - begun > SLOW
-    smooth = _between(fit, t, FEWER if slow else POINTS)
-    if smooth is None or not all(_agrees(curve, smooth, at_data[0]) for curve in curves):
-        smooth = None
+    smooth = _between(fit, curves, at_data, t, slow)
     places, values, spreads = smooth or (None, *at_data)
     for k, curve in enumerate(curves):
         x = curve.x if places is None else places[curve.leaf]
@@ -377,30 +382,80 @@ def _evaluated(
     return values, [t * error for error in errors]
 
 
-def _between(fit: Any, t: float, points: int) -> tuple[list[Any], list[Any], list[Any]] | None:
-    """Many points for each data set, model and band there; None if the model refuses them."""
+def _between(
+    fit: Any, curves: list[Curve], at_data: Any, t: float, slow: bool
+) -> tuple[list[Any], list[Any], list[Any]] | None:
+    """The data's places and many between them for each data set, with model and band there.
+
+    None if the model refuses them, or is another one there: it takes x for its grid.
+    """
     leaves, structure = tree.flatten(fit.xdata)
     given = [np.asarray(leaf) for leaf in leaves]
-    fine = [_fine(x, points) for x in given]
-    times = len(fit.data.leaves) // len(fine)
-    shapes = []
-    for y, x, new in zip(fit.data.leaves, given * times, fine * times, strict=True):
-        shape = list(y.shape)
-        shape[_axis(x, y.shape)] = len(new)
-        shapes.append(tuple(shape))
+    times = len(fit.data.leaves) // len(given)
+    places = [np.union1d(x, _fine(x, FEWER if slow else POINTS)) for x in given]
+
+    def at(places: list[Any], said: Callable[..., Any]) -> Any:
+        """What ``said(xdata, shapes)`` has at the places."""
+        shapes = []
+        for y, x, new in zip(fit.data.leaves, given * times, places * times, strict=True):
+            shape = list(y.shape)
+            shape[_axis(x, y.shape)] = len(new)
+            shapes.append(tuple(shape))
+        return said(tree.unflatten(structure, places), shapes)
+
     try:
         with quiet():
-            found = _evaluated(fit, tree.unflatten(structure, fine), shapes, t)
+            if not slow:
+                places = _bisected(places, curves, lambda x: at(x, functools.partial(_values, fit)))
+            found = at(places, lambda x, shapes: _evaluated(fit, x, shapes, t))
     except (ValueError, IndexError, TypeError):
         return None
-    return fine * times, *found
+    smooth = places * times, *found
+    return smooth if all(_agrees(curve, smooth, at_data[0]) for curve in curves) else None
+
+
+def _values(fit: Any, xdata: Any, shapes: list[Any]) -> list[Any]:
+    """The model at xdata, in the shapes of data sets."""
+    values = fit.data.sets(fit.predict(xdata))
+    return [np.broadcast_to(v, shape) for v, shape in zip(values, shapes, strict=True)]
+
+
+def _bisected(places: list[Any], curves: list[Curve], model: Callable[[Any], Any]) -> list[Any]:
+    """More places where a curve bends, as long as that takes no time to speak of."""
+    begun = time.perf_counter()
+    for _ in range(ROUNDS):
+        values, count = model(places), len(places)
+        if time.perf_counter() - begun > SLOW:
+            break
+        halved = [np.zeros(max(len(x) - 1, 0), bool) for x in places]
+        for curve in curves:
+            x = places[curve.leaf % count]
+            bends = _bends(x, curve.of(values[curve.leaf]))
+            halved[curve.leaf % count][:-1] |= bends
+            halved[curve.leaf % count][1:] |= bends
+        finer = [
+            np.union1d(x, 0.5 * (x[:-1] + x[1:])[halve])
+            for x, halve in zip(places, halved, strict=True)
+        ]
+        grown = sum(map(len, finer))
+        if grown == sum(map(len, places)) or grown > DENSE * count:
+            break
+        places = finer
+    return places
+
+
+def _bends(x: Any, y: Any) -> Any:
+    """At which inner points a curve is seen to leave the chord of their neighbours."""
+    part = (x[1:-1] - x[:-2]) / (x[2:] - x[:-2])
+    chord = y[:-2] + part * (y[2:] - y[:-2])
+    return np.abs(y[1:-1] - chord) > BEND * np.ptp(y)
 
 
 def _agrees(curve: Curve, smooth: Any, values: list[Any]) -> bool:
-    """Whether many points lie on the model of the data: not where it takes x for its grid."""
+    """Whether the model among many places is at the data what it is for the data alone."""
     there, here = curve.of(smooth[1][curve.leaf]), curve.of(values[curve.leaf])
-    drawn = np.interp(curve.x, smooth[0][curve.leaf], there)
-    return bool((np.abs(drawn - here) <= APART * np.ptp(here) + np.finfo(float).tiny).all())
+    there = there[np.searchsorted(smooth[0][curve.leaf], curve.x)]
+    return bool((np.abs(there - here) <= APART * np.ptp(here) + np.finfo(float).tiny).all())
 
 
 def _fine(x: Any, points: int) -> Any:

@@ -18,6 +18,9 @@ def rounded(value: float, error: float) -> tuple[str, str]:
     if not (error > 0 and np.isfinite(value)):
         return f"{value:.6g}", f"{error:.3g}"
     places = 1 - int(np.floor(np.log10(error)))
+    # A date or a frequency that is known to many digits is not read with an exponent.
+    if 1e6 <= abs(value) < 1e15 and 1e-6 <= error <= 1e-5 * abs(value):
+        return f"{value:.{max(places, 0)}f}", f"{error:.{max(places, 0)}f}"
     if abs(value) >= 1e6 or 0 < max(abs(value), error) < 1e-3:
         digits = max(int(np.floor(np.log10(max(abs(value), error)))) + places, 1)
         return f"{value:.{min(digits, 16)}e}", f"{error:.1e}"

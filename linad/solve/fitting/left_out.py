@@ -1,0 +1,84 @@
+"""Points that do not count: masked ones, and those of weight 0, whatever is in them.
+
+Where data set j has the weight 0 nothing may come of its numbers, nor of the xdata that belong to
+them: 0 * NaN is NaN, so what is not finite there is replaced by numbers that are.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linad.core import tree
+from linad.errors import ArgumentError
+
+Related = list[tuple[int, int]]
+"""Which array of xdata belongs, point by point, to which data set."""
+
+
+def related(places: list[Any], sets: list[Any]) -> Related:
+    """The arrays of xdata of the shape of a data set: all to one set, one to all, or in pairs."""
+    if len(sets) == 1:
+        pairs = [(i, 0) for i in range(len(places))]
+    elif len(places) == 1:
+        pairs = [(0, j) for j in range(len(sets))]
+    elif len(places) == len(sets):
+        pairs = [(i, i) for i in range(len(places))]
+    else:
+        return []
+    return [(i, j) for i, j in pairs if np.shape(places[i]) == np.shape(sets[j])]
+
+
+def is_masked(array: Any) -> bool:
+    """Whether an array has a mask, with something in it."""
+    return isinstance(array, np.ma.MaskedArray) and bool(np.ma.getmaskarray(array).any())
+
+
+def masked(j: int, pairs: Related, places: list[Any], sets: list[Any], also: Any) -> Any:
+    """The points of data set j that are masked: in it, in its xdata, or in a further array."""
+    given = [sets[j], *[places[i] for i, k in pairs if k == j], also]
+    found = np.zeros(np.shape(sets[j]), bool)
+    for array in given:
+        if is_masked(array):
+            found |= np.ma.getmaskarray(array)
+    return found
+
+
+def finite(array: Any, out: Any) -> Any:
+    """A plain array with numbers that are finite where points are left out."""
+    values = np.ma.getdata(array)
+    if values.dtype.kind not in "fc":
+        return values
+    bad = out & ~np.isfinite(values)
+    if not bad.any():
+        return values
+    good = values[np.isfinite(values)]
+    return np.where(bad, good[0] if len(good) else 0.0, values)
+
+
+def with_finite_places(xdata: Any, pairs: Related, out: list[Any]) -> Any:
+    """xdata without masks, and with finite numbers at points that count in no data set.
+
+    Raises
+    ------
+    ArgumentError
+        If something is masked of which it is not known what point it belongs to.
+    """
+    places, structure = tree.flatten(xdata)
+    held = list(places)
+    for i, place in enumerate(places):
+        if not isinstance(place, np.ndarray):
+            continue
+        mine = [out[j] for k, j in pairs if k == i]
+        if is_masked(place) and not mine:
+            count = int(np.ma.getmaskarray(place).sum())
+            raise ArgumentError(
+                f"curve_fit: xdata is masked in {count} of {place.size} places, and has not the "
+                f"shape of ydata, so that it does not say which points are left out; mask these "
+                f"in ydata, or give weights that are 0 there, and xdata.filled(0.0)"
+            )
+        if isinstance(place, np.ma.MaskedArray):
+            held[i] = np.ma.getdata(place)
+        if type(held[i]) is np.ndarray and mine:
+            held[i] = finite(held[i], np.logical_and.reduce(mine))
+    same = all(new is old for new, old in zip(held, places, strict=True))
+    return xdata if same else tree.unflatten(structure, held)
