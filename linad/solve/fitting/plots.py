@@ -1,9 +1,6 @@
 """A picture of a fit: data, model with its band, residuals. matplotlib is imported here alone."""
 
-import functools
-import itertools
 import time
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,27 +8,12 @@ import numpy as np
 from linad.core import tree
 from linad.core.showing import shown
 from linad.errors import ArgumentError
+from linad.solve.fitting.curves import MOST, Curve, curves_by_number, curves_over
 from linad.solve.fitting.image_plots import Pixels, draw_image, draw_residuals, grid_of
-from linad.solve.problems import quiet
-
-POINTS, FEWER, SLOW = 400, 100, 0.3
-"""Where a curve is drawn, of a model as well that takes more seconds at the data."""
-
-WIDE = 100.0
-"""Ratio of the ends of positive abscissae beyond which somebody may look on a logarithmic scale."""
-
-MOST = 10
-"""Columns of data that are curves; more are too many colours."""
+from linad.solve.fitting.model_curves import SLOW, between, evaluated
 
 LEAST = 3
 """Points of a data set among others in one array."""
-
-APART = 0.01
-"""By how much the model at the data may change if it is asked for more points, of its range."""
-
-BEND, ROUNDS, DENSE = 0.002, 5, 4000
-"""Of the model's range: how far a point may lie from the chord of its neighbours, before places
-beside it are halved; how often, and up to how many points."""
 
 FAR, NEAR = 10.0, 3.0
 """Of a robust fit, in units of f_scale: an outlier for which residuals are drawn on a scale that is
@@ -50,16 +32,6 @@ SAME = 1e-9
 """Of the model's range: a difference of its values at one x that is none."""
 
 
-class Curve(NamedTuple):
-    """A row of residuals: where they stand, which leaf of the data they are of, and what of it."""
-
-    x: Any
-    residual: Any
-    leaf: int
-    of: Callable[[Any], Any]
-    suffix: str
-
-
 class Captions(NamedTuple):
     """What is written beside a picture; None is what linad writes."""
 
@@ -71,7 +43,7 @@ class Captions(NamedTuple):
 def plot(fit: Any, axes: Any, t: float, words: Captions) -> Any:
     """Draw a fit; the axes: a pair, or the one that was given."""
     residuals = [np.asarray(r) for r in tree.flatten(fit.residuals)[0]]
-    over = _curves(fit.xdata, residuals)
+    over = curves_over(fit.xdata, residuals)
     grid = grid_of(fit.xdata, residuals) if fit.data is not None and not over else None
     axes = _new_axes(grid is not None, fit.data is None) if axes is None else axes
     above, below = _pair(axes)
@@ -81,9 +53,9 @@ def plot(fit: Any, axes: Any, t: float, words: Captions) -> Any:
     elif fit.data is None:
         if below is not None:
             _draw_distribution(above, residuals, kind)
-        _draw_residuals(below or above, fit, _by_number(residuals))
+        _draw_residuals(below or above, fit, curves_by_number(residuals))
     else:
-        curves = over or _by_number(residuals)
+        curves = over or curves_by_number(residuals)
         _draw_data(above, fit, curves)
         if over:
             _draw_model(above, fit, curves, t)
@@ -177,72 +149,6 @@ def _new_axes(image: bool, residuals: bool) -> Any:
 # What is drawn, and where.
 
 
-def _curves(xdata: Any, residuals: list[Any]) -> list[Curve]:
-    """Residuals over xdata, columns of a matrix one by one; none if xdata does not say where."""
-    places = [np.asarray(leaf) for leaf in tree.flatten(xdata)[0]]
-    if len(places) == 1:
-        places *= len(residuals)
-    if len(places) != len(residuals):
-        return []
-    found: list[Curve] = []
-    for leaf, (x, r) in enumerate(zip(places, residuals, strict=True)):
-        if x.ndim != 1 or x.dtype.kind not in "iuf":
-            return []
-        if r.shape == x.shape:
-            found += _parts(Curve(x, r, leaf, np.asarray, ""))
-        elif r.ndim == 2 and len(x) in r.shape and r.size <= MOST * len(x):
-            for curve in _columns(x, r, leaf):
-                found += _parts(curve)
-        else:
-            return []
-    return found
-
-
-def _parts(curve: Curve) -> list[Curve]:
-    """A curve, or those of its real and imaginary parts."""
-    if not np.iscomplexobj(curve.residual):
-        return [curve]
-    return [
-        Curve(
-            curve.x,
-            part(curve.residual),
-            curve.leaf,
-            functools.partial(_part_of, part, curve.of),
-            ", ".join(name for name in (curve.suffix, said) if name),
-        )
-        for part, said in ((np.real, "real part"), (np.imag, "imaginary part"))
-    ]
-
-
-def _part_of(part: Any, of: Any, values: Any) -> Any:
-    return part(of(values))
-
-
-def _columns(x: Any, r: Any, leaf: int) -> list[Curve]:
-    """A curve for each column of a matrix, or row, whichever is as long as x."""
-    along = _axis(x, r.shape)
-    found = []
-    for k in range(r.shape[1 - along]):
-        of = functools.partial(np.take, indices=k, axis=1 - along)
-        found.append(Curve(x, of(r), leaf, of, f"row {k + 1}" if along else f"column {k + 1}"))
-    return found
-
-
-def _axis(x: Any, shape: Any) -> int:
-    """The axis of data that x belongs to: the first of its length."""
-    return int(shape.index(len(x)))
-
-
-def _by_number(residuals: list[Any]) -> list[Curve]:
-    """Residuals in their order, one data set after the other."""
-    ends = np.cumsum([0, *[r.size for r in residuals]])
-    return [
-        curve
-        for leaf, ((a, b), r) in enumerate(zip(itertools.pairwise(ends), residuals, strict=True))
-        for curve in _parts(Curve(np.arange(a, b), np.ravel(r), leaf, np.ravel, ""))
-    ]
-
-
 # Data.
 
 
@@ -301,9 +207,9 @@ def _edges(values: Any) -> Any:
 def _draw_model(axes: Any, fit: Any, curves: list[Curve], t: float) -> None:
     """A line and its band for each curve, through many points if the model can be asked there."""
     begun = time.perf_counter()
-    at_data = _evaluated(fit, fit.xdata, None, t)
+    at_data = evaluated(fit, fit.xdata, None, t)
     slow = time.perf_counter() - begun > SLOW
-    smooth = _between(fit, curves, at_data, t, slow)
+    smooth = between(fit, curves, at_data, t, slow)
     places, values, spreads = smooth or (None, *at_data)
     for k, curve in enumerate(curves):
         x = curve.x if places is None else places[curve.leaf]
@@ -368,100 +274,3 @@ def _name(fit: Any, curve: Curve) -> str:
 
 def _model_name(fit: Any) -> str:
     return "model" if fit.title == "<lambda>" else str(fit.title)
-
-
-def _evaluated(
-    fit: Any, xdata: Any, shapes: list[Any] | None, t: float
-) -> tuple[list[Any], list[Any]]:
-    """The model and half of its band at xdata, in the shapes of the data sets or in others."""
-    shapes = shapes or [y.shape for y in fit.data.leaves]
-    values, errors = (
-        [np.broadcast_to(v, s) for v, s in zip(fit.data.sets(said), shapes, strict=True)]
-        for said in fit._with_errors(xdata)
-    )
-    return values, [t * error for error in errors]
-
-
-def _between(
-    fit: Any, curves: list[Curve], at_data: Any, t: float, slow: bool
-) -> tuple[list[Any], list[Any], list[Any]] | None:
-    """The data's places and many between them for each data set, with model and band there.
-
-    None if the model refuses them, or is another one there: it takes x for its grid.
-    """
-    leaves, structure = tree.flatten(fit.xdata)
-    given = [np.asarray(leaf) for leaf in leaves]
-    times = len(fit.data.leaves) // len(given)
-    places = [np.union1d(x, _fine(x, FEWER if slow else POINTS)) for x in given]
-
-    def at(places: list[Any], said: Callable[..., Any]) -> Any:
-        """What ``said(xdata, shapes)`` has at the places."""
-        shapes = []
-        for y, x, new in zip(fit.data.leaves, given * times, places * times, strict=True):
-            shape = list(y.shape)
-            shape[_axis(x, y.shape)] = len(new)
-            shapes.append(tuple(shape))
-        return said(tree.unflatten(structure, places), shapes)
-
-    try:
-        with quiet():
-            if not slow:
-                places = _bisected(places, curves, lambda x: at(x, functools.partial(_values, fit)))
-            found = at(places, lambda x, shapes: _evaluated(fit, x, shapes, t))
-    except (ValueError, IndexError, TypeError):
-        return None
-    smooth = places * times, *found
-    return smooth if all(_agrees(curve, smooth, at_data[0]) for curve in curves) else None
-
-
-def _values(fit: Any, xdata: Any, shapes: list[Any]) -> list[Any]:
-    """The model at xdata, in the shapes of data sets."""
-    values = fit.data.sets(fit.predict(xdata))
-    return [np.broadcast_to(v, shape) for v, shape in zip(values, shapes, strict=True)]
-
-
-def _bisected(places: list[Any], curves: list[Curve], model: Callable[[Any], Any]) -> list[Any]:
-    """More places where a curve bends, as long as that takes no time to speak of."""
-    begun = time.perf_counter()
-    for _ in range(ROUNDS):
-        values, count = model(places), len(places)
-        if time.perf_counter() - begun > SLOW:
-            break
-        halved = [np.zeros(max(len(x) - 1, 0), bool) for x in places]
-        for curve in curves:
-            x = places[curve.leaf % count]
-            bends = _bends(x, curve.of(values[curve.leaf]))
-            halved[curve.leaf % count][:-1] |= bends
-            halved[curve.leaf % count][1:] |= bends
-        finer = [
-            np.union1d(x, 0.5 * (x[:-1] + x[1:])[halve])
-            for x, halve in zip(places, halved, strict=True)
-        ]
-        grown = sum(map(len, finer))
-        if grown == sum(map(len, places)) or grown > DENSE * count:
-            break
-        places = finer
-    return places
-
-
-def _bends(x: Any, y: Any) -> Any:
-    """At which inner points a curve is seen to leave the chord of their neighbours."""
-    part = (x[1:-1] - x[:-2]) / (x[2:] - x[:-2])
-    chord = y[:-2] + part * (y[2:] - y[:-2])
-    return np.abs(y[1:-1] - chord) > BEND * np.ptp(y)
-
-
-def _agrees(curve: Curve, smooth: Any, values: list[Any]) -> bool:
-    """Whether the model among many places is at the data what it is for the data alone."""
-    there, here = curve.of(smooth[1][curve.leaf]), curve.of(values[curve.leaf])
-    there = there[np.searchsorted(smooth[0][curve.leaf], curve.x)]
-    return bool((np.abs(there - here) <= APART * np.ptp(here) + np.finfo(float).tiny).all())
-
-
-def _fine(x: Any, points: int) -> Any:
-    """Points between the ends, as dense on a logarithmic scale if the data are spread so."""
-    low, high = x.min(), x.max()
-    even = np.linspace(low, high, points)
-    if low > 0 and high > WIDE * low:
-        return np.union1d(even, np.geomspace(low, high, points))
-    return even

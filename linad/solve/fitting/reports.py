@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.solve.fitting.steps import depends_by_steps
+from linad.solve.fitting.stepwise_residuals import depends_by_steps
 
 MOST, STRONGEST = 60, 20
 """Parameters, and correlations, that a report lists."""

@@ -15,7 +15,7 @@ import scipy.stats
 import linad
 from linad.core.shapes import name_of
 from linad.solve import curve_fit, fit, waiting
-from linad.solve.fitting import plots
+from linad.solve.fitting import model_curves, plots
 from linad.solve.fitting.reports import rounded
 from linad.solve.problems import Equations
 
@@ -993,7 +993,7 @@ class TestTelling:
         monkeypatch.setattr(plots, "SLOW", 0.0)
         above, _ = curve_fit(decay, T, Y, START).plot()
         most = max(len(line.get_xdata()) for line in above.lines)
-        assert most == len(np.union1d(T, np.linspace(T[0], T[-1], plots.FEWER)))
+        assert most == len(np.union1d(T, np.linspace(T[0], T[-1], model_curves.FEWER)))
         mpl.pyplot.close(above.figure)
 
     @pytest.mark.filterwarnings("error")
@@ -1056,7 +1056,7 @@ class TestTelling:
         everywhere = np.linspace(t[0], t[-1], 5001)
         drawn = np.interp(everywhere, x, y)
         np.testing.assert_allclose(drawn, found.predict(everywhere), atol=0.004)
-        assert len(x) < plots.DENSE
+        assert len(x) < model_curves.DENSE
         mpl.pyplot.close(above.figure)
 
     def test_a_model_of_the_points_alone_is_drawn_there(self):
@@ -1122,7 +1122,7 @@ class TestTelling:
         assert found.observations == 28
         above, below = found.plot()
         assert len(below.lines[-1].get_xdata()) == 28
-        assert len(above.lines[-1].get_xdata()) >= plots.POINTS
+        assert len(above.lines[-1].get_xdata()) >= model_curves.POINTS
         mpl.pyplot.close(above.figure)
 
     def test_a_mask_alone_is_no_sigma(self):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from linad.solve import curve_fit, fit
-from linad.solve.fitting.steps import depends_by_steps
+from linad.solve.fitting.stepwise_residuals import depends_by_steps
 
 T = np.linspace(0.0, 2.0, 40)
 INSIDE = np.abs(T - 1.0) < 0.45
