@@ -5,6 +5,7 @@ in front counts derivatives, and the functions of all degrees and orders stack t
 0, 1, ..., m, -m, ..., -1. Of the derivatives that ``diff_n`` asks for, none are traced.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -29,10 +30,23 @@ def _form(name: str) -> Callable[[Function], Function]:
     return traced_form(plain)
 
 
-def _angle(name: str, argument: str, angle: Any, dtype: Any = None) -> Any:
-    """A real angle; in double precision where SciPy has no other."""
-    check_real(name, **{argument: angle})
-    return as_array(angle) if dtype is None else np.astype(as_array(angle), dtype, copy=False)
+@functools.lru_cache(64)
+def _kind(name: str, whole: int, dtype: Any) -> Any:
+    """The dtype that SciPy gives for real arguments of another after ``whole`` integers."""
+    given = 2 if "harm" in name else 1
+    return getattr(scipy.special, name)(*[1] * whole, *[np.zeros((), dtype)] * given).dtype
+
+
+def _given(name: str, **real: Any) -> Any:
+    """Real arguments in double precision."""
+    check_real(name, **real)
+    return [np.astype(as_array(x), np.float64, copy=False) for x in real.values()]
+
+
+def _made(name: str, whole: int, result: Any, *real: Any) -> Any:
+    """A result in SciPy's own dtype, of which versions have their own minds."""
+    dtype = np.result_type(*[as_array(x).dtype for x in real])
+    return np.astype(result, _kind(name, whole, dtype), copy=False)
 
 
 def _orders(m: int) -> list[int]:
@@ -50,7 +64,6 @@ def _all(function: Callable[[int, int], Any], n: Any, m: Any) -> Any:
 def _associated(n: Any, m: Any, z: Any, norm: bool) -> Any:
     """Of a negative order by the positive one: P_n^-m = (-1)^m (n-m)! / (n+m)! P_n^m."""
     name = "assoc_legendre_p"
-    check_real(name, z=z)
     if np.any(np.abs(concrete(z)) > 1):
         raise UnsupportedError(f"{name}: |z| > 1 is not traced by linad; legendre_p has any z")
     n, m = np.asarray(n, float), np.asarray(m, float)
@@ -65,16 +78,17 @@ def _associated(n: Any, m: Any, z: Any, norm: bool) -> Any:
 @_form("legendre_p")
 def legendre_p(n: Any, z: Any, *, diff_n: int = 0) -> Any:
     refuse("legendre_p", diff_n=(diff_n, 0))
-    check_real("legendre_p", z=z)
-    return scipy.special.eval_legendre(np.asarray(n, float), as_array(z))[None]
+    (x,) = _given("legendre_p", z=z)
+    found = scipy.special.eval_legendre(np.asarray(n, float), x)[None]
+    return _made("legendre_p", 1, found, z)
 
 
 @_form("legendre_p_all")
 def legendre_p_all(n: Any, z: Any, *, diff_n: int = 0) -> Any:
     refuse("legendre_p_all", diff_n=(diff_n, 0))
-    check_real("legendre_p_all", z=z)
-    z = as_array(z)
-    return np.stack([scipy.special.eval_legendre(float(k), z) for k in range(int(n) + 1)])[None]
+    (x,) = _given("legendre_p_all", z=z)
+    rows = [scipy.special.eval_legendre(float(k), x) for k in range(int(n) + 1)]
+    return _made("legendre_p_all", 1, np.stack(rows)[None], z)
 
 
 @_form("assoc_legendre_p")
@@ -82,7 +96,8 @@ def assoc_legendre_p(
     n: Any, m: Any, z: Any, *, branch_cut: Any = 2, norm: bool = False, diff_n: int = 0
 ) -> Any:
     refuse("assoc_legendre_p", diff_n=(diff_n, 0))
-    return _associated(n, m, as_array(z), norm)[None]
+    (x,) = _given("assoc_legendre_p", z=z)
+    return _made("assoc_legendre_p", 2, _associated(n, m, x, norm)[None], z)
 
 
 @_form("assoc_legendre_p_all")
@@ -90,21 +105,24 @@ def assoc_legendre_p_all(
     n: Any, m: Any, z: Any, *, branch_cut: Any = 2, norm: bool = False, diff_n: int = 0
 ) -> Any:
     refuse("assoc_legendre_p_all", diff_n=(diff_n, 0))
-    z = as_array(z)
-    return _all(lambda k, j: _associated(k, j, z, norm), n, m)[None]
+    (x,) = _given("assoc_legendre_p_all", z=z)
+    found = _all(lambda k, j: _associated(k, j, x, norm), n, m)[None]
+    return _made("assoc_legendre_p_all", 2, found, z)
 
 
 @_form("sph_legendre_p")
 def sph_legendre_p(n: Any, m: Any, theta: Any, *, diff_n: int = 0) -> Any:
     refuse("sph_legendre_p", diff_n=(diff_n, 0))
-    return on_the_sphere(n, m, _angle("sph_legendre_p", "theta", theta, np.float64))[None]
+    (t,) = _given("sph_legendre_p", theta=theta)
+    return _made("sph_legendre_p", 2, on_the_sphere(n, m, t)[None], theta)
 
 
 @_form("sph_legendre_p_all")
 def sph_legendre_p_all(n: Any, m: Any, theta: Any, *, diff_n: int = 0) -> Any:
     refuse("sph_legendre_p_all", diff_n=(diff_n, 0))
-    theta = _angle("sph_legendre_p_all", "theta", theta)
-    return _all(lambda k, j: on_the_sphere(k, j, theta), n, m)[None]
+    (t,) = _given("sph_legendre_p_all", theta=theta)
+    found = _all(lambda k, j: on_the_sphere(k, j, t), n, m)[None]
+    return _made("sph_legendre_p_all", 2, found, theta)
 
 
 def _harmonic(n: Any, m: Any, theta: Any, phi: Any) -> Any:
@@ -114,12 +132,13 @@ def _harmonic(n: Any, m: Any, theta: Any, phi: Any) -> Any:
 @_form("sph_harm_y")
 def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
     refuse("sph_harm_y", diff_n=(diff_n, 0))
-    theta = _angle("sph_harm_y", "theta", theta, np.float64)
-    return _harmonic(n, np.asarray(m), theta, _angle("sph_harm_y", "phi", phi, np.float64))
+    t, p = _given("sph_harm_y", theta=theta, phi=phi)
+    return _made("sph_harm_y", 2, _harmonic(n, np.asarray(m), t, p), theta, phi)
 
 
 @_form("sph_harm_y_all")
 def sph_harm_y_all(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
     refuse("sph_harm_y_all", diff_n=(diff_n, 0))
-    theta, phi = _angle("sph_harm_y_all", "theta", theta), _angle("sph_harm_y_all", "phi", phi)
-    return _all(lambda k, j: _harmonic(k, j, theta, phi), n, m)
+    t, p = _given("sph_harm_y_all", theta=theta, phi=phi)
+    found = _all(lambda k, j: _harmonic(k, j, t, p), n, m)
+    return _made("sph_harm_y_all", 2, found, theta, phi)
