@@ -36,7 +36,6 @@ class Branch(ControlPrimitive):
     def __init__(self, bodies: tuple[Body, ...]) -> None:
         name = f"branch({', '.join(b.tape.name for b in bodies)})"
         super().__init__(name, bodies[0], len(bodies[0].outputs), bodies)
-        self.bodies = bodies
 
     form = "branch"
 
@@ -44,7 +43,7 @@ class Branch(ControlPrimitive):
         return Branch(tuple(bodies))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return branch_of, (self.bodies,)
+        return branch_of, (self.parts,)
 
     @property
     def shapes(self) -> list[tuple[Shape, Any]]:
@@ -69,7 +68,7 @@ class Branch(ControlPrimitive):
 
     def by_numpy(self, values: Sequence[Any], runs: Any = None) -> tuple[Any, ...]:
         """Run the branch by NumPy, or by ``runs(body, values)``."""
-        body = self.bodies[int(values[0])]
+        body = self.parts[int(values[0])]
         found = (runs or run_tape)(body, list(values[1:]))
         return tuple(
             [np.array(v, dtype=d)[()] for v, (_, d) in zip(found, self.results, strict=True)]
@@ -109,7 +108,7 @@ class BranchJacobian(JacobianOperator):
             key = kind, active, moving, seeds
             return body.once(key, lambda: _derived(body, kind, active, moving, seeds))  # type: ignore[no-any-return]
 
-        return branch_of(tuple([made(b) for b in self.owner.bodies]))
+        return branch_of(tuple([made(b) for b in self.owner.parts]))
 
     # What has no seed is left out: zero times an infinite slope would be NaN.
 

@@ -224,7 +224,7 @@ def _emit_while(
 def lower_branch(lowering: Any, eqn: Equation) -> bool:
     """Add the instruction of a choice to a device's program."""
     owner: Any = eqn.primitive
-    for body in owner.bodies:
+    for body in owner.parts:
         variables = (*body.tape.inputs, *body.outputs)
         if any(name_of_dtype(v.dtype) is None or not size_of(v.shape) for v in variables):
             return False
@@ -233,12 +233,12 @@ def lower_branch(lowering: Any, eqn: Equation) -> bool:
     if index.dtype != np.int64 or [p.dtype for p in places] != wanted:
         return False
     results = [lowering.result(v) for v in eqn.outputs]
-    key = "branches in lanes", tuple(map(id, owner.bodies)), lowering.target.name
+    key = "branches in lanes", tuple(map(id, owner.parts)), lowering.target.name
     found = owner.body.once(key, lambda: _branches_in_lanes(owner, lowering.target))
     if found:
         emit_branch(lowering, found, index, places, results)
         return True
-    programs = [program_of(body, lowering) for body in owner.bodies]
+    programs = [program_of(body, lowering) for body in owner.parts]
     label = f"one of {len(programs)} branches"
     lowering.instructions.append(Choice(label, programs, index, places, results))
     return True
@@ -246,7 +246,7 @@ def lower_branch(lowering: Any, eqn: Equation) -> bool:
 
 def _branches_in_lanes(owner: Any, target: Target) -> Any:
     """The branches in registers, or False."""
-    tapes = [on_cpu.simple(body) for body in owner.bodies]
+    tapes = [on_cpu.simple(body) for body in owner.parts]
     for first in _ways(tapes[0], 0, target):
         with suppress(NotSmallError, NotInLanesError):
             every = [first, *[Lanes(tape, first.n, target) for tape in tapes[1:]]]

@@ -37,7 +37,7 @@ def lower_branch(lowering: Any, eqn: Equation) -> bool:
     """Add the instruction of a choice, or say that Python has to make it."""
     owner: Any = eqn.primitive
     programs = []
-    for body in owner.bodies:
+    for body in owner.parts:
         variables = (*body.tape.inputs, *body.outputs)
         if any(name_of_dtype(v.dtype) is None or not size_of(v.shape) for v in variables):
             return False

@@ -141,7 +141,7 @@ class NestedStatements(Statements):
         named = self._fresh()
         index, *operands = eqn.inputs
         which = self._let(self._get(index).item())
-        bodies = [self._inner(b, named, f"{named}b{k}_") for k, b in enumerate(owner.bodies)]
+        bodies = [self._inner(b, named, f"{named}b{k}_") for k, b in enumerate(owner.parts)]
         for names, operand in zip(bodies[0].inputs, operands, strict=True):
             self._given(names, operand)
         found = []

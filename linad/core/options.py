@@ -132,7 +132,6 @@ INSTEAD = {
     "method": "leave it out: each method is a function of its own",
     **dict.fromkeys(("maxfev", "max_nfev"), "maxiter limits the steps"),
     "nan_policy": "leave out what is missing, seen = np.isfinite(y), or give it weights=0",
-    "xerr": "errors in x are unknowns of their own: linad.solve.fit takes any residuals",
     "sigma": "divide the residuals by it; absolute_sigma=True where it is known",
     "weights": "multiply the residuals by them",
     **dict.fromkeys(("yerr", "xerr"), "divide residuals by their standard deviations"),

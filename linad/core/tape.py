@@ -167,8 +167,7 @@ unchanged = Primitive("unchanged", _unchanged, constant=True)
 """Checks that an array has the recorded entries, to the bit."""
 
 GUARDS = (guard, unchanged)
-for _primitive in GUARDS:
-    _primitive.guards = True
+guard.guards = unchanged.guards = True
 
 
 def _raises(*args: Any, primitive: Primitive, params: dict[str, Any]) -> Any:

@@ -129,6 +129,11 @@ def unflatten(structure: Any, leaves: list[Any]) -> Any:
     return leaves[0] if structure is LEAF else optree.tree_unflatten(structure, leaves)
 
 
+def vector(value: Any) -> Any:
+    """The entries of all leaves, one leaf after the other."""
+    return np.concatenate([np.ravel(leaf) for leaf in flatten(value)[0]])
+
+
 def is_leaf(structure: Any) -> bool:
     """Whether a structure is a bare leaf, not a container."""
     return structure is LEAF or structure == LEAF

@@ -292,12 +292,12 @@ def _branch(writer: Writer, eqn: Equation) -> Any:
     like = _nameless(owner.results)
 
     def written(k: int) -> list[Value]:
-        if k == len(owner.bodies) - 1:
-            return _flat(_run(writer, owner.bodies[k], given, owner.results))
+        if k == len(owner.parts) - 1:
+            return _flat(_run(writer, owner.parts[k], given, owner.results))
         here = writer.node("Equal", [_name(index), writer.constant(k, np.int64)])
         names = writer.choice(
             here,
-            lambda: _flat(_run(writer, owner.bodies[k], given, owner.results)),
+            lambda: _flat(_run(writer, owner.parts[k], given, owner.results)),
             lambda: written(k + 1),
         )
         return _flat(_grouped(names, like))

@@ -6,6 +6,7 @@ in front counts derivatives, and the functions of all degrees and orders stack t
 """
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -17,36 +18,39 @@ from linad.rules.harmonics import sph_legendre_p as on_the_sphere
 from linad.rules.shaping import as_array, concrete
 from linad.scipy.mirror import Function, check_real, refuse, traced_form
 
+REAL = ("z", "theta", "phi")
+"""Arguments that are no degrees or orders."""
 
-def _form(name: str) -> Callable[[Function], Function]:
-    """As `traced_form`; the objects of SciPy 1.15 do not say what they are called."""
+
+def _form(traced: Function) -> Function:
+    """The form of SciPy's function of a name: what computes it of real arguments in double
+    precision, with SciPy's own dtype, of which versions have their own minds."""
+    name, signature = traced.__name__, inspect.signature(traced)
     own = getattr(scipy.special, name)
+    integers = [1 for key in ("n", "m") if key in signature.parameters]
 
     def plain(*args: Any, **kwargs: Any) -> Any:
         return own(*args, **kwargs)
 
+    # The objects of SciPy 1.15 do not say what they are called.
     plain.__name__ = plain.__qualname__ = name
     plain.__module__, plain.__doc__ = "scipy.special", own.__doc__
-    return traced_form(plain)
 
+    @functools.lru_cache(64)
+    def kind(dtype: Any, count: int) -> Any:
+        return own(*integers, *[np.zeros((), dtype)] * count).dtype
 
-@functools.lru_cache(64)
-def _kind(name: str, whole: int, dtype: Any) -> Any:
-    """The dtype that SciPy gives for real arguments of another after ``whole`` integers."""
-    given = 2 if "harm" in name else 1
-    return getattr(scipy.special, name)(*[1] * whole, *[np.zeros((), dtype)] * given).dtype
+    def form(*args: Any, diff_n: int = 0, **options: Any) -> Any:
+        refuse(name, diff_n=(diff_n, 0))
+        given = signature.bind(*args, **options).arguments
+        real = {key: given[key] for key in REAL if key in given}
+        check_real(name, **real)
+        real = {key: as_array(x) for key, x in real.items()}
+        double = {key: np.astype(x, np.float64, copy=False) for key, x in real.items()}
+        dtype = np.result_type(*[x.dtype for x in real.values()])
+        return np.astype(traced(**(given | double)), kind(dtype, len(real)), copy=False)
 
-
-def _given(name: str, **real: Any) -> Any:
-    """Real arguments in double precision."""
-    check_real(name, **real)
-    return [np.astype(as_array(x), np.float64, copy=False) for x in real.values()]
-
-
-def _made(name: str, whole: int, result: Any, *real: Any) -> Any:
-    """A result in SciPy's own dtype, of which versions have their own minds."""
-    dtype = np.result_type(*[as_array(x).dtype for x in real])
-    return np.astype(result, _kind(name, whole, dtype), copy=False)
+    return traced_form(plain)(form)
 
 
 def _orders(m: int) -> list[int]:
@@ -75,70 +79,45 @@ def _associated(n: Any, m: Any, z: Any, norm: bool) -> Any:
     return sign * factor * scipy.special.lpmv(order, n, z)
 
 
-@_form("legendre_p")
-def legendre_p(n: Any, z: Any, *, diff_n: int = 0) -> Any:
-    refuse("legendre_p", diff_n=(diff_n, 0))
-    (x,) = _given("legendre_p", z=z)
-    found = scipy.special.eval_legendre(np.asarray(n, float), x)[None]
-    return _made("legendre_p", 1, found, z)
+@_form
+def legendre_p(n: Any, z: Any) -> Any:
+    return scipy.special.eval_legendre(np.asarray(n, float), z)[None]
 
 
-@_form("legendre_p_all")
-def legendre_p_all(n: Any, z: Any, *, diff_n: int = 0) -> Any:
-    refuse("legendre_p_all", diff_n=(diff_n, 0))
-    (x,) = _given("legendre_p_all", z=z)
-    rows = [scipy.special.eval_legendre(float(k), x) for k in range(int(n) + 1)]
-    return _made("legendre_p_all", 1, np.stack(rows)[None], z)
+@_form
+def legendre_p_all(n: Any, z: Any) -> Any:
+    return np.stack([scipy.special.eval_legendre(float(k), z) for k in range(int(n) + 1)])[None]
 
 
-@_form("assoc_legendre_p")
-def assoc_legendre_p(
-    n: Any, m: Any, z: Any, *, branch_cut: Any = 2, norm: bool = False, diff_n: int = 0
-) -> Any:
-    refuse("assoc_legendre_p", diff_n=(diff_n, 0))
-    (x,) = _given("assoc_legendre_p", z=z)
-    return _made("assoc_legendre_p", 2, _associated(n, m, x, norm)[None], z)
+@_form
+def assoc_legendre_p(n: Any, m: Any, z: Any, *, branch_cut: Any = 2, norm: bool = False) -> Any:
+    return _associated(n, m, z, norm)[None]
 
 
-@_form("assoc_legendre_p_all")
-def assoc_legendre_p_all(
-    n: Any, m: Any, z: Any, *, branch_cut: Any = 2, norm: bool = False, diff_n: int = 0
-) -> Any:
-    refuse("assoc_legendre_p_all", diff_n=(diff_n, 0))
-    (x,) = _given("assoc_legendre_p_all", z=z)
-    found = _all(lambda k, j: _associated(k, j, x, norm), n, m)[None]
-    return _made("assoc_legendre_p_all", 2, found, z)
+@_form
+def assoc_legendre_p_all(n: Any, m: Any, z: Any, *, branch_cut: Any = 2, norm: bool = False) -> Any:
+    return _all(lambda k, j: _associated(k, j, z, norm), n, m)[None]
 
 
-@_form("sph_legendre_p")
-def sph_legendre_p(n: Any, m: Any, theta: Any, *, diff_n: int = 0) -> Any:
-    refuse("sph_legendre_p", diff_n=(diff_n, 0))
-    (t,) = _given("sph_legendre_p", theta=theta)
-    return _made("sph_legendre_p", 2, on_the_sphere(n, m, t)[None], theta)
+@_form
+def sph_legendre_p(n: Any, m: Any, theta: Any) -> Any:
+    return on_the_sphere(n, m, theta)[None]
 
 
-@_form("sph_legendre_p_all")
-def sph_legendre_p_all(n: Any, m: Any, theta: Any, *, diff_n: int = 0) -> Any:
-    refuse("sph_legendre_p_all", diff_n=(diff_n, 0))
-    (t,) = _given("sph_legendre_p_all", theta=theta)
-    found = _all(lambda k, j: on_the_sphere(k, j, t), n, m)[None]
-    return _made("sph_legendre_p_all", 2, found, theta)
+@_form
+def sph_legendre_p_all(n: Any, m: Any, theta: Any) -> Any:
+    return _all(lambda k, j: on_the_sphere(k, j, theta), n, m)[None]
 
 
 def _harmonic(n: Any, m: Any, theta: Any, phi: Any) -> Any:
     return on_the_sphere(n, m, theta) * np.exp(1j * (m * phi))
 
 
-@_form("sph_harm_y")
-def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
-    refuse("sph_harm_y", diff_n=(diff_n, 0))
-    t, p = _given("sph_harm_y", theta=theta, phi=phi)
-    return _made("sph_harm_y", 2, _harmonic(n, np.asarray(m), t, p), theta, phi)
+@_form
+def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any) -> Any:
+    return _harmonic(n, np.asarray(m), theta, phi)
 
 
-@_form("sph_harm_y_all")
-def sph_harm_y_all(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
-    refuse("sph_harm_y_all", diff_n=(diff_n, 0))
-    t, p = _given("sph_harm_y_all", theta=theta, phi=phi)
-    found = _all(lambda k, j: _harmonic(k, j, t, p), n, m)
-    return _made("sph_harm_y_all", 2, found, theta, phi)
+@_form
+def sph_harm_y_all(n: Any, m: Any, theta: Any, phi: Any) -> Any:
+    return _all(lambda k, j: _harmonic(k, j, theta, phi), n, m)

@@ -173,8 +173,3 @@ def _entries(
             f"{np.shape(given)}"
         ) from error
     return given.astype(dtype)
-
-
-def as_vector(side: Any) -> Any:
-    """One side of the bounds, of all unknowns one after the other."""
-    return np.concatenate([np.ravel(v) for v in tree.flatten(side)[0]])

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from linad.core import tree
 from linad.core.marks import Attempt
 from linad.core.options import COUNT, FLAG, FUNCTION, POSITIVE_COUNT, TOLERANCE, takes
 from linad.errors import LinadError, OptionError
-from linad.solve.bounded_solutions import as_vector, sides_of
+from linad.solve.bounded_solutions import sides_of
 from linad.solve.newton import largest
 from linad.solve.objectives import Objective, refuse_limits
 from linad.solve.status import Callback, Monitor, Status, Stop
@@ -296,7 +297,7 @@ def _bounds(bounds: Any, problem: Objective) -> Any:
     from scipy.optimize import Bounds
 
     sides = sides_of("lbfgs", bounds, problem.x.container(problem.x.start), of_vector=True)
-    lower, upper = [as_vector(side).astype(float) for side in sides]
+    lower, upper = [tree.vector(side).astype(float) for side in sides]
     wrong = ~(lower <= upper)
     if wrong.any():
         k = int(np.argmax(wrong))

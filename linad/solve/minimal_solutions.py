@@ -21,7 +21,7 @@ from linad.control.captured import with_captured
 from linad.core import tree
 from linad.core.options import FUNCTION, POSITIVE, takes
 from linad.errors import DTypeError
-from linad.solve.bounded_solutions import as_vector, sides_of, stationary
+from linad.solve.bounded_solutions import sides_of, stationary
 from linad.solve.compiled_least_squares import least_squares_loop
 from linad.solve.compiled_minima import minimum_loop
 from linad.solve.implicit import solved, start_of
@@ -104,7 +104,7 @@ def minimum(
         from scipy.optimize import Bounds
 
         lower, upper, *rest = given
-        limits = Bounds(as_vector(lower), as_vector(upper))
+        limits = Bounds(tree.vector(lower), tree.vector(upper))
         return solver(lambda x: f(x, *rest), x, bounds=limits, **options)
 
     x0 = start_of(x0, theta, "minimum")

@@ -96,7 +96,7 @@ class FitResult:
     @cached_property
     def vector(self) -> Any:
         """The parameters one after the other, as ``names`` names them."""
-        return self.parameters.vector(self.x)
+        return tree.vector(self.x)
 
     @property
     def values(self) -> dict[str, float]:

@@ -321,7 +321,7 @@ class Parameters:
         """What a container has under a name: a number, or an array by the array's own name."""
         if name not in self.names and name in self.heads:
             return tree.flatten(container)[0][self.heads.index(name)]
-        found = self.vector(container)[self.positions("found[...]", name)]
+        found = tree.vector(container)[self.positions("found[...]", name)]
         return float(found[0]) if len(found) == 1 else found
 
     def bounds(self, given: Any) -> Any:
@@ -345,10 +345,6 @@ class Parameters:
     def container(self, vector: Any) -> Any:
         """A vector in the form of the start."""
         return self.unknown.container(vector)
-
-    def vector(self, container: Any) -> Any:
-        """The numbers of a container, one after the other."""
-        return np.concatenate([np.ravel(np.asarray(v)) for v in tree.flatten(container)[0]])
 
 
 def _flags(values: Iterable[Any]) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core import tree
 from linad.core.callers import warn_user
 from linad.core.patience import SECONDS, say
 from linad.core.settings import settings
@@ -80,7 +81,7 @@ def _end(fit: Any, i: int, t: float, side: float, met: list[tuple[float, Any]]) 
         except ShapeError:
             return np.inf  # an integration that ends early: the model has no values there
         if np.isfinite(found.cost):
-            start[:] = fit.parameters.vector(found.x)
+            start[:] = tree.vector(found.x)
             met.append((float(found.cost), found.x))
         return float(np.sqrt(max(found.cost - fit.cost, 0.0) * 2.0 / scale)) if scale > 0 else 0.0
 

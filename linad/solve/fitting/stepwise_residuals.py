@@ -29,13 +29,9 @@ def depends_by_steps(fit: Any, i: int) -> bool:
         x = here.copy()
         x[i] = np.clip(factor * here[i] if here[i] else factor - 1.0, lower, upper)
         with quiet():
-            found = _flat(fit.solve.residual(container(x)))
-            if not np.isfinite(found).all() or np.array_equal(found, _flat(fit.residuals)):
+            found = tree.vector(fit.solve.residual(container(x)))
+            if not np.isfinite(found).all() or np.array_equal(found, tree.vector(fit.residuals)):
                 continue
             _, change = jvp(fit.solve.residual, (container(x),), (container(direction),))
-            return not _flat(change).any()
+            return not tree.vector(change).any()
     return False
-
-
-def _flat(residuals: Any) -> Any:
-    return np.concatenate([np.ravel(np.asarray(leaf)) for leaf in tree.flatten(residuals)[0]])
