@@ -109,7 +109,7 @@ class FitResult:
         return dict(zip(self.names, self._errors.tolist(), strict=True))
 
     def __getitem__(self, name: str) -> Any:
-        """A parameter by its name; an array of them by the array's."""
+        """A parameter by its name; an array, or a container, of them by its own."""
         return self.parameters.named(name, self.x)
 
     def __iter__(self) -> Iterator[Any]:
@@ -337,17 +337,18 @@ class FitResult:
 
     # Predictions.
 
-    def predict(self, xdata: Any) -> Any:
-        """The model at the parameters found; xdata as `curve_fit` takes it, lists included."""
-        return self._of_model()(as_arrays(xdata), self.x)
+    def predict(self, xdata: Any = None) -> Any:
+        """The model at the parameters found; xdata as `curve_fit` takes it, lists included, by
+        default that of the fit."""
+        return self._of_model()(self._places(xdata), self.x)
 
-    def prediction_errors(self, xdata: Any) -> Any:
+    def prediction_errors(self, xdata: Any = None) -> Any:
         """Standard errors of the model, from those of the parameters.
 
         Parameters
         ----------
-        xdata
-            Where to predict.
+        xdata : optional
+            Where to predict; by default where the data are.
 
         Returns
         -------
@@ -361,7 +362,7 @@ class FitResult:
         """The model somewhere, and its standard errors."""
         from linad.api.derivatives import linearize
 
-        model, xdata = self._of_model(), as_arrays(xdata)
+        model, xdata = self._of_model(), self._places(xdata)
         y, J = linearize(lambda p: model(xdata, p), self.x)
         dense = J.todense()
         errors = self._spread(dense.real)
@@ -381,6 +382,9 @@ class FitResult:
         if not self._are_known:
             return np.full(len(J), np.inf)
         return self._directions.spread(J[:, self.parameters.free], self._scales[0])
+
+    def _places(self, xdata: Any) -> Any:
+        return self.xdata if xdata is None else as_arrays(xdata)
 
     def _of_model(self) -> Callable[..., Any]:
         if self.model is None:

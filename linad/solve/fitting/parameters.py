@@ -318,7 +318,10 @@ class Parameters:
         return found
 
     def named(self, name: str, container: Any) -> Any:
-        """What a container has under a name: a number, or an array by the array's own name."""
+        """What a container has under a name: a number, an array, or a container of such."""
+        part = container.get(name) if isinstance(container, Mapping) else None
+        if isinstance(part, (Mapping, list, tuple)) and tree.vector(part).size > 1:
+            return part
         if name not in self.names and name in self.heads:
             return tree.flatten(container)[0][self.heads.index(name)]
         found = tree.vector(container)[self.positions("found[...]", name)]
