@@ -11,7 +11,8 @@ from linad.core.shapes import name_of
 from linad.core.showing import shown
 from linad.errors import OptionError
 from linad.solve.bounds import as_box, sides
-from linad.solve.fitting.data import Data, as_arrays
+from linad.solve.fitting.data import Data
+from linad.solve.fitting.data_places import OfJoinedPlaces, as_places, is_single
 from linad.solve.fitting.fit_result import FitResult
 from linad.solve.fitting.parameters import (
     Parameters,
@@ -62,17 +63,11 @@ START = Kind(
 ABSOLUTE = Kind(f"{FLAG.words} (all starts are in one list, p0=[1, 2])", FLAG.fits)
 POSITIVES = Kind(
     "positive numbers, one or like ydata or one for each data set, or a covariance matrix",
-    lambda value: _holds_finite(value) or _holds_texts(value),
+    lambda value: _holds_numbers(value) or _holds_texts(value),
 ).optional
 WEIGHTS = Kind(
     "numbers >= 0, one or like ydata or one for each data set",
-    lambda value: (
-        (
-            _holds_finite(value)
-            and all((np.ma.filled(leaf, 1.0) >= 0).all() for leaf in tree.flatten(value)[0])
-        )
-        or _holds_texts(value)
-    ),
+    lambda value: _holds_numbers(value) or _holds_texts(value),
 ).optional
 
 
@@ -112,7 +107,8 @@ def curve_fit(
         The model ``f(xdata, ...)`` in plain NumPy: ``f(x, a, b)`` with numbers, ``f(x, p)`` with
         an array or a container of arrays.
     xdata : any
-        Passed on to ``f``; lists of numbers as arrays.
+        Passed on to ``f``: lists of numbers as arrays, integers as floats, a list or tuple of
+        arrays of one shape as one array, as in SciPy; a dict as it is, with its integers.
     ydata : array or container of arrays
         What ``f`` should return; a container fits several data sets at once, and a parameter that
         the model uses in each of them is shared.
@@ -178,7 +174,9 @@ def curve_fit(
     if p0 is None:
         start = _between(bounds, names or [], start)
     parameters = Parameters("curve_fit", start, names, fixed)
-    xdata = as_arrays(xdata)
+    xdata = as_places(xdata)
+    if is_single(ydata):
+        model = OfJoinedPlaces(model)
     data = Data(f, xdata, ydata, sigma, weights, check_finite)
     xdata = data.xdata
 

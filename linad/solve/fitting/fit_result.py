@@ -18,7 +18,7 @@ import numpy as np
 from linad.core import tree
 from linad.core.options import NAMES, TOLERANCE, Kind, is_number, takes
 from linad.errors import ArgumentError, ConvergenceError, OptionError
-from linad.solve.fitting.data import as_arrays
+from linad.solve.fitting.data_places import as_places
 from linad.solve.fitting.names_elsewhere import ELSEWHERE
 from linad.solve.fitting.parameters import Parameters, as_given
 from linad.solve.fitting.reports import html, text
@@ -386,7 +386,7 @@ class FitResult:
         return self._directions.spread(J[:, self.parameters.free], self._scales[0])
 
     def _places(self, xdata: Any) -> Any:
-        return self.xdata if xdata is None else as_arrays(xdata)
+        return self.xdata if xdata is None else as_places(xdata)
 
     def _of_model(self) -> Callable[..., Any]:
         if self.model is None:
