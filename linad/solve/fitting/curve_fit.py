@@ -13,7 +13,7 @@ from linad.errors import OptionError
 from linad.solve.bounds import as_box, sides
 from linad.solve.fitting.data import Data
 from linad.solve.fitting.data_places import OfJoinedPlaces, as_places, is_single
-from linad.solve.fitting.fit_result import FitResult
+from linad.solve.fitting.fit_result import FitResult, cleaned_jacobian
 from linad.solve.fitting.parameters import (
     Parameters,
     binding,
@@ -22,7 +22,6 @@ from linad.solve.fitting.parameters import (
 )
 from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.losses import LOSS
-from linad.solve.problems import quiet
 from linad.solve.status import Status
 from linad.solve.waiting import Waiting
 
@@ -401,9 +400,15 @@ def _solve(
         result.success, result.status = False, Status.SINGULAR
         result.message = (
             f"{name}: the Jacobian is singular: no residual depends on any parameter where the "
-            f"fit started, {_told(parameters)}; start where the model responds, or, if what it "
-            f"returns is cut off from them by comparisons, rounding, or decisions on plain numbers "
+            f"fit started, {_told(parameters)}; start elsewhere, where the model responds, or, if "
+            f"what it returns is cut off from them by comparisons, rounding, or decisions on plain numbers "
             f"as of a bisection by hand, mend that (linad.scipy.optimize.brentq has a derivative)"
+        )
+    count = np.count_nonzero(result.saturated)
+    if count:
+        result.message += (
+            f"; {count} of {result.saturated.size} residuals are constant where their derivative "
+            f"overflows"
         )
     return FitResult(result, parameters, (lower, upper), loss, f_scale, absolute_sigma, solve)
 
@@ -418,15 +423,14 @@ def _told(parameters: Parameters) -> str:
 def _is_cut_off(result: Any, parameters: Parameters) -> bool:
     """Whether residuals that are not zero depend on no parameter that is free."""
     here = any(np.any(leaf) for leaf in tree.flatten(result.fun)[0])
-    return here and not result.jac.todense()[:, parameters.free].any()
+    return here and not cleaned_jacobian(result)[:, parameters.free].any()
 
 
 def _without_slope(name: str, result: Any) -> str:
     """Where the model is finite and its derivative is not."""
     if not all(np.isfinite(leaf).all() for leaf in tree.flatten(result.fun)[0]):
         return ""
-    with quiet():
-        bad = ~np.isfinite(result.jac.todense()).all(axis=1)
+    bad = ~np.isfinite(cleaned_jacobian(result)).all(axis=1)
     if not bad.any():
         return ""
     if bad.all():
@@ -436,9 +440,7 @@ def _without_slope(name: str, result: Any) -> str:
         )
     return (
         f"{name}: infinite or NaN: in the derivatives of {bad.sum()} of {bad.size} residuals, "
-        f"first that of index {np.argmax(bad)}, which itself is finite; leave that point out, or "
-        f"write the model without what has no slope there: (x / k)**h and (k / x)**h at x = 0, as "
-        f"at a dose of 0, where np.where(x > 0, (np.where(x > 0, x, 1.0) / k)**h, 0.0) has one; "
-        f"1 / x and np.sqrt(x) at 0; or np.arccos(x) at 1, also behind np.clip: "
+        f"first that of index {np.argmax(bad)}, which itself is finite; start elsewhere, or write "
+        f"the model without what has no slope there, as np.sqrt(x) at 0 and np.arccos(x) at 1: "
         f"np.arccos(np.where(abs(x) < 1, x, 0.0)) has one"
     )

@@ -13,7 +13,7 @@ from linad.core import tree
 from linad.core.options import is_number
 from linad.core.shapes import name_of
 from linad.core.showing import shown
-from linad.errors import ArgumentError, OptionError, OutputError, ShapeError
+from linad.errors import ArgumentError, DTypeError, OptionError, OutputError, ShapeError
 from linad.rules.creation import asarray
 from linad.solve.fitting.left_out import finite, masked, related, with_finite_places
 
@@ -322,6 +322,11 @@ class Data:
                 raise ShapeError(
                     f"curve_fit: {name_of(self.f)} must return the shape {y.shape} of ydata"
                     f"{whole}, it returned {shape}{hint}"
+                )
+            if np.iscomplexobj(value) and not np.iscomplexobj(y):
+                raise DTypeError(
+                    f"curve_fit: {name_of(self.f)} returned complex numbers for real ydata; return "
+                    f"np.abs() or np.real() of them, or give complex ydata, ydata + 0j"
                 )
             difference = value - y
             if self.whiten is not None:

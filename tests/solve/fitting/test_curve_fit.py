@@ -358,7 +358,7 @@ class TestWhatTheModelReturns:
 
         found = curve_fit(model, T + 20, Y)
         assert not found.success
-        assert "height = 1, low = 1, high = 1; start where the model responds" in found.message
+        assert "low = 1, high = 1; start elsewhere, where the model responds" in found.message
         assert "Nothing is determined: start elsewhere" in found.report()
         assert "Fix one parameter" not in found.report()
 
@@ -1305,3 +1305,9 @@ def test_deviations_that_are_no_numbers(option, words):
     assert "at index 4; points that do not count have the weight 0" in str(told.value)
     with pytest.raises(linad.errors.OptionError, match="a matrix given as sigma must be finite"):
         curve_fit(lambda t, a: a * t, np.arange(9.0), np.arange(9.0), sigma=np.diag(given))
+
+
+def test_a_complex_model_of_real_data_is_refused():
+    t = np.linspace(0.0, 1.0, 9)
+    with pytest.raises(linad.errors.DTypeError, match=r"complex numbers for real ydata.*ydata \+"):
+        curve_fit(lambda t, a: a * np.exp(1j * t), t, t, [1.0])
