@@ -401,8 +401,9 @@ def _solve(
         result.message = (
             f"{name}: the Jacobian is singular: no residual depends on any parameter where the "
             f"fit started, {_told(parameters)}; start elsewhere, where the model responds, or, if "
-            f"what it returns is cut off from them by comparisons, rounding, or decisions on plain numbers "
-            f"as of a bisection by hand, mend that (linad.scipy.optimize.brentq has a derivative)"
+            f"what it returns is cut off from them by comparisons, rounding, or decisions on plain "
+            f"numbers as of a bisection by hand, mend that (linad.scipy.optimize.brentq has a "
+            f"derivative)"
         )
     count = np.count_nonzero(result.saturated)
     if count:
