@@ -52,6 +52,7 @@ def test_routines(name):
     np.testing.assert_allclose(linad.linearize(lambda *a: f(ours, *a), *arrays)[0], expected, 1e-12)
     check_derivatives(lambda *a: f(ours, *a), *arrays, order=2)
 
+
 @pytest.mark.parametrize("letter", PREFIXES)
 @pytest.mark.parametrize("name", CASES)
 def test_every_type_of_number(name, letter):
