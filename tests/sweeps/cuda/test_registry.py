@@ -13,7 +13,7 @@ NAMES_WITHOUT_KERNEL = """
 _ones_like agm airy airye allpole apply_operator apply_stored argpartition argwhere array_equiv bdtr
 bdtrc bdtri bei beip ber berp beta betainc betainc_wrt_shapes betaincc betainccinv betaincinv betaln
 binom binomial_pmf bitwise_count boxcox boxcox1p carlson chdtr chdtrc chdtri chndtr chndtrix
-cholesky convolve_grid cosdg coshm cosines cosm cosm1 cotdg dawsn det diff eig eigen_conditions
+cholesky cosdg coshm cosines cosm cosm1 cotdg dawsn det diff eig eigen_conditions
 eigenpairs eigh eigvals einsum ellipe ellipeinc ellipj ellipk ellipkinc ellipkm1 elliprc elliprd
 elliprf elliprg elliprj erfi eval_chebyc eval_chebys eval_chebyt eval_chebyu eval_gegenbauer
 eval_genlaguerre eval_hermite eval_hermitenorm eval_jacobi eval_laguerre eval_legendre
