@@ -18,7 +18,6 @@ from linad.scipy.stats.cases import (
     burr,
     cosine,
     fisk,
-    genextreme,
     gengamma,
     pearson3,
     skewnorm,
@@ -42,6 +41,7 @@ from linad.scipy.stats.continuous import (
     weibull_min,
 )
 from linad.scipy.stats.discrete import bernoulli, binom, geom, nbinom, poisson
+from linad.scipy.stats.extremes import genextreme, genpareto, kappa4
 from linad.scipy.stats.hooks import HOOKED
 from linad.scipy.stats.kernels import gaussian_kde
 from linad.scipy.stats.multivariate import multivariate_normal
@@ -67,8 +67,10 @@ __all__ = [
     "gaussian_kde",
     "genextreme",
     "gengamma",
+    "genpareto",
     "geom",
     "gumbel_r",
+    "kappa4",
     "laplace",
     "logistic",
     "lognorm",
@@ -115,7 +117,7 @@ TWINS = (
     *("matrix_t", "multinomial", "multivariate_t", "normal_inverse_gamma", "vonmises_fisher"),
     *("wishart", "Normal", "Uniform", "Logistic", "Mixture"),
     *("abs", "exp", "log", "order_statistic"),
-    *("dpareto_lognorm", "gausshyper", "irwinhall", "kappa4", "ncx2"),
+    *("dpareto_lognorm", "gausshyper", "irwinhall", "ncx2"),
     *("rv_histogram",),
 )
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
