@@ -45,6 +45,7 @@ from linad.scipy.stats.extremes import genextreme, genpareto, kappa4
 from linad.scipy.stats.hooks import HOOKED
 from linad.scipy.stats.kernels import gaussian_kde
 from linad.scipy.stats.multivariate import multivariate_normal
+from linad.scipy.stats.noncentral import ncf, nct, ncx2
 from linad.scipy.stats.powers import (
     boxcox_normmax as boxcox_normmax,
     yeojohnson_normmax as yeojohnson_normmax,
@@ -76,6 +77,9 @@ __all__ = [
     "lognorm",
     "multivariate_normal",
     "nbinom",
+    "ncf",
+    "nct",
+    "ncx2",
     "norm",
     "pearson3",
     "poisson",
@@ -117,7 +121,7 @@ TWINS = (
     *("matrix_t", "multinomial", "multivariate_t", "normal_inverse_gamma", "vonmises_fisher"),
     *("wishart", "Normal", "Uniform", "Logistic", "Mixture"),
     *("abs", "exp", "log", "order_statistic"),
-    *("dpareto_lognorm", "gausshyper", "irwinhall", "ncx2"),
+    *("dpareto_lognorm", "gausshyper", "irwinhall"),
     *("rv_histogram",),
 )
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""

@@ -25,7 +25,8 @@ def _log_power(z: Any, c: Any) -> Any:
     """-log(1 - c z) / c; for small u = c z by its series, z Σ u^k / (k + 1)."""
     u = c * z
     small = np.abs(still(u)) < 0.05
-    near, series = np.where(small, u, 0.0), 0.0
+    near = np.where(small, u, 0.0)
+    series: Any = 0.0
     for k in range(14, 0, -1):
         series = 1 / k + near * series
     away = np.where(c == 0, 1.0, c)
