@@ -144,16 +144,19 @@ _numbered = [BasicIndex((k,)) for k in range(NUMBERED)]
 
 @implements(np.ndarray.__getitem__)
 def getitem(x: Any, index: Any) -> Any:
-    if type(index) is int and 0 <= index < NUMBERED and x.ndim == 1:
-        return getitem_(x, index=_numbered[index])
+    kind, ndim = type(index), x.ndim
+    if kind is int and ndim == 1 and 0 <= index < NUMBERED:
+        return getitem_.on((x,), {"index": _numbered[index]})
     if in_a_body.get() and moves(index):
         return _moving(x, index)
-    entries = index if type(index) is tuple else (index,)
-    if SIMPLE.issuperset(map(type, entries)):
+    entries = index if kind is tuple else (index,)
+    if kind in SIMPLE or SIMPLE.issuperset(map(type, entries)):
         # The common case, without the general reading of indices.
-        missing = x.ndim - len(entries)
+        missing = ndim - len(entries)
         if missing >= 0:
-            return getitem_(x, index=BasicIndex(entries + (WHOLE,) * missing))
+            if missing:
+                entries += (WHOLE,) * missing
+            return getitem_.on((x,), {"index": BasicIndex(entries)})
     given = x
     shape, axes, index = canonical(index, x.shape)
     if shape != x.shape:

@@ -25,7 +25,7 @@ from linad.arrays.zero_dim import number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements, implements_ufunc
 from linad.core.primitive import Primitive, Traced
-from linad.core.shapes import drop_axes, keep_axes, normalize_axes, size_of
+from linad.core.shapes import EVERY_AXIS, drop_axes, keep_axes, normalize_axes, size_of
 from linad.core.ufunc_keywords import refuse_out
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
@@ -207,9 +207,9 @@ def reducer(name: str, primitive: Primitive, combine: Any, neutral: Any = None) 
     ) -> Any:
         if out is not None:
             refuse_out(name, out if isinstance(out, tuple) else (out,))
-        axes = tuple(range(a.ndim)) if axis is None else reduction_axes(axis, a.ndim, name)
+        axes = EVERY_AXIS[a.ndim] if axis is None else reduction_axes(axis, a.ndim, name)
         if axes and dtype is None and initial is NoValue and (where is True or where is NoValue):
-            y = primitive(a, axes=axes)  # the common case, without the questions that follow
+            y = primitive.on((a,), {"axes": axes})  # the common case
             return kept(y, a.shape, axes, keepdims) if keepdims else y
         a = cast(a, dtype)
         if given(initial):

@@ -23,7 +23,7 @@ from linad.arrays.zero_dim import array as no_number, gives, is_number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive, Traced
-from linad.core.shapes import is_inexact, normalize_axes, normalize_axis
+from linad.core.shapes import EVERY_AXIS, is_inexact, normalize_axes, normalize_axis
 from linad.core.tape import stop
 from linad.core.tree import bare
 from linad.errors import UnsupportedError
@@ -31,8 +31,8 @@ from linad.operators.base import JacobianOperator
 from linad.operators.reordering import Broadcast, Permutation, Reshape
 from linad.operators.structured import Cast, Identity
 
-reshape_ = Primitive("reshape", lambda x, *, shape: np.reshape(x, shape), view=True)
-transpose_ = Primitive("transpose", lambda x, *, axes: np.transpose(x, axes), view=True)
+reshape_ = Primitive("reshape", lambda x, *, shape: x.reshape(shape), view=True)
+transpose_ = Primitive("transpose", lambda x, *, axes: x.transpose(axes), view=True)
 broadcast_to_ = Primitive("broadcast_to", lambda x, *, shape: np.broadcast_to(x, shape), view=True)
 
 
@@ -191,8 +191,15 @@ def not_boolean(a: Array, name: str) -> Any:
     return a
 
 
+_INT = {int}
+
+
 def as_shape(shape: Any) -> tuple[int, ...]:
     """An int or a sequence of ints as a tuple."""
+    if type(shape) is int:
+        return (shape,)
+    if type(shape) is tuple and _INT.issuperset(map(type, shape)):
+        return shape
     try:
         return tuple([as_index(n) for n in shape])
     except TypeError:
@@ -247,7 +254,7 @@ def reshape(a: Any, /, shape: Any, order: str | None = "C", *, copy: bool | None
     if order == "F" or (order == "A" and _is_fortran(a)):
         y = transpose(reshape_(transpose(a), shape=target[::-1]))
     else:
-        y = reshape_(a, shape=target)
+        y = reshape_.on((a,), {"shape": target})
     if copy is False and not np.shares_memory(layout(y), layout(a)) and y.size:
         raise ValueError("reshape: a copy cannot be avoided")
     return copy_(y, layout="K") if copy else y
@@ -272,12 +279,14 @@ def ravel(a: Any, order: str | None = "C") -> Any:
 @implements(np.transpose)
 def transpose(a: Any, axes: Any = None) -> Any:
     a = as_array(a)
-    if not a.ndim and is_number(a):
+    ndim = a.ndim
+    if not ndim and is_number(a):
         return a
     if axes is None:
-        return transpose_(a, axes=tuple(range(a.ndim - 1, -1, -1)))
-    order = tuple([normalize_axis(k, a.ndim, "transpose") for k in as_shape(axes)])
-    return transpose_(a, axes=order)
+        order = EVERY_AXIS[ndim][::-1]
+    else:
+        order = tuple([normalize_axis(k, ndim, "transpose") for k in as_shape(axes)])
+    return transpose_.on((a,), {"axes": order})
 
 
 @implements(np.swapaxes)

@@ -28,7 +28,7 @@ def is_number(x: Any) -> bool:
     """Whether a value is a number, and no array: one that ``x += 1`` does not change."""
     while isinstance(x, Traced):
         x = x._value
-    return isinstance(x, (np.generic, int, float, complex))
+    return type(x) is not np.ndarray and isinstance(x, (np.generic, int, float, complex))
 
 
 def number(x: Any) -> Any:

@@ -153,7 +153,7 @@ class ExpectingTrace(AdoptingTrace):
                     if (
                         met is not None
                         and met[1] is a._node
-                        and (a._buffer is None or is_settled(a._buffer, False))
+                        and (a._buffer is None or is_settled(a._buffer))
                     ):
                         a = met[2]  # which is held here, so that it is still the same
                     else:

@@ -13,6 +13,9 @@ from linad.errors import ArgumentError, ShapeError
 
 Shape = tuple[int, ...]
 
+EVERY_AXIS = [tuple(range(ndim)) for ndim in range(65)]
+"""By the number of axes, of which NumPy's arrays have 64 at most."""
+
 
 def size_of(shape: Sequence[int]) -> int:
     """Number of entries of an array of this shape; 1 for ()."""
@@ -33,7 +36,7 @@ def normalize_axis(axis: Any, ndim: int, name: str) -> int:
 def normalize_axes(axis: Any, ndim: int, name: str) -> tuple[int, ...]:
     """Return ``axis`` (None, an int or a sequence) as a sorted tuple of distinct axes."""
     if axis is None:
-        return tuple(range(ndim))
+        return EVERY_AXIS[ndim]
     if type(axis) is int and -ndim <= axis < ndim:
         return (axis % ndim,)
     given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)

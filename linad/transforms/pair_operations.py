@@ -45,14 +45,14 @@ class PairTrace(Trace):
         """``a * b`` and its like; None if it needs the general way."""
         from_a = from_b = None
         if type(a) is Tracer:
-            if a._trace is not self or (a._buffer is not None and not is_settled(a._buffer, False)):
+            if a._trace is not self or (a._buffer is not None and not is_settled(a._buffer)):
                 return None
             from_a = a._node
             a = a._value
         elif type(a) is np.ndarray and primitive.captures_args:
             a = self.operands.keep(a)
         if type(b) is Tracer:
-            if b._trace is not self or (b._buffer is not None and not is_settled(b._buffer, False)):
+            if b._trace is not self or (b._buffer is not None and not is_settled(b._buffer)):
                 return None
             from_b = b._node
             b = b._value
@@ -72,9 +72,11 @@ class PairTrace(Trace):
             links.append((from_a, self._operator(primitive.of_equal, a, y, a, b)))
         else:
             if from_a is not None:
-                links.append((from_a, self._operator(rules[0], a, y, a, b)))
+                rule = rules.get(0) or primitive.rule_of(0)
+                links.append((from_a, self._operator(rule, a, y, a, b)))
             if from_b is not None:
-                links.append((from_b, self._operator(rules[1], b, y, a, b)))
+                rule = rules.get(1) or primitive.rule_of(1)
+                links.append((from_b, self._operator(rule, b, y, a, b)))
         node = next(self.nodes)
         self.steps.append((node, links))
         result: Any = _bare(Tracer)

@@ -623,3 +623,25 @@ def test_errors(name):
     f, error, words = ERRORS[name]
     with pytest.raises(error, match=words):
         linad.linearize(f, Y0)
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({}, "solve_ivp without t_eval returns as many states as it takes steps"),
+        ({"dense_output": True}, "dense_output is a program of its own for each set of steps"),
+        ({"events": lambda t, y: y[0] - 0.5}, "with events is a program of its own"),
+    ],
+)
+def test_why_one_program_does_not_do(options, words):
+    """The line decides nothing: what the warning says is what solve_ivp does."""
+
+    @linad.jit
+    def end(k):
+        return si.solve_ivp(lambda t, y: -k * y, (0, 1), [1.0], **options).y[0, -1]
+
+    with linad.config(variants=1):
+        end(1.0)
+        with pytest.warns(UserWarning, match=words) as seen:
+            end(30.0)
+    assert "np.where" not in str(seen[0].message)
