@@ -6,6 +6,9 @@ from collections.abc import Iterator
 
 from linad.kernels.function_source import FunctionSource, name_of_function
 
+VIEWS = ("reshape", "ravel", "transpose", "ascontiguousarray")
+"""Functions and methods that may return other axes of the array they are given."""
+
 
 def replaced_names(source: FunctionSource) -> set[str]:
     """Names that get other arrays within loops or branches, and of whose arrays no entry is
@@ -57,7 +60,7 @@ def handed_over(tree: ast.FunctionDef) -> set[int]:
             target = s.targets[0]
             if not isinstance(target, ast.Name):
                 continue
-            if isinstance(s.value, (ast.Call, ast.BinOp)):
+            if isinstance(s.value, (ast.Call, ast.BinOp)) and not _is_view(s.value):
                 made.add(target.id)
             elif isinstance(s.value, ast.Name) and s.value.id in made:
                 later = set().union(*[_named(after) for after in body[k + 1 :]])
@@ -99,8 +102,13 @@ def _shared(e: ast.expr) -> set[str]:
     if isinstance(e, ast.Tuple):
         return set().union(*[_shared(x) for x in e.elts])
     if isinstance(e, ast.Call):
-        return set().union(*[_shared(x) for x in e.args])
+        given = [e.func, *e.args] if _is_view(e) else e.args
+        return set().union(*[_shared(x) for x in given])
     return set()
+
+
+def _is_view(e: ast.expr) -> bool:
+    return isinstance(e, ast.Call) and getattr(e.func, "attr", "") in VIEWS
 
 
 def _only_reads(source: FunctionSource, node: ast.Call) -> bool:

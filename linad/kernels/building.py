@@ -227,7 +227,7 @@ class StatementBuilder:
                 entries.append(Axis(pin(e.start), pin(e.step), pin(e.length), e.whole))
             else:
                 entries.append(pin(e))
-        return ArrayWindow(w.array, tuple(entries), w.order)
+        return ArrayWindow(w.array, tuple(entries), w.order, w.form)
 
     def _loop_vars(self) -> list[Expr]:
         return [

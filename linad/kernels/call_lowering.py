@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.kernels.array_windows import ArrayWindow, Computed
+from linad.kernels.array_windows import Array, ArrayWindow, Computed
 from linad.kernels.building import DTYPES
 from linad.kernels.expression_lowering import OPERATORS_BY_NAME, transposed
 from linad.kernels.expressions import (
@@ -59,13 +59,20 @@ ARGUMENTS = {
     "where": (3, 3),
     "arange": (1, 3),
     "diag": (1, 1),
-    "transpose": (1, 1),
+    "transpose": (1, 2),
+    "reshape": (2, 2),
+    "ravel": (1, 1),
+    "ascontiguousarray": (1, 1),
     "array": (1, 2),
     "dot": (2, 3),
 }
 """How many arguments functions take that are written out."""
 
-METHODS = ("copy", "fill", "dot", "transpose", *REDUCTIONS, *ARRAY_METHODS)
+METHODS = (
+    *("copy", "fill", "dot", "transpose", "reshape", "ravel", "flatten"),
+    *REDUCTIONS,
+    *ARRAY_METHODS,
+)
 
 
 class CallLowering(Inlining):
@@ -163,8 +170,39 @@ class CallLowering(Inlining):
         (a,) = values
         return self.inlined_with(node, diagonal if len(a.dims) == 2 else diagonal_matrix, {"a": a})
 
+    def array_given(self, value: Any, node: ast.AST) -> Array:
+        """A value that must be an array."""
+        if not isinstance(value, (ArrayWindow, Computed)) or not value.dims:
+            raise self.error(node, "a number or tuple where an array is needed", "use an array")
+        return value
+
     def call_transpose(self, node: ast.Call, values: list[Any]) -> Any:
-        return transposed(values[0])
+        a, order = self.array_given(values[0], node), values[1:]
+        if not order:
+            return transposed(a)
+        axes = order[0] if isinstance(order[0], list) else order
+        if not all([is_integer(k) for k in axes]) or len(axes) != len(a.dims):
+            raise self.error(node, "an order of axes that is not constant", "name each axis")
+        found = [int(k.parts[0]) % len(axes) for k in axes]
+        if sorted(found) != [*range(len(axes))]:
+            raise self.error(node, "an order that has an axis twice", "name each axis once")
+        return transposed(a, found)
+
+    def call_reshape(self, node: ast.Call, values: list[Any]) -> Any:
+        a, shape = self.array_given(values[0], node), values[1:]
+        return self.reshaped(a, shape[0] if isinstance(shape[0], list) else shape, node)
+
+    def call_ravel(self, node: ast.Call, values: list[Any]) -> Any:
+        a = self.array_given(values[0], node)
+        together = isinstance(a, ArrayWindow) and a.lies_together()
+        return self.flattened(a if together else self.copied(a))
+
+    def call_flatten(self, node: ast.Call, values: list[Any]) -> Any:
+        return self.flattened(self.copied(self.array_given(values[0], node)))
+
+    def call_ascontiguousarray(self, node: ast.Call, values: list[Any]) -> Any:
+        a = self.array_given(values[0], node)
+        return a if isinstance(a, ArrayWindow) and a.lies_together() else self.copied(a)
 
     def call_array(self, node: ast.Call, values: list[Any]) -> Any:
         if isinstance(values[0], list):
@@ -245,8 +283,12 @@ class CallLowering(Inlining):
             if node.keywords:
                 raise self.error(node, "keyword arguments here", "pass arguments by position")
             values = [self.value(a) for a in node.args]
-            if f.attr in ("copy", "transpose") and not values:
-                return self.copied(base) if f.attr == "copy" else transposed(base)
+            if f.attr == "copy" and not values:
+                return self.copied(base)
+            if f.attr == "transpose" or (f.attr == "reshape" and values):
+                return getattr(self, f"call_{f.attr}")(node, [base, *values])
+            if f.attr in ("ravel", "flatten") and not values:
+                return getattr(self, f"call_{f.attr}")(node, [base])
             if f.attr in ARRAY_METHODS and not values:
                 return self.inlined_with(node, ARRAY_METHODS[f.attr], {"a": base})
             if f.attr == "dot" and len(values) == 1:

@@ -2,7 +2,7 @@
 
 import ast
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from linad.kernels.expressions import (
     sub,
     var,
 )
-from linad.kernels.statements import If, Let, Put
+from linad.kernels.statements import Check, If, Let, Put
 
 OPERATORS_BY_NAME = {
     "add": "+",
@@ -200,9 +200,11 @@ class ExpressionLowering(StatementBuilder):
                 return functools.reduce(mul, base.dims, ONE)
             if node.attr == "T":
                 return transposed(base)
+            if node.attr == "flat":
+                return self.flattened(base)
             if node.attr == "dtype":
                 return base
-        raise self.error(node, f"the attribute {node.attr}", "use shape, size, ndim or T")
+        raise self.error(node, f"the attribute {node.attr}", "use shape, size, ndim, T or flat")
 
     def of_UnaryOp(self, node: ast.UnaryOp) -> Any:
         value = self.value(node.operand)
@@ -303,7 +305,8 @@ class ExpressionLowering(StatementBuilder):
         stay = [k for k, part in zip(base.order, parts, strict=True) if isinstance(part, Axis)]
         left = iter([parts[base.order.index(k)] for k in range(len(parts))])
         entries: list[Any] = [next(left) if isinstance(e, Axis) else e for e in base.entries]
-        return ArrayWindow(base.array, tuple(entries), tuple([sorted(stay).index(k) for k in stay]))
+        order = tuple([sorted(stay).index(k) for k in stay])
+        return ArrayWindow(base.array, tuple(entries), order, base.form)
 
     def at_scalars(self, base: ArrayWindow, indices: list[Expr], node: ast.AST) -> ArrayWindow:
         if len(indices) != len(base.dims):
@@ -384,6 +387,40 @@ class ExpressionLowering(StatementBuilder):
         reads = frozenset().union(*[regions_of(a) for a in arrays])
         return Computed(longest.dims, at, reads)
 
+    def reshaped(self, a: Array, shape: list[Any], node: ast.AST) -> ArrayWindow:
+        """The entries of an array under other axes, in the same memory."""
+        if isinstance(a, Computed):
+            a = self.copied(a)
+        if not a.lies_together():
+            raise self.error(
+                node, "a reshape of entries that do not lie together", "copy the part first"
+            )
+        given = [self.number(n, node) for n in shape]
+        unknown = [k for k, n in enumerate(given) if n == num(-1)]
+        if not given or len(unknown) > 1:
+            raise self.error(node, "a shape of no lengths, or of two of -1", "name the lengths")
+        known = functools.reduce(mul, [n for n in given if n != num(-1)], ONE)
+        size = functools.reduce(mul, a.dims, ONE)
+        dims = [
+            n if k not in unknown else size if known == ONE else binary("//", size, known)
+            for k, n in enumerate(given)
+        ]
+        dims = [self.held(n, "size") for n in dims]
+        fits = compared("==", functools.reduce(mul, dims, ONE), size)
+        if known != ONE or not unknown:
+            message = "the new shape has another number of entries than the array"
+            self.emit(Check(fits, f"kernel {self.frame.source.name}: {message}"))
+        return self.pinned(a).reshaped(tuple(dims))
+
+    def flattened(self, a: Array) -> ArrayWindow:
+        """The entries of an array along one axis, in the same memory if it has some."""
+        if isinstance(a, Computed):
+            a = self.copied(a)
+        if len(a.dims) == 1:
+            return a
+        size = self.held(functools.reduce(mul, a.dims, ONE), "size")
+        return self.pinned(a).reshaped((size,))
+
     def product(self, a: Any, b: Any, node: ast.AST) -> Any:
         """``a @ b``."""
         if not all(
@@ -408,13 +445,16 @@ class ExpressionLowering(StatementBuilder):
         return new
 
 
-def transposed(a: Array) -> Array:
-    """The array with its axes in reverse order."""
+def transposed(a: Array, axes: Sequence[int] | None = None) -> Array:
+    """The array with its axes in another order; in reverse if none is given."""
+    axes = range(len(a.dims))[::-1] if axes is None else axes
     if len(a.dims) < 2:
         return a
     if isinstance(a, ArrayWindow):
-        return a.transposed()
-    return Computed(a.dims[::-1], lambda *i: a.at(*i[::-1]), _transposed_regions(a))
+        return a.permuted(axes)
+    dims = tuple([a.dims[k] for k in axes])
+    back = sorted(range(len(axes)), key=lambda k: axes[k])
+    return Computed(dims, lambda *i: a.at(*[i[k] for k in back]), _transposed_regions(a))
 
 
 def _transposed_regions(a: Array) -> frozenset[Any]:
