@@ -14,7 +14,6 @@ def replaced_names(source: FunctionSource) -> set[str]:
     """Names that get other arrays within loops or branches, and of whose arrays no entry is
     written, under any name: such an array can be copied whenever it gets the name.
     """
-    tree = source.tree
     groups: dict[str, set[str]] = {}
 
     def join(names: set[str]) -> None:
@@ -26,8 +25,8 @@ def replaced_names(source: FunctionSource) -> set[str]:
 
     written: set[str] = set()
     replaced: set[str] = set()
-    copied = handed_over(tree)
-    for node, inside in _nodes(tree, False):
+    copied = handed_over(source)
+    for node, inside in _nodes_of(source):
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 for name in _stored(target):
@@ -46,12 +45,13 @@ def replaced_names(source: FunctionSource) -> set[str]:
     return replaced - spoilt
 
 
-def handed_over(tree: ast.FunctionDef) -> set[int]:
+def handed_over(source: FunctionSource) -> set[int]:
     """The ids of statements ``u = new`` within loops, after which nobody writes ``new`` or ``u``
     before ``new`` is made again: ``u`` may as well be a copy.
     """
     found = set()
-    for loop in ast.walk(tree):
+    captured = source.captured
+    for loop in ast.walk(source.tree):
         body = loop.body if isinstance(loop, (ast.For, ast.While)) else []
         made: set[str] = set()
         for k, s in enumerate(body):
@@ -64,13 +64,20 @@ def handed_over(tree: ast.FunctionDef) -> set[int]:
                 made.add(target.id)
             elif isinstance(s.value, ast.Name) and s.value.id in made:
                 later = set().union(*[_named(after) for after in body[k + 1 :]])
-                if not later & {target.id, s.value.id}:
+                if not (later | captured) & {target.id, s.value.id}:
                     found.add(id(s))
     return found
 
 
 def _named(s: ast.stmt) -> set[str]:
     return {n.id for n in ast.walk(s) if isinstance(n, ast.Name)}
+
+
+def _nodes_of(source: FunctionSource) -> Iterator[tuple[ast.AST, bool]]:
+    """The nodes of a function, and of those within it, whose names are taken for its own."""
+    yield from _nodes(source.tree, False)
+    for inner in source.local_sources:
+        yield from _nodes_of(inner)
 
 
 def _nodes(node: ast.AST, inside: bool) -> Iterator[tuple[ast.AST, bool]]:

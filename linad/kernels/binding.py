@@ -162,7 +162,7 @@ class BindingLowering(CallLowering):
                 f"{name} becomes another array while a loop runs",
                 f"write its entries, `{name}[:] = ...`, or exchange, `a, b = b, a`",
             )
-            self.copy_or_refuse(name, refusal)
+            self.copy_or_refuse(self.frame, name, refusal)
         self.frame.scope[name] = value
 
     def may_be_filled(self, before: Any, name: str, value: ArrayWindow | Computed) -> bool:

@@ -5,7 +5,7 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -73,29 +73,51 @@ class Frame:
         For each loop around, the scalars that say it was left, and that this turn was.
     depth : int
         How many loops and branches of its callers are around it.
+    outer : Frame or None
+        That of the function within which it is defined.
     read_in_loop : list of set of str
         For each loop around, the names of arrays that it has read.
     may_copy, values : set of str
         Names of arrays that may be copied when they get the name, and that have to be.
     """
 
-    def __init__(self, source: FunctionSource, depth: int = 0) -> None:
-        self.source, self.depth = source, depth
+    def __init__(
+        self, source: FunctionSource, depth: int = 0, outer: "Frame | None" = None
+    ) -> None:
+        self.source, self.depth, self.outer = source, depth, outer
         self.read_in_loop: list[set[str]] = []
         self.may_copy = replaced_names(source)
-        self.handed_over = handed_over(source.tree)
+        self.handed_over = handed_over(source)
         self.values: set[str] = set()
         self.scope: dict[str, Any] = {}
         self.done: str | None = None
         self.results: list[str] | None = None
         self.arrays: dict[int, ArrayWindow] = {}  # those of the results that are arrays
         self.flags: list[tuple[str, str]] = []
-        self.counters = loop_names(source.tree)
+        self.counters = loop_names(source.tree) - source.captured
         self.stored = {
             n.id
             for n in ast.walk(source.tree)
             if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
         }
+
+
+class Closure(NamedTuple):
+    """A function that can be called.
+
+    Attributes
+    ----------
+    source : FunctionSource
+    outer : Frame or None
+        Of the function within which it is defined: where the names that it does not define are
+        found, as they are when it is called.
+    defaults : dict
+        Values of parameters.
+    """
+
+    source: FunctionSource
+    outer: Frame | None
+    defaults: dict[str, Any]
 
 
 class StatementBuilder:
@@ -200,10 +222,10 @@ class StatementBuilder:
         self.guesses.append((e, found))
         return found
 
-    def copy_or_refuse(self, name: str, refusal: KernelError) -> None:
+    def copy_or_refuse(self, frame: Frame, name: str, refusal: KernelError) -> None:
         """Begin again with a name's arrays copied, if nobody could tell."""
-        key = (self.frame.source.function.__code__, name)
-        if name not in self.frame.may_copy or key in self.copies:
+        key = (frame.source.key, name)
+        if name not in frame.may_copy or key in self.copies:
             raise refusal
         self.copies.add(key)
         raise LowerAgain

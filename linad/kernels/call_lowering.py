@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linad.kernels.array_windows import Array, ArrayWindow, Computed
-from linad.kernels.building import DTYPES
+from linad.kernels.building import DTYPES, Closure
 from linad.kernels.expression_lowering import OPERATORS_BY_NAME, transposed
 from linad.kernels.expressions import (
     CANONICAL,
@@ -86,6 +86,8 @@ class CallLowering(Inlining):
                 return self.method(node, node.func)
         else:
             function = self.value(node.func)
+        if isinstance(function, Closure):
+            return self.inlined(node, function)
         written = WRITTEN.get(function) if isinstance(function, Hashable) else None
         if written is not None:
             return self.inlined(node, written)
@@ -382,15 +384,17 @@ class CallLowering(Inlining):
         return var(total)
 
 
-def check_calls(source: FunctionSource) -> None:
-    """Look for loops and calls that kernels do not have.
+def check_calls(source: FunctionSource, around: frozenset[str] = frozenset()) -> None:
+    """Look for loops and calls that kernels do not have; ``around`` are names of functions around.
 
     Raises
     ------
     KernelError
     """
-    local = {*source.parameters}
+    local = {*source.parameters, *around}
     local |= {n.id for n in ast.walk(source.tree) if isinstance(n, ast.Name) and _is_store(n)}
+    for inner in source.local_sources:
+        check_calls(inner, frozenset(local))
     raised = {id(n.exc) for n in ast.walk(source.tree) if isinstance(n, ast.Raise)}
     for node in ast.walk(ast.Module(source.tree.body, [])):
         if not isinstance(node, ast.Call) or id(node) in raised:

@@ -9,7 +9,7 @@ import numpy as np
 
 from linad.errors import KernelError
 from linad.kernels.array_windows import Array, ArrayWindow, Axis, Computed, length_of, whole
-from linad.kernels.building import DTYPES, StatementBuilder, all_of, regions_of
+from linad.kernels.building import DTYPES, Closure, Frame, StatementBuilder, all_of, regions_of
 from linad.kernels.expressions import (
     NONE,
     ONE,
@@ -27,6 +27,7 @@ from linad.kernels.expressions import (
     sub,
     var,
 )
+from linad.kernels.function_source import LocalFunction
 from linad.kernels.statements import Check, If, Let, Put
 
 OPERATORS_BY_NAME = {
@@ -118,18 +119,23 @@ class ExpressionLowering(StatementBuilder):
         return self.name(node)
 
     def name(self, node: ast.Name) -> Any:
-        if node.id in self.frame.scope:
-            value = self.frame.scope[node.id]
-            if value is KernelError:
-                refusal = self.error(node, f"{node.id} is one of two arrays", "use one for each")
-                self.copy_or_refuse(node.id, refusal)
-            if isinstance(value, ArrayWindow):
-                for read in self.frame.read_in_loop:
-                    read.add(node.id)
-            return value
-        if node.id in self.frame.stored:
-            found = self.frame.scope[node.id] = var(self.fresh(node.id))
-            return found  # assigned later in a loop, or not at all
+        frame: Frame | None = self.frame
+        while frame is not None:
+            if node.id in frame.scope:
+                value = frame.scope[node.id]
+                if value is KernelError:
+                    refusal = self.error(
+                        node, f"{node.id} is one of two arrays", "use one for each"
+                    )
+                    self.copy_or_refuse(frame, node.id, refusal)
+                if isinstance(value, ArrayWindow):
+                    for read in frame.read_in_loop:
+                        read.add(node.id)
+                return value
+            if node.id in frame.stored:
+                found = frame.scope[node.id] = var(self.fresh(node.id))
+                return found  # assigned later in a loop, or not at all
+            frame = frame.outer
         try:
             value = self.frame.source.outside(node.id)
         except KeyError:
@@ -151,6 +157,13 @@ class ExpressionLowering(StatementBuilder):
         if isinstance(value, tuple):
             return [self.outside(v, node) for v in value]
         return value
+
+    def of_LocalFunction(self, node: LocalFunction) -> Closure:
+        source, given = node.source, node.tree.args.defaults
+        assert source is not None
+        named = zip(source.parameters[::-1], given[::-1], strict=False)
+        defaults = {name: self.owned(self.value(e), name) for name, e in named}
+        return Closure(source, self.frame, defaults)
 
     def of_Tuple(self, node: ast.Tuple | ast.List) -> Any:
         return [self.value(e) for e in node.elts]

@@ -176,11 +176,6 @@ def with_star(*x):
     return x[0]
 
 
-def with_lambda(x):
-    g = lambda t: t * 2  # noqa: E731  # the syntax is what is tested
-    return g(x[0])
-
-
 def test_traced_values_in_a_tuple_are_refused():
     @linad.kernel
     def line(x, p):
@@ -214,7 +209,6 @@ REFUSED = (
     with_sort,
     with_else,
     with_star,
-    with_lambda,
 )
 
 
