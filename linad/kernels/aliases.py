@@ -2,9 +2,12 @@
 
 import ast
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from linad.kernels.function_source import FunctionSource, name_of_function
+from linad.kernels.function_source import FunctionSource, LocalList, name_of_function
+
+NEW = (ast.Call, ast.BinOp, ast.List, LocalList)
+"""What makes a new array, or a new list."""
 
 VIEWS = ("reshape", "ravel", "transpose", "ascontiguousarray")
 """Functions and methods that may return other axes of the array they are given."""
@@ -47,26 +50,42 @@ def replaced_names(source: FunctionSource) -> set[str]:
 
 def handed_over(source: FunctionSource) -> set[int]:
     """The ids of statements ``u = new`` within loops, after which nobody writes ``new`` or ``u``
-    before ``new`` is made again: ``u`` may as well be a copy.
+    before ``new`` is made again, and nobody uses both after the loop: ``u`` may as well be a copy.
     """
     found = set()
     captured = source.captured
-    for loop in ast.walk(source.tree):
-        body = loop.body if isinstance(loop, (ast.For, ast.While)) else []
+    for loop, behind in _loops(source.tree.body, set()):
         made: set[str] = set()
-        for k, s in enumerate(body):
+        for k, s in enumerate(loop.body):
             if not isinstance(s, ast.Assign) or len(s.targets) != 1:
                 continue
             target = s.targets[0]
             if not isinstance(target, ast.Name):
                 continue
-            if isinstance(s.value, (ast.Call, ast.BinOp)) and not _is_view(s.value):
+            if isinstance(s.value, NEW) and not _is_view(s.value):
                 made.add(target.id)
             elif isinstance(s.value, ast.Name) and s.value.id in made:
-                later = set().union(*[_named(after) for after in body[k + 1 :]])
-                if not (later | captured) & {target.id, s.value.id}:
+                later = set().union(*[_named(after) for after in loop.body[k + 1 :]])
+                both = {target.id, s.value.id}
+                if not (later | captured) & both and not both <= behind:
                     found.add(id(s))
     return found
+
+
+def _loops(
+    body: Sequence[ast.stmt], behind: set[str]
+) -> Iterator[tuple[ast.For | ast.While, set[str]]]:
+    """The loops among statements, each with the names that are used once it has ended."""
+    for k, s in enumerate(body):
+        later = behind.union(*[_named(after) for after in body[k + 1 :]])
+        if isinstance(s, (ast.For, ast.While)):
+            yield s, later
+            for j, inner in enumerate(s.body):  # the next turn begins with what stands before it
+                others = [_named(t) for t in (*s.body[:j], *s.body[j + 1 :])]
+                yield from _loops([inner], later.union(*others))
+        elif isinstance(s, ast.If):
+            yield from _loops(s.body, later)
+            yield from _loops(s.orelse, later)
 
 
 def _named(s: ast.stmt) -> set[str]:

@@ -21,12 +21,13 @@ from linad.kernels.expressions import (
     Expr,
     Kind,
     kind_of,
+    mul,
     names,
     num,
     var,
 )
 from linad.kernels.function_source import FunctionSource
-from linad.kernels.statements import Check, For, Let, New, Put, Statement
+from linad.kernels.statements import Check, For, Grow, Let, New, Put, Statement
 from linad.kernels.syntax import loop_names
 from linad.kernels.varying_lengths import Lengths
 
@@ -51,6 +52,9 @@ MADE = re.compile(r"_(n|slot|axis\d+)$")
 
 DERIVED = re.compile(r"(?<=.)_([bd])(\d+)(?=_|$)")
 """What names of derivatives end in."""
+
+FIRST_ROOM = num(16)
+"""Entries that an array which grows has room for at first."""
 
 DTYPES = {"f": "float64", "i": "int64", "b": "bool"}
 """Of arrays of scalars of a kind."""
@@ -204,7 +208,7 @@ class StatementBuilder:
     def owned(self, value: Any, name: str = "t") -> Any:
         """A value in scalars that nothing else assigns; arrays stay where they are."""
         if isinstance(value, list):
-            return [self.owned(v, name) for v in value]
+            return type(value)([self.owned(v, name) for v in value])
         if isinstance(value, Expr):
             new = self.fresh(name)
             self.emit(Let(new, value))
@@ -314,6 +318,13 @@ class StatementBuilder:
         if sizes != room and None not in room:  # as long as it may get; this turn uses a part
             self.emit(New(found, tuple([n for n in room if n is not None]), dtype, zeros))
             return ArrayWindow(found, tuple([Axis(ZERO, ONE, n) for n in sizes]))
+        if sizes != room:  # as long as it gets
+            total = self.held(functools.reduce(mul, sizes, ONE), "size")
+            self.kinds[found] = ArrayKind(dtype, 1)
+            self.emit(New(found, (FIRST_ROOM,), dtype, zeros))
+            self.emit(Grow(found, total, dtype))
+            made = ArrayWindow(found, (Axis(ZERO, ONE, total),))
+            return made if len(sizes) == 1 else made.reshaped(tuple(sizes))
         self.emit(New(found, tuple(sizes), dtype, zeros))
         return whole(found, len(dims))
 
@@ -323,7 +334,7 @@ class StatementBuilder:
         dtype = dtype or (kind.dtype if isinstance(kind, ArrayKind) else self.dtype_of(a))
         new = self.new(a.dims, dtype, zeros=False)
         with self.loops_over(a.dims) as indices:
-            self.emit(Put(new.array, indices, a.at(*indices)))
+            self.emit(Put(new.array, new.index(indices), a.at(*indices)))
         return new
 
     def dtype_of(self, a: Any) -> str:
@@ -340,7 +351,7 @@ class StatementBuilder:
             if value == NONE and isinstance(kind, ArrayKind) and kind.scalar != "f":
                 value = ZERO if kind.scalar == "i" else num(False)
             with self.loops_over(a.dims) as indices:
-                self.emit(Put(a.array, indices, value))
+                self.emit(Put(a.array, a.index(indices), value))
 
 
 def all_of(tests: list[Expr]) -> Expr:

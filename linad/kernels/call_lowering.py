@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.kernels.array_windows import Array, ArrayWindow, Computed
+from linad.kernels.array_windows import Array, ArrayWindow, Computed, whole
 from linad.kernels.building import DTYPES, Closure
 from linad.kernels.expression_lowering import OPERATORS_BY_NAME, transposed
 from linad.kernels.expressions import (
@@ -30,8 +30,15 @@ from linad.kernels.expressions import (
     sub,
     var,
 )
-from linad.kernels.function_source import FunctionSource, is_kernel, is_mapped, name_of_function
+from linad.kernels.function_source import (
+    FunctionSource,
+    LocalList,
+    is_kernel,
+    is_mapped,
+    name_of_function,
+)
 from linad.kernels.inlining import Inlining
+from linad.kernels.number_lists import Display, NumberList
 from linad.kernels.numpy_functions import (
     METHOD_NAMES,
     WRITTEN,
@@ -64,11 +71,13 @@ ARGUMENTS = {
     "ravel": (1, 1),
     "ascontiguousarray": (1, 1),
     "array": (1, 2),
+    "list": (0, 1),
     "dot": (2, 3),
 }
 """How many arguments functions take that are written out."""
 
 METHODS = (
+    *("append", "extend", "pop", "clear"),
     *("copy", "fill", "dot", "transpose", "reshape", "ravel", "flatten"),
     *REDUCTIONS,
     *ARRAY_METHODS,
@@ -126,6 +135,8 @@ class CallLowering(Inlining):
 
     def function_of_numbers(self, name: str, node: ast.Call) -> Any:
         values = [self.value(a) for a in node.args]
+        if name in ("min", "max") and len(values) == 1 and isinstance(values[0], NumberList):
+            return self.reduction(name, [self.as_array(values[0], node)], None, node)
         if name in ("min", "max") and len(values) == 1 and isinstance(values[0], list):
             values = values[0]
         if name in ("min", "max") and len(values) > 2:
@@ -140,7 +151,12 @@ class CallLowering(Inlining):
 
     def call_len(self, node: ast.Call, values: list[Any]) -> Any:
         (a,) = values
-        return num(len(a)) if isinstance(a, list) else a.dims[0]
+        if isinstance(a, NumberList):
+            return self.held(a.length, "length")
+        return num(len(a)) if isinstance(a, list) else self.array_given(a, node).dims[0]
+
+    def call_list(self, node: ast.Call, values: list[Any]) -> NumberList:
+        return self.listed(values[0] if values else [], node)
 
     def call_logical_not(self, node: ast.Call, values: list[Any]) -> Any:
         return self.elementwise(lambda a: Expr("not", (a,)), *values, node=node)
@@ -165,7 +181,7 @@ class CallLowering(Inlining):
         count = self.held(call("max", ZERO, call("ceil", steps)), "count")
         new = self.new([count], DTYPES[joined([self.kind_here(b) for b in (start, stop, step)])])
         with self.loops_over([count]) as (k,):
-            self.emit(Put(new.array, (k,), add(start, mul(k, step))))
+            self.emit(Put(new.array, new.index((k,)), add(start, mul(k, step))))
         return new
 
     def call_diag(self, node: ast.Call, values: list[Any]) -> Any:
@@ -207,10 +223,16 @@ class CallLowering(Inlining):
         return a if isinstance(a, ArrayWindow) and a.lies_together() else self.copied(a)
 
     def call_array(self, node: ast.Call, values: list[Any]) -> Any:
-        if isinstance(values[0], list):
-            dtype = self.dtype(node.args[1]) if len(node.args) > 1 else ""
-            return self.array_from(values[0], node, dtype)
-        return self.copied(values[0], self.dtype(node.args[1]) if len(node.args) > 1 else "")
+        (a,) = values[:1]
+        dtype = self.dtype(node.args[1]) if len(node.args) > 1 else ""
+        if isinstance(a, NumberList):
+            if isinstance(node.args[0], LocalList) and a.exact and a.has_numbers and not dtype:
+                self.unnamed.add(a.entry)
+                return whole(a.entry, 1)  # nothing else has the list
+            return self.array_of_list(a, node, dtype)
+        if isinstance(a, list):
+            return self.array_from(a, node, dtype)
+        return self.copied(self.array_given(a, node), dtype)
 
     def call_dot(self, node: ast.Call, values: list[Any]) -> Any:
         product = self.product(values[0], values[1], node)
@@ -278,6 +300,8 @@ class CallLowering(Inlining):
     def method(self, node: ast.Call, f: ast.Attribute) -> Any:
         """``x.sum()`` and its kin."""
         base = self.value(f.value)
+        if isinstance(base, NumberList) and not node.keywords:
+            return self.list_method(node, base, f.attr, [self.value(a) for a in node.args])
         if isinstance(base, (ArrayWindow, Computed)):
             if f.attr in REDUCTIONS:
                 values, axis = self.reduced(node, node.args)
@@ -325,7 +349,9 @@ class CallLowering(Inlining):
 
     def reduction(self, kind: str, values: list[Any], axis: Expr | None, node: ast.AST) -> Any:
         """The sum, mean, product, least or greatest of all entries, or of those along an axis."""
-        (a,) = values
+        a = self.as_array(values[0], node)
+        if isinstance(a, Display):
+            a = self.as_array(self.listed(a, node), node)
         if not isinstance(a, (ArrayWindow, Computed)) or not a.dims:
             raise self.error(node, f"the {kind} of what is not an array", "use an array")
         if isinstance(a, Computed) and kind in ("max", "min"):
@@ -342,7 +368,7 @@ class CallLowering(Inlining):
         new = self.new(rest, self.dtype_of(a) if real else "int64")
         with self.loops_over(rest) as indices:
             total = self.reduced_number(kind, a, (k,), indices)
-            self.emit(Put(new.array, indices, total))
+            self.emit(Put(new.array, new.index(indices), total))
         return new
 
     def reduced_number(

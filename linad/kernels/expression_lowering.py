@@ -9,7 +9,7 @@ import numpy as np
 
 from linad.errors import KernelError
 from linad.kernels.array_windows import Array, ArrayWindow, Axis, Computed, length_of, whole
-from linad.kernels.building import DTYPES, Closure, Frame, StatementBuilder, all_of, regions_of
+from linad.kernels.building import DTYPES, Closure, Frame, all_of, regions_of
 from linad.kernels.expressions import (
     NONE,
     ONE,
@@ -28,6 +28,8 @@ from linad.kernels.expressions import (
     var,
 )
 from linad.kernels.function_source import LocalFunction
+from linad.kernels.list_building import ListBuilder
+from linad.kernels.number_lists import Display, NumberList
 from linad.kernels.statements import Check, If, Let, Put
 
 OPERATORS_BY_NAME = {
@@ -80,7 +82,7 @@ OPERATORS: dict[type, str] = {
 }
 
 
-class ExpressionLowering(StatementBuilder):
+class ExpressionLowering(ListBuilder):
     """Finds what expressions stand for: ``of_<node>`` for each kind of them."""
 
     def scalar(self, node: ast.expr) -> Expr:
@@ -96,7 +98,7 @@ class ExpressionLowering(StatementBuilder):
 
     def array_of(self, node: ast.expr) -> Any:
         value = self.value(node)
-        if not isinstance(value, (ArrayWindow, Computed, list)):
+        if not isinstance(value, (ArrayWindow, Computed, NumberList, list)):
             raise self.error(node, "an index on what is not an array", "use arrays")
         return value
 
@@ -165,10 +167,11 @@ class ExpressionLowering(StatementBuilder):
         defaults = {name: self.owned(self.value(e), name) for name, e in named}
         return Closure(source, self.frame, defaults)
 
-    def of_Tuple(self, node: ast.Tuple | ast.List) -> Any:
+    def of_Tuple(self, node: ast.Tuple) -> list[Any]:
         return [self.value(e) for e in node.elts]
 
-    of_List = of_Tuple
+    def of_List(self, node: ast.List) -> Display:
+        return Display([self.value(e) for e in node.elts])
 
     def array_from(self, values: list[Any], node: ast.AST, dtype: str = "") -> ArrayWindow:
         """A new array of the numbers of a tuple, or of tuples of one length."""
@@ -193,7 +196,7 @@ class ExpressionLowering(StatementBuilder):
         dtype = dtype or DTYPES[joined(kinds)]
         new = self.new([num(n) for n in dims], dtype, zeros=False)
         for index, e in entries:
-            self.emit(Put(new.array, index, e))
+            self.emit(Put(new.array, new.index(index), e))
         return new
 
     def of_Attribute(self, node: ast.Attribute) -> Any:
@@ -237,9 +240,24 @@ class ExpressionLowering(StatementBuilder):
         if op is None:
             name = type(node.op).__name__
             raise self.error(node, f"{name} is not in the language of kernels", "use arithmetic")
-        if isinstance(a, list) or isinstance(b, list):
-            raise self.error(node, "arithmetic with tuples", "name the parts")
+        if isinstance(a, (list, NumberList)) or isinstance(b, (list, NumberList)):
+            return self.of_sequences(op, a, b, node)
         return self.elementwise(lambda x, y: binary(op, x, y), a, b, node=node)
+
+    def of_sequences(self, op: str, a: Any, b: Any, node: ast.AST) -> Any:
+        """``a + b`` of lists or of tuples, and ``a * n``."""
+        if op == "*" and isinstance(a, Expr):
+            a, b = b, a
+        if op == "*" and isinstance(b, Expr) and isinstance(a, (Display, NumberList)):
+            return self.repeated(a, b, node)
+        lists = [isinstance(v, (Display, NumberList)) for v in (a, b)]
+        if op == "+" and all(lists):
+            made = self.listed(a, node)
+            self.extend(made, b, node)
+            return made
+        if op == "+" and not any(lists) and isinstance(a, list) and isinstance(b, list):
+            return [*a, *b]
+        raise self.error(node, "arithmetic with tuples or lists", "name the parts")
 
     def of_Compare(self, node: ast.Compare) -> Any:
         if len(node.ops) == 1 and type(node.ops[0]) in OPERATORS:
@@ -290,8 +308,17 @@ class ExpressionLowering(StatementBuilder):
     def of_Subscript(self, node: ast.Subscript) -> Any:
         if isinstance(node.slice, ast.Tuple) and not node.slice.elts:
             return self.value(node.value)  # an array without axes is a number
-        found = self.subscripted(self.array_of(node.value), node.slice)
+        base = self.array_of(node.value)
+        if isinstance(base, NumberList):
+            return self.part_of_list(base, node.slice)
+        found = self.subscripted(base, node.slice)
         return found.at() if isinstance(found, ArrayWindow) and not found.axes else found
+
+    def part_of_list(self, base: NumberList, where: ast.expr) -> Any:
+        """An entry of a list, or a new list of some."""
+        if not isinstance(where, ast.Slice):
+            return base.at(self.place_in(base, self.scalar(where), where))
+        return self.listed(self.subscripted(self.as_array(base, where), where), where)
 
     def subscripted(self, base: Any, where: ast.expr) -> Any:
         """The part of an array, or of a tuple, that an index names."""
@@ -454,7 +481,8 @@ class ExpressionLowering(StatementBuilder):
         with self.loops_over([*rows, *columns, a.dims[-1]]) as indices:
             *where, k = indices
             i, j = where[: len(rows)], where[len(rows) :]
-            self.emit(Put(new.array, tuple(where), mul(a.at(*i, k), b.at(k, *j)), adds=True))
+            term = mul(a.at(*i, k), b.at(k, *j))
+            self.emit(Put(new.array, new.index(tuple(where)), term, adds=True))
         return new
 
 

@@ -18,7 +18,6 @@ REFUSED: dict[type, tuple[str, str]] = {
     ast.Yield: ("`yield`", "write the values into an array"),
     ast.YieldFrom: ("`yield from`", "write the values into an array"),
     ast.ClassDef: ("`class`", "pass arrays and numbers"),
-    ast.ListComp: ("a list comprehension", "fill an array of np.zeros in a loop"),
     ast.SetComp: ("a set comprehension", "fill an array of np.zeros in a loop"),
     ast.DictComp: ("a dict comprehension", "fill an array of np.zeros in a loop"),
     ast.GeneratorExp: ("a generator", "write a loop that adds up"),
@@ -52,8 +51,22 @@ class LocalFunction(ast.expr):
         self.source: LocalSource | None = None
 
 
+class ListEntry(ast.stmt):
+    """A turn of a list comprehension: its value is the next entry."""
+
+    _fields = ("value",)
+
+    def __init__(self, value: ast.expr) -> None:
+        super().__init__()
+        self.value = value
+
+
+class LocalList(LocalFunction):
+    """Stands in a tree for a list comprehension: loops whose names are their own."""
+
+
 class _Lifting(ast.NodeTransformer):
-    """Puts a `LocalFunction` in the place of each `def` and `lambda`."""
+    """Puts a `LocalFunction` in the place of each `def` and `lambda`, and of a comprehension."""
 
     def __init__(self) -> None:
         self.found: list[LocalFunction] = []
@@ -67,6 +80,18 @@ class _Lifting(ast.NodeTransformer):
         body: list[ast.stmt] = [ast.copy_location(ast.Return(node.body), node)]
         tree = ast.copy_location(ast.FunctionDef("lambda", node.args, body, []), node)
         made = ast.copy_location(LocalFunction(tree), node)
+        self.found.append(made)
+        return made
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        body: ast.stmt = ast.copy_location(ListEntry(node.elt), node)
+        for g in reversed(node.generators):
+            for test in reversed(g.ifs):
+                body = ast.copy_location(ast.If(test, [body], []), node)
+            body = ast.copy_location(ast.For(g.target, g.iter, [body], []), node)
+        no_arguments = ast.arguments([], [], None, [], [], None, [])
+        tree = ast.copy_location(ast.FunctionDef("list", no_arguments, [body], []), node)
+        made = ast.copy_location(LocalList(tree), node)
         self.found.append(made)
         return made
 

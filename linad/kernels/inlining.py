@@ -62,7 +62,7 @@ class Inlining(ExpressionLowering):
                     self.emit(Let(new, value))
                     value = var(new)
             else:
-                value = self.owned(value, name)
+                value = self.named_list(self.owned(value, name), node)
             frame.scope[name] = value
         self.calling.append(source.key)
         try:

@@ -19,7 +19,7 @@ AT_DECORATION = {
     "x[:] = np.sort(x)": "sort outside of the kernel",
     "x[0] = x.squeeze()[0]": "the method squeeze; use reshape or transpose, outside of the kernel",
     "x[:] = np.concatenate((x[:2], x[2:]))": "make the array with np.empty and fill it in a loop",
-    "x.append(1.0)": "the method append; fill an array of np.zeros, with an integer that counts",
+    "x.insert(0, 1.0)": "the method insert; fill an array of np.zeros, with an integer that counts",
     "x[0] = np.fmod(x[0], 0.3)": r"write x - y \* np.trunc\(x / y\)",
     "x[0] = np.einsum('i,i', x, x)": "np.einsum is not in the language of kernels; write the loop",
     "print(x[0])": "print is not in the language of kernels; leave it out",
