@@ -11,6 +11,7 @@ from linad.kernels.expression_lowering import OPERATORS
 from linad.kernels.expressions import ONE, ZERO, Expr, binary, negative, num, var
 from linad.kernels.function_source import FunctionSource
 from linad.kernels.loop_lowering import LoopLowering
+from linad.kernels.number_lists import NumberList
 from linad.kernels.statements import Check, If, Let, Put
 from linad.kernels.syntax import contains, leaves
 
@@ -133,13 +134,22 @@ class StatementLowering(LoopLowering):
         value = self.value(s.value)
         if isinstance(s.target, ast.Name):
             old = self.name(s.target)
+            if isinstance(old, NumberList) and op == "+":
+                given = self.listed(value, s) if value is old else value
+                self.extend(old, given, s)
+                return
             if isinstance(old, Expr):
                 self.emit(Let(old.parts[0], binary(op, old, self.number(value, s))))
                 return
             window = old
         elif isinstance(s.target, ast.Subscript):
             base = self.array_of(s.target.value)
-            if isinstance(base, Computed):
+            if isinstance(base, NumberList) and not isinstance(s.target.slice, ast.Slice):
+                place = self.place_in(base, self.scalar(s.target.slice), s)
+                old = self.number(base.at(place), s)
+                self.put(base, place, binary(op, old, self.number(value, s)), s)
+                return
+            if not isinstance(base, ArrayWindow):
                 raise self.error(s, "updates what is not an array of its own", "update the array")
             window = self.subscripted(base, s.target.slice)
         else:
