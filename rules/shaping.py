@@ -16,6 +16,7 @@ from operator import index as as_index
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from linad.arrays.buffers import refresh
 from linad.arrays.writes import stacked
@@ -75,7 +76,7 @@ def as_array(x: Any) -> Any:
     """``x`` as an array; a traced value stays as it is, and lists that hold some become one."""
     if isinstance(x, Traced):
         return x
-    if type(x) is np.ndarray:
+    if type(x) is ndarray:
         array = x
     else:
         x = of_holder(bare(x))
@@ -97,7 +98,7 @@ def of_holder(x: Any) -> Any:
 
     So does an array of objects that are numbers, some of them traced.
     """
-    if type(x) is np.ndarray and x.dtype.kind == "O":
+    if type(x) is ndarray and x.dtype.kind == "O":
         return stacked(x.tolist()) if _is_of_traced_numbers(x) else x
     if isinstance(x, (np.ndarray, np.generic, Traced)) or not hasattr(type(x), "__array__"):
         return x
@@ -112,7 +113,7 @@ def gives_traced(x: Any) -> bool:
         return False
     if isinstance(x, Traced):
         return True
-    mute = kind is np.ndarray or not hasattr(kind, "__array_ufunc__")
+    mute = kind is ndarray or not hasattr(kind, "__array_ufunc__")
     return mute and isinstance(of_holder(x), Traced)
 
 
