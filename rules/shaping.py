@@ -129,6 +129,8 @@ def _is_of_traced_numbers(x: Array) -> bool:
 
 def of_list(x: Any) -> Any:
     """A list, which may hold traced numbers, as an array; all else, a number say, as it is."""
+    if isinstance(x, Traced):  # which would be asked for its class by the other question
+        return x
     return as_array(x) if isinstance(x, (list, tuple)) else x
 
 
@@ -269,7 +271,7 @@ def ravel(a: Any, order: str | None = "C") -> Any:
         a = transpose(a, memory_order(a))
     elif order == "F" or (order == "A" and _is_fortran(a)):
         a = transpose(a)
-    y = reshape_(a, shape=(-1,))
+    y = reshape_.on((a,), {"shape": (-1,)})
     plain = layout(a)
     if plain.flags.c_contiguous or not np.may_share_memory(layout(y), plain):
         return y
