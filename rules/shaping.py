@@ -32,8 +32,17 @@ from linad.operators.base import JacobianOperator
 from linad.operators.reordering import Broadcast, Permutation, Reshape
 from linad.operators.structured import Cast, Identity
 
-reshape_ = Primitive("reshape", lambda x, *, shape: x.reshape(shape), view=True)
-transpose_ = Primitive("transpose", lambda x, *, axes: x.transpose(axes), view=True)
+
+def _reshape(x: Any, *, shape: Any) -> Any:
+    return x.reshape(shape) if type(x) is ndarray else np.reshape(x, shape)  # a number
+
+
+def _transpose(x: Any, *, axes: Any) -> Any:
+    return x.transpose(axes) if type(x) is ndarray else np.transpose(x, axes)
+
+
+reshape_ = Primitive("reshape", _reshape, view=True)
+transpose_ = Primitive("transpose", _transpose, view=True)
 broadcast_to_ = Primitive("broadcast_to", lambda x, *, shape: np.broadcast_to(x, shape), view=True)
 
 
