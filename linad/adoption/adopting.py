@@ -386,7 +386,7 @@ def adopt(*targets: Any) -> Adoption:
 
 def _checked(name: str) -> str:
     root = name.partition(".")[0]
-    if root in ENGINES or root in ("builtins", "math"):
+    if root in ENGINES or root in ("builtins", "math", "cmath", "statistics"):
         raise ArgumentError(
             f"adopt: {name!r} is what adopted code is given forms of, and is never adopted; name "
             f"the package that calls it, as linad.adopt('galpy'), or __name__ for your own module"
