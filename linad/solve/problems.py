@@ -5,6 +5,7 @@ Every evaluation and every sweep is counted where it happens.
 """
 
 import functools
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -114,8 +115,8 @@ def as_point(x0: Any) -> Any:
     in dictionaries and in other lists too."""
     if _shape(x0):
         return np.array(x0)
-    if type(x0) is dict:
-        return {key: as_point(value) for key, value in x0.items()}
+    if type(x0) in (dict, OrderedDict):
+        return type(x0)([(key, as_point(value)) for key, value in x0.items()])
     return type(x0)(as_point(part) for part in x0) if type(x0) in (list, tuple) else x0
 
 
