@@ -317,7 +317,8 @@ class ExpressionLowering(ListBuilder):
     def part_of_list(self, base: NumberList, where: ast.expr) -> Any:
         """An entry of a list, or a new list of some."""
         if not isinstance(where, ast.Slice):
-            return base.at(self.place_in(base, self.scalar(where), where))
+            # In a scalar, because a `pop` to the right of it may change the list.
+            return self.owned(base.at(self.place_in(base, self.scalar(where), where)))
         return self.listed(self.subscripted(self.as_array(base, where), where), where)
 
     def subscripted(self, base: Any, where: ast.expr) -> Any:

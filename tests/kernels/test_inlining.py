@@ -118,7 +118,18 @@ def handed_over_to_one_that_writes(x):
     return u
 
 
+def update_of_what_a_function_writes(x):
+    def push(v):
+        x[0] = 5.0 * x[1]
+        return v * x[0]
+
+    x[0] += push(x[2])
+    x[0] *= push(x[0])
+    return x
+
+
 KERNELS = [
+    update_of_what_a_function_writes,
     runge_kutta,
     names_are_looked_up_when_it_is_called,
     defaults_are_found_where_it_is_defined,
