@@ -86,6 +86,8 @@ def as_array(x: Any) -> Any:
     if isinstance(x, Traced):
         return x
     if type(x) is ndarray:
+        if not x.dtype.hasobject:
+            return x
         array = x
     else:
         x = of_holder(bare(x))

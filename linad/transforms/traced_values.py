@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from numpy import generic, ndarray
 
 from linad.arrays.buffers import is_private, refresh_node
 from linad.arrays.python_operators import OTHER_ARITHMETIC, refuse_arithmetic
@@ -70,7 +71,7 @@ def read_arguments(
                 a = a._value if a._buffer is None else _captured(a, primitive)
             if type(a) is Tracer:
                 nested = True
-        elif operands is not None and type(a) is np.ndarray:
+        elif operands is not None and type(a) is ndarray:
             a = operands.keep(a)
         values.append(a)
     return values, active, nested
@@ -197,10 +198,10 @@ def check_input(value: Any, name: Callable[[], str]) -> Any:
     if isinstance(value, Tracer):
         dtype = value.dtype
     else:
-        if type(value) is not np.ndarray:
+        if type(value) is not ndarray:
             if isinstance(value, OTHER_ARITHMETIC):
                 refuse_arithmetic(value, name())
-            if not isinstance(value, np.generic):  # which ``s += 1`` replaces, as it does floats
+            if not isinstance(value, generic):  # which ``s += 1`` replaces, as it does floats
                 value = np.float64(value) if type(value) is float else _of_numpy(value)
         dtype = value.dtype
     if not is_inexact(dtype):
