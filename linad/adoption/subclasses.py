@@ -57,7 +57,7 @@ class Held(np.lib.mixins.NDArrayOperatorsMixin):
         return self._like(self._held.view(*([] if dtype is None else [dtype])))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        inputs = tuple([_remade(x) if _is_wrapped_up(type(x)) else x for x in inputs])
+        inputs = tuple([remade(x) if _is_wrapped_up(type(x)) else x for x in inputs])
         if "out" in kwargs:
             given = [unwrapped(y) for y in kwargs["out"]]
             if any(y is not None for y in given):
@@ -274,10 +274,10 @@ def _beside(ufunc: Any, *operands: Any) -> Any:
     first = next(x for x in operands if has_own_arithmetic(type(x)))
     if not WATCHERS:
         refuse_arithmetic(first, "an operand")
-    return ufunc(*[_remade(x) if x is first else x for x in operands])
+    return ufunc(*[remade(x) if x is first else x for x in operands])
 
 
-def _remade(x: Any) -> Any:
+def remade(x: Any) -> Any:
     """What stands for the very object: with all that it carries, if views carry it or not."""
     trace = running_trace()
     if trace is None:

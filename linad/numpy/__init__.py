@@ -235,7 +235,8 @@ class _Broadcast:
 
 @functools.wraps(np.broadcast)
 def broadcast(*arrays: Any) -> Any:
-    return _Broadcast(*arrays) if any(map(_is_traced, arrays)) else np.broadcast(*arrays)
+    traced = any([_is_traced(a) or getattr(type(a), "holds_array", False) for a in arrays])
+    return _Broadcast(*arrays) if traced else np.broadcast(*arrays)
 
 
 # Concatenation by index.
