@@ -1,7 +1,7 @@
-"""Caches while a trace runs: what they keep must not be traced, and of traced values they know none.
+"""Caches while a trace runs: they keep nothing traced, and find nothing of traced values.
 
-    @lru_cache             runs anew for traced values
-    cache[x.tobytes()]     a key that no other is equal to: it is not found, and the value computed
+@lru_cache             runs anew for traced values
+cache[x.tobytes()]     a key that no other is equal to: it is not found, and the value computed
 """
 
 import functools

@@ -118,6 +118,7 @@ _TYPE = type
 
 def _method(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        args = tuple([_as_numbers(a) for a in args])
         if not isinstance_of_held(self):  # ``ndarray.ravel(x)``
             return getattr(self, name)(*unwrapped(args), **unwrapped(kwargs))
         result = getattr(self._held, name)(*unwrapped(args), **unwrapped(kwargs))
@@ -125,6 +126,14 @@ def _method(name: str) -> Callable[..., Any]:
 
     method.__name__ = method.__qualname__ = name
     return method
+
+
+def _as_numbers(x: Any) -> Any:
+    """A plain array of a class that calculates as ndarray does, as ndarray: `Held` is the class."""
+    kind = type(x)
+    if kind is np.ndarray or not isinstance(x, np.ndarray):
+        return x
+    return x.view(np.ndarray) if not has_own_arithmetic(kind) or _is_wrapped_up(kind) else x
 
 
 def _attribute(name: str) -> property:

@@ -17,6 +17,7 @@ from linad.core.renaming import KNOWN, check_version
 from linad.errors import (
     AdoptionWarning,
     ArgumentError,
+    DisconnectedWarning,
     LinadError,
     SwallowedError,
     TracerError,
@@ -235,6 +236,26 @@ def test_constants_are_written_into_arrays_of_others(installed):
         check(package.distance)
         with pytest.raises(TracerError, match="writing"):
             linad.jacobian(package.lost)(X)
+
+
+def test_rounding_to_decimals_is_said(installed):
+    package = installed(
+        "import numpy as np\n\n"
+        "def kept(x):\n    return np.sqrt(2.0 * (1.0 - np.round(x, 10))) + x\n\n"
+        "def number(x):\n    return round(x[0], 7) * x\n\n"
+        "def whole(x):\n    return np.round(x) + x\n\n"
+        "def constant(x):\n    return np.round(np.ones(3) / 3, 2) * x\n"
+    )
+    with linad.adopt(package.__name__):
+        for f, digits in ((package.kept, 10), (package.number, 7)):
+            line = rf"{package.__name__}/__init__.py, line \d+ rounds .* to {digits} decimals"
+            with pytest.warns(DisconnectedWarning, match=line):
+                linad.jacobian(f)(X)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            linad.jacobian(package.whole)(X)
+            linad.jacobian(package.constant)(X)
+            linad.jacobian(lambda x: np.round(x, 2) + x)(X)
 
 
 def test_other_threads_see_numpy(installed):

@@ -4,7 +4,7 @@ import numpy as np
 
 import linad
 
-SOURCE = '''
+SOURCE = """
 import numpy as np
 
 CACHE = {}
@@ -23,7 +23,7 @@ def square(x, n):
 
 def both(x):
     return square(x, 3.0) + square(np.eye(3)[0], 2.0) + square(1.0 * x + 0.0, 3.0) * x
-'''
+"""
 
 X = np.array([0.3, 0.5, 0.7])
 
