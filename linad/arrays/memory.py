@@ -76,10 +76,10 @@ def escape(
 def in_adopted_code(name: str, refusal: Callable[..., Any]) -> Callable[..., Any]:
     """A method that adopted code may call, and what it is elsewhere."""
 
-    def method(self: Any, *args: Any) -> Any:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if WATCHERS and self.dtype.kind in "fc" and is_adopted(sys._getframe(1)):
-            return METHODS[name](self, *args)
-        return refusal(self, *args)
+            return METHODS[name](self, *args, **kwargs)
+        return refusal(self, *args, **kwargs)
 
     method.__name__ = name
     return method
@@ -272,7 +272,10 @@ class MemoryMethods(Traced):
     tolist = in_adopted_code(
         "tolist", escape("tolist()", "iterate over the array instead", _tolist, "tolist")
     )
-    tobytes = escape("tobytes()", OUTSIDE, lambda x, *args, **kwargs: x.tobytes(*args, **kwargs))
+    tobytes = in_adopted_code(
+        "tobytes",
+        escape("tobytes()", OUTSIDE, lambda x, *args, **kwargs: x.tobytes(*args, **kwargs)),
+    )
     if hasattr(np.ndarray, "tostring"):  # until NumPy 2.2
         tostring = escape("tostring()", OUTSIDE)
     tofile = escape("tofile()", OUTSIDE)
