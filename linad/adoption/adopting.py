@@ -115,7 +115,8 @@ class Watcher:
             return False
         refresh()
         fresh, folders = {}, self._folders()
-        for name, module in list(sys.modules.items()):
+        modules: list[tuple[str, Any]] = list(sys.modules.items())
+        for name, module in modules:
             if not isinstance(module, types.ModuleType):
                 continue
             space = vars(module)
