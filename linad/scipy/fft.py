@@ -27,6 +27,7 @@ from linad.errors import UnsupportedError
 from linad.rules.cosines import cosines_
 from linad.rules.fourier import fit_
 from linad.rules.shaping import astype
+from linad.scipy import fftlog
 from linad.scipy.mirror import Function, called_as, holds_traced, traced_form
 
 TRACED: dict[str, Function] = {}
@@ -205,6 +206,10 @@ dctn = _cosine("dctn")
 idctn = _cosine("idctn")
 dstn = _cosine("dstn")
 idstn = _cosine("idstn")
+
+
+fht = _register("fht", fftlog.fht)
+ifht = _register("ifht", fftlog.ifht)
 
 
 class Backend:
