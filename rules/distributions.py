@@ -78,8 +78,26 @@ def _kolmogorov_density(y: Array) -> Any:
     return np.where(lies_low, np.where(y > 0.04, SQRT_2PI * left, 0.0), 8 * high * right)
 
 
+def _kolmogorov_density_slope(y: Array) -> Any:
+    lies_low = y < 1
+    low = np.where(lies_low & (y > 0.04), y, 1.0)
+    high = np.where(lies_low, 1.0, y)
+    square = low * low
+    left, right = 0.0, 0.0
+    for k in range(1, 6):
+        m = (2 * k - 1) ** 2 * np.pi**2 / 8
+        factor = 4 * m * m / (square * square) - 10 * m / square + 2
+        left = left + factor / (low * square) * np.exp(-m / square)
+        wave = 1 - 4 * k * k * high * high
+        right = right + (-1) ** (k - 1) * k * k * wave * np.exp(-2 * k * k * high * high)
+    return np.where(lies_low, np.where(y > 0.04, SQRT_2PI * left, 0.0), 8 * right)
+
+
 special("kolmogorov", y=lambda p, y: -_kolmogorov_density(y))
 special("kolmogi", p=lambda y, p: -1 / _kolmogorov_density(y))
+special("_kolmogc", y=lambda p, y: _kolmogorov_density(y))
+special("_kolmogci", p=lambda y, p: 1 / _kolmogorov_density(y))
+special("_kolmogp", y=lambda p, y: -_kolmogorov_density_slope(y))
 
 # Chi-squared.
 

@@ -68,6 +68,7 @@ INTERPOLATE = {
 }
 
 LINALG = {
+    "diagsvd": (lambda m, a: m.diagsvd(a[0], 5, A.shape[1]), A),
     "fiedler_companion": (lambda m, a: m.fiedler_companion(a), A),
     "cdf2rdf": (
         lambda m, a: np.concatenate([p.ravel() for p in m.cdf2rdf(*m.eig(a))]),
@@ -93,6 +94,7 @@ NDIMAGE = {
     ),
     "maximum_position": (lambda m, a: a[m.maximum_position(a)], M),
     "minimum_position": (lambda m, a: a[m.minimum_position(a)], M),
+    "vectorized_filter": (lambda m, a: m.vectorized_filter(a, np.mean, size=(2, 3)), M),
 }
 
 CLUSTER = {"vq.whiten": (lambda m, a: m.vq.whiten(a), M)}
@@ -322,6 +324,7 @@ _SHAPES = {
     "gibrat": (),
     "halfgennorm": (0.67,),
     "kappa3": (1.0,),
+    "kstwobign": (),
     "norminvgauss": (1.25, 0.5),
     "recipinvgauss": (0.63,),
     "truncpareto": (1.8, 5.3),
@@ -346,6 +349,11 @@ STATS = {
     "order_statistic": (
         lambda m, a: m.order_statistic(m.Normal(mu=a), n=5, r=2).pdf(0.3),
         ONE,
+    ),
+    "Covariance": (lambda m, x, d: m.Covariance.from_diagonal(d).whiten(x[:3]), X, P[:3]),
+    "Covariance-precision": (
+        lambda m, x, a: m.Covariance.from_precision(a @ a.T + np.eye(3)).colorize(x[:3]),
+        *(X, M[:3, :3]),
     ),
     "bws_test": (lambda m, x, y: m.bws_test(x, y).statistic, X, Y),
     "logrank": (lambda m, x, y: m.logrank(x**2, y**2).statistic, X, Y),

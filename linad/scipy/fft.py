@@ -26,6 +26,8 @@ from linad.core.shapes import normalize_axes, normalize_axis, with_length
 from linad.errors import UnsupportedError
 from linad.rules.cosines import cosines_
 from linad.rules.fourier import fit_
+from linad.rules.shaping import astype
+from linad.scipy import fftlog
 from linad.scipy.mirror import Function, called_as, holds_traced, inexact, traced_form
 
 TRACED: dict[str, Function] = {}
@@ -200,6 +202,10 @@ dctn = _cosine("dctn")
 idctn = _cosine("idctn")
 dstn = _cosine("dstn")
 idstn = _cosine("idstn")
+
+
+fht = _register("fht", fftlog.fht)
+ifht = _register("ifht", fftlog.ifht)
 
 
 class Backend:

@@ -75,6 +75,7 @@ TWINS = (
     *("extrema", "generic_gradient_magnitude", "generic_laplace", "histogram"),
     "labeled_comprehension",
     *("maximum_position", "minimum_position"),
+    "vectorized_filter",
 )
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 

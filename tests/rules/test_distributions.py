@@ -22,6 +22,8 @@ CASES = [
     special_case("tklmbda", np.array([-0.9, 0.2, 1.1]), np.array([0.3, 0.0, -1.2])),
     special_case("kolmogorov", np.array([0.4, 0.98, 1.0, 1.02, 2.1])),
     special_case("kolmogi", np.array([0.2, 0.5, 0.99])),
+    *[special_case(f"kolmog{k}", np.array([0.4, 0.98, 1.0, 1.02, 2.1])) for k in "cp"],
+    special_case("kolmogci", np.array([0.2, 0.5, 0.99])),
     special_case("nrdtrisd", X / 8, np.array([0.25, 0.27, 0.3]), P / 4),
     *[special_case(name, V, P) for name in ("chdtr", "chdtrc")],
     special_case("chdtri", V, U),

@@ -117,7 +117,7 @@ TWINS = (
     *("bootstrap", "monte_carlo_test", "permutation_test"),
     *("boxcox", "boxcox_llf", "yeojohnson", "yeojohnson_llf"),
     # Distributions.
-    *("dirichlet", "dirichlet_multinomial", "invwishart", "matrix_normal"),
+    *("Covariance", "dirichlet", "dirichlet_multinomial", "invwishart", "matrix_normal"),
     *("matrix_t", "multinomial", "multivariate_t", "normal_inverse_gamma", "vonmises_fisher"),
     *("wishart", "Normal", "Uniform", "Logistic", "Mixture"),
     *("abs", "exp", "log", "order_statistic"),
