@@ -42,6 +42,7 @@ from linad.control.captured import with_captured
 from linad.core import tree
 from linad.core.marks import Attempt, running_traces
 from linad.core.reasons import because
+from linad.core.showing import shown
 from linad.errors import DTypeError, GuardError, ShapeError, TracerError, UnsupportedError
 from linad.rules.shaping import as_array, astype, form, ravel
 from linad.scipy.loopedmethods import EXPLICIT, as_program, loops_of
@@ -183,6 +184,12 @@ def replayed(
     """`scipy.integrate.solve_ivp` on plain values, with the traced solution in ``y``."""
     tolerances = {key: options[key] for key in options if key in OPTIONS}
     kind = _checked_method(method, tolerances)
+    try:
+        args = tuple(args)
+    except TypeError:
+        raise TypeError(
+            f"solve_ivp: args must be a tuple, as (k,), got {shown(form(args))}"
+        ) from None
     y0 = _state(y0)
     dtype = y0.dtype
     begin, end = t_span
@@ -191,7 +198,7 @@ def replayed(
     given_y0 = y0
     if holds_traced(begin):
         y0 = ahead(field, begin, y0, span[0] - begin)
-    plain_args = _plain(tuple(args))
+    plain_args = _plain(args)
     plain = _field(fun, plain_args, vectorized, y0.shape[0], dtype)
     if not np.isfinite(form(plain(span[0], form(y0)))).all():
         slope = field(span[0], y0)

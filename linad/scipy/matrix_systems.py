@@ -183,6 +183,25 @@ def solve_banded(l_and_u: Any, ab: Any, b: Any, check_finite: bool) -> Any:
     return solve_banded_(ab, b, l_and_u=bands)
 
 
+@bound_form(scipy.linalg.cho_solve_banded)
+def cho_solve_banded(cb_and_lower: Any, b: Any, check_finite: bool) -> Any:
+    bands, lower = cb_and_lower
+    bands = inexact(bands)
+    if bands.ndim != 2:
+        raise ShapeError(f"cho_solve_banded: cb must be bands (u + 1, n), got {bands.shape}")
+    u, n = bands.shape[0] - 1, bands.shape[1]
+    # The conjugate transpose: what was stored k below or above the diagonal is on its other side.
+    rows = []
+    for k in range(u + 1):
+        given = np.conj(bands[k, : n - k] if lower else bands[u - k, k:])
+        zeros = np.zeros(min(k, n), given.dtype)
+        rows.append(np.concatenate([zeros, given] if lower else [given, zeros]))
+    turned = np.stack(rows[::-1] if lower else rows)
+    first, second = (bands, turned) if lower else (turned, bands)
+    y = solve_banded((u, 0), first, b, check_finite=check_finite)
+    return solve_banded((0, u), second, y, check_finite=check_finite)
+
+
 @bound_form(scipy.linalg.solveh_banded)
 def solveh_banded(ab: Any, b: Any, lower: bool, check_finite: bool) -> Any:
     ab, b = inexact(ab), inexact(b)

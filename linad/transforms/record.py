@@ -88,6 +88,7 @@ class RecordTrace(Trace):
         self._constants: set[Var] = set()
         self._looked = 0  # equations that were looked at for constants
         self.texts: list[tuple[Var, Any, Source | None]] = []  # and what it has printed
+        self.streams = (sys.stdout, sys.stderr)  # where it is printed for people
         self.rolls = True  # whether loops that are differentiated may be kept as loops
         self.python_numbers: frozenset[Var] = frozenset()  # inputs that were numbers of Python's
         self.types_count = False  # whether Python has learned what kind of numbers came
@@ -279,7 +280,7 @@ class RecordTrace(Trace):
             parts = (tracer.real, tracer.imag) if value.dtype.kind == "c" else (tracer,)
             signs = [(s._node, np.array(s.concrete), self.line()) for s in map(np.signbit, parts)]
         self.texts += [(tracer._node, value, self.line()), *signs]
-        if not is_for_people():
+        if (sys.stdout, sys.stderr) != self.streams or not is_for_people():
             self.check_texts()
 
     def is_of_python(self, tracer: Tracer) -> bool | None:
@@ -306,6 +307,22 @@ class RecordTrace(Trace):
     def detach(self, tracer: Tracer) -> Any:
         self.derives = True
         return self.apply(stop, (tracer,), {}) if is_inexact(tracer.dtype) else tracer
+
+    def is_detached(self, tracer: Tracer) -> bool:
+        refresh_node(tracer)
+        makers = {made: equation for equation in self.equations for made in equation.outputs}
+        nodes, seen = [tracer._node], set()
+        while nodes:
+            node = nodes.pop()
+            if not isinstance(node, Var) or node in seen:
+                continue
+            seen.add(node)
+            maker = makers.get(node)
+            if maker is None:
+                return False  # an argument
+            if maker.primitive is not stop:
+                nodes.extend(maker.inputs)
+        return True
 
 
 def _silent() -> None:

@@ -14,7 +14,7 @@ import scipy.stats
 
 import linad
 from linad.core.shapes import name_of
-from linad.errors import ShapeError
+from linad.errors import ShapeError, TracerError
 from linad.solve import curve_fit, fit, waiting
 from linad.solve.fitting import model_curves, plots
 from linad.solve.fitting.reports import rounded
@@ -1176,6 +1176,20 @@ class TestTelling:
         found = fit(lambda p: decay(T, *p) - Y, np.array(START))
         with pytest.raises(linad.errors.ArgumentError, match="has no model to predict with"):
             found.predict(T)
+
+
+def test_traced_data_name_what_is_differentiated_through():
+    x = np.array([1.0, 2.0, 4.0])
+
+    def fitted(**changed):
+        given = {"xdata": x, "ydata": x, "p0": [1.0, 1.0], "sigma": None} | changed
+        return linad.solve.curve_fit(lambda x, a, b: a * x + b, **given).x
+
+    for name in ("xdata", "ydata", "sigma", "p0"):
+        with pytest.raises(TracerError, match=f"^curve_fit: {name} is traced, .*stop_gradient"):
+            linad.jacobian(lambda v, name=name: fitted(**{name: v[:2] if name == "p0" else v}))(x)
+    with pytest.raises(TracerError, match="<lambda> depends on .*linad.scipy.optimize.curve_fit"):
+        linad.jacobian(lambda y: linad.solve.fit(lambda p: p[0] * x - y, [1.0]).x)(x)
 
 
 def test_a_container_by_its_name():
