@@ -23,12 +23,12 @@ from linad.arrays.buffers import concrete
 from linad.control import loops
 from linad.control.both_ways import in_any_way
 from linad.core.callers import warn_user
-from linad.core.marks import Attempt, running_traces
+from linad.core.marks import Attempt
 from linad.core.primitive import Traced
 from linad.core.reasons import because
 from linad.errors import ConvergenceError, GuardError, TracerError, UnsupportedError
 from linad.rules.creation import asarray
-from linad.scipy.implicit_solutions import Watched, args_of, plain, while_tracing
+from linad.scipy.implicit_solutions import Watched, args_of, in_program, plain, while_tracing
 from linad.scipy.mirror import holds_traced
 
 _HALVES = 2
@@ -40,10 +40,10 @@ def quad(func: Any, a: Any, b: Any, args: Any = (), full_output: Any = 0, **opti
     f = Watched(func, args_of(args))
     given: dict[str, Any] = {name: plain(value) for name, value in options.items()}
     special = given.get("weight") is not None or given.get("complex_func")
-    if not (special or full_output) and _in_program():
-        in_program = _as_program(f, a, b, given)
-        if in_program is not None:
-            return in_program
+    if not (special or full_output) and in_program():
+        integral = _as_program(f, a, b, given)
+        if integral is not None:
+            return integral
     found = theirs.quad(f, plain(a), plain(b), (), full_output if special else 1, **given)
     traced = f.traced or holds_traced((a, b))
     if special and traced:
@@ -105,10 +105,6 @@ def nodes(starts: Any, ends: Any, parts: int = _HALVES) -> Any:
         for left, right in itertools.pairwise(edges):
             half = (right - left) / 2
             yield from zip((left + right) / 2 + half * x, half * w, strict=True)
-
-
-def _in_program() -> bool:
-    return any(trace.records for trace in running_traces())
 
 
 def _as_program(f: Watched, a: Any, b: Any, options: dict[str, Any]) -> Any:
