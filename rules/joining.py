@@ -91,7 +91,7 @@ def _join(parts: list[Any], axis: int) -> Any:
     while len(parts) > AT_ONCE:
         starts = range(0, len(parts), AT_ONCE)
         parts = [concatenate_(*parts[k : k + AT_ONCE], axis=axis) for k in starts]
-    return concatenate_(*parts, axis=axis)
+    return concatenate_.on(tuple(parts), {"axis": axis})
 
 
 def _cast(parts: list[Any], dtype: Any, casting: Any, name: str) -> list[Any]:
@@ -118,7 +118,7 @@ def stack(
     axis = normalize_axis(axis, parts[0].ndim + 1, "stack")
     shape = parts[0].shape
     shape = (*shape[:axis], 1, *shape[axis:])
-    parts = [reshape_(a, shape=shape) for a in parts]
+    parts = [reshape_.on((a,), {"shape": shape}) for a in parts]
     if out is not None:
         refuse_out("stack", (out,))
     return _join(_cast(parts, dtype, casting, "stack"), axis)

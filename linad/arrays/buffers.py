@@ -14,6 +14,7 @@ import weakref
 from typing import Any
 
 import numpy as np
+from numpy import generic, ndarray
 
 from linad.core.memory_layouts import copied
 from linad.core.moving_regions import Moving, shifted
@@ -158,17 +159,17 @@ def is_settled(buffer: Storage | View, for_view: bool = False) -> bool:
 def attach_view(y: Any, x: Any, primitive: Primitive, params: dict[str, Any]) -> None:
     """Remember that ``y``, made by a view primitive from ``x``, shares its storage if it does."""
     value, new = x._value, y._value
-    if type(value) is not np.ndarray and isinstance(value, np.generic):
+    if type(value) is not ndarray and isinstance(value, generic):
         return  # a number has none
-    if type(new) is not np.ndarray:
+    if type(new) is not ndarray:
         new = concrete(y)
     root = x._buffer.root if type(x._buffer) is View else x
     held = base = root._value
-    if type(base) is not np.ndarray:
+    if type(base) is not ndarray:
         base = concrete(root)
     if "shape" in params and value.ndim > 1 and _layout_decides(primitive, x, new):
         x._trace.shape_counts()
-    if type(new) is np.ndarray and (new.base is base or _is_view_of_root(new, base)):
+    if type(new) is ndarray and (new.base is base or _is_view_of_root(new, base)):
         storage = root._buffer
         if storage is None:
             storage = root._buffer = Storage()
@@ -207,7 +208,7 @@ def lazy_view(trace: Any, x: Any, primitive: Primitive, params: dict[str, Any]) 
     new = concrete(y)
     if "shape" in params and _layout_decides(primitive, x, new):
         x._trace.shape_counts()
-    if type(new) is not np.ndarray or not _is_view_of_root(new, base):
+    if type(new) is not ndarray or not _is_view_of_root(new, base):
         return None
     result = type(x)(x._trace, None, y)
     result._buffer = View(root, -1, (new, base, primitive, x, params))
@@ -259,7 +260,7 @@ def read_at(root: Any, region: Moving) -> Any:
     """The entries of a traced array at a region that moves: a view, or a number."""
     root._value = region.under(root._trace).home(root._value)
     y = region.read_from(root)
-    if type(concrete(y)) is np.ndarray:
+    if type(concrete(y)) is ndarray:
         if root._buffer is None:
             root._buffer = Storage()
         y._buffer = View(root, root._buffer.version, region)

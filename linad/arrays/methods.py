@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from linad.arrays.flat_iterator import Flat
 from linad.arrays.memory import OUTSIDE, MemoryMethods, escape
@@ -41,7 +42,7 @@ def traced_function(numpy_function: Any) -> Any:
 def _method(numpy_function: Any) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         result = called(numpy_function, (self, *args), kwargs)
-        return result if type(self._value) is np.ndarray else like_its_methods(self, result)
+        return result if type(self._value) is ndarray else like_its_methods(self, result)
 
     method.__name__ = numpy_function.__name__
     method.__doc__ = f"As `numpy.ndarray.{numpy_function.__name__}`."

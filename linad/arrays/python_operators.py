@@ -293,7 +293,10 @@ def _is_half(other: Any, x: Any) -> bool:
 
 def _unary(ufunc: np.ufunc) -> Any:
     def operator(self: Any) -> Any:
-        return UFUNCS[ufunc](self)
+        function = UFUNCS[ufunc]
+        if type(function) is Primitive:
+            return self._trace.apply(function, (self,), {})
+        return function(self)
 
     return operator
 

@@ -229,6 +229,10 @@ class Trace:
             return value._trace.detach(value)
         return value.copy() if isinstance(value, np.ndarray) else value
 
+    def is_detached(self, tracer: "Tracer") -> bool:
+        """Whether a value depends on arguments by what `detach` has returned alone."""
+        return False
+
     def connects(self, results: list["Tracer"], inputs: list[Any]) -> bool:
         """Whether one of the results depends on an argument, whose nodes ``inputs`` are, through
         operations that have a derivative."""

@@ -6,6 +6,7 @@ What a write is to storage and views is in `linad.arrays.buffers`.
 from typing import Any
 
 import numpy as np
+from numpy import generic, ndarray
 
 from linad.arrays.buffers import (
     RepeatedView,
@@ -55,7 +56,7 @@ def write(x: Any, index: Any, value: Any) -> None:
     Costs what the same write costs in NumPy, and an equation of the trace. The first write
     into an array copies it.
     """
-    if type(concrete(x)) is not np.ndarray:
+    if type(concrete(x)) is not ndarray:
         name = type(concrete(x)).__name__
         raise TypeError(f"{name!r} object does not support item assignment")
     root = root_of(x)
@@ -241,7 +242,7 @@ def _number_within(value: Any, dtype: Any) -> Any:
         As NumPy does, for a number that the signed dtype does not have; in an unsigned one numbers
         of NumPy's wrap. A traced number is asked at each call.
     """
-    if isinstance(value, np.generic) and value.dtype.kind in "biuf":
+    if isinstance(value, generic) and value.dtype.kind in "biuf":
         written = np.empty((), dtype)
         written[()] = value
         return written
@@ -377,7 +378,7 @@ def _apart(value: Any, array: Any) -> Any:
 
     NumPy 2.5 and older overlook some overlaps: ``a[:, 3] = a[1]`` reads ``a[1, 3]`` when it is new.
     """
-    if type(value) is not np.ndarray or type(array) is not np.ndarray or value.base is None:
+    if type(value) is not ndarray or type(array) is not ndarray or value.base is None:
         return value
     return value.copy() if np.may_share_memory(value, array) else value
 

@@ -7,6 +7,7 @@ from operator import index as as_index
 from typing import Any
 
 import numpy as np
+from numpy import generic, ndarray
 
 from linad.core.showing import shown
 from linad.errors import ArgumentError, ShapeError
@@ -80,7 +81,7 @@ def matrix_transpose(a: Any) -> Any:
 
 def memory_of(array: Any) -> int:
     """A number of the memory an array lives in: views of one array have the same."""
-    if (type(array) is np.ndarray and array.base is None) or isinstance(array, np.generic):
+    if (type(array) is ndarray and array.base is None) or isinstance(array, generic):
         return id(array)
     below = _below(array)
     while below is not None:
@@ -91,7 +92,7 @@ def memory_of(array: Any) -> int:
 
 def _below(array: Any) -> Any:
     """What an array is a view of; of a traced one asked without its taking note of it."""
-    if type(array) is np.ndarray:
+    if type(array) is ndarray:
         return array.base
     return array._view_of if hasattr(type(array), "_view_of") else getattr(array, "base", None)
 

@@ -43,6 +43,7 @@ from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.marks import Attempt, running_traces
 from linad.core.reasons import because
+from linad.core.showing import shown
 from linad.errors import DTypeError, GuardError, ShapeError, TracerError, UnsupportedError
 from linad.rules.shaping import as_array, astype, form, ravel
 from linad.scipy.loopedmethods import EXPLICIT, as_program, loops_of
@@ -176,6 +177,12 @@ def replayed(
     """`scipy.integrate.solve_ivp` on plain values, with the traced solution in ``y``."""
     tolerances = {key: options[key] for key in options if key in OPTIONS}
     kind = _checked_method(method, tolerances)
+    try:
+        args = tuple(args)
+    except TypeError:
+        raise TypeError(
+            f"solve_ivp: args must be a tuple, as (k,), got {shown(form(args))}"
+        ) from None
     y0 = _state(y0)
     dtype = y0.dtype
     begin, end = t_span
@@ -184,7 +191,7 @@ def replayed(
     given_y0 = y0
     if holds_traced(begin):
         y0 = ahead(field, begin, y0, span[0] - begin)
-    plain_args = _plain(tuple(args))
+    plain_args = _plain(args)
     plain = _field(fun, plain_args, vectorized, y0.shape[0], dtype)
     whole = not (dense_output or events or (t_eval is None and holds_traced((begin, end))))
     if whole and _in_program():

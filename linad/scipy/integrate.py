@@ -207,6 +207,7 @@ def odeint(
             f"args, rtol, atol and tfirst; leave it out"
         )
     tell_tolerance("odeint", "rtol", tolerances["rtol"])
+    args = args if isinstance(args, tuple) else (args,)
     return solution_at(fun, y0, t, args, **tolerances)
 
 

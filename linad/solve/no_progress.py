@@ -15,7 +15,7 @@ from linad.errors import LinadError
 from linad.jit.jitted import jit
 from linad.solve.problems import Residual, of_unknown, quiet
 
-LENGTHS = 10.0 ** np.arange(-1, -8, -1)
+LENGTHS = 10.0 ** np.arange(-1, -12, -1)
 """Parts of the next step over which f is compared with its derivatives."""
 
 FOLLOWS = 0.1

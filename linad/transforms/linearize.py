@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from linad.arrays.buffers import Storage, attach_view, is_settled, lazy_view, refresh_node
 from linad.arrays.tracer import Tracer
@@ -115,7 +116,7 @@ class LinearTrace(PairTrace):
                         result: Any = _bare(Tracer)
                         result._trace, result._node, result._value = self, node, y
                         result._buffer, result._whole = None, False
-                        if primitive.view and (type(y) is np.ndarray or type(value) is Tracer):
+                        if primitive.view and (type(y) is ndarray or type(value) is Tracer):
                             attach_view(result, x, primitive, params)
                         return result
                 elif count == 2 and not params and not primitive.view:
@@ -141,7 +142,7 @@ class LinearTrace(PairTrace):
                     a = a._value
                     if type(a) is Tracer:
                         nested = True
-                elif operands is not None and type(a) is np.ndarray:
+                elif operands is not None and type(a) is ndarray:
                     a = operands.keep(a)
                 values.append(a)
             if primitive.vjp_rule is not None:
@@ -172,7 +173,7 @@ class LinearTrace(PairTrace):
             result = _bare(Tracer)
             result._trace, result._node, result._value, result._buffer = self, node, y, None
             result._whole = False
-            if primitive.view and (nested or type(y) is np.ndarray):
+            if primitive.view and (nested or type(y) is ndarray):
                 attach_view(result, args[0], primitive, params)
             return result
         except RAISED as error:

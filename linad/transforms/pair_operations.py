@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from linad.arrays.buffers import is_settled
 from linad.arrays.tracer import Tracer
@@ -49,14 +50,14 @@ class PairTrace(Trace):
                 return None
             from_a = a._node
             a = a._value
-        elif type(a) is np.ndarray and primitive.captures_args:
+        elif type(a) is ndarray and primitive.captures_args:
             a = self.operands.keep(a)
         if type(b) is Tracer:
             if b._trace is not self or (b._buffer is not None and not is_settled(b._buffer)):
                 return None
             from_b = b._node
             b = b._value
-        elif type(b) is np.ndarray and primitive.captures_args:
+        elif type(b) is ndarray and primitive.captures_args:
             b = self.operands.keep(b)
         if type(a) is Tracer or type(b) is Tracer:
             y = primitive(a, b)

@@ -308,6 +308,22 @@ class RecordTrace(Trace):
         self.derives = True
         return self.apply(stop, (tracer,), {}) if is_inexact(tracer.dtype) else tracer
 
+    def is_detached(self, tracer: Tracer) -> bool:
+        refresh_node(tracer)
+        makers = {made: equation for equation in self.equations for made in equation.outputs}
+        nodes, seen = [tracer._node], set()
+        while nodes:
+            node = nodes.pop()
+            if not isinstance(node, Var) or node in seen:
+                continue
+            seen.add(node)
+            maker = makers.get(node)
+            if maker is None:
+                return False  # an argument
+            if maker.primitive is not stop:
+                nodes.extend(maker.inputs)
+        return True
+
 
 def _silent() -> None:
     """Who records does not say that it takes long."""
