@@ -41,7 +41,7 @@ from linad.rules.shaping import (
 )
 
 
-def _accumulate(total: Any, index: Index, values: Any) -> None:
+def _accumulate(total: Array, index: Index, values: Array) -> None:
     """``total[..., index] += values``, in place, an entry named twice collecting twice."""
     if index.repeats(total.shape):
         np.add.at(total, index.seeded, values)
@@ -49,7 +49,7 @@ def _accumulate(total: Any, index: Index, values: Any) -> None:
         total[index.seeded] += values
 
 
-def _add_at(values: Any, *, index: Index, shape: Shape) -> Any:
+def _add_at(values: Array, *, index: Index, shape: Shape) -> Any:
     total = np.zeros(shape, values.dtype)
     _accumulate(total, index, values)
     return total
@@ -264,7 +264,7 @@ def take(
     return laid_out(y, "C", "take") if y.ndim > 1 else y
 
 
-def _within(indices: Any, n: int, mode: str) -> Any:
+def _within(indices: Array, n: int, mode: str) -> Any:
     """Indices of an axis of length n as `numpy.take` reads them."""
     if mode == "raise":
         return indices

@@ -99,7 +99,7 @@ def _product(a: Array, b: Array) -> Any:
     return y.reshape(shape)
 
 
-def _with_axes(product: Any, cores: tuple[int, int, int], a: Any, b: Any, axes: Any) -> Any:
+def _with_axes(product: Any, cores: tuple[int, int, int], a: Array, b: Array, axes: Any) -> Any:
     """Apply a product of the last axes to the axes that the ufunc keyword ``axes`` names."""
     given = [tuple(k) if isinstance(k, (tuple, list)) else (k,) for k in axes]
     if len(given) == 2 and cores[2] == 0:
