@@ -16,9 +16,9 @@ AT_DECORATION = {
     "x[0] = np.random.rand()": "np.random.rand is not in the language of kernels; draw the numbers",
     "x[0] = scipy.special.gamma(x[0])": "compute it outside of the kernel and pass the result",
     "x[0] = math.lgamma(x[0])": "compute it outside of the kernel and pass the result",
-    "x[:] = np.sort(x)": "sort outside of the kernel",
+    "x[:] = sorted(x)": "use np.sort",
     "x[0] = x.squeeze()[0]": "the method squeeze; use reshape or transpose, outside of the kernel",
-    "x[:] = np.concatenate((x[:2], x[2:]))": "make the array with np.empty and fill it in a loop",
+    "x[:] = np.tile(x[:2], 2)": "make the array with np.empty and fill it in a loop",
     "x.insert(0, 1.0)": "the method insert; fill an array of np.zeros, with an integer that counts",
     "x[0] = np.fmod(x[0], 0.3)": r"write x - y \* np.trunc\(x / y\)",
     "x[0] = np.einsum('i,i', x, x)": "np.einsum is not in the language of kernels; write the loop",
@@ -47,7 +47,11 @@ AT_FIRST_USE = {
     "x[0] = np.ones(3, np.int64, None)[0]": "ones with such arguments",
     "x[0] = x[0.5 * k]": r"an index that is a float; use int\(...\)",
     "x[0] = (x if k else a[0])[0]": "`a if test else b` of arrays; write them in an `if`",
-    "x[x > 0] = 0.0": "an index that is not an integer; write a loop",
+    "x[a > 0] = 0.0": "an index that is not an integer; write a loop",
+    "x[:] = np.concatenate((x, a))": "arrays of several numbers of axes; give all as many",
+    "x[:] = np.stack((x, x), k)[0]": "an axis that is not constant; name it",
+    "x[:] = x[x]": "an index of floats; use integers",
+    "x[0] = ~x[0]": "~ of floats; use `not`, or -x",
 }
 
 

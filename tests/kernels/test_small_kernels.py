@@ -355,7 +355,70 @@ def other_axes_in_a_loop(x):
     return s
 
 
+def picked_by_truths(x):
+    y = x * x
+    m = (x > 0.4) & (x < 0.85)
+    y[m] = 0.5 * x[m]
+    y[~m] *= x[0]
+    y[y > 0.3] = y[y > 0.3] * y[y > 0.3] + 1.0
+    return y
+
+
+def picked_by_numbers(x):
+    i = np.array([3, 1, 1, -4])
+    y = x[i] * x
+    z = np.zeros(4)
+    z[i[:2]] = y[:2]
+    z[i] += x
+    a = x.reshape(2, 2) * x[1]
+    b = a[np.array([1, 0, 1])]
+    a[:, np.array([1, 1])] *= b[:2]
+    return z * y + b[2, 0] * a[1, 1]
+
+
+def picked_in_a_loop(x):
+    s = 0.0
+    for i in range(3):
+        y = x[x * (i + 1) > 0.7]
+        s += np.sum(y * y) * len(y)
+    return s
+
+
+def new_axes(x):
+    d = x[:, None] - x[None, :]
+    a = np.exp(-d * d)
+    a[:, :3] *= x[:, np.newaxis]
+    a += x[:4][None]
+    b = x.reshape(2, 1, 2)
+    return (a / a.sum(axis=1)[:, None])[1] * b[..., 0].sum() + b[None, 0, ..., 1][0, 0]
+
+
+def sorted_and_joined(x):
+    y = x.copy()
+    y.sort()
+    a = np.concatenate((x[np.argsort(x)], y[:2] * x[1]))
+    b = np.stack((x, x * x))
+    c = np.concatenate((b, np.vstack((x, a[1:5]))), axis=1)
+    d = np.column_stack((x, np.roll(x, 1)))
+    e = np.append(x, x[0] * 2.0)
+    return np.median(x) * np.sort(c[1])[2:6] + d[:, 1] * e[1:] * np.quantile(x, 0.3) + a[:4]
+
+
+def sorted_in_a_loop(x):
+    s = 0.0
+    for i in range(1, 4):
+        z = np.sort(np.sin(x * i * 3.0))
+        s += z[0] * z[1] * s + z[2]
+    return s
+
+
 KERNELS = [
+    picked_by_truths,
+    picked_by_numbers,
+    picked_in_a_loop,
+    new_axes,
+    sorted_and_joined,
+    sorted_in_a_loop,
     counter_after_its_loop,
     alias,
     rebound_argument,
