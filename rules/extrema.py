@@ -22,11 +22,13 @@ from linad.arrays.python_operators import weakly
 from linad.arrays.zero_dim import gives, is_number, number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
-from linad.core.primitive import Primitive
+from linad.core.primitive import Primitive, Traced
 from linad.core.ufunc_keywords import refuse_out, scatter
 from linad.errors import ShapeError, UnsupportedError
+from linad.operators.algebra import Chain
 from linad.operators.base import JacobianOperator
-from linad.operators.structured import Zero
+from linad.operators.reordering import Broadcast
+from linad.operators.structured import Masked, Zero, diagonal
 from linad.rules.elementwise import binary, masked, register, shape_of, unary
 from linad.rules.kinks import side
 from linad.rules.shaping import laid_as, laid_out, of_list
@@ -37,13 +39,28 @@ _UNSET = object()
 
 
 def _extremum(name: str, ufunc: Any) -> Primitive:
-    def slope_a(y: Array, a: Array, b: Array) -> Any:
-        return np.where(a == b, y.dtype.type(0.5), y == a)
+    extremum = Primitive(name, ufunc)
+    register(ufunc, extremum)
 
-    def slope_b(y: Array, a: Array, b: Array) -> Any:
-        return np.where(a == b, y.dtype.type(0.5), y == b)
+    @extremum.jacobian(wrt=0)
+    def extremum_wrt_a(y: Array, a: Array, b: Array) -> JacobianOperator:
+        return _attained(y, a, b)
 
-    return binary(name, ufunc, slope_a, slope_b)
+    @extremum.jacobian(wrt=1)
+    def extremum_wrt_b(y: Array, a: Array, b: Array) -> JacobianOperator:
+        return _attained(y, b, a)
+
+    return extremum
+
+
+def _attained(y: Array, x: Array, other: Array) -> JacobianOperator:
+    """The operator of the x in y: what is not attained passes nothing on, and half at a tie."""
+    tie = x == other
+    J: JacobianOperator = Masked(y == x, y.shape, y.dtype)
+    if isinstance(tie, Traced) or np.any(tie):
+        share = np.where(tie, y.dtype.type(0.5), y.dtype.type(1))
+        J = Chain((J, diagonal(share, y.shape, y.dtype)))
+    return J if x.shape == y.shape else Chain((J, Broadcast(y.shape, x.shape, y.dtype)))
 
 
 maximum = _extremum("maximum", np.maximum)

@@ -6,7 +6,7 @@ Everything else here is a concatenation or an index: stack adds an axis first, s
 slices, insert concatenates and puts the entries in order.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +16,7 @@ from linad.arrays.writes import as_written
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive, Traced
-from linad.core.shapes import normalize_axis
+from linad.core.shapes import normalize_axis, with_length
 from linad.core.ufunc_keywords import refuse_out
 from linad.operators.base import JacobianOperator
 from linad.operators.placement import Pad
@@ -290,9 +290,5 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         count = np.insert(np.arange(n), obj, 0).size - n
     # NumPy finds the places: what it inserts into 0 ... n-1 are the numbers that follow.
     order = np.insert(np.arange(n), obj, np.arange(n, n + count))
-    values = broadcast_to(values, _with_length(arr.shape, axis, count))
+    values = broadcast_to(values, with_length(arr.shape, axis, count))
     return laid_plainly(take(concatenate((arr, values), axis), order, axis), arr)
-
-
-def _with_length(shape: Sequence[int], axis: int, n: int) -> tuple[int, ...]:
-    return (*shape[:axis], n, *shape[axis + 1 :])

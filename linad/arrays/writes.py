@@ -23,7 +23,7 @@ from linad.arrays.zero_dim import is_number
 from linad.core.frames import called_function, place
 from linad.core.moving_regions import Moving, in_a_body
 from linad.core.options import is_integer
-from linad.core.primitive import Traced, lifted
+from linad.core.primitive import Traced, lifted, lists_traced
 from linad.core.regions import Region, Window
 from linad.core.shapes import Shape
 from linad.core.tree import bare
@@ -291,7 +291,7 @@ def as_written(value: Any, dtype: Any) -> Any:
         From NumPy, for Python's numbers that the dtype does not have: 300 or NaN for int8. NumPy's
         own numbers and arrays wrap.
     """
-    if isinstance(value, (list, tuple)) and _holds_traced(value):
+    if isinstance(value, (list, tuple)) and lists_traced(value):
         return stacked(parts_as_written(value, dtype))
     array = np.asarray(value)
     if array.dtype == dtype:
@@ -312,7 +312,7 @@ def parts_as_written(value: Any, dtype: Any) -> Any:
 
 def stacked(nested: Any) -> Any:
     """Nested lists as an array, traced where one of them holds something traced."""
-    if _holds_traced(nested):
+    if lists_traced(nested):
         return np.array(nested, like=_first_traced(nested))
     return np.asarray(nested)
 
@@ -327,14 +327,8 @@ def _axes(nested: Any) -> int:
 def _first_traced(value: Any) -> Any:
     """One of the traced values in nested lists that have some."""
     while not isinstance(value, Traced):
-        value = next(part for part in value if _holds_traced(part))
+        value = next(part for part in value if lists_traced(part))
     return value
-
-
-def _holds_traced(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return any([_holds_traced(part) for part in value])
-    return isinstance(value, Traced)
 
 
 def write_into(root: Any, region: Region, value: Any) -> None:

@@ -24,6 +24,13 @@ class Traced:
         def __getattr__(self, name: str) -> Any: ...
 
 
+def lists_traced(value: Any) -> bool:
+    """Whether a value is traced, or is among nested lists and tuples."""
+    if isinstance(value, (list, tuple)):
+        return any([lists_traced(part) for part in value])
+    return isinstance(value, Traced)
+
+
 def innermost_trace(args: tuple[Any, ...]) -> Any:
     """Return the trace of highest level among the traced ``args``; None if none is traced."""
     top = None

@@ -23,6 +23,11 @@ def size_of(shape: Sequence[int]) -> int:
     return math.prod(shape)
 
 
+def with_length(shape: Sequence[int], axis: int, n: int) -> Shape:
+    """A shape with another length along a non-negative axis."""
+    return (*shape[:axis], n, *shape[axis + 1 :])
+
+
 def normalize_axis(axis: Any, ndim: int, name: str) -> int:
     """Return ``axis`` as an int in ``range(ndim)``."""
     try:

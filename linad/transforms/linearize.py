@@ -4,7 +4,6 @@
 `linad.transforms.tape_operator.TapeOperator` is the result.
 """
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -50,7 +49,7 @@ class LinearTrace(PairTrace):
 
     def __init__(self) -> None:
         super().__init__()
-        self.nodes = itertools.count()
+        self.nodes = self.count
         self.steps = []
         self.operands = PlainOperands()
         self.identities = {}
