@@ -12,6 +12,7 @@ from types import NoneType
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from linad.arrays.buffers import concrete, root_of, with_parent
 from linad.arrays.moving import moves, moving_region, taken_up
@@ -159,6 +160,9 @@ def getitem(x: Any, index: Any) -> Any:
             if missing:
                 entries += (WHOLE,) * missing
             return getitem_.on((x,), {"index": BasicIndex(entries)})
+    if kind is ndarray and ndim and index.ndim and index.dtype.kind in "iu":
+        # Entries of the first axis; of a copy, since the caller may write into the index.
+        return getitem_.on((x,), {"index": Index((index.copy("K"), *(WHOLE,) * (ndim - 1)))})
     given = x
     shape, axes, index = canonical(index, x.shape)
     if shape != x.shape:

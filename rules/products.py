@@ -199,9 +199,10 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     if out is not None:
         refuse_out("dot", (out,))
     a, b = as_array(a), as_array(b)
-    if a.ndim == 0 or b.ndim == 0:
+    m, n = a.ndim, b.ndim
+    if m == 0 or n == 0:
         return _multiple(a, b)
-    if b.ndim == 1 or a.ndim == 1 or a.ndim == b.ndim == 2:
+    if n == 1 or m == 1 or m == n == 2:
         return _product(a, b)
     return tensordot(a, b, ((-1,), (-2,)))
 
