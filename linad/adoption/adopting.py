@@ -115,9 +115,8 @@ class Watcher:
             return False
         refresh()
         fresh, folders = {}, self._folders()
-        for name, module in list(sys.modules.items()):
-            if not isinstance(module, types.ModuleType):
-                continue
+        loaded = [(n, m) for n, m in list(sys.modules.items()) if isinstance(m, types.ModuleType)]
+        for name, module in loaded:
             space = vars(module)
             if id(space) in SPACES or space.get("__name__") != name:
                 continue
