@@ -2,8 +2,8 @@
 
 y = F(a, x)       dy = F_a da + f dx       f the density; see `linad.rules.families`
 
-In counts they are steps, whose derivatives are not taken, and in the degrees of freedom of
-noncentral chi-squared only the density has one that is known here.
+In counts they are steps, whose derivatives are not taken. The noncentral ones are in
+`linad.rules.noncentral`.
 
 Source: DLMF 7, 8.17, 8.23; Abramowitz and Stegun chapter 26.
 """
@@ -14,12 +14,10 @@ import numpy as np
 import scipy.special as sp
 
 from linad.core.array_type import Array
-from linad.core.primitive import Traced
-from linad.rules.bessel import ive_wrt_order
-from linad.rules.elementwise import NO_SLOPE, register
+from linad.rules.elementwise import NO_SLOPE
 from linad.rules.families import family
 from linad.rules.incomplete import I_a, I_b, P_a, beta_density, gamma_density
-from linad.rules.special import SQRT_2PI, boxcox_power, special, ufunc_of
+from linad.rules.special import SQRT_2PI, boxcox_power, special
 
 # Normal.
 
@@ -96,63 +94,6 @@ def _chi_v(v: Any, x: Any) -> Any:
 
 family("chdtr", "chdtrc", complement_inverse="chdtri p", v=_chi_v, x=_chi_density)
 
-
-def _noncentral_density(x: Any, v: Any, nc: Any) -> Any:
-    # Without a shift it is the density of chi-squared.
-    central = np.equal(nc, 0)
-    if isinstance(central, Traced) or np.any(central):
-        shifted = np.where(central, 1.0, nc)
-        return np.where(central, _chi_density(v, x), _shifted_density(x, v, shifted))
-    return _shifted_density(x, v, nc)
-
-
-def _shifted_density(x: Any, v: Any, nc: Any) -> Any:
-    root = np.sqrt(x) - np.sqrt(nc)
-    ratio = (x / nc) ** (0.25 * v - 0.5)
-    return 0.5 * np.exp(-0.5 * root * root) * ratio * sp.ive(0.5 * v - 1, np.sqrt(nc * x))
-
-
-_noncentral = special(
-    "chndtr",
-    x=lambda y, x, v, nc: _noncentral_density(x, v, nc),
-    v=NO_SLOPE,
-    nc=lambda y, x, v, nc: 0.5 * (sp.chndtr(x, v + 2, nc) - y),
-)
-_noncentral_inverse = special(
-    "chndtrix",
-    p=lambda x, p, v, nc: 1 / _noncentral_density(x, v, nc),
-    v=NO_SLOPE,
-    nc=lambda x, p, v, nc: 0.5 * (p - sp.chndtr(x, v + 2, nc)) / _noncentral_density(x, v, nc),
-)
-
-if hasattr(sp._ufuncs, "_ncx2_cdf"):  # the same of SciPy 1.15
-    register(ufunc_of("_ncx2_cdf"), _noncentral)
-    register(ufunc_of("_ncx2_ppf"), _noncentral_inverse)
-
-# The density f_k and the tail S_k of SciPy's distribution, k degrees of freedom:
-# 2 ∂f_k/∂nc = f_(k+2) - f_k and ∂S_k/∂nc = f_(k+2), and of its formula by I_(k/2 - 1) the others.
-
-_density = ufunc_of("_ncx2_pdf")
-
-
-def _ncx2_x(y: Any, x: Any, k: Any, nc: Any) -> Any:
-    return y * ((0.5 * k - 1) / x - 0.5) + 0.5 * nc / x * _density(x, k + 2, nc)
-
-
-def _ncx2_k(y: Any, x: Any, k: Any, nc: Any) -> Any:
-    order, z = 0.5 * k - 1, np.sqrt(x * nc)
-    return 0.5 * y * (0.5 * np.log(x / nc) + ive_wrt_order(order, z, nth=1) / sp.ive(order, z))
-
-
-special(
-    "_ncx2_pdf", x=_ncx2_x, k=_ncx2_k, nc=lambda y, x, k, nc: 0.5 * (_density(x, k + 2, nc) - y)
-)
-special(
-    "_ncx2_sf",
-    x=lambda y, x, k, nc: -_density(x, k, nc),
-    k=NO_SLOPE,
-    nc=lambda y, x, k, nc: _density(x, k + 2, nc),
-)
 
 # Gamma: F(x) = P(b, a x).
 

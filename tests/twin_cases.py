@@ -366,8 +366,6 @@ STATS = {
     "dpareto_lognorm": (lambda m, x, a: m.dpareto_lognorm.logpdf(x, 0.1, 1.2, a, 0.8), GAIN, ONE),
     "gausshyper": (lambda m, x: m.gausshyper.pdf(x, 1.2, 1.3, 0.4, 0.5), ONE),
     "irwinhall": (lambda m, x: m.irwinhall.pdf(x, 3), ONE),
-    "kappa4": (lambda m, x, k: m.kappa4.logpdf(x, 0.1, k), ONE, EDGE),
-    "ncx2": (lambda m, x, n: m.ncx2.logpdf(x, 3.0, n), ONE, GAIN),
     **{
         name: (lambda m, x, y, name=name: both(getattr(m, name)(x, y)), X, Y[:14])
         for name in _TESTS

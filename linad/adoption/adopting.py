@@ -115,8 +115,10 @@ class Watcher:
             return False
         refresh()
         fresh, folders = {}, self._folders()
-        loaded = [(n, m) for n, m in list(sys.modules.items()) if isinstance(m, types.ModuleType)]
-        for name, module in loaded:
+        modules: list[tuple[str, Any]] = list(sys.modules.items())
+        for name, module in modules:
+            if not isinstance(module, types.ModuleType):
+                continue
             space = vars(module)
             if id(space) in SPACES or space.get("__name__") != name:
                 continue
@@ -406,7 +408,7 @@ def adopt(*targets: Any) -> Adoption:
 
 def _checked(name: str) -> str:
     root = name.partition(".")[0]
-    if root in ENGINES or root in ("builtins", "math"):
+    if root in ENGINES or root in ("builtins", "math", "cmath", "statistics"):
         raise ArgumentError(
             f"adopt: {name!r} is what adopted code is given forms of, and is never adopted; name "
             f"the package that calls it, as linad.adopt('galpy'), or __name__ for your own module"

@@ -8,6 +8,7 @@ import cmath
 import functools
 import importlib
 import math
+import statistics
 import sys
 import types
 from collections.abc import Callable
@@ -18,6 +19,7 @@ import scipy
 
 import linad.numpy
 import linad.scipy
+from linad.adoption.averages import STATISTICS
 from linad.adoption.caches import tobytes
 from linad.adoption.compiled_functions import is_compiled, of_constants
 from linad.adoption.fast_reductions import reductions
@@ -444,7 +446,7 @@ def _build() -> None:
     ASKING.update((id(isinstance), id(hasattr), id(getattr)))
     for calling in (map, filter, sorted, min, max, functools.reduce, functools.partial):
         register(calling, _calling(calling))
-    for module, forms in ((math, MATH), (cmath, CMATH)):
+    for module, forms in ((math, MATH), (cmath, CMATH), (statistics, STATISTICS)):
         _register_module(module, forms)
     _register_numpy()
     TRACED_METHODS.update(item=item, tobytes=tobytes, tolist=tolist, view=view_as)

@@ -51,8 +51,9 @@ def escape(
 ) -> Callable[..., Any]:
     """A method that would give the value away without its derivative, and refuses to.
 
-    Integers, booleans and what depends on no argument, an array that adopted code has made for one,
-    have none to lose: for these ``exact`` answers from the plain value. What
+    Integers, booleans, what `stop_gradient` gave and what depends on no argument, an array that
+    adopted code has made for one, have none to lose: for these ``exact`` answers from the plain
+    value. What
     it refuses, as ``float`` of several entries, is refused in its words. Without a ``kind`` it is
     bytes that are asked for, and the refusal leaves no mark. ``by_caller``: the method is one that
     Python calls, for a function that the message names.
@@ -60,7 +61,7 @@ def escape(
 
     def refusal(self: Any, *args: Any, **kwargs: Any) -> Any:
         if exact is not None:
-            if self.dtype.kind in "biu":
+            if self.dtype.kind in "biu" or self._trace.is_detached(self):
                 return exact(self.decided, *args, **kwargs)
             if (plain := constant_under(self)) is not None:
                 return exact(plain, *args, **kwargs)

@@ -34,6 +34,7 @@ from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, size_of
 from linad.errors import UnsupportedError
 from linad.numpy.scalar_types import (
+    INTEGERS as _INTEGERS,
     cdouble as cdouble,
     complex64 as complex64,
     complex128 as complex128,
@@ -46,6 +47,8 @@ from linad.numpy.scalar_types import (
 from linad.rules import creation
 from linad.rules.joining import stack as _stack
 from linad.rules.shaping import astype, gives_traced, ravel, require_finite
+
+globals().update(_INTEGERS)
 
 __getattr__, __dir__ = mirrored_names(np, package=__name__, rooms=("polynomial",))
 

@@ -140,44 +140,6 @@ class TruncatedNormal(Continuous):
         return mean, 1 + ap - bq - mean * mean
 
 
-class GeneralExtreme(Continuous):
-    """exp(-t) with t = (1 - c z)^(1/c); Gumbel's distribution for c = 0."""
-
-    shape_names = ("c",)
-
-    def _valid(self, c: Any) -> Any:
-        return np.isfinite(still(c))
-
-    def _ends(self, c: Any) -> tuple[Any, Any]:
-        end = 1 / np.where(c == 0, 1.0, c)
-        return np.where(c < 0, end, -np.inf), np.where(c > 0, end, np.inf)
-
-    def _counts_at_end(self, z: Any, c: Any) -> Any:
-        return np.False_
-
-    @staticmethod
-    def _log(z: Any, c: Any) -> Any:
-        """-log t = -log(1 - c z) / c."""
-        u = c * z
-        small = np.abs(still(u)) < 1e-5
-        series = z * (1 + u / 2 + u * u / 3 + u * u * u / 4)
-        away = np.where(c == 0, 1.0, c)
-        return np.where(small, series, -np.log1p(-np.where(small, 0.5, u)) / away)
-
-    def _logpdf(self, z: Any, c: Any) -> Any:
-        w = self._log(z, c)
-        return (c - 1) * w - np.exp(-w)
-
-    def _logcdf(self, z: Any, c: Any) -> Any:
-        return -np.exp(-self._log(z, c))
-
-    def _cdf(self, z: Any, c: Any) -> Any:
-        return np.exp(self._logcdf(z, c))
-
-    def _sf(self, z: Any, c: Any) -> Any:
-        return -np.expm1(self._logcdf(z, c))
-
-
 def _burr_logpdf(z: Any, c: Any, d: Any) -> Any:
     log = np.log(z)
     return np.log(c * d) - (c + 1) * log - (d + 1) * np.logaddexp(0.0, -c * log)
@@ -367,7 +329,6 @@ cosine = RaisedCosine("cosine")
 fisk = Fisk("fisk")
 gengamma = GeneralGamma("gengamma")
 pearson3 = PearsonThree("pearson3")
-genextreme = GeneralExtreme("genextreme")
 skewnorm = SkewNormal("skewnorm")
 trapezoid = Trapezoid("trapezoid")
 triang = Triangle("triang")

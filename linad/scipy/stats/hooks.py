@@ -21,7 +21,7 @@ from linad.scipy.stats.distribution import Continuous
 NAMES = (
     *("alpha", "anglit", "arcsine", "argus", "bradford", "burr12", "chi", "dweibull"),
     *("erlang", "exponpow", "exponweib", "f", "fatiguelife", "foldcauchy"),
-    *("foldnorm", "genexpon", "genlogistic", "gennorm", "genpareto", "gompertz", "gumbel_l"),
+    *("foldnorm", "genexpon", "genlogistic", "gennorm", "gompertz", "gumbel_l"),
     *("halfcauchy", "halflogistic", "halfnorm", "hypsecant", "invgamma", "invgauss", "invweibull"),
     *("johnsonsb", "johnsonsu", "laplace_asymmetric", "levy", "levy_l", "loggamma", "loglaplace"),
     *("loguniform", "lomax", "maxwell", "mielke", "moyal", "nakagami", "pareto", "powerlaw"),
