@@ -8,6 +8,7 @@ polydiv      u = q v + r                    long division, a step a coefficient 
 Coefficients come highest power first, as in numpy.polyval.
 """
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,10 @@ def polyval_wrt_x(y: Array, p: Array, x: Array) -> JacobianOperator:
 
 @implements(np.polyval)
 def polyval(p: Any, x: Any) -> Any:
-    p, x = as_array(p), as_array(x)
+    p = as_array(p)
+    if isinstance(x, np.poly1d):
+        return functools.reduce(lambda y, coefficient: y * x + coefficient, p, np.poly1d([0.0]))
+    x = as_array(x)
     if p.ndim == 1 and p.shape[0]:
         return polyval_(p, x)
     y = np.zeros_like(x)  # as NumPy, which walks along the first axis of p
