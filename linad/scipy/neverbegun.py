@@ -29,7 +29,7 @@ def begins(fun: Any, t_span: Any, y0: Any, args: Any, vectorized: bool) -> bool:
     """Whether the right side of a plain problem is finite where it begins; what SciPy has words
     for begins as well."""
     y = np.array(y0, dtype=complex if np.iscomplexobj(y0) else float)
-    if y.ndim != 1 or not y.size or not np.isfinite(y).all():
+    if y.ndim != 1 or not np.isfinite(y).all() or not isinstance(args, (tuple, list)):
         return True
     slope = fun(t_span[0], y[:, None] if vectorized else y, *args)
     check_slope(slope)

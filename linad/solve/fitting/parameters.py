@@ -327,8 +327,8 @@ class Parameters:
             self.free = ~flags
         elif len(fixed) == self.free.size > 1 and np.asarray(list(fixed)).dtype.kind in "iu":
             raise OptionError(
-                f"{self.solver}: fixed must be flags, names or positions, and {shown(fixed)} may "
-                f"be flags or positions; write flags as True and False"
+                f"{self.solver}: fixed must be flags, names or positions, and {shown(fixed)} "
+                f"may be flags or positions; write flags as True and False"
             )
         else:
             for key in fixed:
@@ -366,7 +366,8 @@ class Parameters:
         """Bounds as SciPy or a mapping of names gives them, as containers like the start."""
         n = self.start.size
         if isinstance(given, (list, tuple)) and len(given) == 2:
-            return tuple([ordered(side, self.form) for side in given])
+            both = [ordered(side, self.form) for side in given]
+            return both if isinstance(given, list) else tuple(both)
         if isinstance(given, Mapping):
             lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
             for key, pair in _dotted(given).items():
