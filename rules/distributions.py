@@ -2,8 +2,8 @@
 
 y = F(a, x)       dy = F_a da + f dx       f the density; see `linad.rules.families`
 
-In counts they are steps, whose derivatives are not taken, and in the degrees of freedom of
-noncentral chi-squared only the density has one that is known here.
+In counts they are steps, whose derivatives are not taken. The noncentral ones are in
+`linad.rules.noncentral`.
 
 Source: DLMF 7, 8.17, 8.23; Abramowitz and Stegun chapter 26.
 """
@@ -14,12 +14,10 @@ import numpy as np
 import scipy.special as sp
 
 from linad.core.array_type import Array
-from linad.core.primitive import Traced
-from linad.rules.bessel import ive_wrt_order
-from linad.rules.elementwise import NO_SLOPE, register
+from linad.rules.elementwise import NO_SLOPE
 from linad.rules.families import family
 from linad.rules.incomplete import I_a, I_b, P_a, beta_density, gamma_density
-from linad.rules.special import SQRT_2PI, boxcox_power, special, ufunc_of
+from linad.rules.special import SQRT_2PI, boxcox_power, special
 
 # Normal.
 
@@ -44,11 +42,11 @@ special(
 # dy/dλ = -(dx/dλ) (dy/dx).
 
 
-def _tukey_density(y: Any, power: Any) -> Any:
+def _tukey_density(y: Array, power: Array) -> Any:
     return 1 / (y ** (power - 1) + (1 - y) ** (power - 1))
 
 
-def _tukey_shape_slope(y: Any, power: Any) -> Any:
+def _tukey_shape_slope(y: Array, power: Array) -> Any:
     moved = boxcox_power(np.log(y), power) - boxcox_power(np.log1p(-y), power)
     return -moved * _tukey_density(y, power)
 
@@ -80,84 +78,45 @@ def _kolmogorov_density(y: Array) -> Any:
     return np.where(lies_low, np.where(y > 0.04, SQRT_2PI * left, 0.0), 8 * high * right)
 
 
+def _kolmogorov_density_slope(y: Array) -> Any:
+    lies_low = y < 1
+    low = np.where(lies_low & (y > 0.04), y, 1.0)
+    high = np.where(lies_low, 1.0, y)
+    square = low * low
+    left, right = 0.0, 0.0
+    for k in range(1, 6):
+        m = (2 * k - 1) ** 2 * np.pi**2 / 8
+        factor = 4 * m * m / (square * square) - 10 * m / square + 2
+        left = left + factor / (low * square) * np.exp(-m / square)
+        wave = 1 - 4 * k * k * high * high
+        right = right + (-1) ** (k - 1) * k * k * wave * np.exp(-2 * k * k * high * high)
+    return np.where(lies_low, np.where(y > 0.04, SQRT_2PI * left, 0.0), 8 * right)
+
+
 special("kolmogorov", y=lambda p, y: -_kolmogorov_density(y))
 special("kolmogi", p=lambda y, p: -1 / _kolmogorov_density(y))
+special("_kolmogc", y=lambda p, y: _kolmogorov_density(y))
+special("_kolmogci", p=lambda y, p: 1 / _kolmogorov_density(y))
+special("_kolmogp", y=lambda p, y: -_kolmogorov_density_slope(y))
 
 # Chi-squared.
 
 
-def _chi_density(v: Any, x: Any) -> Any:
+def _chi_density(v: Any, x: Array) -> Any:
     return 0.5 * gamma_density(0.5 * v, 0.5 * x)
 
 
-def _chi_v(v: Any, x: Any) -> Any:
+def _chi_v(v: Array, x: Array) -> Any:
     return 0.5 * P_a(0.5 * v, 0.5 * x)
 
 
 family("chdtr", "chdtrc", complement_inverse="chdtri p", v=_chi_v, x=_chi_density)
 
 
-def _noncentral_density(x: Any, v: Any, nc: Any) -> Any:
-    # Without a shift it is the density of chi-squared.
-    central = np.equal(nc, 0)
-    if isinstance(central, Traced) or np.any(central):
-        shifted = np.where(central, 1.0, nc)
-        return np.where(central, _chi_density(v, x), _shifted_density(x, v, shifted))
-    return _shifted_density(x, v, nc)
-
-
-def _shifted_density(x: Any, v: Any, nc: Any) -> Any:
-    root = np.sqrt(x) - np.sqrt(nc)
-    ratio = (x / nc) ** (0.25 * v - 0.5)
-    return 0.5 * np.exp(-0.5 * root * root) * ratio * sp.ive(0.5 * v - 1, np.sqrt(nc * x))
-
-
-_noncentral = special(
-    "chndtr",
-    x=lambda y, x, v, nc: _noncentral_density(x, v, nc),
-    v=NO_SLOPE,
-    nc=lambda y, x, v, nc: 0.5 * (sp.chndtr(x, v + 2, nc) - y),
-)
-_noncentral_inverse = special(
-    "chndtrix",
-    p=lambda x, p, v, nc: 1 / _noncentral_density(x, v, nc),
-    v=NO_SLOPE,
-    nc=lambda x, p, v, nc: 0.5 * (p - sp.chndtr(x, v + 2, nc)) / _noncentral_density(x, v, nc),
-)
-
-if hasattr(sp._ufuncs, "_ncx2_cdf"):  # the same of SciPy 1.15
-    register(ufunc_of("_ncx2_cdf"), _noncentral)
-    register(ufunc_of("_ncx2_ppf"), _noncentral_inverse)
-
-# The density f_k and the tail S_k of SciPy's distribution, k degrees of freedom:
-# 2 ∂f_k/∂nc = f_(k+2) - f_k and ∂S_k/∂nc = f_(k+2), and of its formula by I_(k/2 - 1) the others.
-
-_density = ufunc_of("_ncx2_pdf")
-
-
-def _ncx2_x(y: Any, x: Any, k: Any, nc: Any) -> Any:
-    return y * ((0.5 * k - 1) / x - 0.5) + 0.5 * nc / x * _density(x, k + 2, nc)
-
-
-def _ncx2_k(y: Any, x: Any, k: Any, nc: Any) -> Any:
-    order, z = 0.5 * k - 1, np.sqrt(x * nc)
-    return 0.5 * y * (0.5 * np.log(x / nc) + ive_wrt_order(order, z, nth=1) / sp.ive(order, z))
-
-
-special(
-    "_ncx2_pdf", x=_ncx2_x, k=_ncx2_k, nc=lambda y, x, k, nc: 0.5 * (_density(x, k + 2, nc) - y)
-)
-special(
-    "_ncx2_sf",
-    x=lambda y, x, k, nc: -_density(x, k, nc),
-    k=NO_SLOPE,
-    nc=lambda y, x, k, nc: _density(x, k + 2, nc),
-)
-
 # Gamma: F(x) = P(b, a x).
 
 
-def _gdtr_slope(a: Any, b: Any, x: Any) -> Any:
+def _gdtr_slope(a: Array, b: Array, x: Array) -> Any:
     """∂/∂x; where a is 0 nothing depends on x."""
     none = np.equal(a, 0)
     return a * gamma_density(b, np.where(none, 1.0, a * x))
@@ -188,19 +147,19 @@ NEAR, NEAR_WEIGHTS = np.polynomial.legendre.leggauss(20)
 NEAR, NEAR_WEIGHTS = 0.5 * (1 + NEAR), 0.5 * NEAR_WEIGHTS
 
 
-def _t_density(v: Any, t: Any) -> Any:
+def _t_density(v: Any, t: Array) -> Any:
     power = -0.5 * (v + 1) * np.log1p(t * t / v)
     return np.exp(power - sp.betaln(0.5, 0.5 * v)) / np.sqrt(v)
 
 
-def _t_density_v(v: Any, t: Any) -> Any:
+def _t_density_v(v: Array, t: Array) -> Any:
     """∂f/∂v."""
     ratio = t * t / v
     gap = sp.psi(0.5 * (v + 1)) - sp.psi(0.5 * v) - 1 / v - np.log1p(ratio)
     return 0.5 * _t_density(v, t) * (gap + (v + 1) / v * ratio / (1 + ratio))
 
 
-def _t_v(v: Any, t: Any) -> Any:
+def _t_v(v: Array, t: Array) -> Any:
     """∂F/∂v: near the middle ∫_0^t ∂f/∂v, by Gauss's formula.
 
     Elsewhere F(t) = I_z(v/2, 1/2) / 2 for t < 0, and 1 - that for t > 0, with z = v / (v + t²).
@@ -214,18 +173,18 @@ def _t_v(v: Any, t: Any) -> Any:
     return np.where(near, middle, tail)
 
 
-def _f_density(m: Any, n: Any, x: Any) -> Any:
+def _f_density(m: Array, n: Array, x: Array) -> Any:
     """F(x) = I_z(m/2, n/2), z = m x / (n + m x)."""
     whole = n + m * x
     return beta_density(0.5 * m, 0.5 * n, m * x / whole) * m * n / (whole * whole)
 
 
-def _f_m(m: Any, n: Any, x: Any) -> Any:
+def _f_m(m: Array, n: Array, x: Array) -> Any:
     # z depends on m x / n.
     return 0.5 * I_a(0.5 * m, 0.5 * n, m * x / (n + m * x)) + x / m * _f_density(m, n, x)
 
 
-def _f_n(m: Any, n: Any, x: Any) -> Any:
+def _f_n(m: Array, n: Array, x: Array) -> Any:
     return 0.5 * I_b(0.5 * m, 0.5 * n, m * x / (n + m * x)) - x / n * _f_density(m, n, x)
 
 
@@ -235,17 +194,17 @@ family("fdtr", "fdtrc", inverse="fdtri p", m=_f_m, n=_f_n, x=_f_density)
 # Counts: Poisson, binomial, negative binomial, in their mean or probability.
 
 
-def _poisson_slope(k: Any, m: Any) -> Any:
+def _poisson_slope(k: Any, m: Array) -> Any:
     return -gamma_density(np.floor(k) + 1, m)
 
 
-def _binomial_slope(k: Any, n: Any, p: Any) -> Any:
+def _binomial_slope(k: Any, n: Any, p: Array) -> Any:
     # SciPy takes the whole part of a count that is none.
     k, n = np.floor(k), np.trunc(n)
     return -beta_density(k + 1, n - k, p)
 
 
-def _waiting_slope(k: Any, n: Any, p: Any) -> Any:
+def _waiting_slope(k: Any, n: Any, p: Array) -> Any:
     return beta_density(np.trunc(n), np.trunc(k) + 1, p)
 
 

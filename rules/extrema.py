@@ -22,11 +22,13 @@ from linad.arrays.python_operators import weakly
 from linad.arrays.zero_dim import gives, is_number, number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
-from linad.core.primitive import Primitive
+from linad.core.primitive import Primitive, Traced
 from linad.core.ufunc_keywords import refuse_out, scatter
 from linad.errors import ShapeError, UnsupportedError
+from linad.operators.algebra import Chain
 from linad.operators.base import JacobianOperator
-from linad.operators.structured import Zero
+from linad.operators.reordering import Broadcast
+from linad.operators.structured import Masked, Zero, diagonal
 from linad.rules.elementwise import binary, masked, register, shape_of, unary
 from linad.rules.kinks import side
 from linad.rules.shaping import laid_as, laid_out, of_list
@@ -37,13 +39,28 @@ _UNSET = object()
 
 
 def _extremum(name: str, ufunc: Any) -> Primitive:
-    def slope_a(y: Array, a: Array, b: Array) -> Any:
-        return np.where(a == b, y.dtype.type(0.5), y == a)
+    extremum = Primitive(name, ufunc)
+    register(ufunc, extremum)
 
-    def slope_b(y: Array, a: Array, b: Array) -> Any:
-        return np.where(a == b, y.dtype.type(0.5), y == b)
+    @extremum.jacobian(wrt=0)
+    def extremum_wrt_a(y: Array, a: Array, b: Array) -> JacobianOperator:
+        return _attained(y, a, b)
 
-    return binary(name, ufunc, slope_a, slope_b)
+    @extremum.jacobian(wrt=1)
+    def extremum_wrt_b(y: Array, a: Array, b: Array) -> JacobianOperator:
+        return _attained(y, b, a)
+
+    return extremum
+
+
+def _attained(y: Array, x: Array, other: Array) -> JacobianOperator:
+    """The operator of the x in y: what is not attained passes nothing on, and half at a tie."""
+    tie = x == other
+    J: JacobianOperator = Masked(y == x, y.shape, y.dtype)
+    if isinstance(tie, Traced) or np.any(tie):
+        share = np.where(tie, y.dtype.type(0.5), y.dtype.type(1))
+        J = Chain((J, diagonal(share, y.shape, y.dtype)))
+    return J if x.shape == y.shape else Chain((J, Broadcast(y.shape, x.shape, y.dtype)))
 
 
 maximum = _extremum("maximum", np.maximum)
@@ -76,7 +93,7 @@ def _without_vain_bounds(a: Any, low: Any, high: Any) -> tuple[Any, Any]:
 
     Such a number need not be one of that dtype, nor widen it: ``np.clip(unsigned, -1, 5)``.
     """
-    dtype = np.result_type(a)
+    dtype = getattr(a, "dtype", None) or np.result_type(a)
     if dtype.kind in "iu":
         ends = np.iinfo(dtype)
         low = None if type(low) is int and low <= ends.min else low
@@ -102,10 +119,11 @@ def clip(
         raise UnsupportedError(f"clip: the keyword {sorted(keywords)[0]!r} is not traced by linad")
     if (a_min is not _UNSET or a_max is not _UNSET) and (min is not _UNSET or max is not _UNSET):
         raise ValueError("clip: pass either a_min and a_max or min and max, not both")
-    a, a_min, a_max, min, max = map(of_list, (a, a_min, a_max, min, max))
-    low: Any = next((v for v in (a_min, min) if v is not _UNSET and v is not None), None)
-    high: Any = next((v for v in (a_max, max) if v is not _UNSET and v is not None), None)
-    low, high = [weakly(np.clip, a, bound)[1] for bound in (low, high)]
+    low: Any = min if a_min is _UNSET else a_min
+    high: Any = max if a_max is _UNSET else a_max
+    a = of_list(a)
+    low = None if low is _UNSET else weakly(np.clip, a, of_list(low))[1]
+    high = None if high is _UNSET else weakly(np.clip, a, of_list(high))[1]
     low, high = _without_vain_bounds(a, low, high)
     if (low is None or high is None) and np.result_type(
         a
@@ -168,7 +186,7 @@ def where(condition: Any, x: Any = _UNSET, y: Any = _UNSET, /) -> Any:
 
 def chosen(condition: Any, x: Any, y: Any) -> Any:
     """As np.where; what Python rounds to an int promotes no other array."""
-    return where_(condition, *weakly(np.where, x, y))
+    return where_.on((condition, *weakly(np.where, x, y)), {})
 
 
 def _mask(condition: Any) -> Any:

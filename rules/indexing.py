@@ -8,9 +8,11 @@ integer arrays while the function runs (they do not move with x); any other inde
 canonical one first, see `linad.core.indices`.
 """
 
+from types import NoneType
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from linad.arrays.buffers import concrete, root_of, with_parent
 from linad.arrays.moving import moves, moving_region, taken_up
@@ -40,7 +42,7 @@ from linad.rules.shaping import (
 )
 
 
-def _accumulate(total: Any, index: Index, values: Any) -> None:
+def _accumulate(total: Array, index: Index, values: Array) -> None:
     """``total[..., index] += values``, in place, an entry named twice collecting twice."""
     if index.repeats(total.shape):
         np.add.at(total, index.seeded, values)
@@ -48,7 +50,7 @@ def _accumulate(total: Any, index: Index, values: Any) -> None:
         total[index.seeded] += values
 
 
-def _add_at(values: Any, *, index: Index, shape: Shape) -> Any:
+def _add_at(values: Array, *, index: Index, shape: Shape) -> Any:
     total = np.zeros(shape, values.dtype)
     _accumulate(total, index, values)
     return total
@@ -135,7 +137,8 @@ def add_at_wrt_values(y: Array, values: Array, *, index: Any, shape: Any) -> Jac
     return Selection(index, values.shape, shape, y.dtype).H
 
 
-SIMPLE = {int, slice}
+SIMPLE = {int, slice, NoneType}
+_INT = {int}
 
 NUMBERED = 64
 _numbered = [BasicIndex((k,)) for k in range(NUMBERED)]
@@ -144,24 +147,30 @@ _numbered = [BasicIndex((k,)) for k in range(NUMBERED)]
 
 @implements(np.ndarray.__getitem__)
 def getitem(x: Any, index: Any) -> Any:
-    if type(index) is int and 0 <= index < NUMBERED and x.ndim == 1:
-        return getitem_(x, index=_numbered[index])
+    kind, ndim = type(index), x.ndim
+    if kind is int and ndim == 1 and 0 <= index < NUMBERED:
+        return getitem_.on((x,), {"index": _numbered[index]})
     if in_a_body.get() and moves(index):
         return _moving(x, index)
-    entries = index if type(index) is tuple else (index,)
-    if SIMPLE.issuperset(map(type, entries)):
+    entries = index if kind is tuple else (index,)
+    if kind in SIMPLE or SIMPLE.issuperset(map(type, entries)):
         # The common case, without the general reading of indices.
-        missing = x.ndim - len(entries)
+        missing = ndim - len(entries) + entries.count(None)
         if missing >= 0:
-            return getitem_(x, index=BasicIndex(entries + (WHOLE,) * missing))
+            if missing:
+                entries += (WHOLE,) * missing
+            return getitem_.on((x,), {"index": BasicIndex(entries)})
+    if kind is ndarray and ndim and index.ndim and index.dtype.kind in "iu":
+        # Entries of the first axis; of a copy, since the caller may write into the index.
+        return getitem_.on((x,), {"index": Index((index.copy("K"), *(WHOLE,) * (ndim - 1)))})
     given = x
     shape, axes, index = canonical(index, x.shape)
     if shape != x.shape:
         x = reshape_(x, shape=shape)
     if axes is not None:
         x = transpose_(x, axes=axes)
-    with_gap = any(entry is Ellipsis for entry in entries)
-    if all(type(entry) is int for entry in index):
+    with_gap = any([entry is Ellipsis for entry in entries])
+    if _INT.issuperset(map(type, index)):
         if not with_gap:
             return getitem_(x, index=index)
         if not index:
@@ -172,9 +181,9 @@ def getitem(x: Any, index: Any) -> Any:
     if _has_scalar_array(entries):
         # NumPy makes a copy where the integer is an array, and a view where it is a number.
         return copy_(getitem_(x, index=index), layout="K")
-    if x is not given and all(type(entry) is slice and entry == WHOLE for entry in index):
+    if x is not given and all([type(entry) is slice and entry == WHOLE for entry in index]):
         return x
-    return getitem_(x, index=index)
+    return getitem_.on((x,), {"index": index})
 
 
 def _moving(x: Any, index: Any) -> Any:
@@ -259,7 +268,7 @@ def take(
     return laid_out(y, "C", "take") if y.ndim > 1 else y
 
 
-def _within(indices: Any, n: int, mode: str) -> Any:
+def _within(indices: Array, n: int, mode: str) -> Any:
     """Indices of an axis of length n as `numpy.take` reads them."""
     if mode == "raise":
         return indices

@@ -68,9 +68,15 @@ def dot_wrt_b(y: Array, a: Array, b: Array) -> JacobianOperator:
     return RowProducts(a, b.shape, y.dtype)
 
 
+_OF_AXES = {(1, 1): dot_, (2, 1): matvec_, (2, 2): matmul_}
+
+
 def _product(a: Array, b: Array) -> Any:
     """``a @ b`` with NumPy's rules for one axis."""
     m, n = a.ndim, b.ndim
+    primitive = _OF_AXES.get((m, n))
+    if primitive is not None:
+        return primitive.on((a, b), {})
     if m == 0 or n == 0:
         raise ValueError(
             f"matmul: a {a.shape} and b {b.shape}: both need at least one axis; "
@@ -78,10 +84,8 @@ def _product(a: Array, b: Array) -> Any:
         )
     if m > 1 and n > 1:
         return matmul_(a, b)
-    if m + n == 2:
-        return dot_(a, b)
     if m + n == 3:
-        return matvec_(a, b) if m == 2 else matvec_(matrix_transpose(b), a)
+        return matvec_(matrix_transpose(b), a)
     row = a if m > 1 else a.reshape((1, *a.shape))
     column = b if n > 1 else b.reshape((*b.shape, 1))
     y = matmul_(row, column)
@@ -95,7 +99,7 @@ def _product(a: Array, b: Array) -> Any:
     return y.reshape(shape)
 
 
-def _with_axes(product: Any, cores: tuple[int, int, int], a: Any, b: Any, axes: Any) -> Any:
+def _with_axes(product: Any, cores: tuple[int, int, int], a: Array, b: Array, axes: Any) -> Any:
     """Apply a product of the last axes to the axes that the ufunc keyword ``axes`` names."""
     given = [tuple(k) if isinstance(k, (tuple, list)) else (k,) for k in axes]
     if len(given) == 2 and cores[2] == 0:
@@ -195,9 +199,10 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     if out is not None:
         refuse_out("dot", (out,))
     a, b = as_array(a), as_array(b)
-    if a.ndim == 0 or b.ndim == 0:
+    m, n = a.ndim, b.ndim
+    if m == 0 or n == 0:
         return _multiple(a, b)
-    if b.ndim == 1 or a.ndim == 1 or a.ndim == b.ndim == 2:
+    if n == 1 or m == 1 or m == n == 2:
         return _product(a, b)
     return tensordot(a, b, ((-1,), (-2,)))
 

@@ -65,10 +65,10 @@ INTERPOLATE = {
         *(T, P, TWO),
     ),
     "make_splprep": (lambda m, a: m.make_splprep([a[0], a[1]], s=0)[0](0.3), M[:2]),
-    "make_splrep": (lambda m, x, y, t: m.make_splrep(x, y, s=0)(t), T, P, TWO),
 }
 
 LINALG = {
+    "diagsvd": (lambda m, a: m.diagsvd(a[0], 5, A.shape[1]), A),
     "fiedler_companion": (lambda m, a: m.fiedler_companion(a), A),
     "cdf2rdf": (
         lambda m, a: np.concatenate([p.ravel() for p in m.cdf2rdf(*m.eig(a))]),
@@ -94,6 +94,7 @@ NDIMAGE = {
     ),
     "maximum_position": (lambda m, a: a[m.maximum_position(a)], M),
     "minimum_position": (lambda m, a: a[m.minimum_position(a)], M),
+    "vectorized_filter": (lambda m, a: m.vectorized_filter(a, np.mean, size=(2, 3)), M),
 }
 
 CLUSTER = {"vq.whiten": (lambda m, a: m.vq.whiten(a), M)}
@@ -323,6 +324,7 @@ _SHAPES = {
     "gibrat": (),
     "halfgennorm": (0.67,),
     "kappa3": (1.0,),
+    "kstwobign": (),
     "norminvgauss": (1.25, 0.5),
     "recipinvgauss": (0.63,),
     "truncpareto": (1.8, 5.3),
@@ -348,6 +350,11 @@ STATS = {
         lambda m, a: m.order_statistic(m.Normal(mu=a), n=5, r=2).pdf(0.3),
         ONE,
     ),
+    "Covariance": (lambda m, x, d: m.Covariance.from_diagonal(d).whiten(x[:3]), X, P[:3]),
+    "Covariance-precision": (
+        lambda m, x, a: m.Covariance.from_precision(a @ a.T + np.eye(3)).colorize(x[:3]),
+        *(X, M[:3, :3]),
+    ),
     "bws_test": (lambda m, x, y: m.bws_test(x, y).statistic, X, Y),
     "logrank": (lambda m, x, y: m.logrank(x**2, y**2).statistic, X, Y),
     "pointbiserialr": (lambda m, x: m.pointbiserialr(np.arange(14) % 2, x).statistic, X),
@@ -367,8 +374,6 @@ STATS = {
     "dpareto_lognorm": (lambda m, x, a: m.dpareto_lognorm.logpdf(x, 0.1, 1.2, a, 0.8), GAIN, ONE),
     "gausshyper": (lambda m, x: m.gausshyper.pdf(x, 1.2, 1.3, 0.4, 0.5), ONE),
     "irwinhall": (lambda m, x: m.irwinhall.pdf(x, 3), ONE),
-    "kappa4": (lambda m, x, k: m.kappa4.logpdf(x, 0.1, k), ONE, EDGE),
-    "ncx2": (lambda m, x, n: m.ncx2.logpdf(x, 3.0, n), ONE, GAIN),
     **{
         name: (lambda m, x, y, name=name: both(getattr(m, name)(x, y)), X, Y[:14])
         for name in _TESTS

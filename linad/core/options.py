@@ -15,8 +15,9 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from linad.core.folding import fold
 from linad.core.showing import shown
-from linad.errors import OptionError
+from linad.errors import OptionError, TracerError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -43,7 +44,14 @@ class Kind:
 
     def check(self, name: str, option: str, value: Any) -> None:
         """Raise OptionError unless ``value`` may be what ``option`` of the function ``name`` is."""
-        if not self.fits(value):
+        try:
+            fits = self.fits(value)
+        except TracerError:
+            raise TracerError(
+                f"{name}: {option} is traced, and its derivative would be lost; pass "
+                f"linad.stop_gradient({option}) where none is meant"
+            ) from None
+        if not fits:
             raise OptionError(f"{name}: {option} must be {self.words}, got {shown(value)}")
 
 
@@ -232,7 +240,11 @@ def takes(**kinds: Kind) -> Callable[[Function], Function]:
             for k, name in places:
                 if k < len(args):
                     kinds[name].check(label, name, args[k])
-            return function(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            except Exception as error:
+                __tracebackhide__ = fold(error)
+                raise
 
         checked.__options__ = kinds  # type: ignore[attr-defined]  # the tests sweep over them
         return cast(Function, checked)

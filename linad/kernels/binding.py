@@ -118,7 +118,7 @@ class BindingLowering(CallLowering):
         if isinstance(value, Expr):
             if before is None or not isinstance(before, Expr):
                 if before is not None:
-                    raise self.error(s, f"{name} was no number before", "use another name")
+                    raise self.error(s, f"{name} was not a number before", "use another name")
                 before = self.frame.scope[name] = var(self.fresh(name))
             self.emit(Let(before.parts[0], value))
         elif isinstance(before, Expr):

@@ -12,7 +12,7 @@ import numpy as np
 from linad.arrays.buffers import concrete, share_storage
 from linad.arrays.tracer import Tracer
 from linad.core.compiler_lock import compiling
-from linad.core.primitive import Traced
+from linad.core.primitive import Traced, lists_traced
 from linad.errors import KernelError
 from linad.kernels.analysis import KernelProgram, varied_names
 from linad.kernels.array_windows import ArrayWindow
@@ -201,7 +201,7 @@ class Kernel:
             bound.apply_defaults()  # a default in the middle would end `args`
             arguments = bound.args
         for a in arguments:
-            if type(a) in _MAY_BE_TRACED and _holds_traced(a):
+            if type(a) in _MAY_BE_TRACED and lists_traced(a):
                 return self.traced(arguments)
         return self.function(*arguments)
 
@@ -348,12 +348,6 @@ class Kernel:
 
 
 _MAY_BE_TRACED = frozenset([Tracer, tuple, list])
-
-
-def _holds_traced(value: Any) -> bool:
-    if isinstance(value, (tuple, list)):
-        return any([_holds_traced(v) for v in value])
-    return isinstance(value, Traced)
 
 
 __all__ = ["Kernel"]

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.traces import running_trace
+from linad.core.array_type import Array
 from linad.core.dispatch import NAMESPACE
 from linad.core.mirrored_names import mirrored_names
 from linad.core.numpy_options import check_options
@@ -130,7 +131,7 @@ def arange(*args: Any, **keywords: Any) -> Any:
 # Arrays to be written into.
 
 
-def _writable(made: Any) -> Any:
+def _writable(made: Array) -> Any:
     """A new array, as a traced constant while a trace is running."""
     trace = running_trace()
     if trace is None or isinstance(made, Traced) or not is_inexact(made.dtype):
@@ -226,19 +227,21 @@ class _Broadcast:
     """``np.broadcast`` of traced arrays."""
 
     def __init__(self, *arrays: Any) -> None:
-        self._arrays = np.broadcast_arrays(*map(creation.asarray, arrays))
-        self.shape = self._arrays[0].shape
+        self._arrays = arrays
+        self.shape = np.broadcast_shapes(*map(np.shape, arrays))
         self.nd = self.ndim = len(self.shape)
         self.size = size_of(self.shape)
         self.numiter = len(arrays)
 
     def __iter__(self) -> Any:
-        return zip(*[ravel(a) for a in self._arrays], strict=True)
+        arrays = np.broadcast_arrays(*map(creation.asarray, self._arrays))
+        return zip(*[ravel(a) for a in arrays], strict=True)
 
 
 @functools.wraps(np.broadcast)
 def broadcast(*arrays: Any) -> Any:
-    return _Broadcast(*arrays) if any(map(_is_traced, arrays)) else np.broadcast(*arrays)
+    traced = any([_is_traced(a) or getattr(type(a), "holds_array", False) for a in arrays])
+    return _Broadcast(*arrays) if traced else np.broadcast(*arrays)
 
 
 # Concatenation by index.

@@ -15,6 +15,7 @@ import weakref
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 from scipy.sparse.linalg import LinearOperator
 
 from linad.core.array_type import Array
@@ -180,7 +181,7 @@ class JacobianOperator(
         if self.compiled and (y := self._bound(x, False)) is not None:
             return y
         n = self.shape[1]
-        if type(x) is np.ndarray and x.shape == (n,) and x.dtype.kind == self.dtype.kind == "f":
+        if type(x) is ndarray and x.shape == (n,) and x.dtype.kind == self.dtype.kind == "f":
             return self.flat._sweep(x, False)  # by far the most common case, made short
         return self._apply_vectors(x, n, False)
 
@@ -188,24 +189,24 @@ class JacobianOperator(
         if self.compiled and (y := self._bound(x, True)) is not None:
             return y
         n = self.shape[0]
-        if type(x) is np.ndarray and x.shape == (n,) and x.dtype.kind == self.dtype.kind == "f":
+        if type(x) is ndarray and x.shape == (n,) and x.dtype.kind == self.dtype.kind == "f":
             return self.flat._sweep(x, True)
         return self._apply_vectors(x, n, True)
 
     def _bound(self, x: Any, adjoint: bool) -> Any:
         """The product by the function that earlier ones have left; None where there is none."""
         calls = self.__dict__.get("_bound_calls")
-        if calls is None or not calls[adjoint] or type(x) is not np.ndarray:
+        if calls is None or not calls[adjoint] or type(x) is not ndarray:
             return None
         y = calls[adjoint]((x,))
         if y is OTHER:
             return None
         return y if y.ndim == 1 else y.reshape(-1)
 
-    def _matmat(self, X: Any) -> Any:
+    def _matmat(self, X: Array) -> Any:
         return self._apply_columns(X, self.shape[1], False)
 
-    def _rmatmat(self, X: Any) -> Any:
+    def _rmatmat(self, X: Array) -> Any:
         return self._apply_columns(X, self.shape[0], True)
 
     matvec, rmatvec, matmat, rmatmat = _matvec, _rmatvec, _matmat, _rmatmat
@@ -231,7 +232,7 @@ class JacobianOperator(
             f"has to be made of linad.linearize(linad.jit(f), x), x on the device; pass x.numpy()"
         )
 
-    def _apply_columns(self, X: Any, n: int, adjoint: bool) -> Any:
+    def _apply_columns(self, X: Array, n: int, adjoint: bool) -> Any:
         """Apply to matrices of columns (..., n, k)."""
         X = as_numbers(X)
         if X.ndim >= 2 and X.shape[-2] == n:
@@ -264,7 +265,7 @@ class JacobianOperator(
             return y + 1j * self._sweep(-1j * x, adjoint)
         return y
 
-    def _sweep(self, x: Any, adjoint: bool) -> Any:
+    def _sweep(self, x: Array, adjoint: bool) -> Any:
         """Apply one of the two maps to rows of the right kind."""
         taken, given = self.in_shape, self.out_shape
         apply: Any = self.pushforward
@@ -283,7 +284,7 @@ class JacobianOperator(
         else:
             seeds = x.shape[:-1]
             y = apply(x.reshape(seeds + taken)).reshape((*seeds, size_of(given)))
-        if not self.owns_result and type(y) is np.ndarray:
+        if not self.owns_result and type(y) is ndarray:
             return own(y, {memory_of(x)})
         return y
 

@@ -24,6 +24,8 @@ from linad.operators.structured import Diagonal
 
 def _as_wide(array: Array, dtype: Any) -> Any:
     """An operand of no less precision than the result."""
+    if array.dtype == dtype:
+        return array
     real = np.empty(0, dtype).real.dtype
     narrow = array.dtype.kind == "f" and array.dtype.itemsize < real.itemsize
     return array.astype(real) if narrow or array.dtype.kind in "biu" else array
@@ -68,7 +70,7 @@ class Contraction(JacobianOperator):
         self._summed = tuple(k for k, label in enumerate(in_labels) if label not in known)
         super().__init__(out_shape, in_shape, dtype)
 
-    def _contract(self, given: str, wanted: str, x: Any, conjugate: bool) -> Any:
+    def _contract(self, given: str, wanted: str, x: Array, conjugate: bool) -> Any:
         labels = ",".join(["..." + given, *[names for names, _ in self.fixed]])
         arrays = [np.conj(a) if conjugate else a for _, a in self.fixed]
         return np.einsum(f"{labels}->...{wanted}", x, *arrays, optimize=bool(arrays))

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.interpolate
 
 from linad.arrays.zero_dim import number
+from linad.core.array_type import Array
 from linad.errors import ShapeError
 from linad.rules.creation import asarray
 from linad.rules.shaping import still
@@ -27,7 +28,13 @@ from linad.scipy.mirror import (
 )
 from linad.scipy.piecewise import increasing
 from linad.scipy.smoothed import smoothed
-from linad.scipy.splinemakers import interpolated, knots_of, knots_with_ends, least_squares_spline
+from linad.scipy.splinemakers import (
+    interpolated,
+    knots_of,
+    knots_with_ends,
+    least_squares_spline,
+    make_interp_spline,
+)
 
 # Tuples (t, c, k).
 
@@ -36,12 +43,14 @@ from linad.scipy.splinemakers import interpolated, knots_of, knots_with_ends, le
 # choose other knots.
 
 
-def _plain_splrep(k: int, x: Any, y: Any, w: Any, s: float, first: float, last: float) -> Any:
+def _plain_splrep(k: int, x: Array, y: Array, w: Array, s: float, first: float, last: float) -> Any:
     t, c, _ = scipy.interpolate.splrep(x, y[:, 0], w, first, last, k, s=s)
     return t, c[: t.size - k - 1, None]
 
 
-def _plain_univariate(k: int, x: Any, y: Any, w: Any, s: float, first: float, last: float) -> Any:
+def _plain_univariate(
+    k: int, x: Array, y: Array, w: Array, s: float, first: float, last: float
+) -> Any:
     made = scipy.interpolate.UnivariateSpline(x, y[:, 0], w, [first, last], k, s)
     knots = made.get_knots()
     return np.concatenate([knots[:1]] * k + [knots] + [knots[-1:]] * k), made.get_coeffs()[:, None]
@@ -52,8 +61,13 @@ def _plain_splprep(k: int, u: Any, y: Any, w: Any, s: float, first: float, last:
     return t, np.stack(c, axis=-1)
 
 
+def _plain_make_splrep(k: int, x: Any, y: Any, w: Any, s: float, first: float, last: float) -> Any:
+    made = scipy.interpolate.make_splrep(x, y[:, 0], w=w, xb=first, xe=last, k=k, s=s)
+    return made.t, made.c[:, None]
+
+
 def _fitted(
-    name: str, fit: Any, x: Any, y: Any, w: Any, k: int, s: Any, ends: Any = (None, None)
+    name: str, fit: Any, x: Array, y: Any, w: Any, k: int, s: Any, ends: Any = (None, None)
 ) -> Spline:
     """The smoothing spline, or with s = 0 the interpolating one, of values y (m,) or (m, d)."""
     check_real(name, x=x, y=y, w=w)
@@ -88,6 +102,21 @@ def splrep(x: Any, y: Any, w: Any, xb: Any, xe: Any, k: int, task: int, s: Any, 
             s = 0.0 if w is None else m - math.sqrt(2 * m)
         made = _fitted("splrep", _plain_splrep, x, y, w, k, s, (xb, xe))
     return made.t, np.concatenate([made.c, np.zeros(k + 1)]), k
+
+
+@bound_form(scipy.interpolate.make_splrep)
+def make_splrep(
+    x: Any, y: Any, w: Any, xb: Any, xe: Any, k: int, s: Any, t: Any, nest: Any, **others: Any
+) -> Any:
+    name = "make_splrep"
+    if others:
+        refuse(name, bc_type=(others.get("bc_type"), None))
+    if np.ndim(s) == 0 and s == 0:
+        if t is not None or w is not None or nest is not None:
+            raise ValueError(f"{name}: with s = 0, which interpolates, there are no t, w and nest")
+        return make_interp_spline(x, y, k=k)
+    refuse(name, t=(t, None), nest=(nest, None))
+    return _fitted(name, _plain_make_splrep, x, y, w, k, s, (xb, xe))
 
 
 @bound_form(scipy.interpolate.splprep)

@@ -40,11 +40,15 @@ from linad.arrays.traces import running_trace
 from linad.control.both_ways import UNABLE, BothWays
 from linad.control.captured import with_captured
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.marks import Attempt, running_traces
+from linad.core.reasons import because
+from linad.core.showing import shown
 from linad.errors import DTypeError, GuardError, ShapeError, TracerError, UnsupportedError
 from linad.rules.shaping import as_array, astype, form, ravel
 from linad.scipy.loopedmethods import EXPLICIT, as_program, loops_of
 from linad.scipy.mirror import holds_traced
+from linad.scipy.neverbegun import check_slope, never_begun
 from linad.scipy.replays import Field, explicit_replay, implicit_replay
 from linad.scipy.trajectories import Solution, ahead, move_events, watched_event
 
@@ -83,10 +87,37 @@ def _plain(value: Any) -> Any:
     return tree.unflatten(structure, [form(leaf) for leaf in leaves])
 
 
-def _hold(x: Any) -> None:
+def _hold(x: Any, why: str) -> None:
     """Record that the steps are good for these values: a tape must not run with others."""
     value = form(x)
-    bool(np.all(np.abs(x - value) <= 1e-9 * np.max(np.abs(value), initial=0.0)))
+    with because(why):
+        bool(np.all(np.abs(x - value) <= 1e-9 * np.max(np.abs(value), initial=0.0)))
+
+
+def _hold_slope(slope: Any) -> None:
+    """Record that there is no solution where the right side is not finite at the start."""
+    with because("solve_ivp takes no step where its function is infinite or NaN at the start"):
+        bool(np.all(np.isfinite(slope)))
+
+
+def _why_steps(dense_output: bool, events: Any, t_eval: Any) -> str:
+    """Why a program holds for the steps that were taken, and no others."""
+    if events:
+        return (
+            "solve_ivp with events is a program of its own for each set of steps: give t_eval in "
+            "their place if the times are known, or leave linad.jit out"
+        )
+    if dense_output:
+        return (
+            "solve_ivp with dense_output is a program of its own for each set of steps: give the "
+            "times by t_eval"
+        )
+    if t_eval is None:
+        return "solve_ivp without t_eval is a program of its own for each set of steps: give t_eval"
+    return (
+        "solve_ivp is a program of its own for each set of steps where its function decides in "
+        "Python on the state, or has more unknowns than its implicit method holds in a program"
+    )
 
 
 def _field(
@@ -96,6 +127,7 @@ def _field(
 
     def field(t: float, y: Any) -> Any:
         dy = fun(t, y[:, None], *args) if vectorized else fun(t, y, *args)
+        check_slope(dy)
         dy = ravel(as_array(dy))
         if dy.shape != (n,):
             raise ShapeError(f"{name}: fun returns {dy.shape[0]} values for a state of {n}")
@@ -111,7 +143,7 @@ def _check_real(what: str, a: Any) -> None:
         raise DTypeError(f"odeint: {what} must be real, got {a.dtype}; solve_ivp takes complex y0")
 
 
-def _plain_field(field: Field, t: float, y: Any) -> Field:
+def _plain_field(field: Field, t: float, y: Array) -> Field:
     """f on plain values; where it refers to traced ones, by a program that was recorded once.
 
     Unless Python takes ever other ways in it, or ways that refer to different ones.
@@ -153,6 +185,12 @@ def replayed(
     """`scipy.integrate.solve_ivp` on plain values, with the traced solution in ``y``."""
     tolerances = {key: options[key] for key in options if key in OPTIONS}
     kind = _checked_method(method, tolerances)
+    try:
+        args = tuple(args)
+    except TypeError:
+        raise TypeError(
+            f"solve_ivp: args must be a tuple, as (k,), got {shown(form(args))}"
+        ) from None
     y0 = _state(y0)
     dtype = y0.dtype
     begin, end = t_span
@@ -161,8 +199,14 @@ def replayed(
     given_y0 = y0
     if holds_traced(begin):
         y0 = ahead(field, begin, y0, span[0] - begin)
-    plain_args = _plain(tuple(args))
+    plain_args = _plain(args)
     plain = _field(fun, plain_args, vectorized, y0.shape[0], dtype)
+    if not np.isfinite(form(plain(span[0], form(y0)))).all():
+        slope = field(span[0], y0)
+        _hold_slope(slope)
+        result = never_begun(begin, y0, t_eval, events)
+        result.y = result.y * (np.nan * np.sum(slope))  # its derivative is no number, either
+        return result
     whole = not (dense_output or events or (t_eval is None and holds_traced((begin, end))))
     if whole and _in_program():
         looped = kind
@@ -193,8 +237,9 @@ def replayed(
         replay = explicit_replay(kind, field, times, y0)
     else:
         replay = implicit_replay(field, times, y0, result.sol)
-    _hold(replay.stages[0])
-    _hold(replay.states[-1])
+    why = _why_steps(dense_output, events, t_eval)
+    _hold(replay.stages[0], why)
+    _hold(replay.states[-1], why)
     ends = [float(t) for t in result.t]
     all_steps = moments is None and ends == list(replay.times)
     states = replay.states if all_steps else replay.at(ends)
@@ -333,7 +378,7 @@ def _in_program() -> bool:
     return any(trace.records for trace in running_traces())
 
 
-def _hold_order(t: Any, moments: Any, places: Any) -> None:
+def _hold_order(t: Any, moments: Array, places: Array) -> None:
     """Record that the steps are good for times that begin and end here, and are as many."""
     bool(np.all(t[np.array([0, -1])] == moments[[0, -1]]))
     bool(np.all((np.diff(t) != 0) == (np.diff(places) != 0)))

@@ -26,11 +26,13 @@ import scipy.integrate
 from linad.arrays.traces import running_trace
 from linad.core.mirrored_names import mirrored_names
 from linad.core.shapes import normalize_axis
+from linad.core.tolerances import tell_tolerance
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import as_array, form, still
 from linad.scipy.boundaryvalue import solve_bvp as solve_bvp
-from linad.scipy.initialvalue import needs_tracing, replayed, solution_at
+from linad.scipy.initialvalue import SCIPYS, needs_tracing, replayed, solution_at
 from linad.scipy.mirror import bound_form, doubled, holds_traced, inexact, traced_form
+from linad.scipy.neverbegun import begins, never_begun
 from linad.scipy.option_kinds import check_options
 from linad.scipy.quadrature import (
     dblquad as dblquad,
@@ -178,9 +180,12 @@ def solve_ivp(
 ) -> Any:
     given = () if args is None else args
     if not needs_tracing(fun, t_span, y0, (given, t_eval), events):
+        if not begins(fun, t_span, y0, given, vectorized):
+            return never_begun(t_span[0], y0, t_eval, events)
         return scipy.integrate.solve_ivp(
             fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options
         )
+    tell_tolerance("solve_ivp", "rtol", options.get("rtol", SCIPYS["rtol"]))
     return replayed(
         *(fun, t_span, y0, method, t_eval, vectorized, given, options),
         *(dense_output, events),
@@ -204,6 +209,8 @@ def odeint(
             f"odeint: {', '.join(options) or 'further arguments'}: not traced by linad, beside "
             f"args, rtol, atol and tfirst; leave it out"
         )
+    tell_tolerance("odeint", "rtol", tolerances["rtol"])
+    args = args if isinstance(args, tuple) else (args,)
     return solution_at(fun, y0, t, args, **tolerances)
 
 

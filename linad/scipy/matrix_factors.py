@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from linad.core.array_type import Array
 from linad.errors import UnsupportedError
 from linad.rules import decompositions, linalg, singularvalues, spectral
 from linad.rules.decompositions import hermitian_argument
@@ -59,17 +60,59 @@ def lu(a: Any, permute_l: bool, check_finite: bool, p_indices: bool) -> Any:
 
 
 @bound_form(scipy.linalg.qr)
-def qr(a: Any, mode: str, check_finite: bool) -> Any:
+def qr(a: Any, mode: str, check_finite: bool, pivoting: bool) -> Any:
     check(check_finite, a)
     if mode not in ("full", "r", "economic"):
         raise UnsupportedError(f"qr: mode={mode!r} is not traced by linad; use 'economic'")
+    if pivoting:
+        order = by_scipy(_pivots, a)
+        a = np.take_along_axis(a, order[..., None, :], axis=-1)
     if mode != "r":
-        return tuple(decompositions.qr(a, {"full": "complete", "economic": "reduced"}[mode]))
+        factors = tuple(decompositions.qr(a, {"full": "complete", "economic": "reduced"}[mode]))
+    else:
+        factors = (_upper(a),)
+    return (*factors, order) if pivoting else factors
+
+
+def _pivots(a: Any) -> Any:
+    return scipy.linalg.qr(a, mode="r", pivoting=True)[1]
+
+
+def _upper(a: Any) -> Any:
+    """R, with the rows of zeros that belong to a whole Q."""
     r = decompositions.qr(a, "r")
     below = a.shape[-2] - r.shape[-2]
     if below:
         r = np.concatenate([r, np.zeros((*r.shape[:-2], below, r.shape[-1]), r.dtype)], axis=-2)
-    return (r,)
+    return r
+
+
+@bound_form(scipy.linalg.rq)
+def rq(a: Any, mode: str, check_finite: bool) -> Any:
+    """By A^H = Q R with rows and columns in the opposite order, and LAPACK's signs."""
+    a = inexact(a)
+    check(check_finite, a)
+    m, n = a.shape[-2:]
+    if mode not in ("full", "r", "economic") or (mode == "full" and m < n):
+        raise UnsupportedError(f"rq: mode={mode!r} is not traced by linad; use 'economic'")
+    if m > n:
+        raise UnsupportedError(
+            "rq: matrices of more rows than columns are not traced by linad; "
+            "take the qr of the conjugate transpose"
+        )
+    q, r = decompositions.qr(linalg.adjoint(np.flip(a, -2)), "reduced")
+    r, q = np.flip(linalg.adjoint(r), (-2, -1)), np.flip(linalg.adjoint(q), -2)
+    theirs = by_scipy(_rq_diagonal, a)
+    signs = np.sign(theirs * np.real(still(np.diagonal(r, axis1=-2, axis2=-1))))
+    r, q = r * signs[..., None, :], q * signs[..., :, None]
+    if mode != "r":
+        return r, q
+    return r if m == n else np.concatenate([np.zeros((*a.shape[:-1], n - m), r.dtype), r], -1)
+
+
+def _rq_diagonal(a: Any) -> Any:
+    r = scipy.linalg.rq(a, mode="economic")[0]
+    return np.real(np.diagonal(r, axis1=-2, axis2=-1))
 
 
 @bound_form(scipy.linalg.eigh)
@@ -120,7 +163,7 @@ def eig(a: Any, b: Any, right: bool, check_finite: bool) -> Any:
     return w + 0j, v
 
 
-def _generalized(a: Any, b: Any, vectors: bool) -> Any:
+def _generalized(a: Any, b: Array, vectors: bool) -> Any:
     """A v = w B v for a regular B, as B^-1 A v = w v; in SciPy's order, and with its signs."""
     w, v = np.linalg.eig(linalg.solve(b, a))
     theirs = by_scipy(scipy.linalg.eigvals, a, b)
@@ -144,7 +187,7 @@ def _generalized(a: Any, b: Any, vectors: bool) -> Any:
     return w, v * np.sign(np.sum(still(v) * np.real(plain), axis=0))
 
 
-def _vectors(a: Any, b: Any) -> Any:
+def _vectors(a: Array, b: Array) -> Any:
     return scipy.linalg.eig(a, b)[1] + 0j
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from linad.core.array_type import Array
 from linad.core.shapes import matrix_transpose
 from linad.errors import ShapeError
 from linad.rules import linalg
@@ -55,14 +56,14 @@ def solve(
     return linalg.solve(matrix_transpose(a) if transposed else a, b)
 
 
-def _triangular(a: Any, b: Any, lower: bool, unit: bool = False) -> Any:
+def _triangular(a: Array, b: Array, lower: bool, unit: bool = False) -> Any:
     """Solve for a vector b (n,), or columns (..., n, k)."""
     if b.ndim == 1:
         return solve_triangular_(a, b.reshape((-1, 1)), lower=lower, unit=unit)[..., 0]
     return solve_triangular_(a, b, lower=lower, unit=unit)
 
 
-def _check_system(a: Any, b: Any, name: str) -> None:
+def _check_system(a: Array, b: Array, name: str) -> None:
     linalg.check_square(a, name)
     if b.ndim < 1 or a.shape[-1] != b.shape[-1 if b.ndim == 1 else -2]:
         raise ShapeError(f"{name}: shapes of a {a.shape} and b {b.shape} are incompatible")
@@ -181,6 +182,25 @@ def solve_banded(l_and_u: Any, ab: Any, b: Any, check_finite: bool) -> Any:
     if b.ndim == 1:
         return solve_banded_(ab, b[:, None], l_and_u=bands)[:, 0]
     return solve_banded_(ab, b, l_and_u=bands)
+
+
+@bound_form(scipy.linalg.cho_solve_banded)
+def cho_solve_banded(cb_and_lower: Any, b: Any, check_finite: bool) -> Any:
+    bands, lower = cb_and_lower
+    bands = inexact(bands)
+    if bands.ndim != 2:
+        raise ShapeError(f"cho_solve_banded: cb must be bands (u + 1, n), got {bands.shape}")
+    u, n = bands.shape[0] - 1, bands.shape[1]
+    # The conjugate transpose: what was stored k below or above the diagonal is on its other side.
+    rows = []
+    for k in range(u + 1):
+        given = np.conj(bands[k, : n - k] if lower else bands[u - k, k:])
+        zeros = np.zeros(min(k, n), given.dtype)
+        rows.append(np.concatenate([zeros, given] if lower else [given, zeros]))
+    turned = np.stack(rows[::-1] if lower else rows)
+    first, second = (bands, turned) if lower else (turned, bands)
+    y = solve_banded((u, 0), first, b, check_finite=check_finite)
+    return solve_banded((0, u), second, y, check_finite=check_finite)
 
 
 @bound_form(scipy.linalg.solveh_banded)

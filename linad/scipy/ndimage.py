@@ -14,12 +14,12 @@ import numpy as np
 import scipy.ndimage
 
 from linad.api.derivatives import stop_gradient
+from linad.core.array_type import Array
 from linad.core.mirrored_names import mirrored_names
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError
 from linad.rules.creation import asarray
-from linad.rules.filters import convolve_grid_, running_mean_
-from linad.rules.polynomials import convolve_
+from linad.rules.filters import convolve_, running_mean_
 from linad.rules.shaping import astype
 from linad.scipy.boundaries import check_mode, chosen_axes, each, filter_form, padded
 from linad.scipy.genericfilters import (
@@ -76,6 +76,7 @@ TWINS = (
     *("extrema", "generic_gradient_magnitude", "generic_laplace", "histogram"),
     "labeled_comprehension",
     *("maximum_position", "minimum_position"),
+    "vectorized_filter",
 )
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
@@ -100,7 +101,7 @@ def _reach(name: str, size: int, origin: Any) -> tuple[int, int]:
 def _weighted(
     name: str,
     input: Any,
-    weights: Any,
+    weights: Array,
     axis: int = -1,
     mode: str = "reflect",
     cval: Any = 0.0,
@@ -242,7 +243,7 @@ def _grid(
         x = np.moveaxis(ends, -1, k - len(along))
     if not input.size or not along:
         return input * weights if not along else input
-    y = convolve_grid_(x, kernel, mode="valid", axes=len(along))
+    y = convolve_(x, kernel, mode="valid", axes=len(along))
     return np.moveaxis(y, range(-len(along), 0), along)
 
 

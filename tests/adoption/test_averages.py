@@ -10,6 +10,7 @@ import linad
 X = np.array([0.3, 1.5, 0.7, 2.2])
 
 SOURCE = """
+import math
 import statistics
 import numpy as np
 

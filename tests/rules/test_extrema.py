@@ -228,3 +228,27 @@ def test_conditions_of_piecewise_have_the_shape_of_x():
         linad.linearize(
             lambda x: np.piecewise(x, [np.array([True, False])], [7.0]), np.ones((2, 2))
         )
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        lambda x: np.maximum(x, 0.0),
+        lambda x: np.fmax(0.0, x),
+        lambda x: -np.minimum(-x, 0.0),
+        lambda x: np.clip(x, 0.0, None),
+        lambda x: np.where(x < 0, 0.0, x),
+    ],
+    ids=["maximum", "fmax", "minimum", "clip", "where"],
+)
+def test_what_is_not_chosen_gets_nothing_of_an_infinite_slope(chosen, compiled):
+    def f(x):
+        return np.sum(np.sqrt(chosen(x)))
+
+    gradient = linad.grad(f)
+    gradient = linad.jit(gradient) if compiled else gradient
+    for _ in range(3):
+        with np.errstate(all="ignore"):
+            found = gradient(np.array([-2.0, 1.0, 4.0]))
+        np.testing.assert_allclose(found, [0.0, 0.5, 0.25])

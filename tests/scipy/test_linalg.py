@@ -6,7 +6,7 @@ import scipy.linalg
 
 import linad
 import linad.scipy.linalg as sl
-from linad.errors import LinadError, UnsupportedError
+from linad.errors import LinadError, ShapeError, UnsupportedError
 from linad.testing.derivative_checks import check_derivatives
 
 rng = np.random.default_rng(0)
@@ -17,6 +17,7 @@ H = Z @ Z.conj().T + np.eye(3)
 B = rng.standard_normal((3, 2))
 b = rng.standard_normal(3)
 BANDS = rng.standard_normal((3, 3)) + np.array([0.0, 4.0, 0.0])[:, None]
+BAND = np.array([[1.3, 0.9, 1.1], [0.4, -0.3, 0.0]])
 W = np.diag([0.2, 0.7, 1.3]) + 0.01 * S
 V = np.eye(3) + 0.05 * S
 SMALL = 0.3 * rng.standard_normal((3, 3))
@@ -62,6 +63,15 @@ CASES = [
     ("qr", lambda m, a: m.qr(a, mode="economic"), B),
     ("qr", lambda m, a: m.qr(a), A),
     ("qr", lambda m, a: m.qr(a, mode="r"), B),
+    ("qr", lambda m, a: m.qr(a, pivoting=True)[:2], A),
+    ("qr", lambda m, a: m.qr(a, mode="r", pivoting=True)[0], B),
+    ("qr", lambda m, a: m.qr(a, mode="economic", pivoting=True)[:2], Z),
+    ("rq", lambda m, a: m.rq(a), A),
+    ("rq", lambda m, a: m.rq(a, mode="economic"), B.T),
+    ("rq", lambda m, a: m.rq(a, mode="r"), B.T),
+    ("rq", lambda m, a: m.rq(a), Z),
+    ("cho_solve_banded", lambda m, c, b: m.cho_solve_banded((c, True), b), BAND, B),
+    ("cho_solve_banded", lambda m, c, b: m.cho_solve_banded((c[::-1], False), b), BAND, b),
     ("eigh", lambda m, a: m.eigh(sym(a))[0], S),
     ("eigh", lambda m, a: m.eigh(sym(a), eigvals_only=True, subset_by_index=[1, 2]), S),
     ("eigh", lambda m, a, b: m.eigh(sym(a), sym(b))[1] ** 2, W, V),
@@ -175,7 +185,10 @@ def test_the_rest_is_scipys():
 
 
 ERRORS = {
-    "pivoting": (lambda a: sl.qr(a, pivoting=True), UnsupportedError),
+    "qr-mode": (lambda a: sl.qr(a, mode="raw"), UnsupportedError),
+    "rq-tall": (lambda a: sl.rq(a[:, :2]), UnsupportedError),
+    "rq-full": (lambda a: sl.rq(a[:2]), UnsupportedError),
+    "cb-shape": (lambda a: sl.cho_solve_banded((a[0], True), b), ShapeError),
     "rank": (lambda a: sl.pinv(a, return_rank=True), UnsupportedError),
     "eigh-type": (lambda a: sl.eigh(a, type=2), UnsupportedError),
     "solve-shape": (lambda a: sl.solve(a, np.ones(2)), ValueError),

@@ -262,8 +262,10 @@ ORDERS = np.array([[1], [2], [3]])
 """For arguments that have to be integers, whatever their type."""
 
 _COUNTS: Arguments = [("d", 1.0), ("d", 4.0), ("d", 0.0)]
-ARGUMENTS = {"bdtr": _COUNTS, "bdtrc": _COUNTS}
-"""Where fewer trials than successes would give 0 or 1, whatever the probability."""
+_FREEDOMS: Arguments = [("d", 1.0), ("d", 4.0), ("d", 0.0), ("d", 0.0)]
+ARGUMENTS = {"bdtr": _COUNTS, "bdtrc": _COUNTS, "ncfdtri": _FREEDOMS}
+"""Where fewer trials than successes would give 0 or 1, whatever the probability, and where few
+degrees of freedom a quantile of 1e8, which SciPy searches for with fewer digits."""
 
 
 def ufunc_arguments(ufunc: Any) -> Arguments | None:

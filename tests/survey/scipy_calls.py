@@ -193,6 +193,11 @@ CALLS: dict[str, Call] = {
     "scipy.special.zeta": lambda f, a: f(a * a + 2),
     "scipy.special.zetac": lambda f, a: f(a * a + 2),
     "scipy.stats.gaussian_kde": lambda f, a: f(a[0])(POINTS),
+    "scipy.fft.fht": lambda f, a: f(a, 0.1, 0.5),
+    "scipy.fft.ifht": lambda f, a: f(a, 0.1, 0.5),
+    "scipy.linalg.diagsvd": lambda f, a: f(a[0], 3, 4),
+    "scipy.ndimage.vectorized_filter": lambda f, a: f(a, np.mean, size=2),
+    "scipy.linalg.cho_solve_banded": lambda f, a: f((a[:2] + 3, True), a[2]),
     "scipy.signal.convolve": lambda f, a: f(a, a.T),
     "scipy.signal.lfilter": lambda f, a: f(a[0], a[1], a[2]),
     "scipy.signal.lfilter_zi": lambda f, a: f(a[0], a[1]),
@@ -245,7 +250,14 @@ def _scaled(shapes: tuple[float, ...]) -> Call:
     return call
 
 
-for _name, _shapes in (FURTHER | {"geninvgauss": (-0.7, 1.3)}).items():
+_ELSEWHERE = {
+    "geninvgauss": (-0.7, 1.3),
+    "kappa4": (0.3, -0.2),
+    "ncf": (3.2, 7.0, 1.2),
+    "nct": (5.5, 0.7),
+    "ncx2": (3.2, 1.2),
+}
+for _name, _shapes in (FURTHER | _ELSEWHERE).items():
     CALLS[f"scipy.stats.{_name}"] = _scaled(_shapes)
 
 for _name in (

@@ -31,6 +31,7 @@ from linad.scipy.matrix_factors import (
     lu_factor as lu_factor,
     norm as norm,
     qr as qr,
+    rq as rq,
     svd as svd,
     svdvals as svdvals,
 )
@@ -47,6 +48,11 @@ from linad.scipy.matrix_functions import (
     tanhm as tanhm,
     tanm as tanm,
 )
+from linad.scipy.matrix_questions import (
+    bandwidth as bandwidth,
+    ishermitian as ishermitian,
+    issymmetric as issymmetric,
+)
 from linad.scipy.matrix_structures import (
     block_diag as block_diag,
     circulant as circulant,
@@ -61,6 +67,7 @@ from linad.scipy.matrix_structures import (
 )
 from linad.scipy.matrix_systems import (
     cho_solve as cho_solve,
+    cho_solve_banded as cho_solve_banded,
     det as det,
     inv as inv,
     lstsq as lstsq,
@@ -85,7 +92,7 @@ from linad.scipy.subspaces import (
 )
 from linad.scipy.twinforms import twins_among
 
-TWINS = ("cdf2rdf", "fiedler_companion")
+TWINS = ("cdf2rdf", "diagsvd", "fiedler_companion")
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 

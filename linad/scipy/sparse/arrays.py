@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from linad.core.array_type import Array
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, TracerError, UnsupportedError
-from linad.rules.shaping import as_array, astype
+from linad.rules.shaping import as_array
 from linad.rules.sparsearrays import Pattern, sparse_product
+from linad.scipy.mirror import inexact
 from linad.scipy.sparse.comparisons import comparison
 from linad.scipy.sparse.numbering import rearranged
 
@@ -282,7 +284,7 @@ class SparseArray:
         x = as_array(x)
         if x.ndim not in (1, 2) or x.shape[0] != self.shape[1]:
             raise ShapeError(f"A @ x: A has shape {self.shape} and x {x.shape}")
-        y = sparse_product(self._entries, _numbers(x.T), pattern=self.pattern)
+        y = sparse_product(self._entries, inexact(x.T), pattern=self.pattern)
         return y.T
 
     def __rmatmul__(self, x: Any) -> Any:
@@ -292,7 +294,7 @@ class SparseArray:
         x = as_array(x)
         if x.ndim not in (1, 2) or x.shape[-1] != self.shape[0]:
             raise ShapeError(f"x @ A: A has shape {self.shape} and x {x.shape}")
-        return sparse_product(self._entries, _numbers(x), pattern=self.pattern.T)
+        return sparse_product(self._entries, inexact(x), pattern=self.pattern.T)
 
     def multiply(self, other: Any) -> "SparseArray":
         """Entry by entry with a number, or with an array that broadcasts to the shape of A."""
@@ -397,11 +399,6 @@ class SparseArray:
         return merged.tocsc() if self.format == "csc" else merged
 
 
-def _numbers(x: Any) -> Any:
-    """``x`` in floats or complex numbers."""
-    return x if x.dtype.kind in "fc" else astype(x, float)
-
-
 def traced_form_of(x: Any) -> SparseArray | None:
     """A sparse array, SciPy's too, as a `SparseArray`; None for what is not sparse."""
     if isinstance(x, SparseArray):
@@ -414,7 +411,7 @@ def traced_form_of(x: Any) -> SparseArray | None:
     return SparseArray(data, Pattern(x.row, x.col, x.shape), "coo", is_matrix=is_matrix)
 
 
-def _merged(like: SparseArray, data: Any, pattern: Pattern) -> SparseArray:
+def _merged(like: SparseArray, data: Array, pattern: Pattern) -> SparseArray:
     """In the order of rows, and of columns within, with the entries at one place added."""
     n = pattern.shape[1]
     places = pattern.rows.astype(np.intp) * n + pattern.cols

@@ -18,7 +18,6 @@ from linad.scipy.stats.cases import (
     burr,
     cosine,
     fisk,
-    genextreme,
     gengamma,
     pearson3,
     skewnorm,
@@ -42,9 +41,11 @@ from linad.scipy.stats.continuous import (
     weibull_min,
 )
 from linad.scipy.stats.discrete import bernoulli, binom, geom, nbinom, poisson
+from linad.scipy.stats.extremes import genextreme, genpareto, kappa4
 from linad.scipy.stats.hooks import HOOKED
 from linad.scipy.stats.kernels import gaussian_kde
 from linad.scipy.stats.multivariate import multivariate_normal
+from linad.scipy.stats.noncentral import ncf, nct, ncx2
 from linad.scipy.stats.powers import (
     boxcox_normmax as boxcox_normmax,
     yeojohnson_normmax as yeojohnson_normmax,
@@ -67,13 +68,18 @@ __all__ = [
     "gaussian_kde",
     "genextreme",
     "gengamma",
+    "genpareto",
     "geom",
     "gumbel_r",
+    "kappa4",
     "laplace",
     "logistic",
     "lognorm",
     "multivariate_normal",
     "nbinom",
+    "ncf",
+    "nct",
+    "ncx2",
     "norm",
     "pearson3",
     "poisson",
@@ -111,11 +117,11 @@ TWINS = (
     *("bootstrap", "monte_carlo_test", "permutation_test"),
     *("boxcox", "boxcox_llf", "yeojohnson", "yeojohnson_llf"),
     # Distributions.
-    *("dirichlet", "dirichlet_multinomial", "invwishart", "matrix_normal"),
+    *("Covariance", "dirichlet", "dirichlet_multinomial", "invwishart", "matrix_normal"),
     *("matrix_t", "multinomial", "multivariate_t", "normal_inverse_gamma", "vonmises_fisher"),
     *("wishart", "Normal", "Uniform", "Logistic", "Mixture"),
     *("abs", "exp", "log", "order_statistic"),
-    *("dpareto_lognorm", "gausshyper", "irwinhall", "kappa4", "ncx2"),
+    *("dpareto_lognorm", "gausshyper", "irwinhall"),
     *("rv_histogram",),
 )
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
+from linad.core.array_type import Array
 from linad.rules.shaping import still
 from linad.scipy.stats.continuous import HALF_LOG_2PI, LOG_2
 from linad.scipy.stats.distribution import Continuous
@@ -84,7 +85,7 @@ class Triangle(Continuous):
         return 0.5 - LOG_2 + 0 * c
 
 
-def _log_mass(a: Any, b: Any) -> Any:
+def _log_mass(a: Array, b: Array) -> Any:
     """log(Φ(b) - Φ(a)) for a <= b, from the tail that both are nearer to."""
     right = a > 0
     low, high = np.where(right, -b, a), np.where(right, -a, b)
@@ -108,7 +109,7 @@ class TruncatedNormal(Continuous):
     def _ends(self, a: Any, b: Any) -> tuple[Any, Any]:
         return a, b
 
-    def _standard_point(self, a: Any, b: Any) -> Any:
+    def _standard_point(self, a: Array, b: Array) -> Any:
         low, high = np.where(np.isinf(a), np.minimum(b, 0.0) - 2, a), b
         return 0.5 * (low + np.where(np.isinf(high), np.maximum(low, 0.0) + 2, high))
 
@@ -118,7 +119,7 @@ class TruncatedNormal(Continuous):
     def _logcdf(self, z: Any, a: Any, b: Any) -> Any:
         return _log_mass(a, z) - _log_mass(a, b)
 
-    def _logsf(self, z: Any, a: Any, b: Any) -> Any:
+    def _logsf(self, z: Array, a: Array, b: Array) -> Any:
         return _log_mass(z, b) - _log_mass(a, b)
 
     def _cdf(self, z: Any, a: Any, b: Any) -> Any:
@@ -138,44 +139,6 @@ class TruncatedNormal(Continuous):
         (p, ap), (q, bq) = ends
         mean = p - q
         return mean, 1 + ap - bq - mean * mean
-
-
-class GeneralExtreme(Continuous):
-    """exp(-t) with t = (1 - c z)^(1/c); Gumbel's distribution for c = 0."""
-
-    shape_names = ("c",)
-
-    def _valid(self, c: Any) -> Any:
-        return np.isfinite(still(c))
-
-    def _ends(self, c: Any) -> tuple[Any, Any]:
-        end = 1 / np.where(c == 0, 1.0, c)
-        return np.where(c < 0, end, -np.inf), np.where(c > 0, end, np.inf)
-
-    def _counts_at_end(self, z: Any, c: Any) -> Any:
-        return np.False_
-
-    @staticmethod
-    def _log(z: Any, c: Any) -> Any:
-        """-log t = -log(1 - c z) / c."""
-        u = c * z
-        small = np.abs(still(u)) < 1e-5
-        series = z * (1 + u / 2 + u * u / 3 + u * u * u / 4)
-        away = np.where(c == 0, 1.0, c)
-        return np.where(small, series, -np.log1p(-np.where(small, 0.5, u)) / away)
-
-    def _logpdf(self, z: Any, c: Any) -> Any:
-        w = self._log(z, c)
-        return (c - 1) * w - np.exp(-w)
-
-    def _logcdf(self, z: Any, c: Any) -> Any:
-        return -np.exp(-self._log(z, c))
-
-    def _cdf(self, z: Any, c: Any) -> Any:
-        return np.exp(self._logcdf(z, c))
-
-    def _sf(self, z: Any, c: Any) -> Any:
-        return -np.expm1(self._logcdf(z, c))
 
 
 def _burr_logpdf(z: Any, c: Any, d: Any) -> Any:
@@ -367,7 +330,6 @@ cosine = RaisedCosine("cosine")
 fisk = Fisk("fisk")
 gengamma = GeneralGamma("gengamma")
 pearson3 = PearsonThree("pearson3")
-genextreme = GeneralExtreme("genextreme")
 skewnorm = SkewNormal("skewnorm")
 trapezoid = Trapezoid("trapezoid")
 triang = Triangle("triang")

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
-from linad.errors import ShapeError
+from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import still
 from linad.scipy.linalg import solve_triangular
 from linad.scipy.stats.continuous import HALF_LOG_2PI
 from linad.scipy.stats.distribution import Distribution, double
+from linad.scipy.twins import instance_twin
 
 
 def _on_a_subspace(rows: Any, cov: Any, cutoff: float, rank: int) -> Any:
@@ -31,6 +32,11 @@ def _on_a_subspace(rows: Any, cov: Any, cutoff: float, rank: int) -> Any:
     return np.where(away > 1e3 * cutoff, -np.inf, y)
 
 
+def _whitens(cov: Any) -> bool:
+    """Whether it is a Covariance of SciPy's, or one with traced parts."""
+    return hasattr(cov, "log_pdet")
+
+
 class MultivariateNormal(Distribution):
     """`scipy.stats.multivariate_normal`, traced in x, the mean and the covariance."""
 
@@ -40,8 +46,14 @@ class MultivariateNormal(Distribution):
     def parameters(self) -> dict[str, Any]:
         return {"mean": None, "cov": 1.0, "allow_singular": False}
 
+    def check_real(self, function: str, given: dict[str, Any]) -> None:
+        numbers = {name: value for name, value in given.items() if not _whitens(value)}
+        super().check_real(function, numbers)
+
     def traced(self, function: str, x: Any, parameters: dict[str, Any]) -> Any:
         name = f"{self.name}.{function}"
+        if _whitens(parameters["cov"]):
+            return self._of_covariance(name, x, parameters["mean"], parameters["cov"])
         x, cov = double(x), double(parameters["cov"])
         mean = None if parameters["mean"] is None else np.atleast_1d(double(parameters["mean"]))
         given = mean.shape[0] if mean is not None else None
@@ -76,6 +88,24 @@ class MultivariateNormal(Distribution):
         y = -0.5 * np.sum(white * white, axis=0) - log_det - d * HALF_LOG_2PI
         y = np.squeeze(y.reshape(x.shape[:-1]))
         return np.exp(y) if function == "pdf" else y
+
+    def _of_covariance(self, name: str, x: Any, mean: Any, covariance: Any) -> Any:
+        """By an object of SciPy's, which whitens: Σ (W (x - μ))² is the quadratic form."""
+        if isinstance(covariance, scipy.stats.Covariance):
+            covariance = instance_twin(covariance)
+        d, rank = covariance.shape[-1], still(covariance.rank)
+        if np.any(rank < d):
+            raise UnsupportedError(
+                f"{name}: a singular Covariance is not traced by linad; pass the matrix, and "
+                "allow_singular=True"
+            )
+        x, mean = double(x), np.zeros(d) if mean is None else double(mean)
+        x = x[None] if x.ndim == 0 else x[:, None] if x.ndim == 1 and d == 1 else x
+        gap = x - mean
+        white = covariance.whiten(gap.reshape((-1, d)))
+        y = -0.5 * (np.sum(white * white, axis=-1) + covariance.log_pdet) - d * HALF_LOG_2PI
+        y = np.squeeze(y.reshape(gap.shape[:-1]))
+        return np.exp(y) if name.endswith(".pdf") else y
 
 
 multivariate_normal = MultivariateNormal("multivariate_normal")

@@ -14,7 +14,8 @@ from linad.scipy.stats.distribution import check_formula
 from linad.scipy.twinforms import FormOfObject
 
 NAMES = (
-    *("crystalball", "genhalflogistic", "gibrat", "halfgennorm", "kappa3", "norminvgauss"),
+    *("crystalball", "genhalflogistic", "gibrat", "halfgennorm", "kappa3"),
+    *("kstwobign", "norminvgauss"),
     *("recipinvgauss", "truncpareto", "tukeylambda", "vonmises_line"),
     *("betabinom", "betanbinom", "boltzmann", "dlaplace", "logser", "planck"),
     *("yulesimon", "zipf"),

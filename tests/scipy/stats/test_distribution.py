@@ -268,6 +268,30 @@ def test_multivariate_normal(function):
         check_derivatives(f, x, np.zeros(1) if mean is None else mean, cov, order=1)
 
 
+@pytest.mark.parametrize("function", DENSITIES)
+def test_multivariate_normal_of_a_covariance_object(function):
+    """One of plain numbers, and one that is made of traced ones."""
+    theirs = scipy.stats
+    for make, part in (
+        (lambda m, d: m.Covariance.from_diagonal(d), np.array([0.7, 1.2, 2.0])),
+        (lambda m, d: m.Covariance.from_cholesky(d), np.linalg.cholesky(COV)),
+    ):
+
+        def f(m, x, mean, part, make=make):
+            return getattr(m.multivariate_normal, function)(x, mean, make(m, part))
+
+        for x in (XS, XS[0, 0]):
+            y, _ = linad.linearize(lambda x, p=part, f=f: f(ls, x, MEAN, p), x)
+            expected = f(theirs, x, MEAN, part)
+            assert np.shape(y) == np.shape(expected)
+            np.testing.assert_allclose(y, expected, rtol=1e-12)
+            lower = np.tri(3) if part.ndim == 2 else 1.0
+            check_derivatives(lambda x, m, p, f=f, t=lower: f(ls, x, m, p * t), x, MEAN, part)
+    flat = theirs.Covariance.from_eigendecomposition((np.array([0.0, 1.0, 2.0]), np.eye(3)))
+    with pytest.raises(UnsupportedError, match="allow_singular"):
+        linad.linearize(lambda m: ls.multivariate_normal.logpdf(XS, m, flat), MEAN)
+
+
 def test_second_derivatives_of_multivariate_normal():
     def f(x, m, c):
         return ls.multivariate_normal.logpdf(x, m, 0.5 * (c + c.T))
@@ -319,7 +343,7 @@ ERRORS = {
         lambda x: ls.multivariate_normal.logpdf(x, MEAN, COV + np.eye(3, k=1)),
         ValueError,
     ),
-    "other": (lambda x: ls.nct.pdf(x, 1.0, 1.0), LinadError),
+    "other": (lambda x: ls.landau.pdf(x), LinadError),
     "complex": (lambda x: ls.norm.logpdf(x + 1j), UnsupportedError),
     "complex scale": (lambda x: ls.norm.cdf(x, scale=1j), UnsupportedError),
 }

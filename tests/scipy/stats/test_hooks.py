@@ -6,7 +6,7 @@ import scipy.stats
 
 import linad
 import linad.scipy.stats as ls
-from linad.errors import MissingRuleError, UnsupportedError
+from linad.errors import UnsupportedError
 from linad.testing.derivative_checks import check_derivatives
 
 X, P, B = np.array([0.2, 0.9, 3.0]), np.array(-0.7), np.array(1.3)
@@ -28,15 +28,3 @@ def test_generalized_inverse_gauss():
     for f in (mine.cdf, mine.sf, mine.ppf):
         with pytest.raises(UnsupportedError, match="geninvgauss.*quad"):
             linad.linearize(lambda x, f=f: f(x, P, B), X / 4)
-
-
-def test_noncentral_chi_squared():
-    """Of its degrees of freedom the densities are functions; of the others all are."""
-    degrees, shift = np.array(3.2), np.array(1.2)
-    for f in (ls.ncx2.pdf, ls.ncx2.logpdf):
-        check_derivatives(f, X, degrees, shift)
-    check_derivatives(lambda q, nc: ls.ncx2.ppf(q, 3.2, nc), X / 4, shift)
-    for f in (ls.ncx2.cdf, ls.ncx2.sf):
-        check_derivatives(lambda x, nc, f=f: f(x, 3.2, nc), X, shift)
-        with pytest.raises(MissingRuleError, match="no closed form"):
-            linad.linearize(lambda k, f=f: f(X, k, 1.2), degrees)

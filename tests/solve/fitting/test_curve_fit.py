@@ -14,6 +14,7 @@ import scipy.stats
 
 import linad
 from linad.core.shapes import name_of
+from linad.errors import ShapeError, TracerError
 from linad.solve import curve_fit, fit, waiting
 from linad.solve.fitting import model_curves, plots
 from linad.solve.fitting.reports import rounded
@@ -357,7 +358,7 @@ class TestWhatTheModelReturns:
 
         found = curve_fit(model, T + 20, Y)
         assert not found.success
-        assert "height = 1, low = 1, high = 1; start where the model responds" in found.message
+        assert "low = 1, high = 1; start elsewhere, where the model responds" in found.message
         assert "Nothing is determined: start elsewhere" in found.report()
         assert "Fix one parameter" not in found.report()
 
@@ -1175,3 +1176,152 @@ class TestTelling:
         found = fit(lambda p: decay(T, *p) - Y, np.array(START))
         with pytest.raises(linad.errors.ArgumentError, match="has no model to predict with"):
             found.predict(T)
+
+
+def test_traced_data_name_what_is_differentiated_through():
+    x = np.array([1.0, 2.0, 4.0])
+
+    def fitted(**changed):
+        given = {"xdata": x, "ydata": x, "p0": [1.0, 1.0], "sigma": None} | changed
+        return linad.solve.curve_fit(lambda x, a, b: a * x + b, **given).x
+
+    for name in ("xdata", "ydata", "sigma", "p0"):
+        with pytest.raises(TracerError, match=f"^curve_fit: {name} is traced, .*stop_gradient"):
+            linad.jacobian(lambda v, name=name: fitted(**{name: v[:2] if name == "p0" else v}))(x)
+    with pytest.raises(TracerError, match="<lambda> depends on .*linad.scipy.optimize.curve_fit"):
+        linad.jacobian(lambda y: linad.solve.fit(lambda p: p[0] * x - y, [1.0]).x)(x)
+
+
+def test_a_container_by_its_name():
+    def model(t, p):
+        return p["height"]["a"] * np.exp(-p["rate"] * t) + p["height"]["b"]
+
+    t = np.linspace(0.0, 2.0, 9)
+    start = {"height": {"a": 1.0, "b": 0.0}, "rate": 1.0}
+    found = curve_fit(model, t, 2.0 * np.exp(-t) + 0.5, start)
+    assert found["height"] == found.x["height"]
+    assert found["height"]["a"] == found["height.a"]
+
+
+def test_predictions_are_of_the_data_by_default():
+    t = np.linspace(0.0, 2.0, 9)
+    found = curve_fit(lambda t, a, k: a * np.exp(-k * t), t, 2.0 * np.exp(-t) + 0.01 * t, [1, 1])
+    np.testing.assert_array_equal(found.predict(), found.predict(t))
+    np.testing.assert_array_equal(found.prediction_errors(), found.prediction_errors(t))
+
+
+def test_columns_of_a_table_that_is_no_list_of_rows():
+    X = np.stack([np.arange(5.0), np.arange(5.0) ** 2], axis=1)
+    with pytest.raises(ShapeError, match=r"given to it as it is, \(5, 2\): a column is X\[:, 0\]"):
+        curve_fit(lambda X, a, b: a * X[0] + b * X[1], X, np.arange(5.0), [1, 1])
+
+
+def test_a_series_of_places_with_gaps():
+    pd = pytest.importorskip("pandas")
+    t = pd.Series([0.0, 0.5, np.nan, 1.5, 2.0], index=[3, 4, 5, 6, 7])
+    y = pd.Series([2.0, 1.3, 9.0, 0.5, np.nan], index=t.index)
+    keep = (np.isfinite(t) & np.isfinite(y)).to_numpy()
+
+    def model(t, a, k):
+        return a * np.exp(-k * t)
+
+    found = curve_fit(model, t, y, [1, 1], weights=keep)
+    plain = curve_fit(model, t[keep].to_numpy(), y[keep].to_numpy(), [1, 1])
+    np.testing.assert_allclose(found.x, plain.x, rtol=1e-8)
+
+
+class TestTheOrderOfStarts:
+    """Whatever has names has them in the order of p0."""
+
+    def found(self, **options):
+        def model(t, scale, rate):
+            return scale * np.exp(-rate * t)
+
+        t = np.linspace(0.0, 3.0, 30)
+        y = model(t, 5.0, 1.0) + 0.1 * np.cos(9 * t)
+        return curve_fit(model, t, y, {"scale": 4.0, "rate": 0.8}, **options)
+
+    def test_of_all_that_is_found(self):
+        found = self.found()
+        order = ["scale", "rate"]
+        assert found.names == order
+        assert [row[0] for row in found.rows()] == order
+        for named in (found.x, found.errors, found.values, found.standard_errors, found.result.x):
+            assert type(named) is dict
+            assert list(named) == order
+        assert list(found.result.grad) == order
+        assert found.x == found.values
+        assert found.errors == found.standard_errors
+        np.testing.assert_allclose(np.sqrt(np.diag(found.covariance)), list(found.errors.values()))
+        bare = curve_fit(
+            lambda t, scale, rate: scale * np.exp(-rate * t),
+            found.xdata,
+            found.data.leaves[0],
+            [4.0, 0.8],
+        )
+        np.testing.assert_allclose(found.covariance, bare.covariance, rtol=1e-6)
+        np.testing.assert_allclose(found.prediction_errors(), bare.prediction_errors(), rtol=1e-6)
+        intervals = found.profile_intervals()
+        assert list(intervals) == order
+        np.testing.assert_allclose(
+            list(intervals.values()), list(bare.profile_intervals().values()), rtol=1e-6
+        )
+
+    def test_flags_and_bounds_follow_it(self):
+        assert self.found(fixed=[True, False]).x["scale"] == 4.0
+        assert self.found(fixed=np.array([False, True])).x["rate"] == 0.8
+        assert self.found(fixed=[0]).x["scale"] == 4.0
+        sides = {"rate": 0.0, "scale": 0.0}, {"rate": 0.9, "scale": 9.0}
+        assert self.found(bounds=sides).x["rate"] == 0.9
+
+    @pytest.mark.parametrize("fixed", [[1, 0], np.array([1, 0])])
+    def test_flags_that_may_be_positions(self, fixed):
+        with pytest.raises(linad.errors.OptionError, match="write flags as True and False"):
+            self.found(fixed=fixed)
+
+
+def test_bounds_and_held_values_in_the_form_of_the_start():
+    def model(t, p):
+        return p["line"]["slope"] * t + p["line"]["offset"] + p["bend"] * t**2
+
+    t = np.linspace(0.0, 1.0, 9)
+    start = {"line": {"slope": 1.0, "offset": 0.5}, "bend": 0.1}
+    y = model(t, {"line": {"slope": 3.0, "offset": 0.2}, "bend": 0.4})
+    bounded = curve_fit(model, t, y, start, bounds={"line": {"slope": (0, 2)}})
+    assert bounded.x["line"]["slope"] == 2.0
+    held = curve_fit(model, t, y, start, fixed={"line": {"offset": 0.2}})
+    assert held.x["line"]["offset"] == 0.2
+    flagged = curve_fit(model, t, y, start, fixed={"line": {"offset": True}})
+    assert flagged.x["line"]["offset"] == 0.5
+
+
+def test_pairs_of_two_parameters_are_told_from_sides():
+    t = np.linspace(0.0, 1.0, 9)
+    with pytest.raises(linad.errors.OptionError, match=r"are pairs.*tuple\(zip\(\*pairs\)\)"):
+        curve_fit(lambda t, a, b: a + b * t, t, t, [1, 1], bounds=[(0, 10), (0.5, 12)])
+
+
+@pytest.mark.parametrize(
+    "option, words",
+    [
+        (
+            "sigma",
+            r"sigma must be positive and finite everywhere; it is nan in 1 of",
+        ),
+        ("weights", r"weights must be finite and not negative everywhere; it is nan in 1 of"),
+    ],
+)
+def test_deviations_that_are_no_numbers(option, words):
+    given = np.ones(9)
+    given[4] = np.nan
+    with pytest.raises(linad.errors.OptionError, match=words) as told:
+        curve_fit(lambda t, a: a * t, np.arange(9.0), np.arange(9.0), **{option: given})
+    assert "at index 4; points that do not count have the weight 0" in str(told.value)
+    with pytest.raises(linad.errors.OptionError, match="a matrix given as sigma must be finite"):
+        curve_fit(lambda t, a: a * t, np.arange(9.0), np.arange(9.0), sigma=np.diag(given))
+
+
+def test_a_complex_model_of_real_data_is_refused():
+    t = np.linspace(0.0, 1.0, 9)
+    with pytest.raises(linad.errors.DTypeError, match=r"complex numbers for real ydata.*ydata \+"):
+        curve_fit(lambda t, a: a * np.exp(1j * t), t, t, [1.0])

@@ -1,0 +1,130 @@
+"""Distributions of extremes: powers that become exponentials as their shape goes to 0.
+
+L(z, c) = -log(1 - c z) / c, and z for c = 0, where SciPy has a formula of its own, which does not
+depend on c; here it is one function, whose derivatives in c hold at 0 as well.
+
+genextreme   F = exp(-t), t = exp(-L(z, c))
+genpareto    1 - F = exp(-L), L = L(z, -c)
+kappa4       F = exp(-L(t, h)), t = exp(-L(z, k))
+
+Source: the reference of scipy.stats; J. Hosking, "The four-parameter kappa distribution", IBM
+Journal of Research and Development 38 (1994) 251.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.special as sp
+
+from linad.rules.shaping import still
+from linad.scipy.stats.distribution import Continuous
+from linad.scipy.stats.hooks import Hooked
+
+
+def _log_power(z: Any, c: Any) -> Any:
+    """-log(1 - c z) / c; for small u = c z by its series, z Σ u^k / (k + 1)."""
+    u = c * z
+    small = np.abs(still(u)) < 0.05
+    near = np.where(small, u, 0.0)
+    series: Any = 0.0
+    for k in range(14, 0, -1):
+        series = 1 / k + near * series
+    away = np.where(c == 0, 1.0, c)
+    return np.where(small, z * series, -np.log1p(-np.where(small, 0.5, u)) / away)
+
+
+# log Γ(1 + c) = -γ c + c² Σ_{k≥2} ζ(k) (-1)^k c^(k-2) / k, |c| < 1
+
+NEAR = 0.1
+_K = np.arange(2, 26)
+_OF_LOG_GAMMA = (-1.0) ** _K * sp.zeta(_K) / _K
+
+
+def _gamma_moments(c: Any) -> tuple[Any, Any]:
+    """(1 - Γ(1 + c)) / c and (Γ(1 + 2c) - Γ(1 + c)²) / c², by series about 0."""
+    near = np.abs(still(c)) < NEAR
+    small, away = np.where(near, c, 0.0), np.where(near, 1.0, c)
+    powers = small[..., None] ** np.arange(len(_K))
+    log = small * np.sum(_OF_LOG_GAMMA * powers, axis=-1) - np.euler_gamma  # log Γ(1 + c) / c
+    gap = np.sum(_OF_LOG_GAMMA * (2.0**_K - 2) * powers, axis=-1)
+    first, second = sp.gamma(1 + away), sp.gamma(1 + 2 * away)
+    mean = np.where(near, -log * sp.exprel(small * log), (1 - first) / away)
+    scale = np.exp(2 * small * log)
+    variance = np.where(
+        near, scale * gap * sp.exprel(small * small * gap), (second - first * first) / (away * away)
+    )
+    return mean, variance
+
+
+class GeneralExtreme(Continuous):
+    """exp(-t) with t = (1 - c z)^(1/c); Gumbel's distribution for c = 0."""
+
+    shape_names = ("c",)
+
+    def _valid(self, c: Any) -> Any:
+        return np.isfinite(still(c))
+
+    def _ends(self, c: Any) -> tuple[Any, Any]:
+        end = 1 / np.where(c == 0, 1.0, c)
+        return np.where(c < 0, end, -np.inf), np.where(c > 0, end, np.inf)
+
+    def _counts_at_end(self, z: Any, c: Any) -> Any:
+        return np.False_
+
+    def _logpdf(self, z: Any, c: Any) -> Any:
+        w = _log_power(z, c)
+        return (c - 1) * w - np.exp(-w)
+
+    def _logcdf(self, z: Any, c: Any) -> Any:
+        return -np.exp(-_log_power(z, c))
+
+    def _cdf(self, z: Any, c: Any) -> Any:
+        return np.exp(self._logcdf(z, c))
+
+    def _sf(self, z: Any, c: Any) -> Any:
+        return -np.expm1(self._logcdf(z, c))
+
+    def _mean_and_variance(self, c: Any) -> tuple[Any, Any]:
+        # Where there is none, that of another c, so that its NaN has the derivative 0.
+        has_mean, has_variance = still(c) > -1, still(c) > -0.5
+        mean = _gamma_moments(np.where(has_mean, c, 0.0))[0]
+        variance = _gamma_moments(np.where(has_variance, c, 0.0))[1]
+        none = np.where(still(c) < -1, np.nan, np.inf)
+        return np.where(has_mean, mean, none), np.where(has_variance, variance, np.nan)
+
+
+class GeneralPareto(Hooked):
+    """(1 + c z)^(-1/c) beyond z; the exponential distribution for c = 0."""
+
+    def _logpdf(self, z: Any, c: Any) -> Any:
+        return -(c + 1) * _log_power(z, -c)
+
+    def _logsf(self, z: Any, c: Any) -> Any:
+        return -_log_power(z, -c)
+
+    def _sf(self, z: Any, c: Any) -> Any:
+        return np.exp(self._logsf(z, c))
+
+    def _cdf(self, z: Any, c: Any) -> Any:
+        return -np.expm1(self._logsf(z, c))
+
+
+class KappaFour(Hooked):
+    """(1 - h t)^(1/h) with t = (1 - k z)^(1/k)."""
+
+    def _logcdf(self, z: Any, h: Any, k: Any) -> Any:
+        return -_log_power(np.exp(-_log_power(z, k)), h)
+
+    def _logpdf(self, z: Any, h: Any, k: Any) -> Any:
+        return (k - 1) * _log_power(z, k) + (1 - h) * self._logcdf(z, h, k)
+
+    def _cdf(self, z: Any, h: Any, k: Any) -> Any:
+        return np.exp(self._logcdf(z, h, k))
+
+    def _sf(self, z: Any, h: Any, k: Any) -> Any:
+        return -np.expm1(self._logcdf(z, h, k))
+
+
+genextreme = GeneralExtreme("genextreme")
+genpareto = GeneralPareto("genpareto")
+kappa4 = KappaFour("kappa4")
