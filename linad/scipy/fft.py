@@ -26,7 +26,6 @@ from linad.core.shapes import normalize_axes, normalize_axis, with_length
 from linad.errors import UnsupportedError
 from linad.rules.cosines import cosines_
 from linad.rules.fourier import fit_
-from linad.rules.shaping import astype
 from linad.scipy import fftlog
 from linad.scipy.mirror import Function, called_as, holds_traced, inexact, traced_form
 
