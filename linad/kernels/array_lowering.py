@@ -94,7 +94,7 @@ class ArrayLowering(Inlining):
     def constant(self, value: Any, node: ast.AST) -> int:
         """A value that must be an integer constant."""
         if not isinstance(value, Expr) or not is_integer(value):
-            raise self.error(node, "an axis that is not constant", "name it")
+            raise self.error(node, "an axis or a number of digits that is not constant", "name it")
         return int(value.parts[0])
 
     def with_axis(self, a: ArrayWindow, k: int) -> ArrayWindow:

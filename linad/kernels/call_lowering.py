@@ -82,6 +82,9 @@ ARGUMENTS = {
     "column_stack": (1, 1),
     "append": (2, 2),
     "divmod": (2, 2),
+    "vdot": (2, 2),
+    "round": (1, 2),
+    "around": (1, 2),
     "dot": (2, 3),
 }
 """How many arguments functions take that are written out."""
@@ -200,6 +203,27 @@ class CallLowering(ArrayLowering):
     def call_diag(self, node: ast.Call, values: list[Any]) -> Any:
         (a,) = values
         return self.inlined_with(node, diagonal if len(a.dims) == 2 else diagonal_matrix, {"a": a})
+
+    def call_vdot(self, node: ast.Call, values: list[Any]) -> Any:
+        a, b = [self.call_ravel(node, [v]) for v in values]
+        return self.product(a, b, node)
+
+    def call_round(self, node: ast.Call, values: list[Any]) -> Any:
+        """To the nearest integer, or to a number of digits; halves go to the even one."""
+        if len(values) == 1 and self.frame.source.resolved(node.func) is round:
+            return call("int", call("nprint", self.number(values[0], node)))
+        digits = self.constant(values[1], node) if len(values) > 1 else 0
+        scale = num(10.0 ** abs(digits))
+        if digits == 0:
+            return self.elementwise(lambda a: call("nprint", a), values[0], node=node)
+        up, down = ("*", "/") if digits > 0 else ("/", "*")
+        return self.elementwise(
+            lambda a: binary(down, call("nprint", binary(up, a, scale)), scale),
+            values[0],
+            node=node,
+        )
+
+    call_around = call_round
 
     def call_divmod(self, node: ast.Call, values: list[Any]) -> list[Expr]:
         a, b = [self.held(self.number(v, node)) for v in values]

@@ -111,6 +111,8 @@ class ExpressionLowering(ListBuilder):
         return handler(node)
 
     def of_Constant(self, node: ast.Constant) -> Any:
+        if node.value is None:
+            return None
         if isinstance(node.value, (bool, int, float)):
             return num(node.value)
         raise self.error(node, f"the constant {node.value!r}", "use numbers")
@@ -271,12 +273,30 @@ class ExpressionLowering(ListBuilder):
             sign = OPERATORS[type(node.ops[0])]
             a, b = self.value(node.left), self.value(node.comparators[0])
             return self.elementwise(lambda x, y: compared(sign, x, y), a, b, node=node)
+        if len(node.ops) == 1:
+            return self.of_membership(node, node.ops[0])
+        if not all([type(op) in OPERATORS for op in node.ops]):
+            raise self.error(node, "several comparisons in one with `in` or `is`", "write `and`")
         left, tests = self.scalar(node.left), []
         for op, right in zip(node.ops, node.comparators, strict=True):
             b = self.scalar(right)
             tests.append(Expr(OPERATORS[type(op)], (left, b)))
             left = b
         return all_of(tests)
+
+    def of_membership(self, node: ast.Compare, op: ast.cmpop) -> Expr:
+        """``a in (b, c)`` and ``a is None``."""
+        a, b = self.value(node.left), self.value(node.comparators[0])
+        if isinstance(op, (ast.Is, ast.IsNot)):
+            if b is not None:
+                raise self.error(node, "`is` of what is not None", "use ==")
+            return num((a is None) == isinstance(op, ast.Is))
+        if not isinstance(b, list):
+            raise self.error(node, "`in` what is no tuple", "use a loop")
+        number = self.held(self.number(a, node))
+        tests = [compared("==", number, self.number(v, node)) for v in b]
+        found = functools.reduce(lambda x, y: Expr("or", (x, y)), tests, num(False))
+        return found if isinstance(op, ast.In) else Expr("not", (found,))
 
     def of_BoolOp(self, node: ast.BoolOp) -> Any:
         op = "and" if isinstance(node.op, ast.And) else "or"

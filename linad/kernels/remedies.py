@@ -18,8 +18,6 @@ _WORDS: dict[str, tuple[str, ...]] = {
     ),
     "use two arrays, of the parts": ("complex", "complex64", "complex128"),
     "count downward, range(n - 1, -1, -1)": ("reversed",),
-    "use // and %": ("divmod",),
-    "use np.rint": ("round", "around"),
     "leave it out; numbers are computed in double precision": ("float32", "float16", "longdouble"),
     "use x * 2.0**n": ("ldexp",),
     "compare abs(x - y) with a tolerance": ("isclose", "allclose"),

@@ -23,7 +23,6 @@ AT_DECORATION = {
     "x[0] = np.fmod(x[0], 0.3)": r"write x - y \* np.trunc\(x / y\)",
     "x[0] = np.einsum('i,i', x, x)": "np.einsum is not in the language of kernels; write the loop",
     "print(x[0])": "print is not in the language of kernels; leave it out",
-    "x[0] = 1.0 if x is None else 2.0": "`is` is not in the language of kernels; use ==",
     "x[0] = {0: 1.0}[k]": "a dict is not in the language of kernels; use arrays and integers",
     "async def later(): pass": "`async` is not in the language of kernels; use a plain function",
     "x[0] = 1j * x[0]": "complex numbers; use two arrays, of the parts",
@@ -49,7 +48,9 @@ AT_FIRST_USE = {
     "x[0] = (x if k else a[0])[0]": "`a if test else b` of arrays; write them in an `if`",
     "x[a > 0] = 0.0": "an index that is not an integer; write a loop",
     "x[:] = np.concatenate((x, a))": "arrays of several numbers of axes; give all as many",
-    "x[:] = np.stack((x, x), k)[0]": "an axis that is not constant; name it",
+    "x[:] = np.stack((x, x), k)[0]": "an axis or a number of digits that is not constant; name it",
+    "x[0] = 1.0 if x is x else 2.0": "`is` of what is not None; use ==",
+    "x[0] = 1.0 if 2 in x else 2.0": "`in` what is no tuple; use a loop",
     "x[:] = x[x]": "an index of floats; use integers",
     "x[0] = ~x[0]": "~ of floats; use `not`, or -x",
 }

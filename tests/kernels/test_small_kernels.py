@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from kernel_checks import check_small
 
+import linad
 from linad.kernels import running
 from linad.kernels.compiling import python_function
 
@@ -412,7 +413,34 @@ def sorted_in_a_loop(x):
     return s
 
 
+def rounded_and_members(x):
+    s = np.round(x, 1).sum() * x[0] + round(x[1]) * x[2] + np.around(10.0 * x)[3] * x[1]
+    for i in range(4):
+        if i in (1, 3):
+            s += x[i] ** 2
+        if i not in (0, 1):
+            s *= x[i]
+    a, b = divmod(7, 3)
+    return s * a + b * np.vdot(x.reshape(2, 2), x[::-1].copy().reshape(2, 2))
+
+
+def nothing_given(x, weights=None, power=2):
+    if weights is None:
+        return np.sum(x**power)
+    return np.sum(weights * x**power)
+
+
+def checked_by_a_text(x):
+    if x[0] < 0.0:
+        raise ValueError(f"the first is {x[0]}, of {len(x)}")
+    assert x[1] > 0.0, f"{x[1]}"
+    return np.log(x[0]) * x[1]
+
+
 KERNELS = [
+    rounded_and_members,
+    nothing_given,
+    checked_by_a_text,
     picked_by_truths,
     picked_by_numbers,
     picked_in_a_loop,
@@ -469,3 +497,15 @@ def as_python(monkeypatch):
 @pytest.mark.parametrize("function", KERNELS)
 def test_gradient_against_differences(function):
     check_small(function)
+
+
+def test_none_as_an_argument():
+    x = np.array([0.3, 0.8, 0.5, 0.9])
+    kernel = linad.kernel(nothing_given)
+    np.testing.assert_allclose(linad.grad(lambda x: kernel(x, None, 3))(x), 3 * x**2)
+    np.testing.assert_allclose(linad.grad(lambda w: kernel(x, w))(x), x**2)
+
+
+def test_the_text_of_an_error_has_expressions_as_they_are_written():
+    with pytest.raises(ValueError, match=r"the first is \{x\[0\]\}, of \{len\(x\)\}"):
+        linad.grad(linad.kernel(checked_by_a_text))(-np.ones(2))
