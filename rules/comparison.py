@@ -4,14 +4,18 @@ Each is constant between its jumps. Boolean and integer results leave the trace 
 arrays; rounded floats stay traced, without derivative.
 """
 
+import sys
 from typing import Any
 
 import numpy as np
 
+from linad.core.adopted import WATCHERS, is_adopted
 from linad.core.array_type import Array
+from linad.core.callers import ENGINES, is_installed, line_of, package_of, warn_user
 from linad.core.dispatch import implements
-from linad.core.primitive import Primitive
+from linad.core.primitive import Primitive, Traced
 from linad.core.ufunc_keywords import refuse_out
+from linad.errors import DisconnectedWarning
 from linad.rules.elementwise import constant
 
 # Order and equality.
@@ -63,7 +67,24 @@ fix_ = Primitive("fix", lambda x: np.trunc(x), constant=True)
 def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     if out is not None:
         refuse_out("round", (out,))
+    if WATCHERS and decimals > 0 and isinstance(a, Traced):
+        _warn_of_digits(a, decimals)
     return round_(a, decimals=decimals)
+
+
+def _warn_of_digits(a: Any, decimals: int) -> None:
+    """Say where a package that is adopted rounds to decimals: who calls it may not know."""
+    frame = sys._getframe(2)
+    while package_of(frame) in ENGINES and frame.f_back is not None:
+        frame = frame.f_back
+    file = frame.f_code.co_filename
+    if not is_adopted(frame) or not is_installed(file) or a._trace.is_constant(a):
+        return
+    warn_user(
+        f"{line_of(file, frame.f_lineno)} rounds a traced value to {decimals} decimals, whose "
+        f"derivative is 0 everywhere: what depends on arguments through it alone has derivative 0",
+        DisconnectedWarning,
+    )
 
 
 @implements(np.fix)

@@ -161,8 +161,9 @@ def _cumulative(name: str, run: Any, missing: Any = None) -> Any:
         a = cast(a, dtype)
         if missing is not None:
             a = np.where(np.isnan(a), missing, a)
-        if axis is None or a.ndim == 0:
-            a, axis = np.ravel(a), axis or 0
+        if a.ndim == 0 or (axis is None and a.ndim > 1):
+            a = np.ravel(a)
+        axis = 0 if axis is None else axis
         y = run(a, axis=normalize_axis(axis, a.ndim, name))
         y = cast(y, dtype)  # of small integers it is wider
         return y if a.ndim < 2 or isinstance(run, Primitive) else laid_as(y, a)

@@ -9,6 +9,7 @@ operand broadcast along a letter (an axis of length 1 is dropped). What is left 
 rules is checked by NumPy.
 """
 
+import functools
 import string
 from collections.abc import Sequence
 from typing import Any
@@ -58,7 +59,10 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
                     f"einsum: cannot cast {a.dtype} to {np.dtype(dtype)} by {casting!r}"
                 )
         arrays = [a.astype(dtype) for a in arrays]
-    labels, result = _letters(subscripts, arrays)
+    found = _letters(subscripts, tuple([a.ndim for a in arrays]))
+    if found is None:
+        _refuse(subscripts, arrays)
+    labels, result = found
     labels, arrays = _canonical(subscripts, labels, arrays)
     if len(arrays) == 1 and len(labels[0]) == len(result):
         # Nothing is summed: a view, as NumPy's.
@@ -96,50 +100,58 @@ def _refuse(subscripts: str, arrays: Sequence[Any]) -> Any:
     raise ValueError(f"einsum: {subscripts!r} does not fit {[a.shape for a in arrays]}")
 
 
-def _letters(subscripts: str, arrays: Sequence[Any]) -> tuple[list[str], str]:
-    """Letters for every axis of every operand, and for the result."""
+@functools.lru_cache(1024)
+def _letters(subscripts: str, ndims: tuple[int, ...]) -> Any:
+    """Letters for every axis of every operand, and for the result; None where they do not fit."""
     inputs, arrow, result = subscripts.partition("->")
     words = inputs.split(",")
-    if len(words) != len(arrays):
-        _refuse(subscripts, arrays)
+    if len(words) != len(ndims):
+        return None
     free = [c for c in string.ascii_letters if c not in subscripts]
     missing = []
-    for word, a in zip(words, arrays, strict=True):
+    for word, ndim in zip(words, ndims, strict=True):
         named = word.replace("...", "")
-        hidden = a.ndim - len(named)
+        hidden = ndim - len(named)
         if (not named.isalpha() and named) or hidden < 0 or (hidden and named == word):
-            _refuse(subscripts, arrays)
+            return None
         missing.append(hidden)
     most = max(missing)
     if most > len(free):
         raise ValueError(f"einsum: {subscripts!r} needs more than 52 letters")
     ellipsis = "".join(free[:most])
-    labels = [
-        word.replace("...", ellipsis[most - hidden :])
-        for word, hidden in zip(words, missing, strict=True)
-    ]
+    labels = tuple(
+        [
+            word.replace("...", ellipsis[most - hidden :])
+            for word, hidden in zip(words, missing, strict=True)
+        ]
+    )
     if arrow:
         if most and "..." not in result:
-            _refuse(subscripts, arrays)
+            return None
         result = result.replace("...", ellipsis)
         if len(set(result)) != len(result) or not set(result) <= set("".join(labels)):
-            _refuse(subscripts, arrays)
+            return None
         return labels, result
     named = inputs.replace("...", "").replace(",", "")
     return labels, ellipsis + "".join(sorted(c for c in set(named) if named.count(c) == 1))
 
 
 def _canonical(
-    subscripts: str, labels: list[str], arrays: list[Any]
-) -> tuple[list[str], list[Any]]:
+    subscripts: str, labels: Sequence[str], arrays: list[Any]
+) -> tuple[Sequence[str], list[Any]]:
     """Take the diagonals of repeated letters and drop broadcast axes."""
     size: dict[str, int] = {}
+    is_canonical = True
     for word, a in zip(labels, arrays, strict=True):
+        is_canonical = is_canonical and len(set(word)) == len(word)
         for c, n in zip(word, a.shape, strict=True):
             if size.setdefault(c, n) != n:
+                is_canonical = False
                 if 1 not in (n, size[c]):
                     _refuse(subscripts, arrays)
                 size[c] = n if size[c] == 1 else size[c]
+    if is_canonical:
+        return labels, arrays
     words, results = [], []
     for word, a in zip(labels, arrays, strict=True):
         for c in sorted({c for c in word if word.count(c) > 1}):

@@ -93,7 +93,7 @@ def _without_vain_bounds(a: Any, low: Any, high: Any) -> tuple[Any, Any]:
 
     Such a number need not be one of that dtype, nor widen it: ``np.clip(unsigned, -1, 5)``.
     """
-    dtype = np.result_type(a)
+    dtype = getattr(a, "dtype", None) or np.result_type(a)
     if dtype.kind in "iu":
         ends = np.iinfo(dtype)
         low = None if type(low) is int and low <= ends.min else low
@@ -119,10 +119,11 @@ def clip(
         raise UnsupportedError(f"clip: the keyword {sorted(keywords)[0]!r} is not traced by linad")
     if (a_min is not _UNSET or a_max is not _UNSET) and (min is not _UNSET or max is not _UNSET):
         raise ValueError("clip: pass either a_min and a_max or min and max, not both")
-    a, a_min, a_max, min, max = map(of_list, (a, a_min, a_max, min, max))
-    low: Any = next((v for v in (a_min, min) if v is not _UNSET and v is not None), None)
-    high: Any = next((v for v in (a_max, max) if v is not _UNSET and v is not None), None)
-    low, high = [weakly(np.clip, a, bound)[1] for bound in (low, high)]
+    low: Any = min if a_min is _UNSET else a_min
+    high: Any = max if a_max is _UNSET else a_max
+    a = of_list(a)
+    low = None if low is _UNSET else weakly(np.clip, a, of_list(low))[1]
+    high = None if high is _UNSET else weakly(np.clip, a, of_list(high))[1]
     low, high = _without_vain_bounds(a, low, high)
     if (low is None or high is None) and np.result_type(
         a
@@ -185,7 +186,7 @@ def where(condition: Any, x: Any = _UNSET, y: Any = _UNSET, /) -> Any:
 
 def chosen(condition: Any, x: Any, y: Any) -> Any:
     """As np.where; what Python rounds to an int promotes no other array."""
-    return where_(condition, *weakly(np.where, x, y))
+    return where_.on((condition, *weakly(np.where, x, y)), {})
 
 
 def _mask(condition: Any) -> Any:

@@ -1,8 +1,9 @@
 """Filters of signals and images.
 
-convolve_grid   y_k = Σ_j a_{k-j} v_j over several axes    linear in each argument
-allpole         Σ_k a_k y_{n-k} = r_n                      dy = T(a)^-1 (dr - T(da) y)
-running_mean    y_n = (x_n + ... + x_{n+s-1}) / s          linear
+convolve        y_k = Σ_j a_{k-j} v_j                linear in each argument: a Toeplitz matrix
+correlate       y_k = Σ_j a_{k+j} conj(v_j)          a convolution with v conjugated and backwards
+allpole         Σ_k a_k y_{n-k} = r_n                dy = T(a)^-1 (dr - T(da) y)
+running_mean    y_n = (x_n + ... + x_{n+s-1}) / s    linear
 
 T(a) is the lower triangular Toeplitz matrix with first column a; such matrices commute. T(da) y is
 the convolution of y with da, cut off at the length of y. T(a)^-H is the filter with conj(a), run
@@ -21,23 +22,71 @@ from typing import Any
 import numpy as np
 
 from linad.core.array_type import Array
+from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
+from linad.core.shapes import size_of
 from linad.operators.base import JacobianOperator
-from linad.operators.filtering import (
-    AllPole,
-    GridConvolution,
-    GridKernel,
-    RunningMean,
-    TruncatedKernel,
-)
+from linad.operators.convolution import Convolution, ValidKernel
+from linad.operators.filtering import AllPole, RunningMean, TruncatedKernel
 from linad.operators.linear_solves import solution_rules
 from linad.operators.reordering import Broadcast
-from linad.rules.polynomials import convolve_
+from linad.rules.shaping import as_array, of_list
 
-# Convolution on a grid.
+# Convolution along the last axes; either operand may have leading axes.
 
 
-def _convolve_grid(a: Any, v: Any, *, mode: str, axes: int) -> Any:
+def _convolve(a: Any, v: Any, *, mode: str, axes: int = 1) -> Any:
+    """Convolution along the last ``axes`` axes; mode "valid" takes a to be the longer one."""
+    return _row_by_row(a, v, mode) if axes == 1 else _on_grid(a, v, mode, axes)
+
+
+def _row_by_row(a: Any, v: Any, mode: Any) -> Any:
+    """np.convolve of each pair of rows; mode "valid" takes a to be the longer one."""
+    lead = np.broadcast_shapes(a.shape[:-1], v.shape[:-1])
+    m, n = a.shape[-1], v.shape[-1]
+    length = m + n - 1 if mode == "full" else m - n + 1
+    y = np.zeros((*lead, length), np.result_type(a, v))
+    if not (y.size and a.size and v.size):
+        return y
+    if a.ndim == v.ndim == 1:
+        return np.convolve(a, v, mode)
+    if mode == "full" and a.ndim == 1:
+        a, v, m, n = v, a, n, m
+    if v.ndim == 1 and y.dtype.char in "fdFD" and np.all(np.isfinite(v)):
+        return _filtered_rows(a.astype(y.dtype, copy=False), v, mode)
+    if size_of(lead) > min(m, n):
+        # Many rows: an entry of the shorter operand at a time, for all rows together.
+        if mode == "full":
+            a, v, m, n = (a, v, m, n) if n <= m else (v, a, n, m)
+        for k in range(n):
+            if mode == "full":
+                y[..., k : k + m] += v[..., k, None] * a
+            else:
+                y += v[..., k, None] * a[..., n - 1 - k : n - 1 - k + length]
+        return y
+    rows = np.broadcast_to(a, (*lead, m)).reshape(-1, m)
+    kernels = np.broadcast_to(v, (*lead, n)).reshape(-1, n)
+    flat = y.reshape((-1, length))
+    for k, (row, kernel) in enumerate(zip(rows, kernels, strict=True)):
+        flat[k] = np.convolve(row, kernel, mode)
+    return y
+
+
+def _filtered_rows(rows: Any, kernel: Any, mode: str) -> Any:
+    """Convolution of many rows with one finite kernel, all in one call of compiled code."""
+    from scipy.ndimage import correlate1d
+
+    n = kernel.shape[0]
+    if mode == "full":
+        edge = np.zeros((*rows.shape[:-1], n - 1), rows.dtype)
+        rows = np.concatenate([rows, edge], axis=-1)
+    # Correlation conjugates; the origin puts the last weight on the entry itself.
+    weights = np.conj(kernel[::-1])
+    y = correlate1d(rows, weights, axis=-1, mode="constant", origin=(n - 1) // 2)
+    return y if mode == "full" else y[..., n - 1 :]
+
+
+def _on_grid(a: Any, v: Any, mode: str, axes: int) -> Any:
     """Convolution along the last ``axes`` axes, an entry of the smaller operand at a time."""
     m, n = a.shape[-axes:], v.shape[-axes:]
     lead = np.broadcast_shapes(a.shape[:-axes], v.shape[:-axes])
@@ -59,7 +108,7 @@ def _convolve_grid(a: Any, v: Any, *, mode: str, axes: int) -> Any:
     return y
 
 
-convolve_grid_ = Primitive("convolve_grid", _convolve_grid)
+convolve_ = Primitive("convolve", _convolve)
 
 
 def _repeated(J: JacobianOperator, x: Array) -> JacobianOperator:
@@ -67,23 +116,70 @@ def _repeated(J: JacobianOperator, x: Array) -> JacobianOperator:
     return J if x.shape == J.in_shape else J @ Broadcast(J.in_shape, x.shape, J.dtype)
 
 
-@convolve_grid_.jacobian(wrt=0)
-def convolve_grid_wrt_a(y: Array, a: Array, v: Array, *, mode: str, axes: int) -> JacobianOperator:
+@convolve_.jacobian(wrt=0)
+def convolve_wrt_a(y: Array, a: Array, v: Array, *, mode: str, axes: int = 1) -> JacobianOperator:
     shape = y.shape[:-axes] + a.shape[-axes:]
-    J = GridConvolution(convolve_grid_, v, mode, axes, y.shape, shape, y.dtype)
-    return _repeated(J, a)
+    return _repeated(Convolution(convolve_, v, mode, axes, y.shape, shape, y.dtype), a)
 
 
-@convolve_grid_.jacobian(wrt=1)
-def convolve_grid_wrt_v(y: Array, a: Array, v: Array, *, mode: str, axes: int) -> JacobianOperator:
+@convolve_.jacobian(wrt=1)
+def convolve_wrt_v(y: Array, a: Array, v: Array, *, mode: str, axes: int = 1) -> JacobianOperator:
     shape = y.shape[:-axes] + v.shape[-axes:]
     if mode == "full":
-        J: JacobianOperator = GridConvolution(
-            convolve_grid_, a, mode, axes, y.shape, shape, y.dtype
-        )
-    else:
-        J = GridKernel(convolve_grid_, a, axes, y.shape, shape, y.dtype)
-    return _repeated(J, v)
+        return _repeated(Convolution(convolve_, a, mode, axes, y.shape, shape, y.dtype), v)
+    return _repeated(ValidKernel(convolve_, a, axes, y.shape, shape, y.dtype), v)
+
+
+def _vector(name: str, a: Any) -> Any:
+    a = np.atleast_1d(as_array(a))
+    if a.ndim > 1:
+        raise ValueError(f"{name}: object too deep for desired array: shape {a.shape}")
+    if not a.shape[0]:
+        raise ValueError(f"{name}: the arguments cannot be empty")
+    return a
+
+
+_MODES = {"f": "full", "v": "valid", "s": "same", 0: "valid", 1: "same", 2: "full"}
+
+
+def _mode(name: str, mode: Any) -> str:
+    found = _MODES.get(mode[:1].lower() if isinstance(mode, str) else mode)
+    if found is None:
+        raise ValueError(f"{name}: mode must be 'full', 'valid' or 'same', got {mode!r}")
+    return found
+
+
+@implements(np.convolve)
+def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
+    mode = _mode("convolve", mode)
+    a, v = _vector("convolve", a), _vector("convolve", v)
+    if a.shape[0] < v.shape[0]:
+        a, v = v, a
+    if mode != "same":
+        return convolve_(a, v, mode=mode)
+    start = (v.shape[0] - 1) // 2
+    return convolve_(a, v, mode="full")[start : start + a.shape[0]]
+
+
+@implements(np.correlate)
+def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
+    mode = _mode("correlate", mode)
+    a, v = of_list(a), of_list(v)
+    if not (np.ndim(a) and np.ndim(v)):
+        raise ValueError("correlate: object of too small depth for desired array: it has no axes")
+    a, v = _vector("correlate", a), _vector("correlate", v)
+    m, n = a.shape[0], v.shape[0]
+    kernel = v[::-1]
+    if v.dtype.kind == "c":
+        kernel = np.conj(kernel)
+    if mode == "full":
+        return convolve_(a, kernel, mode=mode)
+    if mode == "valid":
+        return convolve_(a, kernel, mode=mode) if m >= n else convolve_(kernel, a, mode=mode)
+    # The middle, of the longer one's length; where it is not unique NumPy counts from the
+    # start of the longer one.
+    start = (n - 1) - (n // 2) if m >= n else m // 2
+    return convolve_(a, kernel, mode="full")[start : start + max(m, n)]
 
 
 # Recursion.

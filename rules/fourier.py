@@ -19,7 +19,7 @@ from linad.arrays.zero_dim import array, gives
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
-from linad.core.shapes import Shape, normalize_axes, normalize_axis
+from linad.core.shapes import Shape, normalize_axes, normalize_axis, with_length
 from linad.core.ufunc_keywords import refuse_out
 from linad.operators.base import JacobianOperator
 from linad.operators.dft import OPPOSITE, CropOrPad, Fourier, HermitianFourier, Norm, RealFourier
@@ -47,7 +47,7 @@ def _fitted(x: Array, n: int, axis: int) -> Any:
         raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
     if x.shape[axis] == n:
         return x
-    return laid_as(fit_(x, shape=(*x.shape[:axis], n, *x.shape[axis + 1 :])), x)
+    return laid_as(fit_(x, shape=with_length(x.shape, axis, n)), x)
 
 
 # The three transforms. Axes are counted from the end.

@@ -8,6 +8,7 @@ integer arrays while the function runs (they do not move with x); any other inde
 canonical one first, see `linad.core.indices`.
 """
 
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -135,7 +136,8 @@ def add_at_wrt_values(y: Array, values: Array, *, index: Any, shape: Any) -> Jac
     return Selection(index, values.shape, shape, y.dtype).H
 
 
-SIMPLE = {int, slice}
+SIMPLE = {int, slice, NoneType}
+_INT = {int}
 
 NUMBERED = 64
 _numbered = [BasicIndex((k,)) for k in range(NUMBERED)]
@@ -144,24 +146,27 @@ _numbered = [BasicIndex((k,)) for k in range(NUMBERED)]
 
 @implements(np.ndarray.__getitem__)
 def getitem(x: Any, index: Any) -> Any:
-    if type(index) is int and 0 <= index < NUMBERED and x.ndim == 1:
-        return getitem_(x, index=_numbered[index])
+    kind, ndim = type(index), x.ndim
+    if kind is int and ndim == 1 and 0 <= index < NUMBERED:
+        return getitem_.on((x,), {"index": _numbered[index]})
     if in_a_body.get() and moves(index):
         return _moving(x, index)
-    entries = index if type(index) is tuple else (index,)
-    if SIMPLE.issuperset(map(type, entries)):
+    entries = index if kind is tuple else (index,)
+    if kind in SIMPLE or SIMPLE.issuperset(map(type, entries)):
         # The common case, without the general reading of indices.
-        missing = x.ndim - len(entries)
+        missing = ndim - len(entries) + entries.count(None)
         if missing >= 0:
-            return getitem_(x, index=BasicIndex(entries + (WHOLE,) * missing))
+            if missing:
+                entries += (WHOLE,) * missing
+            return getitem_.on((x,), {"index": BasicIndex(entries)})
     given = x
     shape, axes, index = canonical(index, x.shape)
     if shape != x.shape:
         x = reshape_(x, shape=shape)
     if axes is not None:
         x = transpose_(x, axes=axes)
-    with_gap = any(entry is Ellipsis for entry in entries)
-    if all(type(entry) is int for entry in index):
+    with_gap = any([entry is Ellipsis for entry in entries])
+    if _INT.issuperset(map(type, index)):
         if not with_gap:
             return getitem_(x, index=index)
         if not index:
@@ -172,9 +177,9 @@ def getitem(x: Any, index: Any) -> Any:
     if _has_scalar_array(entries):
         # NumPy makes a copy where the integer is an array, and a view where it is a number.
         return copy_(getitem_(x, index=index), layout="K")
-    if x is not given and all(type(entry) is slice and entry == WHOLE for entry in index):
+    if x is not given and all([type(entry) is slice and entry == WHOLE for entry in index]):
         return x
-    return getitem_(x, index=index)
+    return getitem_.on((x,), {"index": index})
 
 
 def _moving(x: Any, index: Any) -> Any:

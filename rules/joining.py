@@ -6,7 +6,7 @@ Everything else here is a concatenation or an index: stack adds an axis first, s
 slices, insert concatenates and puts the entries in order.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +16,7 @@ from linad.arrays.writes import as_written
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive, Traced
-from linad.core.shapes import normalize_axis
+from linad.core.shapes import normalize_axis, with_length
 from linad.core.ufunc_keywords import refuse_out
 from linad.operators.base import JacobianOperator
 from linad.operators.placement import Pad
@@ -91,7 +91,7 @@ def _join(parts: list[Any], axis: int) -> Any:
     while len(parts) > AT_ONCE:
         starts = range(0, len(parts), AT_ONCE)
         parts = [concatenate_(*parts[k : k + AT_ONCE], axis=axis) for k in starts]
-    return concatenate_(*parts, axis=axis)
+    return concatenate_.on(tuple(parts), {"axis": axis})
 
 
 def _cast(parts: list[Any], dtype: Any, casting: Any, name: str) -> list[Any]:
@@ -118,7 +118,7 @@ def stack(
     axis = normalize_axis(axis, parts[0].ndim + 1, "stack")
     shape = parts[0].shape
     shape = (*shape[:axis], 1, *shape[axis:])
-    parts = [reshape_(a, shape=shape) for a in parts]
+    parts = [reshape_.on((a,), {"shape": shape}) for a in parts]
     if out is not None:
         refuse_out("stack", (out,))
     return _join(_cast(parts, dtype, casting, "stack"), axis)
@@ -290,9 +290,5 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         count = np.insert(np.arange(n), obj, 0).size - n
     # NumPy finds the places: what it inserts into 0 ... n-1 are the numbers that follow.
     order = np.insert(np.arange(n), obj, np.arange(n, n + count))
-    values = broadcast_to(values, _with_length(arr.shape, axis, count))
+    values = broadcast_to(values, with_length(arr.shape, axis, count))
     return laid_plainly(take(concatenate((arr, values), axis), order, axis), arr)
-
-
-def _with_length(shape: Sequence[int], axis: int, n: int) -> tuple[int, ...]:
-    return (*shape[:axis], n, *shape[axis + 1 :])

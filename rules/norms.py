@@ -21,6 +21,7 @@ from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import keep_axes, normalize_axes
 from linad.operators.base import JacobianOperator
+from linad.operators.reduction import WeightedSum
 from linad.operators.reordering import Broadcast
 from linad.operators.structured import Diagonal, RealPart
 from linad.rules.kinks import size_squared, tip
@@ -57,9 +58,11 @@ def p_norm_wrt_x(y: Array, x: Array, *, p: float, axes: tuple[int, ...]) -> Jaco
         # 0, whose own derivative exists only where the whole is not 0, and not for p < 2.
         nothing = 0 * np.conj(x) / tip(size if p < 2 else norm)
         slope = np.where(absent, nothing, slope)
+    if x.dtype.kind != "c":
+        return WeightedSum(slope, axes, x.shape, y.dtype)
     weighted = Diagonal(slope, x.shape, x.dtype)
     total = Broadcast(x.shape, y.shape, x.dtype, axes).H @ weighted
-    return RealPart(y.shape, y.dtype, x.dtype) @ total if x.dtype.kind == "c" else total
+    return RealPart(y.shape, y.dtype, x.dtype) @ total
 
 
 def _norm(x: Any, p: float, axes: tuple[int, ...]) -> Any:

@@ -16,7 +16,8 @@ import numpy as np
 
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
-from linad.core.primitive import Primitive, Traced
+from linad.core.primitive import Primitive, lists_traced
+from linad.core.shapes import with_length
 from linad.errors import ShapeError, UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.placement import Pad
@@ -69,7 +70,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
 def _padded(x: Any, widths: Any, mode: Any, kwargs: Any) -> Any:
     if mode in ("constant", "empty"):
         values = kwargs.get("constant_values", 0)
-        if _is_traced(values):
+        if lists_traced(values):
             return _bordered(x, widths, _pairs(values, x.ndim, "constant_values"))
         return pad_(x, widths=widths, values=values)
     for axis, pair in enumerate(widths):
@@ -129,7 +130,7 @@ def _widths(pad_width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
 def _pairs(given: Any, ndim: int, name: str) -> Any:
     """Numbers, plain or traced, as a pair an axis."""
     try:
-        if not _is_traced(given):
+        if not lists_traced(given):
             return np.broadcast_to(given, (ndim, 2)).tolist()
         every = broadcast_to(as_array(given), (ndim, 2))
         return [(every[axis, 0], every[axis, 1]) for axis in range(ndim)]
@@ -139,17 +140,11 @@ def _pairs(given: Any, ndim: int, name: str) -> Any:
         ) from None
 
 
-def _is_traced(values: Any) -> bool:
-    if isinstance(values, (tuple, list)):
-        return any([_is_traced(v) for v in values])
-    return isinstance(values, Traced)
-
-
 def _bordered(x: Any, widths: Any, values: Any) -> Any:
     """Join borders of these values to x, axis after axis."""
     for axis, (pair, ends) in enumerate(zip(widths, values, strict=True)):
         first, last = [
-            broadcast_to(end, (*x.shape[:axis], width, *x.shape[axis + 1 :]))
+            broadcast_to(end, with_length(x.shape, axis, width))
             for width, end in zip(pair, ends, strict=True)
         ]
         x = concatenate([_like(first, x), x, _like(last, x)], axis)
@@ -201,4 +196,4 @@ def _level(slab: Any, axis: int, width: int, statistic: Callable[..., Any]) -> A
     if slab.dtype.kind in "iu":
         level = np.round(level)
     level = _like(level, slab)
-    return broadcast_to(level, (*slab.shape[:axis], width, *slab.shape[axis + 1 :]))
+    return broadcast_to(level, with_length(slab.shape, axis, width))

@@ -68,9 +68,15 @@ def dot_wrt_b(y: Array, a: Array, b: Array) -> JacobianOperator:
     return RowProducts(a, b.shape, y.dtype)
 
 
+_OF_AXES = {(1, 1): dot_, (2, 1): matvec_, (2, 2): matmul_}
+
+
 def _product(a: Array, b: Array) -> Any:
     """``a @ b`` with NumPy's rules for one axis."""
     m, n = a.ndim, b.ndim
+    primitive = _OF_AXES.get((m, n))
+    if primitive is not None:
+        return primitive.on((a, b), {})
     if m == 0 or n == 0:
         raise ValueError(
             f"matmul: a {a.shape} and b {b.shape}: both need at least one axis; "
@@ -78,10 +84,8 @@ def _product(a: Array, b: Array) -> Any:
         )
     if m > 1 and n > 1:
         return matmul_(a, b)
-    if m + n == 2:
-        return dot_(a, b)
     if m + n == 3:
-        return matvec_(a, b) if m == 2 else matvec_(matrix_transpose(b), a)
+        return matvec_(matrix_transpose(b), a)
     row = a if m > 1 else a.reshape((1, *a.shape))
     column = b if n > 1 else b.reshape((*b.shape, 1))
     y = matmul_(row, column)

@@ -25,7 +25,7 @@ from linad.arrays.zero_dim import number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements, implements_ufunc
 from linad.core.primitive import Primitive, Traced
-from linad.core.shapes import drop_axes, keep_axes, normalize_axes, size_of
+from linad.core.shapes import EVERY_AXIS, drop_axes, keep_axes, normalize_axes, size_of
 from linad.core.ufunc_keywords import refuse_out
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
@@ -44,6 +44,8 @@ def reduction_axes(axis: Any, ndim: int, name: str) -> tuple[int, ...]:
 
 def lane_size(a: Array, axes: tuple[int, ...]) -> int:
     """Number of entries that are reduced to one."""
+    if len(axes) == a.ndim:
+        return a.size  # type: ignore[no-any-return]
     return size_of([a.shape[k] for k in axes])
 
 
@@ -148,14 +150,14 @@ def _shares(y: Any, x: Array, axes: tuple[int, ...]) -> Any:
     """1 / (number of entries that attain y) at those entries, else 0."""
     y = y.reshape(keep_axes(x.shape, axes))
     attains = x == y
-    unordered = y != y
     # What a recorded program cannot decide it always does.
-    recorded = isinstance(attains, Traced)
-    if recorded or unordered.any():
-        attains = attains | (unordered & (x != x))
+    if not isinstance(attains, Traced):
+        shares = attains.astype(y.dtype)
+        if np.logical_and.reduce(np.add.reduce(shares, axis=axes) == 1, axis=None):
+            return shares  # one entry each, and so no NaN, which equals nothing
+    attains = attains | ((y != y) & (x != x))
     shares = attains.astype(y.dtype)
-    count = np.add.reduce(shares, axis=axes, keepdims=True)
-    return shares / count if recorded or (count > 1).any() else shares
+    return shares / np.add.reduce(shares, axis=axes, keepdims=True)
 
 
 max_ = row_wise("max", np.maximum, _shares)
@@ -207,9 +209,9 @@ def reducer(name: str, primitive: Primitive, combine: Any, neutral: Any = None) 
     ) -> Any:
         if out is not None:
             refuse_out(name, out if isinstance(out, tuple) else (out,))
-        axes = tuple(range(a.ndim)) if axis is None else reduction_axes(axis, a.ndim, name)
+        axes = EVERY_AXIS[a.ndim] if axis is None else reduction_axes(axis, a.ndim, name)
         if axes and dtype is None and initial is NoValue and (where is True or where is NoValue):
-            y = primitive(a, axes=axes)  # the common case, without the questions that follow
+            y = primitive.on((a,), {"axes": axes})  # the common case
             return kept(y, a.shape, axes, keepdims) if keepdims else y
         a = cast(a, dtype)
         if given(initial):
@@ -301,7 +303,7 @@ def mean(
     # Integers are added as floats, as a sum of them may be too large for an integer.
     a = cast(a, np.float64 if dtype is None and a.dtype.kind in "biu" else dtype)
     if where is True or where is NoValue:
-        y = mean_(a, axes=axes) if axes else number(np.copy(a))
+        y = mean_.on((a,), {"axes": axes}) if axes else number(np.copy(a))
     else:
         y = sum_(selected(a, where, 0), axes=axes) / count(where, a, axes)
     return cast(kept(y, a.shape, axes, keepdims), dtype)

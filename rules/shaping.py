@@ -16,6 +16,7 @@ from operator import index as as_index
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from linad.arrays.buffers import refresh
 from linad.arrays.writes import stacked
@@ -23,7 +24,7 @@ from linad.arrays.zero_dim import array as no_number, gives, is_number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive, Traced
-from linad.core.shapes import is_inexact, normalize_axes, normalize_axis
+from linad.core.shapes import EVERY_AXIS, is_inexact, normalize_axes, normalize_axis
 from linad.core.tape import stop
 from linad.core.tree import bare
 from linad.errors import UnsupportedError
@@ -31,8 +32,17 @@ from linad.operators.base import JacobianOperator
 from linad.operators.reordering import Broadcast, Permutation, Reshape
 from linad.operators.structured import Cast, Identity
 
-reshape_ = Primitive("reshape", lambda x, *, shape: np.reshape(x, shape), view=True)
-transpose_ = Primitive("transpose", lambda x, *, axes: np.transpose(x, axes), view=True)
+
+def _reshape(x: Any, *, shape: Any) -> Any:
+    return x.reshape(shape) if type(x) is ndarray else np.reshape(x, shape)  # a number
+
+
+def _transpose(x: Any, *, axes: Any) -> Any:
+    return x.transpose(axes) if type(x) is ndarray else np.transpose(x, axes)
+
+
+reshape_ = Primitive("reshape", _reshape, view=True)
+transpose_ = Primitive("transpose", _transpose, view=True)
 broadcast_to_ = Primitive("broadcast_to", lambda x, *, shape: np.broadcast_to(x, shape), view=True)
 
 
@@ -75,7 +85,9 @@ def as_array(x: Any) -> Any:
     """``x`` as an array; a traced value stays as it is, and lists that hold some become one."""
     if isinstance(x, Traced):
         return x
-    if type(x) is np.ndarray:
+    if type(x) is ndarray:
+        if not x.dtype.hasobject:
+            return x
         array = x
     else:
         x = of_holder(bare(x))
@@ -97,7 +109,7 @@ def of_holder(x: Any) -> Any:
 
     So does an array of objects that are numbers, some of them traced.
     """
-    if type(x) is np.ndarray and x.dtype.kind == "O":
+    if type(x) is ndarray and x.dtype.kind == "O":
         return stacked(x.tolist()) if _is_of_traced_numbers(x) else x
     if isinstance(x, (np.ndarray, np.generic, Traced)) or not hasattr(type(x), "__array__"):
         return x
@@ -112,7 +124,7 @@ def gives_traced(x: Any) -> bool:
         return False
     if isinstance(x, Traced):
         return True
-    mute = kind is np.ndarray or not hasattr(kind, "__array_ufunc__")
+    mute = kind is ndarray or not hasattr(kind, "__array_ufunc__")
     return mute and isinstance(of_holder(x), Traced)
 
 
@@ -128,6 +140,8 @@ def _is_of_traced_numbers(x: Array) -> bool:
 
 def of_list(x: Any) -> Any:
     """A list, which may hold traced numbers, as an array; all else, a number say, as it is."""
+    if isinstance(x, Traced):  # which would be asked for its class by the other question
+        return x
     return as_array(x) if isinstance(x, (list, tuple)) else x
 
 
@@ -191,8 +205,15 @@ def not_boolean(a: Array, name: str) -> Any:
     return a
 
 
+_INT = {int}
+
+
 def as_shape(shape: Any) -> tuple[int, ...]:
     """An int or a sequence of ints as a tuple."""
+    if type(shape) is int:
+        return (shape,)
+    if type(shape) is tuple and _INT.issuperset(map(type, shape)):
+        return shape
     try:
         return tuple([as_index(n) for n in shape])
     except TypeError:
@@ -247,7 +268,7 @@ def reshape(a: Any, /, shape: Any, order: str | None = "C", *, copy: bool | None
     if order == "F" or (order == "A" and _is_fortran(a)):
         y = transpose(reshape_(transpose(a), shape=target[::-1]))
     else:
-        y = reshape_(a, shape=target)
+        y = reshape_.on((a,), {"shape": target})
     if copy is False and not np.shares_memory(layout(y), layout(a)) and y.size:
         raise ValueError("reshape: a copy cannot be avoided")
     return copy_(y, layout="K") if copy else y
@@ -261,7 +282,7 @@ def ravel(a: Any, order: str | None = "C") -> Any:
         a = transpose(a, memory_order(a))
     elif order == "F" or (order == "A" and _is_fortran(a)):
         a = transpose(a)
-    y = reshape_(a, shape=(-1,))
+    y = reshape_.on((a,), {"shape": (-1,)})
     plain = layout(a)
     if plain.flags.c_contiguous or not np.may_share_memory(layout(y), plain):
         return y
@@ -272,12 +293,14 @@ def ravel(a: Any, order: str | None = "C") -> Any:
 @implements(np.transpose)
 def transpose(a: Any, axes: Any = None) -> Any:
     a = as_array(a)
-    if not a.ndim and is_number(a):
+    ndim = a.ndim
+    if not ndim and is_number(a):
         return a
     if axes is None:
-        return transpose_(a, axes=tuple(range(a.ndim - 1, -1, -1)))
-    order = tuple([normalize_axis(k, a.ndim, "transpose") for k in as_shape(axes)])
-    return transpose_(a, axes=order)
+        order = EVERY_AXIS[ndim][::-1]
+    else:
+        order = tuple([normalize_axis(k, ndim, "transpose") for k in as_shape(axes)])
+    return transpose_.on((a,), {"axes": order})
 
 
 @implements(np.swapaxes)

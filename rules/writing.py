@@ -28,12 +28,8 @@ from linad.operators.structured import Identity
 
 
 @read_region.jacobian(wrt=0)
-def read_region_wrt_x(y: Array, x: Array, *, region: Any) -> JacobianOperator:
-    return Extract(region, y.shape, x.shape, x.dtype)
-
-
 @view_region.jacobian(wrt=0)
-def view_region_wrt_x(y: Array, x: Array, *, region: Any) -> JacobianOperator:
+def read_region_wrt_x(y: Array, x: Array, *, region: Any) -> JacobianOperator:
     return Extract(region, y.shape, x.shape, x.dtype)
 
 

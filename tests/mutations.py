@@ -14,6 +14,7 @@ As a plugin of pytest (``-p mutations``), it takes out the row named by ``LINAD_
 
 import argparse
 import ast
+import functools
 import importlib
 import os
 import pkgutil
@@ -88,6 +89,7 @@ def read_in_functions(module):
     return ids, attributes
 
 
+@functools.cache
 def assigned_in(module):
     """The names that a module gives values to, in place of importing them."""
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
@@ -110,18 +112,19 @@ def tables(found):
     )
     out = {m for m in found if m.__name__.endswith(IN_KERNELS) or m.__name__.startswith(ON_A_GPU)}
     seen = {id(vars(module)[name]) for module in out for name in assigned_in(module)}
-    for module in found:
-        for name, table in vars(module).items():
-            if not re.fullmatch(r"_?[A-Z][A-Z_]+", name) or id(table) in seen:
-                continue
-            if not isinstance(table, dict | set) or not table:
-                continue
-            if id(table) not in looked_up and name not in attributes:
-                continue
-            seen.add(id(table))
-            values = table.values() if isinstance(table, dict) else table
-            if not all(isinstance(v, str | int | float | None) for v in values):
-                yield module.__name__, name, table
+    named = [
+        (name in assigned_in(module), module.__name__, name, table)
+        for module in found
+        for name, table in vars(module).items()
+        if re.fullmatch(r"_?[A-Z][A-Z_]+", name) and isinstance(table, dict | set) and table
+    ]
+    for _, module, name, table in sorted(named, key=lambda row: not row[0]):  # where it is, first
+        if id(table) in seen or (id(table) not in looked_up and name not in attributes):
+            continue
+        seen.add(id(table))
+        values = table.values() if isinstance(table, dict) else table
+        if not all(isinstance(v, str | int | float | None) for v in values):
+            yield module, name, table
 
 
 def rows():

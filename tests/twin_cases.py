@@ -65,7 +65,6 @@ INTERPOLATE = {
         *(T, P, TWO),
     ),
     "make_splprep": (lambda m, a: m.make_splprep([a[0], a[1]], s=0)[0](0.3), M[:2]),
-    "make_splrep": (lambda m, x, y, t: m.make_splrep(x, y, s=0)(t), T, P, TWO),
 }
 
 LINALG = {

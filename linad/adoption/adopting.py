@@ -1,6 +1,7 @@
 """`linad.adopt`: code of others, or one's own, computes with forms that trace."""
 
 import importlib.util
+import os
 import sys
 import types
 from collections import Counter
@@ -102,17 +103,31 @@ class Watcher:
     def _belongs(self, module: str) -> bool:
         return any(module == name or module.startswith(f"{name}.") for name in self.packages)
 
+    def _folders(self) -> dict[str, str]:
+        """The packages that are adopted, by their folders."""
+        packages = [(name, sys.modules.get(name)) for name in self.packages]
+        paths = [(name, getattr(module, "__path__", ())) for name, module in packages]
+        return {folder.rstrip(os.sep) + os.sep: name for name, path in paths for folder in path}
+
     def look_for_new(self) -> bool:
         """Adopt modules that were imported since; whether there were any."""
         if len(sys.modules) == self._seen:
             return False
         refresh()
-        fresh = {}
-        for name, module in list(sys.modules.items()):
-            if isinstance(module, types.ModuleType) and self._belongs(name):
-                space = vars(module)
-                if id(space) not in SPACES and space.get("__name__") == name:
-                    fresh[id(space)] = space
+        fresh, folders = {}, self._folders()
+        modules: list[tuple[str, Any]] = list(sys.modules.items())
+        for name, module in modules:
+            if not isinstance(module, types.ModuleType):
+                continue
+            space = vars(module)
+            if id(space) in SPACES or space.get("__name__") != name:
+                continue
+            if not self._belongs(name):
+                package = _package_around(space.get("__file__"), folders)
+                if package is None:
+                    continue
+                self.unnamed[id(space)] = package
+            fresh[id(space)] = space
         self._seen = len(sys.modules)
         if not fresh:
             return False
@@ -256,6 +271,13 @@ _FEW = 64
 _WATCHER = Watcher()
 
 
+def _package_around(file: Any, folders: dict[str, str]) -> str | None:
+    """The package in whose folder a module lies that was imported without its name."""
+    if not isinstance(file, str):
+        return None
+    return next((name for folder, name in folders.items() if file.startswith(folder)), None)
+
+
 def _is_own(space: dict[str, Any]) -> bool:
     return not is_installed(space.get("__file__") or "")
 
@@ -386,7 +408,7 @@ def adopt(*targets: Any) -> Adoption:
 
 def _checked(name: str) -> str:
     root = name.partition(".")[0]
-    if root in ENGINES or root in ("builtins", "math"):
+    if root in ENGINES or root in ("builtins", "math", "cmath", "statistics"):
         raise ArgumentError(
             f"adopt: {name!r} is what adopted code is given forms of, and is never adopted; name "
             f"the package that calls it, as linad.adopt('galpy'), or __name__ for your own module"

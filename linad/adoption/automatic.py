@@ -6,7 +6,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from linad.core.callers import AWARE, is_installed, package_of
+from linad.core.callers import AWARE, is_installed, line_of, package_of
 from linad.core.failures import is_from_compiled
 from linad.errors import LinadError
 
@@ -20,11 +20,6 @@ def adoptable(frame: Any) -> str:
     if package in NEVER or package in sys.stdlib_module_names or package == "__main__":
         return ""
     return package if is_installed(frame.f_code.co_filename) else ""
-
-
-def line_of(file: str, line: int) -> str:
-    """A line of an installed file, as messages name it."""
-    return f"{file.replace(chr(92), '/').rpartition('site-packages/')[2]}, line {line}"
 
 
 class Touches:

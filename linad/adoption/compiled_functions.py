@@ -5,7 +5,7 @@
 
 They get the numbers of constants in arrays of their own; what they have written into these is
 written into the constants. While such an array is kept, a write into the constant raises
-(`linad.arrays.lending`). A value that is no constant is theirs to refuse.
+(`linad.arrays.lending`). A value that is not a constant is theirs to refuse.
 """
 
 import functools

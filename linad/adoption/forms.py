@@ -8,6 +8,7 @@ import cmath
 import functools
 import importlib
 import math
+import statistics
 import sys
 import types
 from collections.abc import Callable
@@ -18,13 +19,21 @@ import scipy
 
 import linad.numpy
 import linad.scipy
+from linad.adoption.averages import STATISTICS
+from linad.adoption.caches import tobytes
 from linad.adoption.compiled_functions import is_compiled, of_constants
 from linad.adoption.fast_reductions import reductions
 from linad.adoption.form_table import FORMS, form_of, has_form, register
 from linad.adoption.masked import masked_arrays
 from linad.adoption.object_arrays import gathered, method_of
 from linad.adoption.objects import of_object, owner_of
-from linad.adoption.subclasses import array_maker, new_array, view_as
+from linad.adoption.subclasses import (
+    array_maker,
+    isinstance_of_held,
+    new_array,
+    remade,
+    view_as,
+)
 from linad.arrays.conversions import BUILTINS, CMATH, MATH, held, number, sample
 from linad.arrays.number_texts import text_of
 from linad.arrays.tracer import Tracer
@@ -336,6 +345,8 @@ def picked(f: Any) -> Any:
         method = METHODS.get(f.__name__)
         if method is not None:
             return _of_plain_array(method, f)
+    if kind is types.BuiltinMethodType and f.__name__ in METHODS and _is_of_subclass(f):
+        return _of_plain_subclass(f)
     if kind is types.WrapperDescriptorType and f.__objclass__ in (float, complex):
         return _of_number(f)
     if kind is types.MethodType and type(f.__self__) is Tracer and f.__name__ == "__array__":
@@ -390,6 +401,22 @@ def _of_plain_array(method: Callable[..., Any], f: Any) -> Callable[..., Any]:
     return call
 
 
+def _is_of_subclass(f: Any) -> bool:
+    return isinstance(f.__self__, np.ndarray) and type(f.__self__) is not np.ndarray
+
+
+def _of_plain_subclass(f: Any) -> Callable[..., Any]:
+    """A method of a plain array of another class, made again where an argument is traced."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = (*args, *kwargs.values())
+        if not held(given) and not any(map(isinstance_of_held, given)):
+            return f(*args, **kwargs)
+        return getattr(remade(f.__self__), f.__name__)(*args, **kwargs)
+
+    return call
+
+
 # Methods of traced arrays that are refused elsewhere.
 
 
@@ -415,10 +442,10 @@ def _build() -> None:
     ASKING.update((id(isinstance), id(hasattr), id(getattr)))
     for calling in (map, filter, sorted, min, max, functools.reduce, functools.partial):
         register(calling, _calling(calling))
-    for module, forms in ((math, MATH), (cmath, CMATH)):
+    for module, forms in ((math, MATH), (cmath, CMATH), (statistics, STATISTICS)):
         _register_module(module, forms)
     _register_numpy()
-    TRACED_METHODS.update(item=item, tolist=tolist, view=view_as)
+    TRACED_METHODS.update(item=item, tobytes=tobytes, tolist=tolist, view=view_as)
 
 
 _build()

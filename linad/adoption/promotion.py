@@ -16,6 +16,7 @@ import scipy.sparse
 from linad.adoption.callers_names import rebound
 from linad.adoption.object_arrays import gathered, gathered_to_write
 from linad.arrays.conversions import held
+from linad.arrays.memory import constant_under
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.rules.creation import asarray
@@ -83,12 +84,20 @@ def _value(v: Any, y: Any) -> Any:
     return gathered_to_write(v) if isinstance(y, _ARRAYS) else gathered(v)
 
 
+def _numbers(v: Any, y: Any) -> Any:
+    """What is written: of a constant of the trace, into an array that stays plain, its numbers."""
+    if type(v) is not Tracer or type(y) is not np.ndarray:
+        return v
+    plain = constant_under(v)
+    return v if plain is None else plain
+
+
 def write(v: Any, y: Any, index: Any) -> Any:
     """``y[index] = v``; returns what to bind ``y`` to."""
     references = sys.getrefcount(y) - _SOLE
     v = _value(v, y)
     y = _to_write(y, v, references)
-    y[index] = v
+    y[index] = _numbers(v, y)
     return y
 
 
@@ -97,7 +106,7 @@ def update(v: Any, y: Any, op: str) -> Any:
     references = sys.getrefcount(y) - _SOLE
     v = _value(v, y)
     y = _to_write(y, v, references)
-    return getattr(operator, op)(y, v)
+    return getattr(operator, op)(y, _numbers(v, y))
 
 
 def update_entry(entry: Any, v: Any, y: Any, index: Any, op: str) -> Any:
@@ -108,7 +117,7 @@ def update_entry(entry: Any, v: Any, y: Any, index: Any, op: str) -> Any:
     new = _to_write(y, v, references)
     if new is not y:
         y, entry = new, new[index]
-    y[index] = getattr(operator, op)(entry, v)
+    y[index] = getattr(operator, op)(entry, _numbers(v, y))
     return y
 
 
@@ -116,14 +125,14 @@ def write_attribute(v: Any, owner: Any, name: str, index: Any) -> None:
     """``owner.name[index] = v``."""
     v = _value(v, getattr(owner, name))
     y = _lend(owner, name, v, None)
-    y[index] = v
+    y[index] = _numbers(v, y)
 
 
 def update_whole(v: Any, owner: Any, name: str, op: str) -> None:
     """``owner.name op= v``."""
     v = _value(v, getattr(owner, name))
     y = _lend(owner, name, v, None)
-    setattr(owner, name, getattr(operator, op)(y, v))
+    setattr(owner, name, getattr(operator, op)(y, _numbers(v, y)))
 
 
 def update_attribute(entry: Any, v: Any, owner: Any, name: str, index: Any, op: str) -> None:
@@ -132,7 +141,7 @@ def update_attribute(entry: Any, v: Any, owner: Any, name: str, index: Any, op: 
     y = _lend(owner, name, v, entry)
     if isinstance(y, (Tracer, WrittenSparse)) and type(entry) in (np.ndarray, np.float64):
         entry = y[index]
-    y[index] = getattr(operator, op)(entry, v)
+    y[index] = getattr(operator, op)(entry, _numbers(v, y))
 
 
 def _lend(owner: Any, name: str, v: Any, entry: Any) -> Any:

@@ -227,7 +227,7 @@ class _Rewrite(ast.NodeTransformer):
         return self._guarded(node, ast.Expr(call))
 
 
-Codes = dict[tuple[str, int], types.CodeType]
+Codes = dict[tuple[str, int], list[types.CodeType]]
 """The functions of a file, by name and line."""
 
 _BEFORE: dict[str, Codes | None] = {}
@@ -238,18 +238,15 @@ _AFTER: dict[tuple[str, bool], Codes] = {}
 
 
 def _functions(code: types.CodeType) -> Codes:
+    """The functions of a module by name and line, where several lambdas may stand, in order."""
     into: Codes = {}
-    twice = set()
     stack = [code]
     while stack:
         for inner in stack.pop().co_consts:
             if isinstance(inner, types.CodeType):
-                key = inner.co_qualname, inner.co_firstlineno
-                if key in into:
-                    twice.add(key)
-                into[key] = inner
+                into.setdefault((inner.co_qualname, inner.co_firstlineno), []).append(inner)
                 stack.append(inner)
-    return {key: inner for key, inner in into.items() if key not in twice}
+    return into
 
 
 def _parsed(file: str) -> ast.Module | None:
@@ -304,18 +301,21 @@ def deeper(
     if before is None:
         return None
     key = code.co_qualname, code.co_firstlineno
-    source = before.get(key)
-    if source is None or not _is_same(source, code):
+    sources = before.get(key, [])
+    which = [i for i, source in enumerate(sources) if _is_same(source, code)]
+    if not which:
         return None
-    new = _after(code.co_filename, space, everywhere).get(key)
-    if new is None or new.co_freevars != code.co_freevars or _is_same(new, code):
+    others = _after(code.co_filename, space, everywhere).get(key, [])
+    if len(others) != len(sources):
         return None
-    return new
+    new = others[which[0]]
+    return None if new.co_freevars != code.co_freevars or _is_same(new, code) else new
 
 
 def _is_same(a: types.CodeType, b: types.CodeType) -> bool:
-    if a.co_code != b.co_code or a.co_names != b.co_names or a.co_varnames != b.co_varnames:
-        return False
+    for name in ("co_code", "co_names", "co_varnames", "co_freevars"):
+        if getattr(a, name) != getattr(b, name):
+            return False
     if len(a.co_consts) != len(b.co_consts):
         return False
     for x, y in zip(a.co_consts, b.co_consts, strict=True):

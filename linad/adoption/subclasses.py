@@ -57,7 +57,7 @@ class Held(np.lib.mixins.NDArrayOperatorsMixin):
         return self._like(self._held.view(*([] if dtype is None else [dtype])))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        inputs = tuple([_remade(x) if _is_wrapped_up(type(x)) else x for x in inputs])
+        inputs = tuple([remade(x) if _is_wrapped_up(type(x)) else x for x in inputs])
         if "out" in kwargs:
             given = [unwrapped(y) for y in kwargs["out"]]
             if any(y is not None for y in given):
@@ -118,6 +118,7 @@ _TYPE = type
 
 def _method(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        args = tuple([_as_numbers(a) for a in args])
         if not isinstance_of_held(self):  # ``ndarray.ravel(x)``
             return getattr(self, name)(*unwrapped(args), **unwrapped(kwargs))
         result = getattr(self._held, name)(*unwrapped(args), **unwrapped(kwargs))
@@ -125,6 +126,14 @@ def _method(name: str) -> Callable[..., Any]:
 
     method.__name__ = method.__qualname__ = name
     return method
+
+
+def _as_numbers(x: Any) -> Any:
+    """A plain array of a class that calculates as ndarray does, as ndarray: `Held` is the class."""
+    kind = type(x)
+    if kind is np.ndarray or not isinstance(x, np.ndarray):
+        return x
+    return x.view(np.ndarray) if not has_own_arithmetic(kind) or _is_wrapped_up(kind) else x
 
 
 def _attribute(name: str) -> property:
@@ -274,10 +283,10 @@ def _beside(ufunc: Any, *operands: Any) -> Any:
     first = next(x for x in operands if has_own_arithmetic(type(x)))
     if not WATCHERS:
         refuse_arithmetic(first, "an operand")
-    return ufunc(*[_remade(x) if x is first else x for x in operands])
+    return ufunc(*[remade(x) if x is first else x for x in operands])
 
 
-def _remade(x: Any) -> Any:
+def remade(x: Any) -> Any:
     """What stands for the very object: with all that it carries, if views carry it or not."""
     trace = running_trace()
     if trace is None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from linad.arrays.buffers import refresh, share_storage, storage_of
 from linad.arrays.tracer import Tracer
@@ -76,19 +77,19 @@ class DifferentiatedCall:
             raise TreeError(f"{name_of(f)}: the arguments to differentiate hold no array")
         self.values = [
             v
-            if not keep and type(v) is np.ndarray and v.dtype.kind in "fc" and v.flags.forc
+            if not keep and type(v) is ndarray and v.dtype.kind in "fc" and v.flags.forc
             else self._checked(k, v)
             for k, v in enumerate(leaves)
         ]
 
     def _checked(self, k: int, v: Any) -> Any:
         """Leaf ``k`` as an array that has a derivative."""
-        if type(v) is not np.ndarray or v.dtype.kind not in "fc":
+        if type(v) is not ndarray or v.dtype.kind not in "fc":
             v = check_input(v, functools.partial(self._leaf_name, k))
         # The operator outlives this call, and with it the caller's right to leave his arrays
         # alone: residuals must not change when he writes into them. What f writes into is a copy
         # with small gaps in memory.
-        return copied(v) if type(v) is np.ndarray and (self.keep or not v.flags.forc) else v
+        return copied(v) if type(v) is ndarray and (self.keep or not v.flags.forc) else v
 
     def _leaf_name(self, k: int) -> str:
         path = tree.leaf_paths(self.in_tree)[k]
@@ -200,7 +201,7 @@ class DifferentiatedCall:
             results, J = self._rolled(recorder, mark, results, J)
         if self.keep:
             # A result may be a residual, and it is the caller's to write into.
-            results = [np.array(y) if type(y) is np.ndarray else y for y in results]
+            results = [np.array(y) if type(y) is ndarray else y for y in results]
         if self.has_aux:
             self.aux = untraced(self.aux)
         return tree.unflatten(J.out_tree, results), J

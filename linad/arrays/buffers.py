@@ -14,6 +14,7 @@ import weakref
 from typing import Any
 
 import numpy as np
+from numpy import generic, ndarray
 
 from linad.core.memory_layouts import copied
 from linad.core.moving_regions import Moving, shifted
@@ -22,6 +23,8 @@ from linad.core.regions import Part, Region, Window, read_region
 from linad.core.shapes import Shape, memory_of
 from linad.core.view_regions import region_of, repeats
 from linad.errors import UnsupportedError
+
+_bare: Any = object.__new__  # without the calls of a constructor
 
 
 class Storage:
@@ -75,35 +78,29 @@ class View:
         Version of the root that its node stands for; -1 while it has none.
     base : array
         The value of the root that its own value looks into; None if it is a copy.
-    source : Region, Replay or Memory
-        Where it reads; a `ViewMemory` stands for a region until somebody asks.
+    source : Region or RepeatedView
+        Where it reads. A region costs microseconds, and few views are written: until somebody
+        asks, it is a tuple of NumPy's view, its base, and the call that made it.
     """
 
     __slots__ = ("base", "root", "source", "version")
 
-    def __init__(self, root: Any, version: int, source: "ViewMemory | Moving") -> None:
+    def __init__(self, root: Any, version: int, source: Any) -> None:
         self.root, self.version, self.base = root, version, root._value
-        self.source: Any = source
+        self.source = source
 
     def where(self) -> Any:
         """The region in the root, or how to make the view again if it repeats entries."""
-        if type(self.source) is ViewMemory:
-            self.source = self.source.resolve()
+        if type(self.source) is tuple:
+            self.source = _resolved(*self.source)
         return self.source
 
 
-class ViewMemory:
-    """Where a NumPy view lies; a region costs microseconds, and few views are written."""
-
-    __slots__ = ("base", "call", "view")
-
-    def __init__(self, view: np.ndarray, base: np.ndarray, call: tuple[Any, Any, Any]) -> None:
-        self.view, self.base, self.call = view, base, call
-
-    def resolve(self) -> Any:
-        if repeats(self.view) or (self.base.flags.writeable and not self.view.flags.writeable):
-            return RepeatedView(*self.call)
-        return with_parent(self.call[1], region_of(self.view, self.base))
+def _resolved(view: np.ndarray, base: np.ndarray, *call: Any) -> Any:
+    """Where a NumPy view lies that a call (a primitive, an array and parameters) made."""
+    if repeats(view) or (base.flags.writeable and not view.flags.writeable):
+        return RepeatedView(*call)
+    return with_parent(call[1], region_of(view, base))
 
 
 class RepeatedView:
@@ -150,7 +147,7 @@ def is_private(x: Any) -> bool:
     return root._buffer is not None and root._buffer.private
 
 
-def is_settled(buffer: Storage | View, for_view: bool) -> bool:
+def is_settled(buffer: Storage | View, for_view: bool = False) -> bool:
     """Whether an operation may take the value of an array as it is: the array is up to date, and
     is not in storage written in place, of which only views are made."""
     if type(buffer) is View:
@@ -161,18 +158,27 @@ def is_settled(buffer: Storage | View, for_view: bool) -> bool:
 
 def attach_view(y: Any, x: Any, primitive: Primitive, params: dict[str, Any]) -> None:
     """Remember that ``y``, made by a view primitive from ``x``, shares its storage if it does."""
-    if isinstance(x._value, np.generic):
+    value, new = x._value, y._value
+    if type(value) is not ndarray and isinstance(value, generic):
         return  # a number has none
-    new = y._value if type(y._value) is np.ndarray else concrete(y)
+    if type(new) is not ndarray:
+        new = concrete(y)
     root = x._buffer.root if type(x._buffer) is View else x
-    base = root._value if type(root._value) is np.ndarray else concrete(root)
-    if "shape" in params and _layout_decides(primitive, x, new):
+    held = base = root._value
+    if type(base) is not ndarray:
+        base = concrete(root)
+    if "shape" in params and value.ndim > 1 and _layout_decides(primitive, x, new):
         x._trace.shape_counts()
-    if type(new) is np.ndarray and (new.base is base or _is_view_of_root(new, base)):
-        if root._buffer is None:
-            root._buffer = Storage()
-        y._buffer = View(root, root._buffer.version, ViewMemory(new, base, (primitive, x, params)))
-        root._buffer.looked_into_by(y)
+    if type(new) is ndarray and (new.base is base or _is_view_of_root(new, base)):
+        storage = root._buffer
+        if storage is None:
+            storage = root._buffer = Storage()
+        view = y._buffer = _bare(View)
+        view.root, view.version, view.base = root, storage.version, held
+        view.source = (new, base, primitive, x, params)
+        storage.viewed = True
+        if y._trace.pending is not None:
+            storage.looked_into_by(y)
 
 
 def lazy_view(trace: Any, x: Any, primitive: Primitive, params: dict[str, Any]) -> Any:
@@ -202,10 +208,10 @@ def lazy_view(trace: Any, x: Any, primitive: Primitive, params: dict[str, Any]) 
     new = concrete(y)
     if "shape" in params and _layout_decides(primitive, x, new):
         x._trace.shape_counts()
-    if type(new) is not np.ndarray or not _is_view_of_root(new, base):
+    if type(new) is not ndarray or not _is_view_of_root(new, base):
         return None
     result = type(x)(x._trace, None, y)
-    result._buffer = View(root, -1, ViewMemory(new, base, (primitive, x, params)))
+    result._buffer = View(root, -1, (new, base, primitive, x, params))
     root._buffer.looked_into_by(result)
     return result
 
@@ -254,7 +260,7 @@ def read_at(root: Any, region: Moving) -> Any:
     """The entries of a traced array at a region that moves: a view, or a number."""
     root._value = region.under(root._trace).home(root._value)
     y = region.read_from(root)
-    if type(concrete(y)) is np.ndarray:
+    if type(concrete(y)) is ndarray:
         if root._buffer is None:
             root._buffer = Storage()
         y._buffer = View(root, root._buffer.version, region)

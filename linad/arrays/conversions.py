@@ -166,7 +166,7 @@ def traced_math(original: Function, traced: Function) -> Function:
 
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
-        args = tuple(map(bare, args))
+        args = tuple([list(a) if hasattr(a, "__next__") else bare(a) for a in args])
         if not held(args) or running_trace() is None:
             return original(*args, **kwargs)
         with np.errstate(all="ignore"):
@@ -190,7 +190,7 @@ def _of_one_number(original: Function, traced: Function) -> Function:
     def function(x: Any, /) -> Any:
         if type(x) is float:
             return original(x)
-        x = bare(x)
+        x = list(x) if hasattr(x, "__next__") else bare(x)
         if not held((x,)):
             return original(x)
         with np.errstate(all="ignore"):

@@ -51,8 +51,9 @@ def escape(
 ) -> Callable[..., Any]:
     """A method that would give the value away without its derivative, and refuses to.
 
-    Integers, booleans and what depends on no argument, an array that adopted code has made for one,
-    have none to lose: for these ``exact`` answers from the plain value. What
+    Integers, booleans, what `stop_gradient` gave and what depends on no argument, an array that
+    adopted code has made for one, have none to lose: for these ``exact`` answers from the plain
+    value. What
     it refuses, as ``float`` of several entries, is refused in its words. Without a ``kind`` it is
     bytes that are asked for, and the refusal leaves no mark. ``by_caller``: the method is one that
     Python calls, for a function that the message names.
@@ -60,7 +61,7 @@ def escape(
 
     def refusal(self: Any, *args: Any, **kwargs: Any) -> Any:
         if exact is not None:
-            if self.dtype.kind in "biu":
+            if self.dtype.kind in "biu" or self._trace.is_detached(self):
                 return exact(self.decided, *args, **kwargs)
             if (plain := constant_under(self)) is not None:
                 return exact(plain, *args, **kwargs)
@@ -75,10 +76,10 @@ def escape(
 def in_adopted_code(name: str, refusal: Callable[..., Any]) -> Callable[..., Any]:
     """A method that adopted code may call, and what it is elsewhere."""
 
-    def method(self: Any, *args: Any) -> Any:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if WATCHERS and self.dtype.kind in "fc" and is_adopted(sys._getframe(1)):
-            return METHODS[name](self, *args)
-        return refusal(self, *args)
+            return METHODS[name](self, *args, **kwargs)
+        return refusal(self, *args, **kwargs)
 
     method.__name__ = name
     return method
@@ -271,7 +272,10 @@ class MemoryMethods(Traced):
     tolist = in_adopted_code(
         "tolist", escape("tolist()", "iterate over the array instead", _tolist, "tolist")
     )
-    tobytes = escape("tobytes()", OUTSIDE, lambda x, *args, **kwargs: x.tobytes(*args, **kwargs))
+    tobytes = in_adopted_code(
+        "tobytes",
+        escape("tobytes()", OUTSIDE, lambda x, *args, **kwargs: x.tobytes(*args, **kwargs)),
+    )
     if hasattr(np.ndarray, "tostring"):  # until NumPy 2.2
         tostring = escape("tostring()", OUTSIDE)
     tofile = escape("tofile()", OUTSIDE)

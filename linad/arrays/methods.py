@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from linad.arrays.flat_iterator import Flat
 from linad.arrays.memory import OUTSIDE, MemoryMethods, escape
@@ -22,7 +23,9 @@ def called(numpy_function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         check_options(numpy_function, kwargs)
     if STANDING:
         args = tuple([stand_in(x) for x in args])
-    if kwargs.get("out") is not None or len(args) > output_position(numpy_function, function):
+    if kwargs.get("out") is not None or (  # which is nowhere the first argument
+        len(args) > 1 and len(args) > output_position(numpy_function, function)
+    ):
         return call_into(numpy_function, function, args, kwargs)
     return function(*args, **kwargs)
 
@@ -39,7 +42,7 @@ def traced_function(numpy_function: Any) -> Any:
 def _method(numpy_function: Any) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         result = called(numpy_function, (self, *args), kwargs)
-        return result if type(self._value) is np.ndarray else like_its_methods(self, result)
+        return result if type(self._value) is ndarray else like_its_methods(self, result)
 
     method.__name__ = numpy_function.__name__
     method.__doc__ = f"As `numpy.ndarray.{numpy_function.__name__}`."
@@ -73,7 +76,7 @@ class Methods(MemoryMethods):
     @property
     def T(self) -> Any:
         """All axes reversed."""
-        return like_its_methods(self, traced_function(np.transpose)(self))
+        return like_its_methods(self, FUNCTIONS[np.transpose](self))
 
     @property
     def mT(self) -> Any:
@@ -199,7 +202,7 @@ class Methods(MemoryMethods):
     def reshape(self, *shape: Any, order: str | None = "C", copy: bool | None = None) -> Any:
         """As `numpy.ndarray.reshape`."""
         target = shape[0] if len(shape) == 1 else shape
-        y = traced_function(np.reshape)(self, target, order=order, copy=copy)
+        y = FUNCTIONS[np.reshape](self, target, order, copy=copy)
         return like_its_methods(self, y)
 
     def transpose(self, *axes: Any) -> Any:

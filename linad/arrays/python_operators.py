@@ -187,14 +187,14 @@ def _binary(ufunc: np.ufunc, table: Any = UFUNCS) -> tuple[Any, Any]:
                 return ufunc(self, other)
             if ufunc in RING and _is_int(self) and _is_int(other):
                 return _whole(function(self, other))
-        if type(function) is Primitive:
+        kind = type(other)
+        if kind is type(self) or kind in _UNTRACED:
+            if type(function) is not Primitive:
+                return function(self, other)
             trace = self._trace
-            if type(other) is type(self):
-                if other._trace.level > trace.level:
-                    trace = other._trace
-                return trace.apply(function, (self, other), {})
-            if type(other) in _UNTRACED:
-                return trace.apply(function, (self, other), {})
+            if kind is type(self) and other._trace.level > trace.level:
+                trace = other._trace
+            return trace.apply(function, (self, other), {})
         known = _operand_of(other)
         if known is NotImplemented:
             is_array = not isinstance(self.concrete, np.generic)
@@ -215,7 +215,9 @@ def _binary(ufunc: np.ufunc, table: Any = UFUNCS) -> tuple[Any, Any]:
                 return ufunc(other, self)
             if ufunc in RING and _is_int(other):
                 return _whole(function(other, self))
-        if type(function) is Primitive and type(other) in _UNTRACED:
+        if type(other) in _UNTRACED:
+            if type(function) is not Primitive:
+                return function(other, self)
             return self._trace.apply(function, (other, self), {})
         known = _operand_of(other)
         if known is NotImplemented:
@@ -291,7 +293,10 @@ def _is_half(other: Any, x: Any) -> bool:
 
 def _unary(ufunc: np.ufunc) -> Any:
     def operator(self: Any) -> Any:
-        return UFUNCS[ufunc](self)
+        function = UFUNCS[ufunc]
+        if type(function) is Primitive:
+            return self._trace.apply(function, (self,), {})
+        return function(self)
 
     return operator
 

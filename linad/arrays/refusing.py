@@ -5,7 +5,6 @@ Each refusal names what asked, by the user's own line, and a way that runs as it
 
 import importlib
 import itertools
-import os
 import sys
 from collections.abc import Iterable
 from types import TracebackType
@@ -152,7 +151,7 @@ def _in_installed_code(kind: str, how: str, remedy: str) -> str:
     if package in AWARE or package in sys.stdlib_module_names or not is_installed(file):
         return ""
     how = how.rstrip(",")
-    where = f"{file.replace(os.sep, '/').rpartition('site-packages/')[2]}, line {frame.f_lineno}"
+    where = callers.line_of(file, frame.f_lineno)
     if package in DRAWING:
         return f"{package} draws plain numbers, not traced ones; give it linad.stop_gradient(x)"
     does = f"{where} {_DOES.get(kind, f'takes a traced value out of the trace, by {how}')}"

@@ -48,16 +48,12 @@ CREATORS: set[Any] = {
     *(np.fromiter, np.fromfunction, np.frombuffer, np.fromfile, np.fromstring),
     *(np.loadtxt, np.genfromtxt),
 }
-_ARRAYS = (np.ndarray, Traced)
+_ARRAYS = (Traced, np.ndarray)
+_INDEXING = np.ndarray.__getitem__
 
 
 def _in_package(frame: Any, package: str) -> bool:
     return frame.f_globals.get("__name__", "").startswith(package + ".")
-
-
-def _some_int(a: Any, b: Any) -> bool:
-    """Whether one is an int of Python's without a trace: see `weakly`."""
-    return (type(a) is Tracer and a._whole) or (type(b) is Tracer and b._whole)
 
 
 class Tracer(Arithmetic):
@@ -269,7 +265,7 @@ class Tracer(Arithmetic):
                 f"{instead_of_ufunc(remedy(f'numpy.{ufunc.__name__}{suffix}'))}"
             )
         for x in inputs:
-            if type(x) is not Tracer and type(x) is not np.ndarray:
+            if type(x) not in _KNOWN:
                 operands = tuple([operand(x) for x in inputs])
                 if NotImplemented in [x for x in operands if not isinstance(x, _ARRAYS)]:
                     x = next(x for x in inputs if operand(x) is NotImplemented)
@@ -277,17 +273,24 @@ class Tracer(Arithmetic):
                     return foreign(ufunc, x, *inputs) if plain else NotImplemented
                 inputs = operands
                 break
-        if len(inputs) == 2 and method == "__call__" and _some_int(*inputs):
-            inputs = weakly(ufunc, *inputs)
-            if not any([isinstance(x, Tracer) for x in inputs]):
-                return getattr(ufunc, method)(*inputs, **kwargs)
-        if method == "__call__" and kwargs:
+        if method != "__call__":
+            return function(*inputs, **kwargs)
+        if len(inputs) == 2:
+            a, b = inputs
+            if (type(a) is Tracer and a._whole) or (type(b) is Tracer and b._whole):
+                inputs = weakly(ufunc, a, b)
+                if not any([isinstance(x, Tracer) for x in inputs]):
+                    return ufunc(*inputs, **kwargs)
+        if kwargs:
             return call_with_keywords(ufunc, function, inputs, kwargs)
-        return function(*inputs, **kwargs)
+        return function.on(inputs, kwargs) if type(function) is Primitive else function(*inputs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        if len(types) > 1 and any([getattr(kind, "holds_array", False) for kind in types]):
-            return NotImplemented  # a subclass of ndarray around a traced value: `linad.adoption`
+        if len(types) > 1:
+            for kind in types:
+                if kind not in _KNOWN and getattr(kind, "holds_array", False):
+                    # A subclass of ndarray around a traced value: `linad.adoption`.
+                    return NotImplemented
         result = called(func, args, kwargs)
         if func in CREATORS and isinstance(result, np.ndarray) and result.dtype.kind in "fc":
             # np.zeros(n, like=x): NumPy has taken ``like`` away, and it is self.
@@ -335,7 +338,7 @@ class Tracer(Arithmetic):
         return (self[i] for i in range(self.shape[0]))
 
     def __getitem__(self, index: Any) -> Any:
-        return FUNCTIONS[np.ndarray.__getitem__](self, index)
+        return FUNCTIONS[_INDEXING](self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         write(self, index, value)
@@ -436,5 +439,8 @@ class Tracer(Arithmetic):
             value = value._value
         return self.concrete
 
+
+_KNOWN = {Tracer, np.ndarray, float, int, np.float64}
+"""What stands beside a traced array most, and has no say in what becomes of them."""
 
 tree.leaf_types.add(Tracer)

@@ -15,6 +15,7 @@ from linad.core.adopted import WATCHERS
 from linad.core.arithmetic_warnings import FILTER, move_to_user_lines
 from linad.core.callers import raised_by_engine
 from linad.core.failures import handed_to_compiled
+from linad.core.long_traces import NUMBERS
 from linad.core.marks import Mark, running, running_traces
 from linad.core.primitive import Primitive, Traced
 from linad.core.regions import Region
@@ -109,6 +110,7 @@ class Trace:
 
     def __init__(self) -> None:
         self.level = next(_levels)
+        self.count = itertools.chain(*NUMBERS)  # of what it does, where it counts
         self.marks: list[Mark] = []
         self._around: Token[Trace | None]
 
@@ -226,6 +228,10 @@ class Trace:
         if isinstance(value, Traced):
             return value._trace.detach(value)
         return value.copy() if isinstance(value, np.ndarray) else value
+
+    def is_detached(self, tracer: "Tracer") -> bool:
+        """Whether a value depends on arguments by what `detach` has returned alone."""
+        return False
 
     def connects(self, results: list["Tracer"], inputs: list[Any]) -> bool:
         """Whether one of the results depends on an argument, whose nodes ``inputs`` are, through

@@ -6,6 +6,7 @@ What a write is to storage and views is in `linad.arrays.buffers`.
 from typing import Any
 
 import numpy as np
+from numpy import generic, ndarray
 
 from linad.arrays.buffers import (
     RepeatedView,
@@ -22,7 +23,7 @@ from linad.arrays.zero_dim import is_number
 from linad.core.frames import called_function, place
 from linad.core.moving_regions import Moving, in_a_body
 from linad.core.options import is_integer
-from linad.core.primitive import Traced, lifted
+from linad.core.primitive import Traced, lifted, lists_traced
 from linad.core.regions import Region, Window
 from linad.core.shapes import Shape
 from linad.core.tree import bare
@@ -55,7 +56,7 @@ def write(x: Any, index: Any, value: Any) -> None:
     Costs what the same write costs in NumPy, and an equation of the trace. The first write
     into an array copies it.
     """
-    if type(concrete(x)) is not np.ndarray:
+    if type(concrete(x)) is not ndarray:
         name = type(concrete(x)).__name__
         raise TypeError(f"{name!r} object does not support item assignment")
     root = root_of(x)
@@ -241,7 +242,7 @@ def _number_within(value: Any, dtype: Any) -> Any:
         As NumPy does, for a number that the signed dtype does not have; in an unsigned one numbers
         of NumPy's wrap. A traced number is asked at each call.
     """
-    if isinstance(value, np.generic) and value.dtype.kind in "biuf":
+    if isinstance(value, generic) and value.dtype.kind in "biuf":
         written = np.empty((), dtype)
         written[()] = value
         return written
@@ -290,7 +291,7 @@ def as_written(value: Any, dtype: Any) -> Any:
         From NumPy, for Python's numbers that the dtype does not have: 300 or NaN for int8. NumPy's
         own numbers and arrays wrap.
     """
-    if isinstance(value, (list, tuple)) and _holds_traced(value):
+    if isinstance(value, (list, tuple)) and lists_traced(value):
         return stacked(parts_as_written(value, dtype))
     array = np.asarray(value)
     if array.dtype == dtype:
@@ -311,7 +312,7 @@ def parts_as_written(value: Any, dtype: Any) -> Any:
 
 def stacked(nested: Any) -> Any:
     """Nested lists as an array, traced where one of them holds something traced."""
-    if _holds_traced(nested):
+    if lists_traced(nested):
         return np.array(nested, like=_first_traced(nested))
     return np.asarray(nested)
 
@@ -326,14 +327,8 @@ def _axes(nested: Any) -> int:
 def _first_traced(value: Any) -> Any:
     """One of the traced values in nested lists that have some."""
     while not isinstance(value, Traced):
-        value = next(part for part in value if _holds_traced(part))
+        value = next(part for part in value if lists_traced(part))
     return value
-
-
-def _holds_traced(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return any([_holds_traced(part) for part in value])
-    return isinstance(value, Traced)
 
 
 def write_into(root: Any, region: Region, value: Any) -> None:
@@ -383,7 +378,7 @@ def _apart(value: Any, array: Any) -> Any:
 
     NumPy 2.5 and older overlook some overlaps: ``a[:, 3] = a[1]`` reads ``a[1, 3]`` when it is new.
     """
-    if type(value) is not np.ndarray or type(array) is not np.ndarray or value.base is None:
+    if type(value) is not ndarray or type(array) is not ndarray or value.base is None:
         return value
     return value.copy() if np.may_share_memory(value, array) else value
 

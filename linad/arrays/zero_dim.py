@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy import generic, ndarray
 
 from linad.core.dispatch import FUNCTIONS
 from linad.core.primitive import Traced
@@ -28,7 +29,7 @@ def is_number(x: Any) -> bool:
     """Whether a value is a number, and no array: one that ``x += 1`` does not change."""
     while isinstance(x, Traced):
         x = x._value
-    return isinstance(x, (np.generic, int, float, complex))
+    return type(x) is not ndarray and isinstance(x, (generic, int, float, complex))
 
 
 def number(x: Any) -> Any:

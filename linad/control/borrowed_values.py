@@ -83,7 +83,7 @@ class AdoptingTrace(ClosureTrace):
             found is not None
             and found[0] is a
             and found[1] is a._node
-            and (a._buffer is None or is_settled(a._buffer, False))  # nobody has written into it
+            and (a._buffer is None or is_settled(a._buffer))  # nobody has written into it
         ):
             return found[2]
         stand = super().lifted(a) if self.takes_up else self._met_before(a)

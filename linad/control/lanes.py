@@ -21,10 +21,11 @@ import numpy as np
 from linad.control.bodies import Body
 from linad.control.control_primitive import ControlPrimitive
 from linad.control.lowering_loops import simple
+from linad.core.shapes import with_length
 from linad.core.tape import Equation, Tape, Var, tape_of
 from linad.sweeps.loop_reductions import reduces_in_loop
 from linad.sweeps.plan import is_elementwise
-from linad.sweeps.rows import WHOLE, row_form, shape_of, with_rows
+from linad.sweeps.rows import WHOLE, row_form, shape_of
 from linad.sweeps.target import Target
 
 PARTIAL = "partial"
@@ -117,7 +118,7 @@ class Lanes:
         self._where[v] = where
         made = v
         if type(where) is int:
-            made = Var(v.index, with_rows(v.shape, where, 1), v.dtype)
+            made = Var(v.index, with_length(v.shape, where, 1), v.dtype)
         self._now[v] = made
         return made
 
@@ -135,7 +136,7 @@ class Lanes:
         found = self._now.get(id(a))
         if found is None:
             found = Var(
-                self._count + len(self.tables), with_rows(array.shape, where, 1), array.dtype
+                self._count + len(self.tables), with_length(array.shape, where, 1), array.dtype
             )
             self._now[id(a)] = found
             self._given.append(found)

@@ -186,75 +186,112 @@ def _emit_registers(
     statements: Any, lowering: Any, owner: Any, places: list[Place], results: list[Place]
 ) -> None:
     test, body = statements
-    nc, kept = owner.body.carries, owner.kept
-    words: list[Any] = [NO_LIMIT if owner.limit is None else owner.limit, kept, owner.leap]
-    first = len(words)
-    words += [address_of(p) for p in (*places, *results)]
-    dtypes = [name_of_dtype(p.dtype) for p in (*places, *results)]
-    ni = len(places)
-    lines = ["def kernel(p, start, stop):"]
-    lines.append("    limit, capacity, leap = operand(p, 0), operand(p, 1), operand(p, 2)")
-    lines += [f"    q{k} = operand(p, {first + k})" for k in range(len(dtypes))]
+    words: list[Any] = [NO_LIMIT if owner.limit is None else owner.limit, owner.kept, owner.leap]
+    head = ["def kernel(p, start, stop):"]
+    head.append("    limit, capacity, leap = operand(p, 0), operand(p, 1), operand(p, 2)")
+    for k, place in enumerate([*places, *results]):
+        head.append(f"    q{k} = operand(p, {len(words)})")
+        words.append(address_of(place))
     for name, d, numbers in (*test.immediates, *body.immediates):
-        lines.append(f"    {name} = {immediate(d, numbers, len(words))}")
+        head.append(f"    {name} = {immediate(d, numbers, len(words))}")
         words += numbers
-    for i, names in enumerate(body.inputs):
-        if names is None:
-            lines.append(f"    m{i} = q{ni + i if i < nc else i}")
-            continue
-        lines += [f"    {t} = get_{dtypes[i]}(q{i}, {e}, -1)" for e, t in enumerate(names.ravel())]
-    lines += ["    k, row, following, stride = 0, 0, 0, 1", "    while True:"]
-    lines += ["        " + line for line in test.lines]
-    lines += [f"        if not {test.outputs[0].ravel()[0]}:", "            break"]
-    lines += ["        if k == limit:", f"            return {NO_RESULT}"]
-    if kept:
-        rows = range(ni + nc + 2, ni + 2 * nc + 2)
-        lines += [
-            "        if k == following:",
-            "            if row == capacity:",
-            "                fewer = leap if stride == 1 else 2",
-            "                row = (capacity + fewer - 1) // fewer",
-            "                stride = fewer * stride",
-            "                following = row * stride",
+    state = LoopState(owner, body, [name_of_dtype(p.dtype) for p in (*places, *results)])
+    turn = [
+        *test.lines,
+        *(f"if not {test.outputs[0].ravel()[0]}:", "    break"),
+        *("if k == limit:", f"    return {NO_RESULT}"),
+        *(state.kept() if owner.kept else []),
+        *body.lines,
+        *body.moved(),
+        "k += 1",
+    ]
+    lines = [*head, *state.read(), "    k, row, following, stride = 0, 0, 0, 1", "    while True:"]
+    lines += ["        " + line for line in turn]
+    source = "\n".join([*lines, *state.written(), "    return 0", ""])
+    lowering.emit(source, 1, words, "while, in registers")
+
+
+class LoopState:
+    """The lines in which a loop in registers reads its state, keeps rows of it, and writes it.
+
+    Parameters
+    ----------
+    owner : While
+    body : Statements
+    dtypes : list of str
+        Of the operands ``q0 q1 ...``: the state at the start and what is fixed, the state at the
+        end, the count, then the stride and the rows if there are any.
+    """
+
+    def __init__(self, owner: Any, body: Statements, dtypes: list[Any]) -> None:
+        self.owner, self.body, self.dtypes = owner, body, dtypes
+        self.carries, self.operands = owner.body.carries, len(body.inputs)
+
+    def read(self) -> list[str]:
+        """Into registers, except for arrays that stay in memory: ``m0 m1 ...``."""
+        lines = []
+        for i, names in enumerate(self.body.inputs):
+            if names is None:
+                lines.append(f"    m{i} = q{self.operands + i if i < self.carries else i}")
+                continue
+            d = self.dtypes[i]
+            lines += [f"    {t} = get_{d}(q{i}, {e}, -1)" for e, t in enumerate(names.ravel())]
+        return lines
+
+    def kept(self) -> list[str]:
+        """A row for each ``stride`` repetitions; where there is room for none, fewer of them."""
+        lines = [
+            "if k == following:",
+            "    if row == capacity:",
+            "        fewer = leap if stride == 1 else 2",
+            "        row = (capacity + fewer - 1) // fewer",
+            "        stride = fewer * stride",
+            "        following = row * stride",
         ]
-        for i, q in enumerate(rows):
-            size, d, m = size_of(owner.shapes[i][0]), dtypes[q], min(q - ni, OUTPUTS)
+        kept = [
+            (i, self.operands + j, size_of(self.owner.shapes[i][0]), min(j, OUTPUTS))
+            for i, j in enumerate(range(self.carries + 2, 2 * self.carries + 2))
+        ]
+        for i, q, size, m in kept:
             lines += [
-                "                for j in range(1, row):",
-                f"                    for e in range({size}):",
-                f"                        v{i} = get_{d}(q{q}, fewer * j * {size} + e, {m})",
-                f"                        set_{d}(q{q}, j * {size} + e, v{i}, {m})",
+                "        for j in range(1, row):",
+                f"            for e in range({size}):",
+                f"                v{i} = get_{self.dtypes[q]}(q{q}, fewer * j * {size} + e, {m})",
+                f"                set_{self.dtypes[q]}(q{q}, j * {size} + e, v{i}, {m})",
             ]
-        lines += ["            if k == following:"]
-        for i, q in enumerate(rows):
-            size, d, m = size_of(owner.shapes[i][0]), dtypes[q], min(q - ni, OUTPUTS)
-            if body.inputs[i] is None:
-                held = f"get_{d}(m{i}, e, {min(i, OUTPUTS)})"
+        lines += ["    if k == following:"]
+        for i, q, size, m in kept:
+            names = self.body.inputs[i]
+            if names is None:
+                held = f"get_{self.dtypes[q]}(m{i}, e, {min(i, OUTPUTS)})"
                 lines += [
-                    f"                for e in range({size}):",
-                    f"                    set_{d}(q{q}, row * {size} + e, {held}, {m})",
+                    f"        for e in range({size}):",
+                    f"            set_{self.dtypes[q]}(q{q}, row * {size} + e, {held}, {m})",
                 ]
                 continue
             lines += [
-                f"                set_{d}(q{q}, row * {size} + {e}, {t}, {m})"
-                for e, t in enumerate(body.inputs[i].ravel())
+                f"        set_{self.dtypes[q]}(q{q}, row * {size} + {e}, {t}, {m})"
+                for e, t in enumerate(names.ravel())
             ]
-        lines += ["                row += 1", "                following = row * stride"]
-    lines += ["        " + line for line in body.lines]
-    local = [j for j in range(nc) if body.inputs[j] is not None]
-    lines += ["        " + line for line in body.moved()]
-    lines.append("        k += 1")
-    for j in local:
-        q, d = ni + j, dtypes[j]
-        lines += [
-            f"    set_{d}(q{q}, {e}, {t}, {min(j, OUTPUTS)})"
-            for e, t in enumerate(body.inputs[j].ravel())
-        ]
-    lines.append(f"    set_i8(q{ni + nc}, 0, k, {min(nc, OUTPUTS)})")
-    if kept:
-        lines.append(f"    set_i8(q{ni + nc + 1}, 0, stride, {min(nc + 1, OUTPUTS)})")
-    source = "\n".join([*lines, "    return 0", ""])
-    lowering.emit(source, 1, words, "while, in registers")
+        return [*lines, "        row += 1", "        following = row * stride"]
+
+    def written(self) -> list[str]:
+        """What was in registers, the count, and the stride of the rows."""
+        lines = []
+        for j, names in enumerate(self.body.inputs[: self.carries]):
+            if names is not None:
+                q, m = self.operands + j, min(j, OUTPUTS)
+                lines += [
+                    f"    set_{self.dtypes[q]}(q{q}, {e}, {t}, {m})"
+                    for e, t in enumerate(names.ravel())
+                ]
+        lines.append(self._number("k", self.carries))
+        if self.owner.kept:
+            lines.append(self._number("stride", self.carries + 1))
+        return lines
+
+    def _number(self, name: str, result: int) -> str:
+        return f"    set_i8(q{self.operands + result}, 0, {name}, {min(result, OUTPUTS)})"
 
 
 def _emit_threaded(

@@ -16,6 +16,7 @@ The rewrite is an equality of programs: what the loop runs is, equation by equat
 recorded. Guards stay guards, in the body.
 """
 
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence, Sized
 from typing import Any
@@ -240,72 +241,94 @@ class Stretch:
     def rolled(self, example: Sequence[Any], places: Places) -> Tape:
         """The tape with the loop in the place of its repetitions."""
         tape, equations = self.tape, self.tape.equations
-        stop = self.start + self.size
-        zero, one, last = (self.repetition(j) for j in (0, 1, self.count - 1))
-        before, after = equations[: self.start], equations[stop:]
-        number = 1 + max(
-            [v.index for v in tape.inputs] + [v.index for e in equations for v in e.outputs]
-        )
+        one = self.repetition(1)
+        before, after = equations[: self.start], equations[self.start + self.size :]
+        known_here = (*tape.inputs, *(v for e in equations for v in e.outputs))
+        number = itertools.count(2 + max([v.index for v in known_here]))
 
         def new(shape: Any, dtype: Any) -> Var:
-            nonlocal number
-            number += 1
-            return Var(number, shape, dtype)
+            return Var(next(number), shape, dtype)
 
-        # The body is the second repetition.
-        place = {v: (m, o) for m, e in enumerate(zero) for o, v in enumerate(e.outputs)}
-        slots = list(self.init)
+        ends, stacked = self._read_after(after)
         row_vars = {key: new(r.shape[1:], r.dtype) for key, r in self.rows.items()}
-        inner = {v for e in one for v in e.outputs} | set(slots)
-        fixed = list(
-            dict.fromkeys(a for e in one for a in e.inputs if isinstance(a, Var) and a not in inner)
+        fixed = self._fixed()
+        results = [one[m].outputs[o] for m, o in stacked]
+        values = self._example(example, before, fixed)
+        body = self._body(row_vars, fixed, results, values, places)
+        made = [new((self.count, *v.shape), v.dtype) for v in results]
+        init = [
+            a if isinstance(a, Var) else np.broadcast_to(np.asarray(a, v.dtype), v.shape)
+            for v, a in self.init.items()
+        ]
+        operands = (*init, *self.rows.values(), *fixed)
+        line = one[0].source
+        loop = Equation(repeat(body, self.count), operands, {}, (*ends, *made), line)
+        taken = [
+            _row(rows, j, v, line)
+            for rows, entries in zip(made, stacked.values(), strict=True)
+            for j, v in entries
+        ]
+        rest = places.together([*before, loop, *taken, *after])
+        final = tape_of(tape.name, tape.inputs, rest, tape.outputs)
+        return Tape(
+            tape.name, tape.inputs, final.equations, tape.outputs, tape.in_tree, tape.out_tree
         )
-        body = []
-        for m, e in enumerate(one):
-            inputs = tuple([row_vars.get((m, i), a) for i, a in enumerate(e.inputs)])
-            body.append(e.with_inputs(inputs))
-        carries = [one[m].outputs[o] for m, o in (place[s] for s in slots)]
-        # What is read afterwards, of the last repetition or of any.
-        wanted = [a for e in after for a in e.inputs if isinstance(a, Var)]
-        wanted += [a for a in tape.outputs if isinstance(a, Var)]
-        read = set(wanted)
-        ends = [last[m].outputs[o] for m, o in (place[s] for s in slots)]
+
+    def _carried_results(self, j: int) -> list[Var]:
+        """What a repetition makes of the values that are carried."""
+        place = {
+            v: (m, o) for m, e in enumerate(self.repetition(0)) for o, v in enumerate(e.outputs)
+        }
+        made = self.repetition(j)
+        return [made[m].outputs[o] for m, o in (place[s] for s in self.init)]
+
+    def _read_after(
+        self, after: Sequence[Equation]
+    ) -> tuple[list[Var], dict[tuple[int, int], list[tuple[int, Var]]]]:
+        """The carried values of the last repetition; and what else is read afterwards, of any
+        repetition, by where it is made."""
+        read = {a for e in after for a in e.inputs if isinstance(a, Var)}
+        read |= {a for a in self.tape.outputs if isinstance(a, Var)}
+        ends = self._carried_results(self.count - 1)
         stacked: dict[tuple[int, int], list[tuple[int, Var]]] = {}
         for j in range(self.count):
             for m, e in enumerate(self.repetition(j)):
                 for o, v in enumerate(e.outputs):
                     if v in read and v not in ends:
                         stacked.setdefault((m, o), []).append((j, v))
-        results = [one[m].outputs[o] for m, o in stacked]
+        return ends, stacked
+
+    def _fixed(self) -> list[Var]:
+        """What all repetitions read of before the loop."""
+        one = self.repetition(1)
+        inner = {v for e in one for v in e.outputs} | set(self.init)
+        read = [a for e in one for a in e.inputs if isinstance(a, Var) and a not in inner]
+        return list(dict.fromkeys(read))
+
+    def _body(
+        self,
+        row_vars: dict[tuple[int, int], Var],
+        fixed: list[Var],
+        results: list[Var],
+        values: dict[Var, Any],
+        places: Places,
+    ) -> Body:
+        """The second repetition, as the body of the loop."""
+        slots = list(self.init)
+        equations = [
+            e.with_inputs(tuple([row_vars.get((m, i), a) for i, a in enumerate(e.inputs)]))
+            for m, e in enumerate(self.repetition(1))
+        ]
         ins = [*slots, *row_vars.values(), *fixed]
-        outputs = [*carries, *results]
-        values = self._example(example, before, fixed)
+        outputs = [*self._carried_results(1), *results]
         given = [values[a] if isinstance(a, Var) else a for a in self.init.values()]
         shown = [*given, *[r[0] for r in self.rows.values()], *[values[v] for v in fixed]]
         shown = [
             np.broadcast_to(np.asarray(x).astype(v.dtype), v.shape)[()]
             for x, v in zip(shown, ins, strict=True)
         ]
-        body_tape = rolled_body(
-            tape_of(tape.name, ins, places.together(body), outputs), slots, shown
-        )
-        loop = repeat(known(Body(body_tape, shown, len(slots), len(row_vars))), self.count)
-        made = [new((self.count, *v.shape), v.dtype) for v in results]
-        init = [
-            a if isinstance(a, Var) else np.broadcast_to(np.asarray(a, v.dtype), v.shape)
-            for v, a in zip(slots, self.init.values(), strict=True)
-        ]
-        operands = (*init, *self.rows.values(), *fixed)
-        line = one[0].source
-        found = [*before, Equation(loop, operands, {}, (*ends, *made), line)]
-        for rows, entries in zip(made, stacked.values(), strict=True):
-            for j, v in entries:
-                found.append(_row(rows, j, v, line))
-        rest = places.together([*found, *after])
-        final = tape_of(tape.name, tape.inputs, rest, tape.outputs)
-        return Tape(
-            tape.name, tape.inputs, final.equations, tape.outputs, tape.in_tree, tape.out_tree
-        )
+        tape = tape_of(self.tape.name, ins, places.together(equations), outputs)
+        return known(Body(rolled_body(tape, slots, shown), shown, len(slots), len(row_vars)))
 
     def _example(
         self, example: Sequence[Any], before: Sequence[Equation], fixed: Sequence[Var]

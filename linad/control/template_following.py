@@ -3,10 +3,12 @@
 `linad.control.templates` says what a template is, and how it comes to be.
 """
 
+import warnings
 import weakref
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from linad.arrays.buffers import View, attach_view, is_settled, lazy_view, refresh_node
 from linad.arrays.tracer import Tracer
@@ -27,6 +29,7 @@ from linad.control.template_steps import (
     same_constant,
     same_plain,
 )
+from linad.core.error_state import state
 from linad.core.memory_layouts import kept
 from linad.core.primitive import Primitive
 from linad.core.regions import Region, write_region
@@ -131,29 +134,43 @@ class ExpectingTrace(AdoptingTrace):
 
     def _expected(self, primitive: Primitive, args: tuple[Any, ...], params: Any) -> Any:
         """Carry an operation out, if it is the one that the template has here."""
-        if primitive.view and args[0]._buffer is not None:
-            view = lazy_view(self, args[0], primitive, params)
-            if view is not None:
-                return view
+        if primitive.view:
+            buffer = args[0]._buffer
+            if buffer is not None and not is_settled(buffer):
+                view = lazy_view(self, args[0], primitive, params)
+                if view is not None:
+                    return view
         step = self.steps[self.at]  # type: ignore[index]
-        if primitive is not step.primitive or len(args) != step.arity:
+        wanted, arity, operands, given, _, results, only, place, region = step
+        if primitive is not wanted or len(args) != arity:
             return self._read_anew(primitive, args, params)
-        self.errors.look()
+        errors = self.errors
+        if state() is not errors.state or warnings.filters is not errors.filters:
+            errors.look()
         values: list[Any] = []
         moved: list[tuple[Any, Any]] | None = None
         begins: list[tuple[int, Any]] | None = None
         here = self.here << BITS
         k = 0
-        for kind, x in step.operands:
-            a = args[k]
+        for a, (kind, x) in zip(args, operands):  # noqa: B905  # as many, see above
             k += 1
+            if (  # most are results of the repetition
+                type(a) is Tracer
+                and a._trace is self
+                and kind == RELATIVE
+                and type(a._node) is int
+                and here - a._node == x
+                and (a._buffer is None or is_settled(a._buffer))
+            ):
+                values.append(a._value)
+                continue
             if type(a) is Tracer:
                 if a._trace is not self:
                     met = self.stands.get(id(a))
                     if (
                         met is not None
                         and met[1] is a._node
-                        and (a._buffer is None or is_settled(a._buffer, False))
+                        and (a._buffer is None or is_settled(a._buffer))
                     ):
                         a = met[2]  # which is held here, so that it is still the same
                     else:
@@ -170,7 +187,7 @@ class ExpectingTrace(AdoptingTrace):
                 if node is x:  # which is what is fixed
                     values.append(value)
                     continue
-                if type(node) is not np.ndarray:
+                if type(node) is not ndarray:
                     if type(node) is not int:
                         node = self.number.get(node, 0)
                     if kind or here - node != x:
@@ -193,13 +210,13 @@ class ExpectingTrace(AdoptingTrace):
             if found is None:
                 return self._on_traces_around(primitive, args, params)
             moved = [*(moved or ()), *found]
-        if params or step.params:
-            if step.place is not None:
-                place = window_of(params, values[0].shape)
-                if place is None or place[1].key != step.region.key:
+        if params or given:
+            if place is not None:
+                window = window_of(params, values[0].shape)
+                if window is None or window[1].key != region.key:
                     return self._on_traces_around(primitive, args, params)
                 moved = moved or []
-                moved.append((step.place.values, place[0]))
+                moved.append((place.values, window[0]))
             elif not same_plain(params, step):
                 return self._on_traces_around(primitive, args, params)
         try:
@@ -207,12 +224,12 @@ class ExpectingTrace(AdoptingTrace):
         except Exception:  # as above: there it is raised again
             return self._on_traces_around(primitive, args, params)
         if type(y) is tuple:
-            if [(v.shape, v.dtype) for v in y] != step.results:
+            if [(v.shape, v.dtype) for v in y] != results:
                 return self._on_traces_around(primitive, args, params)
             result: Any = tuple([Tracer(self, here + o, v) for o, v in enumerate(y)])
             self.made += [weakref.ref(t) for t in result]
         else:
-            shape, dtype = step.result
+            shape, dtype = only
             if y.shape != shape or (y.dtype is not dtype and y.dtype != dtype):
                 return self._on_traces_around(primitive, args, params)
             result = _bare(Tracer)
@@ -221,13 +238,14 @@ class ExpectingTrace(AdoptingTrace):
             self.made.append(weakref.ref(result))
         if moved is not None:
             for rows, a in moved:
-                rows.append(kept(a) if type(a) is np.ndarray else a)
+                rows.append(kept(a) if type(a) is ndarray else a)
         self.here += 1
         self.at += 1
         if self.at == self.size:
             self._begin_anew()
-        if primitive.view and type(y) is np.ndarray:
-            attach_view(result, self.lifted(args[0]), primitive, params)
+        if primitive.view and type(y) is ndarray:
+            x = args[0]
+            attach_view(result, x if x._trace is self else self.lifted(x), primitive, params)
         return result
 
     def _moves_from_here(self, operands: list[tuple[int, Any]]) -> list[tuple[Any, Any]] | None:
@@ -277,7 +295,7 @@ class ExpectingTrace(AdoptingTrace):
         moved: list[tuple[Any, Any]] = []
         node = value._node if type(value) is Tracer else value
         if kind == MOVING:
-            if type(node) is not np.ndarray or not x.takes(node):
+            if type(node) is not ndarray or not x.takes(node):
                 return False
             moved.append((x.values, node))
         elif not self._is_operand(node, (kind, x)):
@@ -302,7 +320,7 @@ class ExpectingTrace(AdoptingTrace):
         kind, x = operand
         if kind == FIXED:
             return node is x
-        if type(node) is np.ndarray:
+        if type(node) is ndarray:
             return kind == CONSTANT and same_constant(node, x)
         if type(node) is not int:
             node = self.number.get(node, 0)

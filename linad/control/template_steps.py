@@ -103,11 +103,12 @@ _PLAIN = (int, bool, str, slice, np.dtype, type, Region)
 
 
 def same_plain(params: dict[str, Any], step: ExpectedStep) -> bool:
-    if step.compared is None:
+    known = step.compared
+    if known is None:
         return same_params(params, step.params)
-    if len(params) != len(step.compared):
+    if len(params) != len(known):
         return False
-    for name, value, types in step.compared:
+    for name, value, types in known:
         found = params.get(name)
         if found is value:
             continue

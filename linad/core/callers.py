@@ -79,6 +79,11 @@ def refused_frame() -> FrameType | None:
     return frame
 
 
+def line_of(file: str, line: int) -> str:
+    """A line of an installed file, as messages name it."""
+    return f"{file.replace(chr(92), '/').rpartition('site-packages/')[2]}, line {line}"
+
+
 def user_frame() -> FrameType | None:
     """The innermost frame of the user's own code.
 

@@ -42,22 +42,22 @@ def quiet_state() -> Any:
 class Watch:
     """Whether a function changes, while it runs, what happens at a division by zero."""
 
-    __slots__ = ("_filters", "_state", "changed")
+    __slots__ = ("changed", "filters", "state")
 
     def __init__(self) -> None:
-        self._state, self._filters = state(), warnings.filters
+        self.state, self.filters = state(), warnings.filters
         self.changed = False
 
     def look(self) -> None:
         """Take note of the state that an operation is about to run in."""
-        if state() is not self._state:
+        if state() is not self.state:
             self.changed = self.changed or is_loud()
-        if warnings.filters is not self._filters:
+        if warnings.filters is not self.filters:
             self.changed = self.changed or _warnings_are_errors()
 
     def finish(self) -> bool:
         """Whether an operation ran in another state, or the function leaves another behind."""
-        return self.changed or state() is not self._state
+        return self.changed or state() is not self.state
 
 
 def _warnings_are_errors() -> bool:

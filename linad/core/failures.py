@@ -92,9 +92,12 @@ def handed_to_compiled(error: BaseException, traced: type) -> str:
     if "unhashable" in str(error):
         return _place(last) + _NO_KEY
     told = str(error).partition("\n")[0]
+    wrap = _WRAP
+    if last.tb_frame.f_globals.get("__name__") == "statistics":
+        wrap = f"linad.adopt(__name__), for the module that calls it, lets it trace; or {wrap}"
     return (
         f"{_place(last)}a traced value is handed to compiled code, which takes plain ones "
-        f"({told}); {_WRAP}"
+        f"({told}); {wrap}"
     )
 
 

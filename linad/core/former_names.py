@@ -91,6 +91,10 @@ CLASSES = {
         "Contraction": "linad.operators.contraction",
     },
     "linad.operators.matrices": {"SystemMatrix": "linad.operators.system_matrix"},
+    "linad.operators.filtering": {
+        "GridConvolution": "linad.operators.convolution:Convolution",
+        "GridKernel": "linad.operators.convolution:ValidKernel",
+    },
     "linad.transforms.linearize": {"Entry": "linad.transforms.tuple_entries"},
     "linad.rules.spectral": {"SingularDerivative": "linad.rules.singularvalues"},
     "linad.operators.dft": {"Fit": "linad.operators.dft:CropOrPad"},

@@ -94,6 +94,9 @@ def asked() -> Asked:
     frame = using_frame()
     if frame is None or frame.f_lasti < 0:
         return Asked("")
+    given = _given(frame)
+    if given is not None:
+        return Asked("call", _name_of(given))
     what = _doing(frame)
     inner = _entered(frame)
     if what.kind == "call" and inner is not None and _is_own(what.name):
@@ -127,6 +130,20 @@ def called_function() -> str:
         return ""
     name = dis.opname[frame.f_code.co_code[frame.f_lasti]] if frame.f_lasti >= 0 else ""
     return (_doing(frame).name or "compiled code") if name.startswith("CALL") else ""
+
+
+def _given(user: Any) -> Any:
+    """The frame of a package's function that is differentiated itself, as `scipy.optimize.rosen`;
+    None if one of the user's is. Another package may have called its derivative.
+    """
+    last = None
+    for frame in itertools.takewhile(lambda f: f is not user, frames_above(sys._getframe(1))):
+        code, space = frame.f_code, frame.f_globals
+        if code.co_name == "run" and space.get("__name__") == "linad.core.adopted":
+            return last
+        if library_of(frame) != "linad":
+            last = frame
+    return None
 
 
 def _entered(user: Any) -> Any:

@@ -101,12 +101,14 @@ def canonical(index: Any, shape: Shape) -> tuple[Shape, tuple[int, ...] | None, 
     if sum([entry is Ellipsis for entry in entries]) == 0:
         entries.append(Ellipsis)
     entries = _spelled_out(entries, shape)
-    if not any(kind in ("array", "unit") for kind, _ in entries):
-        return shape, None, Index([e for _, e in entries if e is not Ellipsis])
-    full, entries = _with_unit_axes(entries, shape)
+    kinds = [kind for kind, _ in entries]
+    if "array" not in kinds and "unit" not in kinds:
+        return shape, None, BasicIndex([e for _, e in entries if e is not Ellipsis])
+    if "unit" in kinds:
+        shape, entries = _with_unit_axes(entries, shape)
     if not _separated([kind in ("array", "integer") for kind, _ in entries]):
-        return full, None, Index([e for _, e in entries if e is not Ellipsis])
-    return full, *_gathered(entries)
+        return shape, None, Index([e for _, e in entries if e is not Ellipsis])
+    return shape, *_gathered(entries)
 
 
 def _read(item: Any) -> Any:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 
 def layout_of(a: Any) -> Any:
@@ -35,7 +36,7 @@ def kept(a: Any) -> Any:
     An axis that is broadcast stays so: it says nothing about the order of an operation's result,
     where in a copy, whose entries stand one after the other, it would.
     """
-    if type(a) is not np.ndarray or a.flags.forc or 0 not in a.strides or not a.size:
+    if type(a) is not ndarray or a.flags.forc or 0 not in a.strides or not a.size:
         return a.copy("K")
     once = tuple([slice(1) if step == 0 else slice(None) for step in a.strides])
     return np.broadcast_to(a[once].copy("K"), a.shape)

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from linad.core.showing import shown
-from linad.errors import OptionError
+from linad.errors import OptionError, TracerError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -43,7 +43,14 @@ class Kind:
 
     def check(self, name: str, option: str, value: Any) -> None:
         """Raise OptionError unless ``value`` may be what ``option`` of the function ``name`` is."""
-        if not self.fits(value):
+        try:
+            fits = self.fits(value)
+        except TracerError:
+            raise TracerError(
+                f"{name}: {option} is traced, and its derivative would be lost; pass "
+                f"linad.stop_gradient({option}) where none is meant"
+            ) from None
+        if not fits:
             raise OptionError(f"{name}: {option} must be {self.words}, got {shown(value)}")
 
 

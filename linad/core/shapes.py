@@ -7,16 +7,25 @@ from operator import index as as_index
 from typing import Any
 
 import numpy as np
+from numpy import generic, ndarray
 
 from linad.core.showing import shown
 from linad.errors import ArgumentError, ShapeError
 
 Shape = tuple[int, ...]
 
+EVERY_AXIS = [tuple(range(ndim)) for ndim in range(65)]
+"""By the number of axes, of which NumPy's arrays have 64 at most."""
+
 
 def size_of(shape: Sequence[int]) -> int:
     """Number of entries of an array of this shape; 1 for ()."""
     return math.prod(shape)
+
+
+def with_length(shape: Sequence[int], axis: int, n: int) -> Shape:
+    """A shape with another length along a non-negative axis."""
+    return (*shape[:axis], n, *shape[axis + 1 :])
 
 
 def normalize_axis(axis: Any, ndim: int, name: str) -> int:
@@ -33,7 +42,7 @@ def normalize_axis(axis: Any, ndim: int, name: str) -> int:
 def normalize_axes(axis: Any, ndim: int, name: str) -> tuple[int, ...]:
     """Return ``axis`` (None, an int or a sequence) as a sorted tuple of distinct axes."""
     if axis is None:
-        return tuple(range(ndim))
+        return EVERY_AXIS[ndim]
     if type(axis) is int and -ndim <= axis < ndim:
         return (axis % ndim,)
     given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
@@ -72,7 +81,7 @@ def matrix_transpose(a: Any) -> Any:
 
 def memory_of(array: Any) -> int:
     """A number of the memory an array lives in: views of one array have the same."""
-    if (type(array) is np.ndarray and array.base is None) or isinstance(array, np.generic):
+    if (type(array) is ndarray and array.base is None) or isinstance(array, generic):
         return id(array)
     below = _below(array)
     while below is not None:
@@ -83,7 +92,7 @@ def memory_of(array: Any) -> int:
 
 def _below(array: Any) -> Any:
     """What an array is a view of; of a traced one asked without its taking note of it."""
-    if type(array) is np.ndarray:
+    if type(array) is ndarray:
         return array.base
     return array._view_of if hasattr(type(array), "_view_of") else getattr(array, "base", None)
 

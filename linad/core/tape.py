@@ -55,6 +55,16 @@ class Source:
         return f"{place}: {text}" if text else place
 
 
+class Reasoned(Source):
+    """A line of the user's program at which a routine of linad's has asked, and why."""
+
+    __slots__ = ("reason",)
+
+    def __init__(self, source: Source, reason: str) -> None:
+        super().__init__(source.filename, source.lineno)
+        self.reason = reason
+
+
 class Equation:
     """``outputs = primitive(*inputs, **params)``; never changed after it is made.
 

@@ -3,11 +3,12 @@
 ``print(f"loss {loss:.3f}")`` decides nothing, and a compiled function that prints is not another
 function for every number. Any other text (a key, a file's name, ``"-" in str(x)``) may decide
 something, so the program that is being recorded holds for that value only. What is asked is the
-user's source: is the text, or one made of it, an argument of ``print`` or of a logger? Where there
-is no source to be read, it is not.
+user's source: is the text, or one made of it, an argument of Python's ``print`` or of a logger?
+Where there is no source to be read, it is not.
 """
 
 import ast
+import builtins
 import functools
 import linecache
 import sys
@@ -37,8 +38,16 @@ def is_for_people() -> bool:
     if not text or None in where:
         return False
     parents = _parents(text)
+    if _print_of(frame) is not print:
+        return False
     here = [node for node in parents if _place(node) == where]
     return any([_is_printed(node, parents) for node in here])
+
+
+def _print_of(frame: FrameType) -> object:
+    """What the name ``print`` is in the code that a frame runs."""
+    given = frame.f_globals.get("print", builtins.print)
+    return frame.f_locals.get("print", given)
 
 
 def _top(frame: FrameType) -> str:

@@ -83,6 +83,10 @@ def logaddexp2(a: Any, b: Any) -> Any:
 
 
 def _log_sum(x: Any, axes: Any, exponential: Any, logarithm: Any) -> Any:
+    if not axes:
+        return x
+    if not x.size:
+        return np.full(drop_axes(x.shape, axes), -np.inf)
     top = np.max(x, axis=axes, keepdims=True)
     top = np.where(np.isfinite(top), top, 0.0)
     total = logarithm(np.sum(exponential(x - top), axis=axes, keepdims=True)) + top
@@ -91,19 +95,11 @@ def _log_sum(x: Any, axes: Any, exponential: Any, logarithm: Any) -> Any:
 
 @composed("logaddexp_reduce")
 def logaddexp_reduce(x: Any, *, axes: Any) -> Any:
-    if not axes:
-        return x
-    if not x.size:
-        return np.full(drop_axes(x.shape, axes), -np.inf)
     return _log_sum(x, axes, np.exp, np.log)
 
 
 @composed("logaddexp2_reduce")
 def logaddexp2_reduce(x: Any, *, axes: Any) -> Any:
-    if not axes:
-        return x
-    if not x.size:
-        return np.full(drop_axes(x.shape, axes), -np.inf)
     return _log_sum(x, axes, np.exp2, np.log2)
 
 

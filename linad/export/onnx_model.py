@@ -10,6 +10,7 @@ import numpy as np
 
 from linad.core import tree
 from linad.core.shapes import check_function
+from linad.core.tape import type_of
 from linad.errors import ExportError, GuardError
 from linad.export.onnx_program import HOLDS, ModelProgram, ModelValue
 from linad.jit.jitted import Jitted, jit
@@ -110,13 +111,9 @@ class Exported:
 
     def __repr__(self) -> str:
         nodes, functions = len(self.model.graph.node), len(self.model.functions)
-        given = ", ".join([f"{n}: {_text(v)}" for n, v in self.inputs.items()])
-        made = ", ".join([f"{n}: {_text(v)}" for n, v in self.outputs.items()])
+        given = ", ".join([f"{n}: {type_of(v)}" for n, v in self.inputs.items()])
+        made = ", ".join([f"{n}: {type_of(v)}" for n, v in self.outputs.items()])
         return f"<onnx model ({given}) -> ({made}): {nodes} nodes, {functions} functions>"
-
-
-def _text(value: ModelValue) -> str:
-    return f"{value.dtype}[{','.join(map(str, value.shape))}]"
 
 
 def discrepancy(found: Any, expected: Any) -> float:

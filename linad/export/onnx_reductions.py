@@ -87,26 +87,8 @@ def kron(a: Any, b: Any) -> Any:
     return np.reshape(product, [m * n for m, n in zip(left, right, strict=True)])
 
 
-def _lagged(v: Any, n: int, length: int, start: int) -> Any:
-    """The Toeplitz matrix (n, length) with entries v[start + column - row], zero outside."""
-    i, j = np.indices((n, length))
-    lag = start + j - i
-    kept = (lag >= 0) & (lag < v.shape[-1])
-    return np.where(kept, v[..., np.where(kept, lag, 0)], 0.0)
-
-
 @composed("convolve")
-def convolve(a: Any, v: Any, *, mode: str) -> Any:
-    m, n = np.shape(a)[-1], np.shape(v)[-1]
-    length, start = (m + n - 1, 0) if mode == "full" else (m - n + 1, n - 1)
-    lead = np.broadcast_shapes(np.shape(a)[:-1], np.shape(v)[:-1])
-    if not m or not n or length <= 0 or not size_of(lead):
-        return np.zeros((*lead, max(length, 0)), np.result_type(a, v))
-    return (a[..., None, :] @ _lagged(v, m, length, start))[..., 0, :]
-
-
-@composed("convolve_grid")
-def convolve_grid(a: Any, v: Any, *, mode: str, axes: int) -> Any:
+def convolve(a: Any, v: Any, *, mode: str, axes: int = 1) -> Any:
     # One product of matrices: rows are entries of a, columns entries of the result.
     m, n = np.shape(a)[-axes:], np.shape(v)[-axes:]
     full = mode != "valid"

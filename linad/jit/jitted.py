@@ -251,7 +251,7 @@ def jit(
     Raises
     ------
     TypeError
-        If ``f`` is no function.
+        If ``f`` is not a function.
     OptionError
         If ``f`` has no argument of that position or name.
     DeviceError

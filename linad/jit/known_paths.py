@@ -9,7 +9,7 @@ import numpy as np
 from linad.core.callers import warn_user
 from linad.core.compiler_lock import books
 from linad.core.settings import settings
-from linad.core.tape import GUARDS, Var, guards_in
+from linad.core.tape import GUARDS, Reasoned, Source, Var, guards_in
 from linad.jit.signature import Signature
 from linad.jit.specializations import Variant
 from linad.jit.static import Static
@@ -54,11 +54,21 @@ class KnownPaths(Sequence[Variant]):
             self._known += (path,)
         return path
 
-    def last_decision(self) -> str:
-        """The line of the last decision of the last path; "" where none is known."""
-        last = self._known[-1:]
-        sources = [e.source for v in last for e in guards_in(v.tape.equations)]
-        return f" at {sources[-1]}" if sources and sources[-1] else ""
+    def last_decision(self) -> Source | None:
+        """The line of the decision by which the last path leaves the one before it; of a single
+        path one that a routine explains, if there is any, else the last."""
+        if not self._known:
+            return None
+        equations = self._known[-1].tape.equations
+        first = 0
+        if len(self._known) > 1:
+            pairs = zip(_course(self._known[-2]), _course(self._known[-1]), strict=False)
+            first = next((k for k, (a, b) in enumerate(pairs) if a != b), 0)
+        asked = [e.source for e in guards_in(equations[first:])]
+        explained = [source for source in asked if isinstance(source, Reasoned)]
+        if first or not asked:
+            return asked[0] if asked else None
+        return (explained or asked)[-1]
 
 
 class KnownCalls(OrderedDict[Any, KnownPaths]):
@@ -85,10 +95,15 @@ class KnownCalls(OrderedDict[Any, KnownPaths]):
         if self.warned:
             return
         self.warned = True
+        source = paths.last_decision()
+        place = f" at {source}" if source else ""
+        remedy = (
+            source.reason if isinstance(source, Reasoned) else "np.where decides entry by entry"
+        )
         warn_user(
             f"linad.jit: {name} took a new path through its Python decisions {len(paths)} "
-            f"times{paths.last_decision()}; from now on other paths run uncompiled. np.where "
-            f"decides entry by entry; linad.config(variants=...) keeps more paths"
+            f"times{place}; from now on other paths run uncompiled. {remedy}; "
+            f"linad.config(variants=...) keeps more paths"
         )
 
 

@@ -21,6 +21,7 @@ from linad.core.during import during
 from linad.core.memory_layouts import kept, layout_of
 from linad.core.own_draws import WATCHES
 from linad.core.patience import Patience, say
+from linad.core.running_loops import described, running_loops
 from linad.core.settings import settings
 from linad.core.shapes import name_of
 from linad.core.stand_ins import standing
@@ -197,9 +198,11 @@ class _LongRecording:
     def still_running(self) -> None:
         seconds = self.patience.spent()
         if seconds is not None:
+            place = described(running_loops())
             self.patience.say(
-                f"recording {self.name}: {seconds:.0f} s so far; Python runs it once, step by "
-                f"step, where linad.scan and linad.loop record one step of a long loop"
+                f"recording {self.name}: {seconds:.0f} s so far{place and f', in {place}'}; Python "
+                f"runs it once, step by step, where linad.scan and linad.loop record one step of a "
+                f"long loop"
             )
 
     def is_recorded(self, equations: Sequence[Equation]) -> None:

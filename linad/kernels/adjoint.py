@@ -8,6 +8,7 @@ index or test needs are neither kept nor brought back.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from linad.kernels.analysis import KernelProgram
 from linad.kernels.checkpoints import LoopSegments, loops_in_segments
@@ -35,6 +36,7 @@ from linad.kernels.room import pushes, with_room
 from linad.kernels.statements import (
     Check,
     For,
+    Grow,
     If,
     Let,
     New,
@@ -104,6 +106,9 @@ class AdjointMaker(PiecewiseLoops):
             return self.if_forward(s, around)
         if isinstance(s, New):
             return [s, self.new_bar(s.array, s.in_turn)] if s.array in self.varied else [s]
+        if isinstance(s, Grow):
+            bar = [replace(s, array=self.bar(s.array))] if s.array in self.varied else []
+            return [s, *bar]
         if isinstance(s, Swap):
             # Where the body is repeated cotangents have their names already.
             return [s] if self.repeats else [s, *self.bars_swapped(s.targets, s.sources)]

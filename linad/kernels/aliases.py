@@ -2,16 +2,21 @@
 
 import ast
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from linad.kernels.function_source import FunctionSource, name_of_function
+from linad.kernels.function_source import FunctionSource, LocalList, name_of_function
+
+NEW = (ast.Call, ast.BinOp, ast.List, LocalList)
+"""What makes a new array, or a new list."""
+
+VIEWS = ("reshape", "ravel", "transpose", "ascontiguousarray")
+"""Functions and methods that may return other axes of the array they are given."""
 
 
 def replaced_names(source: FunctionSource) -> set[str]:
     """Names that get other arrays within loops or branches, and of whose arrays no entry is
     written, under any name: such an array can be copied whenever it gets the name.
     """
-    tree = source.tree
     groups: dict[str, set[str]] = {}
 
     def join(names: set[str]) -> None:
@@ -23,8 +28,8 @@ def replaced_names(source: FunctionSource) -> set[str]:
 
     written: set[str] = set()
     replaced: set[str] = set()
-    copied = handed_over(tree)
-    for node, inside in _nodes(tree, False):
+    copied = handed_over(source)
+    for node, inside in _nodes_of(source):
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 for name in _stored(target):
@@ -43,31 +48,55 @@ def replaced_names(source: FunctionSource) -> set[str]:
     return replaced - spoilt
 
 
-def handed_over(tree: ast.FunctionDef) -> set[int]:
+def handed_over(source: FunctionSource) -> set[int]:
     """The ids of statements ``u = new`` within loops, after which nobody writes ``new`` or ``u``
-    before ``new`` is made again: ``u`` may as well be a copy.
+    before ``new`` is made again, and nobody uses both after the loop: ``u`` may as well be a copy.
     """
     found = set()
-    for loop in ast.walk(tree):
-        body = loop.body if isinstance(loop, (ast.For, ast.While)) else []
+    captured = source.captured
+    for loop, behind in _loops(source.tree.body, set()):
         made: set[str] = set()
-        for k, s in enumerate(body):
+        for k, s in enumerate(loop.body):
             if not isinstance(s, ast.Assign) or len(s.targets) != 1:
                 continue
             target = s.targets[0]
             if not isinstance(target, ast.Name):
                 continue
-            if isinstance(s.value, (ast.Call, ast.BinOp)):
+            if isinstance(s.value, NEW) and not _is_view(s.value):
                 made.add(target.id)
             elif isinstance(s.value, ast.Name) and s.value.id in made:
-                later = set().union(*[_named(after) for after in body[k + 1 :]])
-                if not later & {target.id, s.value.id}:
+                later = set().union(*[_named(after) for after in loop.body[k + 1 :]])
+                both = {target.id, s.value.id}
+                if not (later | captured) & both and not both <= behind:
                     found.add(id(s))
     return found
 
 
+def _loops(
+    body: Sequence[ast.stmt], behind: set[str]
+) -> Iterator[tuple[ast.For | ast.While, set[str]]]:
+    """The loops among statements, each with the names that are used once it has ended."""
+    for k, s in enumerate(body):
+        later = behind.union(*[_named(after) for after in body[k + 1 :]])
+        if isinstance(s, (ast.For, ast.While)):
+            yield s, later
+            for j, inner in enumerate(s.body):  # the next turn begins with what stands before it
+                others = [_named(t) for t in (*s.body[:j], *s.body[j + 1 :])]
+                yield from _loops([inner], later.union(*others))
+        elif isinstance(s, ast.If):
+            yield from _loops(s.body, later)
+            yield from _loops(s.orelse, later)
+
+
 def _named(s: ast.stmt) -> set[str]:
     return {n.id for n in ast.walk(s) if isinstance(n, ast.Name)}
+
+
+def _nodes_of(source: FunctionSource) -> Iterator[tuple[ast.AST, bool]]:
+    """The nodes of a function, and of those within it, whose names are taken for its own."""
+    yield from _nodes(source.tree, False)
+    for inner in source.local_sources:
+        yield from _nodes_of(inner)
 
 
 def _nodes(node: ast.AST, inside: bool) -> Iterator[tuple[ast.AST, bool]]:
@@ -99,8 +128,13 @@ def _shared(e: ast.expr) -> set[str]:
     if isinstance(e, ast.Tuple):
         return set().union(*[_shared(x) for x in e.elts])
     if isinstance(e, ast.Call):
-        return set().union(*[_shared(x) for x in e.args])
+        given = [e.func, *e.args] if _is_view(e) else e.args
+        return set().union(*[_shared(x) for x in given])
     return set()
+
+
+def _is_view(e: ast.expr) -> bool:
+    return isinstance(e, ast.Call) and getattr(e.func, "attr", "") in VIEWS
 
 
 def _only_reads(source: FunctionSource, node: ast.Call) -> bool:

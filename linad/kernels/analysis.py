@@ -7,6 +7,7 @@ from linad.kernels.expressions import ArrayKind, Expr, Kind, names, rebuilt_or_n
 from linad.kernels.partials import Derivative, Values
 from linad.kernels.statements import (
     For,
+    Grow,
     Let,
     New,
     NewStack,
@@ -61,11 +62,15 @@ class KernelProgram:
         Who calls it gives it these arrays, and may do so again; that is cheaper than `np.zeros`.
         """
         found: dict[str, tuple[Expr, ...]] = {}
+        steady: dict[str, tuple[Expr, ...]] = {}  # those that do not grow
+        growing = {s.array for s in walk(self.body) if isinstance(s, Grow)}
         for s in self.body:
             if isinstance(s, New):
-                dims = tuple([self._of_arguments(d, found) for d in s.dims])
+                dims = tuple([self._of_arguments(d, steady) for d in s.dims])
                 if None not in dims:
                     found[s.array] = dims  # type: ignore[assignment]  # none is None
+                    if s.array not in growing:
+                        steady[s.array] = found[s.array]
         return found
 
     def _of_arguments(self, e: Expr, known: dict[str, tuple[Expr, ...]]) -> Expr | None:
@@ -76,6 +81,11 @@ class KernelProgram:
         if e.op in ("var", "get"):
             return None
         return rebuilt_or_none(e, lambda x: self._of_arguments(x, known))
+
+    @property
+    def grows(self) -> bool:
+        """Whether arrays of its own get longer while it runs."""
+        return any([isinstance(s, Grow) for s in walk(self.body)])
 
     @property
     def stacks(self) -> list[NewStack]:

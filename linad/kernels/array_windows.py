@@ -1,10 +1,10 @@
 """Arrays as the lowering of kernels sees them: windows of arrays, and expressions of entries."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linad.kernels.expressions import ZERO, Expr, add, binary, dim, get, mul, sub
+from linad.kernels.expressions import ONE, ZERO, Expr, add, binary, dim, get, mul, sub
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,18 @@ class Axis:
     whole: bool = False
 
 
+@dataclass(frozen=True)
+class Form:
+    """Other axes for the entries of a window, which keep their order."""
+
+    base: "ArrayWindow"
+    dims: tuple[Expr, ...]
+
+    def index(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """Where an entry lies in the array."""
+        return self.base.index(regrouped(indices, self.dims, self.base.dims))
+
+
 class ArrayWindow:
     """Entries of an array: a fixed index, or an axis, for each axis of the array.
 
@@ -26,12 +38,18 @@ class ArrayWindow:
     entries : tuple of Expr and Axis
     order : tuple of int, optional
         Which of the axes among the entries is each axis of the window; as they come.
+    form : Form, optional
+        The axes that the entries are of, if they are not the array's own.
     """
 
     def __init__(
-        self, array: str, entries: tuple[Expr | Axis, ...], order: tuple[int, ...] | None = None
+        self,
+        array: str,
+        entries: tuple[Expr | Axis, ...],
+        order: tuple[int, ...] | None = None,
+        form: Form | None = None,
     ) -> None:
-        self.array, self.entries = array, entries
+        self.array, self.entries, self.form = array, entries, form
         axes = [e for e in entries if isinstance(e, Axis)]
         self.order = tuple(range(len(axes))) if order is None else order
         self.axes = [axes[k] for k in self.order]
@@ -40,16 +58,40 @@ class ArrayWindow:
     @property
     def region(self) -> tuple[Any, ...]:
         """What tells it from other windows of the array."""
-        return self.entries, self.order
+        form = self.form and (self.form.dims, self.form.base.region)
+        return self.entries, self.order, form
 
-    def transposed(self) -> "ArrayWindow":
-        """The window with its axes in reverse order."""
-        return ArrayWindow(self.array, self.entries, self.order[::-1])
+    def permuted(self, axes: Sequence[int]) -> "ArrayWindow":
+        """The window with its axes in another order."""
+        order = tuple([self.order[k] for k in axes])
+        return ArrayWindow(self.array, self.entries, order, self.form)
 
     def is_whole(self) -> bool:
         """Whether these are all entries, in their order."""
         whole = all([isinstance(e, Axis) and e.whole for e in self.entries])
-        return whole and self.order == tuple(range(len(self.order)))
+        return whole and not self.form and self.order == tuple(range(len(self.order)))
+
+    def lies_together(self) -> bool:
+        """Whether nothing lies between the entries: of a row of rows some, of these all."""
+        full = self.form.dims if self.form else (None,) * len(self.entries)
+        inside = False
+        for e, n in zip(self.entries, full, strict=True):
+            if not isinstance(e, Axis):
+                if inside:
+                    return False
+            elif inside:
+                if not e.whole and e != Axis(ZERO, ONE, n):  # type: ignore[arg-type]  # no length is None
+                    return False
+            else:
+                inside = True
+                if e.step != ONE:
+                    return False
+        return self.order == tuple(range(len(self.order)))
+
+    def reshaped(self, dims: tuple[Expr, ...]) -> "ArrayWindow":
+        """The same entries, under other axes."""
+        axes = tuple([Axis(ZERO, ONE, n) for n in dims])
+        return ArrayWindow(self.array, axes, None, Form(self, dims))
 
     def index(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """Where an entry of the window lies in the array."""
@@ -60,7 +102,7 @@ class ArrayWindow:
                 found.append(add(e.start, mul(e.step, next(left))))
             else:
                 found.append(e)
-        return tuple(found)
+        return self.form.index(tuple(found)) if self.form else tuple(found)
 
     def at(self, *indices: Expr) -> Expr:
         """An entry."""
@@ -78,13 +120,30 @@ def item_of(a: ArrayWindow, k: Expr) -> Any:
         here = isinstance(e, Axis) and next(axes) == first
         entries.append(add(e.start, mul(e.step, k)) if here and isinstance(e, Axis) else e)
     order = tuple([n - (n > first) for n in a.order[1:]])
-    return ArrayWindow(a.array, tuple(entries), order)
+    return ArrayWindow(a.array, tuple(entries), order, a.form)
+
+
+def regrouped(
+    indices: tuple[Expr, ...], dims: tuple[Expr, ...], onto: tuple[Expr, ...]
+) -> tuple[Expr, ...]:
+    """The indices under axes ``onto`` of the entry that has these under axes ``dims``."""
+    if dims and onto and dims[0] == onto[0]:
+        return (indices[0], *regrouped(indices[1:], dims[1:], onto[1:]))
+    if dims and onto and dims[-1] == onto[-1]:
+        return (*regrouped(indices[:-1], dims[:-1], onto[:-1]), indices[-1])
+    flat = ZERO
+    for i, n in zip(indices, dims, strict=True):
+        flat = add(mul(flat, n) if flat != ZERO else ZERO, i)
+    found: list[Expr] = []
+    for n in onto[:0:-1]:
+        found.insert(0, binary("%", flat, n))
+        flat = binary("//", flat, n)
+    return (flat, *found) if onto else ()
 
 
 def whole(array: str, ndim: int) -> ArrayWindow:
     """All of an array."""
-    one = Expr("num", ("1",))
-    axes = [Axis(ZERO, one, dim(array, k), whole=True) for k in range(ndim)]
+    axes = [Axis(ZERO, ONE, dim(array, k), whole=True) for k in range(ndim)]
     return ArrayWindow(array, tuple(axes))
 
 
@@ -122,6 +181,7 @@ __all__ = [
     "ArrayWindow",
     "Axis",
     "Computed",
+    "Form",
     "arrays_in",
     "item_of",
     "length_of",

@@ -7,6 +7,7 @@ from linad.errors import KernelError
 from linad.kernels.array_windows import ArrayWindow, Computed, arrays_in, item_of
 from linad.kernels.call_lowering import CallLowering
 from linad.kernels.expressions import ArrayKind, Expr, dim, num, var
+from linad.kernels.number_lists import NumberList
 from linad.kernels.statements import Let, Put, Swap
 
 
@@ -113,14 +114,17 @@ class BindingLowering(CallLowering):
     def bind(self, name: str, value: Any, s: ast.stmt) -> None:
         """Give a name of the user's a value."""
         before = self.frame.scope.get(name)
+        value = self.named_list(value, s)
         if isinstance(value, Expr):
             if before is None or not isinstance(before, Expr):
                 if before is not None:
-                    raise self.error(s, f"{name} was no number before", "use another name")
+                    raise self.error(s, f"{name} was not a number before", "use another name")
                 before = self.frame.scope[name] = var(self.fresh(name))
             self.emit(Let(before.parts[0], value))
         elif isinstance(before, Expr):
             raise self.error(s, f"{name} was a number before", "use another name")
+        elif isinstance(value, NumberList):
+            self.bind_list(name, value, s)
         elif isinstance(value, list):
             self.bind_tuple(name, value, s)
         elif isinstance(value, (ArrayWindow, Computed)):
@@ -143,6 +147,27 @@ class BindingLowering(CallLowering):
         for b, v in zip(before, held, strict=True):
             self.emit(Let(b.parts[0], v))
 
+    def bind_list(self, name: str, value: NumberList, s: ast.stmt) -> None:
+        """Give a name a list; in loops one list stands for those of all turns."""
+        before = self.frame.scope.get(name)
+        named = any([v is value for frame in self.frames for v in frame.scope.values()])
+        if before is value:
+            return
+        if before is not None and not isinstance(before, NumberList):
+            raise self.error(s, f"{name} was no list before", "use another name")
+        again = before is not None and self.depth > self.frame.depth
+        if named and (again or value.depth) and id(s) not in self.frame.handed_over:
+            raise self.error(s, "a list with two names", f"write `{name} = list(...)`, a copy")
+        if before is not None and again:
+            holders = [n for f in self.frames for n, v in f.scope.items() if v is before]
+            if len(holders) > 1:
+                raise self.error(s, f"{name} has a list with two names", "use one name")
+            self.refilled(before, value, s)
+        elif named and id(s) in self.frame.handed_over:
+            self.frame.scope[name] = self.listed(value, s)
+        else:
+            self.frame.scope[name] = value
+
     def bind_array(self, name: str, value: ArrayWindow | Computed, s: ast.stmt) -> None:
         """Give a name an array: new memory, or that of another name."""
         before = self.frame.scope.get(name)
@@ -162,7 +187,7 @@ class BindingLowering(CallLowering):
                 f"{name} becomes another array while a loop runs",
                 f"write its entries, `{name}[:] = ...`, or exchange, `a, b = b, a`",
             )
-            self.copy_or_refuse(name, refusal)
+            self.copy_or_refuse(self.frame, name, refusal)
         self.frame.scope[name] = value
 
     def may_be_filled(self, before: Any, name: str, value: ArrayWindow | Computed) -> bool:
@@ -188,7 +213,10 @@ class BindingLowering(CallLowering):
 
     def store(self, base: Any, where: ast.expr, value: Any, s: ast.stmt) -> None:
         """``base[where] = value``."""
-        if isinstance(base, Computed):
+        if isinstance(base, NumberList) and not isinstance(where, ast.Slice):
+            self.put(base, self.place_in(base, self.scalar(where), where), value, s)
+            return
+        if not isinstance(base, ArrayWindow):
             raise self.error(
                 s, "writes into what is not an array of its own", "write into the array"
             )

@@ -5,7 +5,7 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,12 +21,13 @@ from linad.kernels.expressions import (
     Expr,
     Kind,
     kind_of,
+    mul,
     names,
     num,
     var,
 )
 from linad.kernels.function_source import FunctionSource
-from linad.kernels.statements import Check, For, Let, New, Put, Statement
+from linad.kernels.statements import Check, For, Grow, Let, New, Put, Statement
 from linad.kernels.syntax import loop_names
 from linad.kernels.varying_lengths import Lengths
 
@@ -52,6 +53,9 @@ MADE = re.compile(r"_(n|slot|axis\d+)$")
 DERIVED = re.compile(r"(?<=.)_([bd])(\d+)(?=_|$)")
 """What names of derivatives end in."""
 
+FIRST_ROOM = num(16)
+"""Entries that an array which grows has room for at first."""
+
 DTYPES = {"f": "float64", "i": "int64", "b": "bool"}
 """Of arrays of scalars of a kind."""
 
@@ -73,29 +77,51 @@ class Frame:
         For each loop around, the scalars that say it was left, and that this turn was.
     depth : int
         How many loops and branches of its callers are around it.
+    outer : Frame or None
+        That of the function within which it is defined.
     read_in_loop : list of set of str
         For each loop around, the names of arrays that it has read.
     may_copy, values : set of str
         Names of arrays that may be copied when they get the name, and that have to be.
     """
 
-    def __init__(self, source: FunctionSource, depth: int = 0) -> None:
-        self.source, self.depth = source, depth
+    def __init__(
+        self, source: FunctionSource, depth: int = 0, outer: "Frame | None" = None
+    ) -> None:
+        self.source, self.depth, self.outer = source, depth, outer
         self.read_in_loop: list[set[str]] = []
         self.may_copy = replaced_names(source)
-        self.handed_over = handed_over(source.tree)
+        self.handed_over = handed_over(source)
         self.values: set[str] = set()
         self.scope: dict[str, Any] = {}
         self.done: str | None = None
         self.results: list[str] | None = None
         self.arrays: dict[int, ArrayWindow] = {}  # those of the results that are arrays
         self.flags: list[tuple[str, str]] = []
-        self.counters = loop_names(source.tree)
+        self.counters = loop_names(source.tree) - source.captured
         self.stored = {
             n.id
             for n in ast.walk(source.tree)
             if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
         }
+
+
+class Closure(NamedTuple):
+    """A function that can be called.
+
+    Attributes
+    ----------
+    source : FunctionSource
+    outer : Frame or None
+        Of the function within which it is defined: where the names that it does not define are
+        found, as they are when it is called.
+    defaults : dict
+        Values of parameters.
+    """
+
+    source: FunctionSource
+    outer: Frame | None
+    defaults: dict[str, Any]
 
 
 class StatementBuilder:
@@ -182,7 +208,7 @@ class StatementBuilder:
     def owned(self, value: Any, name: str = "t") -> Any:
         """A value in scalars that nothing else assigns; arrays stay where they are."""
         if isinstance(value, list):
-            return [self.owned(v, name) for v in value]
+            return type(value)([self.owned(v, name) for v in value])
         if isinstance(value, Expr):
             new = self.fresh(name)
             self.emit(Let(new, value))
@@ -200,10 +226,10 @@ class StatementBuilder:
         self.guesses.append((e, found))
         return found
 
-    def copy_or_refuse(self, name: str, refusal: KernelError) -> None:
+    def copy_or_refuse(self, frame: Frame, name: str, refusal: KernelError) -> None:
         """Begin again with a name's arrays copied, if nobody could tell."""
-        key = (self.frame.source.function.__code__, name)
-        if name not in self.frame.may_copy or key in self.copies:
+        key = (frame.source.key, name)
+        if name not in frame.may_copy or key in self.copies:
             raise refusal
         self.copies.add(key)
         raise LowerAgain
@@ -227,7 +253,7 @@ class StatementBuilder:
                 entries.append(Axis(pin(e.start), pin(e.step), pin(e.length), e.whole))
             else:
                 entries.append(pin(e))
-        return ArrayWindow(w.array, tuple(entries), w.order)
+        return ArrayWindow(w.array, tuple(entries), w.order, w.form)
 
     def _loop_vars(self) -> list[Expr]:
         return [
@@ -292,6 +318,13 @@ class StatementBuilder:
         if sizes != room and None not in room:  # as long as it may get; this turn uses a part
             self.emit(New(found, tuple([n for n in room if n is not None]), dtype, zeros))
             return ArrayWindow(found, tuple([Axis(ZERO, ONE, n) for n in sizes]))
+        if sizes != room:  # as long as it gets
+            total = self.held(functools.reduce(mul, sizes, ONE), "size")
+            self.kinds[found] = ArrayKind(dtype, 1)
+            self.emit(New(found, (FIRST_ROOM,), dtype, zeros))
+            self.emit(Grow(found, total, dtype))
+            made = ArrayWindow(found, (Axis(ZERO, ONE, total),))
+            return made if len(sizes) == 1 else made.reshaped(tuple(sizes))
         self.emit(New(found, tuple(sizes), dtype, zeros))
         return whole(found, len(dims))
 
@@ -301,7 +334,7 @@ class StatementBuilder:
         dtype = dtype or (kind.dtype if isinstance(kind, ArrayKind) else self.dtype_of(a))
         new = self.new(a.dims, dtype, zeros=False)
         with self.loops_over(a.dims) as indices:
-            self.emit(Put(new.array, indices, a.at(*indices)))
+            self.emit(Put(new.array, new.index(indices), a.at(*indices)))
         return new
 
     def dtype_of(self, a: Any) -> str:
@@ -318,7 +351,7 @@ class StatementBuilder:
             if value == NONE and isinstance(kind, ArrayKind) and kind.scalar != "f":
                 value = ZERO if kind.scalar == "i" else num(False)
             with self.loops_over(a.dims) as indices:
-                self.emit(Put(a.array, indices, value))
+                self.emit(Put(a.array, a.index(indices), value))
 
 
 def all_of(tests: list[Expr]) -> Expr:

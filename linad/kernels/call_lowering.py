@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from linad.kernels.array_windows import ArrayWindow, Computed
-from linad.kernels.building import DTYPES
+from linad.kernels.array_windows import Array, ArrayWindow, Computed, whole
+from linad.kernels.building import DTYPES, Closure
 from linad.kernels.expression_lowering import OPERATORS_BY_NAME, transposed
 from linad.kernels.expressions import (
     CANONICAL,
@@ -30,8 +30,15 @@ from linad.kernels.expressions import (
     sub,
     var,
 )
-from linad.kernels.function_source import FunctionSource, is_kernel, is_mapped, name_of_function
+from linad.kernels.function_source import (
+    FunctionSource,
+    LocalList,
+    is_kernel,
+    is_mapped,
+    name_of_function,
+)
 from linad.kernels.inlining import Inlining
+from linad.kernels.number_lists import Display, NumberList
 from linad.kernels.numpy_functions import (
     METHOD_NAMES,
     WRITTEN,
@@ -59,13 +66,22 @@ ARGUMENTS = {
     "where": (3, 3),
     "arange": (1, 3),
     "diag": (1, 1),
-    "transpose": (1, 1),
+    "transpose": (1, 2),
+    "reshape": (2, 2),
+    "ravel": (1, 1),
+    "ascontiguousarray": (1, 1),
     "array": (1, 2),
+    "list": (0, 1),
     "dot": (2, 3),
 }
 """How many arguments functions take that are written out."""
 
-METHODS = ("copy", "fill", "dot", "transpose", *REDUCTIONS, *ARRAY_METHODS)
+METHODS = (
+    *("append", "extend", "pop", "clear"),
+    *("copy", "fill", "dot", "transpose", "reshape", "ravel", "flatten"),
+    *REDUCTIONS,
+    *ARRAY_METHODS,
+)
 
 
 class CallLowering(Inlining):
@@ -79,6 +95,8 @@ class CallLowering(Inlining):
                 return self.method(node, node.func)
         else:
             function = self.value(node.func)
+        if isinstance(function, Closure):
+            return self.inlined(node, function)
         written = WRITTEN.get(function) if isinstance(function, Hashable) else None
         if written is not None:
             return self.inlined(node, written)
@@ -117,6 +135,8 @@ class CallLowering(Inlining):
 
     def function_of_numbers(self, name: str, node: ast.Call) -> Any:
         values = [self.value(a) for a in node.args]
+        if name in ("min", "max") and len(values) == 1 and isinstance(values[0], NumberList):
+            return self.reduction(name, [self.as_array(values[0], node)], None, node)
         if name in ("min", "max") and len(values) == 1 and isinstance(values[0], list):
             values = values[0]
         if name in ("min", "max") and len(values) > 2:
@@ -131,7 +151,12 @@ class CallLowering(Inlining):
 
     def call_len(self, node: ast.Call, values: list[Any]) -> Any:
         (a,) = values
-        return num(len(a)) if isinstance(a, list) else a.dims[0]
+        if isinstance(a, NumberList):
+            return self.held(a.length, "length")
+        return num(len(a)) if isinstance(a, list) else self.array_given(a, node).dims[0]
+
+    def call_list(self, node: ast.Call, values: list[Any]) -> NumberList:
+        return self.listed(values[0] if values else [], node)
 
     def call_logical_not(self, node: ast.Call, values: list[Any]) -> Any:
         return self.elementwise(lambda a: Expr("not", (a,)), *values, node=node)
@@ -156,21 +181,58 @@ class CallLowering(Inlining):
         count = self.held(call("max", ZERO, call("ceil", steps)), "count")
         new = self.new([count], DTYPES[joined([self.kind_here(b) for b in (start, stop, step)])])
         with self.loops_over([count]) as (k,):
-            self.emit(Put(new.array, (k,), add(start, mul(k, step))))
+            self.emit(Put(new.array, new.index((k,)), add(start, mul(k, step))))
         return new
 
     def call_diag(self, node: ast.Call, values: list[Any]) -> Any:
         (a,) = values
         return self.inlined_with(node, diagonal if len(a.dims) == 2 else diagonal_matrix, {"a": a})
 
+    def array_given(self, value: Any, node: ast.AST) -> Array:
+        """A value that must be an array."""
+        if not isinstance(value, (ArrayWindow, Computed)) or not value.dims:
+            raise self.error(node, "a number or tuple where an array is needed", "use an array")
+        return value
+
     def call_transpose(self, node: ast.Call, values: list[Any]) -> Any:
-        return transposed(values[0])
+        a, order = self.array_given(values[0], node), values[1:]
+        if not order:
+            return transposed(a)
+        axes = order[0] if isinstance(order[0], list) else order
+        if not all([is_integer(k) for k in axes]) or len(axes) != len(a.dims):
+            raise self.error(node, "an order of axes that is not constant", "name each axis")
+        found = [int(k.parts[0]) % len(axes) for k in axes]
+        if sorted(found) != [*range(len(axes))]:
+            raise self.error(node, "an order that has an axis twice", "name each axis once")
+        return transposed(a, found)
+
+    def call_reshape(self, node: ast.Call, values: list[Any]) -> Any:
+        a, shape = self.array_given(values[0], node), values[1:]
+        return self.reshaped(a, shape[0] if isinstance(shape[0], list) else shape, node)
+
+    def call_ravel(self, node: ast.Call, values: list[Any]) -> Any:
+        a = self.array_given(values[0], node)
+        together = isinstance(a, ArrayWindow) and a.lies_together()
+        return self.flattened(a if together else self.copied(a))
+
+    def call_flatten(self, node: ast.Call, values: list[Any]) -> Any:
+        return self.flattened(self.copied(self.array_given(values[0], node)))
+
+    def call_ascontiguousarray(self, node: ast.Call, values: list[Any]) -> Any:
+        a = self.array_given(values[0], node)
+        return a if isinstance(a, ArrayWindow) and a.lies_together() else self.copied(a)
 
     def call_array(self, node: ast.Call, values: list[Any]) -> Any:
-        if isinstance(values[0], list):
-            dtype = self.dtype(node.args[1]) if len(node.args) > 1 else ""
-            return self.array_from(values[0], node, dtype)
-        return self.copied(values[0], self.dtype(node.args[1]) if len(node.args) > 1 else "")
+        (a,) = values[:1]
+        dtype = self.dtype(node.args[1]) if len(node.args) > 1 else ""
+        if isinstance(a, NumberList):
+            if isinstance(node.args[0], LocalList) and a.exact and a.has_numbers and not dtype:
+                self.unnamed.add(a.entry)
+                return whole(a.entry, 1)  # nothing else has the list
+            return self.array_of_list(a, node, dtype)
+        if isinstance(a, list):
+            return self.array_from(a, node, dtype)
+        return self.copied(self.array_given(a, node), dtype)
 
     def call_dot(self, node: ast.Call, values: list[Any]) -> Any:
         product = self.product(values[0], values[1], node)
@@ -238,6 +300,8 @@ class CallLowering(Inlining):
     def method(self, node: ast.Call, f: ast.Attribute) -> Any:
         """``x.sum()`` and its kin."""
         base = self.value(f.value)
+        if isinstance(base, NumberList) and not node.keywords:
+            return self.list_method(node, base, f.attr, [self.value(a) for a in node.args])
         if isinstance(base, (ArrayWindow, Computed)):
             if f.attr in REDUCTIONS:
                 values, axis = self.reduced(node, node.args)
@@ -245,8 +309,12 @@ class CallLowering(Inlining):
             if node.keywords:
                 raise self.error(node, "keyword arguments here", "pass arguments by position")
             values = [self.value(a) for a in node.args]
-            if f.attr in ("copy", "transpose") and not values:
-                return self.copied(base) if f.attr == "copy" else transposed(base)
+            if f.attr == "copy" and not values:
+                return self.copied(base)
+            if f.attr == "transpose" or (f.attr == "reshape" and values):
+                return getattr(self, f"call_{f.attr}")(node, [base, *values])
+            if f.attr in ("ravel", "flatten") and not values:
+                return getattr(self, f"call_{f.attr}")(node, [base])
             if f.attr in ARRAY_METHODS and not values:
                 return self.inlined_with(node, ARRAY_METHODS[f.attr], {"a": base})
             if f.attr == "dot" and len(values) == 1:
@@ -281,7 +349,9 @@ class CallLowering(Inlining):
 
     def reduction(self, kind: str, values: list[Any], axis: Expr | None, node: ast.AST) -> Any:
         """The sum, mean, product, least or greatest of all entries, or of those along an axis."""
-        (a,) = values
+        a = self.as_array(values[0], node)
+        if isinstance(a, Display):
+            a = self.as_array(self.listed(a, node), node)
         if not isinstance(a, (ArrayWindow, Computed)) or not a.dims:
             raise self.error(node, f"the {kind} of what is not an array", "use an array")
         if isinstance(a, Computed) and kind in ("max", "min"):
@@ -298,7 +368,7 @@ class CallLowering(Inlining):
         new = self.new(rest, self.dtype_of(a) if real else "int64")
         with self.loops_over(rest) as indices:
             total = self.reduced_number(kind, a, (k,), indices)
-            self.emit(Put(new.array, indices, total))
+            self.emit(Put(new.array, new.index(indices), total))
         return new
 
     def reduced_number(
@@ -340,15 +410,17 @@ class CallLowering(Inlining):
         return var(total)
 
 
-def check_calls(source: FunctionSource) -> None:
-    """Look for loops and calls that kernels do not have.
+def check_calls(source: FunctionSource, around: frozenset[str] = frozenset()) -> None:
+    """Look for loops and calls that kernels do not have; ``around`` are names of functions around.
 
     Raises
     ------
     KernelError
     """
-    local = {*source.parameters}
+    local = {*source.parameters, *around}
     local |= {n.id for n in ast.walk(source.tree) if isinstance(n, ast.Name) and _is_store(n)}
+    for inner in source.local_sources:
+        check_calls(inner, frozenset(local))
     raised = {id(n.exc) for n in ast.walk(source.tree) if isinstance(n, ast.Raise)}
     for node in ast.walk(ast.Module(source.tree.body, [])):
         if not isinstance(node, ast.Call) or id(node) in raised:

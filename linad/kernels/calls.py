@@ -354,8 +354,10 @@ class ProgramJacobian(JacobianOperator):
         )
 
     def pulled(self, cotangents: dict[str, Any], seeds: int) -> dict[str, Any]:
-        """Cotangents for a number of seeds: at once, or one by one if the call is an adjoint."""
-        if self.call.primal is None:
+        """Cotangents for a number of seeds: at once, or one by one if the call is an adjoint or
+        has arrays that grow, which have one axis.
+        """
+        if self.call.primal is None and not self.call.program.grows:
             return self.call.pull(self.values, cotangents, self.active, seeds)
         each = [
             self.call.pull(self.values, {n: c[k] for n, c in cotangents.items()}, self.active)

@@ -29,7 +29,7 @@ from linad.kernels.expressions import (
     sub,
     var,
 )
-from linad.kernels.statements import For, Let, New, Put, Statement, WhileLoop, walk
+from linad.kernels.statements import For, Grow, Let, New, Put, Statement, WhileLoop, walk
 
 
 def loops_in_segments(program: KernelProgram) -> list[For]:
@@ -39,12 +39,13 @@ def loops_in_segments(program: KernelProgram) -> list[For]:
     if not program.checkpoints:
         return []
     found = [s for s in program.body if isinstance(s, For) and s.step == ONE]
+    found = [s for s in found if not any([isinstance(t, Grow) for t in walk(s.body)])]
     nested = [s for s in found if any([isinstance(t, (For, WhileLoop)) for t in walk(s.body)])]
     if not found:
         raise KernelError(
             f"kernel {program.name}: checkpoints={program.checkpoints}, but no loop over "
-            f"`range(n)` or `range(m, n)` at its top; loops that `break` or `return` leaves are "
-            f"not run in segments"
+            f"`range(n)` or `range(m, n)` at its top; loops that `break` or `return` leaves, or in "
+            f"which lists grow, are not run in segments"
         )
     return nested or found
 

@@ -2,14 +2,14 @@
 
 import ast
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from linad.errors import KernelError
 from linad.kernels.array_windows import Array, ArrayWindow, Axis, Computed, length_of, whole
-from linad.kernels.building import DTYPES, StatementBuilder, all_of, regions_of
+from linad.kernels.building import DTYPES, Closure, Frame, all_of, regions_of
 from linad.kernels.expressions import (
     NONE,
     ONE,
@@ -27,7 +27,10 @@ from linad.kernels.expressions import (
     sub,
     var,
 )
-from linad.kernels.statements import If, Let, Put
+from linad.kernels.function_source import LocalFunction
+from linad.kernels.list_building import ListBuilder
+from linad.kernels.number_lists import Display, NumberList
+from linad.kernels.statements import Check, If, Let, Put
 
 OPERATORS_BY_NAME = {
     "add": "+",
@@ -79,7 +82,7 @@ OPERATORS: dict[type, str] = {
 }
 
 
-class ExpressionLowering(StatementBuilder):
+class ExpressionLowering(ListBuilder):
     """Finds what expressions stand for: ``of_<node>`` for each kind of them."""
 
     def scalar(self, node: ast.expr) -> Expr:
@@ -95,7 +98,7 @@ class ExpressionLowering(StatementBuilder):
 
     def array_of(self, node: ast.expr) -> Any:
         value = self.value(node)
-        if not isinstance(value, (ArrayWindow, Computed, list)):
+        if not isinstance(value, (ArrayWindow, Computed, NumberList, list)):
             raise self.error(node, "an index on what is not an array", "use arrays")
         return value
 
@@ -118,18 +121,23 @@ class ExpressionLowering(StatementBuilder):
         return self.name(node)
 
     def name(self, node: ast.Name) -> Any:
-        if node.id in self.frame.scope:
-            value = self.frame.scope[node.id]
-            if value is KernelError:
-                refusal = self.error(node, f"{node.id} is one of two arrays", "use one for each")
-                self.copy_or_refuse(node.id, refusal)
-            if isinstance(value, ArrayWindow):
-                for read in self.frame.read_in_loop:
-                    read.add(node.id)
-            return value
-        if node.id in self.frame.stored:
-            found = self.frame.scope[node.id] = var(self.fresh(node.id))
-            return found  # assigned later in a loop, or not at all
+        frame: Frame | None = self.frame
+        while frame is not None:
+            if node.id in frame.scope:
+                value = frame.scope[node.id]
+                if value is KernelError:
+                    refusal = self.error(
+                        node, f"{node.id} is one of two arrays", "use one for each"
+                    )
+                    self.copy_or_refuse(frame, node.id, refusal)
+                if isinstance(value, ArrayWindow):
+                    for read in frame.read_in_loop:
+                        read.add(node.id)
+                return value
+            if node.id in frame.stored:
+                found = frame.scope[node.id] = var(self.fresh(node.id))
+                return found  # assigned later in a loop, or not at all
+            frame = frame.outer
         try:
             value = self.frame.source.outside(node.id)
         except KeyError:
@@ -152,10 +160,18 @@ class ExpressionLowering(StatementBuilder):
             return [self.outside(v, node) for v in value]
         return value
 
-    def of_Tuple(self, node: ast.Tuple | ast.List) -> Any:
+    def of_LocalFunction(self, node: LocalFunction) -> Closure:
+        source, given = node.source, node.tree.args.defaults
+        assert source is not None
+        named = zip(source.parameters[::-1], given[::-1], strict=False)
+        defaults = {name: self.owned(self.value(e), name) for name, e in named}
+        return Closure(source, self.frame, defaults)
+
+    def of_Tuple(self, node: ast.Tuple) -> list[Any]:
         return [self.value(e) for e in node.elts]
 
-    of_List = of_Tuple
+    def of_List(self, node: ast.List) -> Display:
+        return Display([self.value(e) for e in node.elts])
 
     def array_from(self, values: list[Any], node: ast.AST, dtype: str = "") -> ArrayWindow:
         """A new array of the numbers of a tuple, or of tuples of one length."""
@@ -180,7 +196,7 @@ class ExpressionLowering(StatementBuilder):
         dtype = dtype or DTYPES[joined(kinds)]
         new = self.new([num(n) for n in dims], dtype, zeros=False)
         for index, e in entries:
-            self.emit(Put(new.array, index, e))
+            self.emit(Put(new.array, new.index(index), e))
         return new
 
     def of_Attribute(self, node: ast.Attribute) -> Any:
@@ -200,9 +216,11 @@ class ExpressionLowering(StatementBuilder):
                 return functools.reduce(mul, base.dims, ONE)
             if node.attr == "T":
                 return transposed(base)
+            if node.attr == "flat":
+                return self.flattened(base)
             if node.attr == "dtype":
                 return base
-        raise self.error(node, f"the attribute {node.attr}", "use shape, size, ndim or T")
+        raise self.error(node, f"the attribute {node.attr}", "use shape, size, ndim, T or flat")
 
     def of_UnaryOp(self, node: ast.UnaryOp) -> Any:
         value = self.value(node.operand)
@@ -222,9 +240,24 @@ class ExpressionLowering(StatementBuilder):
         if op is None:
             name = type(node.op).__name__
             raise self.error(node, f"{name} is not in the language of kernels", "use arithmetic")
-        if isinstance(a, list) or isinstance(b, list):
-            raise self.error(node, "arithmetic with tuples", "name the parts")
+        if isinstance(a, (list, NumberList)) or isinstance(b, (list, NumberList)):
+            return self.of_sequences(op, a, b, node)
         return self.elementwise(lambda x, y: binary(op, x, y), a, b, node=node)
+
+    def of_sequences(self, op: str, a: Any, b: Any, node: ast.AST) -> Any:
+        """``a + b`` of lists or of tuples, and ``a * n``."""
+        if op == "*" and isinstance(a, Expr):
+            a, b = b, a
+        if op == "*" and isinstance(b, Expr) and isinstance(a, (Display, NumberList)):
+            return self.repeated(a, b, node)
+        lists = [isinstance(v, (Display, NumberList)) for v in (a, b)]
+        if op == "+" and all(lists):
+            made = self.listed(a, node)
+            self.extend(made, b, node)
+            return made
+        if op == "+" and not any(lists) and isinstance(a, list) and isinstance(b, list):
+            return [*a, *b]
+        raise self.error(node, "arithmetic with tuples or lists", "name the parts")
 
     def of_Compare(self, node: ast.Compare) -> Any:
         if len(node.ops) == 1 and type(node.ops[0]) in OPERATORS:
@@ -275,8 +308,18 @@ class ExpressionLowering(StatementBuilder):
     def of_Subscript(self, node: ast.Subscript) -> Any:
         if isinstance(node.slice, ast.Tuple) and not node.slice.elts:
             return self.value(node.value)  # an array without axes is a number
-        found = self.subscripted(self.array_of(node.value), node.slice)
+        base = self.array_of(node.value)
+        if isinstance(base, NumberList):
+            return self.part_of_list(base, node.slice)
+        found = self.subscripted(base, node.slice)
         return found.at() if isinstance(found, ArrayWindow) and not found.axes else found
+
+    def part_of_list(self, base: NumberList, where: ast.expr) -> Any:
+        """An entry of a list, or a new list of some."""
+        if not isinstance(where, ast.Slice):
+            # In a scalar, because a `pop` to the right of it may change the list.
+            return self.owned(base.at(self.place_in(base, self.scalar(where), where)))
+        return self.listed(self.subscripted(self.as_array(base, where), where), where)
 
     def subscripted(self, base: Any, where: ast.expr) -> Any:
         """The part of an array, or of a tuple, that an index names."""
@@ -303,7 +346,8 @@ class ExpressionLowering(StatementBuilder):
         stay = [k for k, part in zip(base.order, parts, strict=True) if isinstance(part, Axis)]
         left = iter([parts[base.order.index(k)] for k in range(len(parts))])
         entries: list[Any] = [next(left) if isinstance(e, Axis) else e for e in base.entries]
-        return ArrayWindow(base.array, tuple(entries), tuple([sorted(stay).index(k) for k in stay]))
+        order = tuple([sorted(stay).index(k) for k in stay])
+        return ArrayWindow(base.array, tuple(entries), order, base.form)
 
     def at_scalars(self, base: ArrayWindow, indices: list[Expr], node: ast.AST) -> ArrayWindow:
         if len(indices) != len(base.dims):
@@ -384,6 +428,40 @@ class ExpressionLowering(StatementBuilder):
         reads = frozenset().union(*[regions_of(a) for a in arrays])
         return Computed(longest.dims, at, reads)
 
+    def reshaped(self, a: Array, shape: list[Any], node: ast.AST) -> ArrayWindow:
+        """The entries of an array under other axes, in the same memory."""
+        if isinstance(a, Computed):
+            a = self.copied(a)
+        if not a.lies_together():
+            raise self.error(
+                node, "a reshape of entries that do not lie together", "copy the part first"
+            )
+        given = [self.number(n, node) for n in shape]
+        unknown = [k for k, n in enumerate(given) if n == num(-1)]
+        if not given or len(unknown) > 1:
+            raise self.error(node, "a shape of no lengths, or of two of -1", "name the lengths")
+        known = functools.reduce(mul, [n for n in given if n != num(-1)], ONE)
+        size = functools.reduce(mul, a.dims, ONE)
+        dims = [
+            n if k not in unknown else size if known == ONE else binary("//", size, known)
+            for k, n in enumerate(given)
+        ]
+        dims = [self.held(n, "size") for n in dims]
+        fits = compared("==", functools.reduce(mul, dims, ONE), size)
+        if known != ONE or not unknown:
+            message = "the new shape has another number of entries than the array"
+            self.emit(Check(fits, f"kernel {self.frame.source.name}: {message}"))
+        return self.pinned(a).reshaped(tuple(dims))
+
+    def flattened(self, a: Array) -> ArrayWindow:
+        """The entries of an array along one axis, in the same memory if it has some."""
+        if isinstance(a, Computed):
+            a = self.copied(a)
+        if len(a.dims) == 1:
+            return a
+        size = self.held(functools.reduce(mul, a.dims, ONE), "size")
+        return self.pinned(a).reshaped((size,))
+
     def product(self, a: Any, b: Any, node: ast.AST) -> Any:
         """``a @ b``."""
         if not all(
@@ -404,17 +482,21 @@ class ExpressionLowering(StatementBuilder):
         with self.loops_over([*rows, *columns, a.dims[-1]]) as indices:
             *where, k = indices
             i, j = where[: len(rows)], where[len(rows) :]
-            self.emit(Put(new.array, tuple(where), mul(a.at(*i, k), b.at(k, *j)), adds=True))
+            term = mul(a.at(*i, k), b.at(k, *j))
+            self.emit(Put(new.array, new.index(tuple(where)), term, adds=True))
         return new
 
 
-def transposed(a: Array) -> Array:
-    """The array with its axes in reverse order."""
+def transposed(a: Array, axes: Sequence[int] | None = None) -> Array:
+    """The array with its axes in another order; in reverse if none is given."""
+    axes = range(len(a.dims))[::-1] if axes is None else axes
     if len(a.dims) < 2:
         return a
     if isinstance(a, ArrayWindow):
-        return a.transposed()
-    return Computed(a.dims[::-1], lambda *i: a.at(*i[::-1]), _transposed_regions(a))
+        return a.permuted(axes)
+    dims = tuple([a.dims[k] for k in axes])
+    back = sorted(range(len(axes)), key=lambda k: axes[k])
+    return Computed(dims, lambda *i: a.at(*[i[k] for k in back]), _transposed_regions(a))
 
 
 def _transposed_regions(a: Array) -> frozenset[Any]:

@@ -17,13 +17,7 @@ REFUSED: dict[type, tuple[str, str]] = {
     ast.With: ("`with`", "do it outside of the kernel"),
     ast.Yield: ("`yield`", "write the values into an array"),
     ast.YieldFrom: ("`yield from`", "write the values into an array"),
-    ast.Lambda: ("`lambda`", "write a function and decorate it with @njit"),
-    ast.FunctionDef: (
-        "a function within a function",
-        "move the function out of the kernel and decorate it with @njit",
-    ),
     ast.ClassDef: ("`class`", "pass arrays and numbers"),
-    ast.ListComp: ("a list comprehension", "fill an array of np.zeros in a loop"),
     ast.SetComp: ("a set comprehension", "fill an array of np.zeros in a loop"),
     ast.DictComp: ("a dict comprehension", "fill an array of np.zeros in a loop"),
     ast.GeneratorExp: ("a generator", "write a loop that adds up"),
@@ -48,6 +42,60 @@ REFUSED: dict[type, tuple[str, str]] = {
 """Syntax that kernels do not have: what it is called, and what to write instead."""
 
 
+class LocalFunction(ast.expr):
+    """Stands in a tree for a function that is defined there; who walks the tree passes it by."""
+
+    def __init__(self, tree: ast.FunctionDef) -> None:
+        super().__init__()
+        self.tree = tree
+        self.source: LocalSource | None = None
+
+
+class ListEntry(ast.stmt):
+    """A turn of a list comprehension: its value is the next entry."""
+
+    _fields = ("value",)
+
+    def __init__(self, value: ast.expr) -> None:
+        super().__init__()
+        self.value = value
+
+
+class LocalList(LocalFunction):
+    """Stands in a tree for a list comprehension: loops whose names are their own."""
+
+
+class _Lifting(ast.NodeTransformer):
+    """Puts a `LocalFunction` in the place of each `def` and `lambda`, and of a comprehension."""
+
+    def __init__(self) -> None:
+        self.found: list[LocalFunction] = []
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
+        made = ast.copy_location(LocalFunction(node), node)
+        self.found.append(made)
+        return ast.copy_location(ast.Assign([ast.Name(node.name, ast.Store())], made), node)
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        body: list[ast.stmt] = [ast.copy_location(ast.Return(node.body), node)]
+        tree = ast.copy_location(ast.FunctionDef("lambda", node.args, body, []), node)
+        made = ast.copy_location(LocalFunction(tree), node)
+        self.found.append(made)
+        return made
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        body: ast.stmt = ast.copy_location(ListEntry(node.elt), node)
+        for g in reversed(node.generators):
+            for test in reversed(g.ifs):
+                body = ast.copy_location(ast.If(test, [body], []), node)
+            body = ast.copy_location(ast.For(g.target, g.iter, [body], []), node)
+        no_arguments = ast.arguments([], [], None, [], [], None, [])
+        tree = ast.copy_location(ast.FunctionDef("list", no_arguments, [body], []), node)
+        made = ast.copy_location(LocalList(tree), node)
+        self.found.append(made)
+        return made
+
+
 class FunctionSource:
     """The source of a function.
 
@@ -56,7 +104,12 @@ class FunctionSource:
     function : function
         The Python function, without what compiled it.
     tree : ast.FunctionDef
+        With a `LocalFunction` in the place of each function that is defined within.
     parameters : list of str
+    key : hashable
+        What tells it from other functions.
+    local_sources : list of LocalSource
+        Of the functions that are defined within.
     """
 
     def __init__(self, function: Any) -> None:
@@ -83,6 +136,11 @@ class FunctionSource:
                 f"kernel: {self.name} is not a function of its own lines "
                 f"({self.file}:{self.first}); write it with def"
             )
+        self.key: Any = self.function.__code__
+        self.read(tree)
+
+    def read(self, tree: ast.FunctionDef) -> None:
+        """Take a tree for the function's."""
         self.tree = tree
         a = tree.args
         if a.vararg or a.kwarg or a.kwonlyargs:
@@ -90,7 +148,20 @@ class FunctionSource:
                 tree, "takes *args, ** or keyword-only arguments", "name each argument"
             )
         self.parameters = [p.arg for p in (*a.posonlyargs, *a.args)]
+        if isinstance(self, LocalSource) and tree.decorator_list:
+            raise self.error(tree, "a decorated function within a function", "move it out")
+        lifting = _Lifting()
+        tree.body = [lifting.visit(s) for s in tree.body]
         self.check()
+        self.local_sources: list[LocalSource] = []
+        for found in lifting.found:
+            found.source = LocalSource(self, found.tree)
+            self.local_sources.append(found.source)
+
+    @property
+    def captured(self) -> set[str]:
+        """Names that functions within use and do not define."""
+        return set().union(*[inner.free for inner in self.local_sources])
 
     def check(self) -> None:
         """Look for syntax that kernels do not have.
@@ -154,6 +225,22 @@ class FunctionSource:
             if isinstance(value, types.ModuleType):
                 return getattr(value, node.attr)
         raise KeyError(ast.unparse(node))
+
+
+class LocalSource(FunctionSource):
+    """The source of a function that is defined within another."""
+
+    def __init__(self, outer: FunctionSource, tree: ast.FunctionDef) -> None:
+        self.function, self.first, self.file = outer.function, outer.first, outer.file
+        self.name, self.key = tree.name, (outer.key, tree.lineno, tree.col_offset)
+        self.read(tree)
+
+    @property
+    def free(self) -> set[str]:
+        """Names that it uses and does not define."""
+        names = [n for s in self.tree.body for n in ast.walk(s) if isinstance(n, ast.Name)]
+        own = {*self.parameters} | {n.id for n in names if isinstance(n.ctx, ast.Store)}
+        return ({n.id for n in names} | self.captured) - own
 
 
 def name_of_function(value: Any) -> str:

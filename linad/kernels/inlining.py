@@ -4,7 +4,7 @@ import ast
 from typing import Any
 
 from linad.kernels.array_windows import ArrayWindow, Computed
-from linad.kernels.building import Frame
+from linad.kernels.building import Closure, Frame
 from linad.kernels.expression_lowering import ExpressionLowering
 from linad.kernels.expressions import ArrayKind, Expr, var
 from linad.kernels.function_source import FunctionSource
@@ -17,11 +17,8 @@ class Inlining(ExpressionLowering):
 
     def inlined(self, node: ast.Call, function: Any) -> Any:
         """The body of a function in the place of its call."""
-        if function.__code__ in self.calling:
-            raise self.error(
-                node, f"{function.__name__} calls itself", "write a loop, with an array"
-            )
-        source = FunctionSource(function)
+        called = self.callee(function, node)
+        source = called.source
         given = dict(zip(source.parameters, node.args, strict=False))
         for k in node.keywords:
             if k.arg is None or k.arg not in source.parameters:
@@ -29,24 +26,31 @@ class Inlining(ExpressionLowering):
             given[k.arg] = k.value
         if len(node.args) > len(source.parameters):
             raise self.error(node, "more arguments than parameters", "pass as many")
-        return self.inlined_with(node, function, {n: self.value(e) for n, e in given.items()})
+        return self.inlined_with(node, called, {n: self.value(e) for n, e in given.items()})
+
+    def callee(self, function: Any, node: ast.Call) -> Closure:
+        """A function as it is called: its source, and what its names stand for."""
+        if isinstance(function, Closure):
+            return function
+        source = FunctionSource(function)
+        given = zip(source.parameters[::-1], (function.__defaults__ or ())[::-1], strict=False)
+        return Closure(source, None, {n: self.outside(v, node) for n, v in given})
 
     def inlined_with(self, node: ast.Call, function: Any, values: dict[str, Any]) -> Any:
         """The body of a function in the place of its call, with these arguments."""
-        source = FunctionSource(function)
-        if function in OF_VECTORS:
+        source, outer, defaults = self.callee(function, node)
+        if source.key in self.calling:
+            raise self.error(node, f"{source.name} calls itself", "write a loop, with an array")
+        if source.function in OF_VECTORS:
             for value in values.values():
                 if isinstance(value, (ArrayWindow, Computed)) and len(value.dims) > 1:
                     what = ast.unparse(node.func)
                     raise self.error(
                         node, f"{what} of an array with several axes", "write the loop"
                     )
-        frame = Frame(source, self.depth)
+        frame = Frame(source, self.depth, outer)
         sole = self.sole is node
-        defaults = function.__defaults__ or ()
-        for name, default in zip(source.parameters[::-1], defaults[::-1], strict=False):
-            if name not in values:
-                values[name] = self.outside(default, node)
+        values = {**defaults, **values}
         if set(values) != set(source.parameters):
             raise self.error(node, "another number of arguments than parameters", "pass each")
         before = {name for name, kind in self.kinds.items() if isinstance(kind, ArrayKind)}
@@ -58,9 +62,9 @@ class Inlining(ExpressionLowering):
                     self.emit(Let(new, value))
                     value = var(new)
             else:
-                value = self.owned(value, name)
+                value = self.named_list(self.owned(value, name), node)
             frame.scope[name] = value
-        self.calling.append(function.__code__)
+        self.calling.append(source.key)
         try:
             with self.into(inside=False) as inner:
                 result = self.function(frame)
@@ -70,7 +74,7 @@ class Inlining(ExpressionLowering):
         if not sole and assigned(inner) & before:
             raise self.error(
                 node,
-                f"{function.__name__} writes into an array within a larger expression",
+                f"{source.name} writes into an array within a larger expression",
                 "call it on a line of its own",
             )
         if isinstance(result, Expr):

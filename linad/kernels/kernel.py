@@ -12,7 +12,7 @@ import numpy as np
 from linad.arrays.buffers import concrete, share_storage
 from linad.arrays.tracer import Tracer
 from linad.core.compiler_lock import compiling
-from linad.core.primitive import Traced
+from linad.core.primitive import Traced, lists_traced
 from linad.errors import KernelError
 from linad.kernels.analysis import KernelProgram, varied_names
 from linad.kernels.array_windows import ArrayWindow
@@ -34,6 +34,7 @@ from linad.kernels.expressions import (
 )
 from linad.kernels.function_source import FunctionSource
 from linad.kernels.lowering import LoweredKernel
+from linad.kernels.result_lengths import program_of_lengths, values_read
 from linad.kernels.statements import For, New, Put, Statement
 from linad.transforms.record import is_recorded
 
@@ -78,6 +79,22 @@ class Specialization:
         arguments = [*lowered.parameters, *lowered.constants, *self.slots]
         program = KernelProgram(source.name, arguments, all_kinds, body, checkpoints=checkpoints)
         self.call = ProgramCall(program, error_model=error_model)
+        unknown = {r.array for r in lowered.results if isinstance(r, ArrayWindow)} - set(self.dims)
+        made = {s.array: s.dims for s in lowered.body if isinstance(s, New)}
+        self.unknown = {dim(a, k): n for a in sorted(unknown) for k, n in enumerate(made[a])}
+        self.lengths: ProgramCall | None = None
+        if self.unknown:
+            slot = lowered.fresh("lengths")
+            self.lengths = ProgramCall(
+                program_of_lengths(
+                    program,
+                    [*lowered.parameters, *lowered.constants],
+                    lowered.body,
+                    [*self.unknown.values()],
+                    slot,
+                ),
+                error_model=error_model,
+            )
 
     def floats(self) -> tuple[str, ...]:
         """The arguments that can be differentiated by."""
@@ -89,6 +106,7 @@ class Specialization:
         found = []
         values = dict(zip(self.parameters, given, strict=False))
         values.update(zip(self.call.program.arguments[len(given) :], self.constants, strict=False))
+        known = dict(zip(self.unknown, self.lengths_of(values), strict=True))
         for slot, r in zip(self.slots, self.results, strict=True):
             kind = self.call.program.kinds[slot]
             assert isinstance(kind, ArrayKind)
@@ -97,13 +115,28 @@ class Specialization:
             else:
                 dims = self.dims.get(r.array)
                 if dims is None:
-                    raise KernelError(
-                        f"kernel {self.source.name} returns an array whose shape depends on "
-                        f"values; write into an array that is an argument"
-                    )
-                shape = [_evaluated(d, values) for d in dims]
+                    shape = [known[dim(r.array, k)] for k in range(kind.ndim)]
+                else:
+                    shape = [_evaluated(d, values) for d in dims]
                 found.append(np.zeros(shape, kind.dtype))
         return found
+
+    def lengths_of(self, values: dict[str, Any]) -> list[int]:
+        """The lengths that depend on values."""
+        if self.lengths is None:
+            return []
+        program = self.lengths.program
+        for name in values_read(program):
+            if is_recorded(values.get(name)):
+                raise KernelError(
+                    f"kernel {self.source.name} returns an array whose length depends on values, "
+                    f"and a compiled program has one length for all; call it outside of "
+                    f"`linad.jit`, or write into an array that is an argument"
+                )
+        given = [concrete(values[n]) for n in program.arguments[:-1]]
+        slot = np.zeros(len(self.unknown), np.int64)
+        made = dict(zip(self.lengths.writes, self.lengths(*given, slot), strict=True))
+        return [int(n) for n in made[program.arguments[-1]]]
 
 
 def _copy(
@@ -168,7 +201,7 @@ class Kernel:
             bound.apply_defaults()  # a default in the middle would end `args`
             arguments = bound.args
         for a in arguments:
-            if type(a) in _MAY_BE_TRACED and _holds_traced(a):
+            if type(a) in _MAY_BE_TRACED and lists_traced(a):
                 return self.traced(arguments)
         return self.function(*arguments)
 
@@ -309,12 +342,6 @@ class Kernel:
 
 
 _MAY_BE_TRACED = frozenset([Tracer, tuple, list])
-
-
-def _holds_traced(value: Any) -> bool:
-    if isinstance(value, (tuple, list)):
-        return any([_holds_traced(v) for v in value])
-    return isinstance(value, Traced)
 
 
 __all__ = ["Kernel"]

@@ -7,8 +7,10 @@ from typing import Any
 
 from linad.kernels.array_windows import ArrayWindow, Computed, item_of
 from linad.kernels.binding import BindingLowering
-from linad.kernels.building import all_of
-from linad.kernels.expressions import ONE, ZERO, Expr, add, call, is_integer, var
+from linad.kernels.building import Frame, all_of
+from linad.kernels.expressions import NONE, ONE, ZERO, Expr, add, call, is_integer, mul, var
+from linad.kernels.function_source import FunctionSource, ListEntry, LocalList
+from linad.kernels.number_lists import NumberList
 from linad.kernels.statements import For, If, Let, Statement, WhileLoop
 from linad.kernels.syntax import contains
 
@@ -17,6 +19,11 @@ Bounds = tuple[Expr, Expr, Expr]
 
 class LoopLowering(BindingLowering):
     """Writes loops."""
+
+    def __init__(self, source: FunctionSource) -> None:
+        super().__init__(source)
+        self.collect: list[Callable[[Any], None]] = []  # what takes entries of comprehensions
+        self.looped: list[NumberList] = []  # that loops around run over
 
     def block(self, body: Sequence[ast.stmt]) -> None:
         """Lower statements."""
@@ -32,9 +39,69 @@ class LoopLowering(BindingLowering):
                 prange=name == "prange",
             )
             return
+        around = len(self.looped)
         length, item = self.items(s.iter)
         bounds = (ZERO, length, ONE)
         self.loop(s, bounds, lambda counter: self.enter_item(s.target, item(counter), s))
+        while len(self.looped) > around:
+            self.looped.pop().looped -= 1
+
+    # List comprehensions.
+
+    def of_LocalList(self, node: LocalList) -> NumberList:
+        """A list comprehension: its loops, in a scope of their own."""
+        assert node.source is not None
+        outer, frame = self.frame, Frame(node.source, self.depth, self.frame)
+        self.frame = frame
+        self.frames.append(frame)
+        (loop,) = node.tree.body
+        assert isinstance(loop, ast.For)
+        both = {n.id for n in ast.walk(loop.iter) if isinstance(n, ast.Name)} & frame.stored
+        if both:
+            name = sorted(both)[0]
+            raise self.error(node, f"{name} is what runs and what it runs over", "use two names")
+        try:
+            if isinstance(loop.body[0], ListEntry):
+                return self.list_of_known_length(loop)
+            made = self.new_list()
+            self.collect.append(lambda value: self.append(made, self.owned(value), node))
+            self.on_For(loop)
+            self.collect.pop()
+            return made
+        finally:
+            self.frame = outer
+            self.frames.pop()
+
+    def on_ListEntry(self, s: ListEntry) -> None:
+        self.collect[-1](self.value(s.value))
+
+    def list_of_known_length(self, loop: ast.For) -> NumberList:
+        """``[f(v) for v in x]``: an entry a turn."""
+        around = len(self.looped)
+        length, item = self.items_of_any(loop)
+        made = NumberList(self.fresh("count"), self.depth)
+        self.emit(Let(made.count, length))
+        places: list[Expr] = []
+
+        def enter(counter: Expr) -> None:
+            places.append(counter)
+            value = item(counter)
+            (self.enter if value is counter else self.enter_item)(loop.target, value, loop)
+
+        def collect(value: Any) -> None:
+            value = self.owned(value)
+            self.begin(made, value, loop)
+            self.put(made, places[0], value, loop)
+
+        self.collect.append(collect)
+        with self.into(inside=False) as written:
+            self.loop(loop, (ZERO, made.length, ONE), enter)
+        self.collect.pop()
+        while len(self.looped) > around:
+            self.looped.pop().looped -= 1
+        self.with_room(made, made.length)
+        self.out += written
+        return made
 
     def loop(
         self, s: ast.For, bounds: Bounds, enter: Callable[[Expr], None], prange: bool = False
@@ -148,6 +215,15 @@ class LoopLowering(BindingLowering):
 
     # What a loop runs over.
 
+    def items_of_any(self, s: ast.For) -> tuple[Expr, Callable[[Expr], Any]]:
+        """The number of items that a loop runs over, of a range too, and the item of a turn."""
+        if self.called(s.iter) not in ("range", "prange"):
+            return self.items(s.iter)
+        start, stop, step = [self.held(e) for e in self.range(s)]
+        if start == ZERO and step == ONE:
+            return call("max", ZERO, stop), lambda k: k
+        return call("len_range", start, stop, step), lambda k: add(start, mul(k, step))
+
     def called(self, node: ast.expr) -> str:
         """The name of the function outside that a call is of, or ""."""
         if not isinstance(node, ast.Call):
@@ -191,6 +267,12 @@ class LoopLowering(BindingLowering):
         value = self.value(node)
         if isinstance(value, list):
             value = self.array_from(value, node)
+        if isinstance(value, NumberList):
+            value.looped += 1
+            self.looped.append(value)
+            if value.entry is None:
+                return ZERO, lambda k: NONE
+            return self.held(value.length, "length"), value.at
         if isinstance(value, Computed):
             value = self.copied(value)
         if not isinstance(value, ArrayWindow) or not value.dims:

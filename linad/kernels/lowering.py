@@ -56,7 +56,7 @@ class LoweredKernel(StatementLowering):
                 )
             else:
                 frame.scope[name] = kind
-        self.calling.append(source.function.__code__)
+        self.calling.append(source.key)
         value = self.function(frame)
         self.single = not isinstance(value, list)
         self.results = [] if value is None else value if isinstance(value, list) else [value]
@@ -106,8 +106,8 @@ class LoweredKernel(StatementLowering):
         body = list(tree.body)
         if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
             body = body[1:]
-        code = frame.source.function.__code__
-        frame.values = {n for n in frame.may_copy if (code, n) in self.copies}
+        key = frame.source.key
+        frame.values = {n for n in frame.may_copy if (key, n) in self.copies}
         for name in frame.source.parameters:
             given = frame.scope[name]
             if name in frame.values and isinstance(given, ArrayWindow):

@@ -17,6 +17,7 @@ from linad.kernels.partials import Derivative, Values
 from linad.kernels.statements import (
     Check,
     For,
+    Grow,
     If,
     Let,
     New,
@@ -211,7 +212,7 @@ class BackwardNeeds:
         """Names whose values the forward sweep computes."""
         live = self.needed - self.local  # runs compute these again, going backward
         for s in walk_runs(self.body):
-            if isinstance(s, (For, WhileLoop, If, Check, New)):
+            if isinstance(s, (For, WhileLoop, If, Check, New, Grow)):
                 live |= reads(s)
         while True:
             before = len(live)

@@ -40,6 +40,7 @@ from linad.kernels.split_loops import SUFFIX
 from linad.kernels.statements import (
     Check,
     For,
+    Grow,
     If,
     Let,
     New,
@@ -99,7 +100,7 @@ def in_phases(program: KernelProgram) -> ProgramInPhases | None:
     """The program in phases; None if it has no loops in pieces, or one that cannot be shared."""
     rooms = program.rooms
     for s in walk(program.body):
-        if isinstance(s, (Check, Swap)) or (isinstance(s, New) and s.array not in rooms):
+        if isinstance(s, (Check, Swap, Grow)) or (isinstance(s, New) and s.array not in rooms):
             return None
     if not any([isinstance(s, For) and s.pieces for s in program.body]):
         return None

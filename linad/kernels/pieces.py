@@ -30,6 +30,7 @@ from linad.kernels.needs import Run
 from linad.kernels.statements import (
     Check,
     For,
+    Grow,
     If,
     Let,
     PopValue,
@@ -49,7 +50,7 @@ def is_by_pieces(s: Statement) -> TypeGuard[For]:
     """Whether a statement is a loop that can be cut into pieces."""
     if not isinstance(s, For) or not s.prange or s.step != ONE:
         return False
-    return not any([isinstance(t, (Check, Swap)) for t in walk(s.body)])
+    return not any([isinstance(t, (Check, Swap, Grow)) for t in walk(s.body)])
 
 
 def in_pieces(

@@ -7,7 +7,7 @@ OUTSIDE = "compute it outside of the kernel and pass the result"
 COPY_INTO = "make the array with np.empty and fill it in a loop"
 BY_INDEX = "fill an array of np.zeros, with an integer that counts"
 SORTING = "sort outside of the kernel, or write the loop that exchanges entries"
-RESHAPED = "reshape the array outside of the kernel, or compute the indices"
+RESHAPED = "use reshape or transpose, outside of the kernel or within"
 
 _WORDS: dict[str, tuple[str, ...]] = {
     "leave it out, or print outside of the kernel": ("print",),
@@ -26,7 +26,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "write x - y * np.trunc(x / y)": ("fmod",),
     BY_INDEX: ("append", "extend", "insert", "pop", "list", "dict", "set"),
     SORTING: ("sort", "sorted", "argsort", "median", "unique", "partition", "percentile"),
-    RESHAPED: ("reshape", "ravel", "flatten", "squeeze", "expand_dims", "swapaxes", "moveaxis"),
+    RESHAPED: ("squeeze", "expand_dims", "swapaxes", "moveaxis"),
     COPY_INTO: (
         "astype",
         "concatenate",

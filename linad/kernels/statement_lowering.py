@@ -11,7 +11,8 @@ from linad.kernels.expression_lowering import OPERATORS
 from linad.kernels.expressions import ONE, ZERO, Expr, binary, negative, num, var
 from linad.kernels.function_source import FunctionSource
 from linad.kernels.loop_lowering import LoopLowering
-from linad.kernels.statements import Check, If, Let, Put
+from linad.kernels.number_lists import NumberList
+from linad.kernels.statements import Check, If, Let, Put, assigned
 from linad.kernels.syntax import contains, leaves
 
 
@@ -130,18 +131,42 @@ class StatementLowering(LoopLowering):
         op = OPERATORS.get(type(s.op))
         if op is None:
             raise self.error(s, f"{type(s.op).__name__} is not in the language of kernels", "use +")
-        value = self.value(s.value)
+        with self.into(inside=False) as right:
+            value = self.value(s.value)
+        changed = assigned(right)
         if isinstance(s.target, ast.Name):
+            self.out += right
             old = self.name(s.target)
+            if isinstance(old, NumberList) and op == "+":
+                given = self.listed(value, s) if value is old else value
+                self.extend(old, given, s)
+                return
             if isinstance(old, Expr):
                 self.emit(Let(old.parts[0], binary(op, old, self.number(value, s))))
                 return
             window = old
         elif isinstance(s.target, ast.Subscript):
             base = self.array_of(s.target.value)
-            if isinstance(base, Computed):
+            if isinstance(base, NumberList) and not isinstance(s.target.slice, ast.Slice):
+                if changed & {base.count, *base.scalars}:
+                    raise self.error(
+                        s, "updates a list that its right side changes", "give the value a name"
+                    )
+                place = self.place_in(base, self.scalar(s.target.slice), s)
+                old = self.number(base.at(place), s)
+                self.out += right
+                self.put(base, place, binary(op, old, self.number(value, s)), s)
+                return
+            if not isinstance(base, ArrayWindow):
                 raise self.error(s, "updates what is not an array of its own", "update the array")
             window = self.subscripted(base, s.target.slice)
+            if window.array in changed and not window.axes:  # it is read first
+                old = self.held(window.at(), "old")
+                self.out += right
+                new = binary(op, old, self.number(value, s))
+                self.emit(Put(window.array, window.index(()), new))
+                return
+            self.out += right
         else:
             raise self.error(s, "assigns an attribute", "use arrays and scalars")
         if isinstance(window, Computed) or not isinstance(window, ArrayWindow):

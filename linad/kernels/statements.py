@@ -5,9 +5,11 @@ nothing. Loops and branches nest; everything else is one assignment.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from linad.kernels.expressions import ONE, ZERO, Expr, call, names, text
+import numpy as np
+
+from linad.kernels.expressions import ONE, ZERO, Expr, call, names, num, text
 
 
 @dataclass
@@ -87,6 +89,15 @@ class New(Statement):
 
 
 @dataclass
+class Grow(Statement):
+    """Make an array of one axis as long as needed, if it is shorter; what is new is zero."""
+
+    array: str
+    needed: Expr
+    dtype: str
+
+
+@dataclass
 class Swap(Statement):
     """``a, b = b, a``: arrays change their names."""
 
@@ -141,6 +152,14 @@ def bodies(s: Statement) -> list[list[Statement]]:
     return [s.yes, s.no] if isinstance(s, If) else []
 
 
+def with_bodies(s: Statement, inner: list[list[Statement]]) -> Statement:
+    """A loop or branch with other statements inside."""
+    if isinstance(s, If):
+        return replace(s, yes=inner[0], no=inner[1])
+    assert isinstance(s, (For, WhileLoop))
+    return replace(s, body=inner[0])
+
+
 def walk(body: list[Statement]) -> Iterator[Statement]:
     """All statements, outer ones first."""
     for s in body:
@@ -161,6 +180,8 @@ def expressions(s: Statement) -> tuple[Expr, ...]:
         return (s.test,)
     if isinstance(s, StackRoom):
         return (s.count,)
+    if isinstance(s, Grow):
+        return (s.needed,)
     return s.dims if isinstance(s, New) else ()
 
 
@@ -228,6 +249,15 @@ def _lines_of(s: Statement) -> list[str]:
         dims = ", ".join([text(d) for d in s.dims]) + "," * (len(s.dims) == 1)
         return [
             f"{s.array} = np.zeros(({dims}), dtype=np.{'bool_' if s.dtype == 'bool' else s.dtype})"
+        ]
+    if isinstance(s, Grow):
+        a, needed, zero = s.array, text(s.needed), text(num(np.zeros((), s.dtype)[()]))
+        return [
+            f"if {needed} > {a}.shape[0]:",
+            f"    {a}_n = {a}.shape[0]",
+            f"    {a} = grown({a}, {needed})",
+            f"    for {a}_axis0 in range({a}_n, {a}.shape[0]):",
+            f"        {a}[{a}_axis0] = {zero}",
         ]
     if isinstance(s, Swap):
         return [f"{', '.join(s.targets)} = {', '.join(s.sources)}"]

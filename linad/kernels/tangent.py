@@ -10,6 +10,7 @@ from linad.kernels.partials import Derivative, Values
 from linad.kernels.pieces import in_pieces, is_by_pieces
 from linad.kernels.statements import (
     For,
+    Grow,
     If,
     Let,
     New,
@@ -105,7 +106,7 @@ class Tangent:
             out.append(WhileLoop(s.test, self.block(s.body)))
         elif isinstance(s, If):
             out.append(If(s.test, self.block(s.yes), self.block(s.no)))
-        elif isinstance(s, New):
+        elif isinstance(s, (New, Grow)):
             out.append(s)
             if s.array in self.varied:
                 out.append(replace(s, array=self.of(s.array)))

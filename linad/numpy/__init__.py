@@ -34,6 +34,7 @@ from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, size_of
 from linad.errors import UnsupportedError
 from linad.numpy.scalar_types import (
+    INTEGERS as _INTEGERS,
     cdouble as cdouble,
     complex64 as complex64,
     complex128 as complex128,
@@ -46,6 +47,8 @@ from linad.numpy.scalar_types import (
 from linad.rules import creation
 from linad.rules.joining import stack as _stack
 from linad.rules.shaping import astype, gives_traced, ravel, require_finite
+
+globals().update(_INTEGERS)
 
 __getattr__, __dir__ = mirrored_names(np, package=__name__, rooms=("polynomial",))
 
@@ -223,19 +226,21 @@ class _Broadcast:
     """``np.broadcast`` of traced arrays."""
 
     def __init__(self, *arrays: Any) -> None:
-        self._arrays = np.broadcast_arrays(*map(creation.asarray, arrays))
-        self.shape = self._arrays[0].shape
+        self._arrays = arrays
+        self.shape = np.broadcast_shapes(*map(np.shape, arrays))
         self.nd = self.ndim = len(self.shape)
         self.size = size_of(self.shape)
         self.numiter = len(arrays)
 
     def __iter__(self) -> Any:
-        return zip(*[ravel(a) for a in self._arrays], strict=True)
+        arrays = np.broadcast_arrays(*map(creation.asarray, self._arrays))
+        return zip(*[ravel(a) for a in arrays], strict=True)
 
 
 @functools.wraps(np.broadcast)
 def broadcast(*arrays: Any) -> Any:
-    return _Broadcast(*arrays) if any(map(_is_traced, arrays)) else np.broadcast(*arrays)
+    traced = any([_is_traced(a) or getattr(type(a), "holds_array", False) for a in arrays])
+    return _Broadcast(*arrays) if traced else np.broadcast(*arrays)
 
 
 # Concatenation by index.

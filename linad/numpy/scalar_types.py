@@ -1,7 +1,8 @@
 """NumPy's types of numbers, which take traced ones when they are called.
 
-``np.float64(x)`` of a traced value is ``x.astype(float64)``. In every other use, as a dtype or in
-``isinstance``, each is NumPy's own type.
+``np.float64(x)`` of a traced value is ``x.astype(float64)``, and ``np.int64(x)`` the integer, on
+which the path depends from there. In every other use, as a dtype or in ``isinstance``, each is
+NumPy's own type.
 """
 
 from typing import Any
@@ -56,3 +57,12 @@ float64 = double = _of_numpy(np.float64)
 float32 = single = _of_numpy(np.float32)
 complex128 = cdouble = _of_numpy(np.complex128)
 complex64 = csingle = _of_numpy(np.complex64)
+
+_WHOLE = (
+    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("byte", "short", "intc", "int_", "long", "longlong", "intp"),
+    *("ubyte", "ushort", "uintc", "uint", "ulong", "ulonglong", "uintp"),
+)
+_OF_WHOLE = {kind: _of_numpy(kind) for kind in [getattr(np, name) for name in _WHOLE]}
+INTEGERS = {name: _OF_WHOLE[getattr(np, name)] for name in _WHOLE}
+"""The types of integers by name, several of which NumPy has twice."""

@@ -15,6 +15,7 @@ import weakref
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 from scipy.sparse.linalg import LinearOperator
 
 from linad.core.array_type import Array
@@ -180,7 +181,7 @@ class JacobianOperator(
         if self.compiled and (y := self._bound(x, False)) is not None:
             return y
         n = self.shape[1]
-        if type(x) is np.ndarray and x.shape == (n,) and x.dtype.kind == self.dtype.kind == "f":
+        if type(x) is ndarray and x.shape == (n,) and x.dtype.kind == self.dtype.kind == "f":
             return self.flat._sweep(x, False)  # by far the most common case, made short
         return self._apply_vectors(x, n, False)
 
@@ -188,14 +189,14 @@ class JacobianOperator(
         if self.compiled and (y := self._bound(x, True)) is not None:
             return y
         n = self.shape[0]
-        if type(x) is np.ndarray and x.shape == (n,) and x.dtype.kind == self.dtype.kind == "f":
+        if type(x) is ndarray and x.shape == (n,) and x.dtype.kind == self.dtype.kind == "f":
             return self.flat._sweep(x, True)
         return self._apply_vectors(x, n, True)
 
     def _bound(self, x: Any, adjoint: bool) -> Any:
         """The product by the function that earlier ones have left; None where there is none."""
         calls = self.__dict__.get("_bound_calls")
-        if calls is None or not calls[adjoint] or type(x) is not np.ndarray:
+        if calls is None or not calls[adjoint] or type(x) is not ndarray:
             return None
         y = calls[adjoint]((x,))
         if y is OTHER:
@@ -283,7 +284,7 @@ class JacobianOperator(
         else:
             seeds = x.shape[:-1]
             y = apply(x.reshape(seeds + taken)).reshape((*seeds, size_of(given)))
-        if not self.owns_result and type(y) is np.ndarray:
+        if not self.owns_result and type(y) is ndarray:
             return own(y, {memory_of(x)})
         return y
 

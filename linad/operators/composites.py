@@ -68,7 +68,7 @@ class Chain(Composite):
             if f.wide:
                 self.wide = True
                 dtype = np.promote_types(dtype, f.dtype)
-        super().__init__(first.out_shape, last.in_shape, dtype)
+        self.out_shape, self.in_shape, self.dtype = first.out_shape, last.in_shape, dtype
 
     def pushforward(self, tangent: Array) -> Array:
         for factor in reversed(self.factors):

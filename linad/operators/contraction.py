@@ -24,6 +24,8 @@ from linad.operators.structured import Diagonal
 
 def _as_wide(array: Array, dtype: Any) -> Any:
     """An operand of no less precision than the result."""
+    if array.dtype == dtype:
+        return array
     real = np.empty(0, dtype).real.dtype
     narrow = array.dtype.kind == "f" and array.dtype.itemsize < real.itemsize
     return array.astype(real) if narrow or array.dtype.kind in "biu" else array

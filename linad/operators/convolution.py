@@ -12,23 +12,25 @@ from linad.operators.relation_shapes import dense_along, windows
 from linad.operators.relations import Product, Relation
 
 
-def flipped(kernel: Any) -> Any:
-    """The conjugate of the kernel, backwards: what an adjoint convolves with."""
-    kernel = kernel[..., ::-1]
+def flipped(kernel: Any, axes: int = 1) -> Any:
+    """The conjugate of a kernel, backwards along its last axes: what an adjoint convolves with."""
+    kernel = kernel[(..., *[slice(None, None, -1)] * axes)]
     return np.conj(kernel) if kernel.dtype.kind == "c" else kernel
 
 
 class Convolution(JacobianOperator):
-    """x -> x * kernel, a Toeplitz matrix that is never formed.
+    """x -> x * kernel along the last axes, (block) Toeplitz, and never formed.
 
     Parameters
     ----------
     convolve : callable
-        The primitive ``convolve(x, kernel, mode=)`` along the last axis.
-    kernel : array (n,)
+        The primitive ``convolve(x, kernel, mode=, axes=)`` along the last ``axes`` axes.
+    kernel : array
         Kept by reference.
     mode : {"full", "valid"}
-        In mode "valid" the kernel must not be longer than x.
+        In mode "valid" the kernel must not be longer than x, along any axis.
+    axes : int
+        How many there are.
     out_shape, in_shape : tuple of int
     dtype : numpy.dtype
 
@@ -43,34 +45,42 @@ class Convolution(JacobianOperator):
     owns_result = True
 
     def __init__(
-        self, convolve: Any, kernel: Any, mode: str, out_shape: Shape, in_shape: Shape, dtype: Any
+        self,
+        convolve: Any,
+        kernel: Any,
+        mode: str,
+        axes: int,
+        out_shape: Shape,
+        in_shape: Shape,
+        dtype: Any,
     ) -> None:
-        self.convolve, self.kernel, self.mode = convolve, kernel, mode
+        self.convolve, self.kernel, self.mode, self.axes = convolve, kernel, mode, axes
         super().__init__(out_shape, in_shape, dtype)
 
     def pushforward(self, tangent: Array) -> Array:
-        return self.convolve(tangent, self.kernel, mode=self.mode)
+        return self.convolve(tangent, self.kernel, mode=self.mode, axes=self.axes)
 
     def pullback(self, cotangent: Array) -> Array:
         mode = "valid" if self.mode == "full" else "full"
-        return self.convolve(cotangent, flipped(self.kernel), mode=mode)
+        return self.convolve(cotangent, flipped(self.kernel, self.axes), mode=mode, axes=self.axes)
 
     def relation(self) -> Relation:
-        return windows(self.out_shape, self.in_shape, self.kernel.shape[-1:], self.mode)
+        return windows(self.out_shape, self.in_shape, self.kernel.shape[-self.axes :], self.mode)
 
     def relation_key(self) -> Any:
-        return self.kernel.shape[-1], self.mode
+        return self.kernel.shape[-self.axes :], self.mode
 
 
 class ValidKernel(JacobianOperator):
-    """kernel -> valid convolution of a fixed signal with it.
+    """kernel -> valid convolution of a fixed signal with it, along the last axes.
 
     Parameters
     ----------
     convolve : callable
         As in `Convolution`.
-    signal : array (m,)
-        Not shorter than the kernel; kept by reference.
+    signal : array
+        Not shorter than the kernel along any axis; kept by reference.
+    axes : int
     out_shape, in_shape : tuple of int
     dtype : numpy.dtype
 
@@ -85,16 +95,26 @@ class ValidKernel(JacobianOperator):
     owns_result = True
 
     def __init__(
-        self, convolve: Any, signal: Any, out_shape: Shape, in_shape: Shape, dtype: Any
+        self,
+        convolve: Any,
+        signal: Any,
+        axes: int,
+        out_shape: Shape,
+        in_shape: Shape,
+        dtype: Any,
     ) -> None:
-        self.convolve, self.signal = convolve, signal
+        self.convolve, self.signal, self.axes = convolve, signal, axes
         super().__init__(out_shape, in_shape, dtype)
 
     def pushforward(self, tangent: Array) -> Array:
-        return self.convolve(self.signal, tangent, mode="valid")
+        return self.convolve(self.signal, tangent, mode="valid", axes=self.axes)
 
     def pullback(self, cotangent: Array) -> Array:
-        return self.convolve(flipped(self.signal), cotangent, mode="valid")
+        signal = flipped(self.signal, self.axes)
+        return self.convolve(signal, cotangent, mode="valid", axes=self.axes)
 
     def relation(self) -> Product:
-        return dense_along(self.out_shape, self.in_shape, (-1,))
+        return dense_along(self.out_shape, self.in_shape, tuple(range(-self.axes, 0)))
+
+    def relation_key(self) -> Any:
+        return self.axes

@@ -1,9 +1,10 @@
-"""Filters: convolution on a grid of several axes, recursive filters, running means."""
+"""Filters: recursive ones, and running means."""
 
 from typing import Any
 
 import numpy as np
 
+from linad.core import former_names
 from linad.core.array_type import Array
 from linad.core.shapes import Shape, sum_to_shape
 from linad.operators.base import JacobianOperator
@@ -11,111 +12,8 @@ from linad.operators.convolution import flipped
 from linad.operators.facts import UNSTRUCTURED
 from linad.operators.linear_solves import LinearSolve
 from linad.operators.recurrences import reverse
-from linad.operators.relation_shapes import dense_along, windows
-from linad.operators.relations import Prefix, Product, Relation
-
-
-def turned(kernel: Any, axes: int) -> Any:
-    """The conjugate of a kernel, backwards along its last axes."""
-    kernel = kernel[(..., *[slice(None, None, -1)] * axes)]
-    return np.conj(kernel) if kernel.dtype.kind == "c" else kernel
-
-
-class GridConvolution(JacobianOperator):
-    """x -> x * kernel along the last axes, block Toeplitz with Toeplitz blocks.
-
-    Parameters
-    ----------
-    convolve : callable
-        The primitive ``convolve(x, kernel, mode=, axes=)`` along the last ``axes`` axes.
-    kernel : array
-        Kept by reference.
-    mode : {"full", "valid"}
-        In mode "valid" the kernel must not be longer than x, along any axis.
-    axes : int
-        How many there are.
-    out_shape, in_shape : tuple of int
-    dtype : numpy.dtype
-
-    Notes
-    -----
-    The adjoint of a full convolution is the valid one with the turned kernel, and the other
-    way round.
-    """
-
-    unknown = UNSTRUCTURED
-
-    owns_result = True
-
-    def __init__(
-        self,
-        convolve: Any,
-        kernel: Any,
-        mode: str,
-        axes: int,
-        out_shape: Shape,
-        in_shape: Shape,
-        dtype: Any,
-    ) -> None:
-        self.convolve, self.kernel, self.mode, self.axes = convolve, kernel, mode, axes
-        super().__init__(out_shape, in_shape, dtype)
-
-    def pushforward(self, tangent: Array) -> Array:
-        return self.convolve(tangent, self.kernel, mode=self.mode, axes=self.axes)
-
-    def pullback(self, cotangent: Array) -> Array:
-        mode = "valid" if self.mode == "full" else "full"
-        return self.convolve(cotangent, turned(self.kernel, self.axes), mode=mode, axes=self.axes)
-
-    def relation(self) -> Relation:
-        return windows(self.out_shape, self.in_shape, self.kernel.shape[-self.axes :], self.mode)
-
-    def relation_key(self) -> Any:
-        return self.kernel.shape[-self.axes :], self.mode
-
-
-class GridKernel(JacobianOperator):
-    """kernel -> valid convolution of a fixed signal with it, along the last axes.
-
-    Parameters
-    ----------
-    convolve : callable
-        As in `GridConvolution`.
-    signal : array
-        Not shorter than the kernel along any axis; kept by reference.
-    axes : int
-    out_shape, in_shape : tuple of int
-    dtype : numpy.dtype
-    """
-
-    unknown = UNSTRUCTURED
-
-    owns_result = True
-
-    def __init__(
-        self,
-        convolve: Any,
-        signal: Any,
-        axes: int,
-        out_shape: Shape,
-        in_shape: Shape,
-        dtype: Any,
-    ) -> None:
-        self.convolve, self.signal, self.axes = convolve, signal, axes
-        super().__init__(out_shape, in_shape, dtype)
-
-    def pushforward(self, tangent: Array) -> Array:
-        return self.convolve(self.signal, tangent, mode="valid", axes=self.axes)
-
-    def pullback(self, cotangent: Array) -> Array:
-        signal = turned(self.signal, self.axes)
-        return self.convolve(signal, cotangent, mode="valid", axes=self.axes)
-
-    def relation(self) -> Product:
-        return dense_along(self.out_shape, self.in_shape, tuple(range(-self.axes, 0)))
-
-    def relation_key(self) -> Any:
-        return self.axes
+from linad.operators.relation_shapes import windows
+from linad.operators.relations import Prefix, Relation
 
 
 class AllPole(LinearSolve):
@@ -233,3 +131,7 @@ class RunningMean(JacobianOperator):
 
     def relation_key(self) -> Any:
         return self.size
+
+
+def __getattr__(name: str) -> Any:
+    return former_names.class_from(__name__, name)

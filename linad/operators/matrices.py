@@ -336,7 +336,8 @@ class RowProducts(JacobianOperator):
 
     def __init__(self, v: Any, in_shape: Shape, dtype: Any) -> None:
         self.v = v
-        super().__init__(in_shape[:-1], in_shape, dtype)
+        self.out_shape, self.in_shape = in_shape[:-1], in_shape
+        self.dtype = dtype
 
     def pushforward(self, tangent: Array) -> Array:
         return tangent @ self.v

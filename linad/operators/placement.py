@@ -1,5 +1,6 @@
 """Operators that place an array inside a larger one, turn it round, or read it in windows."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,11 +39,8 @@ class Pad(Isometry):
     ) -> None:
         self.before = tuple(before)
         self.spreads = out_shape != ()
-        self._inner: Any = (
-            ...,
-            *[slice(b, b + n) for b, n in zip(self.before, in_shape, strict=True)],
-        )
-        super().__init__(out_shape, in_shape, dtype)
+        self._inner = _place(self.before, in_shape)
+        self.out_shape, self.in_shape, self.dtype = out_shape, in_shape, dtype
 
     def pushforward(self, tangent: Array) -> Array:
         lead = tangent.ndim - len(self.in_shape)
@@ -65,6 +63,12 @@ class Pad(Isometry):
 
     def relation_key(self) -> Any:
         return self.before
+
+
+@functools.lru_cache(4096)
+def _place(before: tuple[int, ...], shape: Shape) -> Any:
+    """The index of an array of this shape with so much in front of it, behind any seeds."""
+    return (..., *[slice(b, b + n) for b, n in zip(before, shape, strict=True)])
 
 
 class Roll(Isometry):

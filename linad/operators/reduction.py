@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy import generic
 
 from linad.core.array_type import Array
 from linad.core.primitive import Traced
@@ -48,7 +49,7 @@ class ScaledSum(JacobianOperator):
     def pullback(self, cotangent: Array) -> Array:
         if self.factor is not None:
             cotangent = cotangent * self.factor
-        if isinstance(cotangent, np.generic):  # a number for all entries
+        if isinstance(cotangent, generic):  # a number for all entries
             full = np.empty(self.in_shape, cotangent.dtype)
             full.fill(cotangent)
             return full

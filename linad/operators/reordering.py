@@ -42,7 +42,7 @@ class Broadcast(JacobianOperator):
         else:
             # Counted from the end, so that leading seed axes do not move them.
             self._axes, self._kept, _ = reduced(out_shape, tuple(axes))
-        super().__init__(out_shape, in_shape, dtype)
+        self.out_shape, self.in_shape, self.dtype = out_shape, in_shape, dtype
 
     def pushforward(self, tangent: Array) -> Array:
         seeds = tangent.shape[: tangent.ndim - len(self.in_shape)]
@@ -126,9 +126,10 @@ class Permutation(Isometry):
     unknown = "triangles definiteness diagonal_entries multiple"
 
     def __init__(self, axes: Sequence[int], in_shape: Shape, dtype: Any) -> None:
-        self.axes = tuple(axes)
-        self._inverse = tuple(sorted(range(len(self.axes)), key=self.axes.__getitem__))
-        super().__init__(tuple(in_shape[k] for k in self.axes), in_shape, dtype)
+        self.axes = axes = tuple(axes)
+        self.out_shape, self._inverse = _permuted(in_shape, axes)
+        self.in_shape = in_shape
+        self.dtype = dtype
 
     def pushforward(self, tangent: Array) -> Array:
         return _permute(tangent, self.axes)
@@ -155,6 +156,13 @@ class Permutation(Isometry):
 
     def relation_key(self) -> Any:
         return self.axes
+
+
+@functools.lru_cache(4096)
+def _permuted(shape: Shape, axes: tuple[int, ...]) -> tuple[Shape, tuple[int, ...]]:
+    """A shape with its axes reordered, and the axes that put them in order again."""
+    inverse = sorted(range(len(axes)), key=axes.__getitem__)
+    return tuple([shape[k] for k in axes]), tuple(inverse)
 
 
 def _permute(x: Array, axes: tuple[int, ...]) -> Any:

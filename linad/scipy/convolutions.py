@@ -17,8 +17,7 @@ import scipy.signal
 from linad.core.shapes import normalize_axes
 from linad.errors import ShapeError
 from linad.rules.creation import asarray
-from linad.rules.filters import convolve_grid_
-from linad.rules.polynomials import convolve_
+from linad.rules.filters import convolve_
 from linad.rules.shaping import astype, concrete, form
 from linad.scipy.fft import fftn, ifftn, irfftn, rfftn
 from linad.scipy.mirror import inexact, traced_form
@@ -67,10 +66,7 @@ def _direct(in1: Any, in2: Any, mode: str) -> Any:
     part = "valid" if mode == "valid" else "full"
     if not in1.size or not in2.size:
         raise ShapeError(f"convolve: empty operands, of shapes {in1.shape} and {in2.shape}")
-    if in1.ndim == 1:
-        y = convolve_(in1, in2, mode=part)
-    else:
-        y = convolve_grid_(in1, in2, mode=part, axes=in1.ndim)
+    y = convolve_(in1, in2, mode=part, axes=in1.ndim)
     return _centered(y, in1.shape) if mode == "same" else y
 
 

@@ -22,13 +22,12 @@ import scipy.fft
 
 from linad.core.dispatch import FUNCTIONS
 from linad.core.mirrored_names import mirrored_names
-from linad.core.shapes import normalize_axes, normalize_axis
+from linad.core.shapes import normalize_axes, normalize_axis, with_length
 from linad.errors import UnsupportedError
 from linad.rules.cosines import cosines_
 from linad.rules.fourier import fit_
-from linad.rules.shaping import astype
 from linad.scipy import fftlog
-from linad.scipy.mirror import Function, called_as, holds_traced, traced_form
+from linad.scipy.mirror import Function, called_as, holds_traced, inexact, traced_form
 
 TRACED: dict[str, Function] = {}
 
@@ -162,26 +161,22 @@ def _along(
     return y * scale if scale != 1 else y
 
 
-def _floating(x: Any) -> Any:
-    return x if x.dtype.kind in "fc" else astype(x, float)
-
-
 def _resized(x: Any, axis: int, n: int | None) -> Any:
     if n is None or n == x.shape[axis]:
         return x
-    return fit_(x, shape=(*x.shape[:axis], n, *x.shape[axis + 1 :]))
+    return fit_(x, shape=with_length(x.shape, axis, n))
 
 
 def _cosine(name: str) -> Function:
     inverse, kind = name[0] == "i", name.lstrip("i").rstrip("n")
 
     def one_axis(x: Any, type: int, n: int | None, axis: int, norm: Any, orthogonalize: Any) -> Any:
-        x = _floating(x)
+        x = inexact(x)
         axis = normalize_axis(axis, x.ndim, name)
         return _along(_resized(x, axis, n), kind, type, axis, norm, orthogonalize, inverse)
 
     def many_axes(x: Any, type: int, s: Any, axes: Any, norm: Any, orthogonalize: Any) -> Any:
-        x = _floating(x)
+        x = inexact(x)
         if axes is None and s is not None:
             axes = tuple(range(-len(s), 0))
         if s is not None and not isinstance(axes, int):

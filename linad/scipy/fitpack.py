@@ -27,7 +27,13 @@ from linad.scipy.mirror import (
 )
 from linad.scipy.piecewise import increasing
 from linad.scipy.smoothed import smoothed
-from linad.scipy.splinemakers import interpolated, knots_of, knots_with_ends, least_squares_spline
+from linad.scipy.splinemakers import (
+    interpolated,
+    knots_of,
+    knots_with_ends,
+    least_squares_spline,
+    make_interp_spline,
+)
 
 # Tuples (t, c, k).
 
@@ -50,6 +56,11 @@ def _plain_univariate(k: int, x: Any, y: Any, w: Any, s: float, first: float, la
 def _plain_splprep(k: int, u: Any, y: Any, w: Any, s: float, first: float, last: float) -> Any:
     (t, c, _), _ = scipy.interpolate.splprep(y.T, w, u, first, last, k, s=s)
     return t, np.stack(c, axis=-1)
+
+
+def _plain_make_splrep(k: int, x: Any, y: Any, w: Any, s: float, first: float, last: float) -> Any:
+    made = scipy.interpolate.make_splrep(x, y[:, 0], w=w, xb=first, xe=last, k=k, s=s)
+    return made.t, made.c[:, None]
 
 
 def _fitted(
@@ -88,6 +99,21 @@ def splrep(x: Any, y: Any, w: Any, xb: Any, xe: Any, k: int, task: int, s: Any, 
             s = 0.0 if w is None else m - math.sqrt(2 * m)
         made = _fitted("splrep", _plain_splrep, x, y, w, k, s, (xb, xe))
     return made.t, np.concatenate([made.c, np.zeros(k + 1)]), k
+
+
+@bound_form(scipy.interpolate.make_splrep)
+def make_splrep(
+    x: Any, y: Any, w: Any, xb: Any, xe: Any, k: int, s: Any, t: Any, nest: Any, **others: Any
+) -> Any:
+    name = "make_splrep"
+    if others:
+        refuse(name, bc_type=(others.get("bc_type"), None))
+    if np.ndim(s) == 0 and s == 0:
+        if t is not None or w is not None or nest is not None:
+            raise ValueError(f"{name}: with s = 0, which interpolates, there are no t, w and nest")
+        return make_interp_spline(x, y, k=k)
+    refuse(name, t=(t, None), nest=(nest, None))
+    return _fitted(name, _plain_make_splrep, x, y, w, k, s, (xb, xe))
 
 
 @bound_form(scipy.interpolate.splprep)

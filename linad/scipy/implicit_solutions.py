@@ -11,6 +11,7 @@ Walther, "Evaluating Derivatives", 2nd edition, 2008, section 15.3). The value s
 """
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,7 @@ from linad.api.derivatives import derivative, jacobian, stop_gradient
 from linad.arrays.buffers import concrete
 from linad.arrays.traces import running_trace
 from linad.core.primitive import Traced
+from linad.core.tolerances import tell_tolerance
 from linad.core.tree import bare
 from linad.errors import ConvergenceError
 from linad.rules.creation import asarray
@@ -27,6 +29,9 @@ from linad.scipy.mirror import arguments_of, full_name, holds_traced
 from linad.scipy.option_kinds import check_options
 
 Function = Callable[..., Any]
+TOLERANCES = ("xtol", "epsrel", "tol")
+"""What the tolerance of a search is called."""
+
 STEPS = 2
 """Newton's steps on traced values: derivatives are exact up to the third."""
 
@@ -154,6 +159,8 @@ def while_tracing(original: Function) -> Callable[[Function], Function]:
         From the form, for arguments that SciPy's function does not take.
     """
     arguments = arguments_of(original)
+    taken = inspect.signature(original).parameters
+    tolerance = next((name for name in TOLERANCES if name in taken), None)
 
     def decorate(form: Function) -> Function:
         @functools.wraps(original)
@@ -161,7 +168,11 @@ def while_tracing(original: Function) -> Callable[[Function], Function]:
             if running_trace() is None:
                 return original(*args, **kwargs)
             check_options(full_name(original), original.__name__, kwargs)
-            return form(**arguments(*args, **kwargs))
+            given = arguments(*args, **kwargs)
+            if tolerance is not None:
+                value = given.get(tolerance, taken[tolerance].default)
+                tell_tolerance(original.__name__, tolerance, value)
+            return form(**given)
 
         return function
 

@@ -41,6 +41,8 @@ from linad.control.both_ways import UNABLE, BothWays
 from linad.control.captured import with_captured
 from linad.core import tree
 from linad.core.marks import Attempt, running_traces
+from linad.core.reasons import because
+from linad.core.showing import shown
 from linad.errors import DTypeError, GuardError, ShapeError, TracerError, UnsupportedError
 from linad.rules.shaping import as_array, astype, form, ravel
 from linad.scipy.loopedmethods import EXPLICIT, as_program, loops_of
@@ -83,10 +85,31 @@ def _plain(value: Any) -> Any:
     return tree.unflatten(structure, [form(leaf) for leaf in leaves])
 
 
-def _hold(x: Any) -> None:
+def _hold(x: Any, why: str) -> None:
     """Record that the steps are good for these values: a tape must not run with others."""
     value = form(x)
-    bool(np.all(np.abs(x - value) <= 1e-9 * np.max(np.abs(value), initial=0.0)))
+    with because(why):
+        bool(np.all(np.abs(x - value) <= 1e-9 * np.max(np.abs(value), initial=0.0)))
+
+
+def _why_steps(dense_output: bool, events: Any, t_eval: Any) -> str:
+    """Why a program holds for the steps that were taken, and no others."""
+    if events:
+        return (
+            "solve_ivp with events is a program of its own for each set of steps: give t_eval in "
+            "their place if the times are known, or leave linad.jit out"
+        )
+    if dense_output:
+        return (
+            "solve_ivp with dense_output is a program of its own for each set of steps: give the "
+            "times by t_eval"
+        )
+    if t_eval is None:
+        return "solve_ivp without t_eval is a program of its own for each set of steps: give t_eval"
+    return (
+        "solve_ivp is a program of its own for each set of steps where its function decides in "
+        "Python on the state, or has more unknowns than its implicit method holds in a program"
+    )
 
 
 def _field(
@@ -153,6 +176,12 @@ def replayed(
     """`scipy.integrate.solve_ivp` on plain values, with the traced solution in ``y``."""
     tolerances = {key: options[key] for key in options if key in OPTIONS}
     kind = _checked_method(method, tolerances)
+    try:
+        args = tuple(args)
+    except TypeError:
+        raise TypeError(
+            f"solve_ivp: args must be a tuple, as (k,), got {shown(form(args))}"
+        ) from None
     y0 = _state(y0)
     dtype = y0.dtype
     begin, end = t_span
@@ -161,7 +190,7 @@ def replayed(
     given_y0 = y0
     if holds_traced(begin):
         y0 = ahead(field, begin, y0, span[0] - begin)
-    plain_args = _plain(tuple(args))
+    plain_args = _plain(args)
     plain = _field(fun, plain_args, vectorized, y0.shape[0], dtype)
     whole = not (dense_output or events or (t_eval is None and holds_traced((begin, end))))
     if whole and _in_program():
@@ -193,8 +222,9 @@ def replayed(
         replay = explicit_replay(kind, field, times, y0)
     else:
         replay = implicit_replay(field, times, y0, result.sol)
-    _hold(replay.stages[0])
-    _hold(replay.states[-1])
+    why = _why_steps(dense_output, events, t_eval)
+    _hold(replay.stages[0], why)
+    _hold(replay.states[-1], why)
     ends = [float(t) for t in result.t]
     all_steps = moments is None and ends == list(replay.times)
     states = replay.states if all_steps else replay.at(ends)

@@ -26,10 +26,11 @@ import scipy.integrate
 from linad.arrays.traces import running_trace
 from linad.core.mirrored_names import mirrored_names
 from linad.core.shapes import normalize_axis
+from linad.core.tolerances import tell_tolerance
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import as_array, form, still
 from linad.scipy.boundaryvalue import solve_bvp as solve_bvp
-from linad.scipy.initialvalue import needs_tracing, replayed, solution_at
+from linad.scipy.initialvalue import SCIPYS, needs_tracing, replayed, solution_at
 from linad.scipy.mirror import bound_form, doubled, holds_traced, inexact, traced_form
 from linad.scipy.option_kinds import check_options
 from linad.scipy.quadrature import (
@@ -181,6 +182,7 @@ def solve_ivp(
         return scipy.integrate.solve_ivp(
             fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options
         )
+    tell_tolerance("solve_ivp", "rtol", options.get("rtol", SCIPYS["rtol"]))
     return replayed(
         *(fun, t_span, y0, method, t_eval, vectorized, given, options),
         *(dense_output, events),
@@ -204,6 +206,8 @@ def odeint(
             f"odeint: {', '.join(options) or 'further arguments'}: not traced by linad, beside "
             f"args, rtol, atol and tfirst; leave it out"
         )
+    tell_tolerance("odeint", "rtol", tolerances["rtol"])
+    args = args if isinstance(args, tuple) else (args,)
     return solution_at(fun, y0, t, args, **tolerances)
 
 

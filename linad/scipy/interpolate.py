@@ -12,6 +12,7 @@ from linad.scipy.fitpack import (
     InterpolatedUnivariateSpline as InterpolatedUnivariateSpline,
     LSQUnivariateSpline as LSQUnivariateSpline,
     UnivariateSpline as UnivariateSpline,
+    make_splrep as make_splrep,
     spalde as spalde,
     splantider as splantider,
     splder as splder,
@@ -58,7 +59,7 @@ from linad.scipy.tensorsplines import (
 )
 from linad.scipy.twinforms import twins_among
 
-TWINS = ("FloaterHormannInterpolator", "Rbf", "make_splprep", "make_splrep", "pade")
+TWINS = ("FloaterHormannInterpolator", "Rbf", "make_splprep", "pade")
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 

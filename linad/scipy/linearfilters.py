@@ -14,8 +14,7 @@ import scipy.signal
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError
 from linad.rules.creation import asarray
-from linad.rules.filters import allpole_
-from linad.rules.polynomials import convolve_
+from linad.rules.filters import allpole_, convolve_
 from linad.rules.shaping import astype, still
 from linad.scipy.mirror import bound_form, inexact, traced_form
 from linad.scipy.twins import function_twin

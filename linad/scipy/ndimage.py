@@ -18,8 +18,7 @@ from linad.core.mirrored_names import mirrored_names
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError
 from linad.rules.creation import asarray
-from linad.rules.filters import convolve_grid_, running_mean_
-from linad.rules.polynomials import convolve_
+from linad.rules.filters import convolve_, running_mean_
 from linad.rules.shaping import astype
 from linad.scipy.boundaries import check_mode, chosen_axes, each, filter_form, padded
 from linad.scipy.genericfilters import (
@@ -243,7 +242,7 @@ def _grid(
         x = np.moveaxis(ends, -1, k - len(along))
     if not input.size or not along:
         return input * weights if not along else input
-    y = convolve_grid_(x, kernel, mode="valid", axes=len(along))
+    y = convolve_(x, kernel, mode="valid", axes=len(along))
     return np.moveaxis(y, range(-len(along), 0), along)
 
 

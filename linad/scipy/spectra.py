@@ -18,7 +18,7 @@ from linad.core.shapes import normalize_axis
 from linad.errors import UnsupportedError
 from linad.scipy.fft import fft, rfft
 from linad.scipy.linearfilters import detrend as without_trend
-from linad.scipy.mirror import bound_form, inexact, refuse
+from linad.scipy.mirror import bound_form, inexact
 
 
 def _named(window: Any) -> Any:
@@ -186,7 +186,8 @@ def coherence(x: Any, y: Any, **cutting: Any) -> Any:
 def spectrogram(
     x: Any, fs: Any, window: Any, nperseg: Any, noverlap: Any, axis: int, mode: Any, **cutting: Any
 ) -> Any:
-    refuse("spectrogram", mode=(mode, "psd"))
+    if mode not in _MODES:
+        raise ValueError(f"spectrogram: mode must be one of {', '.join(_MODES)}, got {mode!r}")
     x, _, axis = _data("spectrogram", x, None, axis)
     n = x.shape[-1]
     length = min(256 if nperseg is None else int(nperseg), n)
@@ -195,8 +196,18 @@ def spectrogram(
     noverlap = length // 8 if noverlap is None else noverlap
     cut = Segments("spectrogram", n, _is_complex(x), fs, window, length, noverlap, **cutting)
     times = (cut.starts + cut.length / 2) / fs
-    P = np.moveaxis(cut.density(x), -2, axis if axis >= 0 else axis - 1)
-    return cut.frequencies, times, P
+    at = axis if axis >= 0 else axis - 1  # of the frequencies; times come last
+    if mode == "psd":
+        return cut.frequencies, times, np.moveaxis(cut.density(x), -2, at)
+    Z = np.moveaxis(np.moveaxis(cut.transformed(x) * math.sqrt(cut.scale), -2, -1), -2, at)
+    if mode == "magnitude":
+        Z = np.abs(Z)
+    elif mode != "complex":
+        Z = np.angle(Z) if mode == "angle" else np.unwrap(np.angle(Z), axis=at)
+    return cut.frequencies, times, Z
+
+
+_MODES = ("psd", "complex", "magnitude", "angle", "phase")
 
 
 @bound_form(scipy.signal.stft)

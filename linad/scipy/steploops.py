@@ -20,9 +20,16 @@ import numpy as np
 from linad.api.derivatives import stop_gradient
 from linad.control.deciding import while_loop
 from linad.control.loops import scan
+from linad.core.reasons import because
 from linad.rules.shaping import form
 
 Field = Callable[[Any, Any], Any]
+
+EVERY_STEP = (
+    "solve_ivp without t_eval returns as many states as it takes steps, and each number is another "
+    "program: give it t_eval, as t_eval=[end] where y[:, -1] is wanted"
+)
+"""Why a program is good for a number of steps."""
 
 
 class StepLoops(ABC):
@@ -145,7 +152,8 @@ class StepLoops(ABC):
 
         ended, steps = while_loop(lambda c: on(c[0]), count, stop_gradient((start, 0.0 * start.t)))
         number = int(form(steps))
-        holds(steps, float(number))
+        with because(EVERY_STEP):
+            holds(steps, float(number))
         if not number:
             return np.stack([start.t]), np.stack([start.y]), ended, 0.0
 

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.integrate
 
 from linad.arrays.traces import running_trace
+from linad.core.tolerances import tell_tolerance
 from linad.core.tree import bare
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
@@ -92,6 +93,7 @@ class TracedOde:
         value = self._plain.integrate(t)
         self.t = self._plain.t
         if self.successful() and self.t != begin:
+            tell_tolerance("ode", "rtol", self._tolerances[0])
             rtol, atol = [TIGHTER * np.asarray(v) for v in self._tolerances]
             solution = replayed(
                 *(self.f, (begin, self.t), self._y, "Radau" if self._stiff else "DOP853"),

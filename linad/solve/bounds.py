@@ -7,6 +7,7 @@ Source: C. Kanzow, N. Yamashita, M. Fukushima, "Levenberg-Marquardt methods with
 convergence properties for solving nonlinear equations with convex constraints", 2004.
 """
 
+from collections import OrderedDict
 from typing import Any
 
 import numpy as np
@@ -66,9 +67,12 @@ def as_box(name: str, bounds: Any, unknown: Any, names: list[str] | None = None)
         i = int(np.argmax(wrong))
         called = f"unknown {i}" if names is None else names[i]
         start = "x0" if names is None else "the start"
+        remedy = "start it between them"
+        if x.size == 2 and lower[0] <= x[0] <= lower[1] and upper[0] <= x[1] <= upper[1]:
+            remedy = "if these are pairs, one for each unknown, write tuple(zip(*pairs))"
         raise OptionError(
             f"{name}: {start} must lie within the bounds, but {called} starts at {x[i]:g}, outside "
-            f"[{lower[i]:g}, {upper[i]:g}]; start it between them"
+            f"[{lower[i]:g}, {upper[i]:g}]; {remedy}"
         )
     if np.isinf(lower).all() and np.isinf(upper).all():
         return None
@@ -141,7 +145,8 @@ def without_none(given: Any, none: float) -> Any:
     if given is None:
         return none
     if isinstance(given, dict):
-        return {k: without_none(v, none) for k, v in given.items()}
+        form = OrderedDict if isinstance(given, OrderedDict) else dict
+        return form([(k, without_none(v, none)) for k, v in given.items()])
     if type(given) in (list, tuple):
         return type(given)(without_none(v, none) for v in given)
     return given

@@ -2,7 +2,8 @@
 
 The largest entry of the gradient tells a minimum where unknowns are of like sizes. Unless it is
 asked for, a point is one only if Newton's step promises no more than f can tell, in whatever units;
-else the search goes on by such steps (`linad.solve.scale_free`).
+else the search goes on by such steps (`linad.solve.scale_free`). So it does as soon as a step of
+the method has taken more products with H than these take.
 
 A gradient of zero is not a minimum. Before a point is called one, a few Lanczos steps from a
 random vector look for negative curvature, vᵀH v < 0; if there is any, f comes down along v, and
@@ -17,7 +18,7 @@ import numpy as np
 from linad.core.options import COUNT, FLAG, FUNCTION, TOLERANCE
 from linad.solve.newton import largest
 from linad.solve.objectives import Objective, refuse_limits
-from linad.solve.scale_free import FEW, newton_step
+from linad.solve.scale_free import FEW, MANY, NewtonStep, newton_step
 from linad.solve.status import REPORTED, Monitor, Status, Stop
 
 LANCZOS = 12
@@ -72,7 +73,7 @@ class Descent:
         self.step = np.nan
         self.reach = (1.0 + float(np.linalg.norm(self.x))) / self.eps
         self.f, self.g, self.H = problem.model(self.x)
-        self.first, self.by_newton = self.f, False
+        self.first, self.by_newton, self.struggled = self.f, False, False
         self.asked = gtol is not None
         self.gtol = gtol if gtol is not None else self.eps**0.75 * largest(self.g)
 
@@ -103,7 +104,7 @@ class Descent:
                 x = self._by_newton() if self.by_newton else None
                 if x is None:
                     try:
-                        x = self._next(step)
+                        x = self._counted(step)
                     except Stop as stop:
                         x = self._by_newton() if stop.status in ENDS else None
                         if x is None:
@@ -128,13 +129,30 @@ class Descent:
             )
         return step(self)
 
+    def _counted(self, step: Callable[["Descent"], Any]) -> Any:
+        """A point by the method's step; Newton's follow one that took more products than they do.
+
+        In exact arithmetic conjugate gradients need n at most.
+        """
+        before = self.problem.counts.njvp
+        x = self._next(step)
+        n = self.x.size
+        if n <= MANY and self.problem.counts.njvp - before > n + LANCZOS:
+            self.by_newton = self.struggled = True
+        return x
+
     def _by_newton(self) -> Any:
         """A lower point that is found whatever the units of unknowns; None if there is none."""
-        if self.asked or self.x.size > FEW or not self.size or self.nit >= self.maxiter:
+        few = self.x.size <= FEW and not self.asked
+        if not (few or self.struggled) or not self.size or self.nit >= self.maxiter:
+            return None
+        if self.asked and self.size <= self.gtol:
             return None
         found = newton_step(self.H, self.g)
-        if found is None or found.promise <= self.tolerance:
+        if found is None:
             return None
+        if found.promise <= self.tolerance:
+            return self._last_steps(found) if self.struggled else None
         alpha = 1.0
         while alpha * found.promise > self.noise:
             x = self.at(found.p, alpha)
@@ -143,6 +161,17 @@ class Descent:
                 return x
             alpha *= 0.5
         return None
+
+    def _last_steps(self, found: NewtonStep) -> Any:
+        """A point that f hardly tells from this one, where the gradient does, in units of its own;
+        else this one is the minimum, unless the gradient is to be smaller still."""
+        x = self.at(found.p)
+        _, g = self.problem.value_and_gradient(x)
+        if np.linalg.norm(found.S * g) < 0.5 * np.linalg.norm(found.S * self.g):
+            return x
+        if self.asked and self.size > self.gtol:
+            return None
+        return self._leave_saddle(f"Newton's step promises {found.promise:.1e} of f = {self.f:.6g}")
 
     @property
     def tolerance(self) -> float:

@@ -36,6 +36,7 @@ from linad.solve.fits import Fit, as_accurate
 from linad.solve.linesearch import NoDecrease, backtrack
 from linad.solve.losses import LOSS, Loss
 from linad.solve.newton import squared
+from linad.solve.no_progress import why_stuck
 from linad.solve.status import Callback, Monitor, Status, Stop
 from linad.solve.step_systems import LINEAR_SOLVER, seen_through
 
@@ -306,9 +307,8 @@ def _stuck(fit: Fit, finite: bool, predicted: float, p: Any, rank: int | None = 
         )
     raise Stop(
         Status.STAGNATED,
-        f"no step brings the cost {fit.cost:.6g} down; start elsewhere, where the residuals "
-        f"respond more; where f is accurate to a tolerance, as by solve_ivp, a smaller one may "
-        f"help (rtol=1e-8)",
+        f"no step brings the cost {fit.cost:.6g} down; "
+        f"{why_stuck(fit.problem, fit.x, fit.r, fit.J, p)}",
     )
 
 

@@ -61,7 +61,8 @@ def newton_cg(
         ``callback(intermediate_result)`` after each step; raise StopIteration to stop.
     gtol : float, optional
         Largest ``|gradient|`` to stop at. By default eps^(3/4) times the first one, or where
-        rounding ends the descent; up to 100 unknowns, what they are measured in does not matter.
+        rounding ends the descent. What unknowns are measured in does not matter up to 100 of them,
+        nor up to 1000 where conjugate gradients see that units are unlike, by taking long.
     xtol : float, optional
         Relative step to stop at; none by default.
     tol : float, optional

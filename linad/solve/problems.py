@@ -5,6 +5,7 @@ Every evaluation and every sweep is counted where it happens.
 """
 
 import functools
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -114,8 +115,8 @@ def as_point(x0: Any) -> Any:
     in dictionaries and in other lists too."""
     if _shape(x0):
         return np.array(x0)
-    if type(x0) is dict:
-        return {key: as_point(value) for key, value in x0.items()}
+    if type(x0) in (dict, OrderedDict):
+        return type(x0)([(key, as_point(value)) for key, value in x0.items()])
     return type(x0)(as_point(part) for part in x0) if type(x0) in (list, tuple) else x0
 
 
@@ -167,12 +168,7 @@ class Unknown:
 
     @staticmethod
     def _leaf(leaf: Any, name: str) -> Any:
-        if isinstance(leaf, Traced):
-            raise TracerError(
-                f"{name}: x0 is traced, and a solver's steps are not; linad.solve.root, minimum, "
-                f"least_squares and fixed_point are differentiated through, or pass "
-                f"linad.stop_gradient(x0)"
-            )
+        refuse_traced(name, x0=leaf)
         value = np.asarray(leaf)
         if value.dtype.kind in "iub":
             value = value.astype(float)
@@ -295,14 +291,29 @@ def args_tuple(args: Any) -> tuple[Any, ...]:
     return args if isinstance(args, tuple) else (args,)
 
 
+def refuse_traced(name: str, **given: Any) -> None:
+    """Raise where what a solver is given is traced, or holds traced values."""
+    for argument, value in given.items():
+        if any(isinstance(leaf, Traced) for leaf in tree.flatten(value)[0]):
+            raise TracerError(
+                f"{name}: {argument} is traced, and a solver's steps are not; {_THROUGH}, or pass "
+                f"linad.stop_gradient({argument})"
+            )
+
+
+_THROUGH = (
+    "linad.solve.root, minimum, least_squares and fixed_point, and linad.scipy.optimize.curve_fit, "
+    "are differentiated through"
+)
+
+
 def result_leaf(leaf: Any, f: Any, name: str) -> Any:
     """One number array that a user's function returned."""
     if isinstance(leaf, Traced):
         raise TracerError(
             f"{name}: {name_of(f)} depends on a traced value that it captures from outside, whose "
-            f"derivative would be lost, since a solver's steps are not traced; linad.solve.root, "
-            f"minimum, least_squares and fixed_point take such a function and are "
-            f"differentiated through, or use linad.stop_gradient where none is meant"
+            f"derivative would be lost, since a solver's steps are not traced; {_THROUGH} and take "
+            f"such a function, or use linad.stop_gradient where none is meant"
         )
     value = np.asarray(leaf)
     if value.dtype.kind in "biu":

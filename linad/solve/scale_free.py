@@ -19,15 +19,19 @@ import numpy as np
 FEW = 100
 """Unknowns, at most, whose Hessian is made a matrix."""
 
+MANY = 1000
+"""The same where conjugate gradients have taken more products than the matrix takes."""
+
 FLAT = 10.0
 """Times n eps: relative eigenvalues below it are rounding errors."""
 
 
 class NewtonStep(NamedTuple):
-    """A step, and by how much f comes down in its quadratic model."""
+    """A step, by how much f comes down in its quadratic model, and S."""
 
     p: Any
     promise: float
+    S: Any
 
 
 def newton_step(H: Any, g: Any) -> NewtonStep | None:
@@ -45,7 +49,7 @@ def newton_step(H: Any, g: Any) -> NewtonStep | None:
     with np.errstate(over="ignore"):
         promise = 0.5 * float(np.sum(along**2 / size[kept]))
         p = -S * (V[:, kept] @ (along / size[kept]))
-    return NewtonStep(p.astype(g.dtype), promise) if np.isfinite(p).all() else None
+    return NewtonStep(p.astype(g.dtype), promise, S) if np.isfinite(p).all() else None
 
 
 def scales(H: Any) -> Any:

@@ -29,6 +29,7 @@ class Waiting:
 
     def __init__(self, name: str, called: str, given: Any, run: Callable[..., Any]) -> None:
         self.name, self.called, self.run = name, called, run
+        self.__name__ = called
         while isinstance(given, functools.partial):
             given = given.func
         own = defining_package(given) == "linad"

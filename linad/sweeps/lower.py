@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from linad.core.settings import Settings, settings
-from linad.core.shapes import Shape, size_of
+from linad.core.shapes import Shape, size_of, with_length
 from linad.core.tape import Equation, Tape, Var
 from linad.sweeps.data_movement import scatter_write
 from linad.sweeps.destinations import (
@@ -47,7 +47,7 @@ from linad.sweeps.places import (
 )
 from linad.sweeps.plan import Planner, is_elementwise
 from linad.sweeps.reads import Reads
-from linad.sweeps.rows import RowLayout, side_by_side, with_rows
+from linad.sweeps.rows import RowLayout, side_by_side
 from linad.sweeps.steps import WRITE, CallStep, Loop, needed_equations, operands_of
 from linad.sweeps.target import Target
 
@@ -148,7 +148,7 @@ class Lowering(InstructionWriter):
     def _outer_strides(self, var: Var) -> Shape:
         """Strides of an array of the caller's; a tile's rows are some of it."""
         axis = self.rows.axes.get(var)
-        shape = var.shape if axis is None else with_rows(var.shape, axis, self.rows.n)
+        shape = var.shape if axis is None else with_length(var.shape, axis, self.rows.n)
         return c_strides(shape, var.dtype)
 
     def _find_views(self) -> dict[Var, Var]:
@@ -203,7 +203,7 @@ class Lowering(InstructionWriter):
             for view in reversed(unplaced):
                 eqn = self.equation_of[view]
                 found = view_place(eqn.primitive, eqn.params, self.places[self.views[view]])
-                assert found is not None, f"{eqn} is no view of what it was planned to view"
+                assert found is not None, f"{eqn} is not a view of what it was planned to view"
                 self._settle(view, found)
         return self.places[a]
 

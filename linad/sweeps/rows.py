@@ -18,7 +18,7 @@ import numpy as np
 
 from linad.core.primitive import Primitive
 from linad.core.regions import Window
-from linad.core.shapes import Shape, size_of
+from linad.core.shapes import Shape, size_of, with_length
 from linad.core.tape import Equation, Var
 from linad.sweeps.loop_reductions import REDUCTIONS, axes_of
 
@@ -97,11 +97,6 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 
 def shape_of(a: Any) -> Shape:
     return a.shape if hasattr(a, "shape") else np.shape(a)
-
-
-def with_rows(shape: Shape, axis: int, count: int) -> Shape:
-    """A shape with another number of rows."""
-    return (*shape[:axis], count, *shape[axis + 1 :])
 
 
 def row_form(
@@ -251,7 +246,7 @@ def reshape(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | None:
 
 
 def _shape_of_rows(shape: Shape, axis: int) -> Callable[[int], dict[str, Any]]:
-    return lambda count: {"shape": with_rows(shape, axis, count)}
+    return lambda count: {"shape": with_length(shape, axis, count)}
 
 
 @rule("broadcast_to", "spread")
@@ -315,7 +310,9 @@ def add_at(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | None:
     if axis is None or eqn.outputs[0].shape != tuple(shape):
         return None
     params = eqn.params
-    return RowForm((place,), axis, lambda count: params | {"shape": with_rows(shape, axis, count)})
+    return RowForm(
+        (place,), axis, lambda count: params | {"shape": with_length(shape, axis, count)}
+    )
 
 
 @rule("empty_like")
@@ -370,7 +367,9 @@ class _WindowRows:
         assert self.axis is not None
         strides = [moved(s) for s in w.strides]
         strides[self.axis] = self.behind
-        made = Window(moved(w.offset), with_rows(w.shape, self.axis, count), tuple(strides), w.ndim)
+        made = Window(
+            moved(w.offset), with_length(w.shape, self.axis, count), tuple(strides), w.ndim
+        )
         made.scalar = w.scalar
         return made
 

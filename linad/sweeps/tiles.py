@@ -19,7 +19,7 @@ import numpy as np
 
 from linad.core import tree
 from linad.core.primitive import Primitive
-from linad.core.shapes import size_of
+from linad.core.shapes import size_of, with_length
 from linad.core.tape import Equation, Tape, Var
 from linad.sweeps.loop_reductions import reduces_in_loop
 from linad.sweeps.places import NARROW
@@ -32,7 +32,6 @@ from linad.sweeps.rows import (
     row_form,
     shape_of,
     side_by_side,
-    with_rows,
 )
 from linad.sweeps.target import Target
 
@@ -125,7 +124,7 @@ class Group:
             shape, dtype = shape_of(a), a.dtype
             if axis is None:
                 return Var(k, shape, dtype)
-            made = Var(k, with_rows(shape, axis, count), dtype)
+            made = Var(k, with_length(shape, axis, count), dtype)
             rows[made] = axis
             return made
 

@@ -4,13 +4,13 @@
 `linad.transforms.tape_operator.TapeOperator` is the result.
 """
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
-from linad.arrays.buffers import attach_view, is_settled, lazy_view, refresh_node
+from linad.arrays.buffers import Storage, attach_view, is_settled, lazy_view, refresh_node
 from linad.arrays.tracer import Tracer
 from linad.arrays.writes import write_value
 from linad.core import tree
@@ -49,7 +49,7 @@ class LinearTrace(PairTrace):
 
     def __init__(self) -> None:
         super().__init__()
-        self.nodes = itertools.count()
+        self.nodes = self.count
         self.steps = []
         self.operands = PlainOperands()
         self.identities = {}
@@ -84,64 +84,49 @@ class LinearTrace(PairTrace):
         try:
             if self.finished:
                 self.check_alive()
-            if primitive.slopes == len(args) and not params:
-                x = args[0]
-                if primitive.slopes == 2:
-                    found = self._apply_to_two(primitive, x, args[1])
+            if primitive.plain:
+                count = len(args)
+                if count == 1:
+                    x = args[0]
+                    buffer = x._buffer
+                    if x._trace is self and (
+                        buffer is None
+                        or (not buffer.private if type(buffer) is Storage else is_settled(buffer))
+                    ):
+                        value = x._value
+                        # Only a value that is itself traced needs the dispatch of a call.
+                        run = primitive if type(value) is Tracer else primitive.impl
+                        y = run(value, **params) if params else run(value)
+                        dtype = y.dtype
+                        if dtype.hasobject:
+                            refuse_objects(primitive)
+                        rule = primitive.rules.get(0) or primitive.rule_of(0)
+                        J: Any
+                        if value.dtype is not dtype:
+                            J = widened(rule(y, value, **params), value.dtype, dtype)
+                        elif type(rule) is SlopeRule and rule.slope and not params:
+                            J = _bare(Diagonal)
+                            J.entries = rule.slope(y, value)
+                            J.out_shape = J.in_shape = y.shape
+                            J.dtype = dtype
+                        else:
+                            J = rule(y, value, **params)
+                        node = next(self.nodes)
+                        self.steps.append((node, [(x._node, J)]))
+                        result: Any = _bare(Tracer)
+                        result._trace, result._node, result._value = self, node, y
+                        result._buffer, result._whole = None, False
+                        if primitive.view and (type(y) is ndarray or type(value) is Tracer):
+                            attach_view(result, x, primitive, params)
+                        return result
+                elif count == 2 and not params and not primitive.view:
+                    found = self._apply_to_two(primitive, args[0], args[1])
                     if found is not None:
                         return found
-                elif x._trace is self and x._buffer is None:
-                    value = x._value
-                    # Only a value that is itself traced needs the dispatch of a call.
-                    y = primitive(value) if type(value) is Tracer else primitive.impl(value)
-                    rule = primitive.rules[0]
-                    J: Any
-                    if type(rule) is SlopeRule and rule.slope and value.dtype is y.dtype:
-                        J = _bare(Diagonal)
-                        J.entries = rule.slope(y, value)
-                        J.out_shape = J.in_shape = y.shape
-                        J.dtype = y.dtype
-                    else:
-                        J = widened(rule(y, value), value.dtype, y.dtype)
-                    node = next(self.nodes)
-                    self.steps.append((node, [(x._node, J)]))
-                    result: Any = _bare(Tracer)
-                    result._trace, result._node, result._value, result._buffer = self, node, y, None
-                    result._whole = False
-                    return result
-            else:
-                x = args[0]
-                if primitive.view and x._buffer is not None:
-                    found = lazy_view(self, x, primitive, params)
-                    if found is not None:
-                        return found
-                if (  # a sum, a slice and their like
-                    len(args) == 1
-                    and 0 in primitive.rules
-                    and x._trace is self
-                    and (x._buffer is None or is_settled(x._buffer, primitive.view))
-                    and not primitive.constant
-                    and primitive.outputs is None
-                    and primitive.vjp_rule is None
-                    and primitive.whole is None
-                    and not primitive.zero_slope_args
-                ):
-                    value = x._value
-                    y = (primitive if type(value) is Tracer else primitive.impl)(value, **params)
-                    dtype = y.dtype
-                    if dtype.hasobject:
-                        refuse_objects(primitive)
-                    J = primitive.rules[0](y, value, **params)
-                    if value.dtype is not dtype:
-                        J = widened(J, value.dtype, dtype)
-                    node = next(self.nodes)
-                    self.steps.append((node, [(x._node, J)]))
-                    result = _bare(Tracer)
-                    result._trace, result._node, result._value, result._buffer = self, node, y, None
-                    result._whole = False
-                    if primitive.view and (type(y) is np.ndarray or type(value) is Tracer):
-                        attach_view(result, x, primitive, params)
-                    return result
+            if primitive.view and args[0]._buffer is not None:
+                found = lazy_view(self, args[0], primitive, params)
+                if found is not None:
+                    return found
             operands = self.operands if primitive.captures_args else None
             values: list[Any] = []
             active: list[tuple[int, Node]] = []
@@ -157,7 +142,7 @@ class LinearTrace(PairTrace):
                     a = a._value
                     if type(a) is Tracer:
                         nested = True
-                elif operands is not None and type(a) is np.ndarray:
+                elif operands is not None and type(a) is ndarray:
                     a = operands.keep(a)
                 values.append(a)
             if primitive.vjp_rule is not None:
@@ -188,7 +173,7 @@ class LinearTrace(PairTrace):
             result = _bare(Tracer)
             result._trace, result._node, result._value, result._buffer = self, node, y, None
             result._whole = False
-            if primitive.view and (nested or type(y) is np.ndarray):
+            if primitive.view and (nested or type(y) is ndarray):
                 attach_view(result, args[0], primitive, params)
             return result
         except RAISED as error:

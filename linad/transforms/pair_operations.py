@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from linad.arrays.buffers import is_settled
 from linad.arrays.tracer import Tracer
@@ -45,18 +46,18 @@ class PairTrace(Trace):
         """``a * b`` and its like; None if it needs the general way."""
         from_a = from_b = None
         if type(a) is Tracer:
-            if a._trace is not self or (a._buffer is not None and not is_settled(a._buffer, False)):
+            if a._trace is not self or (a._buffer is not None and not is_settled(a._buffer)):
                 return None
             from_a = a._node
             a = a._value
-        elif type(a) is np.ndarray and primitive.captures_args:
+        elif type(a) is ndarray and primitive.captures_args:
             a = self.operands.keep(a)
         if type(b) is Tracer:
-            if b._trace is not self or (b._buffer is not None and not is_settled(b._buffer, False)):
+            if b._trace is not self or (b._buffer is not None and not is_settled(b._buffer)):
                 return None
             from_b = b._node
             b = b._value
-        elif type(b) is np.ndarray and primitive.captures_args:
+        elif type(b) is ndarray and primitive.captures_args:
             b = self.operands.keep(b)
         if type(a) is Tracer or type(b) is Tracer:
             y = primitive(a, b)
@@ -72,9 +73,11 @@ class PairTrace(Trace):
             links.append((from_a, self._operator(primitive.of_equal, a, y, a, b)))
         else:
             if from_a is not None:
-                links.append((from_a, self._operator(rules[0], a, y, a, b)))
+                rule = rules.get(0) or primitive.rule_of(0)
+                links.append((from_a, self._operator(rule, a, y, a, b)))
             if from_b is not None:
-                links.append((from_b, self._operator(rules[1], b, y, a, b)))
+                rule = rules.get(1) or primitive.rule_of(1)
+                links.append((from_b, self._operator(rule, b, y, a, b)))
         node = next(self.nodes)
         self.steps.append((node, links))
         result: Any = _bare(Tracer)

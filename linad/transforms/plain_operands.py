@@ -39,7 +39,7 @@ class PlainOperands:
     def keep(self, a: np.ndarray) -> np.ndarray:
         """The array as an operator may keep it."""
         if a.nbytes <= _TINY:
-            return kept(a)
+            return a.copy("K") if a.flags.forc else kept(a)
         if is_frozen(a):
             return a
         if a.nbytes > settings().snapshot_bytes:

@@ -40,6 +40,7 @@ class PushTrace(Trace):
         try:
             if self.finished:
                 self.check_alive()
+            next(self.count)
             if primitive.view and (view := lazy_view(self, args[0], primitive, params)) is not None:
                 return view
             values: list[Any] = []

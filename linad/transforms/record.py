@@ -19,9 +19,10 @@ from linad.core.adopted import repeated
 from linad.core.error_state import Watch
 from linad.core.moving_regions import Moving, write_moving
 from linad.core.primitive import Primitive
+from linad.core.reasons import reason
 from linad.core.regions import Region, write_region
 from linad.core.shapes import check_function, is_inexact, name_of
-from linad.core.tape import Equation, Source, Tape, Var, guard, needed, raises, stop
+from linad.core.tape import Equation, Reasoned, Source, Tape, Var, guard, needed, raises, stop
 from linad.core.texts import is_for_people
 from linad.core.wide_integers import LEAST, MOST, as_met
 from linad.transforms.plain_operands import PlainOperands
@@ -87,6 +88,7 @@ class RecordTrace(Trace):
         self._constants: set[Var] = set()
         self._looked = 0  # equations that were looked at for constants
         self.texts: list[tuple[Var, Any, Source | None]] = []  # and what it has printed
+        self.streams = (sys.stdout, sys.stderr)  # where it is printed for people
         self.rolls = True  # whether loops that are differentiated may be kept as loops
         self.python_numbers: frozenset[Var] = frozenset()  # inputs that were numbers of Python's
         self.types_count = False  # whether Python has learned what kind of numbers came
@@ -252,8 +254,12 @@ class RecordTrace(Trace):
         if question is bool and tracer.dtype.kind != "b":
             tracer = tracer != 0  # what was asked, and not the number, must be the same again
         params = {"expected": answer}
-        self.equations.append(Equation(guard, (tracer._node,), params, (), self.line()))
+        self.equations.append(Equation(guard, (tracer._node,), params, (), self._asking_line()))
         return answer
+
+    def _asking_line(self) -> Source | None:
+        line, why = self.line(), reason()
+        return Reasoned(line, why) if why and line is not None else line
 
     def looked_at(self, tracer: Tracer) -> None:
         refresh_node(tracer)
@@ -274,7 +280,7 @@ class RecordTrace(Trace):
             parts = (tracer.real, tracer.imag) if value.dtype.kind == "c" else (tracer,)
             signs = [(s._node, np.array(s.concrete), self.line()) for s in map(np.signbit, parts)]
         self.texts += [(tracer._node, value, self.line()), *signs]
-        if not is_for_people():
+        if (sys.stdout, sys.stderr) != self.streams or not is_for_people():
             self.check_texts()
 
     def is_of_python(self, tracer: Tracer) -> bool | None:
@@ -301,6 +307,22 @@ class RecordTrace(Trace):
     def detach(self, tracer: Tracer) -> Any:
         self.derives = True
         return self.apply(stop, (tracer,), {}) if is_inexact(tracer.dtype) else tracer
+
+    def is_detached(self, tracer: Tracer) -> bool:
+        refresh_node(tracer)
+        makers = {made: equation for equation in self.equations for made in equation.outputs}
+        nodes, seen = [tracer._node], set()
+        while nodes:
+            node = nodes.pop()
+            if not isinstance(node, Var) or node in seen:
+                continue
+            seen.add(node)
+            maker = makers.get(node)
+            if maker is None:
+                return False  # an argument
+            if maker.primitive is not stop:
+                nodes.extend(maker.inputs)
+        return True
 
 
 def _silent() -> None:

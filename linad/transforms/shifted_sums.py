@@ -20,7 +20,7 @@ import numpy as np
 
 from linad.core.indices import Index
 from linad.core.regions import Window
-from linad.core.shapes import Shape, size_of
+from linad.core.shapes import Shape, size_of, with_length
 from linad.core.tape import Equation, Var
 
 SLICED = {
@@ -271,7 +271,7 @@ class WindowSums:
 
     def _slice(self, a: Var, axis: int, start: int, stop: int, depth: int) -> Any:
         s = self.s
-        shape = _with(a.shape, axis, stop - start)
+        shape = with_length(a.shape, axis, stop - start)
         maker = s.maker(a)
         if maker is None or maker.primitive.name not in SLICED or not depth:
             entries = [slice(None)] * len(a.shape)
@@ -289,10 +289,6 @@ class WindowSums:
 def _whole(value: Var) -> WindowPart:
     """A value that is added everywhere."""
     return WindowPart(tuple([(0, n) for n in value.shape]), value, (0,) * len(value.shape))
-
-
-def _with(shape: Shape, axis: int, n: int) -> Shape:
-    return (*shape[:axis], n, *shape[axis + 1 :])
 
 
 def _common(a: Spans, b: Spans) -> Spans | None:

@@ -4,6 +4,7 @@ import functools
 from typing import Any
 
 import numpy as np
+from numpy import generic, ndarray
 
 from linad.arrays.tracer import Tracer
 from linad.arrays.zero_dim import array, is_number, number
@@ -41,7 +42,7 @@ class Slot:
 
     def seed(self, value: Any, what: str) -> tuple[Any, Shape]:
         """Check a tangent or cotangent; return it as an array, and its leading seed axes."""
-        if type(value) is np.ndarray and value.dtype is self.dtype and value.shape == self.shape:
+        if type(value) is ndarray and value.dtype is self.dtype and value.shape == self.shape:
             return value, ()
         if not isinstance(value, Tracer):
             value = as_numpy(value) if is_foreign(type(value)) else np.asarray(value)
@@ -66,7 +67,7 @@ def _slot(shape: Shape, dtype: Any) -> Slot:
 def slot_of(value: Any) -> Slot:
     """The slot of an array or a number; those of one shape and dtype share theirs."""
     shape = value.shape
-    if shape or isinstance(value, np.generic):
+    if shape or isinstance(value, generic):
         return _slot(shape, value.dtype)
     return Slot(value)
 
@@ -75,7 +76,7 @@ def check_seeds(
     value: Any, structure: Any, slots: list[Slot], what: str
 ) -> tuple[list[Any], Shape]:
     """Check a container of tangents or cotangents; return its leaves and their seed axes."""
-    if structure is tree.LEAF and type(value) is np.ndarray:
+    if structure is tree.LEAF and type(value) is ndarray:
         leaf, seeds = slots[0].seed(value, what)
         return [leaf], seeds
     leaves = tree.flatten_like(value, structure, what)

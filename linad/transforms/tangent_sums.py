@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from linad.arrays.buffers import concrete, root_of
 from linad.arrays.tracer import Tracer
@@ -17,7 +18,7 @@ def handed_out(value: Any, taken: set[int]) -> Any:
     """A tangent or cotangent for the caller, who may write into it: its memory is now taken."""
     if isinstance(value, Tracer):
         return value.alias()
-    if type(value) is np.ndarray:
+    if type(value) is ndarray:
         memory = memory_of(value)
         if memory in taken or not value.flags.writeable:
             value = value.copy()
@@ -29,7 +30,7 @@ def handed_out(value: Any, taken: set[int]) -> Any:
 def push_onto(total: Any, mine: bool, J: JacobianOperator, tangent: Array) -> Any:
     """Return ``total + J tangent``, in the memory of ``total`` where it is ``mine`` to write."""
     if mine and J.spreads:
-        plain = type(total) is np.ndarray and not isinstance(tangent, Tracer)
+        plain = type(total) is ndarray and not isinstance(tangent, Tracer)
         traced = isinstance(total, Tracer) and not is_view(total)
         if plain or (traced and lifted(total, tangent) is total):
             J.pushforward_into(tangent, total)
@@ -50,7 +51,7 @@ def is_own(held: Any) -> bool:
 
 def in_c_order(array: Any) -> bool:
     """Whether a region of the array can be written in place."""
-    if type(array) is np.ndarray:
+    if type(array) is ndarray:
         return array.flags.c_contiguous
     return is_own(array) and bool(concrete(array).flags.c_contiguous)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from linad.arrays.tracer import Tracer
 from linad.core import tree
@@ -248,7 +249,7 @@ class TapeOperator(Typed):
             for node, J in links:
                 held = slots[node]
                 if J.scatters and (held is not None or type(cotangent) is not Tracer):
-                    if not owned[node] or (type(held) is not np.ndarray and not is_own(held)):
+                    if not owned[node] or (type(held) is not ndarray and not is_own(held)):
                         held = buffer_for(held, seeds, J)
                     if type(cotangent) is Tracer:
                         held = lifted(held, cotangent)
@@ -262,7 +263,7 @@ class TapeOperator(Typed):
                     part = J.pullback(cotangent)
                     if part is None:  # one of several, which has none
                         continue
-                    if owned[node] and type(held) is type(part) is np.ndarray:
+                    if owned[node] and type(held) is type(part) is ndarray:
                         held += part
                     else:
                         slots[node] = held + part

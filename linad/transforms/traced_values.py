@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from numpy import generic, ndarray
 
 from linad.arrays.buffers import is_private, refresh_node
 from linad.arrays.python_operators import OTHER_ARITHMETIC, refuse_arithmetic
@@ -70,7 +71,7 @@ def read_arguments(
                 a = a._value if a._buffer is None else _captured(a, primitive)
             if type(a) is Tracer:
                 nested = True
-        elif operands is not None and type(a) is np.ndarray:
+        elif operands is not None and type(a) is ndarray:
             a = operands.keep(a)
         values.append(a)
     return values, active, nested
@@ -134,12 +135,12 @@ def read_results(trace: Trace, result: Any) -> tuple[list[Any], list[Any], Any]:
             values.append(value.alias() if isinstance(value, Tracer) else value)
         else:
             nodes.append(None)
-            values.append(_check_constant(leaf))
+            values.append(_check_constant(leaf, result))
     return values, nodes, out_tree
 
 
-def _check_constant(leaf: Any) -> Any:
-    """Check a result leaf that the trace does not know."""
+def _check_constant(leaf: Any, result: Any) -> Any:
+    """Check a leaf of a result that the trace does not know."""
     if isinstance(leaf, Tracer):
         leaf._trace.check_alive()
         return leaf.frozen()
@@ -152,6 +153,7 @@ def _check_constant(leaf: Any) -> Any:
             f"the function returned the Python {type(leaf).__name__} {leaf!r}, which carries no "
             f"derivative; compute it with NumPy functions of the arguments "
             f"(linad.stop_gradient(np.float64({leaf!r})) states that it is meant to be constant)"
+            f"{_among(result)}"
         )
     if isinstance(leaf, np.ndarray) and leaf.dtype == object:
         raise OutputError(
@@ -162,6 +164,13 @@ def _check_constant(leaf: Any) -> Any:
     if hasattr(type(leaf), "__array_function__") or hasattr(type(leaf), "__array__"):
         words += "; return the array in it (of an xarray.DataArray, its .data)"
     raise OutputError(words)
+
+
+def _among(result: Any) -> str:
+    """Of a number in a tuple, as in the (value, error) of `quad`: that others come with it."""
+    if type(result) is not tuple:
+        return ""
+    return f"; it is one of {len(result)} results in a tuple, of which f(...)[0] is the first"
 
 
 def _of_numpy(value: Any) -> Any:
@@ -189,10 +198,10 @@ def check_input(value: Any, name: Callable[[], str]) -> Any:
     if isinstance(value, Tracer):
         dtype = value.dtype
     else:
-        if type(value) is not np.ndarray:
+        if type(value) is not ndarray:
             if isinstance(value, OTHER_ARITHMETIC):
                 refuse_arithmetic(value, name())
-            if not isinstance(value, np.generic):  # which ``s += 1`` replaces, as it does floats
+            if not isinstance(value, generic):  # which ``s += 1`` replaces, as it does floats
                 value = np.float64(value) if type(value) is float else _of_numpy(value)
         dtype = value.dtype
     if not is_inexact(dtype):

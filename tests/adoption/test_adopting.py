@@ -17,6 +17,7 @@ from linad.core.renaming import KNOWN, check_version
 from linad.errors import (
     AdoptionWarning,
     ArgumentError,
+    DisconnectedWarning,
     LinadError,
     SwallowedError,
     TracerError,
@@ -198,6 +199,63 @@ def test_caches_that_other_modules_import(installed):
     with linad.adopt(package.__name__):
         check(user.g)
         assert user.f(2.0, 2) is user.f(2.0, 2)
+
+
+def test_modules_of_its_folder_without_its_name(installed, monkeypatch):
+    package = installed(
+        "import os\nimport sys\n\nsys.path.insert(0, os.path.dirname(__file__))\n"
+        "import lone_stand_in\n\nsys.path.pop(0)\n\n"
+        "def f(x):\n    return lone_stand_in.sines(x)\n",
+        lone_stand_in="import math\n\nimport numpy as np\n\n"
+        "def sines(x):\n    return np.array([math.sin(s) for s in x])\n",
+    )
+    monkeypatch.delitem(sys.modules, "lone_stand_in")  # no more than after the test
+    sys.modules["lone_stand_in"] = lone = package.lone_stand_in
+    code = lone.sines.__code__
+    with linad.adopt(package.__name__):
+        check(package.f)
+    assert lone.sines.__code__ is code
+    with pytest.raises(TracerError):
+        linad.grad(lambda x: package.f(x)[0])(X)
+
+
+def test_constants_are_written_into_arrays_of_others(installed):
+    package = installed(
+        "import numpy as np\n\n"
+        "class Place:\n    def __init__(self):\n        self._nodes = np.zeros((1, 3))\n\n"
+        "    @property\n    def nodes(self):\n        return self._nodes\n\n"
+        "    def move(self, to):\n"
+        "        self.nodes[0] = np.atleast_1d(to).astype(float)\n"
+        "        self.nodes[0] += np.ones(3)\n\n"
+        "PLACE = Place()\n\n"
+        "def distance(x):\n    PLACE.move(np.eye(3)[0])\n"
+        "    return np.linalg.norm(x - PLACE.nodes[0]) * x\n\n"
+        "def lost(x):\n    PLACE.move(x)\n    return PLACE.nodes[0] * x\n"
+    )
+    with linad.adopt(package.__name__):
+        check(package.distance)
+        with pytest.raises(TracerError, match="writing"):
+            linad.jacobian(package.lost)(X)
+
+
+def test_rounding_to_decimals_is_said(installed):
+    package = installed(
+        "import numpy as np\n\n"
+        "def kept(x):\n    return np.sqrt(2.0 * (1.0 - np.round(x, 10))) + x\n\n"
+        "def number(x):\n    return round(x[0], 7) * x\n\n"
+        "def whole(x):\n    return np.round(x) + x\n\n"
+        "def constant(x):\n    return np.round(np.ones(3) / 3, 2) * x\n"
+    )
+    with linad.adopt(package.__name__):
+        for f, digits in ((package.kept, 10), (package.number, 7)):
+            line = rf"{package.__name__}/__init__.py, line \d+ rounds .* to {digits} decimals"
+            with pytest.warns(DisconnectedWarning, match=line):
+                linad.jacobian(f)(X)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            linad.jacobian(package.whole)(X)
+            linad.jacobian(package.constant)(X)
+            linad.jacobian(lambda x: np.round(x, 2) + x)(X)
 
 
 def test_other_threads_see_numpy(installed):

@@ -228,3 +228,19 @@ def test_what_carries_units_beside_a_traced_value(installed):
         np.testing.assert_allclose(linad.jacobian(jitted)(X), np.eye(3))
         far.unit = "m"
         np.testing.assert_allclose(jitted(X), g(X))
+
+
+def test_methods_of_plain_subclasses_of_traced_ones(installed):
+    package = installed(
+        SOURCE + "\n\nAXIS = Point([1.0, 2.0, 0.5])\n\n\n"
+        "def along(x):\n    a = AXIS.dot(Point(x))\n    return (a * AXIS + Point(x)).norm * x\n"
+    )
+    with linad.adopt(package.__name__):
+        J = linad.jacobian(package.along)(X)
+        jitted = linad.jit(linad.jacobian(package.along))(X)
+    n = np.array([1.0, 2.0, 0.5])
+    y = (n @ X) * n + X
+    length = np.linalg.norm(y)
+    expected = np.outer(X, (np.outer(n, n) + np.eye(3)) @ y / length) + length * np.eye(3)
+    np.testing.assert_allclose(J, expected)
+    np.testing.assert_allclose(jitted, expected)

@@ -3,9 +3,11 @@
 import importlib
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+from needing_libraries import ELSEWHERE
 
 import linad
 import linad.solve
@@ -69,3 +71,31 @@ linad.scipy.linalg.expm, linad.scipy.stats.norm.logpdf, linad.scipy.sparse.linal
 linad.scipy.optimize.brentq, linad.solve.root, linad.numpy.polynomial.Polynomial
 """
     subprocess.run([sys.executable, "-P", "-c", program], check=True)
+
+
+REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference.md"
+
+
+@pytest.mark.rest
+def test_each_public_name_twice():
+    """In a new process: before all rooms are loaded, and after."""
+    program = """
+import importlib, pkgutil, re, sys
+from pathlib import Path
+import linad
+
+def found(name):
+    room, _, last = name.rpartition(".")
+    return getattr(importlib.import_module(room), last)
+
+text = Path(sys.argv[1]).read_text(encoding="utf-8")
+names = re.findall(r"^   (linad[.][\\w.]+)$", text, re.MULTILINE)
+assert {"linad.solve.root", "linad.jit.Jitted"} <= {*names}
+names += [f"linad.{name}" for name in linad.__all__]
+before = [found(name) for name in names]
+for room in pkgutil.walk_packages(linad.__path__, "linad."):
+    if room.name not in sys.argv[2:] and not room.name.endswith("__main__"):
+        importlib.import_module(room.name)
+assert [name for name, value in zip(names, before) if found(name) is not value] == []
+"""
+    subprocess.run([sys.executable, "-P", "-c", program, REFERENCE, *ELSEWHERE], check=True)

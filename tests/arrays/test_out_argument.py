@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import linad
+from linad.arrays.out_argument import output_position
+from linad.core.dispatch import FUNCTIONS
 from linad.errors import LinadError, UnsupportedError
 
 X = np.array([[0.3, 0.7, 0.5], [2.9, 1.6, 3.8]])
@@ -248,3 +250,8 @@ def test_an_array_without_axes_is_written_to_itself(call):
         expected, found = outcome(f, nan(writeable)), outcome(jitted, nan(writeable))
         assert type(found) is type(expected)
         assert isinstance(expected, ValueError) or np.array_equal(found, expected, equal_nan=True)
+
+
+def test_out_is_no_first_argument():
+    """A call with one argument names none, and is not looked through for it."""
+    assert all([output_position(f, form) > 0 for f, form in FUNCTIONS.items()])

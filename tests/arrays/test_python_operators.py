@@ -1,6 +1,7 @@
 """The operators of a traced array: how an operation finds its trace."""
 
 import math
+import operator
 
 import numpy as np
 import pytest
@@ -64,7 +65,11 @@ BESIDE_INTEGERS = {
     "booleans": lambda x: np.array([True, False]) * math.floor(x[1]),
     "quotient": lambda x: np.arange(3) / round(x[1]) + x[0],
     "whole quotient": lambda x: np.arange(3, dtype=np.int16) // round(x[1]),
-    "comparison": lambda x: np.array([1, 2], np.int8) < round(1e3 * x[0]),
+    **{
+        name: lambda x, compare=compare: compare(np.array([1, 2], np.int8), round(1e3 * x[0]))
+        for name, compare in vars(operator).items()
+        if name in ("lt", "le", "gt", "ge", "eq", "ne")
+    },
     "ufunc": lambda x: np.add(np.arange(3, dtype=np.int32), round(x[0])),
     "joined": lambda x: np.concatenate([x.astype(np.float32), [round(x[0])]]),
     "stacked": lambda x: np.stack([round(x[0]), round(x[1])]),

@@ -4,6 +4,7 @@ import ctypes
 import inspect
 import math
 import pickle
+import statistics
 import time
 from ctypes.util import find_library
 from fractions import Fraction
@@ -265,3 +266,14 @@ def test_a_plot_wants_plain_numbers():
     linad.grad(lambda x: np.sum(x) + len(axes.plot(linad.stop_gradient(x))))(x)
     np.testing.assert_array_equal(axes.lines[-1].get_ydata(), x)
     pyplot.close(axes.figure)
+
+
+def test_a_function_of_scipy_whose_derivative_scipy_calls():
+    rosen = scipy.optimize.rosen
+    with pytest.raises(TracerError, match=r"^scipy\.optimize\.rosen\(\) .*linad\.scipy\.opt"):
+        scipy.optimize.minimize(rosen, [1.2, 1.0], jac=linad.grad(rosen))
+
+
+def test_the_statistics_of_python():
+    with pytest.raises(linad.errors.UnsupportedError, match=r"adopt\(__name__\), for the module"):
+        linad.grad(lambda x: statistics.stdev(x))(np.ones(3))

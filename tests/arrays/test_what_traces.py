@@ -225,6 +225,23 @@ def test_has_derivative_zero(f):
     np.testing.assert_array_equal(J @ X, 0)
 
 
+def test_what_stop_gradient_allows_in_a_program():
+    def f(x):
+        p = linad.stop_gradient(x) * 2
+        return np.sum(x * float(p[0])) + math.sin(p[1]) * x[0] + x[1] * p.item(1)
+
+    def g(x):  # which is not of what stop_gradient gave alone
+        return np.sum(x * float(linad.stop_gradient(x)[0] + x[0]))
+
+    value, gradient, outside = linad.jit(f), linad.jit(linad.grad(f)), linad.grad(linad.jit(f))
+    for x in (X, X, X + 1, X):
+        np.testing.assert_allclose(value(x), f(x), rtol=1e-14)
+        np.testing.assert_allclose(gradient(x), linad.grad(f)(x), rtol=1e-14)
+        np.testing.assert_allclose(outside(x), linad.grad(f)(x), rtol=1e-14)
+    with pytest.raises(linad.errors.TracerError, match="leave float"):
+        linad.jit(g)(X)
+
+
 def test_what_stop_gradient_allows():
     """The concrete value, where no derivative is meant."""
     g = linad.grad(lambda x: np.sum(x * float(linad.stop_gradient(x[0]))))(X)

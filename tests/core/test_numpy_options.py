@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import linad
+from linad.core.numpy_options import REDUCTIONS
 from linad.errors import OptionError
 
 X = np.array([[0.5, 1.5], [2.0, 0.25]])
@@ -34,6 +35,12 @@ def test_wrong_options(said):
     for transform in (linad.jit, linad.grad):
         with pytest.raises(OptionError, match=f"^{said} must be"):
             transform(lambda x: np.sum(WRONG[said](x)))(X)
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_axes_of_reductions(name):
+    with pytest.raises(OptionError, match=f"^{name}: axis must be an integer, a tuple of integers"):
+        linad.grad(lambda x: getattr(np, name)(x, axis=1.0))(X)
 
 
 def test_right_options():

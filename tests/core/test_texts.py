@@ -49,7 +49,17 @@ def decides(x):
     print({str(x): 1}[key])
 
 
-@pytest.mark.parametrize("function, answer", [(prints, True), (decides, False)])
+def prints_by_its_own(x):
+    kept = []
+    print = kept.append
+    for _ in range(4):
+        print(f"{x}")
+
+
+CASES = [(prints, True), (decides, False), (prints_by_its_own, False)]
+
+
+@pytest.mark.parametrize("function, answer", CASES)
 def test_texts(function, answer, capsys):
     x = watching()
     function(x)

@@ -27,6 +27,17 @@ def test_fourier_transforms_of_any_length(n):
     assert linad.onnx(f)(rng.standard_normal(n)).check() < 1e-14
 
 
+@pytest.mark.parametrize("mode", ["full", "valid"])
+def test_convolution_of_several_axes(mode):
+    kernel = rng.standard_normal((2, 2)) + 1j * rng.standard_normal((2, 2))
+
+    def f(x):
+        y = linad.scipy.signal.convolve2d(x * (1 - 2j), kernel, mode=mode)
+        return y.real, y.imag
+
+    assert linad.onnx(f)(rng.standard_normal((3, 4))).check() < 1e-14
+
+
 def test_powers_and_roots_of_complex_numbers():
     def f(x):
         z = x * (1 + 1j) - 0.5j

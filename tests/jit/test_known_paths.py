@@ -45,4 +45,17 @@ def test_the_last_decision_is_named():
     jitted = linad.jit(lambda x: x if x[0] > 0 else -x)
     jitted(np.ones(2))
     (paths,) = jitted.variants.values()
-    assert "test_known_paths.py" in paths.last_decision()
+    assert "test_known_paths.py" in str(paths.last_decision())
+
+
+def test_the_decision_that_differs_is_named():
+    def f(x):
+        y = x if x[0] > 0 else -x
+        return 2 * y if x[1] > 0 else y
+
+    jitted = linad.jit(f)
+    jitted(np.ones(2))
+    jitted(np.array([-1.0, 1.0]))
+    (paths,) = jitted.variants.values()
+    assert paths.last_decision().lineno == f.__code__.co_firstlineno + 1
+    assert known_paths.KnownPaths().last_decision() is None

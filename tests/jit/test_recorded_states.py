@@ -4,6 +4,8 @@ Writes before an exception, overlapping arguments, draws of other threads, NumPy
 texts, identity: a call of a jitted function does what the function itself does, or says why not.
 """
 
+import contextlib
+import io
 import logging
 import sys
 import threading
@@ -285,6 +287,17 @@ def test_texts_that_are_printed_decide_nothing(capsys):
     ((*paths,),) = jitted.variants.values()
     assert len(paths) == 1
     assert "loss 0.000 [0. 0. 0. 0.]" in capsys.readouterr().out
+
+
+def test_texts_that_are_printed_into_memory_decide():
+    def f(x):
+        with contextlib.redirect_stdout(io.StringIO()) as kept:
+            print(f"{x[0]:.3e}")
+        return x * float(kept.getvalue())
+
+    jitted = linad.jit(f)
+    for x in (X + 1, X + 2, X + 1):
+        np.testing.assert_array_equal(jitted(x), f(x))
 
 
 def test_texts_are_those_of_numpy():

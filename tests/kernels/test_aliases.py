@@ -199,8 +199,8 @@ def by_an_operator(x, n):
     ids=lambda x: getattr(x, "__name__", ""),
 )
 def test_statements_that_hand_an_array_over(f, count):
-    tree = FunctionSource(f).tree
-    found = handed_over(tree)
+    source = FunctionSource(f)
+    found = handed_over(source)
     assert len(found) == count
-    statements = [s for s in ast.walk(tree) if id(s) in found]
+    statements = [s for s in ast.walk(source.tree) if id(s) in found]
     assert [ast.unparse(s) for s in statements] == ["u = new"] * count

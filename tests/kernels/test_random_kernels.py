@@ -192,6 +192,65 @@ class WriterOfMore(Writer):
             self.emit(f"v[1:4] = {self.pick('u[1:4] * s', 'v[2:5]', 'np.cos(v[:3])', 't')}")
 
 
+class WriterOfLists(WriterOfMore):
+    """Writes lists, comprehensions, other axes and functions within the kernel as well."""
+
+    def statement(self):
+        if self.depth > 4 or self.rng.random() < 0.6:
+            super().statement()
+            return
+        name = f"y{self.names}"
+        self.names += 1
+        kind = self.rng.integers(8)
+        k = self.rng.integers(3)
+        if kind == 0:
+            self.emit(f"{name} = [{self.bounded()}, {self.term()}, {self.value(1)}]")
+            self.emit(f"{name}[{k}] {self.pick('=', '+=', '*=')} {self.bounded()}")
+            self.emit(f"{name}.append({self.bounded()})")
+            self.emit(f"s = {name}[-1] + {name}[{k}] * {name}.pop({k})")
+        elif kind == 1:
+            test = self.pick("", f" if z < {self.term()}")
+            self.emit(f"{name} = [{self.bounded()} * z for z in {self.pick('u', 'v[1:]')}{test}]")
+            self.emit(f"t = sum({name}) * 0.1 + 0.01 * len({name})")
+        elif kind == 2:
+            self.emit(f"{name} = []")
+            self.emit(f"for z{name} in range(6):")
+            self.emit(f"    if {self.test()}:")
+            self.emit(f"        {name}.append(u[z{name}] * {self.term()})")
+            self.emit(f"for z{name}, w{name} in enumerate({name}):")
+            self.emit(f"    v[z{name}] += w{name}")
+            self.emit(f"s = np.tanh(s + sum([q * q for q in {name}]))")
+        elif kind == 3:
+            self.emit(
+                f"{name} = {self.pick('u', 'v', '(u * v)')}.reshape({self.pick('2, 3', '3, 2')})"
+            )
+            self.emit(f"{name}[{k - 2}, {k - 1}] {self.pick('=', '+=', '*=')} {self.bounded()}")
+            self.emit(f"s = s * 0.5 + {name}[1, 0] * {name}.ravel()[{k}]")
+        elif kind == 4:
+            self.emit(f"{name} = lambda z, w=s: {self.bounded()} * z + w")
+            self.emit(f"t = 0.5 * {name}({self.term()}) + 0.1 * {name}(t, {self.term()})")
+        elif kind == 5:
+            self.emit(f"def {name}(z):")
+            self.depth += 1
+            self.emit(f"u[{k}] *= np.cos(z)")
+            self.emit(f"if {self.test()}:")
+            self.emit(f"    return z * {self.term()}")
+            self.emit(f"return {self.bounded()}")
+            self.depth -= 1
+            self.emit(f"s = {name}({self.value(1)})")
+            self.emit(f"t = {name}(s)")
+        elif kind == 6:
+            self.emit(f"{name} = [({self.term()}, {self.bounded()})]")
+            self.emit(f"for z{name} in u[:{k + 1}]:")
+            self.emit(f"    {name}.append((z{name} * {self.term()}, {name}[-1][0]))")
+            self.emit(f"s, t = {name}[-1][1], {name}[{k}][0]")
+        else:
+            self.emit(f"{name} = [s]")
+            self.emit(f"while len({name}) < {k + 3}:")
+            self.emit(f"    {name}.append(np.sin({name}[-1] + {self.term()}))")
+            self.emit(f"t = {name}[{k + 1}] * {name}[-2]")
+
+
 def defined(seed, writer=Writer, plain=False):
     """The random kernel of a seed, as a function with source; if plain, all of it in Python."""
     text = writer(seed).source()
@@ -250,6 +309,17 @@ def test_random_kernel(seed, as_python):
 @pytest.mark.parametrize("seed", range(12))
 def test_random_kernel_with_views_tuples_and_calls(seed, as_python):
     check(seed, hessian=seed % 4 == 0, writer=WriterOfMore)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_random_kernel_with_lists(seed, as_python):
+    check(seed, hessian=seed % 4 == 0, writer=WriterOfLists)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(100, 250))
+def test_more_random_kernels_with_lists(seed, as_python):
+    check(seed, hessian=seed % 4 == 0, writer=WriterOfLists)
 
 
 @pytest.mark.full

@@ -309,6 +309,52 @@ def differences(x):
     return out
 
 
+def writes_through_other_axes(x):
+    a = x.reshape(2, 2)
+    a[0, 1] = a[1, 0] * a[0, 0]
+    a[1] *= a[0]
+    a[-1, -1] += a[0, -1] ** 2
+    row = a[1].reshape(2, 1)
+    row[0, 0] *= row[1, 0]
+    a[0:1].ravel()[:] *= x[3]
+    return x
+
+
+def copies_with_other_axes(x):
+    a = np.reshape(x, (2, -1))
+    b = a.flatten()
+    b[0] = b[1] * b[2]
+    c = a.T.ravel()
+    c[1] *= c[1]
+    for v in a.T.flat:
+        c[2] = 0.9 * c[2] + v
+    return b * c + x
+
+
+def axes_of_three(x):
+    a = np.zeros((2, 3, 2))
+    for i in range(2):
+        for j in range(3):
+            for k in range(2):
+                a[i, j, k] = x[(i + j * k) % 4] * (1 + i + j + k)
+    b, c, d = a.reshape(2, 6), a.reshape(-1, 2), a.reshape((3, 4))
+    b[1, 3] *= 2.0
+    c[4] += c[1]
+    d[2] *= d[0]
+    e = a.transpose(2, 0, 1)
+    e[1, 0, 2] *= c[0, 1]
+    return (a * np.transpose(e, (1, 2, 0))).reshape(-1)
+
+
+def other_axes_in_a_loop(x):
+    s = 0.0
+    for i in range(3):
+        a = (x * x * i).reshape(2, 2)
+        a[0] *= a[1]
+        s += a[0, 0] * x[i] + a.sum()
+    return s
+
+
 KERNELS = [
     counter_after_its_loop,
     alias,
@@ -344,6 +390,10 @@ KERNELS = [
     counter_overwritten,
     entries_that_coincide,
     differences,
+    writes_through_other_axes,
+    copies_with_other_axes,
+    axes_of_three,
+    other_axes_in_a_loop,
 ]
 
 

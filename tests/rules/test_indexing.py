@@ -318,3 +318,19 @@ def test_take_from_no_lanes(index, mode):
                 y, J = linad.linearize(g, np.zeros(shape))
                 assert y.shape == expected.shape
                 assert J.shape == (0, 0)
+
+
+def test_integers_and_slices_need_no_general_reading(monkeypatch):
+    """What most programs index with, an operation after the other."""
+
+    def refuse(index, shape):
+        raise AssertionError(f"{index} is read as indices of any kind are")
+
+    x = np.arange(12.0).reshape(3, 4)
+    found = [x[1, 2], x[1], x[1:, 2], x[:, ::-1], x[-1:]]
+    monkeypatch.setattr(indexing, "canonical", refuse)
+    made = linad.linearize(lambda x: [x[1, 2], x[1], x[1:, 2], x[:, ::-1], x[-1:]], x)[0]
+    for mine, theirs in zip(made, found, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    with pytest.raises(AssertionError, match="is read"):
+        linad.linearize(lambda x: x[..., 0], x)

@@ -1,4 +1,4 @@
-"""Convolution, correlation, polynomials."""
+"""Polynomials."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from numpy.polynomial import polynomial
 from numpy.testing.overrides import get_overridable_numpy_array_functions
 
 import linad
-from linad.rules.polynomials import convolve_, polyval_, polyvalnd, roots_
+from linad.rules.polynomials import polyval_, polyvalnd, roots_
 from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(1)
@@ -18,20 +18,8 @@ COMPLEX = {"complex_": True}
 DOUBLE = {"float32": False}  # as NumPy: integer powers, weights of double precision
 
 CASES = [
-    Case(convolve_, LONG, SHORT, mode="full", check=COMPLEX),
-    Case(convolve_, LONG, SHORT, mode="valid", check=COMPLEX),
-    Case(convolve_, MATRIX, SHORT, mode="full"),
-    Case(convolve_, MATRIX, SHORT[:2], mode="valid"),
-    Case(convolve_, SHORT, MATRIX[:, :2], mode="valid"),
     Case(polyval_, SHORT, MATRIX, check=COMPLEX),
     Case(polyval_, SHORT, SCALAR),
-    Case(np.convolve, SHORT, LONG),
-    Case(np.convolve, SHORT, LONG, mode="valid"),
-    Case(np.convolve, LONG, SHORT, mode="same"),
-    Case(np.convolve, SCALAR, LONG),
-    Case(np.correlate, SHORT, LONG, check=COMPLEX),
-    Case(np.correlate, LONG, SHORT, mode="same", check=COMPLEX),
-    Case(np.correlate, SHORT, LONG, mode="full", check=COMPLEX),
     Case(np.polyval, LONG, MATRIX),
     Case(np.polyval, SHORT[:1], MATRIX),
     Case(np.polyval, SHORT, np.zeros(2)),
@@ -59,17 +47,6 @@ if polynomial.polyval2d in get_overridable_numpy_array_functions():  # since Num
         Case(polynomial.polyval2d, SCALAR, SCALAR, rng.standard_normal((2, 2, 3))),
         Case(polynomial.polygrid2d, SHORT, LONG, MATRIX),
     ]
-
-
-@pytest.mark.parametrize("mode", ["full", "same", "valid"])
-@pytest.mark.parametrize("m", [1, 2, 3, 6])
-@pytest.mark.parametrize("n", [1, 2, 5])
-def test_values_of_every_length(mode, m, n):
-    a = rng.standard_normal(m) + 1j * rng.standard_normal(m)
-    v = rng.standard_normal(n) + 1j * rng.standard_normal(n)
-    for function in (np.convolve, np.correlate):
-        y = linad.linearize(lambda a, v: function(a, v, mode), a, v)[0]  # noqa: B023
-        np.testing.assert_allclose(y, function(a, v, mode), rtol=1e-13)
 
 
 POLYNOMIALS = [
@@ -106,9 +83,6 @@ def test_derivative_in_p_is_vandermonde():
 @pytest.mark.parametrize(
     "call, match",
     [
-        (lambda x: np.convolve(x, x[:0]), "empty"),
-        (lambda x: np.convolve(x, x, "middle"), "mode"),
-        (lambda x: np.convolve(x[None], x), "deep"),
         (lambda x: np.polyder(x, -1), "derivative must"),
         (lambda x: np.polyint(x, -1), "integral must"),
         (lambda x: np.polyint(x, 3, [1.0, 2.0]), "rank-1"),

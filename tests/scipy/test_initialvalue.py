@@ -623,3 +623,38 @@ def test_errors(name):
     f, error, words = ERRORS[name]
     with pytest.raises(error, match=words):
         linad.linearize(f, Y0)
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({}, "solve_ivp without t_eval returns as many states as it takes steps"),
+        ({"dense_output": True}, "dense_output is a program of its own for each set of steps"),
+        ({"events": lambda t, y: y[0] - 0.5}, "with events is a program of its own"),
+    ],
+)
+def test_why_one_program_does_not_do(options, words):
+    """The line decides nothing: what the warning says is what solve_ivp does."""
+
+    @linad.jit
+    def end(k):
+        return si.solve_ivp(lambda t, y: -k * y, (0, 1), [1.0], **options).y[0, -1]
+
+    with linad.config(variants=1):
+        end(1.0)
+        with pytest.warns(UserWarning, match=words) as seen:
+            end(30.0)
+    assert "np.where" not in str(seen[0].message)
+
+
+def test_args_that_are_no_tuple():
+    def solved(k):
+        return linad.scipy.integrate.solve_ivp(lambda t, y, k: -k * y, (0, 1), [1.0], args=k)
+
+    with pytest.raises(TypeError, match=r"solve_ivp: args must be a tuple, as \(k,\), got .*2\.0"):
+        linad.grad(lambda k: solved(k).y[0, -1])(2.0)
+
+    def alone(k):
+        return linad.scipy.integrate.odeint(lambda y, t, k: -k * y, 1.0, [0, 1.0], args=k)[-1, 0]
+
+    np.testing.assert_allclose(linad.grad(alone)(2.0), -np.exp(-2.0), rtol=1e-6)

@@ -208,6 +208,7 @@ CASES |= {
         lambda m, y, q: m.LSQUnivariateSpline(X, y[:, 0], [1.3], w=W6, k=2)(q),
         *(Y, INSIDE),
     ),
+    "interpolated-made": (lambda m, x, y, q: m.make_splrep(x, y[:, 0], s=0)(q), X, Y, INSIDE),
     "fitted-tuple": (lambda m, y: m.splrep(X, y[:, 0], W6, k=2, t=[1.3])[1], Y),
     "tuples-slope": (lambda m, y, q: m.splev(q, m.splder(m.splrep(X, y[:, 0]))), Y, INSIDE),
     "tuples-area": (lambda m, y, q: m.splev(q, m.splantider(m.splrep(X, y[:, 0]))), Y, INSIDE),
@@ -222,6 +223,10 @@ MID = np.linspace(X12[1], X12[-2], 5)
 for s in (0.02, 0.1, 0.5, 2.0):
     CASES[f"smoothed-tuple-{s}"] = (
         lambda m, x, y, s=s: m.splev(MID, m.splrep(x, y, s=s)),
+        *(X12, Y12),
+    )
+    CASES[f"smoothed-made-{s}"] = (
+        lambda m, x, y, s=s: m.make_splrep(x, y, s=s, k=2)(MID, 1),
         *(X12, Y12),
     )
     CASES[f"smoothed-univariate-{s}"] = (
@@ -380,6 +385,9 @@ def test_smoothing_splines_are_fitpacks(k):
         t, c, _ = scipy.interpolate.splrep(x, y, w, k=k, s=s)
         found = linad.linearize(lambda y, s=s: li.splrep(x, y, w, k=k, s=s)[1], y)[0]
         np.testing.assert_allclose(found, c, rtol=1e-8, atol=1e-8 * np.abs(c).max())
+        c = scipy.interpolate.make_splrep(x, y, w=w, k=k, s=s).c
+        found = linad.linearize(lambda y, s=s: li.make_splrep(x, y, w=w, k=k, s=s).c, y)[0]
+        np.testing.assert_allclose(found, c, rtol=1e-7, atol=1e-7 * np.abs(c).max())
 
 
 def test_a_smoothing_spline_has_another_path_for_other_knots(kernels):

@@ -67,6 +67,17 @@ CASES = {
     "csd": (lambda m, x, b: m.csd(x, x[::-1] * b[:, None], nperseg=4)[1], X, B),
     "coherence": (lambda m, x: m.coherence(x[0], x[1], nperseg=3)[1], X),
     "spectrogram": (lambda m, x: m.spectrogram(x, nperseg=4)[2], X),
+    **{
+        f"spectrogram-{mode}": (
+            lambda m, x, mode=mode: m.spectrogram(x, 2.0, nperseg=4, mode=mode)[2][..., 1:, :],
+            X,
+        )
+        for mode in ("complex", "magnitude", "angle", "phase")
+    },
+    "spectrogram-axis": (
+        lambda m, x: m.spectrogram(x.T, nperseg=5, axis=0, mode="magnitude")[2],
+        X,
+    ),
     "stft": (lambda m, x: m.stft(x, nperseg=4)[2], X),
     "detrend": (lambda m, x: m.detrend(x), X),
     "detrend-axis": (lambda m, x: m.detrend(x, axis=0), X),

@@ -66,6 +66,24 @@ def test_values_and_both_derivatives(room, name):
         check_derivatives(lambda *a: f(ours, *a), *arrays)
 
 
+# What SciPy's code may do with Python's own functions, which have forms for traced values.
+WITH_BUILTINS = {
+    "float": lambda x: float(x[0]) * x[1],
+    "complex": lambda x: (complex(x[0], 2.0) * complex(x[1])).imag,
+    "int": lambda x: x[0] * int(x[1]),
+    "isinstance": lambda x: x[0] if isinstance(x[0], float) else "lost",
+    "getattr": lambda x: x[0] * getattr(x, "_node", 2.0),
+    "hasattr": lambda x: x[0] if hasattr(x, "ctypes") else "lost",
+    "type": lambda x: x[0] if type(x) is np.ndarray else "lost",
+}
+
+
+@pytest.mark.parametrize("name", WITH_BUILTINS)
+def test_pythons_own_functions(name):
+    f, x = WITH_BUILTINS[name], np.array([1.5, 2.25])
+    np.testing.assert_array_equal(linad.linearize(function_twin(f), x)[0], f(x))
+
+
 def test_every_twin_has_a_case():
     forms = mirrored_functions()
     twins = {

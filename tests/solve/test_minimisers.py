@@ -445,3 +445,32 @@ class TestUnitsOfUnknowns:
         found = solver(lambda x: np.sum((x * scale - 1.0) ** 2), np.zeros(2), gtol=1e-3)
         assert found.success
         assert found.x[1] < 1e5
+
+    @SECOND
+    @pytest.mark.parametrize("n, span", [(40, 9), (120, 6)])
+    def test_many_unknowns(self, solver, n, span):
+        """Conjugate gradients alone take 600 steps there, and come nowhere."""
+
+        def cost(z):
+            return np.sum(np.cosh(z - 2.0)) + 0.1 * np.sum((z[1:] - z[:-1]) ** 2)
+
+        units = 10.0 ** np.random.default_rng(0).uniform(-span / 2, span / 2, n)
+        found = solver(lambda x: cost(x / units), 0.5 * units)
+        assert found.success, found.message
+        np.testing.assert_allclose(found.x / units, 2.0, rtol=1e-8)
+        assert found.nit < 30
+        assert found.njvp < 30 * n
+
+    @SECOND
+    def test_many_unknowns_and_a_gradient_that_was_asked_for(self, solver):
+        units = 10.0 ** np.linspace(-3, 3, 40)
+
+        def f(x):
+            return np.sum(np.cosh(x / units - 2.0)) + 0.1 * np.sum(np.diff(x / units) ** 2)
+
+        loose = solver(f, 0.5 * units, gtol=1e-1)
+        assert loose.success
+        assert np.abs(linad.grad(f)(loose.x)).max() > 1e-9
+        tight = solver(f, 0.5 * units, gtol=1e-9)
+        assert tight.success
+        assert np.abs(linad.grad(f)(tight.x)).max() <= 1e-9

@@ -22,8 +22,6 @@ from linad.operators.dft import CropOrPad, Fourier, HermitianFourier, RealFourie
 from linad.operators.facts import declares
 from linad.operators.filtering import (
     AllPole,
-    GridConvolution,
-    GridKernel,
     RunningMean,
     TruncatedKernel,
 )
@@ -50,10 +48,9 @@ from linad.rules.cosines import CosineTransform
 from linad.rules.cumulative import recurrence
 from linad.rules.decompositions import CholeskyDerivative, HermitianReading
 from linad.rules.elementwise import Fan
-from linad.rules.filters import allpole_, convolve_grid_, running_mean_
+from linad.rules.filters import allpole_, convolve_, running_mean_
 from linad.rules.indexing import Selection
 from linad.rules.matrixfunctions import FrechetDerivative, SylvesterSolve, expm_
-from linad.rules.polynomials import convolve_
 from linad.rules.rearranging import Windows
 from linad.rules.sparsearrays import (
     EntryProducts,
@@ -96,12 +93,12 @@ def structural(rng):
         "segments": SegmentSum(np.array([1, 3]), 0, (5, 2), D),
         "recurrence": Recurrence(recurrence, r(4, 2), -2, False, (4, 2), D),
         "backward": Recurrence(recurrence, r(4, 2), -2, True, (4, 2), D),
-        "full": Convolution(convolve_, r(3), "full", (2, 6), (2, 4), D),
-        "valid": Convolution(convolve_, r(3), "valid", (2, 2), (2, 4), D),
-        "kernel": ValidKernel(convolve_, r(5), (3,), (3,), D),
-        "grid full": GridConvolution(convolve_grid_, r(2, 3), "full", 2, (4, 6), (3, 4), D),
-        "grid valid": GridConvolution(convolve_grid_, r(2, 3), "valid", 2, (2, 2), (3, 4), D),
-        "grid kernel": GridKernel(convolve_grid_, r(3, 4), 2, (2, 2), (2, 3), D),
+        "full": Convolution(convolve_, r(3), "full", 1, (2, 6), (2, 4), D),
+        "valid": Convolution(convolve_, r(3), "valid", 1, (2, 2), (2, 4), D),
+        "kernel": ValidKernel(convolve_, r(5), 1, (3,), (3,), D),
+        "grid full": Convolution(convolve_, r(2, 3), "full", 2, (4, 6), (3, 4), D),
+        "grid valid": Convolution(convolve_, r(2, 3), "valid", 2, (2, 2), (3, 4), D),
+        "grid kernel": ValidKernel(convolve_, r(3, 4), 2, (2, 2), (2, 3), D),
         "all pole": AllPole(allpole_, r(3), (2, 4), D),
         "running mean": RunningMean(running_mean_, 3, (2, 3), (2, 5), D),
         "solve": Solve(r(2, 2) + 3 * np.eye(2), (2, 2), (2, 2), D),

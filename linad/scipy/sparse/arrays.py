@@ -15,8 +15,9 @@ import scipy.sparse
 
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, TracerError, UnsupportedError
-from linad.rules.shaping import as_array, astype
+from linad.rules.shaping import as_array
 from linad.rules.sparsearrays import Pattern, sparse_product
+from linad.scipy.mirror import inexact
 from linad.scipy.sparse.comparisons import comparison
 from linad.scipy.sparse.numbering import rearranged
 
@@ -282,7 +283,7 @@ class SparseArray:
         x = as_array(x)
         if x.ndim not in (1, 2) or x.shape[0] != self.shape[1]:
             raise ShapeError(f"A @ x: A has shape {self.shape} and x {x.shape}")
-        y = sparse_product(self._entries, _numbers(x.T), pattern=self.pattern)
+        y = sparse_product(self._entries, inexact(x.T), pattern=self.pattern)
         return y.T
 
     def __rmatmul__(self, x: Any) -> Any:
@@ -292,7 +293,7 @@ class SparseArray:
         x = as_array(x)
         if x.ndim not in (1, 2) or x.shape[-1] != self.shape[0]:
             raise ShapeError(f"x @ A: A has shape {self.shape} and x {x.shape}")
-        return sparse_product(self._entries, _numbers(x), pattern=self.pattern.T)
+        return sparse_product(self._entries, inexact(x), pattern=self.pattern.T)
 
     def multiply(self, other: Any) -> "SparseArray":
         """Entry by entry with a number, or with an array that broadcasts to the shape of A."""
@@ -395,11 +396,6 @@ class SparseArray:
         entries = np.concatenate([self._entries, sign * sparse._entries])
         merged = _merged(self, entries, pattern)
         return merged.tocsc() if self.format == "csc" else merged
-
-
-def _numbers(x: Any) -> Any:
-    """``x`` in floats or complex numbers."""
-    return x if x.dtype.kind in "fc" else astype(x, float)
 
 
 def traced_form_of(x: Any) -> SparseArray | None:

@@ -21,7 +21,7 @@ from linad.solve.fitting.parameters import (
 )
 from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.losses import LOSS
-from linad.solve.problems import quiet
+from linad.solve.problems import quiet, refuse_traced
 from linad.solve.status import Status
 from linad.solve.waiting import Waiting
 
@@ -173,6 +173,7 @@ def curve_fit(
     >>> [f"{name} = {v:.2f} ± {e:.2f}" for name, v, e in found.rows()]
     ['a = 1.98 ± 0.02', 'rate = 0.68 ± 0.02', 'c = 0.50 ± 0.02']
     """
+    refuse_traced("curve_fit", xdata=xdata, ydata=ydata)
     model, start, names = binding(f, _unlabelled(p0))
     _refuse_starts(f, options)
     if p0 is None:

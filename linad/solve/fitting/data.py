@@ -287,6 +287,11 @@ class Data:
                         "; an integrator that ends early gives fewer: return np.inf there, "
                         "np.full(len(x), np.inf)"
                     )
+                if self.x_shape == (*y.shape, *shape):
+                    hint = (
+                        f"; xdata is given to it as it is, {self.x_shape}: a column is X[:, 0], or "
+                        f"give xdata.T, whose rows are X[0] and so on"
+                    )
                 if shape == y.shape[::-1] and len(shape) > 1:
                     hint = "; transpose it"
                 if shape == self.x_shape == (*y.shape, 1):

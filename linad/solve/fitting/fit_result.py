@@ -20,7 +20,7 @@ from linad.core.options import NAMES, TOLERANCE, Kind, is_number, takes
 from linad.errors import ArgumentError, ConvergenceError, OptionError
 from linad.solve.fitting.data import as_arrays
 from linad.solve.fitting.names_elsewhere import ELSEWHERE
-from linad.solve.fitting.parameters import Parameters
+from linad.solve.fitting.parameters import Parameters, as_given
 from linad.solve.fitting.reports import html, text
 from linad.solve.fitting.seen_directions import SeenDirections
 from linad.solve.losses import Loss
@@ -74,7 +74,9 @@ class FitResult:
         self.bounds, self.absolute_sigma = bounds, absolute_sigma
         self.loss = None if loss == "linear" else Loss(loss, f_scale)
         self.solve = solve
-        self.x, self.residuals, self.cost = result.x, result.fun, float(result.cost)
+        self.found, self.residuals, self.cost = result.x, result.fun, float(result.cost)
+        self.x = result.x = as_given(result.x, parameters.form)
+        result.grad = as_given(result.grad, parameters.form)
         self.success, self.status, self.message = result.success, result.status, result.message
         self.nit, self.nfev, self.njev = result.nit, result.nfev, result.njev
         self.names = parameters.names
@@ -96,7 +98,7 @@ class FitResult:
     @cached_property
     def vector(self) -> Any:
         """The parameters one after the other, as ``names`` names them."""
-        return tree.vector(self.x)
+        return tree.vector(self.found)
 
     @property
     def values(self) -> dict[str, float]:
@@ -109,8 +111,8 @@ class FitResult:
         return dict(zip(self.names, self._errors.tolist(), strict=True))
 
     def __getitem__(self, name: str) -> Any:
-        """A parameter by its name; an array of them by the array's."""
-        return self.parameters.named(name, self.x)
+        """A parameter by its name; an array, or a container, of them by its own."""
+        return self.parameters.named(name, self.found)
 
     def __iter__(self) -> Iterator[Any]:
         """Parameters and covariance, as SciPy's curve_fit returns them."""
@@ -251,7 +253,7 @@ class FitResult:
     @property
     def errors(self) -> Any:
         """Standard errors, in the form of the parameters."""
-        return self.parameters.container(self._errors)
+        return as_given(self.parameters.container(self._errors), self.parameters.form)
 
     @cached_property
     def correlation(self) -> Any:
@@ -337,17 +339,18 @@ class FitResult:
 
     # Predictions.
 
-    def predict(self, xdata: Any) -> Any:
-        """The model at the parameters found; xdata as `curve_fit` takes it, lists included."""
-        return self._of_model()(as_arrays(xdata), self.x)
+    def predict(self, xdata: Any = None) -> Any:
+        """The model at the parameters found; xdata as `curve_fit` takes it, lists included, by
+        default that of the fit."""
+        return self._of_model()(self._places(xdata), self.found)
 
-    def prediction_errors(self, xdata: Any) -> Any:
+    def prediction_errors(self, xdata: Any = None) -> Any:
         """Standard errors of the model, from those of the parameters.
 
         Parameters
         ----------
-        xdata
-            Where to predict.
+        xdata : optional
+            Where to predict; by default where the data are.
 
         Returns
         -------
@@ -361,8 +364,8 @@ class FitResult:
         """The model somewhere, and its standard errors."""
         from linad.api.derivatives import linearize
 
-        model, xdata = self._of_model(), as_arrays(xdata)
-        y, J = linearize(lambda p: model(xdata, p), self.x)
+        model, xdata = self._of_model(), self._places(xdata)
+        y, J = linearize(lambda p: model(xdata, p), self.found)
         dense = J.todense()
         errors = self._spread(dense.real)
         if np.iscomplexobj(dense):
@@ -381,6 +384,9 @@ class FitResult:
         if not self._are_known:
             return np.full(len(J), np.inf)
         return self._directions.spread(J[:, self.parameters.free], self._scales[0])
+
+    def _places(self, xdata: Any) -> Any:
+        return self.xdata if xdata is None else as_arrays(xdata)
 
     def _of_model(self) -> Callable[..., Any]:
         if self.model is None:

@@ -66,9 +66,14 @@ def with_finite_places(xdata: Any, pairs: Related, out: list[Any]) -> Any:
     places, structure = tree.flatten(xdata)
     held = list(places)
     for i, place in enumerate(places):
-        if not isinstance(place, np.ndarray):
-            continue
         mine = [out[j] for k, j in pairs if k == i]
+        if not isinstance(place, np.ndarray):
+            if mine and hasattr(place, "where"):  # of pandas or xarray: it stays one
+                values = np.asarray(place)
+                numbers = finite(values, np.logical_and.reduce(mine))
+                if numbers is not values:
+                    held[i] = place.where(np.isfinite(values), numbers)
+            continue
         if is_masked(place) and not mine:
             count = int(np.ma.getmaskarray(place).sum())
             raise ArgumentError(

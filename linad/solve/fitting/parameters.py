@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, NoReturn
@@ -233,6 +234,30 @@ def _readable(path: str) -> str:
     return words[1:] if words.startswith(".") else f"p{words}"
 
 
+def ordered(container: Any, like: Any = None) -> Any:
+    """Dicts in the order in which they were written, or in that of others with the same keys.
+
+    The leaves of a plain dict stand in the order of its sorted keys.
+    """
+    if type(container) in (list, tuple):
+        likes = like if type(like) in (list, tuple) else [None] * len(container)
+        return type(container)([ordered(*pair) for pair in zip(container, likes, strict=False)])
+    if type(container) is not dict:
+        return container
+    same = isinstance(like, Mapping) and like.keys() == container.keys()
+    keys = like if same else container
+    return OrderedDict([(k, ordered(container[k], like[k] if same else None)) for k in keys])
+
+
+def as_given(made: Any, form: Any) -> Any:
+    """Ordered dicts as the plain ones that were given."""
+    if type(form) is dict:
+        return {key: as_given(made[key], part) for key, part in form.items()}
+    if type(form) in (list, tuple):
+        return type(form)(as_given(*pair) for pair in zip(made, form, strict=True))
+    return made
+
+
 class Parameters:
     """The numbers that a fit may change, and those it may not.
 
@@ -251,11 +276,14 @@ class Parameters:
         One a number; one an array of the container.
     start : ndarray (n,)
     free : ndarray (n,) of bool
+    form : container
+        What was given; numbers stand in its order, and ``container`` makes its dicts ordered.
     """
 
     def __init__(self, name: str, start: Any, given: list[str] | None, fixed: Any) -> None:
         self.solver = name
-        self.unknown = Unknown(start, name)
+        self.form = as_point(start)
+        self.unknown = Unknown(ordered(self.form), name)
         self.names = leaf_names(self.unknown, given)
         self.heads = _heads(self.unknown, given)
         self.start = self.unknown.start.copy()
@@ -272,6 +300,8 @@ class Parameters:
                 f"{self.solver}: fixed must be names, a dict of values, or a flag for each "
                 f"parameter, got {shown(fixed)}"
             )
+        if isinstance(fixed, Mapping):
+            fixed = _dotted(fixed)
         if isinstance(fixed, Mapping) and not _flags(fixed.values()):
             for key, value in fixed.items():
                 where = self.positions("fixed", key)
@@ -287,7 +317,7 @@ class Parameters:
         elif isinstance(fixed, Mapping):
             for key, flag in fixed.items():
                 self.free[self.positions("fixed", key)] = ~np.ravel(np.asarray(flag, bool))
-        elif isinstance(fixed, np.ndarray) or _flags(fixed):
+        elif _flags(fixed):
             flags = np.ravel(np.asarray(fixed, bool))
             if flags.shape != self.free.shape:
                 raise OptionError(
@@ -295,6 +325,11 @@ class Parameters:
                     f"parameters, got {flags.size}"
                 )
             self.free = ~flags
+        elif len(fixed) == self.free.size > 1 and np.asarray(list(fixed)).dtype.kind in "iu":
+            raise OptionError(
+                f"{self.solver}: fixed must be flags, names or positions, and {shown(fixed)} "
+                f"may be flags or positions; write flags as True and False"
+            )
         else:
             for key in fixed:
                 self.free[self.positions("fixed", key)] = False
@@ -318,7 +353,10 @@ class Parameters:
         return found
 
     def named(self, name: str, container: Any) -> Any:
-        """What a container has under a name: a number, or an array by the array's own name."""
+        """What a container has under a name: a number, an array, or a container of such."""
+        part = container.get(name) if isinstance(container, Mapping) else None
+        if isinstance(part, (Mapping, list, tuple)) and tree.vector(part).size > 1:
+            return part
         if name not in self.names and name in self.heads:
             return tree.flatten(container)[0][self.heads.index(name)]
         found = tree.vector(container)[self.positions("found[...]", name)]
@@ -327,9 +365,12 @@ class Parameters:
     def bounds(self, given: Any) -> Any:
         """Bounds as SciPy or a mapping of names gives them, as containers like the start."""
         n = self.start.size
+        if isinstance(given, (list, tuple)) and len(given) == 2:
+            both = [ordered(side, self.form) for side in given]
+            return both if isinstance(given, list) else tuple(both)
         if isinstance(given, Mapping):
             lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
-            for key, pair in given.items():
+            for key, pair in _dotted(given).items():
                 where = self.positions("bounds", key)
                 if not isinstance(pair, (tuple, list)) or len(pair) != 2:
                     raise OptionError(
@@ -343,8 +384,17 @@ class Parameters:
         return given
 
     def container(self, vector: Any) -> Any:
-        """A vector in the form of the start."""
+        """A vector in the form of the start, its dicts in the order in which they were written."""
         return self.unknown.container(vector)
+
+
+def _dotted(given: Mapping[Any, Any]) -> dict[Any, Any]:
+    """What is given for parameters in dicts within dicts, by names with dots."""
+    found: dict[Any, Any] = {}
+    for key, value in given.items():
+        within = _dotted(value) if isinstance(value, Mapping) else None
+        found.update({key: value} if within is None else {f"{key}.{k}": within[k] for k in within})
+    return found
 
 
 def _flags(values: Iterable[Any]) -> bool:

@@ -33,7 +33,7 @@ LOWER = 1e-3
 def profiles(fit: Any, chosen: Sequence[int], t: float) -> dict[str, tuple[float, float]]:
     """The intervals of parameters by name; a line tells whoever waits how far they are."""
     found: dict[str, tuple[float, float]] = {}
-    met: list[tuple[float, Any]] = [(fit.cost, fit.x)]
+    met: list[tuple[float, Any]] = [(fit.cost, fit.found)]
     begun = time.perf_counter()
     for i in chosen:
         found[fit.names[i]] = profile(fit, i, t, met)

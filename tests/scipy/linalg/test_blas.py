@@ -7,6 +7,7 @@ import scipy.linalg
 import linad
 import linad.scipy.linalg as ll
 from linad.errors import DTypeError, UnsupportedError
+from linad.scipy.linalg.prefixes import PREFIXES
 from linad.testing.derivative_checks import check_derivatives
 
 rng = np.random.default_rng(0)
@@ -50,6 +51,23 @@ def test_routines(name):
     np.testing.assert_array_equal(f(ours, *arrays), expected)
     np.testing.assert_allclose(linad.linearize(lambda *a: f(ours, *a), *arrays)[0], expected, 1e-12)
     check_derivatives(lambda *a: f(ours, *a), *arrays, order=2)
+
+
+@pytest.mark.parametrize("letter", PREFIXES)
+@pytest.mark.parametrize("name", CASES)
+def test_every_type_of_number(name, letter):
+    f, *arrays = CASES[name]
+    routine = letter + name.partition("-")[0]
+    theirs = getattr(scipy.linalg.blas, routine, None)
+    if theirs is None:  # complex numbers have no dot, but dotu and dotc
+        return
+    if np.dtype(PREFIXES[letter]).kind == "c":
+        arrays = [a * (1 + 0.3j) + 0.2j * a**2 for a in arrays]
+    arrays = [a.astype(PREFIXES[letter]) for a in arrays]
+    expected = f(theirs, *arrays)
+    found, J = linad.linearize(lambda *a: f(getattr(ll.blas, routine), *a), *arrays)
+    assert found.dtype == J.dtype == PREFIXES[letter]
+    np.testing.assert_allclose(found, expected, 50 * np.finfo(found.dtype).eps)
 
 
 def test_routines_are_chosen_by_arrays():

@@ -7,6 +7,7 @@ import scipy.linalg
 import linad
 import linad.scipy.linalg as ll
 from linad.errors import DTypeError
+from linad.scipy.linalg.prefixes import PREFIXES
 from linad.testing.derivative_checks import check_derivatives
 
 rng = np.random.default_rng(0)
@@ -45,6 +46,21 @@ def test_routines(name):
     found = linad.linearize(lambda *a: f(ours, *a), *arrays)[0]
     np.testing.assert_allclose(found, expected, 1e-11, 1e-12)
     check_derivatives(lambda *a: f(ours, *a), *arrays, order=2)
+
+
+@pytest.mark.parametrize("letter", PREFIXES)
+@pytest.mark.parametrize("name", CASES)
+def test_every_type_of_number(name, letter):
+    f, *arrays = CASES[name]
+    routine = letter + name.partition("-")[0]
+    if np.dtype(PREFIXES[letter]).kind == "c":  # Hermitian where it was symmetric
+        arrays = [a + 0.2j * (a - a.T if a.shape == (3, 3) else a) for a in arrays]
+    arrays = [a.astype(PREFIXES[letter]) for a in arrays]
+    expected = f(getattr(scipy.linalg.lapack, routine), *arrays)
+    found, J = linad.linearize(lambda *a: f(getattr(ll.lapack, routine), *a), *arrays)
+    assert found.dtype == J.dtype == PREFIXES[letter]
+    eps = np.finfo(found.dtype).eps
+    np.testing.assert_allclose(found, expected, 1e4 * eps, 1e3 * eps)
 
 
 def test_factors_and_a_system():

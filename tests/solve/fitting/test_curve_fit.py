@@ -14,6 +14,7 @@ import scipy.stats
 
 import linad
 from linad.core.shapes import name_of
+from linad.errors import ShapeError, TracerError
 from linad.solve import curve_fit, fit, waiting
 from linad.solve.fitting import model_curves, plots
 from linad.solve.fitting.reports import rounded
@@ -1175,3 +1176,55 @@ class TestTelling:
         found = fit(lambda p: decay(T, *p) - Y, np.array(START))
         with pytest.raises(linad.errors.ArgumentError, match="has no model to predict with"):
             found.predict(T)
+
+
+def test_traced_data_name_what_is_differentiated_through():
+    x = np.array([1.0, 2.0, 4.0])
+
+    def fitted(**changed):
+        given = {"xdata": x, "ydata": x, "p0": [1.0, 1.0], "sigma": None} | changed
+        return linad.solve.curve_fit(lambda x, a, b: a * x + b, **given).x
+
+    for name in ("xdata", "ydata", "sigma", "p0"):
+        with pytest.raises(TracerError, match=f"^curve_fit: {name} is traced, .*stop_gradient"):
+            linad.jacobian(lambda v, name=name: fitted(**{name: v[:2] if name == "p0" else v}))(x)
+    with pytest.raises(TracerError, match="<lambda> depends on .*linad.scipy.optimize.curve_fit"):
+        linad.jacobian(lambda y: linad.solve.fit(lambda p: p[0] * x - y, [1.0]).x)(x)
+
+
+def test_a_container_by_its_name():
+    def model(t, p):
+        return p["height"]["a"] * np.exp(-p["rate"] * t) + p["height"]["b"]
+
+    t = np.linspace(0.0, 2.0, 9)
+    start = {"height": {"a": 1.0, "b": 0.0}, "rate": 1.0}
+    found = curve_fit(model, t, 2.0 * np.exp(-t) + 0.5, start)
+    assert found["height"] == found.x["height"]
+    assert found["height"]["a"] == found["height.a"]
+
+
+def test_predictions_are_of_the_data_by_default():
+    t = np.linspace(0.0, 2.0, 9)
+    found = curve_fit(lambda t, a, k: a * np.exp(-k * t), t, 2.0 * np.exp(-t) + 0.01 * t, [1, 1])
+    np.testing.assert_array_equal(found.predict(), found.predict(t))
+    np.testing.assert_array_equal(found.prediction_errors(), found.prediction_errors(t))
+
+
+def test_columns_of_a_table_that_is_no_list_of_rows():
+    X = np.stack([np.arange(5.0), np.arange(5.0) ** 2], axis=1)
+    with pytest.raises(ShapeError, match=r"given to it as it is, \(5, 2\): a column is X\[:, 0\]"):
+        curve_fit(lambda X, a, b: a * X[0] + b * X[1], X, np.arange(5.0), [1, 1])
+
+
+def test_a_series_of_places_with_gaps():
+    pd = pytest.importorskip("pandas")
+    t = pd.Series([0.0, 0.5, np.nan, 1.5, 2.0], index=[3, 4, 5, 6, 7])
+    y = pd.Series([2.0, 1.3, 9.0, 0.5, np.nan], index=t.index)
+    keep = (np.isfinite(t) & np.isfinite(y)).to_numpy()
+
+    def model(t, a, k):
+        return a * np.exp(-k * t)
+
+    found = curve_fit(model, t, y, [1, 1], weights=keep)
+    plain = curve_fit(model, t[keep].to_numpy(), y[keep].to_numpy(), [1, 1])
+    np.testing.assert_allclose(found.x, plain.x, rtol=1e-8)

@@ -13,10 +13,10 @@ NAMES_WITHOUT_KERNEL = """
 _ones_like agm airy airye allpole apply_operator apply_stored argpartition argwhere array_equiv bdtr
 bdtrc bdtri bei beip ber berp beta betainc betainc_wrt_shapes betaincc betainccinv betaincinv betaln
 binom binomial_pmf bitwise_count boxcox boxcox1p carlson chdtr chdtrc chdtri chi_density_wrt_freedom
-chi_wrt_freedom chndtr chndtrix cholesky convolve_grid cosdg coshm cosines cosm cosm1 cotdg dawsn
-det diff eig eigen_conditions eigenpairs eigh eigvals einsum ellipe ellipeinc ellipj ellipk
-ellipkinc ellipkm1 elliprc elliprd elliprf elliprg elliprj erfi eval_chebyc eval_chebys eval_chebyt
-eval_chebyu eval_gegenbauer eval_genlaguerre eval_hermite eval_hermitenorm eval_jacobi eval_laguerre
+chi_wrt_freedom chndtr chndtrix cholesky cosdg coshm cosines cosm cosm1 cotdg dawsn det diff eig
+eigen_conditions eigenpairs eigh eigvals einsum ellipe ellipeinc ellipj ellipk ellipkinc ellipkm1
+elliprc elliprd elliprf elliprg elliprj erfi eval_chebyc eval_chebys eval_chebyt eval_chebyu
+eval_gegenbauer eval_genlaguerre eval_hermite eval_hermitenorm eval_jacobi eval_laguerre
 eval_legendre eval_sh_chebyt eval_sh_chebyu eval_sh_jacobi eval_sh_legendre exp1 expi expm expn
 exponent exprel fdtr fdtrc fdtri fit flatnonzero fourier fraction fractional_matrix_power fresnel
 full_like gammainc gammainc_wrt_shape gammaincc gammainccinv gammaincinv gammasgn gcd gdtr gdtrc

@@ -1,0 +1,106 @@
+"""Python's `statistics` of traced numbers, as sums of NumPy.
+
+The module computes with fractions, which hold no derivative. Its functions that sort and pick
+(`median`, `quantiles`) trace as they are. Each is called with the plain numbers first, for its
+errors.
+"""
+
+import functools
+import statistics
+from collections.abc import Callable, Iterable, Sized
+from typing import Any
+
+import numpy as np
+
+from linad.arrays.conversions import decided, held, sample
+from linad.rules.creation import asarray
+
+
+def _mean(data: Any) -> Any:
+    return np.mean(data)
+
+
+def _weighted_mean(data: Any, weights: Any = None) -> Any:
+    return np.mean(data) if weights is None else data @ weights / np.sum(weights)
+
+
+def _geometric_mean(data: Any) -> Any:
+    return np.exp(np.mean(np.log(data)))
+
+
+def _harmonic_mean(data: Any, weights: Any = None) -> Any:
+    weights = np.ones(data.shape) if weights is None else weights
+    return np.sum(weights) / np.sum(weights / data)
+
+
+def _sum_of_squares(data: Any, center: Any) -> Any:
+    return np.sum((data - (np.mean(data) if center is None else center)) ** 2)
+
+
+def _variance(data: Any, xbar: Any = None) -> Any:
+    return _sum_of_squares(data, xbar) / (data.size - 1)
+
+
+def _pvariance(data: Any, mu: Any = None) -> Any:
+    return _sum_of_squares(data, mu) / data.size
+
+
+def _covariance(x: Any, y: Any, /) -> Any:
+    return (x - np.mean(x)) @ (y - np.mean(y)) / (x.size - 1)
+
+
+def _correlation(x: Any, y: Any, /, *, method: str = "linear") -> Any:
+    if method == "ranked":  # constant between its steps
+        return statistics.correlation(decided(x), decided(y), method=method)  # type: ignore[call-arg]
+    return _covariance(x, y) / np.sqrt(_variance(x) * _variance(y))
+
+
+def _linear_regression(x: Any, y: Any, /, *, proportional: bool = False) -> Any:
+    if proportional:
+        return statistics.LinearRegression(x @ y / (x @ x), 0.0)
+    slope = _covariance(x, y) / _variance(x)
+    return statistics.LinearRegression(slope, np.mean(y) - slope * np.mean(x))
+
+
+_TRACED: dict[str, Callable[..., Any]] = {
+    "mean": _mean,
+    "fmean": _weighted_mean,
+    "geometric_mean": _geometric_mean,
+    "harmonic_mean": _harmonic_mean,
+    "variance": _variance,
+    "pvariance": _pvariance,
+    "stdev": lambda data, xbar=None: np.sqrt(_variance(data, xbar)),
+    "pstdev": lambda data, mu=None: np.sqrt(_pvariance(data, mu)),
+    "covariance": _covariance,
+    "correlation": _correlation,
+    "linear_regression": _linear_regression,
+}
+
+
+def _form(original: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        args = tuple(map(_listed, args))
+        kwargs = {name: _listed(value) for name, value in kwargs.items()}
+        if not held((*args, *kwargs.values())):
+            return original(*args, **kwargs)
+        original(*map(_plain, args), **{name: _plain(v) for name, v in kwargs.items()})
+        return traced(*map(_array, args), **{name: _array(v) for name, v in kwargs.items()})
+
+    return function
+
+
+def _listed(x: Any) -> Any:
+    """An iterator as a list: it is read twice."""
+    return list(x) if isinstance(x, Iterable) and not isinstance(x, (str, Sized)) else x
+
+
+def _plain(x: Any) -> Any:
+    return [sample(v) for v in x] if isinstance(x, (list, tuple)) else sample(x)
+
+
+def _array(x: Any) -> Any:
+    return asarray(x) if isinstance(x, (list, tuple)) else x
+
+
+STATISTICS = {name: _form(getattr(statistics, name), traced) for name, traced in _TRACED.items()}

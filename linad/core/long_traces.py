@@ -1,0 +1,46 @@
+"""Numbers for what a trace keeps, from an iterator that looks at the clock now and then.
+
+A loop that never ends without a trace does not end in one either, and keeps ever more. So a line
+names the loops that a long trace is in. What comes before is counted in C.
+"""
+
+import itertools
+from collections.abc import Iterator
+
+from linad.core.patience import Patience
+from linad.core.running_loops import described, running_loops
+
+FEW = 5_000
+"""Operations that nobody waits for."""
+
+BETWEEN = 500
+"""Operations between two looks at the clock."""
+
+_told: set[str] = set()  # loops that were named before
+
+
+class _Watched:
+    """The numbers that follow, each look at the clock between two of them."""
+
+    def __iter__(self) -> Iterator[int]:
+        patience = Patience()
+        for n in itertools.count(FEW):
+            if n % BETWEEN == 0 and (seconds := patience.spent()) is not None:
+                _tell(patience, seconds, n)
+            yield n
+
+
+NUMBERS = (range(FEW), _Watched())
+"""``itertools.chain(*NUMBERS)`` is 0, 1, 2 ...; a line is printed where they take long."""
+
+
+def _tell(patience: Patience, seconds: float, operations: int) -> None:
+    loops = running_loops()
+    if not loops or loops[-1] in _told:
+        patience.said = True
+        return
+    _told.add(loops[-1])
+    patience.say(
+        f"{described(loops)} has been traced for {seconds:.0f} s, {operations} operations so far; "
+        f"if it does not end, look at what should end it; linad.jit compiles long loops"
+    )

@@ -1,0 +1,89 @@
+"""Why no step brings a fit further down, and what to do about it.
+
+A fit that is stuck is looked at once more, at its point: whether f gives the same residuals there
+twice; whether it integrates or searches on the way, to a tolerance; and whether it changes along
+the next step as its derivatives say, for some length of that step that rounding does not hide.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linad.core.marks import Attempt
+from linad.core.tolerances import Tolerance, watched_tolerances
+from linad.errors import LinadError
+from linad.jit.jitted import jit
+from linad.solve.problems import Residual, of_unknown, quiet
+
+LENGTHS = 10.0 ** np.arange(-1, -12, -1)
+"""Parts of the next step over which f is compared with its derivatives."""
+
+FOLLOWS = 0.1
+"""How far f may be off its derivatives over the best of these parts."""
+
+VISIBLE = 1e5
+"""Times eps: changes of residuals that can be told from rounding, relative to what they are made
+of."""
+
+EXACT = 1e-10
+"""A tolerance at which no step of a fit is hidden."""
+
+
+def why_stuck(problem: Residual, x: Any, r: Any, J: Any, p: Any) -> str:
+    """A sentence that says why residuals do not come down from x, and the next step for a user.
+
+    Parameters
+    ----------
+    problem : Residual
+    x, r, J : ndarray, ndarray, operator
+        The point, with the residuals and the Jacobian there.
+    p : ndarray
+        The step that should lead down; it need not be finite.
+    """
+    f = problem.waiting.called
+    if not np.array_equal(problem.value(x), problem.value(x), equal_nan=True):
+        return (
+            f"{f} gives other residuals each time at the same parameters: draw random numbers "
+            f"once, outside of it"
+        )
+    if told := _loose(problem, x):
+        return f"{f} is only as accurate as {told}"
+    if _follows(problem, x, r, J, p):
+        return "start elsewhere, where the residuals respond more"
+    return (
+        f"{f} does not change as its derivatives say: it jumps there, is rounded or has a kink, "
+        f"or a rule of yours is wrong, which linad.testing.check_derivatives tells; start "
+        f"elsewhere, or write it without the jump"
+    )
+
+
+def _loose(problem: Residual, x: Any) -> str:
+    """The routines in f whose tolerance can hide a step, each with a smaller one."""
+    with watched_tolerances() as found, quiet(), Attempt(LinadError):
+        # Recorded: compiled functions in it run their Python code then.
+        jit(of_unknown(problem.f, problem.args))(problem.x.container(x))
+    return ", ".join(_remedy(one) for one in found if one.value is None or one.value > EXACT)
+
+
+def _remedy(one: Tolerance) -> str:
+    routine, option, value = one
+    if value is None:
+        return f"its {routine}: give it {option}=1e-12"
+    smaller = "1e-8" if value > 1e-7 else "1e-12"
+    return f"its {routine} ({option}={value:.3g}): give it {option}={smaller}"
+
+
+def _follows(problem: Residual, x: Any, r: Any, J: Any, p: Any) -> bool:
+    """Whether f changes along a step as its derivatives say, over some part of it."""
+    if not np.isfinite(p).all():
+        p = -np.asarray(J.H @ r)
+    size = np.linalg.norm(r) + np.linalg.norm(J @ x)
+    smallest = VISIBLE * problem.x.eps * size
+    for part in LENGTHS:
+        there = (x + part * p).astype(x.dtype, copy=False)
+        change, told = problem.value(there) - r, np.asarray(J @ (there - x))
+        if not np.linalg.norm(told) > smallest:
+            break
+        if np.linalg.norm(change - told) <= FOLLOWS * np.linalg.norm(told):
+            return True
+    return False

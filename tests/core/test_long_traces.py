@@ -1,0 +1,50 @@
+"""A loop that takes long in a trace is named, once."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import linad
+from linad.core import long_traces, patience
+
+
+def slow(x):
+    for _ in range(long_traces.FEW):
+        x = np.sqrt(x * x)
+    return np.sum(x)
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(patience, "SECONDS", 0.0)
+    monkeypatch.setattr(long_traces, "_told", set())
+
+
+@pytest.mark.parametrize(
+    "transform", [linad.grad, linad.value_and_grad, lambda f: lambda x: linad.jvp(f, (x,), (x,))]
+)
+def test_the_loop_is_named_once(impatient, capfd, transform):
+    with linad.config(progress=True):
+        transform(slow)(np.ones(2))
+        transform(slow)(np.ones(2))
+    told = capfd.readouterr().err.splitlines()
+    line = slow.__code__.co_firstlineno + 1
+    assert len(told) == 1
+    assert told[0].startswith(f"linad: the loop at {__file__}:{line}")
+    assert " has been traced for " in told[0]
+
+
+def test_nothing_is_said(impatient, capfd):
+    with linad.config(progress=False):
+        linad.grad(slow)(np.ones(2))
+    with linad.config(progress=True):
+        linad.grad(lambda x: np.sum(x * x))(np.ones(2))
+    assert capfd.readouterr().err == ""
+
+
+def test_numbers_go_on():
+    numbers = itertools.chain(*long_traces.NUMBERS)
+    assert [next(numbers) for _ in range(long_traces.FEW + 2)][-3:] == [
+        *(long_traces.FEW - 1, long_traces.FEW, long_traces.FEW + 1),
+    ]

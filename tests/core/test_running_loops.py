@@ -1,0 +1,41 @@
+"""The loops that are running are told by their first lines."""
+
+import sys
+
+from linad.core.running_loops import described, loops_in, running_loops
+
+
+def test_loops_within_each_other():
+    first = sys._getframe().f_lineno
+    found = []
+    for _ in range(2):
+        k = 0
+        while k < 3:
+            k += 1
+            if k == 2:
+                continue
+            found.append(loops_in(sys._getframe()))
+        for _ in range(1):
+            pass
+    assert found == [[first + 4, first + 2]] * 4
+    assert loops_in(sys._getframe()) == []
+
+
+def test_across_functions():
+    here = sys._getframe().f_lineno
+    told = [inner() for _ in [0] if True]
+    for _ in range(1):
+        told = inner()
+    lines = [int(place.rpartition(":")[2]) for place in told]
+    assert lines[:2] == [inner.__code__.co_firstlineno + 1, here + 2]
+    assert all(place.startswith(__file__) for place in told[:2])
+    assert described(told[:2]) == f"the loop at {told[0]} (within {told[1]})"
+    assert described(told[:1]) == f"the loop at {told[0]}"
+    assert described([]) == ""
+
+
+def inner():
+    while True:
+        return_value = running_loops()
+        if return_value:
+            return return_value

@@ -1,0 +1,91 @@
+"""A fit that comes no further says why: what the model does, and what to do about it."""
+
+import numpy as np
+import pytest
+
+import linad
+from linad.scipy.integrate import solve_ivp
+from linad.solve import levenberg_marquardt
+from linad.solve.no_progress import why_stuck
+from linad.solve.problems import Residual
+
+T = np.linspace(0.1, 4.0, 30)
+
+
+def decay(p):
+    return p[0] * np.exp(-p[1] * T) + 0.1 * np.cos(5 * T)
+
+
+def why(f, x, p):
+    problem = Residual(f, np.array(x), (), "levenberg_marquardt")
+    r, J = problem.linearize(problem.x.start)
+    return why_stuck(problem, problem.x.start, r, J, np.array(p))
+
+
+@pytest.mark.parametrize("compiled", [lambda f: f, pytest.param(linad.jit, marks=pytest.mark.rest)])
+def test_a_loose_integrator(compiled):
+    @compiled
+    def swing(p):
+        return solve_ivp(lambda _, y: [y[1], -(p[0] ** 2) * y[0]], (0, 1), [p[1], 0]).y[0, -1:]
+
+    assert why(swing, [3.0, 1.0], [0.1, 0.1]) == (
+        "swing is only as accurate as its solve_ivp (rtol=0.001): give it rtol=1e-8"
+    )
+
+
+def test_a_tight_integrator_is_not_blamed():
+    def f(p):
+        return solve_ivp(lambda _, y: -p * y, (0, 1), [1.0], rtol=1e-10).y[0, -1:]
+
+    assert "accurate" not in why(f, [1.0], [0.1])
+
+
+def test_random_numbers():
+    rng = np.random.default_rng(0)
+    found = levenberg_marquardt(
+        lambda p: decay(p) + 0.01 * rng.standard_normal(30), np.array([2.0, 2.0])
+    )
+    assert found.status == 2
+    assert "other residuals each time at the same parameters: draw random numbers once" in (
+        found.message
+    )
+
+
+def test_derivatives_that_hold():
+    assert why(decay, [1.0, 1.0], [0.1, 0.1]) == (
+        "start elsewhere, where the residuals respond more"
+    )
+    assert why(decay, [1.0, 1.0], [np.inf, 0.1]).startswith("start elsewhere")
+
+
+def test_a_kink_and_a_jump():
+    found = levenberg_marquardt(lambda x: np.abs(x) + 0.1, np.array([1.0, -2.0]))
+    assert found.status == 2
+    assert "does not change as its derivatives say: it jumps there" in found.message
+    assert "jumps" in why(lambda p: decay(p) + (p[0] > 1.0), [1.0, 1.0], [0.1, 0.1])
+
+
+def test_a_wrong_rule():
+    @linad.primitive
+    def decline(x):
+        return np.exp(-x)
+
+    @decline.jacobian(wrt=0)
+    def decline_wrt_x(y, x):
+        return np.diag(y)  # of the wrong sign
+
+    def f(p):
+        return p[0] * decline(p[1] * T) - 2.0 * np.exp(-1.3 * T)
+
+    assert linad.testing.check_derivatives
+    assert "a rule of yours is wrong, which linad.testing.check_derivatives" in why(
+        f, [1.0, 1.0], [0.1, 0.3]
+    )
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_units_do_not_matter(scale):
+    def f(p):
+        return decay(p * np.array([scale, 1.0]))
+
+    assert why(f, [1.0 / scale, 1.0], [0.1 / scale, 0.1]).startswith("start elsewhere")
