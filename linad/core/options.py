@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from linad.core.folding import fold
 from linad.core.showing import shown
 from linad.errors import OptionError, TracerError
 
@@ -239,7 +240,11 @@ def takes(**kinds: Kind) -> Callable[[Function], Function]:
             for k, name in places:
                 if k < len(args):
                     kinds[name].check(label, name, args[k])
-            return function(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            except Exception as error:
+                __tracebackhide__ = fold(error)
+                raise
 
         checked.__options__ = kinds  # type: ignore[attr-defined]  # the tests sweep over them
         return cast(Function, checked)

@@ -10,11 +10,19 @@ from types import FrameType
 from linad.core.callers import ENGINES, is_installed, package_of, user_frame
 from linad.core.frames import frames_above, shown_file
 
+TRANSFORMS = ("linad.api.", "linad.jit.", "linad.transforms.")
+"""What calls a function that is traced."""
+
 
 def running_loops() -> list[str]:
-    """The loops, ``file:line`` each, that the code which called is in; the innermost first."""
-    found = []
+    """The loops, ``file:line`` each, that the code which called is in; the innermost first.
+
+    Those around the derivative that is taken are none of it.
+    """
+    found: list[str] = []
     for frame in frames_above(user_frame()):
+        if str(frame.f_globals.get("__name__")).startswith(TRANSFORMS):
+            break
         if package_of(frame) not in ENGINES and not is_installed(frame.f_code.co_filename):
             file = shown_file(frame.f_code.co_filename)
             found += [f"{file}:{line}" for line in loops_in(frame)]

@@ -40,6 +40,7 @@ from linad.arrays.traces import running_trace
 from linad.control.both_ways import UNABLE, BothWays
 from linad.control.captured import with_captured
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.marks import Attempt, running_traces
 from linad.core.reasons import because
 from linad.core.showing import shown
@@ -47,6 +48,7 @@ from linad.errors import DTypeError, GuardError, ShapeError, TracerError, Unsupp
 from linad.rules.shaping import as_array, astype, form, ravel
 from linad.scipy.loopedmethods import EXPLICIT, as_program, loops_of
 from linad.scipy.mirror import holds_traced
+from linad.scipy.neverbegun import check_slope, never_begun
 from linad.scipy.replays import Field, explicit_replay, implicit_replay
 from linad.scipy.trajectories import Solution, ahead, move_events, watched_event
 
@@ -92,6 +94,12 @@ def _hold(x: Any, why: str) -> None:
         bool(np.all(np.abs(x - value) <= 1e-9 * np.max(np.abs(value), initial=0.0)))
 
 
+def _hold_slope(slope: Any) -> None:
+    """Record that there is no solution where the right side is not finite at the start."""
+    with because("solve_ivp takes no step where its function is infinite or NaN at the start"):
+        bool(np.all(np.isfinite(slope)))
+
+
 def _why_steps(dense_output: bool, events: Any, t_eval: Any) -> str:
     """Why a program holds for the steps that were taken, and no others."""
     if events:
@@ -119,6 +127,7 @@ def _field(
 
     def field(t: float, y: Any) -> Any:
         dy = fun(t, y[:, None], *args) if vectorized else fun(t, y, *args)
+        check_slope(dy)
         dy = ravel(as_array(dy))
         if dy.shape != (n,):
             raise ShapeError(f"{name}: fun returns {dy.shape[0]} values for a state of {n}")
@@ -134,7 +143,7 @@ def _check_real(what: str, a: Any) -> None:
         raise DTypeError(f"odeint: {what} must be real, got {a.dtype}; solve_ivp takes complex y0")
 
 
-def _plain_field(field: Field, t: float, y: Any) -> Field:
+def _plain_field(field: Field, t: float, y: Array) -> Field:
     """f on plain values; where it refers to traced ones, by a program that was recorded once.
 
     Unless Python takes ever other ways in it, or ways that refer to different ones.
@@ -192,6 +201,12 @@ def replayed(
         y0 = ahead(field, begin, y0, span[0] - begin)
     plain_args = _plain(args)
     plain = _field(fun, plain_args, vectorized, y0.shape[0], dtype)
+    if not np.isfinite(form(plain(span[0], form(y0)))).all():
+        slope = field(span[0], y0)
+        _hold_slope(slope)
+        result = never_begun(begin, y0, t_eval, events)
+        result.y = result.y * (np.nan * np.sum(slope))  # its derivative is no number, either
+        return result
     whole = not (dense_output or events or (t_eval is None and holds_traced((begin, end))))
     if whole and _in_program():
         looped = kind
@@ -363,7 +378,7 @@ def _in_program() -> bool:
     return any(trace.records for trace in running_traces())
 
 
-def _hold_order(t: Any, moments: Any, places: Any) -> None:
+def _hold_order(t: Any, moments: Array, places: Array) -> None:
     """Record that the steps are good for times that begin and end here, and are as many."""
     bool(np.all(t[np.array([0, -1])] == moments[[0, -1]]))
     bool(np.all((np.diff(t) != 0) == (np.diff(places) != 0)))

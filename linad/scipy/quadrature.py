@@ -16,6 +16,7 @@ import scipy.integrate as theirs
 
 from linad.api.derivatives import stop_gradient
 from linad.arrays.buffers import concrete
+from linad.core.array_type import Array
 from linad.core.callers import warn_user
 from linad.errors import ConvergenceError, UnsupportedError
 from linad.rules.creation import asarray
@@ -64,7 +65,7 @@ def quad(func: Any, a: Any, b: Any, args: Any = (), full_output: Any = 0, **opti
     return (found[0] + (value - stop_gradient(value)), *answer[1:])
 
 
-def _integral(f: Watched, a: Any, b: Any, starts: Any, ends: Any) -> Any:
+def _integral(f: Watched, a: Any, b: Any, starts: Array, ends: Array) -> Any:
     low, high = plain(a), plain(b)
     if low == high:
         return 0.0 * (asarray(a) + asarray(b))

@@ -107,7 +107,8 @@ class StepLoops(ABC):
         power = 1 / (self.starting_order + 1)
         h1 = np.where(flat, np.maximum(1e-6, h0 * 1e-3), (0.01 / steepest) ** power)
         limit = np.minimum(length, self.max_step)
-        return stop_gradient(np.minimum(np.minimum(100 * h0, h1), limit))
+        h = stop_gradient(np.minimum(np.minimum(100 * h0, h1), limit))
+        return np.where(np.isnan(h), 0.0, h)  # of NaN no attempt would be too short
 
     @property
     def first_evaluations(self) -> int:

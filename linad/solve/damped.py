@@ -58,7 +58,7 @@ class Factory:
         free : callable, optional
             From the gradient to a mask of the unknowns that move; all of them by default.
         cleaned : callable, optional
-            From a dense Jacobian to one without rounding errors.
+            From a dense Jacobian to one without rounding errors and overflow.
         """
         if self.kind == "auto":
             self.kind = _choose(J)
@@ -69,9 +69,9 @@ class Factory:
                 return KrylovSteps(J, r)
             return KrylovSteps(J @ Diagonal(mask.astype(J.dtype), J.in_shape, J.dtype), r)
         matrix = J.todense() if self.kind == "dense" else J.tosparse("csr")
-        _check_finite(matrix)
         if self.kind == "dense" and cleaned is not None:
             matrix = cleaned(matrix)
+        _check_finite(matrix)
         if weights is not None:
             rows = weights if self.kind == "sparse" else weights[:, None]
             matrix = scipy.sparse.diags_array(rows) @ matrix if rows is weights else rows * matrix

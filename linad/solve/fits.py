@@ -17,6 +17,7 @@ from linad.solve.losses import Loss
 from linad.solve.newton import largest, squared
 from linad.solve.problems import Residual, quiet
 from linad.solve.rounding import without_rounding
+from linad.solve.saturated import without_saturated
 from linad.solve.status import Monitor, Status, Stop
 
 
@@ -103,6 +104,7 @@ class Fit:
         self.seen: Any = 0.0
         self.weights: Any = None
         self.rounding: Any = np.zeros(self.x.shape, bool)
+        self.saturated: Any = np.zeros(0, bool)
         self.memory = True
         self.nit = self.told = self.taken = 0
         self.step = self.gain = np.nan
@@ -203,11 +205,19 @@ class Fit:
         return largest(slope) / size if size > 0 else 0.0
 
     def _cleaned(self, matrix: Any) -> Any:
-        """The Jacobian without columns that are rounding errors."""
-        matrix, self.rounding = without_rounding(
-            matrix, self.x, self.r, self.problem.value, self.eps
-        )
+        """The Jacobian without columns that are rounding errors, or rows of 0 times infinity."""
+        given, value = (self.x, self.r), self.problem.value
+        matrix, self.saturated = without_saturated(matrix, *given, value)
+        if np.isfinite(matrix).all():
+            matrix, self.rounding = without_rounding(matrix, *given, value, self.eps)
         return matrix
+
+    def slopes(self, x: Any, r: Any, J: Any) -> Any:
+        """The gradient at another point."""
+        g = J.H @ r
+        if self.factory.kind != "dense" or np.isfinite(g).all():
+            return g
+        return without_saturated(J.todense(), x, r, self.problem.value)[0].conj().T @ r
 
     def _free(self, gradient: Any) -> Any:
         """A mask of the unknowns that bounds do not hold."""
@@ -241,6 +251,7 @@ class Fit:
             "optimality": self.optimality,
             "nit": self.taken + self.nit,
             "rounding": self.rounding,
+            "saturated": self.saturated,
             **problem.counted,
         }
         if self.lam:

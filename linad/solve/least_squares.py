@@ -109,7 +109,8 @@ def gauss_newton(
     scipy.optimize.OptimizeResult
         ``x`` like x0, ``fun`` = f(x), ``cost`` = ``|f|²/2``, ``jac`` the Jacobian operator,
         ``grad``, ``optimality`` = its largest entry, ``rounding`` a mask of the unknowns, one
-        after the other, whose columns of a dense Jacobian are rounding errors,
+        after the other, whose columns of a dense Jacobian are rounding errors, ``saturated`` one of
+        residuals that overflow in the derivative alone and are constant there,
         ``nit nfev njev njvp nvjp success status message``.
 
     Raises
@@ -284,7 +285,7 @@ def _by_gradient(fit: Fit, p: Any, predicted: float, light: Any, rank: int | Non
     x = fit.at(p)
     r, J = fit.problem.linearize(x)
     norms = np.where(fit.steps.column_norms > 0, fit.steps.column_norms, 1.0)
-    new, old = (float(np.linalg.norm(g / norms)) for g in (J.H @ r, fit.gradient))
+    new, old = (float(np.linalg.norm(g / norms)) for g in (fit.slopes(x, r, J), fit.gradient))
     if not new < 0.9 * old:
         _stuck(fit, True, predicted, light, rank)
     fit.gain = 1.0

@@ -1,4 +1,4 @@
-"""Says once that a solver spends its time in Python, and what to write instead."""
+"""Says that a solver spends its time in Python, and what to write instead; and seldom again."""
 
 import functools
 import time
@@ -9,6 +9,9 @@ from linad.core.callers import defining_package
 from linad.core.patience import SECONDS, say
 from linad.core.settings import settings
 from linad.jit.jitted import Jitted
+
+RARELY = 10.0
+"""By how much longer it has to take until it is said again; and seconds, at least."""
 
 
 class Waiting:
@@ -33,8 +36,10 @@ class Waiting:
         while isinstance(given, functools.partial):
             given = given.func
         own = defining_package(given) == "linad"
-        self.silent = isinstance(given, Jitted) or own or not settings().progress
+        self.compiled = isinstance(given, Jitted) or own
+        self.silent = self.compiled or not settings().progress
         self.seconds, self.entered, self.depth = 0.0, 0.0, 0
+        self.due = SECONDS
 
     def __call__(self, *args: Any) -> Any:
         with self:
@@ -43,8 +48,8 @@ class Waiting:
     def __enter__(self) -> None:
         self.depth += 1
         if self.depth == 1:
-            if self.seconds >= SECONDS and not self.silent:
-                self.silent = True
+            if self.seconds >= self.due and not self.silent:
+                self.due = max(RARELY * self.seconds, RARELY)
                 say(
                     f"{self.name}: {self.called} has run for {self.seconds:.0f} s in Python; "
                     f"{self.name}(linad.jit({self.called}), ...) compiles it"

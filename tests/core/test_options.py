@@ -381,3 +381,17 @@ def test_options_that_there_are_not(name):
     with pytest.raises(OptionError, match=re.escape(words)) as error:
         function(lambda x: np.sum(x * x) if name == "lbfgs" else x, np.ones(2), **{option: ()})
     assert option in str(error.value)
+
+
+def test_frames_of_a_checked_function_are_left_out():
+    """A model that raises in a solver is a few lines of a traceback."""
+
+    def model(t, a):
+        y = np.zeros(len(t))
+        y[0] = a
+        return y
+
+    with pytest.raises(linad.errors.TracerError) as raised:
+        linad.solve.curve_fit(model, np.arange(3.0), np.arange(3.0), [1.0])
+    files = [entry.path.name for entry in raised.traceback]
+    assert files == ["test_options.py", "options.py", "test_options.py"]

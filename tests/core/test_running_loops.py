@@ -2,6 +2,7 @@
 
 import sys
 
+import linad
 from linad.core.running_loops import described, loops_in, running_loops
 
 
@@ -32,6 +33,19 @@ def test_across_functions():
     assert described(told[:2]) == f"the loop at {told[0]} (within {told[1]})"
     assert described(told[:1]) == f"the loop at {told[0]}"
     assert described([]) == ""
+
+
+def test_loops_around_a_derivative_are_not_its_own():
+    told = []
+
+    def f(x):
+        told.append(running_loops())
+        return x * x
+
+    for _ in range(2):
+        linad.grad(f)(1.0)
+        linad.jit(f)(1.0)
+    assert told == [[]] * 4
 
 
 def inner():

@@ -658,3 +658,62 @@ def test_args_that_are_no_tuple():
         return linad.scipy.integrate.odeint(lambda y, t, k: -k * y, 1.0, [0, 1.0], args=k)[-1, 0]
 
     np.testing.assert_allclose(linad.grad(alone)(2.0), -np.exp(-2.0), rtol=1e-6)
+
+
+
+
+@pytest.mark.filterwarnings("ignore:invalid value", "ignore:divide by zero")
+class TestARightSideThatIsNoNumber:
+    """SciPy's explicit methods never end there, its implicit ones raise."""
+
+    @pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA"])
+    @pytest.mark.parametrize("bad", [-1.0, 0.0])
+    def test_at_the_start(self, method, bad):
+        def end(k):
+            rate = 1 / k - 1 / k if bad == 0.0 else np.sqrt(k)
+            found = si.solve_ivp(lambda t, y: -rate * y, (0, 1), [1.0, 2.0], method, [0.5, 1.0])
+            assert found.success is not (k == bad)
+            return found.y
+
+        assert np.isnan(end(np.float64(bad))).all()
+        y, J = linad.linearize(end, bad)
+        assert y.shape == (2, 2)
+        assert np.isnan(y).all()
+        assert np.isnan(J.todense()).all()
+
+    def test_in_a_program(self):
+        @linad.jit
+        def end(k):
+            return si.solve_ivp(lambda t, y: -np.sqrt(k) * y, (0, 1), [1.0], t_eval=[1.0]).y[0, 0]
+
+        for k in (1.0, 4.0, -1.0, -2.0, 1.0):
+            np.testing.assert_allclose(end(k), np.exp(-np.sqrt(k)), rtol=1e-2)
+
+    def test_without_times(self):
+        found = si.solve_ivp(lambda t, y: y * np.nan, (2, 3), [1.0], events=lambda t, y: y[0])
+        assert (found.t, found.y, found.status) == ([2.0], [[1.0]], -1)
+        assert found.t_events[0].size == 0
+        assert "infinite or NaN at the start, t = 2" in found.message
+
+    def test_nothing_is_returned(self):
+        with pytest.raises(linad.errors.OutputError, match="fun returned None; return the deriva"):
+            si.solve_ivp(lambda t, y: None, (0, 1), [1.0])
+        with pytest.raises(linad.errors.OutputError, match="fun returned None; return the deriva"):
+            linad.grad(lambda k: si.solve_ivp(lambda t, y: None, (0, 1), k * np.ones(1)).y[0, -1])(
+                1.0
+            )
+
+
+
+
+def test_args_that_are_no_tuple():
+    def solved(k):
+        return linad.scipy.integrate.solve_ivp(lambda t, y, k: -k * y, (0, 1), [1.0], args=k)
+
+    with pytest.raises(TypeError, match=r"solve_ivp: args must be a tuple, as \(k,\), got .*2\.0"):
+        linad.grad(lambda k: solved(k).y[0, -1])(2.0)
+
+    def alone(k):
+        return linad.scipy.integrate.odeint(lambda y, t, k: -k * y, 1.0, [0, 1.0], args=k)[-1, 0]
+
+    np.testing.assert_allclose(linad.grad(alone)(2.0), -np.exp(-2.0), rtol=1e-6)

@@ -42,3 +42,14 @@ def test_nothing_is_said(clock, capsys):
         for _ in range(9):
             run(0.0)
     assert capsys.readouterr().err == ""
+
+
+def test_it_is_said_again_but_seldom(clock, capsys):
+    with linad.config(progress=True):
+        run = Waiting("newton", "slow", slow, np.sin)
+        for _ in range(120):  # two seconds each
+            run(0.0)
+    told = [
+        int(line.split("run for ")[1].split()[0]) for line in capsys.readouterr().err.splitlines()
+    ]
+    assert told == [2, 20, 200]

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.special as sp
 import scipy.stats
 
+from linad.core.array_type import Array
 from linad.errors import UnsupportedError
 from linad.rules.shaping import still
 from linad.scipy.plain_results import by_scipy
@@ -58,7 +59,7 @@ def _of_general_pareto(c: Any) -> Any:
     return mean, _where(c < 0.5, lambda c: 1 / ((1 - c) ** 2 * (1 - 2 * c)), c)
 
 
-def _of_ratio(n: Any, d: Any) -> Any:
+def _of_ratio(n: Array, d: Array) -> Any:
     def variance(n: Any, d: Any) -> Any:
         return 2 * d * d * (n + d - 2) / (n * (d - 2) ** 2 * (d - 4))
 
@@ -105,10 +106,10 @@ class Hooked(Continuous):
     def _median(self, *shapes: Any) -> Any:
         return self.original._ppf(0.5, *shapes)
 
-    def _counts_at_end(self, z: Any, *shapes: Any) -> Any:
+    def _counts_at_end(self, z: Array, *shapes: Any) -> Any:
         return by_scipy(self._is_finite, z, *shapes)
 
-    def _is_finite(self, z: Any, *shapes: Any) -> Any:
+    def _is_finite(self, z: Array, *shapes: Any) -> Any:
         # A density with a pole or a logarithm of 0 there has no derivative.
         with np.errstate(all="ignore"):
             return np.isfinite(self.original._logpdf(z, *shapes))

@@ -11,8 +11,9 @@ from linad.core.shapes import name_of
 from linad.core.showing import shown
 from linad.errors import OptionError
 from linad.solve.bounds import as_box, sides
-from linad.solve.fitting.data import Data, as_arrays
-from linad.solve.fitting.fit_result import FitResult
+from linad.solve.fitting.data import Data
+from linad.solve.fitting.data_places import OfJoinedPlaces, as_places, is_single
+from linad.solve.fitting.fit_result import FitResult, cleaned_jacobian
 from linad.solve.fitting.parameters import (
     Parameters,
     binding,
@@ -21,7 +22,7 @@ from linad.solve.fitting.parameters import (
 )
 from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.losses import LOSS
-from linad.solve.problems import quiet, refuse_traced
+from linad.solve.problems import refuse_traced
 from linad.solve.status import Status
 from linad.solve.waiting import Waiting
 
@@ -62,17 +63,11 @@ START = Kind(
 ABSOLUTE = Kind(f"{FLAG.words} (all starts are in one list, p0=[1, 2])", FLAG.fits)
 POSITIVES = Kind(
     "positive numbers, one or like ydata or one for each data set, or a covariance matrix",
-    lambda value: _holds_finite(value) or _holds_texts(value),
+    lambda value: _holds_numbers(value) or _holds_texts(value),
 ).optional
 WEIGHTS = Kind(
     "numbers >= 0, one or like ydata or one for each data set",
-    lambda value: (
-        (
-            _holds_finite(value)
-            and all((np.ma.filled(leaf, 1.0) >= 0).all() for leaf in tree.flatten(value)[0])
-        )
-        or _holds_texts(value)
-    ),
+    lambda value: _holds_numbers(value) or _holds_texts(value),
 ).optional
 
 
@@ -112,7 +107,8 @@ def curve_fit(
         The model ``f(xdata, ...)`` in plain NumPy: ``f(x, a, b)`` with numbers, ``f(x, p)`` with
         an array or a container of arrays.
     xdata : any
-        Passed on to ``f``; lists of numbers as arrays.
+        Passed on to ``f``: lists of numbers as arrays, integers as floats, a list or tuple of
+        arrays of one shape as one array, as in SciPy; a dict as it is, with its integers.
     ydata : array or container of arrays
         What ``f`` should return; a container fits several data sets at once, and a parameter that
         the model uses in each of them is shared.
@@ -179,7 +175,9 @@ def curve_fit(
     if p0 is None:
         start = _between(bounds, names or [], start)
     parameters = Parameters("curve_fit", start, names, fixed)
-    xdata = as_arrays(xdata)
+    xdata = as_places(xdata)
+    if is_single(ydata):
+        model = OfJoinedPlaces(model)
     data = Data(f, xdata, ydata, sigma, weights, check_finite)
     xdata = data.xdata
 
@@ -404,9 +402,16 @@ def _solve(
         result.success, result.status = False, Status.SINGULAR
         result.message = (
             f"{name}: the Jacobian is singular: no residual depends on any parameter where the "
-            f"fit started, {_told(parameters)}; start where the model responds, or, if what it "
-            f"returns is cut off from them by comparisons, rounding, or decisions on plain numbers "
-            f"as of a bisection by hand, mend that (linad.scipy.optimize.brentq has a derivative)"
+            f"fit started, {_told(parameters)}; start elsewhere, where the model responds, or, if "
+            f"what it returns is cut off from them by comparisons, rounding, or decisions on plain "
+            f"numbers as of a bisection by hand, mend that (linad.scipy.optimize.brentq has a "
+            f"derivative)"
+        )
+    count = np.count_nonzero(result.saturated)
+    if count:
+        result.message += (
+            f"; {count} of {result.saturated.size} residuals are constant where their derivative "
+            f"overflows"
         )
     return FitResult(result, parameters, (lower, upper), loss, f_scale, absolute_sigma, solve)
 
@@ -421,15 +426,14 @@ def _told(parameters: Parameters) -> str:
 def _is_cut_off(result: Any, parameters: Parameters) -> bool:
     """Whether residuals that are not zero depend on no parameter that is free."""
     here = any(np.any(leaf) for leaf in tree.flatten(result.fun)[0])
-    return here and not result.jac.todense()[:, parameters.free].any()
+    return here and not cleaned_jacobian(result)[:, parameters.free].any()
 
 
 def _without_slope(name: str, result: Any) -> str:
     """Where the model is finite and its derivative is not."""
     if not all(np.isfinite(leaf).all() for leaf in tree.flatten(result.fun)[0]):
         return ""
-    with quiet():
-        bad = ~np.isfinite(result.jac.todense()).all(axis=1)
+    bad = ~np.isfinite(cleaned_jacobian(result)).all(axis=1)
     if not bad.any():
         return ""
     if bad.all():
@@ -439,9 +443,7 @@ def _without_slope(name: str, result: Any) -> str:
         )
     return (
         f"{name}: infinite or NaN: in the derivatives of {bad.sum()} of {bad.size} residuals, "
-        f"first that of index {np.argmax(bad)}, which itself is finite; leave that point out, or "
-        f"write the model without what has no slope there: (x / k)**h and (k / x)**h at x = 0, as "
-        f"at a dose of 0, where np.where(x > 0, (np.where(x > 0, x, 1.0) / k)**h, 0.0) has one; "
-        f"1 / x and np.sqrt(x) at 0; or np.arccos(x) at 1, also behind np.clip: "
+        f"first that of index {np.argmax(bad)}, which itself is finite; start elsewhere, or write "
+        f"the model without what has no slope there, as np.sqrt(x) at 0 and np.arccos(x) at 1: "
         f"np.arccos(np.where(abs(x) < 1, x, 0.0)) has one"
     )

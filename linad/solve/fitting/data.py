@@ -1,6 +1,7 @@
 """The data of a fit: one set of observations or several, and how well each is known."""
 
 import numbers
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -12,7 +13,7 @@ from linad.core import tree
 from linad.core.options import is_number
 from linad.core.shapes import name_of
 from linad.core.showing import shown
-from linad.errors import ArgumentError, OptionError, OutputError, ShapeError
+from linad.errors import ArgumentError, DTypeError, OptionError, OutputError, ShapeError
 from linad.rules.creation import asarray
 from linad.solve.fitting.left_out import finite, masked, related, with_finite_places
 
@@ -82,6 +83,8 @@ class Data:
             known = self._for_each_set(option, given)
         out = [masked(j, pairs, places, sets, value) for j, value in enumerate(known)]
         known = [np.ma.filled(value, 1.0) for value in known]
+        if option == "weights":
+            self._require_weights(known)
         if option == "sigma":
             self._require_positive(known)
             known = [1.0 / value for value in known]
@@ -120,6 +123,12 @@ class Data:
             )
         self.variances = np.diagonal(sigma)
         block = np.ix_(counts, counts)
+        bad = np.argwhere(~np.isfinite(sigma[block]))
+        if len(bad):
+            raise OptionError(
+                f"curve_fit: a matrix given as sigma must be finite; it is not in {len(bad)} of "
+                f"{sigma.size} places"
+            )
         try:
             factor = scipy.linalg.cholesky(sigma[block], lower=True)
         except np.linalg.LinAlgError as error:
@@ -131,17 +140,31 @@ class Data:
         return whiten
 
     def _require_positive(self, sigmas: list[Any]) -> None:
-        for s, y, name in zip(sigmas, self.leaves, self.names, strict=True):
-            bad = np.argwhere(np.broadcast_to(s <= 0, y.shape))
-            if len(bad) and not s.ndim:
-                raise OptionError(f"curve_fit: sigma must be positive everywhere; it is {s:g}")
+        self._require(
+            *("sigma", sigmas, "positive and finite", lambda s: (s > 0) & np.isfinite(s)),
+            "points that do not count have the weight 0, weights=np.where(sigma > 0, 1 / sigma, 0)",
+        )
+
+    def _require_weights(self, weights: list[Any]) -> None:
+        self._require(
+            *("weights", weights, "finite and not negative", lambda w: (w >= 0) & np.isfinite(w)),
+            "points that do not count have the weight 0, np.where(np.isfinite(w), w, 0)",
+        )
+
+    def _require(
+        self, option: str, given: list[Any], words: str, holds: Callable[[Any], Any], remedy: str
+    ) -> None:
+        """Raise where not all numbers of an option are as they must be."""
+        for value, y, name in zip(given, self.leaves, self.names, strict=True):
+            bad = np.argwhere(np.broadcast_to(~holds(value), y.shape))
+            if len(bad) and not np.ndim(value):
+                raise OptionError(f"curve_fit: {option} must be {words}; it is {value:g}")
             if len(bad):
                 index = tuple(bad[0].tolist())
                 place = ", ".join(map(str, index)) + (f" of {name}" if name else "")
                 raise OptionError(
-                    f"curve_fit: sigma must be positive everywhere; it is {s[index]:g} in "
-                    f"{len(bad)} of {s.size} places, first at index {place}; points that do not "
-                    f"count have the weight 0, weights=np.where(sigma > 0, 1 / sigma, 0)"
+                    f"curve_fit: {option} must be {words} everywhere; it is {value[index]:g} in "
+                    f"{len(bad)} of {value.size} places, first at index {place}; {remedy}"
                 )
 
     def _require_finite(self, option: str) -> None:
@@ -299,6 +322,11 @@ class Data:
                 raise ShapeError(
                     f"curve_fit: {name_of(self.f)} must return the shape {y.shape} of ydata"
                     f"{whole}, it returned {shape}{hint}"
+                )
+            if np.iscomplexobj(value) and not np.iscomplexobj(y):
+                raise DTypeError(
+                    f"curve_fit: {name_of(self.f)} returned complex numbers for real ydata; return "
+                    f"np.abs() or np.real() of them, or give complex ydata, ydata + 0j"
                 )
             difference = value - y
             if self.whiten is not None:

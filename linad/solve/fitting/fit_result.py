@@ -18,7 +18,7 @@ import numpy as np
 from linad.core import tree
 from linad.core.options import NAMES, TOLERANCE, Kind, is_number, takes
 from linad.errors import ArgumentError, ConvergenceError, OptionError
-from linad.solve.fitting.data import as_arrays
+from linad.solve.fitting.data_places import as_places
 from linad.solve.fitting.names_elsewhere import ELSEWHERE
 from linad.solve.fitting.parameters import Parameters, as_given
 from linad.solve.fitting.reports import html, text
@@ -27,6 +27,16 @@ from linad.solve.losses import Loss
 from linad.solve.problems import quiet
 
 LEVEL = Kind("a number between 0 and 1", lambda value: is_number(value) and 0 < value < 1)
+
+
+def cleaned_jacobian(result: Any) -> Any:
+    """The matrix of a fit, without rounding errors and 0 times infinity."""
+    with quiet():
+        J = np.array(result.jac.todense())
+    J[:, result.rounding] = 0.0
+    if result.saturated.any():
+        J[result.saturated] = 0.0
+    return J
 
 
 class FitResult:
@@ -130,12 +140,10 @@ class FitResult:
     def _model(self) -> tuple[Any, Any]:
         """Jacobian, with the weights of a robust loss where sigma is absolute; and residuals."""
         parts = [np.ravel(np.asarray(leaf)) for leaf in tree.flatten(self.residuals)[0]]
-        with quiet():
-            J = np.asarray(self.result.jac.todense(), float)
+        J = np.asarray(cleaned_jacobian(self.result), float)
         split: list[Any] = []  # J has real parts before imaginary ones
         for part in parts:
             split += [part.real, part.imag] if np.iscomplexobj(part) else [part]
-        J[:, self.result.rounding] = 0.0
         r = np.concatenate(split)
         if self.loss is not None and self.absolute_sigma:
             J = self.loss.model(r)[0][:, None] * J
@@ -386,7 +394,7 @@ class FitResult:
         return self._directions.spread(J[:, self.parameters.free], self._scales[0])
 
     def _places(self, xdata: Any) -> Any:
-        return self.xdata if xdata is None else as_arrays(xdata)
+        return self.xdata if xdata is None else as_places(xdata)
 
     def _of_model(self) -> Callable[..., Any]:
         if self.model is None:

@@ -8,7 +8,6 @@ Source: D. M. Bates, D. G. Watts, "Nonlinear regression analysis and its applica
 """
 
 import operator
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,15 +15,18 @@ import numpy as np
 
 from linad.core import tree
 from linad.core.callers import warn_user
-from linad.core.patience import SECONDS, say
-from linad.core.settings import settings
+from linad.core.patience import Patience
 from linad.errors import ShapeError
+from linad.solve.fitting.parameters import as_given
 
 MOST = 40
 """Fits on one side of a parameter."""
 
 CLOSE = 1e-6
 """Relative error of τ at an end."""
+
+AGAIN = 10.0
+"""Seconds until somebody who waits is told again."""
 
 LOWER = 1e-3
 """Of a variance: by how much the cost of a better fit is lower than that of the fit itself."""
@@ -33,35 +35,59 @@ LOWER = 1e-3
 def profiles(fit: Any, chosen: Sequence[int], t: float) -> dict[str, tuple[float, float]]:
     """The intervals of parameters by name; a line tells whoever waits how far they are."""
     found: dict[str, tuple[float, float]] = {}
-    met: list[tuple[float, Any]] = [(fit.cost, fit.found)]
-    begun = time.perf_counter()
+    met = Minima(fit, 2 * len(chosen))
     for i in chosen:
         found[fit.names[i]] = profile(fit, i, t, met)
-        seconds, rest = time.perf_counter() - begun, len(chosen) - len(found)
-        if rest and seconds >= SECONDS and settings().progress:
-            say(
-                f"profile_intervals: {len(found)} of {len(chosen)} parameters in {seconds:.0f} s, "
-                f"about {seconds * rest / len(found):.0f} s to go"
-            )
-    cost, x = min(met, key=operator.itemgetter(0))
+    cost, x = min(met.known, key=operator.itemgetter(0))
     if cost < fit.cost - LOWER * fit._scales[1]:
         warn_user(
             f"profile_intervals: the fit is not the best there is: chi-square is {2 * cost:.6g} at "
-            f"{x}, {fit.chi_square:.6g} at its own; fit from there"
+            f"{as_given(x, fit.parameters.form)}, {fit.chi_square:.6g} at its own; fit from there"
         )
     return found
 
 
-def profile(fit: Any, i: int, t: float, met: list[tuple[float, Any]]) -> tuple[float, float]:
+class Minima:
+    """The minima that were met on the way, with their costs, and how far the way is."""
+
+    def __init__(self, fit: Any, ends: int) -> None:
+        self.fit, self.ends, self.found = fit, ends, 0
+        self.known: list[tuple[float, Any]] = [(fit.cost, fit.found)]
+        self.refits, self.patience = 0, Patience()
+
+    def add(self, i: int, cost: float, x: Any) -> None:
+        """One more, with parameter ``i`` held."""
+        self.refits += 1
+        if np.isfinite(cost):
+            self.known.append((cost, x))
+        seconds = self.patience.spent()
+        if seconds is None:
+            return
+        residual = self.fit.solve.residual
+        rest = f"about {seconds * (self.ends / self.found - 1):.0f} s to go" if self.found else ""
+        hint = f"compiled, with linad.jit({residual.called}), a fit takes a fraction of that"
+        words = ", ".join(part for part in (rest, "" if residual.compiled else hint) if part)
+        self.patience.say(
+            f"profile_intervals: {self.fit.names[i]}, refit {self.refits} after {seconds:.0f} s, "
+            f"{self.found} of {self.ends} ends known{words and '; '}{words}"
+        )
+        self.patience.again(max(4 * seconds, AGAIN))
+
+
+def profile(fit: Any, i: int, t: float, met: Minima) -> tuple[float, float]:
     """The interval of parameter ``i``: where τ is -t and t. The minima on the way are added to
     ``met``, with their costs."""
     if not fit.parameters.free[i]:
         value = float(fit.vector[i])
         return value, value
-    return _end(fit, i, t, -1.0, met), _end(fit, i, t, 1.0, met)
+    ends = []
+    for side in (-1.0, 1.0):
+        ends.append(_end(fit, i, t, side, met))
+        met.found += 1
+    return ends[0], ends[1]
 
 
-def _end(fit: Any, i: int, t: float, side: float, met: list[tuple[float, Any]]) -> float:
+def _end(fit: Any, i: int, t: float, side: float, met: Minima) -> float:
     """Where τ reaches t on one side; a bound, or an infinity, where it does not."""
     best, error = float(fit.vector[i]), float(fit._errors[i])
     limit = float(fit.bounds[side > 0][i])
@@ -79,10 +105,11 @@ def _end(fit: Any, i: int, t: float, side: float, met: list[tuple[float, Any]]) 
         try:
             found = fit.solve(start, held)
         except ShapeError:
+            met.add(i, np.inf, None)
             return np.inf  # an integration that ends early: the model has no values there
+        met.add(i, float(found.cost), found.x)
         if np.isfinite(found.cost):
             start[:] = tree.vector(found.x)
-            met.append((float(found.cost), found.x))
         return float(np.sqrt(max(found.cost - fit.cost, 0.0) * 2.0 / scale)) if scale > 0 else 0.0
 
     room = abs(limit - best)

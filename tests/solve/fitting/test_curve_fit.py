@@ -358,7 +358,7 @@ class TestWhatTheModelReturns:
 
         found = curve_fit(model, T + 20, Y)
         assert not found.success
-        assert "height = 1, low = 1, high = 1; start where the model responds" in found.message
+        assert "low = 1, high = 1; start elsewhere, where the model responds" in found.message
         assert "Nothing is determined: start elsewhere" in found.report()
         assert "Fix one parameter" not in found.report()
 
@@ -1228,3 +1228,100 @@ def test_a_series_of_places_with_gaps():
     found = curve_fit(model, t, y, [1, 1], weights=keep)
     plain = curve_fit(model, t[keep].to_numpy(), y[keep].to_numpy(), [1, 1])
     np.testing.assert_allclose(found.x, plain.x, rtol=1e-8)
+
+
+class TestTheOrderOfStarts:
+    """Whatever has names has them in the order of p0."""
+
+    def found(self, **options):
+        def model(t, scale, rate):
+            return scale * np.exp(-rate * t)
+
+        t = np.linspace(0.0, 3.0, 30)
+        y = model(t, 5.0, 1.0) + 0.1 * np.cos(9 * t)
+        return curve_fit(model, t, y, {"scale": 4.0, "rate": 0.8}, **options)
+
+    def test_of_all_that_is_found(self):
+        found = self.found()
+        order = ["scale", "rate"]
+        assert found.names == order
+        assert [row[0] for row in found.rows()] == order
+        for named in (found.x, found.errors, found.values, found.standard_errors, found.result.x):
+            assert type(named) is dict
+            assert list(named) == order
+        assert list(found.result.grad) == order
+        assert found.x == found.values
+        assert found.errors == found.standard_errors
+        np.testing.assert_allclose(np.sqrt(np.diag(found.covariance)), list(found.errors.values()))
+        bare = curve_fit(
+            lambda t, scale, rate: scale * np.exp(-rate * t),
+            found.xdata,
+            found.data.leaves[0],
+            [4.0, 0.8],
+        )
+        np.testing.assert_allclose(found.covariance, bare.covariance, rtol=1e-6)
+        np.testing.assert_allclose(found.prediction_errors(), bare.prediction_errors(), rtol=1e-6)
+        intervals = found.profile_intervals()
+        assert list(intervals) == order
+        np.testing.assert_allclose(
+            list(intervals.values()), list(bare.profile_intervals().values()), rtol=1e-6
+        )
+
+    def test_flags_and_bounds_follow_it(self):
+        assert self.found(fixed=[True, False]).x["scale"] == 4.0
+        assert self.found(fixed=np.array([False, True])).x["rate"] == 0.8
+        assert self.found(fixed=[0]).x["scale"] == 4.0
+        sides = {"rate": 0.0, "scale": 0.0}, {"rate": 0.9, "scale": 9.0}
+        assert self.found(bounds=sides).x["rate"] == 0.9
+
+    @pytest.mark.parametrize("fixed", [[1, 0], np.array([1, 0])])
+    def test_flags_that_may_be_positions(self, fixed):
+        with pytest.raises(linad.errors.OptionError, match="write flags as True and False"):
+            self.found(fixed=fixed)
+
+
+def test_bounds_and_held_values_in_the_form_of_the_start():
+    def model(t, p):
+        return p["line"]["slope"] * t + p["line"]["offset"] + p["bend"] * t**2
+
+    t = np.linspace(0.0, 1.0, 9)
+    start = {"line": {"slope": 1.0, "offset": 0.5}, "bend": 0.1}
+    y = model(t, {"line": {"slope": 3.0, "offset": 0.2}, "bend": 0.4})
+    bounded = curve_fit(model, t, y, start, bounds={"line": {"slope": (0, 2)}})
+    assert bounded.x["line"]["slope"] == 2.0
+    held = curve_fit(model, t, y, start, fixed={"line": {"offset": 0.2}})
+    assert held.x["line"]["offset"] == 0.2
+    flagged = curve_fit(model, t, y, start, fixed={"line": {"offset": True}})
+    assert flagged.x["line"]["offset"] == 0.5
+
+
+def test_pairs_of_two_parameters_are_told_from_sides():
+    t = np.linspace(0.0, 1.0, 9)
+    with pytest.raises(linad.errors.OptionError, match=r"are pairs.*tuple\(zip\(\*pairs\)\)"):
+        curve_fit(lambda t, a, b: a + b * t, t, t, [1, 1], bounds=[(0, 10), (0.5, 12)])
+
+
+@pytest.mark.parametrize(
+    "option, words",
+    [
+        (
+            "sigma",
+            r"sigma must be positive and finite everywhere; it is nan in 1 of",
+        ),
+        ("weights", r"weights must be finite and not negative everywhere; it is nan in 1 of"),
+    ],
+)
+def test_deviations_that_are_no_numbers(option, words):
+    given = np.ones(9)
+    given[4] = np.nan
+    with pytest.raises(linad.errors.OptionError, match=words) as told:
+        curve_fit(lambda t, a: a * t, np.arange(9.0), np.arange(9.0), **{option: given})
+    assert "at index 4; points that do not count have the weight 0" in str(told.value)
+    with pytest.raises(linad.errors.OptionError, match="a matrix given as sigma must be finite"):
+        curve_fit(lambda t, a: a * t, np.arange(9.0), np.arange(9.0), sigma=np.diag(given))
+
+
+def test_a_complex_model_of_real_data_is_refused():
+    t = np.linspace(0.0, 1.0, 9)
+    with pytest.raises(linad.errors.DTypeError, match=r"complex numbers for real ydata.*ydata \+"):
+        curve_fit(lambda t, a: a * np.exp(1j * t), t, t, [1.0])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linad
-from linad.solve.fitting import profiles
+from linad.core import patience
 
 T = np.linspace(0.0, 1.0, 9)
 
@@ -15,13 +15,18 @@ T = np.linspace(0.0, 1.0, 9)
 def test_what_is_said(progress, monkeypatch, capsys):
     found = linad.solve.curve_fit(lambda t, a, b: a * np.exp(b * t), T, np.exp(T) + 0.01 * T**2)
     now = iter(range(0, 10**6, 20))
-    monkeypatch.setattr(profiles.time, "perf_counter", lambda: float(next(now)))
+    monkeypatch.setattr(patience.time, "perf_counter", lambda: float(next(now)))
     with linad.config(progress=progress):
         found.profile_intervals()
-    said = capsys.readouterr().err
-    told = r"profile_intervals: 1 of 2 parameters in \d+ s, about \d+ s to go"
-    assert len(re.findall(told, said)) == progress
-    assert said.count("profile_intervals: ") == progress
+    said = "\n".join(x for x in capsys.readouterr().err.splitlines() if "profile_int" in x)
+    told = (
+        r"profile_intervals: (\w+), refit \d+ after \d+ s, (\d) of 4 ends known; (about|compiled)"
+    )
+    lines = re.findall(told, said)
+    assert bool(lines) == progress
+    assert said.count("profile_intervals: ") == len(lines)
+    assert [ends for _, ends, _ in lines] == sorted(ends for _, ends, _ in lines)
+    assert said.count("with linad.jit(") == len(lines)
 
 
 def test_a_better_fit_is_told_of():

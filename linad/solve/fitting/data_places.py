@@ -1,0 +1,70 @@
+"""xdata as a model gets it.
+
+As in SciPy arrays are of floats, whose powers do not overflow and may be negative, and a list or a
+tuple of arrays of one shape is an array. Integers in a dict stay integers, for a model may index by
+them, but wide ones.
+"""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from linad.core import tree
+from linad.errors import ArgumentError
+from linad.solve.fitting.data import as_arrays
+
+
+def as_places(xdata: Any) -> Any:
+    """xdata with floats for integers, and wide integers where it is a dict.
+
+    Raises
+    ------
+    ArgumentError
+        If it can be read once only.
+    """
+    if isinstance(xdata, Iterator):
+        raise ArgumentError(
+            f"curve_fit: xdata is a {type(xdata).__name__}, which can be read once; give "
+            f"np.array(list(xdata))"
+        )
+    return _numbers(as_arrays(xdata), float)
+
+
+def _numbers(xdata: Any, whole: type) -> Any:
+    if type(xdata) is dict:
+        return {key: _numbers(value, np.int64) for key, value in xdata.items()}
+    if type(xdata) in (list, tuple):
+        return type(xdata)(_numbers(part, whole) for part in xdata)
+    kind = getattr(getattr(xdata, "dtype", None), "kind", "")
+    if (kind == "b" and whole is float) or kind in ("i", "u"):
+        return xdata if whole is np.int64 and xdata.dtype.itemsize == 8 else xdata.astype(whole)
+    if kind == "O" and all(isinstance(x, (Real, Decimal)) for x in np.ravel(np.asarray(xdata))):
+        return xdata.astype(float)
+    return xdata
+
+
+def joined_places(xdata: Any) -> Any:
+    """A list or a tuple of arrays of numbers, all of one shape, as one array."""
+    if type(xdata) not in (list, tuple) or len(xdata) < 1:
+        return xdata
+    arrays = [np.asarray(part) for part in xdata if isinstance(part, np.ndarray)]
+    alike = len(arrays) == len(xdata) and len({a.shape for a in arrays}) == 1
+    return np.stack(arrays) if alike and all(a.dtype.kind in "fc" for a in arrays) else xdata
+
+
+class OfJoinedPlaces:
+    """A model ``(xdata, p)`` that gets lists of places as one array; a class, to be pickled."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def __call__(self, xdata: Any, p: Any) -> Any:
+        return self.model(joined_places(xdata), p)
+
+
+def is_single(ydata: Any) -> bool:
+    """Whether data are one set, and xdata not a list of places for each of several."""
+    return tree.is_leaf(tree.flatten(as_arrays(ydata, foreign=True))[1])

@@ -1,0 +1,92 @@
+"""xdata as a model gets it: as SciPy gives it, where SciPy takes it."""
+
+import decimal
+import pickle
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+from linad.errors import ArgumentError
+from linad.solve import curve_fit
+from linad.solve.fitting.data_places import as_places, joined_places
+
+N = np.arange(1, 40, dtype=np.int16)
+
+
+def cubic(n, a, b):
+    return a * n**3 + b
+
+
+def decline(n, a, b):
+    return a * n**-2 + b
+
+
+def rows(X, a, b):
+    return a * X[0, :] + b * X[1, :]
+
+
+@pytest.mark.parametrize("model", [cubic, decline])
+@pytest.mark.parametrize("form", [N, N.tolist(), N.astype(np.uint8), N.astype(object)])
+def test_integers_are_floats(model, form):
+    y = model(N.astype(float), 1e-3, 2.0)
+    found = curve_fit(model, form, y, [1, 1])
+    np.testing.assert_allclose(found.x, [1e-3, 2.0], rtol=1e-6)
+    later = np.array([200], np.uint8)
+    np.testing.assert_allclose(found.predict(later), model(200.0, *found.x))
+
+
+def test_a_series_of_integers():
+    pd = pytest.importorskip("pandas")
+    y = cubic(N.astype(float), 1e-3, 2.0)
+    found = curve_fit(cubic, pd.Series(N), y, [1, 1])
+    np.testing.assert_allclose(found.x, [1e-3, 2.0], rtol=1e-8)
+
+
+def test_dicts_keep_integers_that_are_wide():
+    made = as_places({"group": N, "flag": N > 3, "t": [1, 2], "inner": {"k": np.uint8([1])}})
+    assert [made[key].dtype for key in ("group", "flag", "t")] == [np.int64, bool, np.int64]
+    assert made["inner"]["k"].dtype == np.int64
+    offsets = np.array([0.5, 2.0])
+    group = N % 2
+    found = curve_fit(
+        lambda x, p: p["slope"] * x["t"] + p["offset"][x["group"]],
+        {"t": N, "group": group},
+        3.0 * N + offsets[group],
+        {"slope": 1.0, "offset": np.zeros(2)},
+    )
+    np.testing.assert_allclose(found["offset"], offsets)
+
+
+@pytest.mark.parametrize("form", [tuple, list, np.array])
+def test_lists_of_places_are_one_array(form):
+    X = form([N / 40.0, (N / 7.0) % 1])
+    y = rows(np.array(X), 2.0, 3.0)
+    found = curve_fit(rows, X, y, [1, 1])
+    np.testing.assert_allclose(found.x, scipy.optimize.curve_fit(rows, X, y, [1, 1])[0])
+    np.testing.assert_array_equal(found.predict(X), found.predict())
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(found)).predict(X), found.predict())
+
+
+def test_what_is_no_array_stays():
+    ragged = (np.ones(2), np.ones(3))
+    assert joined_places(ragged) is ragged
+    assert joined_places(()) == ()
+    texts = np.array(["a", "b"], object)
+    assert as_places(texts) is texts
+    assert as_places(np.array([decimal.Decimal("1.5"), 2])).tolist() == [1.5, 2.0]
+
+
+def test_places_for_each_data_set_stay_a_list():
+    def both(x, k):
+        first, second = x
+        assert isinstance(x, list)
+        return [k * first, 2 * k * second]
+
+    t = np.arange(1.0, 5.0)
+    assert curve_fit(both, [t, t], [3 * t, 6 * t], [1.0]).x == pytest.approx([3.0])
+
+
+def test_what_can_be_read_once_is_refused():
+    with pytest.raises(ArgumentError, match=r"xdata is a generator.*np.array\(list\(xdata\)\)"):
+        curve_fit(cubic, (n for n in range(9)), np.ones(9), [1, 1])
