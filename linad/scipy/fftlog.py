@@ -11,12 +11,12 @@ appendix B; the reference of scipy.fft.
 """
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 import scipy.special as sp
 
+from linad.core.callers import warn_user
 from linad.core.primitive import Traced
 from linad.rules.shaping import astype, still
 from linad.scipy.mirror import inexact
@@ -37,7 +37,7 @@ def _coefficients(n: int, dln: Any, mu: Any, offset: Any, bias: Any, inverse: bo
     singular = 0.0 if inverse else np.inf
     if still(zeroth) == singular:
         kind = "singular inverse transform" if inverse else "singular transform"
-        warnings.warn(f"{kind}; consider changing the bias", stacklevel=4)
+        warn_user(f"{kind}; consider changing the bias")
         zeroth = np.inf if inverse else 0.0
     return np.concatenate([np.reshape(zeroth, (1,)) + 0j, u])
 
