@@ -4,6 +4,10 @@ QUADPACK chooses the intervals on plain values. The integral is then the sum of 
 nodes over halves of those intervals, of the traced integrand: a fixed rule, that any trace sees
 through. An end that is traced moves the nodes with it. The value stays QUADPACK's.
 
+In a program that `linad.jit` records the value is that of the same rule, a loop over the nodes. The
+program is good for all values for which that rule and the one on whole intervals differ by no more
+than the tolerances; for others QUADPACK divides the range anew.
+
 Over an infinite range t = a ± (1 - u) / u maps it to 0 < u <= 1, as QUADPACK does.
 """
 
@@ -16,9 +20,14 @@ import scipy.integrate as theirs
 
 from linad.api.derivatives import stop_gradient
 from linad.arrays.buffers import concrete
+from linad.control import loops
+from linad.control.both_ways import in_any_way
 from linad.core.array_type import Array
 from linad.core.callers import warn_user
-from linad.errors import ConvergenceError, UnsupportedError
+from linad.core.marks import Attempt, running_traces
+from linad.core.primitive import Traced
+from linad.core.reasons import because
+from linad.errors import ConvergenceError, GuardError, TracerError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.scipy.implicit_solutions import Watched, args_of, plain, while_tracing
 from linad.scipy.mirror import holds_traced
@@ -32,6 +41,10 @@ def quad(func: Any, a: Any, b: Any, args: Any = (), full_output: Any = 0, **opti
     f = Watched(func, args_of(args))
     given: dict[str, Any] = {name: plain(value) for name, value in options.items()}
     special = given.get("weight") is not None or given.get("complex_func")
+    if not (special or full_output) and _in_program():
+        in_program = _as_program(f, a, b, given)
+        if in_program is not None:
+            return in_program
     found = theirs.quad(f, plain(a), plain(b), (), full_output if special else 1, **given)
     traced = f.traced or holds_traced((a, b))
     if special and traced:
@@ -85,14 +98,79 @@ def _integral(f: Watched, a: Any, b: Any, starts: Array, ends: Array) -> Any:
     return sign * sum(w * (f.values(t) + f.values(-t)).reshape(()) for w, t in both)
 
 
-def nodes(starts: Any, ends: Any) -> Any:
-    """The nodes and weights of the rule on halves of intervals."""
+def nodes(starts: Any, ends: Any, parts: int = _HALVES) -> Any:
+    """The nodes and weights of the rule on halves of intervals, or on other parts of them."""
     x, w = np.polynomial.legendre.leggauss(21)
     for start, end in zip(starts, ends, strict=True):
-        edges = np.linspace(start, end, _HALVES + 1)
+        edges = np.linspace(start, end, parts + 1)
         for left, right in itertools.pairwise(edges):
             half = (right - left) / 2
             yield from zip((left + right) / 2 + half * x, half * w, strict=True)
+
+
+def _in_program() -> bool:
+    return any(trace.records for trace in running_traces())
+
+
+def _as_program(f: Watched, a: Any, b: Any, options: dict[str, Any]) -> Any:
+    """The integral and its error as a part of the program that is recorded: of intervals that
+    QUADPACK finds now, and good for values for which these do. None where they do not."""
+    low, high = concrete(asarray(a)), concrete(asarray(b))
+    if low == high or (holds_traced((a, b)) and not (np.isfinite(low) and np.isfinite(high))):
+        return None
+    seen = False
+
+    def looked_at(*args: Any) -> Any:
+        nonlocal seen
+        value = asarray(f.function(*args, *f.args))
+        seen = seen or holds_traced(value)
+        return np.float64(concrete(value)[()])
+
+    with Attempt(TracerError, GuardError, TypeError):
+        found = theirs.quad(looked_at, low, high, (), 1, **options)
+    if len(found) > 3 or not (seen or holds_traced((a, b))):
+        return None
+    last = found[2]["last"]
+    starts, ends = np.array(found[2]["alist"][:last]), np.array(found[2]["blist"][:last])
+    if np.isfinite(low) and np.isfinite(high):
+        starts, ends = (starts - low) / (high - low), (ends - low) / (high - low)
+    fine, coarse = [np.array(list(nodes(starts, ends, parts))) for parts in (_HALVES, 1)]
+    g = _over_unit(f, a, b)
+    values = in_any_way(
+        lambda g: loops.map(g, np.concatenate([fine[:, 0], coarse[:, 0]])),
+        *(g, TracerError, GuardError),
+    )
+    if values is None or np.iscomplexobj(concrete(values)):
+        return None
+    value = np.sum(fine[:, 1] * values[: len(fine)])
+    error = np.abs(stop_gradient(value - np.sum(coarse[:, 1] * values[len(fine) :])))
+    absolute, relative = (options.get(name, 1.49e-8) for name in ("epsabs", "epsrel"))
+    allowed = np.maximum(absolute, relative * np.abs(stop_gradient(value)))
+    if not concrete(error) <= concrete(allowed):
+        return None
+    with because("quad divides the range anew where its intervals do not do for other values"):
+        bool(error <= allowed)
+    return value, error
+
+
+def _over_unit(f: Watched, a: Any, b: Any) -> Any:
+    """The integrand over 0 < u <= 1."""
+    low, high = concrete(asarray(a)), concrete(asarray(b))
+    if np.isfinite(low) and np.isfinite(high):
+        return lambda u: f.values(a + (b - a) * u).reshape(()) * (b - a)
+    sign = 1.0
+    if low > high:
+        a, b, low, high, sign = b, a, high, low, -1.0
+    if np.isfinite(low):
+        return lambda u: sign / u**2 * f.values(a + (1 - u) / u).reshape(())
+    if np.isfinite(high):
+        return lambda u: sign / u**2 * f.values(b - (1 - u) / u).reshape(())
+
+    def both(u: Any) -> Any:
+        t = (1 - u) / u
+        return sign / u**2 * (f.values(t) + f.values(-t)).reshape(())
+
+    return both
 
 
 @while_tracing(theirs.dblquad)
@@ -108,7 +186,7 @@ def dblquad(
         return value
 
     value, error = quad(inner, a, b, **tolerances)
-    return value, max(error, *errors)
+    return value, _largest([*errors, error])
 
 
 @while_tracing(theirs.tplquad)
@@ -164,4 +242,10 @@ def nquad(
         return value
 
     value = integral(len(ranges) - 1)
-    return value, max(errors)
+    return value, _largest(errors)
+
+
+def _largest(errors: list[Any]) -> Any:
+    """The largest error of integrals within each other; in a program, that of the outermost."""
+    traced = [error for error in errors if isinstance(error, Traced)]
+    return max(errors) if not traced else traced[-1]

@@ -79,3 +79,63 @@ def test_quad_runs_once():
         linad.grad(lambda p: si.quad(lambda x: x * p, 0, 1, weight="cos", wvar=2.0)[0])(1.0)
     with pytest.warns(scipy.integrate.IntegrationWarning):
         linad.grad(lambda p: si.quad(lambda x: p / x, 0, 1)[0])(1.0)
+
+
+IN_PROGRAMS = {
+    "smooth": (lambda p: lambda x: np.exp(-p * x) * np.sin(p * x), 0, 2),
+    "upwards": (lambda p: lambda x: np.exp(-p * x * x), 0, np.inf),
+    "downwards": (lambda p: lambda x: np.exp(p * x), 0, -np.inf),
+    "both": (lambda p: lambda x: np.exp(-p * x * x + x), -np.inf, np.inf),
+    "decides": (lambda p: lambda x: p * x if x < 0.5 else np.cos(p * x), 0, 1),
+}
+
+
+@pytest.mark.usefixtures("kernels")
+class TestInPrograms:
+    @pytest.mark.parametrize("name", IN_PROGRAMS)
+    def test_one_program_for_all_values(self, name):
+        F, a, b = IN_PROGRAMS[name]
+        f = linad.jit(lambda p: linad.scipy.integrate.quad(F(p), a, b)[0])
+        slope = linad.jit(linad.grad(lambda p: linad.scipy.integrate.quad(F(p), a, b)[0]))
+        plain = linad.grad(lambda p: linad.scipy.integrate.quad(F(p), a, b)[0])
+        for p in np.linspace(1.0, 3.0, 5):
+            wanted = scipy.integrate.quad(F(p), a, b, epsabs=1e-12, epsrel=1e-12)[0]
+            np.testing.assert_allclose(f(p), wanted, rtol=1e-12)
+            np.testing.assert_allclose(slope(p), plain(p), rtol=1e-9)
+        assert [len(paths) for paths in f.variants.values()] == [1]
+
+    def test_a_peak_that_moves_out_of_the_intervals(self):
+        def integrand(p):
+            return lambda x: 1 / (1e-4 + (x - p) ** 2)
+
+        f = linad.jit(lambda p: linad.scipy.integrate.quad(integrand(p), 0, 1)[0])
+        for p in np.linspace(0.1, 0.9, 5):
+            wanted = (np.arctan((1 - p) / 1e-2) + np.arctan(p / 1e-2)) / 1e-2
+            np.testing.assert_allclose(f(p), wanted, rtol=1e-9)
+
+    def test_ends_that_are_arguments(self):
+        f = linad.jit(lambda p: linad.scipy.integrate.quad(lambda x: np.cos(p * x), p, 2 * p)[0])
+        for p in (1.0, 1.5, -1.0, 0.5):
+            wanted = (np.sin(2 * p * p) - np.sin(p * p)) / p
+            np.testing.assert_allclose(f(p), wanted, atol=1e-14)
+
+    def test_integrals_within_integrals(self):
+        def integrand(y, x, p):
+            return np.exp(-p * x * y)
+
+        f = linad.jit(
+            lambda p: linad.scipy.integrate.dblquad(lambda y, x: integrand(y, x, p), 0, 1, 0, 2)[0]
+        )
+        g = linad.jit(
+            lambda p: linad.scipy.integrate.nquad(integrand, [(0, 2), (0, 1)], args=(p,))[0]
+        )
+        for p in (1.0, 2.0, 0.5):
+            wanted = scipy.integrate.dblquad(integrand, 0, 1, 0, 2, args=(p,))[0]
+            np.testing.assert_allclose([f(p), g(p)], wanted, rtol=1e-10)
+
+    def test_the_error_is_of_the_call(self):
+        f = linad.jit(lambda p: linad.scipy.integrate.quad(lambda x: np.sin(p * x), 0, 3))
+        for p in (1.0, 5.0):
+            value, error = f(p)
+            assert abs(value - (1 - np.cos(3 * p)) / p) <= max(error, 1e-14)
+            assert error < 1.5e-8
