@@ -47,7 +47,7 @@ reciprocal = unary("reciprocal", np.reciprocal, lambda y, x: -y * y)
 square = unary("square", np.square, lambda y, x: 2 * x)
 
 
-def _power_slope_a(y: Any, a: Any, b: Any) -> Any:
+def _power_slope_a(y: Array, a: Array, b: Any) -> Any:
     if not hasattr(b, "shape"):  # a Python number: the usual x**2
         if b == 2:
             return 2 * a

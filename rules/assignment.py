@@ -27,7 +27,7 @@ from linad.rules.shaping import as_array, broadcast_to, ravel
 implements(np.copyto)(copy_to)
 
 
-def _writable(target: Any, name: str) -> Any:
+def _writable(target: Array, name: str) -> Any:
     if not isinstance(target, Traced):
         raise TracerError(
             f"{name} would write a traced value into a plain NumPy array and lose its derivative; "
@@ -67,7 +67,7 @@ def _given(a: Array, values: Any) -> Any:
     return ravel(values if isinstance(values, Traced) else as_written(values, a.dtype))
 
 
-def _in_turn(values: Any, places: Any) -> Any:
+def _in_turn(values: Array, places: Array) -> Any:
     """Value ``k % n`` of the n values for each place k."""
     if not places.size:
         return 0

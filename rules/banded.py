@@ -18,7 +18,7 @@ from linad.operators.linear_solves import LinearSolve, solution_rules
 from linad.operators.relations import Relation
 
 
-def _solve_banded(ab: Any, b: Array, *, l_and_u: tuple[int, int]) -> Any:
+def _solve_banded(ab: Array, b: Array, *, l_and_u: tuple[int, int]) -> Any:
     """Solve for all columns of b (*more, n, k)."""
     columns = np.moveaxis(b, -2, 0)
     if not b.size:

@@ -37,22 +37,22 @@ for _name in ("jv", "yv", "hankel1", "hankel2"):
     special(_name, v=NO_SLOPE, x=lambda y, v, x, f=_f: 0.5 * (f(v - 1, x) - f(v + 1, x)))
 
 
-def _kve_higher(y: Any, v: Any, x: Any, *, nth: int) -> Any:
+def _kve_higher(y: Array, v: Array, x: Array, *, nth: int) -> Any:
     return kve_wrt_order(v, x, nth=nth + 1)
 
 
-def _kve_beside(y: Any, v: Any, x: Any, *, nth: int) -> Any:
+def _kve_beside(y: Array, v: Array, x: Array, *, nth: int) -> Any:
     return y - 0.5 * (kve_wrt_order(v - 1, x, nth=nth) + kve_wrt_order(v + 1, x, nth=nth))
 
 
 kve_wrt_order: Primitive = several("kve_wrt_order", kve_in_order, v=_kve_higher, x=_kve_beside)
 
 
-def _ive_higher(y: Any, v: Any, x: Any, *, nth: int) -> Any:
+def _ive_higher(y: Array, v: Array, x: Array, *, nth: int) -> Any:
     return ive_wrt_order(v, x, nth=nth + 1)
 
 
-def _ive_beside(y: Any, v: Any, x: Any, *, nth: int) -> Any:
+def _ive_beside(y: Array, v: Array, x: Array, *, nth: int) -> Any:
     lower = ive_wrt_order(v, x, nth=nth - 1) if nth else 0.0
     return ive_wrt_order(v + 1, x, nth=nth) - y + (v * y + nth * lower) / x
 
@@ -82,12 +82,12 @@ special(
 # Of integer order: SciPy takes the whole part.
 
 
-def _yn_slope(y: Any, n: Any, x: Any) -> Any:
+def _yn_slope(y: Array, n: Any, x: Array) -> Any:
     n = np.trunc(n)
     return 0.5 * (sp.yv(n - 1, x) - sp.yv(n + 1, x))
 
 
-def _kn_slope(y: Any, n: Any, x: Any) -> Any:
+def _kn_slope(y: Array, n: Any, x: Array) -> Any:
     n = np.trunc(n)
     return -0.5 * (sp.kv(n - 1, x) + sp.kv(n + 1, x))
 
@@ -106,7 +106,7 @@ def _jve_slope(name: str, plain: Any) -> Slope:
     return slope
 
 
-def _ive_slope(y: Any, v: Any, x: Any) -> Any:
+def _ive_slope(y: Array, v: Any, x: Array) -> Any:
     real_only("ive", x)
     return 0.5 * (sp.ive(v - 1, x) + sp.ive(v + 1, x)) - side(x) * y
 
@@ -185,7 +185,7 @@ implements(np.sinc)(sinc)
 # Struve functions.
 
 
-def _struve_source(v: Any, x: Any) -> Any:
+def _struve_source(v: Array, x: Array) -> Any:
     return (0.5 * x) ** v / (math.sqrt(math.pi) * sp.gamma(v + 1.5))
 
 
@@ -212,7 +212,7 @@ special("modstruve", v=NO_SLOPE, x=_struve_slope(sp.modstruve, 1))
 special_fan("airy", x=lambda y, x: (y[1], x * y[0], y[3], x * y[2]))
 
 
-def _airye_slopes(y: Any, x: Any) -> Any:
+def _airye_slopes(y: Any, x: Array) -> Any:
     # Scaled by exp(±2/3 x^(3/2)) where x > 0.
     real_only("airye", x)
     a, da, b, db = y
@@ -230,7 +230,7 @@ special("ker", x=lambda y, x: sp.kerp(x))
 special("kei", x=lambda y, x: sp.keip(x))
 
 
-def _series(x: Any, coefficients: Any) -> Any:
+def _series(x: Array, coefficients: Any) -> Any:
     """Σ_k c_k x^(4k)."""
     fourth, total = x**4, 0.0
     for c in reversed(coefficients):
@@ -243,21 +243,21 @@ _BER = [(-1) ** k * 4 * k / 16**k / math.factorial(2 * k) ** 2 for k in range(1,
 _BEI = [(-1) ** k * (k + 0.5) / 16**k / math.factorial(2 * k + 1) ** 2 for k in range(8)]
 
 
-def _per_x(y: Any, x: Any, near: Any, series: Any) -> Any:
+def _per_x(y: Array, x: Array, near: Any, series: Any) -> Any:
     """y / x, by its series near 0."""
     small = np.where(near, x, 0.0)
     return np.where(near, series(small), np.where(near, 0.0, y) / np.where(near, 1.0, x))
 
 
-def _berp_per_x(y: Any, x: Any) -> Any:
+def _berp_per_x(y: Array, x: Array) -> Any:
     return _per_x(y, x, np.abs(x) < 1, lambda x: x * x * _series(x, _BER))
 
 
-def _beip_per_x(y: Any, x: Any) -> Any:
+def _beip_per_x(y: Array, x: Array) -> Any:
     return _per_x(y, x, np.abs(x) < 1, lambda x: _series(x, _BEI))
 
 
-def _kelvin_slopes(y: Any, x: Any) -> Any:
+def _kelvin_slopes(y: Any, x: Array) -> Any:
     first = _berp_per_x(np.real(y[2]), x) + 1j * _beip_per_x(np.imag(y[2]), x)
     return y[2], y[3], 1j * y[0] - first, 1j * y[1] - y[3] / x
 
@@ -276,7 +276,7 @@ special_fan("iti0k0", x=lambda y, x: (sp.i0(x), sp.k0(x)))
 _SQUARES = [1 / 4 ** (k + 1) / math.factorial(k + 1) ** 2 for k in range(12)]
 
 
-def _step_per_x(y: Any, x: Any, sign: int) -> Any:
+def _step_per_x(y: Array, x: Array, sign: int) -> Any:
     def series(x: Any) -> Any:
         total: Any = 0.0
         for c in reversed(_SQUARES):
@@ -295,7 +295,7 @@ special("itstruve0", x=lambda y, x: sp.struve(0, x))
 _ODD = [2 / math.pi / math.prod(range(1, 2 * k + 2, 2)) ** 2 for k in range(12)]
 
 
-def _struve0_per_x(x: Any) -> Any:
+def _struve0_per_x(x: Array) -> Any:
     def series(x: Any) -> Any:
         total: Any = 0.0
         for c in reversed(_ODD):
@@ -309,7 +309,7 @@ special("it2struve0", x=lambda y, x: -_struve0_per_x(x))
 special("itmodstruve0", x=lambda y, x: sp.modstruve(0, x))
 
 
-def _itairy_slopes(y: Any, x: Any) -> Any:
+def _itairy_slopes(y: Any, x: Array) -> Any:
     right, left = sp.airy(x), sp.airy(-x)
     return right[0], right[2], left[0], left[2]
 

@@ -28,7 +28,7 @@ from linad.rules.shaping import as_array
 kron_ = Primitive("kron", lambda a, b: np.kron(a, b))
 
 
-def _kron_jacobian(y: Array, x: Array, other: Any, first: bool) -> JacobianOperator:
+def _kron_jacobian(y: Array, x: Array, other: Array, first: bool) -> JacobianOperator:
     """Of kron in ``x``: y[i k, j l ...] = x[i, j, ...] other[k, l, ...]."""
     ndim = y.ndim
     mine, its = string.ascii_letters[:ndim], string.ascii_letters[ndim : 2 * ndim]

@@ -117,7 +117,7 @@ def _gradient_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     return tuple([normalize_axis(k, ndim, "gradient") for k in axis])
 
 
-def _spacings(varargs: Any, axes: Any, f: Any) -> list[Any]:
+def _spacings(varargs: Any, axes: Any, f: Array) -> list[Any]:
     """For each axis a scalar spacing, or the spacings between 1-D coordinates."""
     if not varargs:
         return [1.0] * len(axes)
@@ -141,7 +141,7 @@ def _spacings(varargs: Any, axes: Any, f: Any) -> list[Any]:
     return found
 
 
-def _gradient(f: Any, axis: int, h: Array, edge_order: int) -> Any:
+def _gradient(f: Array, axis: int, h: Array, edge_order: int) -> Any:
     """Derivative of ``f`` along an axis counted from the end."""
     n = f.shape[axis]
     if n < edge_order + 1:
@@ -171,7 +171,7 @@ def _gradient(f: Any, axis: int, h: Array, edge_order: int) -> Any:
     return np.concatenate([first, inside, last], axis=axis)
 
 
-def _one_sided(f0: Any, f1: Any, f2: Any, h1: Any, h2: Any) -> Any:
+def _one_sided(f0: Array, f1: Array, f2: Array, h1: Any, h2: Any) -> Any:
     """Second-order slope at f0 from two neighbours at distances h1 and h1 + h2."""
     whole = h1 + h2
     return -(h1 + whole) / (h1 * whole) * f0 + whole / (h1 * h2) * f1 - h1 / (h2 * whole) * f2

@@ -85,7 +85,7 @@ def _near(x: Any, p: Any) -> Any:
     return np.abs(x - p) < NEAR * np.abs(x)
 
 
-def _between(x: Any, p: Any, divided: Any, f: Any, z: tuple[Any, ...], a: float, b: Any) -> Any:
+def _between(x: Array, p: Any, divided: Any, f: Array, z: tuple[Any, ...], a: float, b: Any) -> Any:
     """∂R_(-a)(b; z) / ∂x, x the first of z: ``divided(f, *z)``, or the integral if x is near p."""
     near = _near(x, p)
     if not isinstance(near, Traced) and not np.any(near):
@@ -106,7 +106,7 @@ special(
 )
 
 
-def _elliprg_slope(x: Any, y: Any, z: Any) -> Any:
+def _elliprg_slope(x: Array, y: Array, z: Array) -> Any:
     """∂R_G / ∂z; R_G(0, 0, z) is sqrt(z) / 2."""
     bare = (x == 0) & (y == 0)
     # z R_D is 0 where z is 0 and R_D infinite.
@@ -123,14 +123,14 @@ special(
 )
 
 
-def _elliprc_x(f: Any, x: Any, y: Any) -> Any:
+def _elliprc_x(f: Array, x: Array, y: Array) -> Any:
     def divided(f: Any, x: Any, y: Any) -> Any:
         return (1 / np.sqrt(x) - f) / (2 * (x - y))
 
     return _between(x, y, divided, f, (x, y), 0.5, (0.5, 1.0))
 
 
-def _elliprc_y(f: Any, x: Any, y: Any) -> Any:
+def _elliprc_y(f: Array, x: Array, y: Array) -> Any:
     def divided(f: Any, y: Any, x: Any) -> Any:
         return (f - np.sqrt(x) / y) / (2 * (x - y))
 
@@ -140,7 +140,7 @@ def _elliprc_y(f: Any, x: Any, y: Any) -> Any:
 special("elliprc", x=_elliprc_x, y=_elliprc_y)
 
 
-def _elliprd_x(f: Any, x: Any, y: Any, z: Any) -> Any:
+def _elliprd_x(f: Array, x: Array, y: Any, z: Any) -> Any:
     def divided(f: Any, x: Any, y: Any, z: Any) -> Any:
         return (sp.elliprd(y, z, x) - f) / (2 * (x - z))
 
@@ -153,7 +153,7 @@ def _moment(slope: Any, x: Any) -> Any:
     return np.where(zero, 0.0, x * slope(np.where(zero, 1.0, x)))
 
 
-def _elliprd_z(f: Any, x: Any, y: Any, z: Any) -> Any:
+def _elliprd_z(f: Array, x: Any, y: Any, z: Array) -> Any:
     # Homogeneous of degree -3/2.
     rest = _moment(lambda x: _elliprd_x(f, x, y, z), x) + _moment(
         lambda y: _elliprd_x(f, y, x, z), y
@@ -164,14 +164,14 @@ def _elliprd_z(f: Any, x: Any, y: Any, z: Any) -> Any:
 special("elliprd", x=_elliprd_x, y=lambda f, x, y, z: _elliprd_x(f, y, x, z), z=_elliprd_z)
 
 
-def _elliprj_x(f: Any, x: Any, y: Any, z: Any, p: Any) -> Any:
+def _elliprj_x(f: Array, x: Array, y: Array, z: Array, p: Array) -> Any:
     def divided(f: Any, x: Any, y: Any, z: Any, p: Any) -> Any:
         return (sp.elliprd(y, z, x) - f) / (2 * (x - p))
 
     return _between(x, p, divided, f, (x, y, z, p), 1.5, (0.5, 0.5, 0.5, 1.0))
 
 
-def _elliprj_p(f: Any, x: Any, y: Any, z: Any, p: Any) -> Any:
+def _elliprj_p(f: Array, x: Array, y: Array, z: Array, p: Array) -> Any:
     rest = (
         _moment(lambda x: _elliprj_x(f, x, y, z, p), x)
         + _moment(lambda y: _elliprj_x(f, y, x, z, p), y)
@@ -189,7 +189,7 @@ special(
 )
 
 
-def _agm_b(mean: Any, a: Any, b: Any) -> Any:
+def _agm_b(mean: Array, a: Any, b: Array) -> Any:
     # agm(a, b) = π a / (2 R_F(0, p, 1)),  p = b² / a².  agm(0, b) = 0; at b = 0 it rises like
     # 1 / log(1 / b).
     bare = a == 0

@@ -68,7 +68,7 @@ def absolute_wrt_x(y: Array, x: Array) -> JacobianOperator:
     return Diagonal(side(x), y.shape, y.dtype)
 
 
-def _unit(z: Any) -> Any:
+def _unit(z: Array) -> Any:
     """z / |z|, as the slope of |z|."""
     return z / tip(absolute(z)) if isinstance(z, Traced) else np.sign(z)
 

@@ -22,7 +22,7 @@ from linad.operators.facts import UNSTRUCTURED
 from linad.operators.relation_shapes import dense_along
 
 
-def _transform(x: Any, *, kind: str, type: int, axis: int) -> Any:
+def _transform(x: Array, *, kind: str, type: int, axis: int) -> Any:
     import scipy.fft
 
     return getattr(scipy.fft, kind)(x, type, axis=axis, orthogonalize=False)

@@ -17,7 +17,7 @@ from linad.core.dispatch import implements
 from linad.core.indices import Index
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, size_of
-from linad.errors import DTypeError, TracerError
+from linad.errors import DTypeError
 from linad.rules.indexing import add_at
 from linad.rules.shaping import as_array, concrete, form, ravel, still
 
@@ -81,12 +81,16 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     bins = operator.index(bins) if isinstance(bins, Traced) else bins
     # How many bins there are, a number says, or a rule finds from the values.
     seen = concrete if isinstance(bins, str) else form
-    plain = np.asarray(seen(a))
-    edges = np.histogram_bin_edges(plain, bins, range, seen(weights))
-    placed = isinstance(bins, str) or np.ndim(bins) == 0
-    if not (placed and range is None and isinstance(a, Traced) and plain.size):
+    plain, ends = np.asarray(seen(a)), None if range is None else tuple(range)
+    among = None if ends is None else tuple([concrete(end) for end in ends])
+    edges = np.histogram_bin_edges(plain, bins, among, seen(weights))
+    if not isinstance(bins, str) and np.ndim(bins):
         return edges
-    least, largest = a.min(), a.max()  # type: ignore[attr-defined]
+    if ends is not None and not any([isinstance(end, Traced) for end in ends]):
+        return edges
+    if ends is None and not (isinstance(a, Traced) and plain.size):
+        return edges
+    least, largest = (a.min(), a.max()) if ends is None else ends  # type: ignore[attr-defined]
     if still(least) == still(largest):
         least, largest = least - 0.5, largest + 0.5
     return np.linspace(least, largest, edges.size)
@@ -96,10 +100,6 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:
-    if isinstance(range, Traced) or any(isinstance(v, Traced) for v in range or ()):
-        raise TracerError(
-            "histogram: range= cannot be traced; pass bins=np.linspace(low, high, n + 1)"
-        )
     edges = histogram_bin_edges(a, bins, range, weights)
     fixed, values = still(edges), ravel(as_array(still(a)))
     # The last bin includes its right edge, the others do not.

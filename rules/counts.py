@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.rules.elementwise import NO_SLOPE, several
 
@@ -28,12 +29,12 @@ def log_binomial(k: Any, n: Any, q: Any) -> Any:
     return choices + sp.xlogy(k, q) + sp.xlog1py(n - k, -q)
 
 
-def _poisson(k: Any, mu: Any) -> Any:
+def _poisson(k: Array, mu: Array) -> Any:
     possible = k >= 0
     return np.where(possible, np.exp(log_poisson(np.where(possible, k, 0), mu)), mu.dtype.type(0))
 
 
-def _binomial(k: Any, n: Any, q: Any) -> Any:
+def _binomial(k: Array, n: Array, q: Array) -> Any:
     possible = (k >= 0) & (k <= n)
     p = np.exp(log_binomial(np.where(possible, k, 0), np.where(possible, n, 0), q))
     return np.where(possible, p, q.dtype.type(0))

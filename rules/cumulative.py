@@ -48,7 +48,7 @@ def _solve(a: Array, b: Array) -> Any:
     return h
 
 
-def _recurrence(a: Any, b: Any, *, axis: int, backward: bool) -> Any:
+def _recurrence(a: Array, b: Array, *, axis: int, backward: bool) -> Any:
     dtype = np.result_type(a, b)
     a, b = np.moveaxis(np.asarray(a, dtype), axis, -1), np.moveaxis(np.asarray(b, dtype), axis, -1)
     if backward:
@@ -59,7 +59,7 @@ def _recurrence(a: Any, b: Any, *, axis: int, backward: bool) -> Any:
 recurrence = Primitive("recurrence", _recurrence)
 
 
-def _times_previous(h: Any, a: Array, b: Array, *, axis: int, backward: bool) -> JacobianOperator:
+def _times_previous(h: Array, a: Array, b: Array, *, axis: int, backward: bool) -> JacobianOperator:
     previous = shift(h, axis, -1 if backward else 1)
     return Diagonal(previous, h.shape, h.dtype) @ broadcast(h.shape, a.shape, h.dtype)
 
@@ -116,7 +116,7 @@ logaddexp2_accumulate = _log_accumulate(np.logaddexp2, np.exp2)
 # Running extrema select.
 
 
-def _first_attaining(x: Any, *, axis: int, ufunc: Any) -> Any:
+def _first_attaining(x: Array, *, axis: int, ufunc: Any) -> Any:
     """Index along ``axis`` of the first entry that attains the running extremum."""
     y = np.moveaxis(ufunc.accumulate(x, axis=axis), axis, -1)
     risen = np.ones(y.shape, bool)
@@ -242,7 +242,7 @@ segment_sum = Primitive(
 
 
 @segment_sum.jacobian(wrt=0)
-def segment_sum_wrt_x(y: Array, x: Array, *, starts: Any, axis: int) -> JacobianOperator:
+def segment_sum_wrt_x(y: Array, x: Array, *, starts: Array, axis: int) -> JacobianOperator:
     return SegmentSum(starts, axis, x.shape, y.dtype)
 
 

@@ -70,7 +70,7 @@ class HermitianReading(JacobianOperator):
         self.clinear = dtype.kind != "c"
         super().__init__(shape, shape, dtype)
 
-    def _parts(self, x: Any, other: Any) -> Any:
+    def _parts(self, x: Array, other: Array) -> Any:
         """``x`` in the strict triangle that is read, Re ``other`` on the diagonal."""
         zero = np.zeros((), self.dtype)
         return np.where(self._strict, x, np.where(self._diagonal, other, zero))
@@ -212,22 +212,22 @@ class QRDerivative(JacobianOperator):
         shape = (*q.shape[:-1], r.shape[-1])
         super().__init__(shape, shape, q.dtype)
 
-    def _divide(self, x: Any, adjoint_: bool = False) -> Any:
+    def _divide(self, x: Array, adjoint_: bool = False) -> Any:
         """X R1^-1, or X R1^-H."""
         return np.swapaxes(self._transposed.solve(np.swapaxes(x, -1, -2), adjoint_), -1, -2)
 
-    def _skew(self, m: Any) -> Any:
+    def _skew(self, m: Array) -> Any:
         """Ω of M."""
         lower = np.where(self._strict, m, self._zero)
         omega = lower - adjoint(lower)
         return omega + self._imaginary_diagonal(m) if self._complex else omega
 
-    def _skew_adjoint(self, w: Any) -> Any:
+    def _skew_adjoint(self, w: Array) -> Any:
         """The adjoint of `_skew`."""
         lower = np.where(self._strict, w - adjoint(w), self._zero)
         return lower + self._imaginary_diagonal(w) if self._complex else lower
 
-    def _imaginary_diagonal(self, m: Any) -> Any:
+    def _imaginary_diagonal(self, m: Array) -> Any:
         return 1j * np.where(self._eye, np.imag(m), np.imag(self._zero))
 
     def pushforward(self, tangent: Array) -> Array:

@@ -49,7 +49,7 @@ def equal_values(values: Any) -> Any:
     return np.abs(gaps) <= EQUAL * values.shape[-1] * float(np.finfo(values.dtype).eps) * largest
 
 
-def _degenerate(values: Any, singular: bool) -> Any:
+def _degenerate(values: Array, singular: bool) -> Any:
     """The pairs of different values that count as equal, and of zeros with themselves."""
     equal = equal_values(values)
     n = values.shape[-1]
@@ -61,7 +61,7 @@ def _degenerate(values: Any, singular: bool) -> Any:
     return pairs | (zero[..., None] & np.eye(n, dtype=bool))
 
 
-def _refuse(values: Any, name: str, why: str) -> None:
+def _refuse(values: Array, name: str, why: str) -> None:
     kind = "singular values" if name == "svd" else "eigenvalues"
     alike = "that are equal or zero" if name == "svd" else "that are equal"
     found = np.array2string(form(values), precision=6)

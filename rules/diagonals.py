@@ -36,7 +36,7 @@ masked = Primitive("masked", lambda x, *, mask: np.where(mask, x, x.dtype.type(0
 
 
 @masked.jacobian(wrt=0)
-def masked_wrt_x(y: Array, x: Array, *, mask: Any) -> JacobianOperator:
+def masked_wrt_x(y: Array, x: Array, *, mask: Array) -> JacobianOperator:
     return Masked(mask, y.shape, y.dtype)
 
 

@@ -42,11 +42,11 @@ special(
 # dy/dλ = -(dx/dλ) (dy/dx).
 
 
-def _tukey_density(y: Any, power: Any) -> Any:
+def _tukey_density(y: Array, power: Array) -> Any:
     return 1 / (y ** (power - 1) + (1 - y) ** (power - 1))
 
 
-def _tukey_shape_slope(y: Any, power: Any) -> Any:
+def _tukey_shape_slope(y: Array, power: Array) -> Any:
     moved = boxcox_power(np.log(y), power) - boxcox_power(np.log1p(-y), power)
     return -moved * _tukey_density(y, power)
 
@@ -102,11 +102,11 @@ special("_kolmogp", y=lambda p, y: -_kolmogorov_density_slope(y))
 # Chi-squared.
 
 
-def _chi_density(v: Any, x: Any) -> Any:
+def _chi_density(v: Any, x: Array) -> Any:
     return 0.5 * gamma_density(0.5 * v, 0.5 * x)
 
 
-def _chi_v(v: Any, x: Any) -> Any:
+def _chi_v(v: Array, x: Array) -> Any:
     return 0.5 * P_a(0.5 * v, 0.5 * x)
 
 
@@ -116,7 +116,7 @@ family("chdtr", "chdtrc", complement_inverse="chdtri p", v=_chi_v, x=_chi_densit
 # Gamma: F(x) = P(b, a x).
 
 
-def _gdtr_slope(a: Any, b: Any, x: Any) -> Any:
+def _gdtr_slope(a: Array, b: Array, x: Array) -> Any:
     """∂/∂x; where a is 0 nothing depends on x."""
     none = np.equal(a, 0)
     return a * gamma_density(b, np.where(none, 1.0, a * x))
@@ -147,19 +147,19 @@ NEAR, NEAR_WEIGHTS = np.polynomial.legendre.leggauss(20)
 NEAR, NEAR_WEIGHTS = 0.5 * (1 + NEAR), 0.5 * NEAR_WEIGHTS
 
 
-def _t_density(v: Any, t: Any) -> Any:
+def _t_density(v: Any, t: Array) -> Any:
     power = -0.5 * (v + 1) * np.log1p(t * t / v)
     return np.exp(power - sp.betaln(0.5, 0.5 * v)) / np.sqrt(v)
 
 
-def _t_density_v(v: Any, t: Any) -> Any:
+def _t_density_v(v: Array, t: Array) -> Any:
     """∂f/∂v."""
     ratio = t * t / v
     gap = sp.psi(0.5 * (v + 1)) - sp.psi(0.5 * v) - 1 / v - np.log1p(ratio)
     return 0.5 * _t_density(v, t) * (gap + (v + 1) / v * ratio / (1 + ratio))
 
 
-def _t_v(v: Any, t: Any) -> Any:
+def _t_v(v: Array, t: Array) -> Any:
     """∂F/∂v: near the middle ∫_0^t ∂f/∂v, by Gauss's formula.
 
     Elsewhere F(t) = I_z(v/2, 1/2) / 2 for t < 0, and 1 - that for t > 0, with z = v / (v + t²).
@@ -173,18 +173,18 @@ def _t_v(v: Any, t: Any) -> Any:
     return np.where(near, middle, tail)
 
 
-def _f_density(m: Any, n: Any, x: Any) -> Any:
+def _f_density(m: Array, n: Array, x: Array) -> Any:
     """F(x) = I_z(m/2, n/2), z = m x / (n + m x)."""
     whole = n + m * x
     return beta_density(0.5 * m, 0.5 * n, m * x / whole) * m * n / (whole * whole)
 
 
-def _f_m(m: Any, n: Any, x: Any) -> Any:
+def _f_m(m: Array, n: Array, x: Array) -> Any:
     # z depends on m x / n.
     return 0.5 * I_a(0.5 * m, 0.5 * n, m * x / (n + m * x)) + x / m * _f_density(m, n, x)
 
 
-def _f_n(m: Any, n: Any, x: Any) -> Any:
+def _f_n(m: Array, n: Array, x: Array) -> Any:
     return 0.5 * I_b(0.5 * m, 0.5 * n, m * x / (n + m * x)) - x / n * _f_density(m, n, x)
 
 
@@ -194,17 +194,17 @@ family("fdtr", "fdtrc", inverse="fdtri p", m=_f_m, n=_f_n, x=_f_density)
 # Counts: Poisson, binomial, negative binomial, in their mean or probability.
 
 
-def _poisson_slope(k: Any, m: Any) -> Any:
+def _poisson_slope(k: Any, m: Array) -> Any:
     return -gamma_density(np.floor(k) + 1, m)
 
 
-def _binomial_slope(k: Any, n: Any, p: Any) -> Any:
+def _binomial_slope(k: Any, n: Any, p: Array) -> Any:
     # SciPy takes the whole part of a count that is none.
     k, n = np.floor(k), np.trunc(n)
     return -beta_density(k + 1, n - k, p)
 
 
-def _waiting_slope(k: Any, n: Any, p: Any) -> Any:
+def _waiting_slope(k: Any, n: Any, p: Array) -> Any:
     return beta_density(np.trunc(n), np.trunc(k) + 1, p)
 
 

@@ -38,7 +38,7 @@ sqrt = unary("sqrt", np.sqrt, lambda y, x: 0.5 / y)
 cbrt = unary("cbrt", np.cbrt, lambda y, x: 1 / (3 * y * y))
 
 
-def _finite(y: Any) -> Any:
+def _finite(y: Array) -> Any:
     """log(e^a + e^b), with -inf (both terms 0) replaced: then e^(a - y) is 0, not NaN."""
     return replaced(y, y == -np.inf, 0)
 
@@ -67,7 +67,7 @@ def _above(x: Array) -> Any:
     return x - -1 if x.dtype.kind == "c" else 1 + x
 
 
-def _half_circle(x: Any) -> Any:
+def _half_circle(x: Array) -> Any:
     return np.sqrt(_below(x)) * np.sqrt(_above(x))
 
 
@@ -85,7 +85,7 @@ deg2rad = unary("deg2rad", np.deg2rad, lambda y, x: DEGREE)
 radians = unary("radians", np.radians, lambda y, x: DEGREE)
 
 
-def _hypot_slope(y: Any, a: Any) -> Any:
+def _hypot_slope(y: Array, a: Array) -> Any:
     return a / tip(y)
 
 
@@ -94,7 +94,7 @@ hypot = binary(
 )
 
 
-def _per_square(x: Any, a: Any, b: Any) -> Any:
+def _per_square(x: Any, a: Any, b: Array) -> Any:
     """x / (a^2 + b^2), the square not formed: it might overflow."""
     h = np.hypot(a, b)
     return x / h / h

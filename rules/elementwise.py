@@ -152,7 +152,7 @@ class Fan(Typed):
     def pushforward(self, tangent: Array) -> Array:
         return tuple([self._push(tangent, d) for d in self.diagonals])
 
-    def _push(self, tangent: Array, diagonal: Any) -> Any:
+    def _push(self, tangent: Array, diagonal: Array) -> Any:
         product = tangent * diagonal
         return product if product.dtype == self._out_dtype else product.astype(self._out_dtype)
 

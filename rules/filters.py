@@ -35,12 +35,12 @@ from linad.rules.shaping import as_array, of_list
 # Convolution along the last axes; either operand may have leading axes.
 
 
-def _convolve(a: Any, v: Any, *, mode: str, axes: int = 1) -> Any:
+def _convolve(a: Array, v: Array, *, mode: str, axes: int = 1) -> Any:
     """Convolution along the last ``axes`` axes; mode "valid" takes a to be the longer one."""
     return _row_by_row(a, v, mode) if axes == 1 else _on_grid(a, v, mode, axes)
 
 
-def _row_by_row(a: Any, v: Any, mode: Any) -> Any:
+def _row_by_row(a: Array, v: Array, mode: Any) -> Any:
     """np.convolve of each pair of rows; mode "valid" takes a to be the longer one."""
     lead = np.broadcast_shapes(a.shape[:-1], v.shape[:-1])
     m, n = a.shape[-1], v.shape[-1]
@@ -72,7 +72,7 @@ def _row_by_row(a: Any, v: Any, mode: Any) -> Any:
     return y
 
 
-def _filtered_rows(rows: Any, kernel: Any, mode: str) -> Any:
+def _filtered_rows(rows: Array, kernel: Array, mode: str) -> Any:
     """Convolution of many rows with one finite kernel, all in one call of compiled code."""
     from scipy.ndimage import correlate1d
 

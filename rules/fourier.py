@@ -53,7 +53,7 @@ def _fitted(x: Array, n: int, axis: int) -> Any:
 # The three transforms. Axes are counted from the end.
 
 
-def _transform(x: Any, *, axes: tuple[int, ...], inverse: bool, norm: Norm) -> Any:
+def _transform(x: Array, *, axes: tuple[int, ...], inverse: bool, norm: Norm) -> Any:
     return (np.fft.ifftn if inverse else np.fft.fftn)(x, axes=axes, norm=norm)
 
 

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.rules.elementwise import NO_SLOPE, constant
 from linad.rules.kinks import tip
 from linad.rules.special import real_only, special
 
 
-def _trigamma(y: Any, x: Any) -> Any:
+def _trigamma(y: Array, x: Array) -> Any:
     real_only("psi", x)
     return sp.zeta(2, x)
 
@@ -30,7 +31,7 @@ special("loggamma", x=lambda y, x: sp.psi(x))
 constant("gammasgn", sp.gammasgn)
 
 
-def _rgamma_slope(y: Any, x: Any) -> Any:
+def _rgamma_slope(y: Array, x: Array) -> Any:
     """-ψ(x) / Γ(x); left of 1/2 reflected, since the product is 0 times inf at the poles."""
     left = np.real(x) < 0.5
     right = np.where(left, 1, x)
@@ -43,7 +44,7 @@ def _rgamma_slope(y: Any, x: Any) -> Any:
 special("rgamma", x=_rgamma_slope)
 
 
-def _psi_gap(x: Any, m: Any) -> Any:
+def _psi_gap(x: Array, m: Any) -> Any:
     """ψ(x + m) - ψ(x); where both are poles, a whole m apart, the limit along x.
 
     There it is ψ(1 - x - m) - ψ(1 - x), for the cotangents of the reflection are equal. Along m
@@ -68,13 +69,13 @@ special(
 special("betaln", a=lambda y, a, b: -_psi_gap(a, b), b=lambda y, a, b: -_psi_gap(b, a))
 
 
-def _over_gamma(scale: Any, lift: Any, x: Any) -> Any:
+def _over_gamma(scale: Array, lift: Array, x: Array) -> Any:
     """scale / Γ(x) lift + scale (1 / Γ)'(x): the slope of scale / Γ(x) where 1 / Γ(x) may be 0."""
     y = sp.rgamma(x)
     return scale * (lift * y + _rgamma_slope(y, x))
 
 
-def _choice(cases: Any, args: Any, y: Any) -> Any:
+def _choice(cases: Any, args: Any, y: Array) -> Any:
     """The slope of the first case that holds, each asked where it holds only.
 
     Parameters
@@ -92,7 +93,7 @@ def _choice(cases: Any, args: Any, y: Any) -> Any:
     return result
 
 
-def _binom_n(y: Any, n: Any, k: Any) -> Any:
+def _binom_n(y: Array, n: Array, k: Any) -> Any:
     # 1 / Γ(n - k + 1) is 0 where n + 1 <= k.
     def few(y: Any, n: Any, k: Any) -> Any:
         return _over_gamma(sp.poch(k + 1, n - k), sp.psi(n + 1), n - k + 1)
@@ -104,7 +105,7 @@ def _binom_n(y: Any, n: Any, k: Any) -> Any:
     return _choice([(is_few, few, (1.0, 2.5)), (True, usual, (1.0, 0.5))], (n, k), y)
 
 
-def _binom_k(y: Any, n: Any, k: Any) -> Any:
+def _binom_k(y: Array, n: Array, k: Array) -> Any:
     # Γ(n + 1) / (Γ(k + 1) Γ(n - k + 1)): one of the factors below may be 0.
     def low(y: Any, n: Any, k: Any) -> Any:
         return _over_gamma(sp.poch(n - k + 1, k), sp.psi(n - k + 1), k + 1)
@@ -126,7 +127,7 @@ def _binom_k(y: Any, n: Any, k: Any) -> Any:
 special("binom", n=_binom_n, k=_binom_k)
 
 
-def _poch_a(y: Any, a: Any, m: Any) -> Any:
+def _poch_a(y: Array, a: Array, m: Any) -> Any:
     # Γ(a + m) / Γ(a), where 1 / Γ(a) may be 0.
     def left(y: Any, a: Any, m: Any) -> Any:
         return _over_gamma(sp.gamma(a + m), sp.psi(a + m), a)

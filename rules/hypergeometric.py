@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
+from linad.core.array_type import Array
 from linad.rules.elementwise import NO_SLOPE
 from linad.rules.special import special, special_fan
 
 
-def _times(top: Any, bottom: Any, f: Any) -> Any:
+def _times(top: Any, bottom: Any, f: Array) -> Any:
     """top / bottom f; 0 where top is 0 and the series ends, whatever f."""
     ended = np.equal(top, 0) & np.not_equal(bottom, 0)
     factor = np.true_divide(top, bottom)
@@ -57,13 +58,13 @@ def _below(n: Any) -> Any:
     return n - (n != 0)
 
 
-def _gegenbauer(n: Any, a: Any, x: Any) -> Any:
+def _gegenbauer(n: Any, a: Any, x: Array) -> Any:
     """C_(n-1)^(a)(x); 0 for n = 0, and for the degrees between -2a and 0."""
     absent = np.less_equal(n, 0) & np.greater(n, 1 - 2 * a) & np.equal(n, np.trunc(n))
     return np.where(absent, 0.0, sp.eval_gegenbauer(np.where(absent, 0, _below(n)), a, x))
 
 
-def _jacobi(n: Any, a: Any, b: Any, x: Any) -> Any:
+def _jacobi(n: Any, a: Any, b: Any, x: Array) -> Any:
     return (n != 0) * sp.eval_jacobi(_below(n), a, b, x)
 
 
@@ -88,7 +89,7 @@ special(
 )
 
 
-def _legendre_slope(n: Any, x: Any) -> Any:
+def _legendre_slope(n: Any, x: Array) -> Any:
     return _gegenbauer(np.where(np.less(n, 0), -1 - n, n), 1.5, x)  # P_(-n-1) = P_n
 
 
@@ -117,7 +118,7 @@ special("eval_hermite", n=NO_SLOPE, x=lambda y, n, x: 2 * n * sp.eval_hermite(_b
 special("eval_hermitenorm", n=NO_SLOPE, x=lambda y, n, x: n * sp.eval_hermitenorm(_below(n), x))
 
 
-def _lpmv_slope(y: Any, m: Any, v: Any, x: Any) -> Any:
+def _lpmv_slope(y: Array, m: Any, v: Any, x: Array) -> Any:
     """By the degree below; at the ends, where that is 0 / 0, from
 
     P_v^m = (-1)^m (2m - 1)!! (1 - x²)^(m/2) C_(v-m)^(m+1/2)(x) for whole v >= m >= 0.

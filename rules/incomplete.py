@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive, Traced
 from linad.rules.elementwise import several
 from linad.rules.families import family
@@ -27,7 +28,7 @@ from linad.rules.incompleteintegrals import (
 )
 
 
-def _with_ends(end: Any, inside: Any, powers: Any, x: Any, other: float) -> Any:
+def _with_ends(end: Any, inside: Any, powers: Any, x: Array, other: float) -> Any:
     """``inside(x)``, and ``powers(x)`` at ends, where logarithms have no derivative."""
     if not isinstance(end, Traced) and not np.any(end):
         return inside(x)
@@ -58,23 +59,23 @@ def beta_density(a: Any, b: Any, x: Any) -> Any:
     return _with_ends((x == 0) | (x == 1), inside, powers, x, 0.5)
 
 
-def _log(x: Any) -> Any:
+def _log(x: Array) -> Any:
     """log x, and at 0 something negative: the densities beside it are 0 or infinite there."""
     return np.log(np.where(x == 0, 1e-30, x))
 
 
-def _at_end(end: Any, shape: Any, order: int, y: Any) -> Any:
+def _at_end(end: Any, shape: Any, order: int, y: Array) -> Any:
     """``y``, and the power of a logarithm at an end where the density is neither 0 nor infinite."""
     if order == 0:
         return y
     return np.where(end & (shape == 1), (-1) ** order * np.inf, y)
 
 
-def _gamma_a(y: Any, a: Any, x: Any, *, nth: int) -> Any:
+def _gamma_a(y: Array, a: Array, x: Array, *, nth: int) -> Any:
     return gammainc_wrt_shape(a, x, nth=nth + 1)
 
 
-def _gamma_x(y: Any, a: Any, x: Any, *, nth: int) -> Any:
+def _gamma_x(y: Array, a: Array, x: Array, *, nth: int) -> Any:
     scale = np.exp(sp.xlogy(a - 1, x) - x - sp.gammaln(1 + a))
     return _at_end(x == 0, a, nth, scale * gamma_factor(nth, a, _log(x)))
 
@@ -84,15 +85,15 @@ gammainc_wrt_shape: Primitive = several(
 )
 
 
-def _beta_a(y: Any, a: Any, b: Any, x: Any, *, orders: tuple[int, int]) -> Any:
+def _beta_a(y: Array, a: Array, b: Any, x: Array, *, orders: tuple[int, int]) -> Any:
     return betainc_wrt_shapes(a, b, x, orders=(orders[0] + 1, orders[1]))
 
 
-def _beta_b(y: Any, a: Any, b: Any, x: Any, *, orders: tuple[int, int]) -> Any:
+def _beta_b(y: Array, a: Array, b: Array, x: Array, *, orders: tuple[int, int]) -> Any:
     return betainc_wrt_shapes(a, b, x, orders=(orders[0], orders[1] + 1))
 
 
-def _beta_x(y: Any, a: Any, b: Any, x: Any, *, orders: tuple[int, int]) -> Any:
+def _beta_x(y: Array, a: Array, b: Any, x: Array, *, orders: tuple[int, int]) -> Any:
     log = sp.xlogy(a - 1, x) + sp.xlog1py(b - 1, -x)
     scale = np.exp(log + sp.gammaln(a + b) - sp.gammaln(1 + a) - sp.gammaln(1 + b))
     slope = scale * beta_factor(*orders, a, b, _log(x), _log(1 - x))

@@ -63,7 +63,7 @@ def factors_of(n: int, slopes: list[Any]) -> Any:
     return _factors(n, 0, lambda k, _: slopes[k - 1])[n, 0]
 
 
-def _gamma_factors(order: int, a: Any, log: Any) -> list[Any]:
+def _gamma_factors(order: int, a: Array, log: Array) -> list[Any]:
     """Of x^a / Γ(1 + a), whose logarithm has no pole at a = 0."""
     known = digammas(order, 1 + a)
     factors = _factors(order, 0, lambda n, m: log - known[0] if n == 1 else -known[n - 1])
@@ -76,7 +76,7 @@ def gamma_factor(order: int, a: Any, log: Any) -> Any:
     return a * factors[order] + (order * factors[order - 1] if order else 0)
 
 
-def _beta_factors(i: int, j: int, a: Any, b: Any, log: Any, log1m: Any) -> Any:
+def _beta_factors(i: int, j: int, a: Array, b: Any, log: Array, log1m: Any) -> Any:
     """Of x^a (1 - x)^b Γ(a + b) / (Γ(1 + a) Γ(1 + b))."""
     both = digammas(i + j, a + b)
     of_a, of_b = digammas(i, 1 + a), digammas(j, 1 + b)

@@ -12,6 +12,7 @@ from types import NoneType
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from linad.arrays.buffers import concrete, root_of, with_parent
 from linad.arrays.moving import moves, moving_region, taken_up
@@ -41,7 +42,7 @@ from linad.rules.shaping import (
 )
 
 
-def _accumulate(total: Any, index: Index, values: Any) -> None:
+def _accumulate(total: Array, index: Index, values: Array) -> None:
     """``total[..., index] += values``, in place, an entry named twice collecting twice."""
     if index.repeats(total.shape):
         np.add.at(total, index.seeded, values)
@@ -49,7 +50,7 @@ def _accumulate(total: Any, index: Index, values: Any) -> None:
         total[index.seeded] += values
 
 
-def _add_at(values: Any, *, index: Index, shape: Shape) -> Any:
+def _add_at(values: Array, *, index: Index, shape: Shape) -> Any:
     total = np.zeros(shape, values.dtype)
     _accumulate(total, index, values)
     return total
@@ -159,6 +160,9 @@ def getitem(x: Any, index: Any) -> Any:
             if missing:
                 entries += (WHOLE,) * missing
             return getitem_.on((x,), {"index": BasicIndex(entries)})
+    if kind is ndarray and ndim and index.ndim and index.dtype.kind in "iu":
+        # Entries of the first axis; of a copy, since the caller may write into the index.
+        return getitem_.on((x,), {"index": Index((index.copy("K"), *(WHOLE,) * (ndim - 1)))})
     given = x
     shape, axes, index = canonical(index, x.shape)
     if shape != x.shape:
@@ -264,7 +268,7 @@ def take(
     return laid_out(y, "C", "take") if y.ndim > 1 else y
 
 
-def _within(indices: Any, n: int, mode: str) -> Any:
+def _within(indices: Array, n: int, mode: str) -> Any:
     """Indices of an axis of length n as `numpy.take` reads them."""
     if mode == "raise":
         return indices

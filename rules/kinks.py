@@ -28,11 +28,11 @@ def _at_zero(x: Array, here: float, elsewhere: float, y: Array) -> Any:
     return np.where(x == 0, y.dtype.type(here), y.dtype.type(elsewhere))
 
 
-def _tip(x: Any) -> Any:
+def _tip(x: Array) -> Any:
     return x + (x == 0)
 
 
-def _sqrt(x: Any) -> Any:
+def _sqrt(x: Array) -> Any:
     return np.sqrt(x)
 
 

@@ -64,7 +64,7 @@ solve_.partial = "regular"
 _shared = threading.local()
 
 
-def _matrix(y: Any, a: Any) -> SystemMatrix:
+def _matrix(y: Array, a: Array) -> SystemMatrix:
     """The matrix of the equation with result ``y``: one object, so one factorisation."""
     known = getattr(_shared, "latest", None)
     if known is not None and known[0]() is y:
@@ -185,18 +185,18 @@ def _not_finite(a: Array) -> Any:
     return ~np.all(np.isfinite(a), axis=(-2, -1), keepdims=True)
 
 
-def _sign(u: Any, vh: Any) -> Any:
+def _sign(u: Array, vh: Array) -> Any:
     """det(U V^H), of modulus 1."""
     return np.linalg.det(u) * np.linalg.det(vh)
 
 
-def _product_of_others(s: Any) -> Any:
+def _product_of_others(s: Array) -> Any:
     """Π_{j≠i} s_j, without division."""
     eye = np.eye(s.shape[-1], dtype=bool)
     return np.prod(np.where(eye, np.ones((), s.dtype), s[..., None, :]), axis=-1)
 
 
-def _product_of_other_pairs(s: Any) -> Any:
+def _product_of_other_pairs(s: Array) -> Any:
     """p_ij = Π_{k≠i,j} s_k without division, and 0 for i = j.
 
     For i < j it is the product before i, times that between, times that after j.

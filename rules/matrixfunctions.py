@@ -80,7 +80,7 @@ class FrechetDerivative(JacobianOperator):
         self.function, self.a = function, a
         super().__init__(a.shape, a.shape, dtype)
 
-    def _frechet(self, a: Any, e: Any) -> Any:
+    def _frechet(self, a: Array, e: Array) -> Any:
         # L is linear in E: brought to the size of A, it neither hides A nor is hidden.
         size = np.max(np.abs(form(a)), initial=0.0) or 1.0
         scale = float(np.max(np.abs(form(e)), initial=0.0) / size) or 1.0
@@ -114,7 +114,7 @@ def matrix_function(name: str, function: Function) -> Primitive:
     return primitive
 
 
-def _blocks(a: Any) -> list[Any]:
+def _blocks(a: Array) -> list[Any]:
     """Sets of rows in the order in which a matrix is block upper triangular.
 
     A block is a set of rows that reach each other along the entries that are not 0. What
@@ -132,7 +132,7 @@ def _blocks(a: Any) -> list[Any]:
     return sorted(blocks, key=lambda block: -np.count_nonzero(reach[block[0]]))
 
 
-def _schur(block: Any) -> Any:
+def _schur(block: Array) -> Any:
     """A complex Schur form T, Z; the real eigenvalues of a real matrix are real in it."""
     if block.dtype.kind == "c" and not np.any(block.imag):
         block = block.real
@@ -164,7 +164,7 @@ def _in_blocks(function: Function) -> Function:
     return decomposed
 
 
-def _check_cut(name: str, a: Any) -> None:
+def _check_cut(name: str, a: Array) -> None:
     """Raise where an eigenvalue of a complex matrix lies on the negative numbers."""
     plain = form(a)
     if plain.dtype.kind != "c":

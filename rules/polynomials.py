@@ -8,6 +8,7 @@ polydiv      u = q v + r                    long division, a step a coefficient 
 Coefficients come highest power first, as in numpy.polyval.
 """
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -27,14 +28,14 @@ from linad.rules.shaping import as_array, concrete
 # Polynomials.
 
 
-def _polyval(p: Any, x: Any) -> Any:
+def _polyval(p: Array, x: Array) -> Any:
     return np.asarray(np.polyval(p, x))[()]
 
 
 polyval_ = Primitive("polyval", _polyval)
 
 
-def _powers(x: Any, n: int) -> Any:
+def _powers(x: Array, n: int) -> Any:
     """x^(n-1), ..., x, 1 along a new last axis, by repeated multiplication."""
     powers = [np.ones_like(x)]
     for _ in range(n - 1):
@@ -57,7 +58,10 @@ def polyval_wrt_x(y: Array, p: Array, x: Array) -> JacobianOperator:
 
 @implements(np.polyval)
 def polyval(p: Any, x: Any) -> Any:
-    p, x = as_array(p), as_array(x)
+    p = as_array(p)
+    if isinstance(x, np.poly1d):
+        return functools.reduce(lambda y, coefficient: y * x + coefficient, p, np.poly1d([0.0]))
+    x = as_array(x)
     if p.ndim == 1 and p.shape[0]:
         return polyval_(p, x)
     y = np.zeros_like(x)  # as NumPy, which walks along the first axis of p
@@ -76,7 +80,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     return p
 
 
-def _derived(p: Any, dtype: Any = None) -> Any:
+def _derived(p: Array, dtype: Any = None) -> Any:
     """The derivative of a polynomial; with integer powers, as in NumPy, it is never single."""
     powers = np.arange(p.shape[0] - 1, 0, -1, dtype=_real(p) if dtype is None else dtype)
     return p[:-1] * powers
@@ -138,7 +142,7 @@ def _aligned(a1: Any, a2: Any) -> tuple[Any, Any]:
     return _padded(a1, n), _padded(a2, n)
 
 
-def _padded(p: Any, n: int) -> Any:
+def _padded(p: Array, n: int) -> Any:
     missing = n - p.shape[0]
     return np.concatenate([np.zeros(missing, p.dtype), p]) if missing else p
 
@@ -159,7 +163,7 @@ def poly(seq_of_zeros: Any) -> Any:
     return p
 
 
-def _in_pairs(zeros: Any) -> bool:
+def _in_pairs(zeros: Array) -> bool:
     """Whether with each zero its conjugate is one."""
     return bool(np.all(np.sort(zeros) == np.sort(zeros.conjugate())))
 
@@ -244,7 +248,7 @@ def polydiv(u: Any, v: Any) -> Any:
 # numpy.polynomial, where it dispatches (since NumPy 2.4): several variables, lowest power first.
 
 
-def _series(x: Any, c: Any, tensor: bool = True) -> Any:
+def _series(x: Array, c: Array, tensor: bool = True) -> Any:
     """Σ_i c_i x^i; with ``tensor`` the axes of x follow those of c, else they are matched."""
     c = np.atleast_1d(as_array(c))
     if c.dtype.kind in "biu":

@@ -99,7 +99,7 @@ def _product(a: Array, b: Array) -> Any:
     return y.reshape(shape)
 
 
-def _with_axes(product: Any, cores: tuple[int, int, int], a: Any, b: Any, axes: Any) -> Any:
+def _with_axes(product: Any, cores: tuple[int, int, int], a: Array, b: Array, axes: Any) -> Any:
     """Apply a product of the last axes to the axes that the ufunc keyword ``axes`` names."""
     given = [tuple(k) if isinstance(k, (tuple, list)) else (k,) for k in axes]
     if len(given) == 2 and cores[2] == 0:
@@ -199,9 +199,10 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     if out is not None:
         refuse_out("dot", (out,))
     a, b = as_array(a), as_array(b)
-    if a.ndim == 0 or b.ndim == 0:
+    m, n = a.ndim, b.ndim
+    if m == 0 or n == 0:
         return _multiple(a, b)
-    if b.ndim == 1 or a.ndim == 1 or a.ndim == b.ndim == 2:
+    if n == 1 or m == 1 or m == n == 2:
         return _product(a, b)
     return tensordot(a, b, ((-1,), (-2,)))
 

@@ -38,12 +38,12 @@ CONTINUOUS = {
 }
 
 
-def _up_unless(h: Any, stay: Any) -> Any:
+def _up_unless(h: Array, stay: Any) -> Any:
     """The integer below ``h`` where ``stay``, above it elsewhere."""
     return np.maximum(np.where(stay, np.floor(h), np.floor(h) + 1), 0)
 
 
-def _closest(n: Any, q: Any) -> Any:
+def _closest(n: Array, q: Any) -> Any:
     h = n * q - 1.5
     return _up_unless(h, (h == np.floor(h)) & (np.floor(h) % 2 == 1))
 
@@ -146,7 +146,7 @@ def order_statistics(
 
 def _quantile(
     name: str,
-    a: Any,
+    a: Array,
     q: Any,
     axis: Any,
     method: str,

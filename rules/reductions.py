@@ -146,7 +146,7 @@ prod_ = row_wise("prod", np.multiply, _others)
 # Extrema.
 
 
-def _shares(y: Any, x: Array, axes: tuple[int, ...]) -> Any:
+def _shares(y: Array, x: Array, axes: tuple[int, ...]) -> Any:
     """1 / (number of entries that attain y) at those entries, else 0."""
     y = y.reshape(keep_axes(x.shape, axes))
     attains = x == y

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.rules.shaping import as_array, astype
 
 
-def _complex_if(outside: Callable[[Any], Any], x: Any) -> Any:
+def _complex_if(outside: Callable[[Any], Any], x: Array) -> Any:
     """``x``, made complex if it is real and has an entry outside of the domain."""
     x = as_array(x)
     if x.dtype.kind == "c" or not bool(outside(x).any()):
@@ -23,7 +24,7 @@ def _complex_if(outside: Callable[[Any], Any], x: Any) -> Any:
     return astype(x, np.result_type(x.dtype, np.complex64))
 
 
-def _signed(x: Any) -> Any:
+def _signed(x: Array) -> Any:
     return _complex_if(lambda x: x < 0, x)
 
 

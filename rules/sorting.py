@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.dispatch import FUNCTIONS, implements, implements_ufunc
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import normalize_axis
@@ -142,14 +143,14 @@ def partition(
 # Unique entries, and sets of them.
 
 
-def _unique_positions(a: Any, **keywords: Any) -> Any:
+def _unique_positions(a: Array, **keywords: Any) -> Any:
     return np.unique(a, return_index=True, return_inverse=True, return_counts=True, **keywords)[1:]
 
 
 unique_positions = Primitive("unique_positions", _unique_positions, constant=True)
 
 
-def _unsorted_positions(a: Any) -> Any:
+def _unsorted_positions(a: Array) -> Any:
     """Where the entries of np.unique_values(a) stand first.
 
     Since 2.3 NumPy gives them in the order of a hash table for some types.

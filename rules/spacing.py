@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.shapes import normalize_axis
 from linad.rules.shaping import as_array, astype
@@ -36,7 +37,7 @@ def _counted(start: Any, stop: Any, num: Any, axis: int) -> tuple[Any, int]:
     return np.arange(num, dtype=real).reshape((num,) + (1,) * ndim), axis
 
 
-def _ended(y: Any, stop: Any, endpoint: bool) -> Any:
+def _ended(y: Array, stop: Array, endpoint: bool) -> Any:
     """The same with ``stop`` as its last entry, unless it is the first as well."""
     if not endpoint or y.shape[0] < 2:
         return y

@@ -243,7 +243,7 @@ class System:
         dtype = np.result_type(data, b)
         return _rows(b, self.pattern.shape[0], apply).astype(dtype, copy=False)
 
-    def _prepared(self, data: Any) -> tuple[Any, bool]:
+    def _prepared(self, data: Array) -> tuple[Any, bool]:
         """What was prepared for these entries, or, second, for their conjugates."""
         kept = self._kept
         if kept is not None:
@@ -328,7 +328,7 @@ class SparseInverse(LinearSolve):
 
 
 def _minus_entries_times_x(
-    x: Array, data: Any, b: Array, *, system: System, transposed: bool
+    x: Array, data: Array, b: Array, *, system: System, transposed: bool
 ) -> JacobianOperator:
     pattern = system.pattern.T if transposed else system.pattern
     return EntryProducts(-x, pattern, x.dtype)

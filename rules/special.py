@@ -109,24 +109,24 @@ special_fan("modfresnelp", x=_modfresnel(1))
 special_fan("modfresnelm", x=_modfresnel(-1))
 
 
-def _voigt(y: Any, x: Any, sigma: Any, gamma: Any) -> tuple[Any, Any, Any]:
+def _voigt(y: Array, x: Array, sigma: Array, gamma: Array) -> tuple[Any, Any, Any]:
     """z, w'(z) / (sigma sqrt 2) and the scale of V = Re w(z) / (sigma sqrt(2 pi))."""
     width = sigma * math.sqrt(2)
     z = (x + 1j * gamma) / width
     return z, (2j / SQRT_PI - 2 * z * sp.wofz(z)) / width, 1 / (sigma * SQRT_2PI)
 
 
-def _voigt_x(y: Any, x: Any, sigma: Any, gamma: Any) -> Any:
+def _voigt_x(y: Array, x: Array, sigma: Array, gamma: Array) -> Any:
     _, dw, scale = _voigt(y, x, sigma, gamma)
     return scale * np.real(dw)
 
 
-def _voigt_sigma(y: Any, x: Any, sigma: Any, gamma: Any) -> Any:
+def _voigt_sigma(y: Array, x: Array, sigma: Array, gamma: Array) -> Any:
     z, dw, scale = _voigt(y, x, sigma, gamma)
     return -y / sigma - scale * math.sqrt(2) * np.real(z * dw)
 
 
-def _voigt_gamma(y: Any, x: Any, sigma: Any, gamma: Any) -> Any:
+def _voigt_gamma(y: Array, x: Array, sigma: Array, gamma: Array) -> Any:
     _, dw, scale = _voigt(y, x, sigma, gamma)
     return -scale * np.imag(dw)
 
@@ -188,7 +188,7 @@ special("logit", x=lambda y, x: 1 / (x * (1 - x)))
 special("log_expit", x=lambda y, x: sp.expit(-x))
 
 
-def _ratio(a: Any, b: Any) -> Any:
+def _ratio(a: Any, b: Array) -> Any:
     """a / b; 0 where both are 0. Elsewhere b stays: at a = 0 the slope of this is 1 / b."""
     return a / np.where((a == 0) & (b == 0), np.inf, b)
 
@@ -200,7 +200,7 @@ special(
 special("entr", x=lambda y, x: -np.log(x) - 1)
 
 
-def _log_ratio(a: Any, b: Any) -> Any:
+def _log_ratio(a: Array, b: Array) -> Any:
     """log(a / b), whose slope in b is -1 / b at a = 0 as well: there 0 would divide by 0."""
     at_zero = a == 0
     return np.log(np.where(at_zero, 1, a) / b) + np.log(np.where(at_zero, a, 1))
@@ -216,7 +216,7 @@ def boxcox_power(log: Any, p: Any) -> Any:
     return 0.5 * log * log * sp.hyp1f1(2, 3, p * log)
 
 
-def _boxcox_p(x: Any, p: Any, log: Any, end: float) -> Any:
+def _boxcox_p(x: Array, p: Array, log: Any, end: float) -> Any:
     """The same at the end of the domain, where the logarithm is -inf and y is -1 / p."""
     ended = np.equal(x, end) & np.greater(p, 0)
     inside = boxcox_power(log(np.where(ended, 1.0, x)), p)
@@ -253,11 +253,11 @@ special(
 )
 
 
-def _pseudo_huber_root(delta: Any, r: Any) -> Any:
+def _pseudo_huber_root(delta: Array, r: Array) -> Any:
     return np.sqrt(1 + (r / delta) ** 2)
 
 
-def _pseudo_huber_r(y: Any, delta: Any, r: Any) -> Any:
+def _pseudo_huber_r(y: Array, delta: Array, r: Array) -> Any:
     none = np.equal(delta, 0)  # the loss is 0
     return np.where(none, 0.0, r / _pseudo_huber_root(np.where(none, 1.0, delta), r))
 
@@ -271,7 +271,7 @@ special(
 # Exponential, sine and hyperbolic integrals.
 
 
-def _expn_slope(y: Any, n: Any, x: Any) -> Any:
+def _expn_slope(y: Array, n: Any, x: Array) -> Any:
     n = np.trunc(n)  # as SciPy does
     first = -np.exp(-x) * (1 + x) / (x * x)
     return np.where(n == 0, first, -sp.expn(np.maximum(n - 1, 0), x))
@@ -284,11 +284,11 @@ special_fan("sici", x=lambda y, x: (np.sinc(x / math.pi), np.cos(x) / x))
 special_fan("shichi", x=lambda y, x: (0.5 * (_exprel(x) + _exprel(-x)), np.cosh(x) / x))
 
 
-def _exprel(x: Any) -> Any:
+def _exprel(x: Array) -> Any:
     return sp.hyp1f1(1, 2, x)
 
 
-def _spence_slope(y: Any, x: Any) -> Any:
+def _spence_slope(y: Array, x: Array) -> Any:
     """log(x) / (1 - x), by its series where it is 0 / 0."""
     near = np.abs(x - 1) < 0.3
     far = np.where(near, 2, x)

@@ -243,7 +243,7 @@ class GeneralEigen(Entangled):
         c = self.matrix.solve(tangent @ self.vectors)
         return in_pairs(lost_couplings(self.values, c))
 
-    def _known(self, values: Any) -> Any:
+    def _known(self, values: Array) -> Any:
         """Tangents or cotangents of eigenvalues: NaN where a defective one is not left out."""
         return np.where(self._defective & (values != 0), np.nan, values) + 0.0
 
@@ -305,7 +305,7 @@ def eigvals_wrt_a(y: Array, a: Array) -> JacobianOperator:
     return GeneralEigenvalues(y, _in_order(y, values, vectors), a.dtype)
 
 
-def _in_order(wanted: Any, values: Any, vectors: Any) -> Any:
+def _in_order(wanted: Array, values: Array, vectors: Array) -> Any:
     """The eigenvectors in the order of eigvals, should LAPACK's two ways to them differ."""
     if np.all(np.abs(wanted - values) <= 1e-8 * np.abs(values)):
         return vectors

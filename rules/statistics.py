@@ -37,7 +37,7 @@ var_ = Primitive("var", lambda x, *, axes, ddof: np.var(x, axis=axes, ddof=ddof)
 std_ = Primitive("std", lambda x, *, axes, ddof: np.std(x, axis=axes, ddof=ddof))
 
 
-def _deviation_row(y: Array, x: Array, weights: Any, axes: tuple[int, ...]) -> JacobianOperator:
+def _deviation_row(y: Array, x: Array, weights: Array, axes: tuple[int, ...]) -> JacobianOperator:
     """dy = Re Σ conj(weights) dx, for a real y."""
     if x.dtype.kind != "c":
         return WeightedSum(weights, axes, x.shape, y.dtype)
@@ -45,7 +45,7 @@ def _deviation_row(y: Array, x: Array, weights: Any, axes: tuple[int, ...]) -> J
     return RealPart(y.shape, y.dtype, x.dtype) @ row
 
 
-def _factor(x: Any, axes: tuple[int, ...], ddof: float) -> float:
+def _factor(x: Array, axes: tuple[int, ...], ddof: float) -> float:
     """1 / (n - ddof); NaN where NumPy divides by zero."""
     free = lane_size(x, axes) - ddof
     return 1 / free if free > 0 else float("nan")
@@ -61,7 +61,7 @@ def var_wrt_x(y: Array, x: Array, *, axes: Any, ddof: float) -> JacobianOperator
     return _deviation_row(y, x, weights, axes)
 
 
-def _is_rounding(y: Array, mean: Any) -> Any:
+def _is_rounding(y: Array, mean: Array) -> Any:
     """Where a standard deviation is nothing but what the mean of equal entries was rounded by."""
     return y <= 8 * float(np.finfo(y.dtype).eps) * np.abs(mean)
 

@@ -30,7 +30,7 @@ from linad.rules import linalg
 from linad.rules.linalg import adjoint, minus_product
 
 
-def _solve_triangular(a: Any, b: Any, *, lower: bool, unit: bool) -> Any:
+def _solve_triangular(a: Array, b: Array, *, lower: bool, unit: bool) -> Any:
     """Solve for all columns of b (*more, ..., n, k) and each matrix of a (..., n, n)."""
     lead = b.shape[: max(b.ndim - a.ndim, 0)]
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[len(lead) : -2])

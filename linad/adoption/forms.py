@@ -167,6 +167,10 @@ def _is_scalar(x: Any) -> bool:
     return np.isscalar(sample(x))
 
 
+def _poly1d(c_or_r: Any, r: bool = False, variable: Any = None) -> Any:
+    return np.poly1d(gathered(c_or_r), r, variable)
+
+
 def _text(original: Callable[..., str]) -> Callable[..., str]:
     """A function of NumPy's that writes a number, as ``format`` does."""
 
@@ -180,7 +184,7 @@ def _text(original: Callable[..., str]) -> Callable[..., str]:
 
 
 def _register_numpy() -> None:
-    forms: dict[str, Any] = {"isscalar": _is_scalar}
+    forms: dict[str, Any] = {"isscalar": _is_scalar, "poly1d": _poly1d}
     for name in ("format_float_positional", "format_float_scientific"):
         forms[name] = _text(getattr(np, name))
     dispatched = type(np.sum)

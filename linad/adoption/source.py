@@ -6,6 +6,7 @@
     y += v          as well
     a @ [b, c]      a list beside an array becomes an array (`linad.adoption.list_arithmetic`)
     "%.3f" % x      a text of traced numbers
+    x in {0.0, 1.0} a number is compared with each of them, and needs no hash
     np.r_[x, 1]     of a module that is imported inside a function
 
 each behind a test of one global that is true while no trace runs. A function is replaced only if
@@ -17,7 +18,7 @@ import builtins
 import functools
 import linecache
 import types
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -70,6 +71,10 @@ def _may_be_text(node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp):
         return isinstance(node.op, ast.Add) and _may_be_text(node.left)
     return isinstance(node, (ast.JoinedStr, ast.Name, ast.Attribute))
+
+
+def _is_fixed_set(node: ast.expr) -> TypeGuard[ast.Set]:
+    return isinstance(node, ast.Set) and all(isinstance(e, ast.Constant) for e in node.elts)
 
 
 def _names_of(node: Any) -> set[str]:
@@ -152,6 +157,14 @@ class _Rewrite(ast.NodeTransformer):
             text = _helper("modulo", node.left, node.right)
             either = ast.IfExp(_load(PLAIN), node, text)
             return ast.fix_missing_locations(ast.copy_location(either, node))
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        self.generic_visit(node)
+        among, is_one = node.comparators[0], len(node.ops) == 1 and self.scopes
+        if is_one and isinstance(node.ops[0], (ast.In, ast.NotIn)) and _is_fixed_set(among):
+            either = ast.IfExp(_load(PLAIN), among, ast.Tuple(among.elts, ast.Load()))
+            node.comparators[0] = ast.fix_missing_locations(ast.copy_location(either, among))
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:

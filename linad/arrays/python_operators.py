@@ -5,6 +5,7 @@ import sys
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from linad.arrays.buffers import is_private
 from linad.arrays.methods import Methods, traced_function
@@ -238,7 +239,9 @@ def _of_arrays(forward: Any, reflected: Any) -> tuple[Any, Any]:
         return not isinstance(getattr(other, "concrete", other), np.ndarray)
 
     def product(self: Any, other: Any) -> Any:
-        return NotImplemented if refused(self, other) else forward(self, other)
+        if type(self._value) is not ndarray and refused(self, other):
+            return NotImplemented
+        return forward(self, other)
 
     def turned(self: Any, other: Any) -> Any:
         return NotImplemented if refused(self, other) else reflected(self, other)

@@ -131,6 +131,9 @@ def numpys_error(x: Any, error: Exception) -> Exception:
     return type(error)(words)
 
 
+_COMPUTING = ("matplotlib.mlab",)
+"""Modules of packages that draw, which compute."""
+
 _DOES = {
     "array": "makes a plain array of a traced value",
     "float": "makes a plain number of a traced value",
@@ -152,7 +155,9 @@ def _in_installed_code(kind: str, how: str, remedy: str) -> str:
         return ""
     how = how.rstrip(",")
     where = callers.line_of(file, frame.f_lineno)
-    if package in DRAWING:
+    if (
+        package in DRAWING and frame.f_globals.get("__name__") != "matplotlib.mlab"
+    ):  # which computes
         return f"{package} draws plain numbers, not traced ones; give it linad.stop_gradient(x)"
     does = f"{where} {_DOES.get(kind, f'takes a traced value out of the trace, by {how}')}"
     if is_adopted(frame):

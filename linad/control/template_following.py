@@ -16,7 +16,8 @@ from linad.arrays.traces import Trace
 from linad.arrays.writes import write_value
 from linad.control.borrowed_values import AdoptingTrace
 from linad.control.moving_places import Places, window_of
-from linad.control.rolling import Stretch, row_of
+from linad.control.rolling import Stretch
+from linad.control.rows_of_constants import row_of
 from linad.control.template_steps import (
     BITS,
     CONSTANT,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linad.control.equal_operations import same_params
-from linad.control.rolling import fits
+from linad.control.rows_of_constants import fits
 from linad.core.primitive import Primitive
 from linad.core.regions import Region
 from linad.transforms.plain_operands import same_bits

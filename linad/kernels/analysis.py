@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from linad.kernels.expressions import ArrayKind, Expr, Kind, names, rebuilt_or_none
 from linad.kernels.partials import Derivative, Values
 from linad.kernels.statements import (
-    For,
     Grow,
     Let,
     New,
@@ -159,15 +158,9 @@ def unwritten_arrays(program: KernelProgram) -> set[str]:
     return arrays - touched
 
 
-def loop_variables(program: KernelProgram) -> set[str]:
-    """Scalars that loops count in."""
-    return {s.name for s in walk(program.body) if isinstance(s, For)}
-
-
 __all__ = [
     "KernelProgram",
     "constant_names",
-    "loop_variables",
     "names",
     "spread",
     "swapped",

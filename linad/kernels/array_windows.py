@@ -9,12 +9,21 @@ from linad.kernels.expressions import ONE, ZERO, Expr, add, binary, dim, get, mu
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of a window: entries ``start + step * i``; ``whole`` is an axis of the array."""
+    """An axis of a window: entries ``start + step * i``; ``whole`` is an axis of the array.
+
+    ``picks`` is an array with the numbers of the entries, if it picks them: ``a[[2, 0]]``.
+    """
 
     start: Expr
     step: Expr
     length: Expr
     whole: bool = False
+    picks: str = ""
+
+    def place(self, i: Expr) -> Expr:
+        """Where an entry of the axis lies."""
+        i = get(self.picks, i) if self.picks else i
+        return add(self.start, mul(self.step, i))
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,10 @@ class ArrayWindow:
         whole = all([isinstance(e, Axis) and e.whole for e in self.entries])
         return whole and not self.form and self.order == tuple(range(len(self.order)))
 
+    def is_picked(self) -> bool:
+        """Whether an array of numbers or truths picks its entries."""
+        return any([isinstance(e, Axis) and bool(e.picks) for e in self.entries])
+
     def lies_together(self) -> bool:
         """Whether nothing lies between the entries: of a row of rows some, of these all."""
         full = self.form.dims if self.form else (None,) * len(self.entries)
@@ -99,7 +112,7 @@ class ArrayWindow:
         found = []
         for e in self.entries:
             if isinstance(e, Axis):
-                found.append(add(e.start, mul(e.step, next(left))))
+                found.append(e.place(next(left)))
             else:
                 found.append(e)
         return self.form.index(tuple(found)) if self.form else tuple(found)
@@ -118,7 +131,7 @@ def item_of(a: ArrayWindow, k: Expr) -> Any:
     entries: list[Any] = []
     for e in a.entries:
         here = isinstance(e, Axis) and next(axes) == first
-        entries.append(add(e.start, mul(e.step, k)) if here and isinstance(e, Axis) else e)
+        entries.append(e.place(k) if here and isinstance(e, Axis) else e)
     order = tuple([n - (n > first) for n in a.order[1:]])
     return ArrayWindow(a.array, tuple(entries), order, a.form)
 

@@ -250,7 +250,7 @@ class StatementBuilder:
         entries: list[Any] = []
         for e in w.entries:
             if isinstance(e, Axis):
-                entries.append(Axis(pin(e.start), pin(e.step), pin(e.length), e.whole))
+                entries.append(Axis(pin(e.start), pin(e.step), pin(e.length), e.whole, e.picks))
             else:
                 entries.append(pin(e))
         return ArrayWindow(w.array, tuple(entries), w.order, w.form)
@@ -264,9 +264,10 @@ class StatementBuilder:
         """Write an array, or a number, into all entries of a window."""
         if isinstance(value, (ArrayWindow, Computed)):
             mine = (window.array, window.region)
-            if any([a == window.array and (a, e) != mine for a, e in regions_of(value)]):
+            others = [a == window.array and (a, e) != mine for a, e in regions_of(value)]
+            if any(others) or (window.is_picked() and window.array in dict(regions_of(value))):
                 value = self.copied(value)
-            self.check_dims(window.dims, value.dims)
+            self.check_dims(window.dims, value.dims, stretch=True)
             if len(value.dims) > len(window.dims):
                 raise self.error(s, "the value has more axes than the place", "index it")
         elif not isinstance(value, Expr):
@@ -277,13 +278,15 @@ class StatementBuilder:
             if isinstance(value, Expr):
                 entry = value
             else:
-                entry = value.at(*indices[len(indices) - len(value.dims) :])
+                entry = entry_at(value, indices)
             self.emit(Put(window.array, window.index(indices), entry))
 
-    def check_dims(self, a: Sequence[Expr], b: Sequence[Expr]) -> None:
-        """Check, when the kernel runs, that axes have the same lengths."""
+    def check_dims(self, a: Sequence[Expr], b: Sequence[Expr], stretch: bool = False) -> None:
+        """Check, when the kernel runs, that axes have the same lengths; ``stretch`` is whether one
+        of ``b`` that is known to be 1 may be shorter.
+        """
         for m, n in zip(reversed(a), reversed(b), strict=False):
-            if m != n:
+            if m != n and not (stretch and n == ONE):
                 self.emit(
                     Check(
                         Expr("==", (m, n)),
@@ -352,6 +355,12 @@ class StatementBuilder:
                 value = ZERO if kind.scalar == "i" else num(False)
             with self.loops_over(a.dims) as indices:
                 self.emit(Put(a.array, a.index(indices), value))
+
+
+def entry_at(a: Array, indices: Sequence[Expr]) -> Expr:
+    """The entry of an array that stands beside these indices of a larger one."""
+    mine = indices[len(indices) - len(a.dims) :]
+    return a.at(*[ZERO if n == ONE else i for i, n in zip(mine, a.dims, strict=True)])
 
 
 def all_of(tests: list[Expr]) -> Expr:

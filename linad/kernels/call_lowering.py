@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from linad.kernels.array_windows import Array, ArrayWindow, Computed, whole
+from linad.kernels.array_lowering import ArrayLowering
+from linad.kernels.array_windows import ArrayWindow, Computed, whole
 from linad.kernels.building import DTYPES, Closure
-from linad.kernels.expression_lowering import OPERATORS_BY_NAME, transposed
+from linad.kernels.expression_lowering import OPERATORS_BY_NAME
 from linad.kernels.expressions import (
     CANONICAL,
     FUNCTIONS,
@@ -37,7 +38,6 @@ from linad.kernels.function_source import (
     is_mapped,
     name_of_function,
 )
-from linad.kernels.inlining import Inlining
 from linad.kernels.number_lists import Display, NumberList
 from linad.kernels.numpy_functions import (
     METHOD_NAMES,
@@ -47,6 +47,9 @@ from linad.kernels.numpy_functions import (
 )
 from linad.kernels.remedies import remedy_for
 from linad.kernels.statements import Check, Let, Put
+
+ALONG = ("concatenate", "stack")
+"""Functions that take an axis by name."""
 
 LIKE = ("zeros_like", "empty_like", "ones_like", "full_like")
 
@@ -72,19 +75,29 @@ ARGUMENTS = {
     "ascontiguousarray": (1, 1),
     "array": (1, 2),
     "list": (0, 1),
+    "concatenate": (1, 2),
+    "stack": (1, 2),
+    "vstack": (1, 1),
+    "hstack": (1, 1),
+    "column_stack": (1, 1),
+    "append": (2, 2),
+    "divmod": (2, 2),
+    "vdot": (2, 2),
+    "round": (1, 2),
+    "around": (1, 2),
     "dot": (2, 3),
 }
 """How many arguments functions take that are written out."""
 
 METHODS = (
     *("append", "extend", "pop", "clear"),
-    *("copy", "fill", "dot", "transpose", "reshape", "ravel", "flatten"),
+    *("copy", "fill", "dot", "transpose", "reshape", "ravel", "flatten", "astype", "sort"),
     *REDUCTIONS,
     *ARRAY_METHODS,
 )
 
 
-class CallLowering(Inlining):
+class CallLowering(ArrayLowering):
     """Writes calls out: ``call_<name>`` for the functions that are more than an expression."""
 
     def of_Call(self, node: ast.Call) -> Any:
@@ -108,7 +121,8 @@ class CallLowering(Inlining):
         name = name_of_function(function)
         if not name and isinstance(inner, types.FunctionType):
             return self.inlined(node, inner)
-        if node.keywords and name not in (*MAKERS, *REDUCTIONS):
+        along = name in ALONG and [k.arg for k in node.keywords] == ["axis"] and len(node.args) == 1
+        if node.keywords and name not in (*MAKERS, *REDUCTIONS) and not along:
             raise self.error(node, "keyword arguments here", "pass arguments by position")
         if name in REDUCTIONS and function not in (max, min):
             values, axis = self.reduced(node, node.args)
@@ -131,7 +145,9 @@ class CallLowering(Inlining):
         if not least <= len(node.args) <= most:
             count = f"{least}" if least == most else f"{least} to {most}"
             raise self.error(node, f"{name} of {len(node.args)} arguments", f"pass {count}")
-        return handler(node, [self.value(a) for a in node.args])
+        return handler(
+            node, [self.value(a) for a in [*node.args, *[k.value for k in node.keywords]]]
+        )
 
     def function_of_numbers(self, name: str, node: ast.Call) -> Any:
         values = [self.value(a) for a in node.args]
@@ -188,39 +204,30 @@ class CallLowering(Inlining):
         (a,) = values
         return self.inlined_with(node, diagonal if len(a.dims) == 2 else diagonal_matrix, {"a": a})
 
-    def array_given(self, value: Any, node: ast.AST) -> Array:
-        """A value that must be an array."""
-        if not isinstance(value, (ArrayWindow, Computed)) or not value.dims:
-            raise self.error(node, "a number or tuple where an array is needed", "use an array")
-        return value
+    def call_vdot(self, node: ast.Call, values: list[Any]) -> Any:
+        a, b = [self.call_ravel(node, [v]) for v in values]
+        return self.product(a, b, node)
 
-    def call_transpose(self, node: ast.Call, values: list[Any]) -> Any:
-        a, order = self.array_given(values[0], node), values[1:]
-        if not order:
-            return transposed(a)
-        axes = order[0] if isinstance(order[0], list) else order
-        if not all([is_integer(k) for k in axes]) or len(axes) != len(a.dims):
-            raise self.error(node, "an order of axes that is not constant", "name each axis")
-        found = [int(k.parts[0]) % len(axes) for k in axes]
-        if sorted(found) != [*range(len(axes))]:
-            raise self.error(node, "an order that has an axis twice", "name each axis once")
-        return transposed(a, found)
+    def call_round(self, node: ast.Call, values: list[Any]) -> Any:
+        """To the nearest integer, or to a number of digits; halves go to the even one."""
+        if len(values) == 1 and self.frame.source.resolved(node.func) is round:
+            return call("int", call("nprint", self.number(values[0], node)))
+        digits = self.constant(values[1], node) if len(values) > 1 else 0
+        scale = num(10.0 ** abs(digits))
+        if digits == 0:
+            return self.elementwise(lambda a: call("nprint", a), values[0], node=node)
+        up, down = ("*", "/") if digits > 0 else ("/", "*")
+        return self.elementwise(
+            lambda a: binary(down, call("nprint", binary(up, a, scale)), scale),
+            values[0],
+            node=node,
+        )
 
-    def call_reshape(self, node: ast.Call, values: list[Any]) -> Any:
-        a, shape = self.array_given(values[0], node), values[1:]
-        return self.reshaped(a, shape[0] if isinstance(shape[0], list) else shape, node)
+    call_around = call_round
 
-    def call_ravel(self, node: ast.Call, values: list[Any]) -> Any:
-        a = self.array_given(values[0], node)
-        together = isinstance(a, ArrayWindow) and a.lies_together()
-        return self.flattened(a if together else self.copied(a))
-
-    def call_flatten(self, node: ast.Call, values: list[Any]) -> Any:
-        return self.flattened(self.copied(self.array_given(values[0], node)))
-
-    def call_ascontiguousarray(self, node: ast.Call, values: list[Any]) -> Any:
-        a = self.array_given(values[0], node)
-        return a if isinstance(a, ArrayWindow) and a.lies_together() else self.copied(a)
+    def call_divmod(self, node: ast.Call, values: list[Any]) -> list[Expr]:
+        a, b = [self.held(self.number(v, node)) for v in values]
+        return [binary("//", a, b), binary("%", a, b)]
 
     def call_array(self, node: ast.Call, values: list[Any]) -> Any:
         (a,) = values[:1]
@@ -308,7 +315,12 @@ class CallLowering(Inlining):
                 return self.reduction(REDUCTIONS[f.attr], [base, *values], axis, node)
             if node.keywords:
                 raise self.error(node, "keyword arguments here", "pass arguments by position")
+            if f.attr == "astype" and len(node.args) == 1:
+                return self.as_dtype(base, self.dtype(node.args[0]))
             values = [self.value(a) for a in node.args]
+            if f.attr == "sort" and not values and isinstance(base, ArrayWindow):
+                self.fill(base, self.inlined_with(node, WRITTEN[np.sort], {"a": base}), ast.Pass())
+                return None
             if f.attr == "copy" and not values:
                 return self.copied(base)
             if f.attr == "transpose" or (f.attr == "reshape" and values):

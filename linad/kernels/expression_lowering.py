@@ -8,17 +8,15 @@ from typing import Any
 import numpy as np
 
 from linad.errors import KernelError
-from linad.kernels.array_windows import Array, ArrayWindow, Axis, Computed, length_of, whole
-from linad.kernels.building import DTYPES, Closure, Frame, all_of, regions_of
+from linad.kernels.array_windows import Array, ArrayWindow, Computed, whole
+from linad.kernels.building import DTYPES, Closure, Frame, all_of, entry_at, regions_of
 from linad.kernels.expressions import (
     NONE,
     ONE,
     ZERO,
     ArrayKind,
     Expr,
-    add,
     binary,
-    call,
     compared,
     joined,
     mul,
@@ -113,6 +111,8 @@ class ExpressionLowering(ListBuilder):
         return handler(node)
 
     def of_Constant(self, node: ast.Constant) -> Any:
+        if node.value is None:
+            return None
         if isinstance(node.value, (bool, int, float)):
             return num(node.value)
         raise self.error(node, f"the constant {node.value!r}", "use numbers")
@@ -230,7 +230,16 @@ class ExpressionLowering(ListBuilder):
             return Expr("not", (self.number(value, node),))
         if isinstance(node.op, ast.USub):
             return self.elementwise(negative, value, node=node)
-        raise self.error(node, "~ is not in the language of kernels", "use `not`")
+        if not isinstance(value, (Expr, ArrayWindow, Computed)):
+            raise self.error(node, "~ of what is neither a number nor an array", "use these")
+        first = value if isinstance(value, Expr) else value.at(*[ZERO for _ in value.dims])
+        kind = self.kind_here(first)
+        if kind == "f":
+            raise self.error(node, "~ of floats", "use `not`, or -x")
+        inverse = (
+            (lambda a: Expr("not", (a,))) if kind == "b" else (lambda a: sub(negative(a), ONE))
+        )
+        return self.elementwise(inverse, value, node=node)
 
     def of_BinOp(self, node: ast.BinOp) -> Any:
         a, b = self.value(node.left), self.value(node.right)
@@ -264,12 +273,30 @@ class ExpressionLowering(ListBuilder):
             sign = OPERATORS[type(node.ops[0])]
             a, b = self.value(node.left), self.value(node.comparators[0])
             return self.elementwise(lambda x, y: compared(sign, x, y), a, b, node=node)
+        if len(node.ops) == 1:
+            return self.of_membership(node, node.ops[0])
+        if not all([type(op) in OPERATORS for op in node.ops]):
+            raise self.error(node, "several comparisons in one with `in` or `is`", "write `and`")
         left, tests = self.scalar(node.left), []
         for op, right in zip(node.ops, node.comparators, strict=True):
             b = self.scalar(right)
             tests.append(Expr(OPERATORS[type(op)], (left, b)))
             left = b
         return all_of(tests)
+
+    def of_membership(self, node: ast.Compare, op: ast.cmpop) -> Expr:
+        """``a in (b, c)`` and ``a is None``."""
+        a, b = self.value(node.left), self.value(node.comparators[0])
+        if isinstance(op, (ast.Is, ast.IsNot)):
+            if b is not None:
+                raise self.error(node, "`is` of what is not None", "use ==")
+            return num((a is None) == isinstance(op, ast.Is))
+        if not isinstance(b, list):
+            raise self.error(node, "`in` what is no tuple", "use a loop")
+        number = self.held(self.number(a, node))
+        tests = [compared("==", number, self.number(v, node)) for v in b]
+        found = functools.reduce(lambda x, y: Expr("or", (x, y)), tests, num(False))
+        return found if isinstance(op, ast.In) else Expr("not", (found,))
 
     def of_BoolOp(self, node: ast.BoolOp) -> Any:
         op = "and" if isinstance(node.op, ast.And) else "or"
@@ -305,104 +332,6 @@ class ExpressionLowering(ListBuilder):
             raise self.error(node, "`a if test else b` of arrays", "write them in an `if`")
         return self.number(value, node)
 
-    def of_Subscript(self, node: ast.Subscript) -> Any:
-        if isinstance(node.slice, ast.Tuple) and not node.slice.elts:
-            return self.value(node.value)  # an array without axes is a number
-        base = self.array_of(node.value)
-        if isinstance(base, NumberList):
-            return self.part_of_list(base, node.slice)
-        found = self.subscripted(base, node.slice)
-        return found.at() if isinstance(found, ArrayWindow) and not found.axes else found
-
-    def part_of_list(self, base: NumberList, where: ast.expr) -> Any:
-        """An entry of a list, or a new list of some."""
-        if not isinstance(where, ast.Slice):
-            # In a scalar, because a `pop` to the right of it may change the list.
-            return self.owned(base.at(self.place_in(base, self.scalar(where), where)))
-        return self.listed(self.subscripted(self.as_array(base, where), where), where)
-
-    def subscripted(self, base: Any, where: ast.expr) -> Any:
-        """The part of an array, or of a tuple, that an index names."""
-        if isinstance(base, list):
-            k = self.scalar(where)
-            if k.op == "num":
-                return base[int(k.parts[0])]
-            base = self.array_from(base, where)
-        if isinstance(base, Computed):
-            base = self.copied(base)
-        given = list(where.elts) if isinstance(where, ast.Tuple) else [where]
-        if len(given) == 1 and not isinstance(given[0], ast.Slice):
-            one = self.value(given[0])
-            if isinstance(one, list):
-                return self.at_scalars(base, one, where)
-        dots = [isinstance(e, ast.Constant) and e.value is Ellipsis for e in given]
-        if any(dots):
-            at = dots.index(True)
-            given[at : at + 1] = [ast.Slice()] * (len(base.dims) - len(given) + 1)
-        if len(given) > len(base.dims):
-            raise self.error(where, "more indices than axes", "count the axes")
-        given += [ast.Slice()] * (len(base.dims) - len(given))
-        parts = [self.part_of_axis(a, e) for a, e in zip(base.axes, given, strict=True)]
-        stay = [k for k, part in zip(base.order, parts, strict=True) if isinstance(part, Axis)]
-        left = iter([parts[base.order.index(k)] for k in range(len(parts))])
-        entries: list[Any] = [next(left) if isinstance(e, Axis) else e for e in base.entries]
-        order = tuple([sorted(stay).index(k) for k in stay])
-        return ArrayWindow(base.array, tuple(entries), order, base.form)
-
-    def at_scalars(self, base: ArrayWindow, indices: list[Expr], node: ast.AST) -> ArrayWindow:
-        if len(indices) != len(base.dims):
-            raise self.error(node, "a tuple of indices that is not an entry", "name an entry")
-        return ArrayWindow(base.array, base.index(tuple(indices)))
-
-    def part_of_axis(self, axis: Axis, e: ast.expr) -> Any:
-        """The entry, or entries, of an axis that an index names."""
-        if not isinstance(e, ast.Slice):
-            value = self.value(e)
-            if not isinstance(value, Expr):
-                raise self.error(e, "an index that is not an integer", "write a loop")
-            if self.kind_here(value) == "f":
-                raise self.error(e, "an index that is a float", "use int(...) or math.floor(...)")
-            if value.op == "num" and value.parts[0].startswith("-"):
-                value = add(axis.length, value)
-            elif not axis.whole and value.op != "num" and value.parts[0] not in self.counts:
-                value = self.held(value)
-                turned = add(value, axis.length)
-                value = Expr("if", (Expr("<", (value, ZERO)), turned, value))
-            return add(axis.start, mul(axis.step, value))
-        step = self.scalar(e.step) if e.step else ONE
-        if step == num(-1) and e.lower is None and e.upper is None:
-            return Axis(
-                add(axis.start, mul(axis.step, sub(axis.length, ONE))),
-                negative(axis.step) if axis.step.op != "num" else mul(num(-1), axis.step),
-                axis.length,
-            )
-        if step.op != "num" or int(step.parts[0]) < 1:
-            raise self.error(
-                e, "a slice with a step that is not a positive constant", "write a loop"
-            )
-        start = self.bound(e.lower, ZERO, axis)
-        stop = self.bound(e.upper, axis.length, axis)
-        length = length_of(start, stop, int(step.parts[0]))
-        if start == ZERO and stop == axis.length and step == ONE:
-            return axis
-        return Axis(add(axis.start, mul(axis.step, start)), mul(axis.step, step), length)
-
-    def bound(self, e: ast.expr | None, default: Expr, axis: Axis) -> Expr:
-        """A bound of a slice, within the axis."""
-        if e is None:
-            return default
-        value = self.scalar(e)
-        if value.op == "num":
-            k = int(value.parts[0])
-            if k == 0:
-                return value
-            if k < 0:
-                return call("max", ZERO, add(axis.length, value))
-            return call("min", value, axis.length)
-        value = self.held(value)
-        turned = Expr("if", (Expr("<", (value, ZERO)), add(value, axis.length), value))
-        return call("min", call("max", turned, ZERO), axis.length)
-
     def elementwise(self, f: Callable[..., Expr], *values: Any, node: ast.AST) -> Any:
         """A function of numbers, applied to numbers and arrays."""
         for v in values:
@@ -413,20 +342,25 @@ class ExpressionLowering(ListBuilder):
         arrays = [v for v in values if not isinstance(v, Expr)]
         if not arrays:
             return f(*values)
-        longest = max(arrays, key=lambda a: len(a.dims))
+        dims = self.stretched([a.dims for a in arrays])
         for a in arrays:
-            self.check_dims(longest.dims, a.dims)
+            self.check_dims(dims, a.dims, stretch=True)
         fixed = [self.held(v) if isinstance(v, Expr) else v for v in values]
 
         def at(*indices: Expr) -> Expr:
-            parts = [
-                v if isinstance(v, Expr) else v.at(*indices[len(indices) - len(v.dims) :])
-                for v in fixed
-            ]
-            return f(*parts)
+            return f(*[v if isinstance(v, Expr) else entry_at(v, indices) for v in fixed])
 
         reads = frozenset().union(*[regions_of(a) for a in arrays])
-        return Computed(longest.dims, at, reads)
+        return Computed(dims, at, reads)
+
+    def stretched(self, shapes: list[tuple[Expr, ...]]) -> tuple[Expr, ...]:
+        """The axes of arrays together; those of length 1 that ``None`` made are stretched."""
+        found = [*next(dims for dims in shapes if len(dims) == max(map(len, shapes)))]
+        for dims in shapes:
+            for k, n in enumerate(dims[::-1], 1):
+                if found[-k] == ONE:
+                    found[-k] = n
+        return tuple(found)
 
     def reshaped(self, a: Array, shape: list[Any], node: ast.AST) -> ArrayWindow:
         """The entries of an array under other axes, in the same memory."""

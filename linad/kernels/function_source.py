@@ -34,10 +34,6 @@ REFUSED: dict[type, tuple[str, str]] = {
     ast.AsyncFunctionDef: ("`async`", "use a plain function"),
     ast.Match: ("`match`", "use if and elif"),
     ast.NamedExpr: ("`:=`", "assign on a line of its own"),
-    ast.Is: ("`is`", "use =="),
-    ast.IsNot: ("`is not`", "use !="),
-    ast.In: ("`in`", "use a loop, or =="),
-    ast.NotIn: ("`not in`", "use a loop, or !="),
 }
 """Syntax that kernels do not have: what it is called, and what to write instead."""
 
@@ -170,9 +166,12 @@ class FunctionSource:
         ------
         KernelError
         """
+        texts = set()  # that errors may have
         for statement in self.tree.body:
             for node in ast.walk(statement):
-                if type(node) in REFUSED:
+                if isinstance(node, (ast.Raise, ast.Assert)):
+                    texts |= {id(n) for n in ast.walk(node) if isinstance(n, ast.JoinedStr)}
+                if type(node) in REFUSED and id(node) not in texts:
                     self._refuse(statement, node)
                 if isinstance(node, (ast.For, ast.While)) and node.orelse:
                     raise self.error(node, "else on a loop", "set a flag before `break`")

@@ -5,18 +5,20 @@ from typing import Any
 
 from linad.kernels.array_windows import ArrayWindow, Computed
 from linad.kernels.building import Closure, Frame
-from linad.kernels.expression_lowering import ExpressionLowering
 from linad.kernels.expressions import ArrayKind, Expr, var
 from linad.kernels.function_source import FunctionSource
-from linad.kernels.numpy_functions import OF_VECTORS
+from linad.kernels.numpy_functions import FROM_NUMPY, OF_MANY, OF_VECTORS, OTHER_FORMS
 from linad.kernels.statements import Let, assigned
+from linad.kernels.subscript_lowering import SubscriptLowering
 
 
-class Inlining(ExpressionLowering):
+class Inlining(SubscriptLowering):
     """Writes a function out where it is called."""
 
     def inlined(self, node: ast.Call, function: Any) -> Any:
         """The body of a function in the place of its call."""
+        if len(node.args) + len(node.keywords) > 1:
+            function = OTHER_FORMS.get(function, function) if callable(function) else function
         called = self.callee(function, node)
         source = called.source
         given = dict(zip(source.parameters, node.args, strict=False))
@@ -39,6 +41,12 @@ class Inlining(ExpressionLowering):
     def inlined_with(self, node: ast.Call, function: Any, values: dict[str, Any]) -> Any:
         """The body of a function in the place of its call, with these arguments."""
         source, outer, defaults = self.callee(function, node)
+        if source.function in OF_MANY:
+            name, other = OF_MANY[source.function]
+            if isinstance(values.get(name), (ArrayWindow, Computed)):
+                source, outer, defaults = self.callee(other, node)
+        if source.function in FROM_NUMPY:
+            values = {n: self.as_array(self.named_list(v, node), node) for n, v in values.items()}
         if source.key in self.calling:
             raise self.error(node, f"{source.name} calls itself", "write a loop, with an array")
         if source.function in OF_VECTORS:

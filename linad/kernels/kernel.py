@@ -217,7 +217,9 @@ class Kernel:
         return f"<linad.kernel {self.source.name}>"
 
     def kind_of(self, name: str, a: Any) -> Any:
-        """The kind of an argument."""
+        """The kind of an argument; None and functions stand for themselves."""
+        if a is None:
+            return None
         if isinstance(a, (bool, np.bool_)):
             return "b"
         if isinstance(a, (int, np.integer)):
@@ -272,7 +274,11 @@ class Kernel:
         if 0 < missing <= len(defaults):
             arguments = (*arguments, *defaults[-missing:])
         made = self.specialized(arguments)
-        given = [a for a in arguments if isinstance(a, (Traced, np.ndarray)) or not callable(a)]
+        given = [
+            a
+            for a in arguments
+            if isinstance(a, (Traced, np.ndarray)) or not (a is None or callable(a))
+        ]
         call = made.call
         self.check(made, given)
         results = call(*given, *made.constants, *made.slot_arrays(given))

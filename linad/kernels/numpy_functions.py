@@ -143,6 +143,237 @@ def flipped(a):
     return a[::-1]
 
 
+def fliplr(a):
+    return a[:, ::-1]
+
+
+def flipud(a):
+    return a[::-1]
+
+
+def argsort(a):
+    """Stretches that are in order are merged to ones of twice their length; NaN comes last."""
+    n = len(a)
+    order = np.arange(n)
+    merged = np.empty(n, np.int64)
+    width = 1
+    while width < n:
+        for low in range(0, n, 2 * width):
+            middle = min(low + width, n)
+            high = min(low + 2 * width, n)
+            i = low
+            j = middle
+            for k in range(low, high):
+                right = i >= middle
+                if i < middle and j < high:
+                    left_one = a[order[i]]
+                    right_one = a[order[j]]
+                    nan = left_one != left_one
+                    right = right_one < left_one or (nan and right_one == right_one)
+                if right:
+                    merged[k] = order[j]
+                    j += 1
+                else:
+                    merged[k] = order[i]
+                    i += 1
+        order[:] = merged
+        width *= 2
+    return order.copy()
+
+
+def sort(a):
+    return a[np.argsort(a)]
+
+
+def median(a):
+    n = a.size
+    ordered = np.sort(np.ravel(a))
+    middle = 0.5 * (ordered[(n - 1) // 2] + ordered[n // 2])
+    return ordered[n - 1] if ordered[n - 1] != ordered[n - 1] else middle
+
+
+def quantile(a, q):
+    ordered = np.sort(np.ravel(a))
+    place = (len(ordered) - 1) * q
+    k = min(int(place), max(len(ordered) - 2, 0))
+    least = ordered[k]
+    return least + (place - k) * (ordered[min(k + 1, len(ordered) - 1)] - least)
+
+
+def percentile(a, q):
+    return np.quantile(a, q / 100.0)
+
+
+def roll(a, shift):
+    out = np.empty_like(a)
+    n = len(a)
+    for k in range(n):
+        out[(k + shift) % n] = a[k]
+    return out
+
+
+def count_nonzero(a):
+    return np.sum(np.where(a != 0, 1, 0))
+
+
+def flatnonzero(a):
+    return np.arange(len(a))[a != 0]
+
+
+def nonzero(a):
+    return (np.flatnonzero(a),)
+
+
+def unique(a):
+    ordered = np.sort(np.ravel(a))
+    new = np.ones(len(ordered), np.bool_)
+    for k in range(1, len(ordered)):
+        new[k] = ordered[k] != ordered[k - 1]
+    return ordered[new]
+
+
+def convolve(a, v):
+    out = np.zeros(len(a) + len(v) - 1)
+    for i in range(len(a)):
+        for j in range(len(v)):
+            out[i + j] += a[i] * v[j]
+    return out
+
+
+def correlate(a, v):
+    out = np.zeros(len(a) - len(v) + 1)
+    for i in range(len(out)):
+        for j in range(len(v)):
+            out[i] += a[i + j] * v[j]
+    return out
+
+
+def trapezoid(y):
+    total = 0.0
+    for k in range(1, len(y)):
+        total += 0.5 * (y[k] + y[k - 1])
+    return total
+
+
+def trapezoid_at(y, x):
+    total = 0.0
+    for k in range(1, len(y)):
+        total += 0.5 * (x[k] - x[k - 1]) * (y[k] + y[k - 1])
+    return total
+
+
+def nansum(a):
+    return np.sum(np.where(np.isnan(a), 0.0, a))
+
+
+def nanmean(a):
+    return np.nansum(a) / np.sum(np.where(np.isnan(a), 0, 1))
+
+
+def nanmax(a):
+    kept = a.ravel()[~np.isnan(a.ravel())]
+    return np.max(kept)
+
+
+def nanmin(a):
+    kept = a.ravel()[~np.isnan(a.ravel())]
+    return np.min(kept)
+
+
+def tril(m, k=0):
+    out = np.zeros(m.shape, m.dtype)
+    for i in range(m.shape[0]):
+        for j in range(min(max(i + k + 1, 0), m.shape[1])):
+            out[i, j] = m[i, j]
+    return out
+
+
+def triu(m, k=0):
+    out = np.zeros(m.shape, m.dtype)
+    for i in range(m.shape[0]):
+        for j in range(max(i + k, 0), m.shape[1]):
+            out[i, j] = m[i, j]
+    return out
+
+
+def kron(a, b):
+    n, m = b.shape
+    out = np.empty((a.shape[0] * n, a.shape[1] * m))
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            for k in range(n):
+                for p in range(m):
+                    out[i * n + k, j * m + p] = a[i, j] * b[k, p]
+    return out
+
+
+def bincount(x):
+    out = np.zeros(np.max(x) + 1, np.int64)
+    for k in x:
+        out[k] += 1
+    return out
+
+
+def bincount_of_weights(x, weights):
+    out = np.zeros(np.max(x) + 1)
+    for k in range(len(x)):
+        out[x[k]] += weights[k]
+    return out
+
+
+def cholesky(a):
+    n = len(a)
+    out = np.zeros((n, n))
+    for i in range(n):
+        for j in range(i + 1):
+            rest = a[i, j]
+            for k in range(j):
+                rest -= out[i, k] * out[j, k]
+            if i == j:
+                assert rest > 0.0, "np.linalg.cholesky: the matrix is not positive definite"
+                out[i, i] = np.sqrt(rest)
+            else:
+                out[i, j] = rest / out[j, j]
+    return out
+
+
+def slogdet(a):
+    n = len(a)
+    left = a.copy()
+    sign = 1.0
+    value = 0.0
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(left[i, k]) > abs(left[pivot, k]):
+                pivot = i
+        if pivot != k:
+            sign = -sign
+            for j in range(k, n):
+                left[k, j], left[pivot, j] = left[pivot, j], left[k, j]
+        sign *= np.sign(left[k, k])
+        value += np.log(abs(left[k, k]))
+        for i in range(k + 1, n):
+            factor = left[i, k] / left[k, k]
+            for j in range(k + 1, n):
+                left[i, j] -= factor * left[k, j]
+    return sign, value
+
+
+def searchsorted_all(a, v):
+    out = np.empty(len(v), np.int64)
+    for k in range(len(v)):
+        out[k] = np.searchsorted(a, v[k])
+    return out
+
+
+def interp_all(x, xp, fp):
+    out = np.empty(len(x))
+    for k in range(len(x)):
+        out[k] = np.interp(x[k], xp, fp)
+    return out
+
+
 def solve(a, b):
     """Gaussian elimination with row pivots; rows are exchanged by their numbers only."""
     n = len(a)
@@ -221,6 +452,31 @@ WRITTEN: dict[Any, Callable[..., Any]] = {
     np.searchsorted: searchsorted,
     np.interp: interp,
     np.flip: flipped,
+    np.fliplr: fliplr,
+    np.flipud: flipud,
+    np.argsort: argsort,
+    np.sort: sort,
+    np.median: median,
+    np.quantile: quantile,
+    np.percentile: percentile,
+    np.roll: roll,
+    np.count_nonzero: count_nonzero,
+    np.flatnonzero: flatnonzero,
+    np.nonzero: nonzero,
+    np.unique: unique,
+    np.convolve: convolve,
+    np.correlate: correlate,
+    np.trapezoid: trapezoid,
+    np.nansum: nansum,
+    np.nanmean: nanmean,
+    np.nanmax: nanmax,
+    np.nanmin: nanmin,
+    np.tril: tril,
+    np.triu: triu,
+    np.kron: kron,
+    np.bincount: bincount,
+    np.linalg.cholesky: cholesky,
+    np.linalg.slogdet: slogdet,
     np.linalg.norm: norm,
     np.linalg.solve: solve,
     np.linalg.inv: inv,
@@ -228,10 +484,38 @@ WRITTEN: dict[Any, Callable[..., Any]] = {
 }
 """What stands in the place of a function of NumPy."""
 
-METHOD_NAMES = ("cumsum", "cumprod", "var", "std", "argmax", "argmin", "trace")
+METHOD_NAMES = (
+    "cumsum",
+    "cumprod",
+    "var",
+    "std",
+    "argmax",
+    "argmin",
+    "argsort",
+    "trace",
+    "nonzero",
+)
 """Those that arrays have as methods too."""
 
 OF_VECTORS = frozenset(
-    [cumsum, cumprod, diff, argmax, argmin, outer, cross, searchsorted, interp, flipped]
+    [
+        *[cumsum, cumprod, diff, argmax, argmin, outer, cross, searchsorted, interp, flipped],
+        *[argsort, sort, roll, flatnonzero, convolve, correlate, trapezoid, bincount],
+    ]
 )
 """Those that are written for vectors; of arrays with more axes NumPy means something else."""
+
+OTHER_FORMS: dict[Any, Callable[..., Any]] = {
+    trapezoid: trapezoid_at,
+    bincount: bincount_of_weights,
+}
+"""Those that are written apart for calls with one argument more."""
+
+OF_MANY: dict[Any, tuple[str, Callable[..., Any]]] = {
+    searchsorted: ("v", searchsorted_all),
+    interp: ("x", interp_all),
+}
+"""Those that are written apart for a vector in the place of a number, and which that is."""
+
+FROM_NUMPY = frozenset([*WRITTEN.values(), *OTHER_FORMS.values()])
+"""All that stand in the place of a function of NumPy; they take lists for arrays."""

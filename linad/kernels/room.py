@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from linad.kernels.expressions import ZERO, Expr, add, mul, names, num
+from linad.kernels.expressions import ZERO, Expr, add, mul, names, nodes, num
 from linad.kernels.statements import (
     For,
     If,
+    New,
     PushValue,
     StackRoom,
     Statement,
@@ -44,13 +45,20 @@ def with_room(body: Sequence[Statement]) -> list[Statement]:
                 s.yes, s.no = with_room(s.yes), with_room(s.no)
             out.append(s)
             continue
-        if any([names(n) & assigned(stretch) for n in room.values()]):
+        if any([not is_known_before(n, stretch) for n in room.values()]):
             close()
         for stack, n in room.items():
             counts[stack] = add(counts.get(stack, ZERO), n)
         stretch.append(s)
     close()
     return out
+
+
+def is_known_before(n: Expr, stretch: list[Statement]) -> bool:
+    """Whether a number is the same before statements as behind them."""
+    made = {s.array for s in walk(stretch) if isinstance(s, New)}
+    lengths = {e.parts[0] for e in nodes(n) if e.op == "dim"}
+    return not names(n) & assigned(stretch) and not lengths & made
 
 
 def room_of(s: Statement) -> dict[str, Expr] | None:

@@ -118,12 +118,12 @@ class StatementLowering(LoopLowering):
 
     def on_Raise(self, s: ast.Raise) -> None:
         message = "the kernel raised an error"
-        if isinstance(s.exc, ast.Call) and s.exc.args and isinstance(s.exc.args[0], ast.Constant):
-            message = str(s.exc.args[0].value)
+        if isinstance(s.exc, ast.Call) and s.exc.args:
+            message = text_of(s.exc.args[0]) or message
         self.emit(Check(num(False), message))
 
     def on_Assert(self, s: ast.Assert) -> None:
-        message = str(s.msg.value) if isinstance(s.msg, ast.Constant) else "assertion failed"
+        message = (text_of(s.msg) if s.msg else "") or "assertion failed"
         self.emit(Check(self.scalar(s.test), message))
 
     def on_AugAssign(self, s: ast.AugAssign) -> None:
@@ -214,3 +214,16 @@ class StatementLowering(LoopLowering):
             numbers = isinstance(value, list) and all([isinstance(v, Expr) for v in value])
             if isinstance(value, Expr) or numbers:
                 self.frame.scope.setdefault(name, value)
+
+
+def text_of(e: ast.expr) -> str:
+    """The text of an error; of an f-string, with what stands in its braces as it is written."""
+    if isinstance(e, ast.Constant):
+        return str(e.value)
+    if not isinstance(e, ast.JoinedStr):
+        return ""
+    parts = [
+        f"{{{ast.unparse(v.value)}}}" if isinstance(v, ast.FormattedValue) else text_of(v)
+        for v in e.values
+    ]
+    return "".join(parts)

@@ -78,17 +78,17 @@ class Iterative(LinearOperator):
         self.iterations = 0
         super().__init__(op.dtype, op.shape[::-1])
 
-    def _matvec(self, x: Any) -> Any:
+    def _matvec(self, x: Array) -> Any:
         return self._solve(self.op, x, self.options.M)
 
-    def _rmatvec(self, x: Any) -> Any:
+    def _rmatvec(self, x: Array) -> Any:
         M = self.options.M
         return self._solve(self.op.H, x, None if M is None else M.H)
 
-    def _matmat(self, X: Any) -> Any:
+    def _matmat(self, X: Array) -> Any:
         return self._columns(self._matvec, X)
 
-    def _rmatmat(self, X: Any) -> Any:
+    def _rmatmat(self, X: Array) -> Any:
         return self._columns(self._rmatvec, X)
 
     def _columns(self, solve: Any, X: Array) -> Any:
@@ -96,7 +96,7 @@ class Iterative(LinearOperator):
             return np.zeros((self.shape[0], 0), self.dtype)
         return np.stack([solve(X[:, k]) for k in range(X.shape[1])], axis=-1)
 
-    def _solve(self, op: Any, b: Any, M: Any) -> Any:
+    def _solve(self, op: Any, b: Array, M: Any) -> Any:
         b = np.asarray(b).reshape(-1)
         if not np.isfinite(b).all():
             raise ValueError(f"{op._label()}: the right side holds infinities or NaNs")
@@ -115,7 +115,7 @@ class Iterative(LinearOperator):
                 return self._least_squares(op, b)
             return self._square(op, b, M)
 
-    def _square(self, op: Any, b: Any, M: Any) -> Any:
+    def _square(self, op: Any, b: Array, M: Any) -> Any:
         rtol, kind = self.options.rtol, np.result_type(b, self.dtype)
         # The iterations watch a recurrence; rounding separates it from the residual.
         target = max(10 * rtol, 1e3 * float(np.finfo(kind).eps))
@@ -147,7 +147,7 @@ class Iterative(LinearOperator):
         norm, _, _ = largest_singular_value(op, 8, 0)
         return 32 * float(np.finfo(kind).eps) * norm * float(np.linalg.norm(x)) / size
 
-    def _run(self, op: Any, b: Any, M: Any, rtol: float) -> Any:
+    def _run(self, op: Any, b: Array, M: Any, rtol: float) -> Any:
         """One call of SciPy's solver."""
         maxiter = self.options.maxiter
         if self.options.method == "cg":

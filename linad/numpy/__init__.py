@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.traces import running_trace
+from linad.core.array_type import Array
 from linad.core.dispatch import NAMESPACE
 from linad.core.mirrored_names import mirrored_names
 from linad.core.numpy_options import check_options
@@ -130,7 +131,7 @@ def arange(*args: Any, **keywords: Any) -> Any:
 # Arrays to be written into.
 
 
-def _writable(made: Any) -> Any:
+def _writable(made: Array) -> Any:
     """A new array, as a traced constant while a trace is running."""
     trace = running_trace()
     if trace is None or isinstance(made, Traced) or not is_inexact(made.dtype):

@@ -203,10 +203,10 @@ class JacobianOperator(
             return None
         return y if y.ndim == 1 else y.reshape(-1)
 
-    def _matmat(self, X: Any) -> Any:
+    def _matmat(self, X: Array) -> Any:
         return self._apply_columns(X, self.shape[1], False)
 
-    def _rmatmat(self, X: Any) -> Any:
+    def _rmatmat(self, X: Array) -> Any:
         return self._apply_columns(X, self.shape[0], True)
 
     matvec, rmatvec, matmat, rmatmat = _matvec, _rmatvec, _matmat, _rmatmat
@@ -232,7 +232,7 @@ class JacobianOperator(
             f"has to be made of linad.linearize(linad.jit(f), x), x on the device; pass x.numpy()"
         )
 
-    def _apply_columns(self, X: Any, n: int, adjoint: bool) -> Any:
+    def _apply_columns(self, X: Array, n: int, adjoint: bool) -> Any:
         """Apply to matrices of columns (..., n, k)."""
         X = as_numbers(X)
         if X.ndim >= 2 and X.shape[-2] == n:
@@ -265,7 +265,7 @@ class JacobianOperator(
             return y + 1j * self._sweep(-1j * x, adjoint)
         return y
 
-    def _sweep(self, x: Any, adjoint: bool) -> Any:
+    def _sweep(self, x: Array, adjoint: bool) -> Any:
         """Apply one of the two maps to rows of the right kind."""
         taken, given = self.in_shape, self.out_shape
         apply: Any = self.pushforward

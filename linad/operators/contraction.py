@@ -70,7 +70,7 @@ class Contraction(JacobianOperator):
         self._summed = tuple(k for k, label in enumerate(in_labels) if label not in known)
         super().__init__(out_shape, in_shape, dtype)
 
-    def _contract(self, given: str, wanted: str, x: Any, conjugate: bool) -> Any:
+    def _contract(self, given: str, wanted: str, x: Array, conjugate: bool) -> Any:
         labels = ",".join(["..." + given, *[names for names, _ in self.fixed]])
         arrays = [np.conj(a) if conjugate else a for _, a in self.fixed]
         return np.einsum(f"{labels}->...{wanted}", x, *arrays, optimize=bool(arrays))

@@ -35,7 +35,7 @@ class Factored(LinearOperator):
         """Return A^-1 b or A^-H b for b (n, k)."""
         raise NotImplementedError
 
-    def _apply(self, b: Any, adjoint: bool) -> Any:
+    def _apply(self, b: Array, adjoint: bool) -> Any:
         b = np.asarray(b)
         columns = b.reshape(-1, 1) if b.ndim == 1 else b
         if columns.dtype.kind == "c" and self.dtype.kind != "c":
@@ -47,13 +47,13 @@ class Factored(LinearOperator):
     def _matvec(self, x: Any) -> Any:
         return self._apply(x, False)
 
-    def _rmatvec(self, x: Any) -> Any:
+    def _rmatvec(self, x: Array) -> Any:
         return self._apply(x, True)
 
     def _matmat(self, X: Any) -> Any:
         return self._apply(X, False)
 
-    def _rmatmat(self, X: Any) -> Any:
+    def _rmatmat(self, X: Array) -> Any:
         return self._apply(X, True)
 
 

@@ -139,7 +139,7 @@ class Zero(JacobianOperator):
         return Gather(np.full(m, -1, np.int32), n)
 
 
-def _zeros(seed: Any, taken: Shape, given: Shape, dtype: Any) -> Any:
+def _zeros(seed: Array, taken: Shape, given: Shape, dtype: Any) -> Any:
     return np.zeros(seed.shape[: seed.ndim - len(taken)] + given, dtype)
 
 
@@ -255,7 +255,7 @@ class Cast(Typed):
         return None
 
 
-def _cast(x: Any, dtype: Any) -> Any:
+def _cast(x: Array, dtype: Any) -> Any:
     if x.dtype.kind == "c" and dtype.kind != "c":
         x = x.real
     return x.astype(dtype)

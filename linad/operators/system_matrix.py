@@ -79,7 +79,7 @@ def _fold(b: Array, lead: int) -> tuple[Any, Shape]:
     return moved.reshape((*kept, size_of(moved.shape[len(kept) :]))), moved.shape
 
 
-def _unfold(x: Any, lead: Shape, shape: Shape) -> Any:
+def _unfold(x: Array, lead: Shape, shape: Shape) -> Any:
     """Undo `_fold`; batch axes may have been broadcast meanwhile."""
     if not lead:
         return x

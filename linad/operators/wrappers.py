@@ -159,7 +159,7 @@ class Adjoint(_View):
     def pullback_into(self, cotangent: Array, total: Array) -> None:
         self.op.pushforward_into(cotangent, total)
 
-    def _matvec(self, x: Any) -> Any:
+    def _matvec(self, x: Array) -> Any:
         return self.op._rmatvec(x) if self.op.clinear else super()._matvec(x)
 
     def _rmatvec(self, x: Any) -> Any:
@@ -296,7 +296,7 @@ class Scaled(Wrapper):
         return None if found is None else Scaled(1 / self.alpha, found)
 
 
-def _times(alpha: Any, y: Any, owned: bool) -> Any:
+def _times(alpha: Any, y: Array, owned: bool) -> Any:
     """``alpha y``, in place if ``y`` is nobody else's."""
     if owned and type(y) is np.ndarray and not isinstance(alpha, Traced):
         y *= alpha

@@ -17,6 +17,7 @@ import scipy.optimize as theirs
 
 from linad.api.derivatives import jacobian
 from linad.api.gradients import grad
+from linad.core.array_type import Array
 from linad.errors import ConvergenceError
 from linad.rules.creation import asarray
 from linad.scipy.implicit_solutions import Watched, args_of, plain, root_of_vector, watched
@@ -83,7 +84,7 @@ class Constraint:
             if held.any():
                 yield self._distance(end, np.flatnonzero(held), values.shape)
 
-    def _distance(self, end: Any, where: Any, shape: Any) -> Function:
+    def _distance(self, end: Any, where: Array, shape: Any) -> Function:
         def distance(x: Any) -> Any:
             values = np.atleast_1d(asarray(self.values(x))).reshape(shape)
             return (values - np.broadcast_to(asarray(end), shape))[where]

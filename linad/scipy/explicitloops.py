@@ -17,6 +17,7 @@ import numpy as np
 from scipy.integrate import DOP853
 
 from linad.api.derivatives import stop_gradient
+from linad.core.array_type import Array
 from linad.scipy.steploops import Field, StepLoops
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0
@@ -121,7 +122,7 @@ class ExplicitLoops(StepLoops):
             *(s.attempts + 1.0, failed),
         )
 
-    def _error(self, k: list[Any], h: Any, y: Any, y_new: Any) -> Any:
+    def _error(self, k: list[Any], h: Any, y: Array, y_new: Any) -> Any:
         scale = self.atol + np.maximum(np.abs(y), np.abs(y_new)) * self.rtol
         if self.method is not DOP853:
             return self.norm(h * weighted(self.method.E, k) / scale)

@@ -19,6 +19,7 @@ import scipy.special as sp
 from linad.core.callers import warn_user
 from linad.core.primitive import Traced
 from linad.rules.shaping import astype, still
+from linad.scipy.mirror import inexact
 
 LOG_2 = math.log(2)
 
@@ -54,7 +55,7 @@ def _power(n: int, dln: Any, bias: Any, offset: Any) -> Any:
 
 
 def fht(a: Any, dln: Any, mu: Any, offset: Any, bias: Any) -> Any:
-    a, n = _real(a), np.shape(a)[-1]
+    a, n = inexact(a), np.shape(a)[-1]
     u = _coefficients(n, dln, mu, offset, bias, False)
     if _is_zero(bias):
         return _transform(a, u, False)
@@ -62,7 +63,7 @@ def fht(a: Any, dln: Any, mu: Any, offset: Any, bias: Any) -> Any:
 
 
 def ifht(A: Any, dln: Any, mu: Any, offset: Any, bias: Any) -> Any:
-    A, n = _real(A), np.shape(A)[-1]
+    A, n = inexact(A), np.shape(A)[-1]
     u = _coefficients(n, dln, mu, offset, bias, True)
     if _is_zero(bias):
         return _transform(A, u, True)
@@ -71,7 +72,3 @@ def ifht(A: Any, dln: Any, mu: Any, offset: Any, bias: Any) -> Any:
 
 def _is_zero(bias: Any) -> bool:
     return not isinstance(bias, Traced) and bool(bias == 0)
-
-
-def _real(a: Any) -> Any:
-    return a if a.dtype.kind == "f" else astype(a, float)

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.interpolate
 
 from linad.arrays.zero_dim import number
+from linad.core.array_type import Array
 from linad.errors import ShapeError
 from linad.rules.creation import asarray
 from linad.rules.shaping import still
@@ -42,12 +43,14 @@ from linad.scipy.splinemakers import (
 # choose other knots.
 
 
-def _plain_splrep(k: int, x: Any, y: Any, w: Any, s: float, first: float, last: float) -> Any:
+def _plain_splrep(k: int, x: Array, y: Array, w: Array, s: float, first: float, last: float) -> Any:
     t, c, _ = scipy.interpolate.splrep(x, y[:, 0], w, first, last, k, s=s)
     return t, c[: t.size - k - 1, None]
 
 
-def _plain_univariate(k: int, x: Any, y: Any, w: Any, s: float, first: float, last: float) -> Any:
+def _plain_univariate(
+    k: int, x: Array, y: Array, w: Array, s: float, first: float, last: float
+) -> Any:
     made = scipy.interpolate.UnivariateSpline(x, y[:, 0], w, [first, last], k, s)
     knots = made.get_knots()
     return np.concatenate([knots[:1]] * k + [knots] + [knots[-1:]] * k), made.get_coeffs()[:, None]
@@ -64,7 +67,7 @@ def _plain_make_splrep(k: int, x: Any, y: Any, w: Any, s: float, first: float, l
 
 
 def _fitted(
-    name: str, fit: Any, x: Any, y: Any, w: Any, k: int, s: Any, ends: Any = (None, None)
+    name: str, fit: Any, x: Array, y: Any, w: Any, k: int, s: Any, ends: Any = (None, None)
 ) -> Spline:
     """The smoothing spline, or with s = 0 the interpolating one, of values y (m,) or (m, d)."""
     check_real(name, x=x, y=y, w=w)

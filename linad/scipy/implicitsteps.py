@@ -24,6 +24,7 @@ import numpy as np
 import scipy.optimize
 
 from linad.control import loops
+from linad.core.array_type import Array
 from linad.errors import ConvergenceError
 from linad.rules.shaping import form
 from linad.solve.solutions import root
@@ -178,7 +179,7 @@ def _worded() -> Iterator[None]:
         ) from error
 
 
-def _matrix(field: Field, t: float, y: Any) -> Any:
+def _matrix(field: Field, t: float, y: Array) -> Any:
     """f_y, by differences."""
     if np.iscomplexobj(y):
         size = 1e-7 * (1 + np.abs(y))

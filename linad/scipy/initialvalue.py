@@ -40,6 +40,7 @@ from linad.arrays.traces import running_trace
 from linad.control.both_ways import UNABLE, BothWays
 from linad.control.captured import with_captured
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.marks import Attempt, running_traces
 from linad.core.reasons import because
 from linad.core.showing import shown
@@ -142,7 +143,7 @@ def _check_real(what: str, a: Any) -> None:
         raise DTypeError(f"odeint: {what} must be real, got {a.dtype}; solve_ivp takes complex y0")
 
 
-def _plain_field(field: Field, t: float, y: Any) -> Field:
+def _plain_field(field: Field, t: float, y: Array) -> Field:
     """f on plain values; where it refers to traced ones, by a program that was recorded once.
 
     Unless Python takes ever other ways in it, or ways that refer to different ones.
@@ -377,7 +378,7 @@ def _in_program() -> bool:
     return any(trace.records for trace in running_traces())
 
 
-def _hold_order(t: Any, moments: Any, places: Any) -> None:
+def _hold_order(t: Any, moments: Array, places: Array) -> None:
     """Record that the steps are good for times that begin and end here, and are as many."""
     bool(np.all(t[np.array([0, -1])] == moments[[0, -1]]))
     bool(np.all((np.diff(t) != 0) == (np.diff(places) != 0)))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from linad.core.array_type import Array
 from linad.errors import UnsupportedError
 from linad.rules import decompositions, linalg, singularvalues, spectral
 from linad.rules.decompositions import hermitian_argument
@@ -162,7 +163,7 @@ def eig(a: Any, b: Any, right: bool, check_finite: bool) -> Any:
     return w + 0j, v
 
 
-def _generalized(a: Any, b: Any, vectors: bool) -> Any:
+def _generalized(a: Any, b: Array, vectors: bool) -> Any:
     """A v = w B v for a regular B, as B^-1 A v = w v; in SciPy's order, and with its signs."""
     w, v = np.linalg.eig(linalg.solve(b, a))
     theirs = by_scipy(scipy.linalg.eigvals, a, b)
@@ -186,7 +187,7 @@ def _generalized(a: Any, b: Any, vectors: bool) -> Any:
     return w, v * np.sign(np.sum(still(v) * np.real(plain), axis=0))
 
 
-def _vectors(a: Any, b: Any) -> Any:
+def _vectors(a: Array, b: Array) -> Any:
     return scipy.linalg.eig(a, b)[1] + 0j
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from linad.core.array_type import Array
 from linad.core.shapes import matrix_transpose
 from linad.errors import ShapeError
 from linad.rules import linalg
@@ -55,14 +56,14 @@ def solve(
     return linalg.solve(matrix_transpose(a) if transposed else a, b)
 
 
-def _triangular(a: Any, b: Any, lower: bool, unit: bool = False) -> Any:
+def _triangular(a: Array, b: Array, lower: bool, unit: bool = False) -> Any:
     """Solve for a vector b (n,), or columns (..., n, k)."""
     if b.ndim == 1:
         return solve_triangular_(a, b.reshape((-1, 1)), lower=lower, unit=unit)[..., 0]
     return solve_triangular_(a, b, lower=lower, unit=unit)
 
 
-def _check_system(a: Any, b: Any, name: str) -> None:
+def _check_system(a: Array, b: Array, name: str) -> None:
     linalg.check_square(a, name)
     if b.ndim < 1 or a.shape[-1] != b.shape[-1 if b.ndim == 1 else -2]:
         raise ShapeError(f"{name}: shapes of a {a.shape} and b {b.shape} are incompatible")

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.ndimage
 
 from linad.api.derivatives import stop_gradient
+from linad.core.array_type import Array
 from linad.core.mirrored_names import mirrored_names
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError
@@ -100,7 +101,7 @@ def _reach(name: str, size: int, origin: Any) -> tuple[int, int]:
 def _weighted(
     name: str,
     input: Any,
-    weights: Any,
+    weights: Array,
     axis: int = -1,
     mode: str = "reflect",
     cval: Any = 0.0,

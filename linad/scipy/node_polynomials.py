@@ -18,6 +18,7 @@ import numpy as np
 import scipy.interpolate
 
 from linad.arrays.zero_dim import array, gives
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, UnsupportedError
@@ -156,7 +157,7 @@ class Lagrangian(NodePolynomial):
         return jets
 
 
-def _products(steps: list[Any], one: Any, unit: float, count: int) -> list[list[Any]]:
+def _products(steps: list[Any], one: Array, unit: float, count: int) -> list[list[Any]]:
     """The product of all steps before each, with its derivatives; a step has slope ``unit``."""
     jet = [one, *[0.0 * one] * (count - 1)]
     found = []

@@ -15,6 +15,7 @@ import scipy.optimize as theirs
 
 from linad.api.derivatives import jacobian
 from linad.arrays.zero_dim import array
+from linad.core.array_type import Array
 from linad.core.mirrored_names import mirrored_names
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
@@ -149,7 +150,7 @@ def fixed_point(func: Function, x0: Any, args: Any = (), **kwargs: Any) -> Any:
 # Roots of a function of a vector.
 
 
-def _vector_root(name: str, g: Watched, found: Any) -> Any:
+def _vector_root(name: str, g: Watched, found: Array) -> Any:
     return root_of_vector(name, lambda x: g.values(x).reshape(-1), found.reshape(-1)).reshape(
         found.shape
     )

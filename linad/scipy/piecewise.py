@@ -22,6 +22,7 @@ import numpy as np
 import scipy.interpolate
 
 from linad.arrays.zero_dim import array, gives
+from linad.core.array_type import Array
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.banded import solve_banded_
@@ -213,7 +214,7 @@ def _data(name: str, x: Any, *values: Any, axis: int) -> tuple[Any, list[Any], i
     return x, [np.moveaxis(astype(v, wanted, copy=False), axis, 0) for v in arrays], axis
 
 
-def _hermite(x: Any, y: Any, s: Any, extrapolate: Any, axis: int) -> Piecewise:
+def _hermite(x: Array, y: Any, s: Any, extrapolate: Any, axis: int) -> Piecewise:
     """The cubics with values y and slopes s at the breakpoints."""
     h = column(x[1:] - x[:-1], y)
     slope = (y[1:] - y[:-1]) / h
@@ -298,7 +299,7 @@ def _local_slopes(x: Any, y: Any, method: str) -> Any:
     return np.where(flat, mean, m[1:-2] + share * (m[2:-1] - m[1:-2]))
 
 
-def _monotone_slopes(x: Any, y: Any) -> Any:
+def _monotone_slopes(x: Array, y: Any) -> Any:
     """Harmonic means of the slopes to both sides, 0 where their signs differ."""
     h = column(x[1:] - x[:-1], y)
     m = (y[1:] - y[:-1]) / h
@@ -313,7 +314,7 @@ def _monotone_slopes(x: Any, y: Any) -> Any:
     return np.concatenate([first[None], mean, last[None]], axis=0)
 
 
-def _end_slope(h0: Any, h1: Any, m0: Any, m1: Any) -> Any:
+def _end_slope(h0: Array, h1: Array, m0: Any, m1: Any) -> Any:
     """The slope of the parabola through three points, limited so that it stays monotone."""
     d = ((2 * h0 + h1) * m0 - h0 * m1) / (h0 + h1)
     turns = np.sign(still(d)) != np.sign(still(m0))
@@ -380,7 +381,7 @@ def _tridiagonal(lower: list[Any], main: list[Any], upper: list[Any], b: Any) ->
     return x.reshape(b.shape)
 
 
-def _smooth_slopes(x: Any, y: Any, ends: list[Any]) -> Any:
+def _smooth_slopes(x: Array, y: Any, ends: list[Any]) -> Any:
     """The slopes that make the second derivative continuous."""
     n = x.shape[0]
     h = x[1:] - x[:-1]
@@ -404,7 +405,7 @@ def _smooth_slopes(x: Any, y: Any, ends: list[Any]) -> Any:
     )
 
 
-def _end_row(end: Any, h: Any, hc: Any, m: Any, y: Any, side: int) -> tuple[Any, Any, Any]:
+def _end_row(end: Any, h: Array, hc: Array, m: Any, y: Any, side: int) -> tuple[Any, Any, Any]:
     """The row of the system at an end, seen from there: entry of that end, of its neighbour, b."""
     if end == "not-a-knot":
         d, dc = h[0] + h[1], hc[0] + hc[1]

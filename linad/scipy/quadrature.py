@@ -22,6 +22,7 @@ from linad.api.derivatives import stop_gradient
 from linad.arrays.buffers import concrete
 from linad.control import loops
 from linad.control.both_ways import in_any_way
+from linad.core.array_type import Array
 from linad.core.callers import warn_user
 from linad.core.marks import Attempt
 from linad.core.primitive import Traced
@@ -77,7 +78,7 @@ def quad(func: Any, a: Any, b: Any, args: Any = (), full_output: Any = 0, **opti
     return (found[0] + (value - stop_gradient(value)), *answer[1:])
 
 
-def _integral(f: Watched, a: Any, b: Any, starts: Any, ends: Any) -> Any:
+def _integral(f: Watched, a: Any, b: Any, starts: Array, ends: Array) -> Any:
     low, high = plain(a), plain(b)
     if low == high:
         return 0.0 * (asarray(a) + asarray(b))

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.interpolate
 import scipy.sparse.linalg
 
+from linad.core.array_type import Array
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, still
@@ -162,7 +163,7 @@ class RegularGrid:
             values = np.moveaxis(values, 0, k)
         return values
 
-    def _coordinates(self, xi: Any) -> list[Any]:
+    def _coordinates(self, xi: Array) -> list[Any]:
         d = len(self.grid)
         if isinstance(xi, tuple) and len(xi) == 1:
             xi = xi[0]
@@ -180,7 +181,7 @@ class RegularGrid:
         return [astype(x, float, copy=False) for x in found]
 
 
-def _ends(g: Any, x: Any, method: str) -> list[tuple[Any, Any]]:
+def _ends(g: Array, x: Array, method: str) -> list[tuple[Any, Any]]:
     """The grid points beside x, with their weights; None is 1."""
     n = g.shape[0]
     if n == 1:

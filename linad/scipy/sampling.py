@@ -19,6 +19,7 @@ import numpy as np
 import scipy.ndimage
 import scipy.special
 
+from linad.core.array_type import Array
 from linad.core.callers import warn_user
 from linad.core.shapes import is_real_float, normalize_axis
 from linad.errors import DTypeError, ShapeError
@@ -39,7 +40,7 @@ def _real(name: str, what: str, c: Any) -> Any:
     return c
 
 
-def _moved(c: Any, n: int, mode: str) -> tuple[Any, Any]:
+def _moved(c: Array, n: int, mode: str) -> tuple[Any, Any]:
     """How a mode moves coordinates back to the axis, c -> sign c + shift: both arrays."""
     sign, shift = np.ones(c.shape), np.zeros(c.shape)
     below, above = c < 0, c > n - 1
@@ -156,7 +157,7 @@ def sampled(x: Any, coordinates: list[Any], order: int, mode: str, cval: Any) ->
 
 def _read(
     name: str,
-    x: Any,
+    x: Array,
     places: list[Any],
     order: Any = 3,
     mode: str = "constant",

@@ -18,6 +18,7 @@ import numpy as np
 import scipy.interpolate
 import scipy.spatial
 
+from linad.core.array_type import Array
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, still
@@ -27,7 +28,7 @@ from linad.scipy.option_kinds import NUMERIC
 # Radial basis functions, of s = (ε r)^2. Where s is 0 a root has no slope, and the function has.
 
 
-def _away(s: Any) -> tuple[Any, Any]:
+def _away(s: Array) -> tuple[Any, Any]:
     apart = still(s) > 0
     return apart, np.where(apart, s, 1.0)
 
@@ -40,7 +41,7 @@ def _power(exponent: float, sign: float) -> Any:
     return function
 
 
-def _thin_plate(s: Any) -> Any:
+def _thin_plate(s: Array) -> Any:
     apart, s = _away(s)
     return np.where(apart, 0.5 * s * np.log(s), 0.0)
 
@@ -60,7 +61,7 @@ KERNELS: dict[str, tuple[Any, int]] = {
 SCALE_FREE = ("linear", "thin_plate_spline", "cubic", "quintic")
 
 
-def _squares(x: Any, y: Any) -> Any:
+def _squares(x: Array, y: Array) -> Any:
     """The squares of the distances of points (m, d) and (n, d)."""
     difference = x[:, None, :] - y[None, :, :]
     return np.sum(difference * difference, axis=-1)
@@ -110,7 +111,7 @@ class RadialBasis:
         right = np.concatenate([values, np.zeros((m, values.shape[1]))])
         self.coefficients = np.linalg.solve(system, right)
 
-    def _monomials(self, x: Any) -> Any:
+    def _monomials(self, x: Array) -> Any:
         u = (x - self.middle) / self.extent
         ones = np.ones(x.shape[0])
         terms = [

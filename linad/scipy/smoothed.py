@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.errors import UnsupportedError
 from linad.rules.shaping import astype
 from linad.rules.triangular import solve_triangular_
@@ -32,7 +33,7 @@ TOLERANCE = 0.001
 MOST_STEPS = 20
 
 
-def _places(t: Any, x: Any, k: int) -> Any:
+def _places(t: Array, x: Array, k: int) -> Any:
     """Where inner knots stand in the data, in halves: 2 i for x_i, and 2 i + 1 for the middle of
     x_i and x_i+1. Behind them, up to as many as there may be, -1."""
     found = np.full(x.size, -1, np.intp)
@@ -43,7 +44,7 @@ def _places(t: Any, x: Any, k: int) -> Any:
     return found
 
 
-def _with_ends(x: Any, places: Any, k: int, ends: Any) -> Any:
+def _with_ends(x: Array, places: Array, k: int, ends: Any) -> Any:
     inner = (x[places // 2] + x[(places + 1) // 2]) / 2
     first, last = [inexact(end).reshape(1) for end in ends]
     return np.concatenate([first] * (k + 1) + [inner] + [last] * (k + 1))
@@ -141,7 +142,7 @@ class _PenalizedFit:
         p = self.triangle.shape[0] / np.sum(np.abs(np.diagonal(self.triangle)))
         return Spline(self.t, self._by_steps(p, s, far, close), self.k)
 
-    def _by_steps(self, p: Any, s: Any, f_far: Any, f_close: Any) -> Any:
+    def _by_steps(self, p: Any, s: Array, f_far: Any, f_close: Any) -> Any:
         """Coefficients for the p of F(p) = s, as FITPACK finds it between p = 0 and infinity."""
         enough = TOLERANCE * s
         far: tuple[Any, Any] = (0.0, f_far)
@@ -186,7 +187,7 @@ def _root(first: Any, second: Any, third: Any) -> Any:
     return -(p1 * p2 * h3 + p2 * p3 * h1 + p1 * p3 * h2) / (p1 * h1 + p2 * h2 + p3 * h3)
 
 
-def _jumps(t: Any, k: int) -> Any:
+def _jumps(t: Array, k: int) -> Any:
     """Jumps of the derivative of order k of the basis functions at inner knots, over k!, in units
     of the mean distance of knots."""
     n = t.shape[0] - k - 1

@@ -16,6 +16,7 @@ import scipy.special
 
 from linad.api.derivatives import stop_gradient
 from linad.arrays.zero_dim import gives, number
+from linad.core.array_type import Array
 from linad.core.mirrored_names import mirrored_names
 from linad.core.primitive import Traced
 from linad.errors import UnsupportedError
@@ -48,7 +49,7 @@ TWINS = ("diric", "perm")
 __getattr__, __dir__ = mirrored_names(scipy.special, twins_among(scipy.special, TWINS))
 
 
-def _largest(x: Any, axis: Any) -> Any:
+def _largest(x: Array, axis: Any) -> Any:
     """The largest entries, kept as axes of length 1; 0 where that is infinite or NaN."""
     largest = np.max(stop_gradient(x), axis=axis, keepdims=True, initial=-np.inf)
     return np.where(np.isfinite(largest), largest, np.zeros((), largest.dtype))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.interpolate
 
+from linad.core.array_type import Array
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.banded import solve_banded_
@@ -95,7 +96,7 @@ def interpolated(
     return Spline(t, c.reshape((n, *y.shape[1:])), k, True, axis)
 
 
-def _solve_rows(entries: Any, first: Any, b: Any) -> Any:
+def _solve_rows(entries: Array, first: Array, b: Any) -> Any:
     """Solve with rows that have k + 1 entries each, from the column ``first`` on."""
     n, count = entries.shape
     columns = first[:, None] + np.arange(count)

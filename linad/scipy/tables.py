@@ -6,6 +6,7 @@ import numpy as np
 import scipy.interpolate
 
 from linad.arrays.zero_dim import array, gives
+from linad.core.array_type import Array
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError
 from linad.rules.creation import asarray
@@ -107,7 +108,7 @@ class Table:
         rest = list(range(x.ndim + self.axis, y.ndim))
         return np.transpose(y, kept + list(range(x.ndim)) + rest) if self.axis else y
 
-    def _found(self, x: Any, here: Any, ticks: Any) -> Any:
+    def _found(self, x: Array, here: Array, ticks: Array) -> Any:
         """The rows for each point, with the table continued beyond its ends."""
         n, rows = ticks.shape[0], self._rows
         if self._spline is not None:
@@ -132,7 +133,7 @@ class Table:
             i = np.searchsorted(np.nextafter(ticks, np.inf), here, side="right")
         return rows[np.clip(i, 0, n - 1)]
 
-    def _filled(self, y: Any, here: Any, ticks: Any) -> Any:
+    def _filled(self, y: Array, here: Array, ticks: Array) -> Any:
         """What stands beyond the ends, and for NaN."""
         below, above = here < ticks[0], here > ticks[-1]
         fills: list[Any]

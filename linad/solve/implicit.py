@@ -201,7 +201,7 @@ def _same(a: Any, b: Any) -> bool:
     return a.shape == b.shape and a.dtype == b.dtype and bool(np.all(a == b))
 
 
-def _solution(x0: Any, theta: Any, *, equation: ImplicitEquation) -> Any:
+def _solution(x0: Array, theta: Array, *, equation: ImplicitEquation) -> Any:
     equation.example = x0, theta
     given = equation.theta.container(theta)
     with outside_of_traces():
@@ -247,7 +247,7 @@ def solution_wrt_theta(
     return -(Inverse(equation, y, theta) @ _in_theta(equation, y, theta))
 
 
-def _in_theta(equation: ImplicitEquation, x: Any, theta: Any) -> JacobianOperator:
+def _in_theta(equation: ImplicitEquation, x: Array, theta: Array) -> JacobianOperator:
     """J_θ. While x is plain, what g makes of it alone is not a part of the derivative.
 
     Only where g writes into an array that it has made like x, that has to belong to the trace.
@@ -263,7 +263,9 @@ def _in_theta(equation: ImplicitEquation, x: Any, theta: Any) -> JacobianOperato
     return linearize(of_one_trace, theta)[1]
 
 
-def _apply_inverse(t: Any, x: Any, theta: Any, *, equation: ImplicitEquation, adjoint: bool) -> Any:
+def _apply_inverse(
+    t: Array, x: Array, theta: Array, *, equation: ImplicitEquation, adjoint: bool
+) -> Any:
     n = x.shape[0]
     equation.example = x, theta
     A = equation.system(x, theta)
@@ -323,13 +325,20 @@ class Inverse(LinearSolve):
 
 
 def _inverse(
-    z: Any, shape: Shape, t: Any, x: Any, theta: Any, *, equation: ImplicitEquation, adjoint: bool
+    z: Array,
+    shape: Shape,
+    t: Array,
+    x: Array,
+    theta: Array,
+    *,
+    equation: ImplicitEquation,
+    adjoint: bool,
 ) -> JacobianOperator:
     A = Inverse(equation, x, theta, shape[:-1])
     return A.H if adjoint else A
 
 
-def _product(z: Any, equation: ImplicitEquation, adjoint: bool) -> Callable[[Any, Any], Any]:
+def _product(z: Array, equation: ImplicitEquation, adjoint: bool) -> Callable[[Any, Any], Any]:
     """(x, θ) -> J_x(x, θ) z, or J_x^H z."""
 
     def product(x: Any, theta: Any) -> Any:
@@ -340,14 +349,14 @@ def _product(z: Any, equation: ImplicitEquation, adjoint: bool) -> Callable[[Any
 
 
 def _change_in_x(
-    z: Any, t: Any, x: Any, theta: Any, *, equation: ImplicitEquation, adjoint: bool
+    z: Array, t: Array, x: Array, theta: Array, *, equation: ImplicitEquation, adjoint: bool
 ) -> JacobianOperator:
     product = _product(z, equation, adjoint)
     return -linearize(lambda x: product(x, theta), x)[1]
 
 
 def _change_in_theta(
-    z: Any, t: Any, x: Any, theta: Any, *, equation: ImplicitEquation, adjoint: bool
+    z: Array, t: Array, x: Array, theta: Array, *, equation: ImplicitEquation, adjoint: bool
 ) -> JacobianOperator:
     product = _product(z, equation, adjoint)
     return -linearize(lambda theta: product(x, theta), theta)[1]

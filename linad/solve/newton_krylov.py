@@ -135,9 +135,9 @@ class Forcing:
     def _preconditioner(self, search: RootSearch) -> Any:
         problem, J = search.problem, search.J
         if self.automatic is not None:
-            return self.automatic.at(J, lambda: problem.entrywise(search.x, J))
+            return self.automatic.at(J, lambda: problem.patterned(search.x, J))
         if isinstance(self.given, str):
-            J = problem.entrywise(search.x, J)
+            J = problem.patterned(search.x, J)
         point = problem.x.container(search.x) if callable(self.given) else None
         return preconditioner(self.given, point, J, problem.name)
 

@@ -226,7 +226,7 @@ class Residual:
         """The Jacobian J at x, as a result names it."""
         return J.bare
 
-    def entrywise(self, x: Any, J: CountedOperator) -> CountedOperator:
+    def patterned(self, x: Any, J: CountedOperator) -> CountedOperator:
         """The Jacobian J at x as an operator whose pattern can be told.
 
         That of a function which `linad.jit` made is known as a whole only; so the function beneath

@@ -175,17 +175,17 @@ class Automatic:
         self._dear = False  # dense or small, or not to be factorised
         self._fresh = 0  # products with the latest one, when it was new
 
-    def at(self, J: Any, entrywise: Callable[[], Any]) -> Any:
+    def at(self, J: Any, patterned: Callable[[], Any]) -> Any:
         """The one for the system of J, or None.
 
         Parameters
         ----------
         J : operator (n, n)
-        entrywise : callable
+        patterned : callable
             Returns J as an operator whose pattern can be told.
         """
         if self._M is None and not self._dear:
-            self._dear = J.shape[0] <= SMALL or not is_thin(known := entrywise())
+            self._dear = J.shape[0] <= SMALL or not is_thin(known := patterned())
             if not self._dear:
                 try:
                     self._M, self._fresh = _incomplete(known), 0

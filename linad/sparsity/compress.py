@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.settings import settings
 from linad.errors import OptionError, TracerError
@@ -230,7 +231,7 @@ def _plan(pattern: Relation, apart: np.ndarray, adjoint: bool) -> SeedPlan:
     return SeedPlan(pattern, parts)
 
 
-def _seeds(pattern: Relation, groups: Any, adjoint: bool, put: np.ndarray | None) -> Seeds:
+def _seeds(pattern: Relation, groups: Array, adjoint: bool, put: np.ndarray | None) -> Seeds:
     rows, columns = pattern.rows, pattern.indices
     if put is not None:
         rows, columns = rows[put], columns[put]

@@ -258,6 +258,25 @@ def test_rounding_to_decimals_is_said(installed):
             linad.jacobian(lambda x: np.round(x, 2) + x)(X)
 
 
+def test_numbers_among_those_of_a_set(installed):
+    package = installed(
+        "import numpy as np\n\n"
+        "def entropy(x):\n    p = x[0]\n    if p in {0.0, 1.0}:\n        return 0.0 * x\n"
+        "    if x[1] in {0.1, 2}:\n        return x\n"
+        "    return -p * np.log2(p) * x\n"
+    )
+    code = package.entropy.__code__
+    with linad.adopt(package.__name__):
+        check(package.entropy)
+        jitted = linad.jit(linad.jacobian(package.entropy))
+        np.testing.assert_allclose(jitted(X), differences(package.entropy, X), atol=1e-7)
+        np.testing.assert_array_equal(jitted(np.array([1.0, 2.0, 3.0])), np.zeros((3, 3)))
+        np.testing.assert_array_equal(jitted(np.array([0.2, 0.1, 3.0])), np.eye(3))
+        with pytest.raises(TypeError, match="unhashable"):
+            package.entropy([[1.0], [2.0]])
+    assert package.entropy.__code__ is code
+
+
 def test_other_threads_see_numpy(installed):
     package = installed()
     wrong, stop = [], threading.Event()

@@ -161,8 +161,8 @@ def with_fft(x):
     x[:] = np.fft.fft(x).real
 
 
-def with_sort(x):
-    x.sort()
+def with_partition(x):
+    x.partition(1)
 
 
 def with_else(x):
@@ -206,7 +206,7 @@ REFUSED = (
     with_try,
     over_a_set,
     with_fft,
-    with_sort,
+    with_partition,
     with_else,
     with_star,
 )

@@ -3,14 +3,40 @@
 import numpy as np
 import pytest
 
-from linad.kernels.numpy_functions import WRITTEN
+from linad.kernels.numpy_functions import OF_MANY, OTHER_FORMS, WRITTEN
 
 RNG = np.random.default_rng(0)
 V, W, THREE = RNG.standard_normal((3, 5))
 A, SQUARE = RNG.standard_normal((3, 4)), RNG.standard_normal((4, 4))
 GRID = np.sort(V)
 
+NAN = np.array([0.3, np.nan, -0.2, np.nan, 0.7])
+TIES = np.array([2, 0, 2, 1, 0])
+
 ARGUMENTS = {
+    np.sort: [(V,), (NAN,), (TIES,), (RNG.standard_normal(40),)],
+    np.argsort: [(V,), (NAN[[0, 2, 1]],), (RNG.standard_normal(40),)],
+    np.median: [(V,), (V[:4],), (A,), (NAN,)],
+    np.quantile: [(V, 0.3), (A, 1.0), (V[:1], 0.5)],
+    np.percentile: [(V, 0.0), (A, 81.0)],
+    np.roll: [(V, 2), (V, -7)],
+    np.count_nonzero: [(V > 0,), (TIES,)],
+    np.flatnonzero: [(V > 0,), (TIES,)],
+    np.nonzero: [(V > 0,), (TIES,)],
+    np.unique: [(TIES,), (V,), (V[:0],)],
+    np.convolve: [(V, W[:3])],
+    np.correlate: [(V, W[:3])],
+    np.nansum: [(NAN,), (A,)],
+    np.nanmean: [(NAN,), (A,)],
+    np.nanmax: [(NAN,), (A,)],
+    np.nanmin: [(NAN,), (A,)],
+    np.tril: [(A,), (A, 1), (SQUARE, -2)],
+    np.triu: [(A,), (A, -1), (SQUARE, 2)],
+    np.fliplr: [(A,)],
+    np.kron: [(A, SQUARE)],
+    np.bincount: [(TIES,)],
+    np.linalg.cholesky: [(SQUARE @ SQUARE.T,)],
+    np.linalg.slogdet: [(SQUARE,), (SQUARE[[1, 0, 3, 2]],)],
     np.any: [(np.zeros(3, bool),), (V > 0,)],
     np.all: [(np.ones(3, bool),), (V > 0,)],
     np.eye: [(4,)],
@@ -35,9 +61,24 @@ def test_values(function):
         kept = [np.copy(a) for a in args]
         found, expected = WRITTEN[function](*args), function(*args)
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
-        assert np.shape(found) == np.shape(expected)
+        if not isinstance(found, tuple):
+            assert np.shape(found) == np.shape(expected)
         for a, before in zip(args, kept, strict=True):
             np.testing.assert_array_equal(a, before)
+
+
+@pytest.mark.parametrize(
+    "found, expected",
+    [
+        (OTHER_FORMS[WRITTEN[np.trapezoid]](V, GRID), np.trapezoid(V, GRID)),
+        (OTHER_FORMS[WRITTEN[np.bincount]](TIES, V), np.bincount(TIES, V)),
+        (OF_MANY[WRITTEN[np.interp]][1](V, GRID, W), np.interp(V, GRID, W)),
+        (OF_MANY[WRITTEN[np.searchsorted]][1](GRID, W), np.searchsorted(GRID, W)),
+    ],
+    ids=["trapezoid", "bincount", "interp", "searchsorted"],
+)
+def test_forms_for_other_arguments(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
 
 
 def test_a_singular_matrix_is_refused():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from kernel_checks import check_small
 
+import linad
 from linad.kernels import running
 from linad.kernels.compiling import python_function
 
@@ -355,7 +356,97 @@ def other_axes_in_a_loop(x):
     return s
 
 
+def picked_by_truths(x):
+    y = x * x
+    m = (x > 0.4) & (x < 0.85)
+    y[m] = 0.5 * x[m]
+    y[~m] *= x[0]
+    y[y > 0.3] = y[y > 0.3] * y[y > 0.3] + 1.0
+    return y
+
+
+def picked_by_numbers(x):
+    i = np.array([3, 1, 1, -4])
+    y = x[i] * x
+    z = np.zeros(4)
+    z[i[:2]] = y[:2]
+    z[i] += x
+    a = x.reshape(2, 2) * x[1]
+    b = a[np.array([1, 0, 1])]
+    a[:, np.array([1, 1])] *= b[:2]
+    return z * y + b[2, 0] * a[1, 1]
+
+
+def picked_in_a_loop(x):
+    s = 0.0
+    for i in range(3):
+        y = x[x * (i + 1) > 0.7]
+        s += np.sum(y * y) * len(y)
+    return s
+
+
+def new_axes(x):
+    d = x[:, None] - x[None, :]
+    a = np.exp(-d * d)
+    a[:, :3] *= x[:, np.newaxis]
+    a += x[:4][None]
+    b = x.reshape(2, 1, 2)
+    return (a / a.sum(axis=1)[:, None])[1] * b[..., 0].sum() + b[None, 0, ..., 1][0, 0]
+
+
+def sorted_and_joined(x):
+    y = x.copy()
+    y.sort()
+    a = np.concatenate((x[np.argsort(x)], y[:2] * x[1]))
+    b = np.stack((x, x * x))
+    c = np.concatenate((b, np.vstack((x, a[1:5]))), axis=1)
+    d = np.column_stack((x, np.roll(x, 1)))
+    e = np.append(x, x[0] * 2.0)
+    return np.median(x) * np.sort(c[1])[2:6] + d[:, 1] * e[1:] * np.quantile(x, 0.3) + a[:4]
+
+
+def sorted_in_a_loop(x):
+    s = 0.0
+    for i in range(1, 4):
+        z = np.sort(np.sin(x * i * 3.0))
+        s += z[0] * z[1] * s + z[2]
+    return s
+
+
+def rounded_and_members(x):
+    s = np.round(x, 1).sum() * x[0] + round(x[1]) * x[2] + np.around(10.0 * x)[3] * x[1]
+    for i in range(4):
+        if i in (1, 3):
+            s += x[i] ** 2
+        if i not in (0, 1):
+            s *= x[i]
+    a, b = divmod(7, 3)
+    return s * a + b * np.vdot(x.reshape(2, 2), x[::-1].copy().reshape(2, 2))
+
+
+def nothing_given(x, weights=None, power=2):
+    if weights is None:
+        return np.sum(x**power)
+    return np.sum(weights * x**power)
+
+
+def checked_by_a_text(x):
+    if x[0] < 0.0:
+        raise ValueError(f"the first is {x[0]}, of {len(x)}")
+    assert x[1] > 0.0, f"{x[1]}"
+    return np.log(x[0]) * x[1]
+
+
 KERNELS = [
+    rounded_and_members,
+    nothing_given,
+    checked_by_a_text,
+    picked_by_truths,
+    picked_by_numbers,
+    picked_in_a_loop,
+    new_axes,
+    sorted_and_joined,
+    sorted_in_a_loop,
     counter_after_its_loop,
     alias,
     rebound_argument,
@@ -406,3 +497,15 @@ def as_python(monkeypatch):
 @pytest.mark.parametrize("function", KERNELS)
 def test_gradient_against_differences(function):
     check_small(function)
+
+
+def test_none_as_an_argument():
+    x = np.array([0.3, 0.8, 0.5, 0.9])
+    kernel = linad.kernel(nothing_given)
+    np.testing.assert_allclose(linad.grad(lambda x: kernel(x, None, 3))(x), 3 * x**2)
+    np.testing.assert_allclose(linad.grad(lambda w: kernel(x, w))(x), x**2)
+
+
+def test_the_text_of_an_error_has_expressions_as_they_are_written():
+    with pytest.raises(ValueError, match=r"the first is \{x\[0\]\}, of \{len\(x\)\}"):
+        linad.grad(linad.kernel(checked_by_a_text))(-np.ones(2))

@@ -157,3 +157,13 @@ def test_polynomials_in_many_variables():
     np.testing.assert_allclose(y, polynomial.polyval3d(*pts, c), rtol=1e-13)
     with pytest.raises(ValueError, match="one shape"):
         linad.linearize(lambda x: polyvalnd((x, x[:2]), c), pts[0])
+
+
+def test_polynomials_of_traced_coefficients_as_objects():
+    def f(a):
+        p, q = np.poly1d(a * (1 + 0.3j)), np.poly1d(a[::-1])
+        r = p * q + p**2 - q.deriv() / 2.0
+        z = r(0.3) + p.integ()(0.5) + p(q)(0.4) + q(q)(a[0]) + p.coeffs[0] + p[1]
+        return np.stack([z.real, z.imag])
+
+    linad.check_derivatives(f, np.array([1.0, 2.0, 0.5]))

@@ -647,6 +647,19 @@ def test_why_one_program_does_not_do(options, words):
     assert "np.where" not in str(seen[0].message)
 
 
+def test_args_that_are_no_tuple():
+    def solved(k):
+        return linad.scipy.integrate.solve_ivp(lambda t, y, k: -k * y, (0, 1), [1.0], args=k)
+
+    with pytest.raises(TypeError, match=r"solve_ivp: args must be a tuple, as \(k,\), got .*2\.0"):
+        linad.grad(lambda k: solved(k).y[0, -1])(2.0)
+
+    def alone(k):
+        return linad.scipy.integrate.odeint(lambda y, t, k: -k * y, 1.0, [0, 1.0], args=k)[-1, 0]
+
+    np.testing.assert_allclose(linad.grad(alone)(2.0), -np.exp(-2.0), rtol=1e-6)
+
+
 @pytest.mark.filterwarnings("ignore:invalid value", "ignore:divide by zero")
 class TestARightSideThatIsNoNumber:
     """SciPy's explicit methods never end there, its implicit ones raise."""
@@ -687,16 +700,3 @@ class TestARightSideThatIsNoNumber:
             linad.grad(lambda k: si.solve_ivp(lambda t, y: None, (0, 1), k * np.ones(1)).y[0, -1])(
                 1.0
             )
-
-
-def test_args_that_are_no_tuple():
-    def solved(k):
-        return linad.scipy.integrate.solve_ivp(lambda t, y, k: -k * y, (0, 1), [1.0], args=k)
-
-    with pytest.raises(TypeError, match=r"solve_ivp: args must be a tuple, as \(k,\), got .*2\.0"):
-        linad.grad(lambda k: solved(k).y[0, -1])(2.0)
-
-    def alone(k):
-        return linad.scipy.integrate.odeint(lambda y, t, k: -k * y, 1.0, [0, 1.0], args=k)[-1, 0]
-
-    np.testing.assert_allclose(linad.grad(alone)(2.0), -np.exp(-2.0), rtol=1e-6)

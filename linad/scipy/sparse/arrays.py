@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from linad.core.array_type import Array
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, TracerError, UnsupportedError
 from linad.rules.shaping import as_array
@@ -410,7 +411,7 @@ def traced_form_of(x: Any) -> SparseArray | None:
     return SparseArray(data, Pattern(x.row, x.col, x.shape), "coo", is_matrix=is_matrix)
 
 
-def _merged(like: SparseArray, data: Any, pattern: Pattern) -> SparseArray:
+def _merged(like: SparseArray, data: Array, pattern: Pattern) -> SparseArray:
     """In the order of rows, and of columns within, with the entries at one place added."""
     n = pattern.shape[1]
     places = pattern.rows.astype(np.intp) * n + pattern.cols

@@ -16,6 +16,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 from scipy.sparse.linalg import LinearOperator
 
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.errors import ShapeError, UnsupportedError
 from linad.operators.foreign import apply_operator
@@ -86,7 +87,7 @@ class IteratedSystem(System):
         return self.iteration.columns(prepared, b, trans)
 
 
-def _solve(solver: Any, A: Any, b: Any, x0: Any, M: Any, options: dict[str, Any]) -> Any:
+def _solve(solver: Any, A: Any, b: Array, x0: Any, M: Any, options: dict[str, Any]) -> Any:
     name = solver.__name__
     if isinstance(A, Traced) or isinstance(M, Traced) or holds_traced(options):
         raise UnsupportedError(

@@ -17,6 +17,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 from scipy.sparse.linalg import LinearOperator as _Operator
 
+from linad.core.array_type import Array
 from linad.core.mirrored_names import mirrored_names
 from linad.core.primitive import Traced
 from linad.errors import ShapeError, UnsupportedError
@@ -143,7 +144,7 @@ class _Inverse(_Operator):
         self.factors = factors
         super().__init__(dtype, factors.shape)
 
-    def _solve(self, b: Any, trans: str) -> Any:
+    def _solve(self, b: Array, trans: str) -> Any:
         b = np.asarray(b)
         if b.dtype.kind == "c" and np.dtype(self.dtype).kind != "c":
             return self._solve(b.real, trans) + 1j * self._solve(b.imag, trans)

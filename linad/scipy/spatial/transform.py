@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.spatial.transform as theirs
 
+from linad.core.array_type import Array
 from linad.core.mirrored_names import mirrored_names
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
@@ -29,7 +30,7 @@ def _length(x: Any) -> Any:
     return np.sqrt(np.sum(x * x, -1, keepdims=True))
 
 
-def _safe(t2: Any, small: Any, series: Any, closed: Any) -> Any:
+def _safe(t2: Any, small: Array, series: Any, closed: Any) -> Any:
     """A function of t^2 by its series near zero, where the closed form has no derivative."""
     t = np.sqrt(np.where(small, 1.0, t2))
     return np.where(small, series(t2), closed(t))

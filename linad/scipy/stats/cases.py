@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
+from linad.core.array_type import Array
 from linad.rules.shaping import still
 from linad.scipy.stats.continuous import HALF_LOG_2PI, LOG_2
 from linad.scipy.stats.distribution import Continuous
@@ -84,7 +85,7 @@ class Triangle(Continuous):
         return 0.5 - LOG_2 + 0 * c
 
 
-def _log_mass(a: Any, b: Any) -> Any:
+def _log_mass(a: Array, b: Array) -> Any:
     """log(Φ(b) - Φ(a)) for a <= b, from the tail that both are nearer to."""
     right = a > 0
     low, high = np.where(right, -b, a), np.where(right, -a, b)
@@ -108,7 +109,7 @@ class TruncatedNormal(Continuous):
     def _ends(self, a: Any, b: Any) -> tuple[Any, Any]:
         return a, b
 
-    def _standard_point(self, a: Any, b: Any) -> Any:
+    def _standard_point(self, a: Array, b: Array) -> Any:
         low, high = np.where(np.isinf(a), np.minimum(b, 0.0) - 2, a), b
         return 0.5 * (low + np.where(np.isinf(high), np.maximum(low, 0.0) + 2, high))
 
@@ -118,7 +119,7 @@ class TruncatedNormal(Continuous):
     def _logcdf(self, z: Any, a: Any, b: Any) -> Any:
         return _log_mass(a, z) - _log_mass(a, b)
 
-    def _logsf(self, z: Any, a: Any, b: Any) -> Any:
+    def _logsf(self, z: Array, a: Array, b: Array) -> Any:
         return _log_mass(z, b) - _log_mass(a, b)
 
     def _cdf(self, z: Any, a: Any, b: Any) -> Any:

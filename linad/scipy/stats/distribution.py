@@ -17,6 +17,7 @@ import scipy.stats
 
 from linad.arrays.traces import running_trace
 from linad.arrays.zero_dim import number
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.errors import UnsupportedError
 from linad.rules.shaping import as_array, still
@@ -347,7 +348,7 @@ class Continuous(Distribution):
             valid = valid & (shape > 0)
         return valid
 
-    def _counts_at_end(self, z: Any, *shapes: Any) -> Any:
+    def _counts_at_end(self, z: Array, *shapes: Any) -> Any:
         """Whether the density at an end of the support is the formula's, and not 0."""
         return np.isfinite(z)
 

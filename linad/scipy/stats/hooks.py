@@ -13,6 +13,7 @@ import numpy as np
 import scipy.special as sp
 import scipy.stats
 
+from linad.core.array_type import Array
 from linad.errors import UnsupportedError
 from linad.rules.shaping import still
 from linad.scipy.plain_results import by_scipy
@@ -25,9 +26,9 @@ NAMES = (
     *("halfcauchy", "halflogistic", "halfnorm", "hypsecant", "invgamma", "invgauss", "invweibull"),
     *("johnsonsb", "johnsonsu", "laplace_asymmetric", "levy", "levy_l", "loggamma", "loglaplace"),
     *("loguniform", "lomax", "maxwell", "mielke", "moyal", "nakagami", "pareto", "powerlaw"),
-    *("powerlognorm", "powernorm", "rayleigh", "rdist", "reciprocal", "rel_breitwigner", "rice"),
+    *("powerlognorm", "powernorm", "rayleigh", "rdist", "reciprocal", "rel_breitwigner"),
     *("semicircular", "skewcauchy", "truncexpon", "truncweibull_min", "wald", "weibull_max"),
-    *("betaprime", "jf_skew_t", "vonmises", "wrapcauchy"),
+    *("betaprime", "jf_skew_t", "wrapcauchy"),
 )
 """The distributions whose formulas trace."""
 
@@ -58,7 +59,7 @@ def _of_general_pareto(c: Any) -> Any:
     return mean, _where(c < 0.5, lambda c: 1 / ((1 - c) ** 2 * (1 - 2 * c)), c)
 
 
-def _of_ratio(n: Any, d: Any) -> Any:
+def _of_ratio(n: Array, d: Array) -> Any:
     def variance(n: Any, d: Any) -> Any:
         return 2 * d * d * (n + d - 2) / (n * (d - 2) ** 2 * (d - 4))
 
@@ -105,10 +106,10 @@ class Hooked(Continuous):
     def _median(self, *shapes: Any) -> Any:
         return self.original._ppf(0.5, *shapes)
 
-    def _counts_at_end(self, z: Any, *shapes: Any) -> Any:
+    def _counts_at_end(self, z: Array, *shapes: Any) -> Any:
         return by_scipy(self._is_finite, z, *shapes)
 
-    def _is_finite(self, z: Any, *shapes: Any) -> Any:
+    def _is_finite(self, z: Array, *shapes: Any) -> Any:
         # A density with a pole or a logarithm of 0 there has no derivative.
         with np.errstate(all="ignore"):
             return np.isfinite(self.original._logpdf(z, *shapes))
@@ -166,6 +167,31 @@ class DoubleGamma(Hooked):
         return self._cdf(-z, a)
 
 
+def _log_bessel(x: Any) -> Any:
+    """log I_0(x) for x >= 0; SciPy's formulas have I_0(x) e^-x for it, whose slope jumps at 0."""
+    small = still(x) < 1
+    near, far = np.where(small, x, 0.0), np.where(small, 1.0, x)
+    return np.where(small, np.log(sp.i0(near)), np.log(sp.i0e(far)) + far)
+
+
+class Rice(Hooked):
+    """Density x exp(-(x² + b²) / 2) I_0(b x)."""
+
+    def _logpdf(self, z: Any, b: Any) -> Any:
+        return np.log(z) - 0.5 * (z * z + b * b) + _log_bessel(b * z)
+
+
+class VonMises(Hooked):
+    """Density exp(kappa cos x) / (2π I_0(kappa))."""
+
+    def _logpdf(self, z: Any, kappa: Any) -> Any:
+        return kappa * np.cos(z) - math.log(2 * math.pi) - _log_bessel(kappa)
+
+    def _entropy(self, kappa: Any) -> Any:
+        mean = sp.i1e(kappa) / sp.i0e(kappa)
+        return math.log(2 * math.pi) + _log_bessel(kappa) - kappa * mean
+
+
 class GeneralizedInverseGauss(Hooked):
     """Density x^(p-1) exp(-b (x + 1/x) / 2) / (2 K_p(b)); SciPy integrates it for the others.
 
@@ -192,4 +218,5 @@ class GeneralizedInverseGauss(Hooked):
 
 HOOKED = {name: Hooked(name) for name in NAMES}
 HOOKED |= {"exponnorm": ExponNormal("exponnorm"), "dgamma": DoubleGamma("dgamma")}
+HOOKED |= {"rice": Rice("rice"), "vonmises": VonMises("vonmises")}
 HOOKED["geninvgauss"] = GeneralizedInverseGauss("geninvgauss")

@@ -157,7 +157,7 @@ class TestParameters:
         [
             (decay, START, ["a", "rate", "c"]),
             (decay, np.array(START), ["a", "rate", "c"]),
-            (decay, {"a": 1.0, "rate": 1, "c": 0.0}, ["a", "c", "rate"]),
+            (decay, {"a": 1.0, "rate": 1, "c": 0.0}, ["a", "rate", "c"]),
             (lambda t, *p: decay(t, *p), START, ["p[0]", "p[1]", "p[2]"]),
             (lambda t, p: decay(t, *p), np.array(START), ["p[0]", "p[1]", "p[2]"]),
             (lambda t, p: decay(t, p["a"], *p["b"]), {"a": 1.0, "b": np.array([1.0, 0.0])},
@@ -165,7 +165,7 @@ class TestParameters:
             (lambda t, a, b: decay(t, a, b[0], b[1]), [1.0, np.array([1.0, 0.0])],
              ["a", "b[0]", "b[1]"]),
             (lambda t, line: decay(t, line["x"]["a"], line["x"]["b"], line["c"]),
-             {"x": {"a": 1.0, "b": 1.0}, "c": 0.0}, ["c", "x.a", "x.b"]),
+             {"x": {"a": 1.0, "b": 1.0}, "c": 0.0}, ["x.a", "x.b", "c"]),
         ],
     )  # fmt: skip
     def test_forms(self, f, p0, names):
