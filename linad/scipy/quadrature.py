@@ -83,7 +83,7 @@ def _integral(f: Watched, a: Any, b: Any, starts: Array, ends: Array) -> Any:
     if low == high:
         return 0.0 * (asarray(a) + asarray(b))
     if np.isfinite(low) and np.isfinite(high):
-        places = (starts - low) / (high - low), (ends - low) / (high - low)
+        places = _in_unit(starts, ends, low, high)
         width = b - a
         return sum(w * f.values(a + width * u).reshape(()) for u, w in nodes(*places)) * width
     sign = 1.0
@@ -96,6 +96,12 @@ def _integral(f: Watched, a: Any, b: Any, starts: Array, ends: Array) -> Any:
         return sign * sum(w / u**2 * f.values(b - (1 - u) / u).reshape(()) for u, w in known)
     both = [(w / u**2, (1 - u) / u) for u, w in known]
     return sign * sum(w * (f.values(t) + f.values(-t)).reshape(()) for w, t in both)
+
+
+def _in_unit(starts: Array, ends: Array, low: Any, high: Any) -> tuple[Array, Array]:
+    """QUADPACK's intervals, ascending also where it goes from high to low, as parts of 0 to 1."""
+    u, v = (starts - low) / (high - low), (ends - low) / (high - low)
+    return np.minimum(u, v), np.maximum(u, v)
 
 
 def nodes(starts: Any, ends: Any, parts: int = _HALVES) -> Any:
@@ -129,7 +135,7 @@ def _as_program(f: Watched, a: Any, b: Any, options: dict[str, Any]) -> Any:
     last = found[2]["last"]
     starts, ends = np.array(found[2]["alist"][:last]), np.array(found[2]["blist"][:last])
     if np.isfinite(low) and np.isfinite(high):
-        starts, ends = (starts - low) / (high - low), (ends - low) / (high - low)
+        starts, ends = _in_unit(starts, ends, low, high)
     fine, coarse = [np.array(list(nodes(starts, ends, parts))) for parts in (_HALVES, 1)]
     g = _over_unit(f, a, b)
     values = in_any_way(
