@@ -1,13 +1,17 @@
 """Roots between two ends as a loop of a program that `linad.jit` records.
 
-Inverse quadratic interpolation through the last three points where it can be trusted, which is
+The steps are those of SciPy's functions, so that of several roots between the ends it is the same
+that is found. Two points lie on both sides of the root, and Brent's method keeps a third:
 
-    φ² < ξ and (1 - φ)² < 1 - ξ,    ξ = (x1 - x2)/(x3 - x2),    φ = (f1 - f2)/(f3 - f2)
+    bisect          the middle
+    ridder          the middle x, then x + h sign(fa - fb) f(x) / √(f(x)² - fa fb), h half the width
+    brentq          inverse quadratic interpolation, or the secant, where it shortens the last step
+    brenth          hyperbolic interpolation in its place
 
-and else bisection; x1 and x2 lie on both sides of the root.
-
-Source: T. R. Chandrupatla, "A new hybrid quadratic/bisection algorithm for finding the zero of a
-nonlinear function without using derivatives", Advances in Engineering Software 28, 1997.
+Sources: R. P. Brent, "Algorithms for Minimization without Derivatives", 1973, chapter 4; J. C. P.
+Bus and T. J. Dekker, "Two efficient algorithms with guaranteed convergence for finding a zero of a
+function", ACM TOMS 1, 1975; C. Ridders, "A new algorithm for computing a single root of a real
+continuous function", IEEE Transactions on Circuits and Systems 26, 1979.
 """
 
 from collections.abc import Callable
@@ -24,29 +28,120 @@ from linad.errors import GuardError, TracerError
 from linad.rules.creation import asarray
 from linad.scipy.mirror import holds_traced
 
+Function = Callable[[Any], Any]
+
 
 class Bracket(NamedTuple):
-    """Three points, of which the first two lie on both sides, and where to look next."""
+    """Where a search stands."""
 
-    x1: Any
-    f1: Any
-    x2: Any
-    f2: Any
-    x3: Any
-    f3: Any
-    t: Any  # the place between x1 and x2
+    a: Any  # the point before the last; with b on both sides of the root, for Brent's if it crossed
+    fa: Any
+    b: Any  # the last point
+    fb: Any
+    c: Any  # Brent's: the point on the other side
+    fc: Any
+    before: Any  # Brent's: the step before the last; Ridders': the tolerance
+    step: Any
     best: Any
     done: Any  # 1.0 at the end
     count: Any
 
 
+def _divided(x: Any, y: Any) -> Any:
+    """x / y, or NaN, which no step is taken by."""
+    return np.where(y == 0, np.nan, x / np.where(y == 0, 1.0, y))
+
+
+def _differ(f: Any, g: Any) -> Any:
+    return np.signbit(f) != np.signbit(g)
+
+
+def _number(condition: Any) -> Any:
+    return np.where(condition, 1.0, 0.0)
+
+
+def _bisect(f: Function, s: Bracket, xtol: float, rtol: float) -> Bracket:
+    half = 0.5 * s.step
+    x = s.a + half
+    fx = f(x)
+    same = ~_differ(fx, s.fa)
+    done = (fx == 0) | (np.abs(half) < xtol + rtol * np.abs(x))
+    return s._replace(
+        a=np.where(same, x, s.a), step=half, best=x, done=_number(done), count=s.count + 1.0
+    )
+
+
+def _ridder(f: Function, s: Bracket, xtol: float, rtol: float) -> Bracket:
+    half = 0.5 * (s.b - s.a)
+    middle = s.a + half
+    fm = f(middle)
+    way = np.where(s.fb - s.fa > 0, 1.0, -1.0) * half * fm
+    way = way / np.sqrt(fm * fm - s.fa * s.fb)
+    length = np.minimum(np.abs(way), np.abs(half) - 0.5 * s.before)
+    x = middle - np.where(way > 0, 1.0, -1.0) * length
+    fx = f(x)
+    inner, right = _differ(fx, fm), _differ(fx, s.fa)
+    a, fa = np.where(inner | ~right, x, s.a), np.where(inner | ~right, fx, s.fa)
+    b, fb = np.where(right, x, s.b), np.where(right, fx, s.fb)
+    b, fb = np.where(inner, middle, b), np.where(inner, fm, fb)
+    tolerance = xtol + rtol * x
+    done = _number((fx == 0) | (np.abs(b - a) < tolerance))
+    return s._replace(
+        a=a, fa=fa, b=b, fb=fb, before=tolerance, best=x, done=done, count=s.count + 1.0
+    )
+
+
+def _quadratic(fa: Any, da: Any, fb: Any, fc: Any, dc: Any) -> Any:
+    return _divided(-fb * (fc * dc - fa * da), dc * da * (fc - fa))
+
+
+def _hyperbolic(fa: Any, da: Any, fb: Any, fc: Any, dc: Any) -> Any:
+    return _divided(-fb * (fc - fa), fc * da - fa * dc)
+
+
+def _brent(extrapolated: Callable[..., Any]) -> Callable[..., Bracket]:
+    def step(f: Function, s: Bracket, xtol: float, rtol: float) -> Bracket:
+        crossed = (s.fa != 0) & (s.fb != 0) & _differ(s.fa, s.fb)
+        c, fc = np.where(crossed, s.a, s.c), np.where(crossed, s.fa, s.fc)
+        before = np.where(crossed, s.b - s.a, s.before)
+        last = np.where(crossed, s.b - s.a, s.step)
+        turned = np.abs(fc) < np.abs(s.fb)  # b is to be the best
+        a, fa = np.where(turned, s.b, s.a), np.where(turned, s.fb, s.fa)
+        b, fb = np.where(turned, c, s.b), np.where(turned, fc, s.fb)
+        c, fc = np.where(turned, s.b, c), np.where(turned, s.fb, fc)
+        least, half = (xtol + rtol * np.abs(b)) / 2, (c - b) / 2
+        done = (fb == 0) | (np.abs(half) < least)
+        secant = _divided(-fb * (b - a), fb - fa)
+        curved = extrapolated(fa, _divided(fa - fb, a - b), fb, fc, _divided(fc - fb, c - b))
+        tried = np.where(a == c, secant, curved)
+        good = (np.abs(before) > least) & (np.abs(fb) < np.abs(fa))
+        good = good & (2 * np.abs(tried) < np.minimum(np.abs(before), 3 * np.abs(half) - least))
+        before, last = np.where(good, last, half), np.where(good, tried, half)
+        x = b + np.where(np.abs(last) > least, last, np.where(half > 0, least, -least))
+        fx = f(x)
+        return Bracket(b, fb, x, fx, c, fc, before, last, b, _number(done), s.count + 1.0)
+
+    return step
+
+
+STEPS: dict[str, Callable[..., Bracket]] = {
+    "bisect": _bisect,
+    "ridder": _ridder,
+    "brentq": _brent(_quadratic),
+    "brenth": _brent(_hyperbolic),
+}
+"""One step of SciPy's function of a name."""
+
+
 def bracketed_root(
-    f: Callable[[Any], Any], a: Any, b: Any, tolerances: tuple[float, float], maxiter: int
+    name: str, f: Function, a: Any, b: Any, tolerances: tuple[float, float], maxiter: int
 ) -> Any:
     """A root between a and b, without a derivative; None where the program cannot hold it.
 
     Parameters
     ----------
+    name : str
+        Of SciPy's function, among `STEPS`.
     f : callable
         Of a number; may refer to traced values.
     a, b : number
@@ -61,8 +156,11 @@ def bracketed_root(
     zero = 0.0 * np.sign(first)
     a, b = stop_gradient(asarray(a)) + zero, stop_gradient(asarray(b)) + zero
 
-    def search(g: Callable[[Any], Any]) -> tuple[Any, Any]:
-        return _found(lambda x: stop_gradient(asarray(g(x)).reshape(())), a, b, tolerances, maxiter)
+    def search(g: Function) -> tuple[Any, Any]:
+        return _found(
+            STEPS[name],
+            *(lambda x: stop_gradient(asarray(g(x)).reshape(())), a, b, tolerances, maxiter),
+        )
 
     found = in_any_way(search, f, TracerError, GuardError)
     if found is None:
@@ -76,36 +174,24 @@ def bracketed_root(
 
 
 def _found(
-    f: Callable[[Any], Any], a: Any, b: Any, tolerances: tuple[float, float], maxiter: int
+    step: Callable[..., Bracket],
+    f: Function,
+    a: Any,
+    b: Any,
+    tolerances: tuple[float, float],
+    maxiter: int,
 ) -> tuple[Any, Any]:
     """The root, and whether it is one."""
     xtol, rtol = tolerances
-
-    def divided(x: Any, y: Any) -> Any:
-        return x / np.where(y == 0, 1.0, y)
-
-    def closer(s: Bracket) -> Bracket:
-        x = s.x1 + s.t * (s.x2 - s.x1)
-        fx = f(x)
-        same = np.sign(fx) == np.sign(s.f1)
-        x3, f3 = np.where(same, s.x1, s.x2), np.where(same, s.f1, s.f2)
-        x2, f2 = np.where(same, s.x2, s.x1), np.where(same, s.f2, s.f1)
-        best, least = np.where(np.abs(fx) < np.abs(f2), x, x2), np.minimum(np.abs(fx), np.abs(f2))
-        width = np.abs(x2 - x)
-        edge = divided(0.5 * (xtol + rtol * np.abs(best)), width)
-        done = np.where((edge > 0.5) | (least == 0) | (width == 0), 1.0, 0.0)
-        xi, phi = divided(x - x2, x3 - x2), divided(fx - f2, f3 - f2)
-        trusted = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi) & (f3 != fx)
-        t = divided(fx, f2 - fx) * divided(f3, f2 - f3)
-        t = t + divided(x3 - x, x2 - x) * divided(fx, f3 - fx) * divided(f2, f3 - f2)
-        t = np.clip(np.where(trusted, t, 0.5), np.minimum(edge, 0.5), np.maximum(1 - edge, 0.5))
-        return Bracket(x, fx, x2, f2, x3, f3, t, best, done, s.count + 1.0)
-
     fa, fb = f(a), f(b)
     nothing = 0.0 * a
-    at_end = np.where((fa == 0) | (fb == 0), 1.0, 0.0) + nothing
+    tolerance = xtol + rtol * np.minimum(np.abs(a), np.abs(b))
+    at_end = _number((fa == 0) | (fb == 0)) + nothing
+    best = np.where(fa == 0, a, b) + nothing
     start = Bracket(
-        *(a, fa, b, fb, b, fb, nothing + 0.5, np.where(fa == 0, a, b) + nothing, at_end, nothing)
+        *(a, fa, b, fb, nothing, nothing, tolerance, b - a, best, at_end, nothing),
     )
-    s = while_loop(lambda s: (s.done == 0) & (s.count < maxiter), closer, start)
-    return s.best, (np.sign(fa) * np.sign(fb) <= 0) & (s.done > 0)
+    s = while_loop(
+        lambda s: (s.done == 0) & (s.count < maxiter), lambda s: step(f, s, xtol, rtol), start
+    )
+    return s.best, ((fa == 0) | (fb == 0) | _differ(fa, fb)) & (s.done > 0)

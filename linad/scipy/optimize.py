@@ -20,7 +20,7 @@ from linad.core.mirrored_names import mirrored_names
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
 from linad.scipy.boundedsquares import lsq_linear as lsq_linear, nnls as nnls
-from linad.scipy.bracketloops import bracketed_root
+from linad.scipy.bracketloops import STEPS, bracketed_root
 from linad.scipy.constrained import constrained_minimum, constraints_of
 from linad.scipy.implicit_solutions import (
     Watched,
@@ -82,10 +82,10 @@ def _bracketing(name: str) -> Function:
     @while_tracing(original)
     def form(f: Function, a: Any, b: Any, args: Any = (), **kwargs: Any) -> Any:
         g = Watched(f, args_of(args))
-        if kwargs.keys() <= {"xtol", "rtol", "maxiter"} and in_program():
+        if name in STEPS and kwargs.keys() <= limits.keys() and in_program():
             given = {**limits, **kwargs}
             tolerances = given["xtol"], given["rtol"]
-            root = bracketed_root(g.values, a, b, tolerances, given["maxiter"])
+            root = bracketed_root(name, g.values, a, b, tolerances, given["maxiter"])
             if root is not None:
                 return root_of_number(name, g, root)
         found = original(g, plain(a), plain(b), **kwargs)

@@ -6,6 +6,7 @@ import scipy.optimize
 
 import linad
 import linad.scipy.optimize as so
+from linad.scipy import bracketloops
 
 PROBLEMS = {
     "cubic": (lambda p: lambda x: x**3 - p * x - 1, 0, 3),
@@ -18,7 +19,7 @@ PROBLEMS = {
 
 @pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("name", PROBLEMS)
-@pytest.mark.parametrize("method", ["brentq", "bisect"])
+@pytest.mark.parametrize("method", ["brentq", "ridder"])
 def test_one_program(method, name):
     f, a, b = PROBLEMS[name]
     solver = getattr(so, method)
@@ -30,6 +31,45 @@ def test_one_program(method, name):
         np.testing.assert_allclose(slope(p), linad.grad(lambda p: solver(f(p), a, b))(p), rtol=1e-9)
     sides = 1 + (name == "decides")  # the slope at the root is that of its side
     assert [len(paths) for paths in root.variants.values()] == [sides]
+
+
+def test_steps_are_those_of_scipy(monkeypatch):
+    """To the last bit: which of several roots is found depends on every one of them."""
+
+    def in_python(goes_on, step, state):
+        while goes_on(state):
+            state = step(state)
+        return state
+
+    monkeypatch.setattr(bracketloops, "while_loop", in_python)
+    rng = np.random.default_rng(1)
+    for k in range(100):
+        c = rng.normal(size=4)
+        f = [lambda x, c=c: np.polyval(c, x), lambda x, c=c: np.sin(5 * c[0] * x + c[1]) + c[2]][
+            k % 2
+        ]
+        a, b = rng.uniform(-3, 0), rng.uniform(0, 3)
+        ends = (a, b) if k % 7 else (b, a)
+        for name, step in bracketloops.STEPS.items():
+            if np.sign(f(a)) == np.sign(f(b)):
+                continue
+            wanted = getattr(scipy.optimize, name)(f, *ends)
+            found, good = bracketloops._found(step, f, *ends, (2e-12, 4 * np.finfo(float).eps), 100)
+            assert good
+            assert found == wanted
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("name", [*bracketloops.STEPS, "toms748"])
+def test_the_root_of_several_is_that_of_scipy(name):
+    solver, theirs = getattr(so, name), getattr(scipy.optimize, name)
+    for f, a, b in (
+        (lambda p: lambda x: p * np.sin(x), 1.0, 10.0),
+        (lambda p: lambda x: p * (x - 0.5) * (x - 1.5) * (x - 2.5), 0.0, 3.1),
+    ):
+        root = linad.jit(lambda p, f=f, a=a, b=b: solver(f(p), a, b))
+        for p in (1.0, 2.0):
+            np.testing.assert_allclose(root(p), theirs(f(p), a, b), rtol=1e-11)
 
 
 @pytest.mark.usefixtures("kernels")
