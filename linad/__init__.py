@@ -14,7 +14,7 @@ from linad.api.derivatives import derivative, jacobian, jvp, linearize, stop_gra
 from linad.api.gradients import grad, hessian, hessian_operator, hvp, value_and_grad
 from linad.api.ravels import ravel
 from linad.api.sparse_derivatives import sparse_hessian, sparse_jacobian
-from linad.core import former_names, guessed_names
+from linad.core import dispatch, former_names, guessed_names
 from linad.core.settings import config
 from linad.jit.jitted import jit
 from linad.linalg import answers as answers  # what operators are asked
@@ -106,6 +106,7 @@ _LAZY = {
 
 
 former_names.install({*__all__})
+dispatch.ROOMS_OF["pandas"] = "linad.adoption.labelled"
 
 
 if TYPE_CHECKING:  # what a type checker sees of them

@@ -1,4 +1,4 @@
-"""Series and DataFrames of pandas around traced values, in adopted code.
+"""Series and DataFrames of pandas around traced values.
 
 Their arrays are `linad.adoption.labelled_arrays`. What pandas computes of plain arrays alone,
 `TracedSeries` and `TracedFrame` do: subclasses, as pandas wants them made. This is imported where
@@ -365,10 +365,12 @@ _OPERATORS = {
 
 def _beside(ufunc: Any, *operands: Any) -> Any:
     """An operator of a traced array and of what has labels."""
-    frames = [x for x in operands if isinstance(x, pd.DataFrame)]
-    if len(frames) == 1:
-        plain = [x.to_numpy() if x is frames[0] else x for x in operands]
-        return _labelled_as(frames[0], ufunc(*plain))
+    if ufunc is np.matmul:
+        return ufunc(*map(_values, operands))
+    labelled = [x for x in operands if isinstance(x, (pd.DataFrame, pd.Series))]
+    if len(labelled) == 1 and (ufunc not in _OPERATORS or isinstance(labelled[0], pd.DataFrame)):
+        plain = [x.to_numpy() if x is labelled[0] else x for x in operands]
+        return _labelled_as(labelled[0], ufunc(*plain))
     new = [lifted(x) if isinstance(x, pd.Series) else x for x in operands]
     if all(map(operator.is_, new, operands)) or ufunc not in _OPERATORS:
         return NotImplemented

@@ -1,7 +1,7 @@
 """The operators of a traced array, and what may stand beside it."""
 
+import importlib
 import numbers
-import sys
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,9 @@ from linad.arrays.buffers import is_private
 from linad.arrays.methods import Methods, traced_function
 from linad.arrays.writes import overwrite, stacked
 from linad.arrays.zero_dim import is_number
-from linad.core.adopted import WATCHERS, is_adopted
+from linad.core.adopted import WATCHERS
 from linad.core.callers import defining_package
-from linad.core.dispatch import FOREIGN, OPERATORS, UFUNCS
+from linad.core.dispatch import FOREIGN, OPERATORS, ROOMS_OF, UFUNCS
 from linad.core.primitive import Primitive, Traced
 from linad.core.stand_ins import STANDING, stand_in
 from linad.errors import UnsupportedError
@@ -65,7 +65,7 @@ def operand(other: Any) -> Any:
     if isinstance(other, numbers.Rational):  # a Fraction, as NumPy's numbers take it
         return float(other)
     if _is_pandas(other):
-        return other.to_numpy()
+        return NotImplemented if _keeps_labels(type(other)) else other.to_numpy()
     return NotImplemented
 
 
@@ -93,14 +93,12 @@ def _is_pandas(x: Any) -> bool:
     )
 
 
-def _keeps_labels(other: Any) -> bool:
-    """Whether it is a Series or DataFrame that adopted code gets back with its labels."""
-    if not _is_pandas(other) or not any([cls in FOREIGN for cls in type(other).__mro__]):
-        return False
-    asker: Any = sys._getframe(2)
-    while asker.f_globals is globals():  # other operators are made of this one
-        asker = asker.f_back
-    return is_adopted(asker)
+def _keeps_labels(kind: type) -> bool:
+    """Whether it is a Series or a DataFrame: an Index is an array like others."""
+    room = ROOMS_OF.pop("pandas", None)
+    if room is not None:
+        importlib.import_module(room)
+    return any([cls in FOREIGN for cls in kind.__mro__])
 
 
 def foreign(ufunc: Any, foreign: Any, *operands: Any) -> Any:
@@ -202,8 +200,6 @@ def _binary(ufunc: np.ufunc, table: Any = UFUNCS) -> tuple[Any, Any]:
             if WATCHERS and is_array and _goes_first(type(other), ufunc):
                 return NotImplemented
             return foreign(ufunc, other, self, other)
-        if WATCHERS and _keeps_labels(other):
-            return foreign(ufunc, other, self, other)
         return function(self, known)
 
     def reflected(self: Any, other: Any) -> Any:
@@ -222,8 +218,6 @@ def _binary(ufunc: np.ufunc, table: Any = UFUNCS) -> tuple[Any, Any]:
             return self._trace.apply(function, (other, self), {})
         known = _operand_of(other)
         if known is NotImplemented:
-            return foreign(ufunc, other, other, self)
-        if WATCHERS and _keeps_labels(other):
             return foreign(ufunc, other, other, self)
         return function(known, self)
 
@@ -326,6 +320,8 @@ _rounded = _to_whole(np.rint)
 
 def _in_place(forward: Any) -> Any:
     def operator(self: Any, other: Any) -> Any:
+        if type(other) not in _UNTRACED and self.ndim and _is_pandas(other):
+            other = other.to_numpy()  # an array that is written into stays one
         result = forward(self, other)
         if result is NotImplemented or isinstance(self.concrete, np.generic):
             return result  # a NumPy scalar is replaced, not changed

@@ -19,6 +19,10 @@ FOREIGN: dict[type, Callable[..., Any]] = {}
 """A class that is not an array but combines with them, SciPy's sparse arrays for one ->
 ``function(ufunc, a, b)``, the traced form of an operator between it and a traced value."""
 
+ROOMS_OF: dict[str, str] = {}
+"""A package that is not imported for its own sake -> the module of linad that registers its classes
+in `FOREIGN`, and is imported when a traced value meets the first."""
+
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
 """NumPy function -> traced function with the same signature."""
 
