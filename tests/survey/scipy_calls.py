@@ -128,9 +128,6 @@ CALLS: dict[str, Call] = {
     "scipy.optimize.fmin_slsqp": lambda f, a: f(away(a), np.zeros(3), iprint=0),
     "scipy.optimize.fmin_tnc": lambda f, a: f(away(a), np.zeros(3), approx_grad=True, disp=0)[0],
     "scipy.optimize.fminbound": lambda f, a: f(lambda t: (t - a[0, 0]) ** 2, -3.0, 3.0),
-    "scipy.spatial.geometric_slerp": lambda f, a: f(
-        *[row / np.sqrt(np.sum(np.astype(row, float) ** 2)) for row in a[:2]], [0.2, 0.5]
-    ),
     "scipy.sparse.diags": lambda f, a: f([a[0], a[1, :2]], [0, 1]) @ a[2],
     "scipy.sparse.find": lambda f, a: f(squeezed(a))[2],
     "scipy.sparse.spdiags": lambda f, a: f(a[:2], [0, 1], 3, 3) @ a[2],
