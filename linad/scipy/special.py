@@ -21,6 +21,10 @@ from linad.core.mirrored_names import mirrored_names
 from linad.core.primitive import Traced
 from linad.errors import UnsupportedError
 from linad.rules.shaping import as_array, still
+from linad.scipy.gaussnodes import (
+    roots_gegenbauer as roots_gegenbauer,
+    roots_jacobi as roots_jacobi,
+)
 from linad.scipy.harmonics import (
     assoc_legendre_p as assoc_legendre_p,
     assoc_legendre_p_all as assoc_legendre_p_all,
@@ -122,24 +126,6 @@ def diric(x: Any, n: Any) -> Any:
         near, sign * (1 - (n * n - 1) * small * small / 6), np.sin(n * away) / (n * np.sin(away))
     )
     return np.where(counts, y, np.nan).astype(x.dtype)
-
-
-def _without_orders(original: Any) -> Any:
-    """Refuses a traced parameter, which SciPy's own code takes where it is 0, and leaves out."""
-    name = original.__name__
-
-    @traced_form(original)
-    def nodes(*args: Any, **kwargs: Any) -> Any:
-        raise UnsupportedError(
-            f"{name}: nodes and weights are not traced in the polynomials' parameters by linad; "
-            f"pass linad.stop_gradient of them, or numbers"
-        )
-
-    return nodes
-
-
-roots_jacobi = _without_orders(scipy.special.roots_jacobi)
-roots_gegenbauer = _without_orders(scipy.special.roots_gegenbauer)
 
 
 def _plain(name: str, **arguments: Any) -> None:

@@ -179,6 +179,8 @@ CALLS: dict[str, Call] = {
     "scipy.signal.spectrogram": lambda f, a: f(a, nperseg=2)[2],
     "scipy.signal.stft": lambda f, a: f(a, nperseg=2)[2],
     "scipy.signal.welch": lambda f, a: f(a, nperseg=2)[1],
+    "scipy.special.roots_gegenbauer": lambda f, a: f(3, a[0, 0] ** 2),
+    "scipy.special.roots_jacobi": lambda f, a: f(3, a[0, 0], a[0, 1]),
     "scipy.special.spherical_in": lambda f, a: f(1, a + 2),
     "scipy.special.assoc_legendre_p": lambda f, a: f(2, 1, a / 9),
     "scipy.special.assoc_legendre_p_all": lambda f, a: f(2, 1, a / 9),

@@ -21,3 +21,6 @@ def geometric_slerp(start: Any, end: Any, t: Any, tol: Any) -> Any:
             "linad.stop_gradient of both, or points that differ"
         )
     return form_by_twin(scipy.spatial.geometric_slerp)(start, end, t, tol)
+
+
+geometric_slerp.is_twin = True  # type: ignore[attr-defined]

@@ -26,10 +26,10 @@ from linad.scipy.twins import stands_for
 
 
 @traced_form(scipy.stats.boxcox_llf)
-def boxcox_llf(lmb: Any, data: Any, *, axis: Any = 0, **options: Any) -> Any:
+def boxcox_llf(lmb: Any, data: Any, **options: Any) -> Any:
     likelihood = form_by_twin(scipy.stats.boxcox_llf)
     if not holds_traced(lmb) or still(lmb) != 0:
-        return likelihood(lmb, data, axis=axis, **options)
+        return likelihood(lmb, data, **options)
     if options.get("nan_policy", "propagate") != "propagate":
         raise UnsupportedError(
             "boxcox_llf: the derivative in lmb at 0 is not traced by linad with this nan_policy; "
@@ -38,8 +38,9 @@ def boxcox_llf(lmb: Any, data: Any, *, axis: Any = 0, **options: Any) -> Any:
     # By its value for λ = 0 of data whose logarithms are y.
     u = np.log(inexact(data))
     y = u * sp.exprel(lmb * u)
-    shift = np.sum(y + (lmb - 1) * u, axis=axis, keepdims=options.get("keepdims", False))
-    return likelihood(0.0, np.exp(y), axis=axis, **options) + shift
+    axis, keepdims = options.get("axis", 0), options.get("keepdims", False)
+    shift = np.sum(y + (lmb - 1) * u, axis=axis, keepdims=keepdims)
+    return likelihood(0.0, np.exp(y), **options) + shift
 
 
 def _yeojohnson_transform(x: Any, lmbda: Any, xp: Any = None) -> Any:
