@@ -20,6 +20,7 @@ import numpy as np
 from linad.api.derivatives import derivative, jacobian, stop_gradient
 from linad.arrays.buffers import concrete
 from linad.arrays.traces import running_trace
+from linad.core.marks import running_traces
 from linad.core.primitive import Traced
 from linad.core.tolerances import tell_tolerance
 from linad.core.tree import bare
@@ -46,6 +47,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, dict) and holds_traced(value):
         return {key: plain(v) for key, v in value.items()}
     return value
+
+
+def in_program() -> bool:
+    """Whether what runs here becomes part of a program that is recorded."""
+    return any(trace.records for trace in running_traces())
 
 
 class Watched:
@@ -112,16 +118,16 @@ def polished(name: str, found: Any, step: Function) -> Any:
     step : callable
         Newton's step at a point, to be subtracted.
     """
-    x = found
+    x, here = found, concrete(found)
     with np.errstate(all="ignore"):  # a slope of zero is told of below
         for _ in range(STEPS + 1):  # the first goes from SciPy's tolerance to rounding
             x = x - step(x)
-    far = np.max(np.abs(concrete(x) - found), initial=0.0)  # looked at, decides nothing else
-    if not far <= 1e-2 * (1 + np.max(np.abs(found), initial=0.0)):
+    far = np.max(np.abs(concrete(x) - here), initial=0.0)  # looked at, decides nothing else
+    if not far <= 1e-2 * (1 + np.max(np.abs(here), initial=0.0)):
         raise ConvergenceError(
             f"{name}: a step of Newton's method leads {far:.2g} away from what was found, "
-            f"{found}: it is not a solution, or a degenerate one, and has no derivative",
-            found,
+            f"{here}: it is not a solution, or a degenerate one, and has no derivative",
+            here,
         )
     return found + (x - stop_gradient(x))
 

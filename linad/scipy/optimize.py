@@ -20,11 +20,13 @@ from linad.core.mirrored_names import mirrored_names
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
 from linad.scipy.boundedsquares import lsq_linear as lsq_linear, nnls as nnls
+from linad.scipy.bracketloops import STEPS, bracketed_root
 from linad.scipy.constrained import constrained_minimum, constraints_of
 from linad.scipy.implicit_solutions import (
     Watched,
     args_of,
     for_search,
+    in_program,
     plain,
     root_of_number,
     root_of_vector,
@@ -74,10 +76,18 @@ __getattr__, __dir__ = mirrored_names(theirs, twins_among(theirs, TWINS))
 
 def _bracketing(name: str) -> Function:
     original = getattr(theirs, name)
+    taken = inspect.signature(original).parameters
+    limits = {key: taken[key].default for key in ("xtol", "rtol", "maxiter")}
 
     @while_tracing(original)
     def form(f: Function, a: Any, b: Any, args: Any = (), **kwargs: Any) -> Any:
         g = Watched(f, args_of(args))
+        if name in STEPS and kwargs.keys() <= limits.keys() and in_program():
+            given = {**limits, **kwargs}
+            tolerances = given["xtol"], given["rtol"]
+            root = bracketed_root(name, g.values, a, b, tolerances, given["maxiter"])
+            if root is not None:
+                return root_of_number(name, g, root)
         found = original(g, plain(a), plain(b), **kwargs)
         if not g.traced:
             return found

@@ -24,12 +24,12 @@ from linad.control import loops
 from linad.control.both_ways import in_any_way
 from linad.core.array_type import Array
 from linad.core.callers import warn_user
-from linad.core.marks import Attempt, running_traces
+from linad.core.marks import Attempt
 from linad.core.primitive import Traced
 from linad.core.reasons import because
 from linad.errors import ConvergenceError, GuardError, TracerError, UnsupportedError
 from linad.rules.creation import asarray
-from linad.scipy.implicit_solutions import Watched, args_of, plain, while_tracing
+from linad.scipy.implicit_solutions import Watched, args_of, in_program, plain, while_tracing
 from linad.scipy.mirror import holds_traced
 
 _HALVES = 2
@@ -41,10 +41,10 @@ def quad(func: Any, a: Any, b: Any, args: Any = (), full_output: Any = 0, **opti
     f = Watched(func, args_of(args))
     given: dict[str, Any] = {name: plain(value) for name, value in options.items()}
     special = given.get("weight") is not None or given.get("complex_func")
-    if not (special or full_output) and _in_program():
-        in_program = _as_program(f, a, b, given)
-        if in_program is not None:
-            return in_program
+    if not (special or full_output) and in_program():
+        integral = _as_program(f, a, b, given)
+        if integral is not None:
+            return integral
     found = theirs.quad(f, plain(a), plain(b), (), full_output if special else 1, **given)
     traced = f.traced or holds_traced((a, b))
     if special and traced:
@@ -83,7 +83,7 @@ def _integral(f: Watched, a: Any, b: Any, starts: Array, ends: Array) -> Any:
     if low == high:
         return 0.0 * (asarray(a) + asarray(b))
     if np.isfinite(low) and np.isfinite(high):
-        places = (starts - low) / (high - low), (ends - low) / (high - low)
+        places = _in_unit(starts, ends, low, high)
         width = b - a
         return sum(w * f.values(a + width * u).reshape(()) for u, w in nodes(*places)) * width
     sign = 1.0
@@ -98,6 +98,12 @@ def _integral(f: Watched, a: Any, b: Any, starts: Array, ends: Array) -> Any:
     return sign * sum(w * (f.values(t) + f.values(-t)).reshape(()) for w, t in both)
 
 
+def _in_unit(starts: Array, ends: Array, low: Any, high: Any) -> tuple[Array, Array]:
+    """QUADPACK's intervals, ascending also where it goes from high to low, as parts of 0 to 1."""
+    u, v = (starts - low) / (high - low), (ends - low) / (high - low)
+    return np.minimum(u, v), np.maximum(u, v)
+
+
 def nodes(starts: Any, ends: Any, parts: int = _HALVES) -> Any:
     """The nodes and weights of the rule on halves of intervals, or on other parts of them."""
     x, w = np.polynomial.legendre.leggauss(21)
@@ -106,10 +112,6 @@ def nodes(starts: Any, ends: Any, parts: int = _HALVES) -> Any:
         for left, right in itertools.pairwise(edges):
             half = (right - left) / 2
             yield from zip((left + right) / 2 + half * x, half * w, strict=True)
-
-
-def _in_program() -> bool:
-    return any(trace.records for trace in running_traces())
 
 
 def _as_program(f: Watched, a: Any, b: Any, options: dict[str, Any]) -> Any:
@@ -133,7 +135,7 @@ def _as_program(f: Watched, a: Any, b: Any, options: dict[str, Any]) -> Any:
     last = found[2]["last"]
     starts, ends = np.array(found[2]["alist"][:last]), np.array(found[2]["blist"][:last])
     if np.isfinite(low) and np.isfinite(high):
-        starts, ends = (starts - low) / (high - low), (ends - low) / (high - low)
+        starts, ends = _in_unit(starts, ends, low, high)
     fine, coarse = [np.array(list(nodes(starts, ends, parts))) for parts in (_HALVES, 1)]
     g = _over_unit(f, a, b)
     values = in_any_way(

@@ -35,7 +35,8 @@ def make_smoothing_spline(x: Any, y: Any, w: Any = None, lam: Any = None, *, axi
     Traced with ``lam`` given: a number, which may be traced.
     """
     if not holds_traced((x, y, w, lam)):
-        made = scipy.interpolate.make_smoothing_spline(x, y, w, lam, axis=axis)
+        along = {"axis": axis} if axis else {}  # SciPy before 1.16 has no axis
+        made = scipy.interpolate.make_smoothing_spline(x, y, w, lam, **along)
         made.__class__ = BSpline  # what it is but for its call
         return made
     name = "make_smoothing_spline"

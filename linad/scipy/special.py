@@ -20,7 +20,7 @@ from linad.core.array_type import Array
 from linad.core.mirrored_names import mirrored_names
 from linad.core.primitive import Traced
 from linad.errors import UnsupportedError
-from linad.rules.shaping import as_array
+from linad.rules.shaping import as_array, still
 from linad.scipy.harmonics import (
     assoc_legendre_p as assoc_legendre_p,
     assoc_legendre_p_all as assoc_legendre_p_all,
@@ -42,7 +42,7 @@ from linad.scipy.special_series import (
 )
 from linad.scipy.twinforms import twins_among
 
-TWINS = ("diric", "perm")
+TWINS = ("perm",)
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 
@@ -67,9 +67,14 @@ def logsumexp(
         a, b = np.broadcast_arrays(a, as_array(b))
         # An entry of weight zero does not count, whatever its exponent.
         used = stop_gradient(b) != 0
-        a = np.where(used, a, np.zeros((), a.dtype))
-        exponents = np.where(used, np.real(stop_gradient(a)), -np.inf)
+        exponents = np.where(used, exponents, -np.inf)
     shift = _largest(exponents, axis).astype(real)
+    if b is not None:
+        # The derivative in its weight is e^(a - shift), as far as there is such a number.
+        above = np.real(stop_gradient(a)) - shift
+        largest = np.log(np.finfo(real).max) - 1
+        far = np.where(above > 0, shift + largest, -np.inf).astype(a.dtype)
+        a = np.where(used | (above < largest), a, far)
     terms = np.exp(a - shift)
     if b is not None:
         terms = terms * b
@@ -100,6 +105,41 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
     x = inexact(x)
     shifted = x - _largest(x, axis)
     return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
+
+
+@traced_form(scipy.special.diric)
+def diric(x: Any, n: Any) -> Any:
+    """sin(n x / 2) / (n sin(x / 2)); about its 0 / 0, h from it, ±(1 - (n² - 1) h² / 6)."""
+    x, n = np.broadcast_arrays(inexact(x), as_array(n))
+    turns = np.round(still(x) / (2 * math.pi))
+    h = x / 2 - turns * math.pi
+    near = np.abs(still(h)) < (1e-3 if x.dtype == np.float32 else 1e-7)
+    sign = np.where(turns * (still(n) - 1) % 2 == 0, 1, -1)
+    small, away = np.where(near, h, 0.0), np.where(near, 1.0, x / 2)
+    counts = (still(n) > 0) & (still(n) == np.floor(still(n)))
+    n = np.where(counts, n, 1)
+    y = np.where(
+        near, sign * (1 - (n * n - 1) * small * small / 6), np.sin(n * away) / (n * np.sin(away))
+    )
+    return np.where(counts, y, np.nan).astype(x.dtype)
+
+
+def _without_orders(original: Any) -> Any:
+    """Refuses a traced parameter, which SciPy's own code takes where it is 0, and leaves out."""
+    name = original.__name__
+
+    @traced_form(original)
+    def nodes(*args: Any, **kwargs: Any) -> Any:
+        raise UnsupportedError(
+            f"{name}: nodes and weights are not traced in the polynomials' parameters by linad; "
+            f"pass linad.stop_gradient of them, or numbers"
+        )
+
+    return nodes
+
+
+roots_jacobi = _without_orders(scipy.special.roots_jacobi)
+roots_gegenbauer = _without_orders(scipy.special.roots_gegenbauer)
 
 
 def _plain(name: str, **arguments: Any) -> None:

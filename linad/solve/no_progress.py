@@ -21,6 +21,10 @@ LENGTHS = 10.0 ** np.arange(-1, -12, -1)
 FOLLOWS = 0.1
 """How far f may be off its derivatives over the best of these parts."""
 
+SMOOTH = 0.03
+"""By how much less f is off over a tenth of a part, where it has a second derivative: a hundredth,
+and a tenth at a kink."""
+
 VISIBLE = 1e5
 """Times eps: changes of residuals that can be told from rounding, relative to what they are made
 of."""
@@ -79,11 +83,15 @@ def _follows(problem: Residual, x: Any, r: Any, J: Any, p: Any) -> bool:
         p = -np.asarray(J.H @ r)
     size = np.linalg.norm(r) + np.linalg.norm(J @ x)
     smallest = VISIBLE * problem.x.eps * size
+    before, smooth = 0.0, 0
     for part in LENGTHS:
         there = (x + part * p).astype(x.dtype, copy=False)
         change, told = problem.value(there) - r, np.asarray(J @ (there - x))
         if not np.linalg.norm(told) > smallest:
             break
-        if np.linalg.norm(change - told) <= FOLLOWS * np.linalg.norm(told):
-            return True
+        off = float(np.linalg.norm(change - told))
+        smooth = smooth + 1 if off <= SMOOTH * before else 0
+        if smooth > 1 or off <= FOLLOWS * np.linalg.norm(told):
+            return True  # it does, or will over shorter parts: it bends
+        before = off
     return False

@@ -87,6 +87,7 @@ IN_PROGRAMS = {
     "downwards": (lambda p: lambda x: np.exp(p * x), 0, -np.inf),
     "both": (lambda p: lambda x: np.exp(-p * x * x + x), -np.inf, np.inf),
     "decides": (lambda p: lambda x: p * x if x < 0.5 else np.cos(p * x), 0, 1),
+    "backwards": (lambda p: lambda x: np.exp(-p * x), 3, 0),
 }
 
 

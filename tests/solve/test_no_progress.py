@@ -89,3 +89,14 @@ def test_units_do_not_matter(scale):
         return decay(p * np.array([scale, 1.0]))
 
     assert why(f, [1.0 / scale, 1.0], [0.1 / scale, 0.1]).startswith("start elsewhere")
+
+
+def test_one_residual_at_its_own_minimum():
+    """It bends before rounding lets its slope be seen, and neither jumps nor has a kink."""
+
+    def total(p):
+        return np.sum((decay(p) - 2.0 * np.exp(-1.3 * T)) ** 2)
+
+    found = levenberg_marquardt(total, np.array([1.0, 1.0]))
+    assert not found.success
+    assert "start elsewhere, where the residuals respond more" in found.message

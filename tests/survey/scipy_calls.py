@@ -70,6 +70,7 @@ CALLS: dict[str, Call] = {
     "scipy.interpolate.splev": lambda f, a: f(POINTS, (KNOTS, a[0], 1)),
     "scipy.interpolate.splint": lambda f, a: f(0.1, 0.7, (KNOTS, a[0], 1)),
     "scipy.interpolate.splrep": lambda f, a: f(TICKS, a[0], k=2)[1],
+    "scipy.interpolate.make_splrep": lambda f, a: f(TICKS, a[0], k=2, s=0.1).c,
     "scipy.interpolate.splprep": lambda f, a: f(list(a), k=2, s=0)[0][1][0],
     "scipy.linalg.get_blas_funcs": lambda f, a: f("gemv", (a,))(2.0, a, a[0]),
     "scipy.linalg.get_lapack_funcs": lambda f, a: f("trtrs", (a,))(a, a)[0],

@@ -9,6 +9,7 @@ from linad.core.mirrored_names import mirrored_names
 from linad.core.shapes import normalize_axis
 from linad.errors import DTypeError
 from linad.rules.creation import asarray
+from linad.scipy.chirps import chirp as chirp
 from linad.scipy.convolutions import (
     convolve as convolve,
     correlate as correlate,
@@ -65,7 +66,7 @@ TWINS = (
     *("hilbert2", "istft", "lombscargle", "medfilt", "order_filter", "resample_poly", "wiener"),
     *("sosfilt_zi", "vectorstrength", "zoom_fft"),
     *("cspline1d", "cspline1d_eval", "qspline1d", "qspline1d_eval", "gauss_spline"),
-    *("argrelextrema", "chirp", "gausspulse", "sawtooth", "square", "sweep_poly"),
+    *("argrelextrema", "gausspulse", "sawtooth", "square", "sweep_poly"),
     # Filters and their design.
     *("bessel", "butter", "cheby1", "cheby2", "ellip", "iirfilter", "iircomb", "iirnotch"),
     *("iirpeak", "buttord", "cheb1ord", "cheb2ord", "ellipord"),

@@ -111,6 +111,8 @@ def _halves(z: Any) -> tuple[Any, Any, Any]:
 
 
 class Laplace(Continuous):
+    symmetric = True
+
     def _logpdf(self, z: Any) -> Any:
         return -LOG_2 - np.abs(z)
 
@@ -127,10 +129,6 @@ class Laplace(Continuous):
 
     def _logsf(self, z: Any) -> Any:
         return self._logcdf(-z)
-
-    def traced_moment(self, function: str, parameters: dict[str, Any]) -> Any:
-        # The median is at the kink of the density, where Newton's method has no slope.
-        return super().traced_moment("mean" if function == "median" else function, parameters)
 
 
 class Logistic(Continuous):

@@ -11,6 +11,7 @@ import scipy.special as sp
 
 from linad.core.primitive import Traced
 from linad.rules.counts import binomial_pmf, log_binomial, log_poisson, poisson_pmf
+from linad.rules.shaping import still
 from linad.scipy.stats.distribution import Discrete
 
 
@@ -114,12 +115,19 @@ class NegativeBinomial(Discrete):
     def _valid(self, n: Any, p: Any) -> Any:
         return (n > 0) & (p > 0) & (p <= 1)
 
+    @staticmethod
+    def _log_ways(k: Any, n: Any) -> Any:
+        return sp.gammaln(k + n) - sp.gammaln(k + 1) - sp.gammaln(n)
+
     def _logpmf(self, k: Any, n: Any, p: Any) -> Any:
-        ways = sp.gammaln(k + n) - sp.gammaln(k + 1) - sp.gammaln(n)
-        return ways + n * np.log(p) + sp.xlog1py(k, -p)
+        return self._log_ways(k, n) + n * np.log(p) + sp.xlog1py(k, -p)
 
     def _pmf(self, k: Any, n: Any, p: Any) -> Any:
-        return np.exp(self._logpmf(k, n, p))
+        # For p = 1 the logarithm of (1 - p)^k has no derivative, itself it has.
+        certain, ways = still(p) == 1, self._log_ways(k, n)
+        ways = np.where(certain & (still(ways) < 700), ways, 0.0)
+        at_one = np.exp(ways + n * np.log(p)) * np.where(certain, 1 - p, 0.0) ** k
+        return np.where(certain, at_one, np.exp(self._logpmf(k, n, np.where(certain, 0.5, p))))
 
     def _cdf(self, k: Any, n: Any, p: Any) -> Any:
         return sp.betainc(n, k + 1, p)

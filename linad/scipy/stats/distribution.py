@@ -225,6 +225,8 @@ class Continuous(Distribution):
     moments = ("mean", "var", "std", "median", "entropy")
     span: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
     inside: ClassVar[float] = 0.0  # a point of the support
+    # About loc, where the density may have a kink, a zero or a pole: no place for Newton's method.
+    symmetric: bool = False
 
     def parameters(self) -> dict[str, Any]:
         return dict.fromkeys(self.shape_names) | {"loc": 0.0, "scale": 1.0}
@@ -238,7 +240,7 @@ class Continuous(Distribution):
         return self.inside
 
     def traced_moment(self, function: str, parameters: dict[str, Any]) -> Any:
-        if function == "median":
+        if function == "median" and not self.symmetric:
             return self.traced("ppf", 0.5, parameters)
         loc, scale = double(parameters["loc"]), double(parameters["scale"])
         shapes = [double(parameters[name]) for name in self.shape_names]
@@ -249,7 +251,7 @@ class Continuous(Distribution):
             y = self._entropy(*shapes) + np.log(scale)
         else:
             mean, variance = self._mean_and_variance(*shapes)
-            if function == "mean":
+            if function in ("mean", "median"):
                 y = loc + scale * mean
             else:
                 y = scale * scale * variance if function == "var" else scale * np.sqrt(variance)

@@ -11,14 +11,17 @@ Source: the reference of scipy.stats; J. Hosking, "The four-parameter kappa dist
 Journal of Research and Development 38 (1994) 251.
 """
 
+import math
 from typing import Any
 
 import numpy as np
 import scipy.special as sp
+import scipy.stats
 
 from linad.rules.shaping import still
 from linad.scipy.stats.distribution import Continuous
 from linad.scipy.stats.hooks import Hooked
+from linad.scipy.twins import stands_for
 
 
 def _log_power(z: Any, c: Any) -> Any:
@@ -54,6 +57,55 @@ def _gamma_moments(c: Any) -> tuple[Any, Any]:
         near, scale * gap * sp.exprel(small * small * gap), (second - first * first) / (away * away)
     )
     return mean, variance
+
+
+def _gamma_series(length: int) -> list[float]:
+    """The coefficients of Γ(1 + u), the exponential of the series above."""
+    log = [0.0, -np.euler_gamma, *_OF_LOG_GAMMA]
+    series = [1.0]
+    for m in range(1, length):
+        series.append(sum(j * log[j] * series[m - j] for j in range(1, m + 1)) / m)
+    return series
+
+
+_OF_GAMMA = _gamma_series(26)
+
+
+def _raw_moment(_: Any, n: Any, c: Any) -> Any:
+    """Σ_k (-1)^k binom(n, k) Γ(1 + k c) / c^n, by its series about 0; c n > -1."""
+    n = int(n)
+    signs = [(-1) ** k * math.comb(n, k) for k in range(n + 1)]
+    series = [
+        coefficient * sum(sign * k**m for k, sign in enumerate(signs))
+        for m, coefficient in enumerate(_OF_GAMMA)
+    ]
+    exists, near = still(c) * n > -1, np.abs(still(c)) * max(n, 1) < 2 * NEAR
+    small, away = np.where(near, c, 0.0), np.where(near | ~exists, 1.0, c)
+    about = np.sum(series[n:] * small[..., None] ** np.arange(len(series) - n), axis=-1)
+    direct: Any = sum(sign * sp.gamma(1 + k * away) for k, sign in enumerate(signs))
+    return np.where(exists, np.where(near, about, direct / away**n), np.inf)
+
+
+def _extreme_stats(_: Any, c: Any) -> Any:
+    """Mean, variance, skewness and excess of kurtosis; NaN where there is none."""
+    exists = [still(c) >= least for least in (-1, -1 / 2, -1 / 3, -1 / 4)]
+    safe = [np.where(e, c, 0.0) for e in exists]
+    results = (
+        _gamma_moments(safe[0])[0],
+        _gamma_moments(safe[1])[1],
+        _skewness_and_excess(safe[2])[0],
+        _skewness_and_excess(safe[3])[1],
+    )
+    return tuple(np.where(e, y, np.nan) for e, y in zip(exists, results, strict=True))
+
+
+def _skewness_and_excess(c: Any) -> tuple[Any, Any]:
+    m, m3, m4 = [_raw_moment(None, n, c) for n in (1, 3, 4)]
+    variance = _gamma_moments(c)[1]
+    m2 = variance + m * m
+    third = m3 - m * (3 * m2 - 2 * m * m)
+    fourth = m4 - m * (4 * m3 - m * (6 * m2 - 3 * m * m))
+    return third / variance**1.5, fourth / (variance * variance) - 3
 
 
 class GeneralExtreme(Continuous):
@@ -124,6 +176,9 @@ class KappaFour(Hooked):
     def _sf(self, z: Any, h: Any, k: Any) -> Any:
         return -np.expm1(self._logcdf(z, h, k))
 
+
+stands_for(type(scipy.stats.genextreme)._munp, _raw_moment)
+stands_for(type(scipy.stats.genextreme)._stats, _extreme_stats)
 
 genextreme = GeneralExtreme("genextreme")
 genpareto = GeneralPareto("genpareto")

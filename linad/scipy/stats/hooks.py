@@ -18,6 +18,7 @@ from linad.errors import UnsupportedError
 from linad.rules.shaping import still
 from linad.scipy.plain_results import by_scipy
 from linad.scipy.stats.distribution import Continuous
+from linad.scipy.stats.limits import log_bessel
 
 NAMES = (
     *("alpha", "anglit", "arcsine", "argus", "bradford", "burr12", "chi", "dweibull"),
@@ -28,9 +29,12 @@ NAMES = (
     *("loguniform", "lomax", "maxwell", "mielke", "moyal", "nakagami", "pareto", "powerlaw"),
     *("powerlognorm", "powernorm", "rayleigh", "rdist", "reciprocal", "rel_breitwigner"),
     *("semicircular", "skewcauchy", "truncexpon", "truncweibull_min", "wald", "weibull_max"),
-    *("betaprime", "jf_skew_t", "wrapcauchy"),
+    *("betaprime", "jf_skew_t", "vonmises", "wrapcauchy"),
 )
 """The distributions whose formulas trace."""
+
+SYMMETRIC = ("dgamma", "dweibull", "gennorm")
+"""Those that are symmetric about a kink, a zero or a pole of their density."""
 
 
 def _where(exists: Any, moment: Any, *shapes: Any) -> Any:
@@ -88,6 +92,7 @@ class Hooked(Continuous):
     def __init__(self, name: str) -> None:
         given = getattr(scipy.stats, name).shapes
         self.shape_names = tuple(given.split(", ")) if given else ()  # type: ignore[misc]
+        self.symmetric = name in SYMMETRIC
         super().__init__(name)
 
     def _valid(self, *shapes: Any) -> Any:
@@ -167,29 +172,11 @@ class DoubleGamma(Hooked):
         return self._cdf(-z, a)
 
 
-def _log_bessel(x: Any) -> Any:
-    """log I_0(x) for x >= 0; SciPy's formulas have I_0(x) e^-x for it, whose slope jumps at 0."""
-    small = still(x) < 1
-    near, far = np.where(small, x, 0.0), np.where(small, 1.0, x)
-    return np.where(small, np.log(sp.i0(near)), np.log(sp.i0e(far)) + far)
-
-
 class Rice(Hooked):
     """Density x exp(-(x² + b²) / 2) I_0(b x)."""
 
     def _logpdf(self, z: Any, b: Any) -> Any:
-        return np.log(z) - 0.5 * (z * z + b * b) + _log_bessel(b * z)
-
-
-class VonMises(Hooked):
-    """Density exp(kappa cos x) / (2π I_0(kappa))."""
-
-    def _logpdf(self, z: Any, kappa: Any) -> Any:
-        return kappa * np.cos(z) - math.log(2 * math.pi) - _log_bessel(kappa)
-
-    def _entropy(self, kappa: Any) -> Any:
-        mean = sp.i1e(kappa) / sp.i0e(kappa)
-        return math.log(2 * math.pi) + _log_bessel(kappa) - kappa * mean
+        return np.log(z) - 0.5 * (z * z + b * b) + log_bessel(b * z)
 
 
 class GeneralizedInverseGauss(Hooked):
@@ -218,5 +205,4 @@ class GeneralizedInverseGauss(Hooked):
 
 HOOKED = {name: Hooked(name) for name in NAMES}
 HOOKED |= {"exponnorm": ExponNormal("exponnorm"), "dgamma": DoubleGamma("dgamma")}
-HOOKED |= {"rice": Rice("rice"), "vonmises": VonMises("vonmises")}
-HOOKED["geninvgauss"] = GeneralizedInverseGauss("geninvgauss")
+HOOKED |= {"rice": Rice("rice"), "geninvgauss": GeneralizedInverseGauss("geninvgauss")}

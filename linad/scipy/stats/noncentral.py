@@ -59,6 +59,12 @@ class NoncentralStudent(Hooked):
 
 
 class NoncentralRatio(Hooked):
+    def _sf(self, z: Any, dfn: Any, dfd: Any, nc: Any) -> Any:
+        # For nc = 0 SciPy has -F.
+        central = still(nc) == 0
+        above = sp._ufuncs._ncf_sf(z, dfn, dfd, np.where(central, 1.0, nc))
+        return np.where(central, 1 - sp.ncfdtr(dfn, dfd, np.where(central, nc, 0.0), z), above)
+
     def _mean_and_variance(self, dfn: Any, dfd: Any, nc: Any) -> tuple[Any, Any]:
         def mean(m: Any, n: Any, nc: Any) -> Any:
             return n * (m + nc) / (m * (n - 2))

@@ -2,19 +2,53 @@
 
 SciPy finds λ; there l'(λ, x) = 0 holds, and Newton's method on traced values carries the
 derivative, see `linad.scipy.implicit_solutions`.
+
+The transforms are y = u r(λ u) with u = log x, and with u = log(1 + x) for x >= 0 of Yeo and
+Johnson's, r(v) = (e^v - 1) / v: where an exponent is 0 SciPy takes y = u, which does not depend
+on it.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.special as sp
 import scipy.stats
+from scipy.stats import _morestats
 
 from linad.api.derivatives import derivative
 from linad.errors import UnsupportedError
+from linad.rules.shaping import still
 from linad.scipy.implicit_solutions import Watched, plain, root_of_number
-from linad.scipy.mirror import bound_form, inexact
+from linad.scipy.mirror import bound_form, holds_traced, inexact, traced_form
 from linad.scipy.twinforms import form_by_twin
+from linad.scipy.twins import stands_for
+
+
+@traced_form(scipy.stats.boxcox_llf)
+def boxcox_llf(lmb: Any, data: Any, *, axis: Any = 0, **options: Any) -> Any:
+    likelihood = form_by_twin(scipy.stats.boxcox_llf)
+    if not holds_traced(lmb) or still(lmb) != 0:
+        return likelihood(lmb, data, axis=axis, **options)
+    if options.get("nan_policy", "propagate") != "propagate":
+        raise UnsupportedError(
+            "boxcox_llf: the derivative in lmb at 0 is not traced by linad with this nan_policy; "
+            "leave the NaN out of data"
+        )
+    # By its value for λ = 0 of data whose logarithms are y.
+    u = np.log(inexact(data))
+    y = u * sp.exprel(lmb * u)
+    shift = np.sum(y + (lmb - 1) * u, axis=axis, keepdims=options.get("keepdims", False))
+    return likelihood(0.0, np.exp(y), axis=axis, **options) + shift
+
+
+def _yeojohnson_transform(x: Any, lmbda: Any, xp: Any = None) -> Any:
+    x = inexact(x)
+    u = np.log1p(np.abs(x))
+    return np.where(x >= 0, u * sp.exprel(lmbda * u), -u * sp.exprel((2 - lmbda) * u))
+
+
+stands_for(_morestats._yeojohnson_transform, _yeojohnson_transform)
 
 
 def _at_maximum(name: str, likelihood: Callable[..., Any], x: Any, found: Any) -> Any:
@@ -30,7 +64,7 @@ def boxcox_normmax(x: Any, method: str, **options: Any) -> Any:
         )
     x = inexact(x)
     found = scipy.stats.boxcox_normmax(plain(x), method=method, **options)
-    return _at_maximum("boxcox_normmax", form_by_twin(scipy.stats.boxcox_llf), x, found)
+    return _at_maximum("boxcox_normmax", boxcox_llf, x, found)
 
 
 @bound_form(scipy.stats.yeojohnson_normmax)
