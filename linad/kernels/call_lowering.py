@@ -86,10 +86,6 @@ METHODS = (
 )
 
 
-OF_INTEGERS = {"minimum": "min", "fmin": "min", "maximum": "max", "fmax": "max"}
-"""Functions that mind NaN, and what they are of integers, which have none."""
-
-
 class CallLowering(ReductionLowering):
     """Writes calls out: ``call_<name>`` for the functions that are more than an expression."""
 
@@ -156,13 +152,7 @@ class CallLowering(ReductionLowering):
         count = max(1, len(FUNCTIONS[name].slopes))
         if len(values) != count:
             raise self.error(node, f"{name} of {len(values)} arguments", f"pass {count}")
-        return self.elementwise(lambda *x: self.scalar_function(name, *x), *values, node=node)
-
-    def scalar_function(self, name: str, *x: Expr) -> Expr:
-        """A function of numbers; of integers it is one that lengths are made of."""
-        if name in OF_INTEGERS and "f" not in [self.kind_here(v) for v in x]:
-            name = OF_INTEGERS[name]
-        return call(name, *x)
+        return self.elementwise(lambda *x: call(name, *x), *values, node=node)
 
     def call_len(self, node: ast.Call, values: list[Any]) -> Any:
         (a,) = values

@@ -344,10 +344,6 @@ FUNCTIONS: dict[str, Function] = {
     "float": Function("float", "f", (lambda y, x: _ONE,)),
     "min": _choice("min", "<="),
     "max": _choice("max", ">="),
-    "minimum": _choice("np.minimum", "<="),
-    "maximum": _choice("np.maximum", ">="),
-    "fmin": _choice("np.fmin", "<="),
-    "fmax": _choice("np.fmax", ">="),
     "hypot": Function(
         "math.hypot", "f", (lambda y, a, b: _share(a, y), lambda y, a, b: _share(b, y))
     ),
@@ -405,6 +401,10 @@ CANONICAL |= {
     "absolute": "abs",
     **{name: known for name, known in ELEMENTARY.items() if known in FUNCTIONS},
     "arctan2": "atan2",
+    "minimum": "min",
+    "maximum": "max",
+    "fmin": "min",
+    "fmax": "max",
     "deg2rad": "radians",
     "rad2deg": "degrees",
     "float64": "float",

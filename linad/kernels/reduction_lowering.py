@@ -11,7 +11,6 @@ from linad.kernels.expressions import (
     ONE,
     ZERO,
     Expr,
-    call,
     is_integer,
     mul,
     num,
@@ -105,7 +104,10 @@ class ReductionLowering(ArrayLowering):
         with self.loops_over(dims) as along:
             value = entry(along)
             if kind in ("max", "min"):
-                new = call(f"{kind}imum" if real else kind, var(total), value)  # NaN is the result
+                value = self.held(value)
+                ahead = Expr(">=" if kind == "max" else "<=", (var(total), value))
+                nan = Expr("!=", (var(total), var(total)))  # which is the result then
+                new = Expr("if", (Expr("or", (ahead, nan)), var(total), value))
             else:
                 new = Expr("*" if kind == "prod" else "+", (var(total), value))
             self.emit(Let(total, new))
