@@ -64,11 +64,15 @@ special(
 # of Mathematical Statistics 19, 1948; DLMF 20.7.32.
 
 
+def _kolmogorov_sides(y: Array) -> Any:
+    """Where y is below 1, and where each of the series is summed: 1 in the place of the others."""
+    lies_low = y < 1
+    return lies_low, np.where(lies_low & (y > 0.04), y, 1.0), np.where(lies_low, 1.0, y)
+
+
 def _kolmogorov_density(y: Array) -> Any:
     """d(1 - P) / dy; it underflows where y < 0.04."""
-    lies_low = y < 1
-    low = np.where(lies_low & (y > 0.04), y, 1.0)
-    high = np.where(lies_low, 1.0, y)
+    lies_low, low, high = _kolmogorov_sides(y)
     square = low * low
     left, right = 0.0, 0.0
     for k in range(1, 6):
@@ -79,9 +83,7 @@ def _kolmogorov_density(y: Array) -> Any:
 
 
 def _kolmogorov_density_slope(y: Array) -> Any:
-    lies_low = y < 1
-    low = np.where(lies_low & (y > 0.04), y, 1.0)
-    high = np.where(lies_low, 1.0, y)
+    lies_low, low, high = _kolmogorov_sides(y)
     square = low * low
     left, right = 0.0, 0.0
     for k in range(1, 6):

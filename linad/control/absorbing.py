@@ -18,7 +18,7 @@ from linad.control.known_bodies import known
 from linad.control.moving_places import Places
 from linad.control.repeat import Repeat, repeat
 from linad.core.tape import Equation, Tape, Var, needed, tape_of
-from linad.transforms.record import missed
+from linad.transforms.demands import missed
 
 
 def absorbed(tape: Tape) -> Tape:

@@ -15,7 +15,7 @@ from linad.core.settings import compiler_is_off
 from linad.core.shapes import Shape
 from linad.core.tape import Var
 from linad.core.zero_seeds import results_are_zeros
-from linad.transforms.record import may_raise
+from linad.transforms.demands import may_raise
 
 _uncompiled: ContextVar[bool] = ContextVar("linad_uncompiled", default=False)
 _unrepeated: ContextVar[bool] = ContextVar("linad_unrepeated", default=False)

@@ -29,7 +29,7 @@ from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.loop_source import OUTPUTS
 from linad.sweeps.places import Place, canonical, new_place
 from linad.sweeps.program import simplified
-from linad.transforms.record import missed
+from linad.transforms.demands import missed
 
 THREADED = """def kernel(p, start, stop):
     n, d = operand(p, 0), operand(p, 1)

@@ -14,7 +14,7 @@ from linad.control.equal_operations import exact_key, may_begin, same_params
 from linad.control.known_bodies import known
 from linad.control.loops import affordable, repeated
 from linad.core.tape import Var, needed, tape_of
-from linad.transforms.record import missed
+from linad.transforms.demands import missed
 
 if TYPE_CHECKING:
     from linad.control.loop_recording import Recording

@@ -5,7 +5,7 @@ import numpy as np
 from linad.control.rolling import Roller, Stretch
 from linad.core.shapes import size_of
 from linad.core.tape import Var, guard
-from linad.transforms.record import may_raise
+from linad.transforms.demands import may_raise
 
 
 def to_the_end(roller: Roller, start: int, period: int) -> Stretch | None:

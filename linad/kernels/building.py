@@ -20,6 +20,8 @@ from linad.kernels.expressions import (
     ArrayKind,
     Expr,
     Kind,
+    binary,
+    call,
     kind_of,
     mul,
     names,
@@ -224,6 +226,19 @@ class StatementBuilder:
         """The kind of a number, as far as is known; a wrong guess is seen later."""
         found = kind_of(e, {**self.hints, **self.kinds})
         self.guesses.append((e, found))
+        return found
+
+    def operation(self, op: str, a: Expr, b: Expr) -> Expr:
+        """``a op b``; where nothing is left to do but its kind, as in ``1.0 * n``, it has that."""
+        found = binary(op, a, b)
+        if op in "+-*" and "num" in (a.op, b.op) and found != Expr(op, (a, b)):
+            # Kinds of scalars are guesses, which would turn with what is made of them.
+            arrays: dict[str, Any] = {
+                n: kind for n, kind in self.kinds.items() if isinstance(kind, ArrayKind)
+            }
+            kind = kind_of(Expr(op, (a, b)), arrays)
+            if kind != kind_of(found, arrays):
+                return call("float" if kind == "f" else "int", found)
         return found
 
     def copy_or_refuse(self, frame: Frame, name: str, refusal: KernelError) -> None:

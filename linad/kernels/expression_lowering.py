@@ -251,7 +251,7 @@ class ExpressionLowering(ListBuilder):
             raise self.error(node, f"{name} is not in the language of kernels", "use arithmetic")
         if isinstance(a, (list, NumberList)) or isinstance(b, (list, NumberList)):
             return self.of_sequences(op, a, b, node)
-        return self.elementwise(lambda x, y: binary(op, x, y), a, b, node=node)
+        return self.elementwise(lambda x, y: self.operation(op, x, y), a, b, node=node)
 
     def of_sequences(self, op: str, a: Any, b: Any, node: ast.AST) -> Any:
         """``a + b`` of lists or of tuples, and ``a * n``."""

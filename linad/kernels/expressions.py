@@ -300,6 +300,16 @@ def _if(test: str, a: Expr, b: Expr, yes: Expr, no: Expr) -> Expr:
 
 _ONE, _TWO = num(1.0), num(2.0)
 
+
+def _choice(source: str, test: str) -> "Function":
+    """The one of two numbers that a comparison prefers."""
+    return Function(
+        source,
+        "",
+        (lambda y, a, b: _if(test, a, b, _ONE, NONE), lambda y, a, b: _if(test, a, b, NONE, _ONE)),
+    )
+
+
 FUNCTIONS: dict[str, Function] = {
     "sin": Function("math.sin", "f", (lambda y, x: call("cos", x),)),
     "cos": Function("math.cos", "f", (lambda y, x: negative(call("sin", x)),)),
@@ -332,16 +342,8 @@ FUNCTIONS: dict[str, Function] = {
     "degrees": Function("math.degrees", "f", (lambda y, x: num(180 / math.pi),)),
     "radians": Function("math.radians", "f", (lambda y, x: num(math.pi / 180),)),
     "float": Function("float", "f", (lambda y, x: _ONE,)),
-    "min": Function(
-        "min",
-        "",
-        (lambda y, a, b: _if("<=", a, b, _ONE, NONE), lambda y, a, b: _if("<=", a, b, NONE, _ONE)),
-    ),
-    "max": Function(
-        "max",
-        "",
-        (lambda y, a, b: _if(">=", a, b, _ONE, NONE), lambda y, a, b: _if(">=", a, b, NONE, _ONE)),
-    ),
+    "min": _choice("min", "<="),
+    "max": _choice("max", ">="),
     "hypot": Function(
         "math.hypot", "f", (lambda y, a, b: _share(a, y), lambda y, a, b: _share(b, y))
     ),

@@ -5,19 +5,35 @@ from typing import Any
 
 import numpy as np
 
+from linad.kernels.numpy_matrices import (
+    cholesky,
+    cross,
+    det,
+    eye,
+    inv,
+    kron,
+    norm,
+    outer,
+    slogdet,
+    solve,
+    trace,
+    tril,
+    triu,
+)
+
 # Array types are those of the call, so there is nothing to annotate.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
 
 def cumsum(a):
-    out = a.copy()
+    out = 1 * a
     for k in range(1, len(a)):
         out[k] += out[k - 1]
     return out
 
 
 def cumprod(a):
-    out = a.copy()
+    out = 1 * a
     for k in range(1, len(a)):
         out[k] *= out[k - 1]
     return out
@@ -41,9 +57,10 @@ def ptp(a):
 
 
 def argmax(a):
+    """The first NaN, if there is one."""
     best = 0
     for k in range(1, len(a)):
-        if a[k] > a[best]:
+        if not a[k] <= a[best] and a[best] == a[best]:
             best = k
     return best
 
@@ -51,7 +68,7 @@ def argmax(a):
 def argmin(a):
     best = 0
     for k in range(1, len(a)):
-        if a[k] < a[best]:
+        if not a[k] >= a[best] and a[best] == a[best]:
             best = k
     return best
 
@@ -64,60 +81,12 @@ def all_(a):
     return np.sum(np.where(a, 0, 1)) == 0
 
 
-def eye(n):
-    out = np.zeros((n, n))
-    for k in range(n):
-        out[k, k] = 1.0
-    return out
-
-
 def linspace(start, stop, num=50):
     out = np.empty(num)
     step = (stop - start) / max(num - 1, 1)
     for k in range(num):
         out[k] = start + k * step
     return out
-
-
-def outer(a, b):
-    out = np.empty((len(a), len(b)), a.dtype)
-    for i in range(len(a)):
-        for j in range(len(b)):
-            out[i, j] = a[i] * b[j]
-    return out
-
-
-def cross(a, b):
-    out = np.empty(3, a.dtype)
-    out[0] = a[1] * b[2] - a[2] * b[1]
-    out[1] = a[2] * b[0] - a[0] * b[2]
-    out[2] = a[0] * b[1] - a[1] * b[0]
-    return out
-
-
-def trace(a):
-    total = 0.0
-    for k in range(min(a.shape[0], a.shape[1])):
-        total += a[k, k]
-    return total
-
-
-def diagonal(a):
-    out = np.empty(min(a.shape[0], a.shape[1]), a.dtype)
-    for k in range(len(out)):
-        out[k] = a[k, k]
-    return out
-
-
-def diagonal_matrix(a):
-    out = np.zeros((len(a), len(a)), a.dtype)
-    for k in range(len(a)):
-        out[k, k] = a[k]
-    return out
-
-
-def norm(a):
-    return np.sqrt(np.sum(a * a))
 
 
 def searchsorted(a, v):
@@ -228,7 +197,8 @@ def unique(a):
     ordered = np.sort(np.ravel(a))
     new = np.ones(len(ordered), np.bool_)
     for k in range(1, len(ordered)):
-        new[k] = ordered[k] != ordered[k - 1]
+        here = ordered[k]
+        new[k] = here != ordered[k - 1] and (here == here or ordered[k - 1] == ordered[k - 1])
     return ordered[new]
 
 
@@ -241,10 +211,16 @@ def convolve(a, v):
 
 
 def correlate(a, v):
-    out = np.zeros(len(a) - len(v) + 1)
-    for i in range(len(out)):
-        for j in range(len(v)):
-            out[i] += a[i + j] * v[j]
+    """Where the shorter one lies within the longer; that a comes first shows in the order."""
+    n = abs(len(a) - len(v))
+    out = np.zeros(n + 1)
+    for i in range(n + 1):
+        if len(v) <= len(a):
+            for j in range(len(v)):
+                out[i] += a[i + j] * v[j]
+        else:
+            for j in range(len(a)):
+                out[n - i] += a[j] * v[i + j]
     return out
 
 
@@ -280,33 +256,6 @@ def nanmin(a):
     return np.min(kept)
 
 
-def tril(m, k=0):
-    out = np.zeros(m.shape, m.dtype)
-    for i in range(m.shape[0]):
-        for j in range(min(max(i + k + 1, 0), m.shape[1])):
-            out[i, j] = m[i, j]
-    return out
-
-
-def triu(m, k=0):
-    out = np.zeros(m.shape, m.dtype)
-    for i in range(m.shape[0]):
-        for j in range(max(i + k, 0), m.shape[1]):
-            out[i, j] = m[i, j]
-    return out
-
-
-def kron(a, b):
-    n, m = b.shape
-    out = np.empty((a.shape[0] * n, a.shape[1] * m))
-    for i in range(a.shape[0]):
-        for j in range(a.shape[1]):
-            for k in range(n):
-                for p in range(m):
-                    out[i * n + k, j * m + p] = a[i, j] * b[k, p]
-    return out
-
-
 def bincount(x):
     out = np.zeros(np.max(x) + 1, np.int64)
     for k in x:
@@ -321,45 +270,6 @@ def bincount_of_weights(x, weights):
     return out
 
 
-def cholesky(a):
-    n = len(a)
-    out = np.zeros((n, n))
-    for i in range(n):
-        for j in range(i + 1):
-            rest = a[i, j]
-            for k in range(j):
-                rest -= out[i, k] * out[j, k]
-            if i == j:
-                assert rest > 0.0, "np.linalg.cholesky: the matrix is not positive definite"
-                out[i, i] = np.sqrt(rest)
-            else:
-                out[i, j] = rest / out[j, j]
-    return out
-
-
-def slogdet(a):
-    n = len(a)
-    left = a.copy()
-    sign = 1.0
-    value = 0.0
-    for k in range(n):
-        pivot = k
-        for i in range(k + 1, n):
-            if abs(left[i, k]) > abs(left[pivot, k]):
-                pivot = i
-        if pivot != k:
-            sign = -sign
-            for j in range(k, n):
-                left[k, j], left[pivot, j] = left[pivot, j], left[k, j]
-        sign *= np.sign(left[k, k])
-        value += np.log(abs(left[k, k]))
-        for i in range(k + 1, n):
-            factor = left[i, k] / left[k, k]
-            for j in range(k + 1, n):
-                left[i, j] -= factor * left[k, j]
-    return sign, value
-
-
 def searchsorted_all(a, v):
     out = np.empty(len(v), np.int64)
     for k in range(len(v)):
@@ -372,64 +282,6 @@ def interp_all(x, xp, fp):
     for k in range(len(x)):
         out[k] = np.interp(x[k], xp, fp)
     return out
-
-
-def solve(a, b):
-    """Gaussian elimination with row pivots; rows are exchanged by their numbers only."""
-    n = len(a)
-    left = a.copy()
-    right = b.copy()
-    order = np.zeros(n, np.int64)
-    for k in range(n):
-        order[k] = k
-    for k in range(n):
-        pivot = k
-        for i in range(k + 1, n):
-            if abs(left[order[i], k]) > abs(left[order[pivot], k]):
-                pivot = i
-        order[k], order[pivot] = order[pivot], order[k]
-        p = order[k]
-        assert left[p, k] != 0.0, "np.linalg.solve: the matrix is singular"
-        for i in range(k + 1, n):
-            r = order[i]
-            factor = left[r, k] / left[p, k]
-            for j in range(k + 1, n):
-                left[r, j] -= factor * left[p, j]
-            right[r] -= factor * right[p]
-    out = right.copy()
-    for k in range(n - 1, -1, -1):
-        p = order[k]
-        out[k] = right[p]
-        for j in range(k + 1, n):
-            out[k] -= left[p, j] * out[j]
-        out[k] /= left[p, k]
-    return out
-
-
-def inv(a):
-    return np.linalg.solve(a, np.eye(len(a)))
-
-
-def det(a):
-    n = len(a)
-    left = a.copy()
-    value = 1.0
-    for k in range(n):
-        pivot = k
-        for i in range(k + 1, n):
-            if abs(left[i, k]) > abs(left[pivot, k]):
-                pivot = i
-        if pivot != k:
-            value = -value
-            for j in range(k, n):
-                left[k, j], left[pivot, j] = left[pivot, j], left[k, j]
-        value *= left[k, k]
-        if left[k, k] != 0.0:
-            for i in range(k + 1, n):
-                factor = left[i, k] / left[k, k]
-                for j in range(k + 1, n):
-                    left[i, j] -= factor * left[k, j]
-    return value
 
 
 WRITTEN: dict[Any, Callable[..., Any]] = {

@@ -8,7 +8,7 @@ from linad.errors import KernelError
 from linad.kernels.array_windows import ArrayWindow, Computed
 from linad.kernels.building import all_of
 from linad.kernels.expression_lowering import OPERATORS
-from linad.kernels.expressions import ONE, ZERO, Expr, binary, negative, num, var
+from linad.kernels.expressions import ONE, ZERO, Expr, negative, num, var
 from linad.kernels.function_source import FunctionSource
 from linad.kernels.loop_lowering import LoopLowering
 from linad.kernels.number_lists import NumberList
@@ -142,7 +142,7 @@ class StatementLowering(LoopLowering):
                 self.extend(old, given, s)
                 return
             if isinstance(old, Expr):
-                self.emit(Let(old.parts[0], binary(op, old, self.number(value, s))))
+                self.emit(Let(old.parts[0], self.operation(op, old, self.number(value, s))))
                 return
             window = old
         elif isinstance(s.target, ast.Subscript):
@@ -155,7 +155,7 @@ class StatementLowering(LoopLowering):
                 place = self.place_in(base, self.scalar(s.target.slice), s)
                 old = self.number(base.at(place), s)
                 self.out += right
-                self.put(base, place, binary(op, old, self.number(value, s)), s)
+                self.put(base, place, self.operation(op, old, self.number(value, s)), s)
                 return
             if not isinstance(base, ArrayWindow):
                 raise self.error(s, "updates what is not an array of its own", "update the array")
@@ -163,7 +163,7 @@ class StatementLowering(LoopLowering):
             if window.array in changed and not window.axes:  # it is read first
                 old = self.held(window.at(), "old")
                 self.out += right
-                new = binary(op, old, self.number(value, s))
+                new = self.operation(op, old, self.number(value, s))
                 self.emit(Put(window.array, window.index(()), new))
                 return
             self.out += right
@@ -177,9 +177,12 @@ class StatementLowering(LoopLowering):
                 value = value if op == "+" else negative(value)
                 self.emit(Put(window.array, window.index(()), value, adds=True))
             else:
-                self.emit(Put(window.array, window.index(()), binary(op, window.at(), value)))
+                self.emit(
+                    Put(window.array, window.index(()), self.operation(op, window.at(), value))
+                )
             return
-        self.fill(window, self.elementwise(lambda a, b: binary(op, a, b), window, value, node=s), s)
+        updated = self.elementwise(lambda a, b: self.operation(op, a, b), window, value, node=s)
+        self.fill(window, updated, s)
 
     def on_If(self, s: ast.If) -> None:
         test = self.scalar(s.test)

@@ -25,6 +25,7 @@ from linad.core.shapes import check_function, is_inexact, name_of
 from linad.core.tape import Equation, Reasoned, Source, Tape, Var, guard, needed, raises, stop
 from linad.core.texts import is_for_people
 from linad.core.wide_integers import LEAST, MOST, as_met
+from linad.transforms.demands import CAUGHT, demand_of, demands, may_raise
 from linad.transforms.plain_operands import PlainOperands
 from linad.transforms.traced_values import (
     check_input,
@@ -33,37 +34,6 @@ from linad.transforms.traced_values import (
     read_written,
     refuse_objects,
 )
-
-CAUGHT = (np.linalg.LinAlgError, ArithmeticError)
-"""What values make an operation raise, and not shapes: a function may catch it and go on."""
-
-
-def may_raise(e: Equation) -> bool:
-    """Whether an operation raises for some values of its operands."""
-    if not e.primitive.partial:
-        return False
-    if e.primitive.stumbles is None:
-        return isinstance(e.inputs[0], Var)  # a constant has been as it must be
-    return e.primitive.stumbles(*e.inputs)
-
-
-def _demand(e: Equation) -> Any:
-    """What an equation that may raise demands, and of which arrays."""
-    if e.primitive.parts:
-        return e.primitive, tuple([id(a) for a in e.inputs])
-    return e.primitive.partial, id(e.inputs[0])
-
-
-def demands(equations: Iterable[Equation]) -> set[Any]:
-    """What those among equations demand that may raise."""
-    return {_demand(e) for e in equations if may_raise(e)}
-
-
-def missed(equations: Iterable[Equation], kept: Iterable[Equation]) -> list[Equation]:
-    """The equations that may raise and whose demands those that are kept do not make."""
-    known = demands(kept)
-    return [e for e in equations if may_raise(e) and _demand(e) not in known]
-
 
 BY_OPERATORS = {
     *("add", "subtract", "multiply", "divide", "power", "negative", "positive", "absolute"),
@@ -156,8 +126,8 @@ class RecordTrace(Trace):
         for e in reversed(self.equations):  # what is tried may need what was not needed before
             if e.primitive.guards or not read.isdisjoint(e.outputs):
                 kept = [e]
-            elif may_raise(e) and _demand(e) not in known:
-                known.add(_demand(e))
+            elif may_raise(e) and demand_of(e) not in known:
+                known.add(demand_of(e))
                 kept = self._tried(e.primitive, e.inputs, e.params, np.False_, e.source)
             else:
                 continue

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import linad
 from linad.kernels.numpy_functions import OF_MANY, OTHER_FORMS, WRITTEN
 
 RNG = np.random.default_rng(0)
@@ -12,6 +13,7 @@ GRID = np.sort(V)
 
 NAN = np.array([0.3, np.nan, -0.2, np.nan, 0.7])
 TIES = np.array([2, 0, 2, 1, 0])
+WHOLE = np.array([[2, 1, 0], [1, 3, 1], [0, 1, 4]])
 
 ARGUMENTS = {
     np.sort: [(V,), (NAN,), (TIES,), (RNG.standard_normal(40),)],
@@ -23,9 +25,9 @@ ARGUMENTS = {
     np.count_nonzero: [(V > 0,), (TIES,)],
     np.flatnonzero: [(V > 0,), (TIES,)],
     np.nonzero: [(V > 0,), (TIES,)],
-    np.unique: [(TIES,), (V,), (V[:0],)],
+    np.unique: [(TIES,), (V,), (V[:0],), (NAN,)],
     np.convolve: [(V, W[:3])],
-    np.correlate: [(V, W[:3])],
+    np.correlate: [(V, W[:3]), (V[:2], W), (V, W)],
     np.nansum: [(NAN,), (A,)],
     np.nanmean: [(NAN,), (A,)],
     np.nanmax: [(NAN,), (A,)],
@@ -36,21 +38,25 @@ ARGUMENTS = {
     np.kron: [(A, SQUARE)],
     np.bincount: [(TIES,)],
     np.linalg.cholesky: [(SQUARE @ SQUARE.T,)],
-    np.linalg.slogdet: [(SQUARE,), (SQUARE[[1, 0, 3, 2]],)],
+    np.linalg.slogdet: [(SQUARE,), (SQUARE[[1, 0, 3, 2]],), (WHOLE,)],
+    np.cumsum: [(V,), (TIES > 0,)],
+    np.cumprod: [(V,), (TIES > 0,)],
+    np.argmax: [(V,), (TIES,), (NAN,), (-NAN,)],
+    np.argmin: [(V,), (TIES,), (NAN,), (-NAN,)],
     np.any: [(np.zeros(3, bool),), (V > 0,)],
     np.all: [(np.ones(3, bool),), (V > 0,)],
     np.eye: [(4,)],
     np.identity: [(4,)],
     np.linspace: [(1.0, 2.0), (1.0, -2.0, 5), (1.0, 2.0, 1)],
-    np.outer: [(V, W[:3])],
-    np.cross: [(V[:3], W[:3])],
+    np.outer: [(V, W[:3]), (TIES, V), (V, TIES)],
+    np.cross: [(V[:3], W[:3]), (TIES[:3], V[:3]), (V[:3], TIES[:3])],
     np.trace: [(A,), (SQUARE,)],
     np.searchsorted: [(GRID, x) for x in (-9.0, GRID[2], 0.1, 9.0)],
     np.interp: [(x, GRID, W) for x in (-9.0, GRID[2], 0.1, 9.0)],
     np.linalg.norm: [(V,), (A,)],
-    np.linalg.solve: [(SQUARE, V[:4]), (SQUARE[::-1], A.T)],
-    np.linalg.inv: [(SQUARE,)],
-    np.linalg.det: [(SQUARE,), (SQUARE[[1, 0, 3, 2]],), (np.ones((3, 3)),)],
+    np.linalg.solve: [(SQUARE, V[:4]), (SQUARE[::-1], A.T), (WHOLE, V[:3]), (SQUARE, TIES[:4])],
+    np.linalg.inv: [(SQUARE,), (WHOLE,)],
+    np.linalg.det: [(SQUARE,), (SQUARE[[1, 0, 3, 2]],), (np.ones((3, 3)),), (WHOLE,)],
 }
 
 
@@ -84,3 +90,23 @@ def test_forms_for_other_arguments(found, expected):
 def test_a_singular_matrix_is_refused():
     with pytest.raises(AssertionError, match="the matrix is singular"):
         WRITTEN[np.linalg.solve](np.zeros((2, 2)), np.ones(2))
+
+
+@pytest.mark.parametrize("zeros", [np.s_[:, 0], np.s_[1], np.s_[:, 1:], np.s_[:]])
+def test_determinants_of_singular_matrices_have_derivatives(zeros):
+    a = SQUARE[:3, :3].copy()
+    a[zeros] = 0.0
+    cofactors = [
+        [(-1) ** (i + j) * np.linalg.det(np.delete(np.delete(a, i, 0), j, 1)) for j in range(3)]
+        for i in range(3)
+    ]
+    np.testing.assert_allclose(linad.grad(linad.kernel(determinant))(a), cofactors, atol=1e-14)
+
+
+def determinant(a):
+    return np.linalg.det(a)
+
+
+def test_the_logarithm_of_a_determinant_of_zero():
+    with np.errstate(divide="ignore"):
+        assert WRITTEN[np.linalg.slogdet](np.zeros((3, 3))) == (0.0, -np.inf)
