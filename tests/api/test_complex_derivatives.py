@@ -248,7 +248,9 @@ def test_second_derivatives_of_holomorphic_functions(name):
 UP_TO_A_FACTOR = {"numpy.linalg.eigh", "numpy.linalg.svd", "scipy.linalg.svd"}
 UP_TO_A_FACTOR |= {"scipy.linalg.eig_banded", "scipy.linalg.orth"}
 REFUSED = {"airye", "digamma", "psi", "scipy.special.logsumexp"}
-SPLINES = "bisplev make_smoothing_spline spalde splantider splder splev splint splprep splrep"
+SPLINES = (
+    "bisplev make_smoothing_spline make_splrep spalde splantider splder splev splint splprep splrep"
+)
 REFUSED |= {f"scipy.interpolate.{name}" for name in SPLINES.split()}
 REFUSED |= {
     f"scipy.interpolate.{kind}Spline"
