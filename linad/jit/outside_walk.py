@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.callers import defining_package
 from linad.core.memory_layouts import layout_of
 from linad.core.showing import shown
 from linad.core.transformed_functions import Transformed
@@ -88,6 +89,7 @@ class OutsideWalk(StateWalk):
             self.volatile = self.volatile or _moves(value)
             if is_sparse(value):
                 self.matrix(name, value)
+            self.labels(value)
             self.inside(value, name)
         else:
             self.of_class(type(value))
@@ -121,11 +123,19 @@ class OutsideWalk(StateWalk):
             self.parts.append((name, Itself(value)))
             if is_sparse(value):
                 self.matrix(name, value)
+            self.labels(value)
             self.volatile = self.volatile or _moves(value) or self._is_read(value)
         if not fixed:
             self.lines.append(f"{text} is {self.bind(value)}")
         if not isinstance(value, NUMBERS):
             self.inside(value, name)
+
+    def labels(self, value: Any) -> None:
+        """Those of a Series or DataFrame of pandas: by them it is aligned with others."""
+        for axis in ("index", "columns") if defining_package(type(value)) == "pandas" else ():
+            if (labels := getattr(value, axis, None)) is not None:
+                self.parts.append((axis, Itself(labels)))
+                self.lines.append(f"{self.bind(value)}.{axis} is {self.bind(labels)}")
 
     def _is_read(self, value: Any) -> bool:
         """Whether it is a file that the code reads from, and does not only write into."""
