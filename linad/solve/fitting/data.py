@@ -328,6 +328,13 @@ class Data:
                     f"curve_fit: {name_of(self.f)} returned complex numbers for real ydata; return "
                     f"np.abs() or np.real() of them, or give complex ydata, ydata + 0j"
                 )
+            plain_real = type(value) is np.ndarray and value.dtype.kind != "c"
+            # np.inf is where the model has no meaning.
+            if np.iscomplexobj(y) and plain_real and np.isfinite(value).any():
+                raise DTypeError(
+                    f"curve_fit: {name_of(self.f)} returned real numbers for complex ydata; give "
+                    f"ydata.real, or return complex numbers"
+                )
             difference = value - y
             if self.whiten is not None:
                 parts.append(self.whiten @ difference)

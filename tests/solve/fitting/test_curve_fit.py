@@ -1321,6 +1321,14 @@ def test_deviations_that_are_no_numbers(option, words):
         curve_fit(lambda t, a: a * t, np.arange(9.0), np.arange(9.0), sigma=np.diag(given))
 
 
+@pytest.mark.parametrize("compiled", [lambda f: f, linad.jit])
+def test_a_real_model_of_complex_data_is_refused(compiled):
+    t = np.linspace(0.0, 1.0, 9)
+    f = compiled(lambda t, a, b: a * np.exp(-b * t))
+    with pytest.raises(linad.errors.DTypeError, match=r"real numbers for complex ydata.*ydata\.re"):
+        curve_fit(f, t, f(t, 2.0, 0.7) + 0j, [1.0, 1.0])
+
+
 def test_a_complex_model_of_real_data_is_refused():
     t = np.linspace(0.0, 1.0, 9)
     with pytest.raises(linad.errors.DTypeError, match=r"complex numbers for real ydata.*ydata \+"):
