@@ -31,6 +31,7 @@ from linad.control.template_steps import (
     same_plain,
 )
 from linad.core.error_state import state
+from linad.core.interrupts import is_interrupt
 from linad.core.memory_layouts import kept
 from linad.core.primitive import Primitive
 from linad.core.regions import Region, write_region
@@ -222,7 +223,9 @@ class ExpectingTrace(AdoptingTrace):
                 return self._on_traces_around(primitive, args, params)
         try:
             y = primitive.impl(*values, **params) if params else primitive.impl(*values)
-        except Exception:  # as above: there it is raised again
+        except Exception as failure:  # as above: there it is raised again
+            if is_interrupt(failure):
+                raise
             return self._on_traces_around(primitive, args, params)
         if type(y) is tuple:
             if [(v.shape, v.dtype) for v in y] != results:

@@ -42,6 +42,7 @@ from linad.control.rolling import (
 from linad.control.template_beginnings import fewest_carries, is_sound, to_the_end
 from linad.control.template_following import ExpectingTrace
 from linad.control.template_operands import SharedOperands
+from linad.core.interrupts import is_interrupt
 from linad.core.moving_regions import Moving
 from linad.core.primitive import Primitive
 from linad.core.regions import Region
@@ -173,7 +174,9 @@ class TemplateTrace(ExpectingTrace):
             return self._on_traces_around(primitive, args, params)
         try:
             y = RecordTrace.apply(self, primitive, tuple(found), params)
-        except Exception:  # of any operation; the call outside the template raises it again
+        except Exception as failure:  # of any operation; the call outside raises it again
+            if is_interrupt(failure):
+                raise
             del self.equations[count:]
             return self._on_traces_around(primitive, args, params)
         self.applied += 1

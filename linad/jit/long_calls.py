@@ -11,6 +11,7 @@ from linad.core import device_arrays, tree
 from linad.core.collection_pause import collection_paused
 from linad.core.error_state import is_loud
 from linad.core.failures import is_own_fault, warn_uncompiled
+from linad.core.interrupts import is_interrupt
 from linad.core.settings import compiler_is_off, settings
 from linad.core.shapes import name_of
 from linad.core.tape import Var
@@ -80,6 +81,8 @@ class LongCall:
             except Exception as failure:
                 if isinstance(failure, LinadError) and not variant.written:
                     raise
+                if is_interrupt(failure):
+                    raise
                 # It raises there, too, and what it has written before stays; or is caught.
                 return self.function(*args, **kwargs)
             self.jitted._enter(self._shortened(variant))
@@ -118,6 +121,8 @@ class LongCall:
             except LinadError:
                 raise
             except Exception as failure:  # which Python raises, too, or catches
+                if is_interrupt(failure):
+                    raise
                 if is_own_fault(failure):
                     warn_uncompiled(name_of(self.function), failure)
                 break

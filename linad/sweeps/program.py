@@ -17,6 +17,7 @@ import numpy as np
 from linad.core.collection_pause import collection_paused
 from linad.core.compiler_lock import compiling
 from linad.core.failures import SUSPECT, internal_error, is_own_fault, rewritten, warn_uncompiled
+from linad.core.interrupts import is_interrupt
 from linad.core.primitive import Traced
 from linad.core.settings import Settings, settings
 from linad.core.tape import Tape
@@ -106,6 +107,8 @@ class SweepProgram(ABC):
             except (LinadError, MemoryError):
                 raise
             except Exception as failure:
+                if is_interrupt(failure):
+                    raise
                 self._failure = str(internal_error(failure, self.tape.name))
                 self.straight = False
                 warn_uncompiled(self.tape.name, failure)
