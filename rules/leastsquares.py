@@ -174,7 +174,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     dtype = np.result_type(a.dtype, b.dtype)
     if rcond is None:
         rcond = np.finfo(np.promote_types(dtype, float)).eps * max(m, n)
-    elif rcond < 0:
+    elif rcond <= 0 or rcond >= 1:  # as LAPACK takes these
         rcond = np.finfo(np.promote_types(dtype, float)).eps
     if _leaves_out(a.astype(dtype), rcond):
         x = np.linalg.pinv(a, rcond) @ columns

@@ -450,4 +450,4 @@ def _described(nested: Any) -> Any:
 
 @implements(np.copy)
 def copy(a: Any, order: str | None = "K", subok: bool = False) -> Any:
-    return copy_(a, layout=_check_order(order or "K", "CFAK", "copy"))
+    return copy_(a, layout=_check_order("K" if order is None else order, "CFAK", "copy"))

@@ -288,7 +288,7 @@ def check_traced(f, *args):
     np.testing.assert_array_equal(f(li, *args), expected)
     found = linad.linearize(lambda *a: f(li, *a), *args)[0]
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
-    assert found.dtype == expected.dtype
+    assert found.dtype == np.asarray(expected).dtype
 
 
 @pytest.mark.sweep(part=0.4)
