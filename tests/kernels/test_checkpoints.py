@@ -5,8 +5,6 @@ import pytest
 
 import linad
 from linad.errors import ArgumentError, KernelError
-from linad.kernels import running
-from linad.kernels.compiling import python_function
 
 
 def exchanged(u, r, steps):
@@ -44,12 +42,6 @@ def objective(kernel, steps):
         return np.sum(u**2 * np.arange(5.0)) + value
 
     return f
-
-
-@pytest.fixture
-def as_python(monkeypatch):
-    """Generated functions run as Python functions, uncompiled."""
-    monkeypatch.setattr(running, "compiled", lambda program, error_model: python_function(program))
 
 
 @pytest.mark.parametrize("function", [exchanged, in_place])

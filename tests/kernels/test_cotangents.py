@@ -6,15 +6,8 @@ from kernel_cases import CASES
 from kernel_checks import is_float
 
 import linad
-from linad.kernels import running
-from linad.kernels.compiling import python_function
 
 NAMES = ["heat", "conjugate_gradients", "levinson", "soft_dtw", "finite_volumes", "kalman", "rk4"]
-
-
-@pytest.fixture
-def as_python(monkeypatch):
-    monkeypatch.setattr(running, "compiled", lambda program, error_model: python_function(program))
 
 
 def results_of(name, checkpoints=0):

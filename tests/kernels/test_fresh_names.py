@@ -6,9 +6,6 @@ import numpy as np
 import pytest
 from kernel_checks import check
 
-from linad.kernels import running
-from linad.kernels.compiling import python_function
-
 COUNT = 12
 
 
@@ -33,8 +30,7 @@ def with_names(base):
 @pytest.mark.parametrize(
     "base", ["w", "v", "turn", "count", "taken", "old", "x_axis", "reals_b1_n"]
 )
-def test_scalars_with_numbers(base, monkeypatch):
-    monkeypatch.setattr(running, "compiled", lambda program, error_model: python_function(program))
+def test_scalars_with_numbers(base, as_python):
     check(with_names(base), (np.array([0.3, 0.5, 0.2]),), hessian=base in ("w", "v"))
 
 

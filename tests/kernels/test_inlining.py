@@ -6,8 +6,6 @@ from kernel_checks import check_small
 
 import linad
 from linad.errors import KernelError
-from linad.kernels import running
-from linad.kernels.compiling import python_function
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
@@ -139,12 +137,6 @@ KERNELS = [
     several_returns,
     array_that_becomes_another,
 ]
-
-
-@pytest.fixture
-def as_python(monkeypatch):
-    """Generated functions run as Python functions, uncompiled."""
-    monkeypatch.setattr(running, "compiled", lambda program, error_model: python_function(program))
 
 
 @pytest.mark.parametrize("function", KERNELS)

@@ -7,8 +7,6 @@ import pytest
 from kernel_checks import check_small
 
 import linad
-from linad.kernels import running
-from linad.kernels.compiling import python_function
 
 
 def ones_that_make_floats(x):
@@ -61,12 +59,6 @@ def lengths_of_minimum(x):
 KERNELS = [
     f for f in globals().values() if isinstance(f, types.FunctionType) and f.__module__ == __name__
 ]
-
-
-@pytest.fixture
-def as_python(monkeypatch):
-    """Generated functions run as Python functions, uncompiled."""
-    monkeypatch.setattr(running, "compiled", lambda program, error_model: python_function(program))
 
 
 @pytest.mark.parametrize("function", KERNELS)

@@ -6,8 +6,6 @@ from kernel_checks import check_small
 
 import linad
 from linad.errors import KernelError
-from linad.kernels import running
-from linad.kernels.compiling import python_function
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
@@ -150,12 +148,6 @@ KERNELS = [
     array_of_tuples,
     integers,
 ]
-
-
-@pytest.fixture
-def as_python(monkeypatch):
-    """Generated functions run as Python functions, uncompiled."""
-    monkeypatch.setattr(running, "compiled", lambda program, error_model: python_function(program))
 
 
 @pytest.mark.parametrize("function", KERNELS)

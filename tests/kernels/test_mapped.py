@@ -6,8 +6,6 @@ from numba import guvectorize, njit, vectorize
 
 import linad
 from linad.errors import KernelError
-from linad.kernels import running
-from linad.kernels.compiling import python_function
 
 
 @linad.kernel
@@ -39,10 +37,7 @@ def scaled_in_numpy(x, a):
 X, Y = np.linspace(0.1, 0.9, 12).reshape(3, 4), np.array([0.2, 0.7, 0.4, 0.3])
 
 
-@pytest.fixture(autouse=True)
-def as_python(monkeypatch):
-    """Generated functions run as Python functions, uncompiled."""
-    monkeypatch.setattr(running, "compiled", lambda program, error_model: python_function(program))
+pytestmark = pytest.mark.usefixtures("as_python")
 
 
 @pytest.mark.parametrize("shape", [(), (4,), (3, 1), (2, 3, 4), (0,)])

@@ -7,9 +7,6 @@ import pytest
 from kernel_checks import check_small
 from numba import njit
 
-from linad.kernels import running
-from linad.kernels.compiling import python_function
-
 
 def tuple_kept_while_its_array_changes(x):
     t = (x[0], x[1])
@@ -394,10 +391,7 @@ KERNELS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def as_python(monkeypatch):
-    """Generated functions run as Python functions, uncompiled."""
-    monkeypatch.setattr(running, "compiled", lambda program, error_model: python_function(program))
+pytestmark = pytest.mark.usefixtures("as_python")
 
 
 @pytest.mark.parametrize("function", KERNELS)

@@ -7,8 +7,6 @@ import pytest
 from numba import njit
 
 import linad
-from linad.kernels import running
-from linad.kernels.compiling import python_function
 
 
 @njit
@@ -293,12 +291,6 @@ def check(seed, hessian=False, writer=Writer):
         _, other = linad.jvp(linad.grad(plain), (x,), (direction,))
         for a, b in zip(one, other, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-10)
-
-
-@pytest.fixture
-def as_python(monkeypatch):
-    """Generated functions run as Python functions, uncompiled."""
-    monkeypatch.setattr(running, "compiled", lambda program, error_model: python_function(program))
 
 
 @pytest.mark.parametrize("seed", range(25))

@@ -7,13 +7,6 @@ from kernel_checks import check
 
 import linad
 from linad.kernels import running
-from linad.kernels.compiling import python_function
-
-
-@pytest.fixture
-def as_python(monkeypatch):
-    """Generated functions run as Python functions, uncompiled."""
-    monkeypatch.setattr(running, "compiled", lambda program, error_model: python_function(program))
 
 
 @pytest.mark.parametrize("name", CASES)

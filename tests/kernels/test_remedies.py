@@ -9,8 +9,6 @@ import scipy.special
 
 import linad
 from linad.errors import KernelError
-from linad.kernels import running
-from linad.kernels.compiling import python_function
 
 AT_DECORATION = {
     "x[0] = np.random.rand()": "np.random.rand is not in the language of kernels; draw the numbers",
@@ -89,8 +87,7 @@ TAKEN = {
 
 
 @pytest.mark.parametrize("line", TAKEN)
-def test_arguments_that_are_taken_as_numpy_takes_them(line, monkeypatch):
-    monkeypatch.setattr(running, "compiled", lambda program, error_model: python_function(program))
+def test_arguments_that_are_taken_as_numpy_takes_them(line, as_python):
     kernel = linad.kernel(written(line))
     x, a = np.array([0.31, 0.52, 0.77, 0.95]), np.array([[1.2, 0.3], [0.4, 0.9]])
 

@@ -5,8 +5,6 @@ import pytest
 
 import linad
 from linad.errors import KernelError
-from linad.kernels import running
-from linad.kernels.compiling import python_function
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
@@ -37,12 +35,6 @@ def two(x, least):
 
 def several(x, n):
     return np.array([x[0] ** k for k in range(n) if k % 2 == 0])
-
-
-@pytest.fixture
-def as_python(monkeypatch):
-    """Generated functions run as Python functions, uncompiled."""
-    monkeypatch.setattr(running, "compiled", lambda program, error_model: python_function(program))
 
 
 @pytest.mark.parametrize(

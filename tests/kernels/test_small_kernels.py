@@ -5,8 +5,6 @@ import pytest
 from kernel_checks import check_small
 
 import linad
-from linad.kernels import running
-from linad.kernels.compiling import python_function
 
 
 def counter_after_its_loop(x):
@@ -488,10 +486,7 @@ KERNELS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def as_python(monkeypatch):
-    """Generated functions run as Python functions, uncompiled."""
-    monkeypatch.setattr(running, "compiled", lambda program, error_model: python_function(program))
+pytestmark = pytest.mark.usefixtures("as_python")
 
 
 @pytest.mark.parametrize("function", KERNELS)

@@ -5,7 +5,6 @@ import pytest
 from kernel_checks import check
 
 import linad
-from linad.kernels import running
 from linad.kernels.compiling import python_function, source_of
 from linad.kernels.split_loops import PARTS
 
@@ -67,8 +66,7 @@ def adjoint_of(function, arguments):
 
 
 @pytest.mark.parametrize("function", CASES)
-def test_derivatives(function, monkeypatch):
-    monkeypatch.setattr(running, "compiled", lambda program, error_model: python_function(program))
+def test_derivatives(function, as_python):
     check(function, CASES[function])
 
 
