@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from linad.core.callers import warn_user
+from linad.core.callers import line_of, warn_user
 from linad.core.tape import Tape
 from linad.errors import InternalError, LinadError
 
@@ -134,8 +134,7 @@ def _place(last: TracebackType) -> str:
     code = last.tb_frame.f_code
     if last.tb_frame.f_globals.get("__name__", "").startswith("linad."):
         return ""
-    file = code.co_filename.replace("\\", "/").rpartition("site-packages/")[2]
-    return f"{file}, line {last.tb_lineno}, in {code.co_name}: "
+    return f"{line_of(code.co_filename, last.tb_lineno)}, in {code.co_name}: "
 
 
 def internal_error(error: BaseException, name: str) -> InternalError:

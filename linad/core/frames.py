@@ -137,7 +137,7 @@ def _given(user: Any) -> Any:
     None if one of the user's is. Another package may have called its derivative.
     """
     last = None
-    for frame in itertools.takewhile(lambda f: f is not user, frames_above(sys._getframe(1))):
+    for frame in _within(user):
         code, space = frame.f_code, frame.f_globals
         if code.co_name == "run" and space.get("__name__") == "linad.core.adopted":
             return last
@@ -148,8 +148,12 @@ def _given(user: Any) -> Any:
 
 def _entered(user: Any) -> Any:
     """The frame of a package that the user's line went into; None for a function of C."""
-    above = itertools.takewhile(lambda frame: frame is not user, frames_above(sys._getframe(1)))
-    return next((f for f in reversed(list(above)) if library_of(f) != "linad"), None)
+    return next((f for f in reversed(list(_within(user))) if library_of(f) != "linad"), None)
+
+
+def _within(user: Any) -> Iterator[Any]:
+    """The frames that the user's line went into, the innermost first."""
+    return itertools.takewhile(lambda frame: frame is not user, frames_above(sys._getframe(1)))
 
 
 def _method_of(inner: Any, what: Asked) -> Asked | None:
