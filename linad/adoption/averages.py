@@ -7,17 +7,13 @@ errors.
 
 import functools
 import statistics
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from linad.arrays.conversions import decided, held, sample
+from linad.arrays.conversions import concrete_parts, decided, held, listed
 from linad.rules.creation import asarray
-
-
-def _mean(data: Any) -> Any:
-    return np.mean(data)
 
 
 def _weighted_mean(data: Any, weights: Any = None) -> Any:
@@ -63,7 +59,7 @@ def _linear_regression(x: Any, y: Any, /, *, proportional: bool = False) -> Any:
 
 
 _TRACED: dict[str, Callable[..., Any]] = {
-    "mean": _mean,
+    "mean": np.mean,
     "fmean": _weighted_mean,
     "geometric_mean": _geometric_mean,
     "harmonic_mean": _harmonic_mean,
@@ -80,23 +76,16 @@ _TRACED: dict[str, Callable[..., Any]] = {
 def _form(original: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
-        args = tuple(map(_listed, args))
-        kwargs = {name: _listed(value) for name, value in kwargs.items()}
+        args = tuple(map(listed, args))
+        kwargs = {name: listed(value) for name, value in kwargs.items()}
         if not held((*args, *kwargs.values())):
             return original(*args, **kwargs)
-        original(*map(_plain, args), **{name: _plain(v) for name, v in kwargs.items()})
+        original(
+            *map(concrete_parts, args), **{name: concrete_parts(v) for name, v in kwargs.items()}
+        )
         return traced(*map(_array, args), **{name: _array(v) for name, v in kwargs.items()})
 
     return function
-
-
-def _listed(x: Any) -> Any:
-    """An iterator as a list: it is read twice."""
-    return list(x) if isinstance(x, Iterable) and not isinstance(x, (str, Sized)) else x
-
-
-def _plain(x: Any) -> Any:
-    return [sample(v) for v in x] if isinstance(x, (list, tuple)) else sample(x)
 
 
 def _array(x: Any) -> Any:

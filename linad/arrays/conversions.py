@@ -49,6 +49,18 @@ def held(values: Any) -> bool:
     return False
 
 
+def listed(x: Any) -> Any:
+    """What can be read once as a list, which can be read again; others stay."""
+    return list(x) if hasattr(x, "__next__") else x
+
+
+def concrete_parts(x: Any) -> Any:
+    """A traced array, or those in lists and tuples, as plain ones, to ask for errors."""
+    if isinstance(x, (list, tuple)):
+        return [concrete_parts(part) for part in x]
+    return x.concrete if type(x) is Tracer else x
+
+
 def number(x: Any) -> Any:
     """A traced array of one entry as a number; others, and what is plain, stay."""
     if type(x) is not Tracer or x.size != 1:
@@ -166,11 +178,11 @@ def traced_math(original: Function, traced: Function) -> Function:
 
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
-        args = tuple([list(a) if hasattr(a, "__next__") else bare(a) for a in args])
+        args = tuple([bare(listed(a)) for a in args])
         if not held(args) or running_trace() is None:
             return original(*args, **kwargs)
         with np.errstate(all="ignore"):
-            original(*[_concrete(a) for a in args], **kwargs)  # for its errors
+            original(*[concrete_parts(a) for a in args], **kwargs)  # for its errors
             return traced(*[number(a) for a in args], **kwargs)
 
     return function
@@ -190,20 +202,14 @@ def _of_one_number(original: Function, traced: Function) -> Function:
     def function(x: Any, /) -> Any:
         if type(x) is float:
             return original(x)
-        x = list(x) if hasattr(x, "__next__") else bare(x)
+        x = bare(listed(x))
         if not held((x,)):
             return original(x)
         with np.errstate(all="ignore"):
-            original(_concrete(x))  # for its errors
+            original(concrete_parts(x))  # for its errors
             return traced(number(x))
 
     return function
-
-
-def _concrete(x: Any) -> Any:
-    if isinstance(x, (list, tuple)):
-        return [_concrete(part) for part in x]
-    return x.concrete if type(x) is Tracer else x
 
 
 def decision(original: Function) -> Function:
