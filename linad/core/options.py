@@ -55,6 +55,11 @@ class Kind:
             raise OptionError(f"{name}: {option} must be {self.words}, got {shown(value)}")
 
 
+def args_of(args: Any) -> tuple[Any, ...]:
+    """SciPy's ``args``: a tuple, or one argument that is none."""
+    return args if isinstance(args, tuple) else (args,)
+
+
 def is_integer(value: Any) -> bool:
     """Whether it is an integer, and not a bool."""
     return isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))

@@ -18,9 +18,10 @@ import scipy.optimize as theirs
 from linad.api.derivatives import jacobian
 from linad.api.gradients import grad
 from linad.core.array_type import Array
+from linad.core.options import args_of
 from linad.errors import ConvergenceError
 from linad.rules.creation import asarray
-from linad.scipy.implicit_solutions import Watched, args_of, plain, root_of_vector, watched
+from linad.scipy.implicit_solutions import Watched, plain, root_of_vector, watched
 from linad.scipy.mirror import holds_traced
 
 Function = Callable[..., Any]

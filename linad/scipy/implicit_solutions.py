@@ -82,11 +82,6 @@ class Watched:
         return asarray(self.function(*args, *self.args))
 
 
-def args_of(args: Any) -> tuple[Any, ...]:
-    """What SciPy takes as ``args=``, as a tuple."""
-    return args if isinstance(args, tuple) else (args,)
-
-
 def watched(function: Any, args: tuple[Any, ...] = ()) -> Any:
     """A function to watch; what is none (None, "2-point") stays."""
     return Watched(function, args) if callable(function) else function

@@ -41,16 +41,17 @@ from linad.control.both_ways import UNABLE, BothWays
 from linad.control.captured import with_captured
 from linad.core import tree
 from linad.core.array_type import Array
-from linad.core.marks import Attempt, running_traces
+from linad.core.marks import Attempt
 from linad.core.reasons import because
 from linad.core.showing import shown
 from linad.errors import DTypeError, GuardError, ShapeError, TracerError, UnsupportedError
 from linad.rules.shaping import as_array, astype, form, ravel
+from linad.scipy.implicit_solutions import in_program
 from linad.scipy.loopedmethods import EXPLICIT, as_program, loops_of
 from linad.scipy.mirror import holds_traced
 from linad.scipy.neverbegun import check_slope, never_begun
 from linad.scipy.replays import Field, explicit_replay, implicit_replay
-from linad.scipy.trajectories import Solution, ahead, move_events, watched_event
+from linad.scipy.trajectories import Solution, ahead, events_of, move_events, watched_event
 
 METHODS: dict[Any, Any] = {"RK23": RK23, "RK45": RK45, "DOP853": DOP853}
 METHODS |= {"Radau": Radau, "BDF": BDF, "LSODA": LSODA}
@@ -73,7 +74,7 @@ def needs_tracing(fun: Any, t_span: Any, y0: Any, given: Any, events: Any = None
     if holds_traced((t_span, y0, given)):
         return True
     t0, y0 = t_span[0], np.atleast_1d(np.array(y0, dtype=_dtype(y0)))
-    functions = [fun, *(() if events is None else (events,) if callable(events) else events)]
+    functions = [fun, *events_of(events)]
     return any(holds_traced(function(t0, y0, *given[0])) for function in functions)
 
 
@@ -208,7 +209,7 @@ def replayed(
         result.y = result.y * (np.nan * np.sum(slope))  # its derivative is no number, either
         return result
     whole = not (dense_output or events or (t_eval is None and holds_traced((begin, end))))
-    if whole and _in_program():
+    if whole and in_program():
         looped = kind
         if kind is LSODA and dtype.kind == "f":
             looped = _looped_lsoda(plain, span, form(y0), tolerances)
@@ -221,7 +222,7 @@ def replayed(
         found = None if in_loops is None else as_program(in_loops, t_eval)
         if found is not None:
             return found
-    given = () if events is None else (events,) if callable(events) else tuple(events)
+    given = events_of(events)
     watched = [watched_event(event, plain_args) for event in given] or None
     moments = None if t_eval is None else np.asarray(_plain(t_eval), float)
     explicit = issubclass(kind, EXPLICIT)
@@ -371,11 +372,7 @@ def solution_at(fun: Any, y0: Any, t: Any, args: Any, rtol: Any, atol: Any) -> A
     if holds_traced(t) and len(first) < len(places):  # equal times, each with its own derivative
         apart = t - t[first][places]
         y = np.stack([ahead(field, *row) for row in zip(moments, y, apart, strict=True)])
-    return y if _in_program() else y + (value - form(y))
-
-
-def _in_program() -> bool:
-    return any(trace.records for trace in running_traces())
+    return y if in_program() else y + (value - form(y))
 
 
 def _hold_order(t: Any, moments: Array, places: Array) -> None:

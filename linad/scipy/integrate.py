@@ -25,6 +25,7 @@ import scipy.integrate
 
 from linad.arrays.traces import running_trace
 from linad.core.mirrored_names import mirrored_names
+from linad.core.options import args_of
 from linad.core.shapes import normalize_axis
 from linad.core.tolerances import tell_tolerance
 from linad.errors import ShapeError, UnsupportedError
@@ -210,8 +211,7 @@ def odeint(
             f"args, rtol, atol and tfirst; leave it out"
         )
     tell_tolerance("odeint", "rtol", tolerances["rtol"])
-    args = args if isinstance(args, tuple) else (args,)
-    return solution_at(fun, y0, t, args, **tolerances)
+    return solution_at(fun, y0, t, args_of(args), **tolerances)
 
 
 @functools.wraps(scipy.integrate.fixed_quad)

@@ -13,11 +13,11 @@ import numpy as np
 import scipy.optimize as theirs
 
 from linad.api.gradients import grad
+from linad.core.options import args_of
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
 from linad.scipy.implicit_solutions import (
     Watched,
-    args_of,
     for_search,
     plain,
     root_of_vector,

@@ -11,6 +11,7 @@ from scipy.optimize import OptimizeResult
 
 from linad.errors import OutputError
 from linad.rules.shaping import form
+from linad.scipy.trajectories import events_of
 
 
 def check_slope(slope: Any) -> None:
@@ -42,7 +43,7 @@ def never_begun(begin: Any, y0: Any, t_eval: Any, events: Any) -> Any:
     times = start if t_eval is None else np.asarray(form(t_eval), float)
     first = np.reshape(np.asarray(form(y0)), (-1, 1)) * 1.0
     y = first if t_eval is None else np.full((len(first), times.size), np.nan, first.dtype)
-    count = 0 if events is None else 1 if callable(events) else len(events)
+    count = len(events_of(events))
     return OptimizeResult(
         t=times,
         y=y,

@@ -17,6 +17,7 @@ from linad.api.derivatives import jacobian
 from linad.arrays.zero_dim import array
 from linad.core.array_type import Array
 from linad.core.mirrored_names import mirrored_names
+from linad.core.options import args_of
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
 from linad.scipy.boundedsquares import lsq_linear as lsq_linear, nnls as nnls
@@ -24,7 +25,6 @@ from linad.scipy.bracketloops import STEPS, bracketed_root
 from linad.scipy.constrained import constrained_minimum, constraints_of
 from linad.scipy.implicit_solutions import (
     Watched,
-    args_of,
     for_search,
     in_program,
     plain,

@@ -25,11 +25,12 @@ from linad.control.both_ways import in_any_way
 from linad.core.array_type import Array
 from linad.core.callers import warn_user
 from linad.core.marks import Attempt
+from linad.core.options import args_of
 from linad.core.primitive import Traced
 from linad.core.reasons import because
 from linad.errors import ConvergenceError, GuardError, TracerError, UnsupportedError
 from linad.rules.creation import asarray
-from linad.scipy.implicit_solutions import Watched, args_of, in_program, plain, while_tracing
+from linad.scipy.implicit_solutions import Watched, in_program, plain, while_tracing
 from linad.scipy.mirror import holds_traced
 
 _HALVES = 2

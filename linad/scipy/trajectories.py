@@ -67,6 +67,11 @@ def watched_event(event: Any, args: Any) -> Any:
     return watch
 
 
+def events_of(events: Any) -> tuple[Any, ...]:
+    """SciPy's ``events``: none, a function, or several."""
+    return () if events is None else (events,) if callable(events) else tuple(events)
+
+
 def move_events(result: Any, events: Any, args: Any, sol: Solution) -> None:
     """The times of events with their derivatives, t with g(t, y(t)) = 0, and the states there."""
     for i, event in enumerate(events):

@@ -12,10 +12,11 @@ import scipy.integrate
 
 from linad.api.derivatives import stop_gradient
 from linad.arrays.buffers import concrete
+from linad.core.options import args_of
 from linad.errors import ConvergenceError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype
-from linad.scipy.implicit_solutions import Watched, args_of, plain, while_tracing
+from linad.scipy.implicit_solutions import Watched, plain, while_tracing
 from linad.scipy.mirror import holds_traced
 from linad.scipy.quadrature import nodes
 

@@ -16,6 +16,7 @@ from linad.api.derivatives import linearize
 from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.former_names import class_from
+from linad.core.options import args_of
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, name_of, size_of
 from linad.core.showing import shown
@@ -196,7 +197,7 @@ class Residual:
     """
 
     def __init__(self, f: Callable[..., Any], x0: Any, args: Any, name: str) -> None:
-        self.f, self.args, self.name = f, args_tuple(args), name
+        self.f, self.args, self.name = f, args_of(args), name
         self.x = Unknown(x0, name)
         self.counts = Evaluations()
         self.waiting = f if isinstance(f, Waiting) else Waiting(name, name_of(f), f, f)
@@ -284,11 +285,6 @@ class Equations(Residual):
                 f"{self.name}: {name_of(self.f)} returned complex numbers for a real x0; start "
                 f"from a complex x0, or return real and imaginary parts"
             )
-
-
-def args_tuple(args: Any) -> tuple[Any, ...]:
-    """SciPy's ``args``: a tuple, or one argument that is none."""
-    return args if isinstance(args, tuple) else (args,)
 
 
 def refuse_traced(name: str, **given: Any) -> None:

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from linad.core.array_type import Array
+from linad.core.options import args_of
 from linad.core.shapes import name_of
 from linad.errors import ConvergenceError, DTypeError, ShapeError, SingularError
 from linad.operators.blocks import vstack
 from linad.operators.factors import SparseLU
 from linad.solve.bordered import ACCURATE, BorderedSystem, bordered_matrix, bordered_system
 from linad.solve.newton import REUSED, largest
-from linad.solve.problems import Residual, args_tuple, as_point
+from linad.solve.problems import Residual, as_point
 from linad.solve.status import Status, Stop, make_result
 from linad.solve.step_systems import KeptFactors, choose, seen_through, system
 
@@ -45,7 +46,7 @@ class SolutionBranch:
         linear_solver: str,
     ) -> None:
         start = (as_point(x0), float(parameter))
-        extra = args_tuple(args)
+        extra = args_of(args)
 
         f = seen_through(f, linear_solver, x0)
 

@@ -6,7 +6,16 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
-from linad.core.options import FLAG, FUNCTION, POSITIVE, Kind, check_names, is_integer, takes
+from linad.core.options import (
+    FLAG,
+    FUNCTION,
+    POSITIVE,
+    Kind,
+    args_of,
+    check_names,
+    is_integer,
+    takes,
+)
 from linad.core.shapes import name_of
 from linad.core.showing import shown
 from linad.errors import OptionError
@@ -251,7 +260,7 @@ def fit(
     >>> found.x["heights"].round(6)
     array([3., 5.])
     """
-    args = args if isinstance(args, tuple) else (args,)
+    args = args_of(args)
     refuse_other_signatures(f, args)
     parameters = Parameters("fit", x0, None, fixed)
 
