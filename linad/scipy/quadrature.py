@@ -83,24 +83,16 @@ def _integral(f: Watched, a: Any, b: Any, starts: Array, ends: Array) -> Any:
     low, high = plain(a), plain(b)
     if low == high:
         return 0.0 * (asarray(a) + asarray(b))
-    if np.isfinite(low) and np.isfinite(high):
-        places = _in_unit(starts, ends, low, high)
-        width = b - a
-        return sum(w * f.values(a + width * u).reshape(()) for u, w in nodes(*places)) * width
-    sign = 1.0
-    if low > high:
-        a, b, low, high, sign = b, a, high, low, -1.0
-    known = list(nodes(starts, ends))
-    if np.isfinite(low):
-        return sign * sum(w / u**2 * f.values(a + (1 - u) / u).reshape(()) for u, w in known)
-    if np.isfinite(high):
-        return sign * sum(w / u**2 * f.values(b - (1 - u) / u).reshape(()) for u, w in known)
-    both = [(w / u**2, (1 - u) / u) for u, w in known]
-    return sign * sum(w * (f.values(t) + f.values(-t)).reshape(()) for w, t in both)
+    share, factor = _over_unit(f, a, b)
+    places = _in_unit(starts, ends, low, high)
+    return factor * sum(share(u, w) for u, w in nodes(*places))
 
 
 def _in_unit(starts: Array, ends: Array, low: Any, high: Any) -> tuple[Array, Array]:
-    """QUADPACK's intervals, ascending also where it goes from high to low, as parts of 0 to 1."""
+    """QUADPACK's intervals as parts of 0 to 1, as they are already where an end is infinite. They
+    ascend also where it goes from high to low."""
+    if not (np.isfinite(low) and np.isfinite(high)):
+        return starts, ends
     u, v = (starts - low) / (high - low), (ends - low) / (high - low)
     return np.minimum(u, v), np.maximum(u, v)
 
@@ -135,18 +127,17 @@ def _as_program(f: Watched, a: Any, b: Any, options: dict[str, Any]) -> Any:
         return None
     last = found[2]["last"]
     starts, ends = np.array(found[2]["alist"][:last]), np.array(found[2]["blist"][:last])
-    if np.isfinite(low) and np.isfinite(high):
-        starts, ends = _in_unit(starts, ends, low, high)
+    starts, ends = _in_unit(starts, ends, low, high)
     fine, coarse = [np.array(list(nodes(starts, ends, parts))) for parts in (_HALVES, 1)]
-    g = _over_unit(f, a, b)
-    values = in_any_way(
-        lambda g: loops.map(g, np.concatenate([fine[:, 0], coarse[:, 0]])),
-        *(g, TracerError, GuardError),
+    share, factor = _over_unit(f, a, b)
+    shares = in_any_way(
+        lambda g: loops.map(lambda row: g(row[0], row[1]), np.concatenate([fine, coarse])),
+        *(share, TracerError, GuardError),
     )
-    if values is None or np.iscomplexobj(concrete(values)):
+    if shares is None or np.iscomplexobj(concrete(shares)):
         return None
-    value = np.sum(fine[:, 1] * values[: len(fine)])
-    error = np.abs(stop_gradient(value - np.sum(coarse[:, 1] * values[len(fine) :])))
+    value = factor * np.sum(shares[: len(fine)])
+    error = np.abs(stop_gradient(value - factor * np.sum(shares[len(fine) :])))
     absolute, relative = (options.get(name, 1.49e-8) for name in ("epsabs", "epsrel"))
     allowed = np.maximum(absolute, relative * np.abs(stop_gradient(value)))
     if not concrete(error) <= concrete(allowed):
@@ -156,24 +147,24 @@ def _as_program(f: Watched, a: Any, b: Any, options: dict[str, Any]) -> Any:
     return value, error
 
 
-def _over_unit(f: Watched, a: Any, b: Any) -> Any:
-    """The integrand over 0 < u <= 1."""
+def _over_unit(f: Watched, a: Any, b: Any) -> tuple[Any, Any]:
+    """The share of a node u of 0 to 1 with the weight w, and what the sum of shares is times."""
     low, high = concrete(asarray(a)), concrete(asarray(b))
     if np.isfinite(low) and np.isfinite(high):
-        return lambda u: f.values(a + (b - a) * u).reshape(()) * (b - a)
+        return lambda u, w: w * f.values(a + (b - a) * u).reshape(()), b - a
     sign = 1.0
     if low > high:
         a, b, low, high, sign = b, a, high, low, -1.0
     if np.isfinite(low):
-        return lambda u: sign / u**2 * f.values(a + (1 - u) / u).reshape(())
+        return lambda u, w: w / u**2 * f.values(a + (1 - u) / u).reshape(()), sign
     if np.isfinite(high):
-        return lambda u: sign / u**2 * f.values(b - (1 - u) / u).reshape(())
+        return lambda u, w: w / u**2 * f.values(b - (1 - u) / u).reshape(()), sign
 
-    def both(u: Any) -> Any:
+    def both(u: Any, w: Any) -> Any:
         t = (1 - u) / u
-        return sign / u**2 * (f.values(t) + f.values(-t)).reshape(())
+        return w / u**2 * (f.values(t) + f.values(-t)).reshape(())
 
-    return both
+    return both, sign
 
 
 @while_tracing(theirs.dblquad)
