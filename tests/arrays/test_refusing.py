@@ -272,6 +272,8 @@ def test_a_function_of_scipy_whose_derivative_scipy_calls():
     rosen = scipy.optimize.rosen
     with pytest.raises(TracerError, match=r"^scipy\.optimize\.rosen\(\) .*linad\.scipy\.opt"):
         scipy.optimize.minimize(rosen, [1.2, 1.0], jac=linad.grad(rosen))
+    with pytest.raises(TracerError, match=r"^scipy\.optimize\.rosen\(\) "):
+        linad.vjp(lambda x: linad.map(rosen, x), np.ones((3, 2)))
 
 
 def test_the_statistics_of_python():
