@@ -20,6 +20,7 @@ from linad.core.dispatch import implements
 from linad.core.primitive import Primitive, Traced
 from linad.core.tree import bare
 from linad.errors import UnsupportedError
+from linad.rules.arrays_of_objects import objects_of
 from linad.rules.joining import stack
 from linad.rules.rearranging import spread
 from linad.rules.shaping import (
@@ -33,7 +34,6 @@ from linad.rules.shaping import (
     laid_as,
     laid_out,
     laid_plainly,
-    objects_of,
     reshape_,
 )
 

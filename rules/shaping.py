@@ -31,6 +31,7 @@ from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.reordering import Broadcast, Permutation, Reshape
 from linad.operators.structured import Cast, Identity
+from linad.rules.arrays_of_objects import objects_of
 
 
 def _reshape(x: Any, *, shape: Any) -> Any:
@@ -428,24 +429,6 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) ->
         return objects_of(x)
     # Integers, booleans and strings do not move with x.
     return astype_exact(x, dtype=dtype)
-
-
-def objects_of(nested: Any) -> Any:
-    """A plain array of objects, each a number: those of traced arrays, and of lists, are traced."""
-    made = np.array(_described(nested), dtype=object)
-    for index in np.ndindex(made.shape):
-        entry, rest = nested, index
-        while isinstance(entry, (list, tuple)) and rest:
-            entry, rest = entry[rest[0]], rest[1:]
-        made[index] = entry[rest] if rest else entry
-    return made
-
-
-def _described(nested: Any) -> Any:
-    """What NumPy takes in place of traced arrays, to find the shape."""
-    if isinstance(nested, (list, tuple)):
-        return type(nested)(map(_described, nested)) if type(nested) in (list, tuple) else nested
-    return np.empty(nested.shape) if isinstance(nested, Traced) else nested
 
 
 @implements(np.copy)

@@ -25,6 +25,7 @@ from linad.adoption.compiled_functions import is_compiled, of_constants
 from linad.adoption.fast_reductions import reductions
 from linad.adoption.form_table import FORMS, form_of, has_form, register
 from linad.adoption.masked import masked_arrays
+from linad.adoption.module_forms import FormOfArrayFunction, FormOfModule
 from linad.adoption.object_arrays import gathered, method_of
 from linad.adoption.objects import of_object, owner_of
 from linad.adoption.subclasses import (
@@ -41,8 +42,6 @@ from linad.arrays.traces import running_trace
 from linad.core.adopted import METHODS as TRACED_METHODS
 from linad.numpy.strides import as_strided
 from linad.rules.creation import asarray
-from linad.rules.shaping import of_holder
-from linad.scipy.sparse.arrays import SparseArray
 
 INDEXED = {id(np.r_), id(np.c_)}
 """Originals that make arrays by an index: they are replaced where they are named."""
@@ -54,55 +53,6 @@ All others dispatch or are refused, so that data may hold them as they are: ``TA
 is true or false as without a trace, and what is called is looked up. Nobody compares these; where
 data holds one, it holds the form while a trace runs.
 """
-
-
-class FormOfModule(types.ModuleType):
-    """A module some of whose functions are forms; the others are its own."""
-
-    def __init__(self, original: types.ModuleType, forms: dict[str, Any]) -> None:
-        super().__init__(original.__name__)
-        self.__dict__.update(forms)
-        self._original = original
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._original, name)
-
-
-class FormOfArrayFunction:
-    """A ufunc or function of NumPy, which takes lists of traced numbers as well."""
-
-    def __init__(self, original: Any) -> None:
-        self._original = original
-        functools.update_wrapper(self, original, updated=())
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if running_trace() is not None:
-            if (
-                len(args) == 1
-                and isinstance(args[0], SparseArray)
-                and type(self._original) is np.ufunc
-            ):
-                # As NumPy does with what is not an array: the method of that name.
-                return getattr(args[0], self._original.__name__)()
-            args = tuple(map(gathered, args))
-        try:
-            return self._original(*args, **kwargs)
-        except ValueError as error:
-            if "__array__" not in str(error):
-                raise
-        return self._original(*map(_of_holders, args), **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._original, name)
-        return FormOfArrayFunction(found) if name in _METHODS_OF_UFUNCS else found
-
-
-def _of_holders(a: Any) -> Any:
-    """The arrays of objects that hold traced ones, in lists and tuples as well."""
-    return type(a)(map(_of_holders, a)) if type(a) in (list, tuple) else of_holder(a)
-
-
-_METHODS_OF_UFUNCS = ("reduce", "accumulate", "outer", "reduceat")
 
 
 SEQUENCES = frozenset(

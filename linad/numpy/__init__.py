@@ -34,6 +34,7 @@ from linad.core.numpy_options import check_options
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, size_of
 from linad.errors import UnsupportedError
+from linad.numpy.broadcasting import TracedBroadcast
 from linad.numpy.scalar_types import (
     INTEGERS as _INTEGERS,
     cdouble as cdouble,
@@ -223,25 +224,10 @@ def kaiser(M: int, beta: Any) -> Any:
 # Shapes that go together.
 
 
-class _Broadcast:
-    """``np.broadcast`` of traced arrays."""
-
-    def __init__(self, *arrays: Any) -> None:
-        self._arrays = arrays
-        self.shape = np.broadcast_shapes(*map(np.shape, arrays))
-        self.nd = self.ndim = len(self.shape)
-        self.size = size_of(self.shape)
-        self.numiter = len(arrays)
-
-    def __iter__(self) -> Any:
-        arrays = np.broadcast_arrays(*map(creation.asarray, self._arrays))
-        return zip(*[ravel(a) for a in arrays], strict=True)
-
-
 @functools.wraps(np.broadcast)
 def broadcast(*arrays: Any) -> Any:
     traced = any([_is_traced(a) or getattr(type(a), "holds_array", False) for a in arrays])
-    return _Broadcast(*arrays) if traced else np.broadcast(*arrays)
+    return TracedBroadcast(*arrays) if traced else np.broadcast(*arrays)
 
 
 # Concatenation by index.

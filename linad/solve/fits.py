@@ -382,3 +382,13 @@ class Fit:
         except np.linalg.LinAlgError:
             p = np.full(self.x.shape, np.inf)
         return (self.promise(p, 1e-8, D) if np.isfinite(p).all() else np.inf), p
+
+
+def cleaned_jacobian(result: Any) -> Any:
+    """The matrix of a fit, without rounding errors and 0 times infinity."""
+    with quiet():
+        J = np.array(result.jac.todense())
+    J[:, result.rounding] = 0.0
+    if result.saturated.any():
+        J[result.saturated] = 0.0
+    return J

@@ -10,19 +10,19 @@ from linad.core.options import (
     FLAG,
     FUNCTION,
     POSITIVE,
-    Kind,
     args_of,
     check_names,
-    is_integer,
     takes,
 )
 from linad.core.shapes import name_of
 from linad.core.showing import shown
 from linad.errors import OptionError
 from linad.solve.bounds import as_box, sides
+from linad.solve.fits import cleaned_jacobian
 from linad.solve.fitting.data import Data
 from linad.solve.fitting.data_places import OfJoinedPlaces, as_places, is_single
-from linad.solve.fitting.fit_result import FitResult, cleaned_jacobian
+from linad.solve.fitting.fit_options import ABSOLUTE, POSITIVES, START, VERBOSE, WEIGHTS
+from linad.solve.fitting.fit_result import FitResult
 from linad.solve.fitting.parameters import (
     Parameters,
     binding,
@@ -34,50 +34,6 @@ from linad.solve.losses import LOSS
 from linad.solve.problems import refuse_traced
 from linad.solve.status import Status
 from linad.solve.waiting import Waiting
-
-VERBOSE = Kind(
-    "0, 1 or 2",
-    lambda value: isinstance(value, bool) or (is_integer(value) and value in (0, 1, 2)),
-)
-
-
-def _holds_numbers(value: Any) -> bool:
-    leaves = tree.flatten(value)[0]
-    return bool(leaves) and all(np.asarray(leaf).dtype.kind in "biuf" for leaf in leaves)
-
-
-def _holds_finite(value: Any) -> bool:
-    """Whether all are finite numbers, whatever is behind a mask."""
-    return _holds_numbers(value) and all(
-        np.isfinite(np.ma.filled(leaf, 1.0)).all() for leaf in tree.flatten(value)[0]
-    )
-
-
-def _holds_texts(value: Any) -> bool:
-    """Whether there are texts, of which `Data` has more to say."""
-    return any(np.asarray(leaf).dtype.kind in "SU" for leaf in tree.flatten(value)[0])
-
-
-def _holds_none(value: Any) -> bool:
-    """Whether None is in a container, of which it would be an empty one."""
-    parts = value.values() if isinstance(value, dict) else value
-    many = isinstance(value, (dict, list, tuple))
-    return value is None or (many and any(_holds_none(part) for part in parts))
-
-
-START = Kind(
-    "finite real numbers, an array or a container of such",
-    lambda value: _holds_finite(value) and not _holds_none(value),
-)
-ABSOLUTE = Kind(f"{FLAG.words} (all starts are in one list, p0=[1, 2])", FLAG.fits)
-POSITIVES = Kind(
-    "positive numbers, one or like ydata or one for each data set, or a covariance matrix",
-    lambda value: _holds_numbers(value) or _holds_texts(value),
-).optional
-WEIGHTS = Kind(
-    "numbers >= 0, one or like ydata or one for each data set",
-    lambda value: _holds_numbers(value) or _holds_texts(value),
-).optional
 
 
 @takes(

@@ -16,27 +16,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from linad.core import tree
-from linad.core.options import NAMES, TOLERANCE, Kind, is_number, takes
+from linad.core.options import NAMES, TOLERANCE, takes
 from linad.errors import ArgumentError, ConvergenceError, OptionError
+from linad.solve.fits import cleaned_jacobian
 from linad.solve.fitting.data_places import as_places
+from linad.solve.fitting.fit_options import LEVEL
 from linad.solve.fitting.names_elsewhere import ELSEWHERE
 from linad.solve.fitting.parameters import Parameters, as_given
 from linad.solve.fitting.reports import html, text
 from linad.solve.fitting.seen_directions import SeenDirections
 from linad.solve.losses import Loss
 from linad.solve.problems import quiet
-
-LEVEL = Kind("a number between 0 and 1", lambda value: is_number(value) and 0 < value < 1)
-
-
-def cleaned_jacobian(result: Any) -> Any:
-    """The matrix of a fit, without rounding errors and 0 times infinity."""
-    with quiet():
-        J = np.array(result.jac.todense())
-    J[:, result.rounding] = 0.0
-    if result.saturated.any():
-        J[result.saturated] = 0.0
-    return J
 
 
 class FitResult:
