@@ -155,9 +155,7 @@ def _in_installed_code(kind: str, how: str, remedy: str) -> str:
         return ""
     how = how.rstrip(",")
     where = callers.line_of(file, frame.f_lineno)
-    if (
-        package in DRAWING and frame.f_globals.get("__name__") != "matplotlib.mlab"
-    ):  # which computes
+    if package in DRAWING and frame.f_globals.get("__name__") not in _COMPUTING:
         return f"{package} draws plain numbers, not traced ones; give it linad.stop_gradient(x)"
     does = f"{where} {_DOES.get(kind, f'takes a traced value out of the trace, by {how}')}"
     if is_adopted(frame):

@@ -94,16 +94,20 @@ class ListBuilder(StatementBuilder):
         for array, _ in found:
             self.emit(Put(array, (k,), var(made.scalars[array])))
 
+    def make_longer(self, made: NumberList, length: Expr, first: Any, node: ast.AST) -> None:
+        """Room for more entries; ``first`` makes one of them, for the kind of a new list's."""
+        if made.entry is None:
+            self.begin(made, first(), node)
+            for array, dtype in self.arrays(made):
+                self.emit(New(array, (FIRST_ROOM,), dtype))
+        for array, dtype in self.arrays(made):
+            self.emit(Grow(array, length, dtype))
+
     def append(self, made: NumberList, value: Any, node: ast.AST) -> None:
         """``l.append(value)``."""
         self.check_changes(made, node)
-        if made.entry is None:
-            self.begin(made, value, node)
-            for array, dtype in self.arrays(made):
-                self.emit(New(array, (FIRST_ROOM,), dtype))
         more = add(made.length, ONE)
-        for array, dtype in self.arrays(made):
-            self.emit(Grow(array, more, dtype))
+        self.make_longer(made, more, lambda: value, node)
         self.put(made, made.length, value, node)
         self.emit(Let(made.count, more))
 
@@ -125,13 +129,8 @@ class ListBuilder(StatementBuilder):
             raise self.error(node, "a list of what are not numbers", ONE_SORT)
         self.check_changes(made, node)
         length = self.held(length, "length")
-        if made.entry is None:
-            self.begin(made, item(ZERO), node)
-            for array, dtype in self.arrays(made):
-                self.emit(New(array, (FIRST_ROOM,), dtype))
         more = self.held(add(made.length, length), "length")
-        for array, dtype in self.arrays(made):
-            self.emit(Grow(array, more, dtype))
+        self.make_longer(made, more, lambda: item(ZERO), node)
         with self.loops_over([length]) as (k,):
             self.put(made, add(made.length, k), item(k), node)
         self.emit(Let(made.count, more))
