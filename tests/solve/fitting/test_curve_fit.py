@@ -687,7 +687,15 @@ class TestTelling:
         np.testing.assert_allclose(curve_fit(decay, T, Y, pandas.Series(START)).x, wanted.x)
 
     def test_one_residual_is_told_of(self):
-        found = fit(lambda p: np.sum((decay(T, *p) - Y) ** 2), START)
+        def squares(p):
+            return np.sum((decay(T, *p) - Y) ** 2)
+
+        for solver in (fit, linad.solve.gauss_newton, linad.solve.least_squares):
+            with pytest.raises(linad.errors.ShapeError, match=r"return r, not np.sum\(r\*\*2\)"):
+                solver(squares, np.array(START))
+        with pytest.raises(linad.errors.ShapeError, match=r"return the equations r, not np.sum"):
+            linad.solve.newton(squares, np.array(START))
+        found = fit(lambda a: squares(np.array([1.0, 0.5, 0.0]) * a), 1.0)
         assert "There is one residual: return all of them" in str(found)
 
     def test_pairs_as_bounds_are_told_of(self):
