@@ -374,10 +374,16 @@ def _solve(
         )
     count = np.count_nonzero(result.saturated)
     if count:
-        result.message += (
-            f"; {count} of {result.saturated.size} residuals are constant where their derivative "
+        words = (
+            f"{count} of {result.saturated.size} residuals are constant where their derivative "
             f"overflows"
         )
+        said = result.message
+        if not result.success:  # then it is the cause
+            said = said.removeprefix(f"{name}: ")
+            result.message = f"{name}: {words}: {said}"
+        else:
+            result.message = f"{said}; {words}"
     return FitResult(result, parameters, (lower, upper), loss, f_scale, absolute_sigma, solve)
 
 

@@ -95,7 +95,7 @@ def openings(fit: Any) -> list[str]:
             )
     if len(directions) > STRONGEST:
         found.append(f"... and {len(directions) - STRONGEST} more")
-    if len(directions) == np.count_nonzero(fit.parameters.free) > 1:
+    if directions and len(directions) == np.count_nonzero(fit.parameters.free):
         found.append("Nothing is determined: start elsewhere, where the model responds.")
     elif directions:
         one = next(iter(directions[0]))

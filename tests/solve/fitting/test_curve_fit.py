@@ -698,6 +698,18 @@ class TestTelling:
         found = fit(lambda a: squares(np.array([1.0, 0.5, 0.0]) * a), 1.0)
         assert "There is one residual: return all of them" in str(found)
 
+    def test_flat_ground_is_told_of(self):
+        def planck(wave, T):  # wave in µm, T in K
+            return 1e4 / wave**5 / (np.exp(14388.0 / (wave * T)) - 1.0)
+
+        wave = np.linspace(0.2, 3.0, 30)
+        found = curve_fit(planck, wave, planck(wave, 5800.0) + np.cos(wave), [50.0])
+        assert not found.success
+        assert found.message.startswith("curve_fit: 3 of 30 residuals are constant where their")
+        assert "start elsewhere, where the residuals respond more" in found.message
+        assert found.errors == [np.inf]
+        assert "start elsewhere, where the model responds" in str(found)
+
     def test_pairs_as_bounds_are_told_of(self):
         with pytest.raises(linad.errors.OptionError, match=r"tuple\(zip\(\*pairs\)\)"):
             curve_fit(lambda t, a, b: a + b * t, T, Y, bounds=[(0, 9), (0, 5)])
