@@ -325,7 +325,9 @@ class Tracer(Arithmetic):
             shell = np.empty((), object)
             shell[()] = self
             return shell
+        masked = False
         while _in_package(caller, "numpy") and caller.f_back is not None:
+            masked = masked or _in_package(caller, "numpy.ma")
             caller = caller.f_back
         by_scipy = _in_package(caller, "scipy")
         if by_scipy or (WATCHERS and is_adopted(caller)):
@@ -336,6 +338,8 @@ class Tracer(Arithmetic):
             return self._refuse_scipy()
         if _in_package(caller, "pandas"):
             return self._refuse_pandas()
+        if masked:
+            return self._refuse_masked()
         return self._refuse_array()
 
     # Sequence.
@@ -386,8 +390,16 @@ class Tracer(Arithmetic):
     )
     _refuse_scipy = escape(
         "making a plain NumPy array, as this SciPy function does,",
-        "linad.scipy has traced forms of many functions, A @ x works with a sparse A, and "
-        "@linad.primitive wraps any function",
+        "linad.scipy has traced forms of many functions, A @ x and A.toarray() * x work with a "
+        "sparse A, and @linad.primitive wraps any function",
+        kind="array",
+        by_caller=True,
+    )
+    _refuse_masked = escape(
+        "the arithmetic of a masked array",
+        "keep the mask apart, np.where(m.mask, 0.0, m.data) * x or m.data[~m.mask] * x[~m.mask]; "
+        "or linad.adopt(__name__) lets masked arrays of this module trace, where they are made "
+        "while a derivative is taken",
         kind="array",
         by_caller=True,
     )

@@ -21,6 +21,7 @@ from linad.solve.bounds import as_box, sides
 from linad.solve.fits import cleaned_jacobian
 from linad.solve.fitting.data import Data
 from linad.solve.fitting.data_places import OfJoinedPlaces, as_places, is_single
+from linad.solve.fitting.described_starts import refuse_described
 from linad.solve.fitting.fit_options import ABSOLUTE, POSITIVES, START, VERBOSE, WEIGHTS
 from linad.solve.fitting.fit_result import FitResult
 from linad.solve.fitting.parameters import (
@@ -135,6 +136,7 @@ def curve_fit(
     ['a = 1.98 ± 0.02', 'rate = 0.68 ± 0.02', 'c = 0.50 ± 0.02']
     """
     refuse_traced("curve_fit", xdata=xdata, ydata=ydata)
+    refuse_described("curve_fit", p0)
     model, start, names = binding(f, _unlabelled(p0))
     _refuse_starts(f, options)
     if p0 is None:
@@ -217,6 +219,7 @@ def fit(
     array([3., 5.])
     """
     args = args_of(args)
+    refuse_described("fit", x0)
     refuse_other_signatures(f, args)
     parameters = Parameters("fit", x0, None, fixed)
 

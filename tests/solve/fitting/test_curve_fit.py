@@ -698,6 +698,20 @@ class TestTelling:
         found = fit(lambda a: squares(np.array([1.0, 0.5, 0.0]) * a), 1.0)
         assert "There is one residual: return all of them" in str(found)
 
+    def test_starts_as_lmfit_has_them_are_told_of(self):
+        told = {"a": {"value": 1.0, "min": 0}, "rate": 1.0, "c": {"value": 0.0, "vary": False}}
+        with pytest.raises(linad.errors.OptionError) as raised:
+            curve_fit(decay, T, Y, told)
+        written = str(raised.value).partition("write ")[2]
+        assert written == (
+            "p0={'a': 1.0, 'rate': 1.0, 'c': 0.0}, bounds={'a': (0, None)}, fixed=['c']"
+        )
+        assert eval(f"curve_fit(decay, T, Y, {written})").success  # as it is printed
+        with pytest.raises(linad.errors.OptionError, match="write x0={'a': 1.0, 'rate': 1.0"):
+            fit(lambda p: decay(T, **p) - Y, told)
+        plain = {"a": {"value": 1.0}}
+        assert fit(lambda p: p["a"]["value"] * Y - Y, plain).names == ["a.value"]
+
     def test_flat_ground_is_told_of(self):
         def planck(wave, T):  # wave in µm, T in K
             return 1e4 / wave**5 / (np.exp(14388.0 / (wave * T)) - 1.0)
