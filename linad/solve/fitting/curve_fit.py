@@ -158,6 +158,11 @@ def curve_fit(
         verbose,
         options,
     )
+    if data.cut_short:
+        found.message += (
+            f"; {data.cut_short} steps were refused where {name_of(f)} returned fewer numbers, as "
+            f"an integrator that fails does"
+        )
     found.model, found.xdata, found.data, found.title = model, xdata, data, name_of(f)
     if verbose:
         print(found.report())

@@ -712,6 +712,20 @@ class TestTelling:
         plain = {"a": {"value": 1.0}}
         assert fit(lambda p: p["a"]["value"] * Y - Y, plain).names == ["a.value"]
 
+    @pytest.mark.parametrize("rows", [False, True])
+    def test_integrations_that_fail_are_refused_as_steps(self, rows):
+        def grown(t, k, y0):  # y' = k y² has a pole at 1 / (k y0)
+            y = y0 / (1 - k * y0 * t[t * k * y0 < 0.95])
+            return np.stack([y, 2 * y]) if rows else y
+
+        t = np.linspace(0.0, 2.0, 10)
+        y = grown(t, 0.45, 1.0)
+        with pytest.raises(linad.errors.ShapeError, match="must return the shape"):
+            curve_fit(grown, t, y, [1.0, 1.0])
+        found = curve_fit(grown, t, y, [0.01, 0.5])
+        np.testing.assert_allclose(found.x, [0.45, 1.0], rtol=1e-6)
+        assert "steps were refused where grown returned fewer numbers" in found.message
+
     def test_flat_ground_is_told_of(self):
         def planck(wave, T):  # wave in µm, T in K
             return 1e4 / wave**5 / (np.exp(14388.0 / (wave * T)) - 1.0)
