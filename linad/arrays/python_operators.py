@@ -89,7 +89,7 @@ def _as_array(holder: Any) -> Any:
 def _is_pandas(x: Any) -> bool:
     """Whether it is a Series, a DataFrame or an Index; pandas is not imported to know."""
     return hasattr(x, "to_numpy") and any(
-        [cls.__module__.startswith("pandas.") for cls in type(x).__mro__]
+        [defining_package(cls) == "pandas" for cls in type(x).__mro__]
     )
 
 
