@@ -1,5 +1,6 @@
 """`curve_fit` and `fit`: nonlinear regression as SciPy and lmfit have it, with exact Jacobians."""
 
+import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
@@ -297,7 +298,13 @@ def _tell_of_kind(error: TypeError, xdata: Any) -> None:
     """Add what helps to an error of a model that computes with dates or texts as with numbers."""
     leaves = [np.asarray(leaf) for leaf in tree.flatten(xdata)[0]]
     kinds = {leaf.dtype.kind for leaf in leaves}
-    if kinds & set("Mm"):
+    if any(_holds(leaf, dt.date, dt.timedelta) for leaf in leaves):
+        error.add_note(
+            "curve_fit: xdata holds dates or times; give numbers, as days since the first: "
+            "[(t - xdata[0]).total_seconds() / 86400 for t in xdata] of dates, and "
+            "[t.total_seconds() / 86400 for t in xdata] of times"
+        )
+    elif kinds & set("Mm"):
         error.add_note(
             "curve_fit: xdata holds dates or times; give numbers, as days since the first: "
             "(xdata - xdata[0]) / np.timedelta64(1, 'D')"
@@ -307,13 +314,13 @@ def _tell_of_kind(error: TypeError, xdata: Any) -> None:
             "curve_fit: xdata is a table, which unpacks to the names of its columns; read them, "
             "X['a'], or give xdata.to_numpy().T"
         )
-    elif kinds & set("SU") or any(map(_has_texts, leaves)):
+    elif kinds & set("SU") or any(_holds(leaf, str) for leaf in leaves):
         error.add_note("curve_fit: xdata holds texts; np.asarray(xdata, float) reads them")
 
 
-def _has_texts(leaf: np.ndarray) -> bool:
-    """As a column of a table does, in an array of objects."""
-    return leaf.dtype.kind == "O" and any(isinstance(entry, str) for entry in leaf.flat)
+def _holds(leaf: np.ndarray, *kinds: type) -> bool:
+    """Whether an array of objects, as a column of a table is, has one of these kinds."""
+    return leaf.dtype.kind == "O" and any(isinstance(entry, kinds) for entry in leaf.flat)
 
 
 class _Residuals:

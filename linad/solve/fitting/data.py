@@ -407,9 +407,12 @@ def _refuse_texts(option: str, arrays: list[Any]) -> None:
     kinds = [np.asarray(array).dtype for array in arrays]
     if any(kind.kind not in _NUMBERS for kind in kinds):
         words = dict.fromkeys(["texts" if k.kind in "SU" else k.name for k in kinds])
+        remedy = f"np.asarray({option}, float) reads them from texts"
+        if any(kind.kind in "mM" for kind in kinds):
+            since = f"({option} - {option}[0])" if any(k.kind == "M" for k in kinds) else option
+            remedy = f"{since} / np.timedelta64(1, 'D') is in days"
         raise ArgumentError(
-            f"curve_fit: {option} must hold numbers, got {', '.join(words)}; "
-            f"np.asarray({option}, float) reads them from texts"
+            f"curve_fit: {option} must hold numbers, got {', '.join(words)}; {remedy}"
         )
 
 

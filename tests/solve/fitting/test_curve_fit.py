@@ -1,6 +1,7 @@
 """`curve_fit` and `fit`: as SciPy's where SciPy has it; intervals by simulation and by hand."""
 
 import copy
+import datetime as dt
 import functools
 import pickle
 from functools import partial
@@ -725,6 +726,16 @@ class TestTelling:
         found = curve_fit(grown, t, y, [0.01, 0.5])
         np.testing.assert_allclose(found.x, [0.45, 1.0], rtol=1e-6)
         assert "steps were refused where grown returned fewer numbers" in found.message
+
+    def test_lists_of_dates_are_told_of(self):
+        days = [dt.timedelta(days=k) for k in range(len(Y))]
+        first = dt.datetime(2020, 1, 1)
+        for given in (days, [first + day for day in days]):
+            with pytest.raises(TypeError) as raised:
+                curve_fit(lambda t, a, b: a + b * t, given, Y)
+            assert "total_seconds() / 86400" in raised.value.__notes__[0]
+        with pytest.raises(linad.errors.ArgumentError, match=r"ydata / np.timedelta64\(1, 'D'\)"):
+            curve_fit(lambda t, a, b: a + b * t, T, np.array(days, "m8[D]"))
 
     def test_flat_ground_is_told_of(self):
         def planck(wave, T):  # wave in µm, T in K
