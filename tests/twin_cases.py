@@ -68,7 +68,7 @@ INTERPOLATE = {
 }
 
 LINALG = {
-    "diagsvd": (lambda m, a: m.diagsvd(a[0], 5, A.shape[1]), A),
+    "diagsvd": (lambda m, a: m.diagsvd(a, 5, len(A)), A),
     "fiedler_companion": (lambda m, a: m.fiedler_companion(a), A),
     "cdf2rdf": (
         lambda m, a: np.concatenate([p.ravel() for p in m.cdf2rdf(*m.eig(a))]),
