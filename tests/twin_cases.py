@@ -527,3 +527,18 @@ STATS = {
     "norm-fit": (lambda m, x: np.stack(m.norm.fit(x)), X),
     "binom-variance": (lambda m, p: m.binom.var(9, p), EDGE),
 }
+
+ROOMS = {
+    "cluster": CLUSTER,
+    "constants": CONSTANTS,
+    "interpolate": INTERPOLATE,
+    "linalg": LINALG,
+    "ndimage": NDIMAGE,
+    "optimize": OPTIMIZE,
+    "signal": SIGNAL,
+    "sparse": SPARSE,
+    "spatial": SPATIAL,
+    "special": SPECIAL,
+    "stats": STATS,
+}
+"""All of them, by the module of SciPy."""
