@@ -34,6 +34,7 @@ from linad.export import (
     onnx_matrices as _matrices,
     onnx_matrix_functions as _matrix_functions,
     onnx_nodes as _nodes,
+    onnx_raising as _raising,
     onnx_reductions as _reductions,
     onnx_searching as _searching,
     onnx_selections as _selections,
@@ -46,7 +47,7 @@ from linad.export.onnx_values import NoForm, tensor_type
 from linad.export.onnx_writer import DOMAIN, IR_VERSION, OPSET, Writer
 
 FORM_MODULES = (
-    *(_nodes, _selections, _searching, _matrices, _complex, _control),
+    *(_nodes, _selections, _searching, _matrices, _complex, _control, _raising),
     *(
         _exponentials,
         _trigonometry,
