@@ -74,13 +74,13 @@ def _fitted(
     x, y = asarray(x), asarray(y)
     if y.ndim != (2 if fit is _plain_splprep else 1):
         raise ShapeError(f"{name}: y must have one value for each point, got shape {y.shape}")
+    m = x.shape[0] if x.ndim else 0
+    if x.ndim != 1 or y.shape[:1] != (m,) or (w is not None and np.shape(w) != (m,)):
+        raise ShapeError(f"{name}: points {x.shape}, values {y.shape} and w must be of one length")
     if s == 0:
         refuse(name, ends=(ends, (None, None)))
         x = increasing(name, x)
         return interpolated(x, y, k, knots_of(x, k))
-    m = x.shape[0] if x.ndim else 0
-    if x.ndim != 1 or y.shape[:1] != (m,) or (w is not None and np.shape(w) != (m,)):
-        raise ShapeError(f"{name}: points {x.shape}, values {y.shape} and w must be of one length")
     if np.any(np.diff(still(x)) < 0):
         raise ValueError(f"{name}: x must not decrease")
     w = np.ones(m) if w is None else w

@@ -10,6 +10,7 @@ The factors of an ellipsoid are no product of such; SciPy's are taken, and its s
 """
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -76,7 +77,7 @@ def generic_filter1d(
 
 def _frequencies(name: str, x: Any, n: int, axis: int) -> list[Any]:
     """The frequencies along each axis, to broadcast; with ``n`` one axis is of a real transform."""
-    found = []
+    found, n = [], operator.index(n)
     along = normalize_axis(axis, x.ndim, name)
     for k, length in enumerate(x.shape):
         half = n >= 0 and k == along

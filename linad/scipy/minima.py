@@ -14,7 +14,8 @@ import scipy.optimize as theirs
 
 from linad.api.gradients import grad
 from linad.core.options import args_of
-from linad.errors import UnsupportedError
+from linad.core.showing import shown
+from linad.errors import OptionError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.scipy.implicit_solutions import (
     Watched,
@@ -154,6 +155,15 @@ def _moved(name: str, f: Watched, result: Any, bounds: Any) -> Any:
     return result
 
 
+def _spread(name: str, args: Any) -> tuple[Any, ...]:
+    """SciPy's ``args`` of these: the entries of anything that has some."""
+    if args is None and name != "dual_annealing":
+        return ()
+    if not np.iterable(args):
+        raise OptionError(f"{name}: args must be a tuple, got {shown(args)}")
+    return tuple(args)
+
+
 def _global(name: str) -> Function:
     original = getattr(theirs, name)
 
@@ -164,7 +174,7 @@ def _global(name: str) -> Function:
                 f"{name}: vectorized= and constraints= are not traced by linad; search on "
                 f"linad.stop_gradient of the data, and use minimize from there"
             )
-        f, bounds = Watched(func, args_of(args)), plain(bounds)
+        f, bounds = Watched(func, _spread(name, args)), plain(bounds)
         return _moved(name, f, original(f, bounds, **given), bounds)
 
     return form

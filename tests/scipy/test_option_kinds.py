@@ -13,6 +13,7 @@ from linad.scipy import (
     interpolate,
     linalg,
     ndimage,
+    optimize,
     signal,
     sparse,
     special,
@@ -52,6 +53,10 @@ WRONG = {
     "scipy.sparse.linalg.eigsh: return_eigenvectors": lambda x: sparse.linalg.eigsh(
         x[0] * np.diag(np.arange(6.0)), 2, return_eigenvectors="x"
     ),
+    "differential_evolution: args": lambda x: (
+        optimize.differential_evolution(lambda z: (z[0] - x[0]) ** 2, [(0, 1)], args=2.5).x
+    ),
+    "expm_multiply: traceA": lambda x: sparse.linalg.expm_multiply(A, x[:2], traceA=np.nan),
     "scipy.signal.welch: window by position": lambda x: signal.welch(x, 1.0, 2.5, 4)[1],
 }
 
@@ -60,6 +65,36 @@ WRONG = {
 def test_wrong_options(said):
     with pytest.raises(OptionError, match=f"^{said.partition(' by ')[0]} must be"):
         linad.linearize(WRONG[said], X)
+
+
+@pytest.mark.parametrize("w", [-1, [], [1.0]])
+def test_weights_of_an_interpolating_spline_are_as_many_as_its_points(w):
+    for f in (
+        lambda x: interpolate.InterpolatedUnivariateSpline(np.arange(6.0), x, w=w)(1.5),
+        lambda x: interpolate.UnivariateSpline(np.arange(6.0), x, w=w, s=0)(1.5),
+        lambda x: interpolate.splprep([x, x * x], s=0, w=w)[0][1],
+    ):
+        with pytest.raises((ShapeError, OptionError), match=r"w must be (of one length|an array)"):
+            linad.linearize(f, X)
+
+
+def test_what_is_no_integer_or_dtype():
+    with pytest.raises(TypeError, match="integer"):
+        linad.linearize(lambda x: ndimage.fourier_gaussian(x, 1.0, n=2.5), X)
+    with pytest.raises(TypeError, match="data type"):
+        linad.linearize(lambda x: linalg.get_blas_funcs("dot", (x,), dtype="x")(x, x), X)
+
+
+def test_arguments_of_global_searches_are_the_entries_of_any_sequence():
+    def f(x, args):
+        return optimize.differential_evolution(
+            lambda z, a=1.0: (z[0] - a * x[0]) ** 2, [(0, 1)], args=args, rng=1, maxiter=3
+        ).x
+
+    for args in (None, [], (1.0,), [1.0], np.ones(1)):
+        y, J = linad.linearize(lambda x, a=args: f(x, a), X)
+        np.testing.assert_allclose(y, X[:1], atol=1e-6)
+        np.testing.assert_allclose(J.todense(), np.eye(1, 6), atol=1e-6)
 
 
 def test_drivers_of_tridiagonal_matrices():

@@ -68,7 +68,10 @@ KNOWN = {
     ("numpy.require", "requirements"),  # a name that NumPy does not know, of a copy that is made
     ("numpy.geomspace", "dtype"),  # one without fields
     # SciPy stumbles over axes that count from the end; linad takes them.
-    *((f"scipy.ndimage.{name}_filter", "axes") for name in ("median", "percentile", "rank")),
+    *(
+        (f"scipy.ndimage.{name}_filter", "axes")
+        for name in ("median", "percentile", "rank", "generic")
+    ),
     # With NaN, or none at all, these of SciPy's own have no end.
     ("scipy.optimize.dual_annealing", "initial_temp"),
     ("scipy.optimize.least_squares", "max_nfev"),

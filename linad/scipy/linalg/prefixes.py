@@ -66,6 +66,7 @@ def chosen(
     """What `get_blas_funcs` and its kind give, with forms where arrays are traced."""
     if running_trace() is None or not holds_traced(arrays):
         return original(names, arrays, dtype)
+    np.dtype(dtype)  # the arrays decide, but it has to be one
     dtype = np.result_type(*[asarray(a).dtype for a in arrays], np.float32)
     prefix = next(letter for letter, kind in PREFIXES.items() if dtype == kind)
     words = (names,) if isinstance(names, str) else names

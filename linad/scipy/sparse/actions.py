@@ -22,7 +22,7 @@ import scipy.sparse.linalg
 from scipy.sparse.linalg import LinearOperator
 
 from linad.core.primitive import Traced
-from linad.errors import ShapeError, UnsupportedError
+from linad.errors import OptionError, ShapeError, UnsupportedError
 from linad.rules import sparse as products
 from linad.rules.shaping import astype, still
 from linad.scipy.mirror import bound_form, holds_traced, inexact
@@ -108,6 +108,8 @@ def expm_multiply(
         raise ShapeError(f"expm_multiply: A must be a square matrix, got shape {A.shape}")
     if B.ndim not in (1, 2) or B.shape[0] != A.shape[1]:
         raise ShapeError(f"expm_multiply: A has shape {A.shape} and B {B.shape}")
+    if traceA is not None and not np.isfinite(still(traceA)):
+        raise OptionError(f"expm_multiply: traceA must be finite, got {still(traceA)}")
     moves = isinstance(A, (SparseArray, Traced)) or holds_traced((start, stop, traceA))
     matrix: Any = _Moving(A, traceA) if moves else _Constant(A, traceA)
     if start is None and stop is None and num is None and endpoint is None:
