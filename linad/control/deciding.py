@@ -108,7 +108,11 @@ def while_loop(
         with np.errstate(all="ignore"):  # it may not be its turn to run
             return body(carry), (go,)
 
-    recorded = RecordedBody("while_loop", name_of(body), step, init, [])
+    def again(carry: Any) -> None:
+        if test(carry):
+            body(carry)
+
+    recorded = RecordedBody("while_loop", name_of(body), step, init, [], again)
     if recorded.by_python:
         return _while_by_python(test, body, recorded.first_carry(), limit)
     bodies = _parts(recorded, cuts[-1])

@@ -1,5 +1,6 @@
 """`scan`, `fori_loop`, `map`: loops that are recorded once and compiled once."""
 
+import contextlib
 import functools
 import math
 from collections.abc import Callable, Sequence
@@ -7,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.traces import running_trace
 from linad.control import patterns  # noqa: F401  patterns of loops register themselves
 from linad.control.bodies import Body
 from linad.control.body_trace import BodyTrace
@@ -104,7 +106,11 @@ def scan(
             )
         return made
 
-    recorded = RecordedBody("scan", name_of(f), step, init, rows_example)
+    def again(carry: Any) -> None:
+        if n:
+            step(carry, [r[first] for r in rows])
+
+    recorded = RecordedBody("scan", name_of(f), step, init, rows_example, again)
     if recorded.by_python and n:
         return recorded.run_by_python(step, rows, n, reverse)
     if n == 0:
@@ -137,7 +143,10 @@ def counted_scan(
     def step(carry: Any, row: list[Any]) -> Any:
         return f(carry, tree.unflatten(rows_tree, row))
 
-    recorded = RecordedBody("scan", name_of(f), step, init, [plain(r)[0] for r in rows])
+    def again(carry: Any) -> None:
+        step(carry, [r[0] for r in rows])
+
+    recorded = RecordedBody("scan", name_of(f), step, init, [plain(r)[0] for r in rows], again)
     run = repeat(recorded.body, len(rows[0]), reverse, True)
     found = run(count, *recorded.init, *rows, *recorded.captured)
     carries = len(recorded.init)
@@ -249,6 +258,9 @@ class RecordedBody:
     init : container
     rows : list
         Of the first repetition.
+    again : callable
+        ``again(carry)`` does the first repetition by Python. If it raises while it is recorded, the
+        traces around have to see why: a ``try`` around the loop decides upon it.
 
     Attributes
     ----------
@@ -257,12 +269,14 @@ class RecordedBody:
         a plain array there: then it has to run them all.
     """
 
-    def __init__(self, name: str, called: str, step: Any, init: Any, rows: list[Any]) -> None:
-        self.name = name
+    def __init__(
+        self, name: str, called: str, step: Any, init: Any, rows: list[Any], again: Any
+    ) -> None:
+        self.name, self.again = name, again
         carries, self.tree = tree.flatten(init)
         weak = [type(c) in (int, float, complex) for c in carries]
         self.init = [c if hasattr(c, "dtype") else np.asarray(c)[()] for c in carries]
-        made = self._record(called, step, rows)
+        made = self._recorded(called, step, rows)
         wanted = [v.dtype if w and v.shape == () else None for w, v in zip(weak, made, strict=True)]
         if any(
             w is not None and w != plain(c).dtype for w, c in zip(wanted, self.init, strict=True)
@@ -271,7 +285,7 @@ class RecordedBody:
             self.init = [
                 c if w is None else w.type(c) for c, w in zip(self.init, wanted, strict=True)
             ]
-            made = self._record(called, step, rows)
+            made = self._recorded(called, step, rows)
         for k, (c, v) in enumerate(zip(self.init, made, strict=True)):
             c = plain(c)
             if (c.shape, c.dtype) != (v.shape, v.dtype):
@@ -281,6 +295,15 @@ class RecordedBody:
                     f"{name}: carry{tree.leaf_paths(self.tree)[k]} went in as {type_of(c)} and "
                     f"came out of {called} as {type_of(v)}{remedy}"
                 )
+
+    def _recorded(self, called: str, step: Any, rows: list[Any]) -> list[Any]:
+        try:
+            return self._record(called, step, rows)
+        except Exception as failure:
+            if running_trace() is not None:
+                with contextlib.suppress(type(failure)):
+                    self.again(self.first_carry())
+            raise
 
     def _record(self, called: str, step: Any, rows: list[Any]) -> list[Any]:
         recorder = ClosureTrace()

@@ -145,3 +145,55 @@ def test_a_loop_raises_as_range_does():
             assert np.all(np.isfinite(g(good)))
             with pytest.raises(np.linalg.LinAlgError):
                 g(bad)
+
+
+# A `try` around a loop decides upon what its body raises.
+
+
+def none_below(r):
+    """The row; an error if it sums up to less than zero."""
+    if np.sum(r) < 0:
+        raise ZeroDivisionError
+    return 2 * r
+
+
+LOOPS = {
+    "scan": lambda a: linad.scan(lambda c, r: (c, none_below(c * r)), 1.0, a),
+    "map": lambda a: linad.map(np.linalg.cholesky, a[None]),
+    "fori_loop": lambda a: linad.fori_loop(0, 3, lambda _, c: np.linalg.cholesky(c), a),
+    "body": lambda a: linad.while_loop(lambda c: c[0, 0] < 9, none_below, a),
+    "test": lambda a: linad.while_loop(
+        lambda c: np.linalg.cholesky(c)[0, 0] < 3, lambda c: 2 * c, a
+    ),
+}
+DEFINITE = np.array([[2.0, 0.3], [0.3, 1.0]])
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_loop_that_raises_when_it_is_recorded_does_not_at_other_values(name):
+    def f(a):
+        try:
+            LOOPS[name](a)
+        except (np.linalg.LinAlgError, ZeroDivisionError):
+            return np.sum(a)
+        return np.sum(a**2)
+
+    for sign in (1.0, -1.0):
+        jitted, slope = linad.jit(f), linad.jit(linad.grad(f))
+        for x in (sign * DEFINITE, sign * DEFINITE, -sign * DEFINITE, sign * DEFINITE):
+            assert jitted(x) == f(x)
+            assert np.array_equal(slope(x), np.ones((2, 2)) if x[0, 0] < 0 else 2 * x)
+
+
+def test_outside_of_traces_a_body_that_raises_runs_once():
+    calls = []
+
+    def step(c, _):
+        calls.append(c)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError) as raised:
+        linad.scan(step, 1.0, length=3)
+    assert len(calls) == 1
+    assert raised.value.__context__ is None
