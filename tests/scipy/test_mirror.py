@@ -1,10 +1,13 @@
 """Forms that take SciPy's arguments by their names."""
 
+import importlib
+
 import numpy as np
 import pytest
 
 import linad
 import linad.numpy
+import linad.scipy
 from linad.errors import ArgumentError, UnsupportedError
 from linad.scipy import fft, linalg, stats
 from linad.scipy.mirror import arguments_of, bound_form
@@ -118,3 +121,10 @@ def test_lists_of_numbers_are_arrays(function, lists):
     assert np.all(np.isfinite(want))
     assert np.any(want)
     np.testing.assert_allclose(linad.grad(of_lists)(x), want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("path", linad.scipy.INNER_ROOMS)
+def test_modules_inside_are_linads_whoever_has_imported_them(path):
+    room, _, name = path.rpartition(".")
+    outer = importlib.import_module(f"linad.scipy.{room}")
+    assert outer.__getattr__(name).__name__ == f"linad.scipy.{path}"

@@ -79,5 +79,5 @@ __all__ = [
 
 
 __getattr__, __dir__ = mirrored_names(
-    scipy.sparse, package=__name__, rooms=("linalg",), more=("SparseArray",)
+    scipy.sparse, package=__name__, rooms=("csgraph", "linalg"), more=("SparseArray",)
 )
