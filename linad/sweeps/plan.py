@@ -31,6 +31,10 @@ from linad.sweeps.target import Target
 STATEMENTS = 48
 """Most equations of one loop. Compiling a loop takes 40 ms and half a millisecond each."""
 
+NUMBERS = 384
+"""The same of numbers that repeat nothing: a straight line, five to seven of which compile in a
+millisecond. One of them runs in a quarter of the time that an instruction of its own takes."""
+
 CHEAP = 4
 """What costs no more than so many additions is computed again rather than stored."""
 
@@ -278,7 +282,7 @@ class Planner:
         parts = [
             (level, shape, part)
             for (level, shape), equations in members.items()
-            for part in cut(equations)
+            for part in cut(equations, NUMBERS if size_of(shape) == 1 else STATEMENTS)
         ]
         for level, shape, part in split_rare(parts):
             found.append((level, number[part[0]], Loop(shape, part)))
@@ -289,8 +293,9 @@ class Planner:
         return [step for _, _, step in found]
 
 
-def cut(equations: list[Equation]) -> list[list[Equation]]:
-    """Cut the equations of a loop into parts of bounded length.
+def cut(equations: list[Equation], longest: int = STATEMENTS) -> list[list[Equation]]:
+    """Cut the equations of a loop into parts of bounded length, which is ``longest`` for those that
+    do not repeat themselves.
 
     A program that repeats itself, as one that calls a step function a thousand times, is cut
     where it repeats: then all parts are one kernel.
@@ -300,7 +305,7 @@ def cut(equations: list[Equation]) -> list[list[Equation]]:
         return [equations]
     period = _period([eqn.primitive.name for eqn in equations])
     if period is None:
-        return [equations[i : i + STATEMENTS] for i in range(0, n, STATEMENTS)]
+        return [equations[i : i + longest] for i in range(0, n, longest)]
     start, length = period
     # As many repetitions at a time as fit, where that leaves parts enough to share a kernel.
     length *= max(1, min(STATEMENTS, (n - start) // 3) // length)
