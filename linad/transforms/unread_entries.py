@@ -99,7 +99,9 @@ def _factors(J: JacobianOperator) -> tuple[JacobianOperator, ...]:
 
 
 def _finite(entries: Any) -> bool:
-    return not isinstance(entries, Traced) and bool(np.isfinite(entries).all())
+    if isinstance(entries, (int, Traced)):  # an integer of Python's, which may be too long
+        return isinstance(entries, int)
+    return bool(np.isfinite(entries).all())
 
 
 def _is_followed(f: JacobianOperator) -> bool:
