@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linad.core.frames import shown_file
+from linad.core.frames import defining_module, shown_file
 
 ENGINES = frozenset({"linad", "numpy", "scipy"})
 """Packages whose lines nobody can change for the sake of a derivative."""
@@ -58,7 +58,7 @@ def package_of(frame: FrameType) -> str:
 
 def defining_package(thing: Any) -> str:
     """The package in which a class or function is defined; "" where it does not say."""
-    return str(getattr(thing, "__module__", None) or "").split(".", 1)[0]
+    return defining_module(thing).split(".", 1)[0]
 
 
 def package_of_file(file: str) -> str:

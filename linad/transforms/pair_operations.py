@@ -91,7 +91,7 @@ class PairTrace(Trace):
         self.steps.append((node, links))
         result: Any = _bare(Tracer)
         result._trace, result._node, result._value, result._buffer = self, node, y, None
-        result._whole = False
+        result._square, result._whole = None, False
         return result
 
     def _operator(self, rule: Any, x: Any, y: Any, a: Any, b: Any) -> Any:

@@ -15,6 +15,7 @@ from linad.arrays.tracer import Tracer
 from linad.core import tree
 from linad.core.arithmetic_warnings import FILTER, move_to_user_lines
 from linad.core.array_type import Array
+from linad.core.marks import running
 from linad.core.primitive import lifted
 from linad.core.shapes import Shape, memory_of
 from linad.operators.base import JacobianOperator
@@ -27,6 +28,9 @@ from linad.operators.wrappers import Wrapper
 from linad.transforms.fold import folded
 from linad.transforms.spaces import Slot, check_seeds, common_dtype, flat_shape, joined, split
 from linad.transforms.tangent_sums import buffer_for, handed_out, in_c_order, is_own, push_onto
+from linad.transforms.unread_entries import guarded
+
+minimum = np.minimum.reduce  # NaN, if there is one
 
 Node = int
 Link = tuple[Node, JacobianOperator]
@@ -237,15 +241,21 @@ class TapeOperator(Typed):
                     slots[node] = part
         return self._results(self.outputs, self.out_slots, slots, seeds, tangents)
 
-    def pull_leaves(self, cotangents: Sequence[Any], seeds: Shape = ()) -> list[Any]:
+    def pull_leaves(
+        self, cotangents: Sequence[Any], seeds: Shape = (), steps: list[Step] | None = None
+    ) -> list[Any]:
         """Pull one cotangent an output back through the steps, last to first."""
+        watched = steps is None and running.get() is None
+        if steps is None:
+            # What a trace around this one keeps is for other points, and other orders, as well.
+            steps = self.steps if watched else guarded(self) or self.steps
         slots: list[Any] = [None] * self.count
         owned = bytearray(self.count)
         for output, cotangent in zip(self.outputs, cotangents, strict=True):
             if output is not None and cotangent is not None:
                 first = slots[output] is None
                 slots[output] = cotangent if first else slots[output] + cotangent
-        for out, links in reversed(self.steps):
+        for out, links in reversed(steps):
             if type(out) is int:
                 cotangent = slots[out]
                 if cotangent is None:
@@ -280,7 +290,13 @@ class TapeOperator(Typed):
                     else:
                         slots[node] = held + part
                         owned[node] = True
-        return self._results(self.inputs, self.in_slots, slots, seeds, cotangents)
+        results = self._results(self.inputs, self.in_slots, slots, seeds, cotangents)
+        if watched:
+            for part in results:
+                least = minimum(part, axis=None, initial=0) if type(part) is ndarray else part
+                if least != least and (kept := guarded(self)) is not None:
+                    return self.pull_leaves(cotangents, seeds, kept)
+        return results
 
     def _push_write(
         self, links: Sequence[Link], slots: list[Any], owned: bytearray, dead: list[Node]
