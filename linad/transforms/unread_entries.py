@@ -139,6 +139,8 @@ def _moved(f: JacobianOperator, mask: Any, wanted: bool) -> Any:
         times = np.ones(f.out_shape, f.out_dtype)
     else:
         times = np.broadcast_to(mask, f.out_shape).astype(f.out_dtype)
+    if times.dtype.kind == "c":  # an imaginary part that is read counts as well
+        times = times * times.dtype.type(1 + 1j)
     return _unless_full(f.pullback(times) != 0)
 
 
