@@ -68,7 +68,7 @@ INTERPOLATE = {
 }
 
 LINALG = {
-    "diagsvd": (lambda m, a: m.diagsvd(a[0], 5, A.shape[1]), A),
+    "diagsvd": (lambda m, a: m.diagsvd(a, 5, len(A)), A),
     "fiedler_companion": (lambda m, a: m.fiedler_companion(a), A),
     "cdf2rdf": (
         lambda m, a: np.concatenate([p.ravel() for p in m.cdf2rdf(*m.eig(a))]),
@@ -527,3 +527,18 @@ STATS = {
     "norm-fit": (lambda m, x: np.stack(m.norm.fit(x)), X),
     "binom-variance": (lambda m, p: m.binom.var(9, p), EDGE),
 }
+
+ROOMS = {
+    "cluster": CLUSTER,
+    "constants": CONSTANTS,
+    "interpolate": INTERPOLATE,
+    "linalg": LINALG,
+    "ndimage": NDIMAGE,
+    "optimize": OPTIMIZE,
+    "signal": SIGNAL,
+    "sparse": SPARSE,
+    "spatial": SPATIAL,
+    "special": SPECIAL,
+    "stats": STATS,
+}
+"""All of them, by the module of SciPy."""

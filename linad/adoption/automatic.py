@@ -6,7 +6,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from linad.core.callers import AWARE, is_installed, line_of, package_of
+from linad.core.callers import AWARE, defining_package, is_installed, line_of, package_of
 from linad.core.failures import is_from_compiled
 from linad.errors import LinadError
 
@@ -71,7 +71,7 @@ def refusals(trace: Any, error: Any) -> Iterator[types.TracebackType]:
         getattr(error, "__cause__", None), LinadError
     )
     # Code in C tells types apart: "descriptor '__mul__' requires a 'float' object but received ..."
-    ours = ours or is_from_compiled(error) or type(error).__module__.startswith("numba.")
+    ours = ours or is_from_compiled(error) or defining_package(type(error)) == "numba"
     # SciPy was given what it does not know: a sparse array with traced entries, say.
     ours = ours or (type(error) is TypeError and _is_raised_by_scipy(error))
     if ours or (errors and error is not None):

@@ -89,7 +89,7 @@ def _as_array(holder: Any) -> Any:
 def _is_pandas(x: Any) -> bool:
     """Whether it is a Series, a DataFrame or an Index; pandas is not imported to know."""
     return hasattr(x, "to_numpy") and any(
-        [cls.__module__.startswith("pandas.") for cls in type(x).__mro__]
+        [defining_package(cls) == "pandas" for cls in type(x).__mro__]
     )
 
 
@@ -271,7 +271,7 @@ def rooted(y: Any, x: Any, square: Any) -> Any:
 def _to_the(power: Any) -> Any:
     def raised(self: Any, other: Any) -> Any:
         if type(other) is int and other == 2:
-            square = getattr(self, "_square", None)
+            square = self._square
             if square is not None and not is_private(self):
                 return square()
         elif _is_half(other, self) and not is_number(self):

@@ -22,7 +22,8 @@ from linad.errors import BytesError, TracerError, UselessValueError, place
 
 WRITE = (
     "write into a traced array: linad.numpy.zeros(n) instead of np.zeros(n), np.zeros_like(x) of a "
-    "traced x, np.array(values, like=x) instead of a plain copy; or np.stack([...])"
+    "traced x, np.array(values, like=x) or linad.numpy.copy(values) instead of a plain copy; or "
+    "np.stack([...])"
 )
 LIST = (
     "drop np.array() of a single array, use np.stack([...]) for a list, or import linad.numpy as "

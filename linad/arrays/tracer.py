@@ -8,7 +8,7 @@ would take the value out of the trace (``float(x)``, ``np.array([x, 1.0])``) rai
 import math
 import operator
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from linad.arrays.lending import lent
 from linad.arrays.lengths import LengthOfArrays
 from linad.arrays.memory import constant_under, escape
 from linad.arrays.methods import called
+from linad.arrays.names_of_tensors import instead_of_attribute
 from linad.arrays.number_texts import number_repr, text_of
 from linad.arrays.out_argument import ufunc_into
 from linad.arrays.python_operators import Arithmetic, foreign, operand, weakly
@@ -33,7 +34,7 @@ from linad.arrays.traces import Trace
 from linad.arrays.writes import write, write_into
 from linad.core import tree
 from linad.core.adopted import WATCHERS, is_adopted
-from linad.core.callers import passes_as_plain
+from linad.core.callers import PASSES_AS_PLAIN, passes_as_plain
 from linad.core.dispatch import FUNCTIONS, UFUNC_METHODS, UFUNCS, remedy
 from linad.core.moving_regions import Moving
 from linad.core.primitive import Primitive, Traced
@@ -81,7 +82,20 @@ class Tracer(Arithmetic):
         self._node = node
         self._value = value
         self._buffer: Any = None  # a View, or a Storage once it has views or was written
+        self._square: Any = None
         self._whole = False
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if hasattr(Tracer, name):  # which has raised: again, in its own words
+                object.__getattribute__(self, name)
+            kind, hint = type(self.concrete).__name__, instead_of_attribute(name)
+            raise AttributeError(
+                f"{kind!r} object, here traced, has no attribute {name!r}{hint and '; '}{hint}",
+                name=name,
+                obj=self,
+            )
 
     def frozen(self) -> "Tracer":
         """A handle on the array as it is now, that later writes do not change."""
@@ -232,7 +246,8 @@ class Tracer(Arithmetic):
         """
         frame = sys._getframe(1)
         name = frame.f_globals.get("__name__", "")
-        if name.startswith("linad.") or not passes_as_plain(frame, name):
+        plain = PASSES_AS_PLAIN.get(name)
+        if not (passes_as_plain(frame, name) if plain is None else plain):
             return Tracer
         if self._whole:
             return int
@@ -311,7 +326,9 @@ class Tracer(Arithmetic):
             shell = np.empty((), object)
             shell[()] = self
             return shell
+        masked = False
         while _in_package(caller, "numpy") and caller.f_back is not None:
+            masked = masked or _in_package(caller, "numpy.ma")
             caller = caller.f_back
         by_scipy = _in_package(caller, "scipy")
         if by_scipy or (WATCHERS and is_adopted(caller)):
@@ -322,6 +339,8 @@ class Tracer(Arithmetic):
             return self._refuse_scipy()
         if _in_package(caller, "pandas"):
             return self._refuse_pandas()
+        if masked:
+            return self._refuse_masked()
         return self._refuse_array()
 
     # Sequence.
@@ -372,8 +391,16 @@ class Tracer(Arithmetic):
     )
     _refuse_scipy = escape(
         "making a plain NumPy array, as this SciPy function does,",
-        "linad.scipy has traced forms of many functions, A @ x works with a sparse A, and "
-        "@linad.primitive wraps any function",
+        "linad.scipy has traced forms of many functions, A @ x and A.toarray() * x work with a "
+        "sparse A, and @linad.primitive wraps any function",
+        kind="array",
+        by_caller=True,
+    )
+    _refuse_masked = escape(
+        "the arithmetic of a masked array",
+        "keep the mask apart, np.where(m.mask, 0.0, m.data) * x or m.data[~m.mask] * x[~m.mask]; "
+        "or linad.adopt(__name__) lets masked arrays of this module trace, where they are made "
+        "while a derivative is taken",
         kind="array",
         by_caller=True,
     )

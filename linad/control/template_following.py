@@ -238,7 +238,7 @@ class ExpectingTrace(AdoptingTrace):
                 return self._on_traces_around(primitive, args, params)
             result = _bare(Tracer)
             result._trace, result._node, result._value, result._buffer = self, here, y, None
-            result._whole = False
+            result._square, result._whole = None, False
             self.made.append(weakref.ref(result))
         if moved is not None:
             for rows, a in moved:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linad.core.frames import shown_file
+from linad.core.frames import defining_module, shown_file
 
 ENGINES = frozenset({"linad", "numpy", "scipy"})
 """Packages whose lines nobody can change for the sake of a derivative."""
@@ -22,7 +22,9 @@ AWARE = ENGINES | {"pandas", "xarray", "numba", "optree", "dask", "pint"}
 """Packages that ask for the type of an operand in order to leave it to its own operators."""
 
 _ISSCALAR = np.isscalar.__globals__["__name__"]
-_PLAIN_FOR: dict[str, bool] = {}  # what was answered to a module before
+PASSES_AS_PLAIN: dict[str, bool] = {}
+"""What `passes_as_plain` has answered to a module before."""
+
 _BETWEEN = frozenset({"abc", "functools", "typing"})
 """Modules that ask in the name of their caller: ``isinstance(s, numbers.Number)``."""
 
@@ -56,7 +58,7 @@ def package_of(frame: FrameType) -> str:
 
 def defining_package(thing: Any) -> str:
     """The package in which a class or function is defined; "" where it does not say."""
-    return str(getattr(thing, "__module__", None) or "").split(".", 1)[0]
+    return defining_module(thing).split(".", 1)[0]
 
 
 def package_of_file(file: str) -> str:
@@ -143,9 +145,6 @@ def passes_as_plain(frame: FrameType, name: str) -> bool:
     SciPy, pandas and xarray know values that are neither arrays nor numbers, and handle them
     better; NumPy does, but for `numpy.polynomial` and `numpy.isscalar`.
     """
-    known = _PLAIN_FOR.get(name)
-    if known is not None:
-        return known
     asker: FrameType | None = frame
     while asker is not None and name in _BETWEEN:
         asker = asker.f_back
@@ -155,5 +154,5 @@ def passes_as_plain(frame: FrameType, name: str) -> bool:
         return asker.f_back is not None and package_of(asker.f_back) not in AWARE
     answer = package not in AWARE or name.startswith("numpy.polynomial.")
     if asker is frame and name != _ISSCALAR:
-        _PLAIN_FOR[name] = answer
+        PASSES_AS_PLAIN[name] = answer
     return answer

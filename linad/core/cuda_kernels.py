@@ -3,10 +3,12 @@
 import types
 from typing import Any
 
+from linad.core.frames import defining_module
+
 
 def is_cuda_kernel(function: Any) -> bool:
     """Whether `numba.cuda.jit` made a function, for a device or for Numba's simulator of one."""
-    made_there = type(function).__module__.startswith(("numba.cuda", "numba_cuda"))
+    made_there = defining_module(type(function)).startswith(("numba.cuda", "numba_cuda"))
     return made_there and (hasattr(function, "py_func") or hasattr(function, "fn"))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from linad.core.callers import line_of, warn_user
+from linad.core.callers import defining_package, line_of, warn_user
 from linad.core.tape import Tape
 from linad.errors import InternalError, LinadError
 
@@ -69,7 +69,7 @@ _NO_NUMBERS = ("str", "bytes", "NoneType", "dict", "set", "function", "method", 
 
 def handed_to_compiled(error: BaseException, traced: type) -> str:
     """What to say of an error by which compiled code refused a traced value; "" for others."""
-    from_numba = type(error).__module__.startswith("numba.") and "pyobject" in str(error)
+    from_numba = defining_package(type(error)) == "numba" and "pyobject" in str(error)
     if not from_numba and not is_from_compiled(error):
         return ""
     last = place = error.__traceback__

@@ -272,10 +272,19 @@ def _home_of(ufunc: Any) -> str:
     return next((m for m in homes if getattr(sys.modules.get(m), name, None) is ufunc), "numpy")
 
 
+def defining_module(thing: Any) -> str:
+    """The module in which a class or function is defined; "" where it does not say.
+
+    A class may have something else by that name: Cython's functions have a descriptor.
+    """
+    name = getattr(thing, "__module__", None)
+    return name if isinstance(name, str) else ""
+
+
 def _name_of_object(x: Any) -> str:
     """``"scipy.stats.norm"`` for an object that SciPy has by a name, though its class has
     another; "" for others."""
-    parts = type(x).__module__.split(".")
+    parts = defining_module(type(x)).split(".")
     if parts[0] != "scipy":
         return ""
     public = ".".join(itertools.takewhile(lambda part: not part.startswith("_"), parts))

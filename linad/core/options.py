@@ -142,7 +142,8 @@ INSTEAD = {
     "hess": "leave it out, linad differentiates the function",
     "hessp": "leave it out, linad differentiates the function",
     "options": "each is a keyword of its own, **options",
-    "method": "leave it out: each method is a function of its own",
+    "method": "leave it out: fits are by Levenberg-Marquardt, bounds or not, and each other method "
+    "is a function of its own",
     **dict.fromkeys(("maxfev", "max_nfev"), "maxiter limits the steps"),
     "nan_policy": "leave out what is missing, seen = np.isfinite(y), or give it weights=0",
     "sigma": "divide the residuals by it; absolute_sigma=True where it is known",

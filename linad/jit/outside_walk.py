@@ -9,7 +9,6 @@ import abc
 import builtins
 import enum
 import functools
-import sys
 import types
 import typing
 from collections import deque
@@ -34,6 +33,7 @@ from linad.jit.state_walk import (
     entries_of,
     is_array_like,
     is_sparse,
+    is_users_class,
     is_users_module,
 )
 from linad.jit.static import (
@@ -399,10 +399,7 @@ READERS = {"read", "readline", "readlines", "readinto", "read1", "getline", "nex
 
 
 def _is_users_metaclass(kind: type) -> bool:
-    if kind is type or not issubclass(kind, type):
-        return False
-    module = sys.modules.get(kind.__module__)
-    return is_users_module(kind.__module__, getattr(module, "__file__", None) or "")
+    return kind is not type and issubclass(kind, type) and is_users_class(kind)
 
 
 def _is_generated(f: Any) -> bool:

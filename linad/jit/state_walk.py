@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.frames import defining_module
 from linad.jit.code_reads import LoadedName, module_named
 from linad.jit.process_state import (
     LASTING,
@@ -62,6 +63,11 @@ def _in_library(file: str) -> bool:
     return "dist-packages" in file or any([p and file.startswith(f"{p}/") for p in INSTALLED])
 
 
+def is_users_class(kind: type) -> bool:
+    name = defining_module(kind)
+    return is_users_module(name, getattr(sys.modules.get(name), "__file__", None) or "")
+
+
 def is_sparse(x: Any) -> bool:
     """Whether it is one of SciPy's sparse arrays, which nobody has before they are imported."""
     sparse = sys.modules.get("scipy.sparse")
@@ -70,9 +76,7 @@ def is_sparse(x: Any) -> bool:
 
 def is_array_like(kind: type) -> bool:
     """Whether objects of a package's class are arrays to NumPy: data frames, tensors."""
-    module = sys.modules.get(kind.__module__)
-    file = getattr(module, "__file__", None) or ""
-    return hasattr(kind, "__array__") and not is_users_module(kind.__module__, file)
+    return hasattr(kind, "__array__") and not is_users_class(kind)
 
 
 def entries_of(value: Any) -> bytes:

@@ -18,13 +18,15 @@ class ArrayLowering(Inlining):
     def array_given(self, value: Any, node: ast.AST) -> Array:
         """A value that must be an array."""
         if not isinstance(value, (ArrayWindow, Computed)) or not value.dims:
-            raise self.error(node, "a number or tuple where an array is needed", "use an array")
+            raise self.error(node, "expected an array, got a number or a tuple", "use an array")
         return value
 
     def arrays_given(self, values: Any, node: ast.AST) -> list[ArrayWindow]:
         """The arrays of a tuple."""
         if not isinstance(values, list) or not values:
-            raise self.error(node, "what is no tuple of arrays", "write `(a, b)`")
+            raise self.error(
+                node, "expected a tuple of arrays, got something else", "write `(a, b)`"
+            )
         found = [
             self.array_from(v, node) if isinstance(v, list) else self.as_array(v, node)
             for v in values
@@ -38,10 +40,10 @@ class ArrayLowering(Inlining):
             return transposed(a)
         axes = order[0] if isinstance(order[0], list) else order
         if not all([is_integer(k) for k in axes]) or len(axes) != len(a.dims):
-            raise self.error(node, "an order of axes that is not constant", "name each axis")
+            raise self.error(node, "the order of axes must be constant", "name each axis")
         found = [int(k.parts[0]) % len(axes) for k in axes]
         if sorted(found) != [*range(len(axes))]:
-            raise self.error(node, "an order that has an axis twice", "name each axis once")
+            raise self.error(node, "the order of axes names an axis twice", "name each axis once")
         return transposed(a, found)
 
     def call_reshape(self, node: ast.Call, values: list[Any]) -> Any:
@@ -94,7 +96,7 @@ class ArrayLowering(Inlining):
     def constant(self, value: Any, node: ast.AST) -> int:
         """A value that must be an integer constant."""
         if not isinstance(value, Expr) or not is_integer(value):
-            raise self.error(node, "an axis or a number of digits that is not constant", "name it")
+            raise self.error(node, "the axis or number of digits must be constant", "name it")
         return int(value.parts[0])
 
     def with_axis(self, a: ArrayWindow, k: int) -> ArrayWindow:
@@ -105,7 +107,7 @@ class ArrayLowering(Inlining):
         """A new array of parts that follow each other along an axis."""
         ndim = len(parts[0].dims)
         if any([len(p.dims) != ndim for p in parts]) or axis >= ndim:
-            raise self.error(node, "arrays of several numbers of axes", "give all as many")
+            raise self.error(node, "the arrays have different numbers of axes", "give all as many")
         rest = [[n for k, n in enumerate(p.dims) if k != axis] for p in parts]
         for other in rest[1:]:
             self.check_dims(rest[0], other)

@@ -53,9 +53,13 @@ class BindingLowering(CallLowering):
         if not before & given:
             return False
         if len(found) != 2 * n or sorted(found[:n]) != sorted(found[n:]) or len({*found}) != n:
-            raise self.error(target, "an exchange of parts of arrays", "copy them entry by entry")
+            raise self.error(
+                target, "parts of arrays cannot be swapped", "copy them entry by entry"
+            )
         if len({self.kinds[a] for a in found}) > 1:
-            raise self.error(target, "an exchange of arrays of several types", "use one dtype")
+            raise self.error(
+                target, "arrays of different dtypes cannot be swapped", "use one dtype"
+            )
         ndim = self.kinds[found[0]].ndim  # type: ignore[union-attr]
         for other in found[1:n]:
             self.check_dims(
@@ -82,7 +86,7 @@ class BindingLowering(CallLowering):
         if outside and arrays & self.made_inside:
             raise self.error(
                 node,
-                "an exchange with an array that is made within a loop or branch",
+                "an array made within a loop or branch cannot be swapped",
                 "make it before",
             )
 
@@ -98,7 +102,7 @@ class BindingLowering(CallLowering):
         elif isinstance(target, ast.Subscript):
             self.store(self.array_of(target.value), target.slice, value, s)
         else:
-            raise self.error(s, "assigns an attribute", "use arrays and scalars")
+            raise self.error(s, "assigns to an attribute", "use arrays and scalars")
 
     def unpacked(self, value: Any, count: int, s: ast.stmt) -> list[Any]:
         """The parts of a tuple, or of an array along its first axis."""
@@ -108,7 +112,7 @@ class BindingLowering(CallLowering):
             self.check_dims([num(count)], value.dims[:1])
             return [item_of(value, num(k)) for k in range(count)]
         if not isinstance(value, list) or len(value) != count:
-            raise self.error(s, "the number of values is not that of the targets", "name each")
+            raise self.error(s, "the numbers of values and of targets differ", "name each")
         return value
 
     def bind(self, name: str, value: Any, s: ast.stmt) -> None:
@@ -131,7 +135,7 @@ class BindingLowering(CallLowering):
             self.bind_array(name, value, s)
         else:
             if before is not None and before is not value:
-                raise self.error(s, f"{name} stands for two things", "use a name for each")
+                raise self.error(s, f"{name} means two things", "use a name for each")
             self.frame.scope[name] = value
 
     def bind_tuple(self, name: str, value: list[Any], s: ast.stmt) -> None:
@@ -142,7 +146,7 @@ class BindingLowering(CallLowering):
             return
         numbers = isinstance(before, list) and len(before) == len(value)
         if not numbers or not all([isinstance(v, Expr) for v in [*before, *value]]):
-            raise self.error(s, f"{name} becomes a tuple of other things", "use another name")
+            raise self.error(s, f"{name} becomes a tuple of a different form", "use another name")
         held = [self.held(v) for v in value]
         for b, v in zip(before, held, strict=True):
             self.emit(Let(b.parts[0], v))
@@ -154,14 +158,16 @@ class BindingLowering(CallLowering):
         if before is value:
             return
         if before is not None and not isinstance(before, NumberList):
-            raise self.error(s, f"{name} was no list before", "use another name")
+            raise self.error(s, f"{name} was not a list before", "use another name")
         again = before is not None and self.depth > self.frame.depth
         if named and (again or value.depth) and id(s) not in self.frame.handed_over:
-            raise self.error(s, "a list with two names", f"write `{name} = list(...)`, a copy")
+            raise self.error(
+                s, "a list cannot have two names", f"write `{name} = list(...)`, a copy"
+            )
         if before is not None and again:
             holders = [n for f in self.frames for n, v in f.scope.items() if v is before]
             if len(holders) > 1:
-                raise self.error(s, f"{name} has a list with two names", "use one name")
+                raise self.error(s, f"{name} is a list that has two names", "use one name")
             self.refilled(before, value, s)
         elif named and id(s) in self.frame.handed_over:
             self.frame.scope[name] = self.listed(value, s)
@@ -218,12 +224,16 @@ class BindingLowering(CallLowering):
             return
         if not isinstance(base, ArrayWindow):
             raise self.error(
-                s, "writes into what is not an array of its own", "write into the array"
+                s,
+                "writes through an expression that is not a name of an array",
+                "write into the array",
             )
         window = self.subscripted(base, where)
         if not isinstance(window, ArrayWindow):
             raise self.error(
-                s, "writes into what is not an array of its own", "write into the array"
+                s,
+                "writes through an expression that is not a name of an array",
+                "write into the array",
             )
         if not window.axes:
             self.emit(Put(window.array, window.index(()), self.number(value, s)))

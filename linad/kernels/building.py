@@ -286,7 +286,7 @@ class StatementBuilder:
             if len(value.dims) > len(window.dims):
                 raise self.error(s, "the value has more axes than the place", "index it")
         elif not isinstance(value, Expr):
-            raise self.error(s, "writes what is neither a number nor an array", "write numbers")
+            raise self.error(s, "writes something other than a number or an array", "write numbers")
         elif names(value) & {window.array}:
             value = self.held(value)
         with self.loops_over(window.dims) as indices:

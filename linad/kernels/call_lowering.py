@@ -112,7 +112,9 @@ class CallLowering(ReductionLowering):
             return self.inlined(node, inner)
         along = name in ALONG and [k.arg for k in node.keywords] == ["axis"] and len(node.args) == 1
         if node.keywords and name not in (*MAKERS, *REDUCTIONS) and not along:
-            raise self.error(node, "keyword arguments here", "pass arguments by position")
+            raise self.error(
+                node, "keyword arguments are not supported here", "pass arguments by position"
+            )
         if name in REDUCTIONS and function not in (max, min):
             values, axis = self.reduced(node, node.args)
             return self.reduction(REDUCTIONS[name], values, axis, node)
@@ -235,7 +237,7 @@ class CallLowering(ReductionLowering):
         if len(values) < 3:
             return product
         if not isinstance(values[2], ArrayWindow) or isinstance(product, Expr):
-            raise self.error(node, "a place for the product that is not an array", "pass an array")
+            raise self.error(node, "out= must be an array", "pass an array")
         self.fill(values[2], product, ast.Pass())
         return values[2]
 
@@ -254,7 +256,9 @@ class CallLowering(ReductionLowering):
             if rest and meaning not in given:
                 given[meaning] = rest.pop(0)
         if rest or len(node.args) > 3 or (name.startswith("full") and "fill" not in given):
-            raise self.error(node, f"{name} with such arguments", "pass the shape and the dtype")
+            raise self.error(
+                node, f"{name} does not take such arguments", "pass the shape and the dtype"
+            )
         if name in LIKE:
             dims = base.dims
             kind = self.kinds.get(getattr(base, "array", ""))
@@ -291,7 +295,7 @@ class CallLowering(ReductionLowering):
             base = self.value(node.value)
             if isinstance(base, ArrayWindow):
                 return self.kinds[base.array].dtype  # type: ignore[union-attr]
-        raise self.error(node, "a dtype that is not known", "write np.float64 or np.int64")
+        raise self.error(node, "the dtype is not known", "write np.float64 or np.int64")
 
     def method(self, node: ast.Call, f: ast.Attribute) -> Any:
         """``x.sum()`` and its kin."""
@@ -303,7 +307,9 @@ class CallLowering(ReductionLowering):
                 values, axis = self.reduced(node, node.args)
                 return self.reduction(REDUCTIONS[f.attr], [base, *values], axis, node)
             if node.keywords:
-                raise self.error(node, "keyword arguments here", "pass arguments by position")
+                raise self.error(
+                    node, "keyword arguments are not supported here", "pass arguments by position"
+                )
             if f.attr == "astype" and len(node.args) == 1:
                 return self.as_dtype(base, self.dtype(node.args[0]))
             values = [self.value(a) for a in node.args]

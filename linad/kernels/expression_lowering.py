@@ -91,13 +91,13 @@ class ExpressionLowering(ListBuilder):
         if isinstance(value, (ArrayWindow, Computed)) and not value.dims:
             return value.at()
         if not isinstance(value, Expr):
-            raise self.error(node, "an array or tuple where a number is needed", "name an entry")
+            raise self.error(node, "expected a number, got an array or a tuple", "name an entry")
         return value
 
     def array_of(self, node: ast.expr) -> Any:
         value = self.value(node)
         if not isinstance(value, (ArrayWindow, Computed, NumberList, list)):
-            raise self.error(node, "an index on what is not an array", "use arrays")
+            raise self.error(node, "only arrays, tuples and lists can be indexed", "use arrays")
         return value
 
     def value(self, node: ast.expr) -> Any:
@@ -183,12 +183,16 @@ class ExpressionLowering(ListBuilder):
                 if len(dims) == len(place):
                     dims.append(len(given))
                 if dims[len(place)] != len(given):
-                    raise self.error(node, "rows of several lengths", "use rows of one length")
+                    raise self.error(
+                        node, "the rows have different lengths", "use rows of one length"
+                    )
                 for k, v in enumerate(given):
                     collect(v, (*place, k))
             else:
                 if len(place) < len(dims):
-                    raise self.error(node, "rows of several lengths", "use rows of one length")
+                    raise self.error(
+                        node, "the rows have different lengths", "use rows of one length"
+                    )
                 entries.append((tuple([num(k) for k in place]), self.number(given, node)))
 
         collect(values, ())
@@ -231,11 +235,11 @@ class ExpressionLowering(ListBuilder):
         if isinstance(node.op, ast.USub):
             return self.elementwise(negative, value, node=node)
         if not isinstance(value, (Expr, ArrayWindow, Computed)):
-            raise self.error(node, "~ of what is neither a number nor an array", "use these")
+            raise self.error(node, "~ takes numbers and arrays only", "name an entry")
         first = value if isinstance(value, Expr) else value.at(*[ZERO for _ in value.dims])
         kind = self.kind_here(first)
         if kind == "f":
-            raise self.error(node, "~ of floats", "use `not`, or -x")
+            raise self.error(node, "~ takes integers and booleans only", "use `not`, or -x")
         inverse = (
             (lambda a: Expr("not", (a,))) if kind == "b" else (lambda a: sub(negative(a), ONE))
         )
@@ -266,7 +270,7 @@ class ExpressionLowering(ListBuilder):
             return made
         if op == "+" and not any(lists) and isinstance(a, list) and isinstance(b, list):
             return [*a, *b]
-        raise self.error(node, "arithmetic with tuples or lists", "name the parts")
+        raise self.error(node, "tuples and lists have no arithmetic", "name the parts")
 
     def of_Compare(self, node: ast.Compare) -> Any:
         if len(node.ops) == 1 and type(node.ops[0]) in OPERATORS:
@@ -276,7 +280,7 @@ class ExpressionLowering(ListBuilder):
         if len(node.ops) == 1:
             return self.of_membership(node, node.ops[0])
         if not all([type(op) in OPERATORS for op in node.ops]):
-            raise self.error(node, "several comparisons in one with `in` or `is`", "write `and`")
+            raise self.error(node, "`in` and `is` cannot be chained", "write `and`")
         left, tests = self.scalar(node.left), []
         for op, right in zip(node.ops, node.comparators, strict=True):
             b = self.scalar(right)
@@ -289,10 +293,10 @@ class ExpressionLowering(ListBuilder):
         a, b = self.value(node.left), self.value(node.comparators[0])
         if isinstance(op, (ast.Is, ast.IsNot)):
             if b is not None:
-                raise self.error(node, "`is` of what is not None", "use ==")
+                raise self.error(node, "`is` compares with None only", "use ==")
             return num((a is None) == isinstance(op, ast.Is))
         if not isinstance(b, list):
-            raise self.error(node, "`in` what is no tuple", "use a loop")
+            raise self.error(node, "`in` takes tuples only", "use a loop")
         number = self.held(self.number(a, node))
         tests = [compared("==", number, self.number(v, node)) for v in b]
         found = functools.reduce(lambda x, y: Expr("or", (x, y)), tests, num(False))
@@ -329,16 +333,16 @@ class ExpressionLowering(ListBuilder):
         """The number that a conditional expression may have the value of."""
         value = self.value(node)
         if isinstance(value, (ArrayWindow, Computed)) and value.dims:
-            raise self.error(node, "`a if test else b` of arrays", "write them in an `if`")
+            raise self.error(
+                node, "`a if test else b` chooses numbers, not arrays", "write them in an `if`"
+            )
         return self.number(value, node)
 
     def elementwise(self, f: Callable[..., Expr], *values: Any, node: ast.AST) -> Any:
         """A function of numbers, applied to numbers and arrays."""
         for v in values:
             if not isinstance(v, (Expr, ArrayWindow, Computed)):
-                raise self.error(
-                    node, "an operand that is neither a number nor an array", "use these"
-                )
+                raise self.error(node, "operands must be numbers or arrays", "name an entry")
         arrays = [v for v in values if not isinstance(v, Expr)]
         if not arrays:
             return f(*values)
@@ -368,12 +372,12 @@ class ExpressionLowering(ListBuilder):
             a = self.copied(a)
         if not a.lies_together():
             raise self.error(
-                node, "a reshape of entries that do not lie together", "copy the part first"
+                node, "the entries to reshape are not contiguous", "copy the part first"
             )
         given = [self.number(n, node) for n in shape]
         unknown = [k for k, n in enumerate(given) if n == num(-1)]
         if not given or len(unknown) > 1:
-            raise self.error(node, "a shape of no lengths, or of two of -1", "name the lengths")
+            raise self.error(node, "the shape has no lengths, or -1 twice", "name the lengths")
         known = functools.reduce(mul, [n for n in given if n != num(-1)], ONE)
         size = functools.reduce(mul, a.dims, ONE)
         dims = [
@@ -401,7 +405,7 @@ class ExpressionLowering(ListBuilder):
         if not all(
             [isinstance(v, (ArrayWindow, Computed)) and len(v.dims) in (1, 2) for v in (a, b)]
         ):
-            raise self.error(node, "a product of what are not vectors or matrices", "write loops")
+            raise self.error(node, "a product takes vectors and matrices only", "write loops")
         a, b = [self.copied(v) if isinstance(v, Computed) else v for v in (a, b)]
         self.check_dims(a.dims[-1:], b.dims[:1])
         rows, columns = a.dims[:-1], b.dims[1:]

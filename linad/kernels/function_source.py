@@ -141,11 +141,13 @@ class FunctionSource:
         a = tree.args
         if a.vararg or a.kwarg or a.kwonlyargs:
             raise self.error(
-                tree, "takes *args, ** or keyword-only arguments", "name each argument"
+                tree,
+                "*args, **kwargs and keyword-only arguments are not supported",
+                "name each argument",
             )
         self.parameters = [p.arg for p in (*a.posonlyargs, *a.args)]
         if isinstance(self, LocalSource) and tree.decorator_list:
-            raise self.error(tree, "a decorated function within a function", "move it out")
+            raise self.error(tree, "a nested function cannot have decorators", "move it out")
         lifting = _Lifting()
         tree.body = [lifting.visit(s) for s in tree.body]
         self.check()
@@ -174,9 +176,13 @@ class FunctionSource:
                 if type(node) in REFUSED and id(node) not in texts:
                     self._refuse(statement, node)
                 if isinstance(node, (ast.For, ast.While)) and node.orelse:
-                    raise self.error(node, "else on a loop", "set a flag before `break`")
+                    raise self.error(
+                        node, "`else` on a loop is not supported", "set a flag before `break`"
+                    )
                 if isinstance(node, ast.Constant) and isinstance(node.value, complex):
-                    raise self.error(node, "complex numbers", "use two arrays, of the parts")
+                    raise self.error(
+                        node, "complex numbers are not supported", "use two arrays, of the parts"
+                    )
 
     def _refuse(self, statement: ast.stmt, node: ast.AST) -> None:
         what, remedy = REFUSED[type(node)]

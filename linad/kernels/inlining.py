@@ -24,10 +24,12 @@ class Inlining(SubscriptLowering):
         given = dict(zip(source.parameters, node.args, strict=False))
         for k in node.keywords:
             if k.arg is None or k.arg not in source.parameters:
-                raise self.error(node, "an argument that the function does not have", "name it")
+                raise self.error(node, "the function has no such parameter", "name it")
             given[k.arg] = k.value
         if len(node.args) > len(source.parameters):
-            raise self.error(node, "more arguments than parameters", "pass as many")
+            raise self.error(
+                node, "more arguments are given than there are parameters", "pass as many"
+            )
         return self.inlined_with(node, called, {n: self.value(e) for n, e in given.items()})
 
     def callee(self, function: Any, node: ast.Call) -> Closure:
@@ -60,7 +62,7 @@ class Inlining(SubscriptLowering):
         sole = self.sole is node
         values = {**defaults, **values}
         if set(values) != set(source.parameters):
-            raise self.error(node, "another number of arguments than parameters", "pass each")
+            raise self.error(node, "the numbers of arguments and of parameters differ", "pass each")
         before = {name for name, kind in self.kinds.items() if isinstance(kind, ArrayKind)}
         for name, value in values.items():
             if isinstance(value, Expr):

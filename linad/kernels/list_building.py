@@ -40,7 +40,7 @@ class ListBuilder(StatementBuilder):
         if isinstance(value, list) and value:
             return [self.structure(v, node) for v in value]
         if not isinstance(value, Expr):
-            raise self.error(node, "a list of what are not numbers", ONE_SORT)
+            raise self.error(node, "a list holds something other than numbers", ONE_SORT)
         return self.fresh("list")
 
     def begin(self, made: NumberList, value: Any, node: ast.AST) -> None:
@@ -59,10 +59,10 @@ class ListBuilder(StatementBuilder):
         """The arrays of an entry, each with the number of a value that it takes."""
         if isinstance(entry, list):
             if not isinstance(value, list) or len(value) != len(entry):
-                raise self.error(node, "a list of several sorts of entries", ONE_SORT)
+                raise self.error(node, "the entries of a list differ in kind", ONE_SORT)
             return [p for e, v in zip(entry, value, strict=True) for p in self.pairs(e, v, node)]
         if isinstance(value, list):
-            raise self.error(node, "a list of several sorts of entries", ONE_SORT)
+            raise self.error(node, "the entries of a list differ in kind", ONE_SORT)
         return [(entry, self.number(value, node))]
 
     def arrays(self, made: NumberList) -> list[tuple[str, str]]:
@@ -126,7 +126,7 @@ class ListBuilder(StatementBuilder):
         elif isinstance(values, ArrayWindow) and len(values.dims) == 1:
             length, item = values.dims[0], values.at
         else:
-            raise self.error(node, "a list of what are not numbers", ONE_SORT)
+            raise self.error(node, "a list holds something other than numbers", ONE_SORT)
         self.check_changes(made, node)
         length = self.held(length, "length")
         more = self.held(add(made.length, length), "length")
@@ -186,7 +186,7 @@ class ListBuilder(StatementBuilder):
     def check_changes(self, made: NumberList, node: ast.AST) -> None:
         if made.looped:
             raise self.error(
-                node, "a list that changes while a loop runs over it", "loop over a copy, `list(l)`"
+                node, "the list changes while a loop runs over it", "loop over a copy, `list(l)`"
             )
 
     # Reading.
@@ -194,9 +194,9 @@ class ListBuilder(StatementBuilder):
     def place_in(self, made: NumberList, k: Expr, node: ast.AST) -> Expr:
         """An index of an entry, counted from the beginning."""
         if self.kind_here(k) == "f":
-            raise self.error(node, "an index that is a float", "use int(...) or math.floor(...)")
+            raise self.error(node, "an index is a float", "use int(...) or math.floor(...)")
         if made.entry is None:
-            raise self.error(node, "an entry of an empty list", "append one before")
+            raise self.error(node, "an empty list has no entries", "append one before")
         if k.op == "num":
             k = add(made.length, k) if k.parts[0].startswith("-") else k
         elif k.parts[0] not in self.counts:
@@ -214,7 +214,7 @@ class ListBuilder(StatementBuilder):
         if value.entry is None:
             return self.new([ZERO], "float64")
         if not value.has_numbers:
-            raise self.error(node, "a list of tuples where numbers are needed", "make an array")
+            raise self.error(node, "expected numbers, got a list of tuples", "make an array")
         return value.window()
 
     def array_of_list(self, value: NumberList, node: ast.AST, dtype: str = "") -> ArrayWindow:
@@ -223,7 +223,9 @@ class ListBuilder(StatementBuilder):
             return self.copied(self.as_array(value, node), dtype)
         columns = value.entry
         if not all([isinstance(c, str) for c in columns]):
-            raise self.error(node, "an array of tuples in tuples", "make a list of each part")
+            raise self.error(
+                node, "an array cannot be made of nested tuples", "make a list of each part"
+            )
         dtypes = {d for _, d in self.arrays(value)}
         dtype = dtype or (dtypes.pop() if len(dtypes) == 1 else "float64")
         made = self.new([value.length, num(len(columns))], dtype, zeros=False)

@@ -59,7 +59,9 @@ class LoopLowering(BindingLowering):
         both = {n.id for n in ast.walk(loop.iter) if isinstance(n, ast.Name)} & frame.stored
         if both:
             name = sorted(both)[0]
-            raise self.error(node, f"{name} is what runs and what it runs over", "use two names")
+            raise self.error(
+                node, f"{name} is both the loop variable and what it runs over", "use two names"
+            )
         try:
             if isinstance(loop.body[0], ListEntry):
                 return self.list_of_known_length(loop)
@@ -125,7 +127,7 @@ class LoopLowering(BindingLowering):
     def enter(self, target: ast.expr, counter: Expr, s: ast.For) -> None:
         """Give the variable of a loop over a range its value."""
         if not isinstance(target, ast.Name):
-            raise self.error(s, "a range has one number a turn", "write `for i in range(n)`")
+            raise self.error(s, "a range yields one number at a time", "write `for i in range(n)`")
         name = target.id
         only_counts = name in self.frame.counters and name not in self.frame.source.parameters
         if only_counts and counter.parts[0] in self.loops:
@@ -170,7 +172,7 @@ class LoopLowering(BindingLowering):
         start, stop, step = bounds
         down = step.op == "neg" or (step.op == "num" and step.parts[0].startswith("-"))
         if step.op != "num":
-            raise self.error(s, "leaves a loop whose step is not constant", "write `while`")
+            raise self.error(s, "the loop that is left must have a constant step", "write `while`")
         comment = self.comment
         counter = self.fresh("next")
         self.emit(Let(counter, start))
@@ -238,7 +240,7 @@ class LoopLowering(BindingLowering):
         """The bounds of a loop over a range."""
         assert isinstance(s.iter, ast.Call)
         if s.iter.keywords:
-            raise self.error(s, "a range with keyword arguments", "write `for i in range(n)`")
+            raise self.error(s, "range takes no keyword arguments", "write `for i in range(n)`")
         found = [self.scalar(a) for a in s.iter.args]
         if len(found) == 1:
             found.insert(0, ZERO)
@@ -252,7 +254,9 @@ class LoopLowering(BindingLowering):
         if name in ("enumerate", "zip"):
             assert isinstance(node, ast.Call)
             if node.keywords or not node.args:
-                raise self.error(node, f"{name} with such arguments", f"write `{name}(a, ...)`")
+                raise self.error(
+                    node, f"{name} does not take such arguments", f"write `{name}(a, ...)`"
+                )
             if name == "enumerate":
                 first = self.scalar(node.args[1]) if len(node.args) > 1 else ZERO
                 first = self.held(first)
@@ -276,7 +280,11 @@ class LoopLowering(BindingLowering):
         if isinstance(value, Computed):
             value = self.copied(value)
         if not isinstance(value, ArrayWindow) or not value.dims:
-            raise self.error(node, "a loop over what is not an array", "write `for i in range(n)`")
+            raise self.error(
+                node,
+                "loops run over ranges, arrays, tuples and lists only",
+                "write `for i in range(n)`",
+            )
         value = self.pinned(value)
         return value.dims[0], lambda k: item_of(value, k)
 

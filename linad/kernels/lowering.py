@@ -65,7 +65,7 @@ class LoweredKernel(StatementLowering):
                 self.results[k] = self.copied(r)
             elif not isinstance(r, (Expr, ArrayWindow)):
                 raise source.error(
-                    source.tree, "returns neither numbers nor arrays", "return these"
+                    source.tree, "returns something other than numbers and arrays", "return these"
                 )
         if self.lengths.broken():
             raise source.error(

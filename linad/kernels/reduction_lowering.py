@@ -30,11 +30,13 @@ class ReductionLowering(ArrayLowering):
     def reduced(self, node: ast.Call, given: list[ast.expr]) -> tuple[list[Any], Expr | None]:
         """The array that is summed up, if it is named, and the axis along which."""
         if [k.arg for k in node.keywords] not in ([], ["axis"]):
-            raise self.error(node, "keyword arguments here", "pass the axis only")
+            raise self.error(node, "keyword arguments are not supported here", "pass the axis only")
         values = [self.value(a) for a in given]
         arrays = 0 if self.is_method(node) else 1
         if not arrays <= len(values) + len(node.keywords) <= arrays + 1:
-            raise self.error(node, "other arguments than an array and an axis", "pass these only")
+            raise self.error(
+                node, "only an array and an axis are supported here", "pass these only"
+            )
         axis = values[arrays] if len(values) > arrays else None
         if node.keywords:
             axis = self.value(node.keywords[0].value)
@@ -62,7 +64,9 @@ class ReductionLowering(ArrayLowering):
         if axis is None:
             return self.reduced_number(kind, a, tuple(range(len(a.dims))), ())
         if not is_integer(axis) or not -len(a.dims) <= int(axis.parts[0]) < len(a.dims):
-            raise self.error(node, "an axis that is not a constant of this array", "write the loop")
+            raise self.error(
+                node, "the axis must be a constant, and one of this array's", "write the loop"
+            )
         if len(a.dims) == 1:
             return self.reduced_number(kind, a, (0,), ())
         k = int(axis.parts[0]) % len(a.dims)

@@ -76,7 +76,7 @@ class StatementLowering(LoopLowering):
         if isinstance(s.value, ast.Constant):
             return
         if not isinstance(s.value, ast.Call):
-            raise self.error(s, "an expression that nothing uses", "leave it out")
+            raise self.error(s, "the value of an expression is not used", "leave it out")
         self.sole = s.value
         self.value(s.value)
 
@@ -89,7 +89,9 @@ class StatementLowering(LoopLowering):
             value = self.value(s.value)
             values = value if isinstance(value, list) else [value]
             if len(values) != len(frame.results):
-                raise self.error(s, "another number of values than elsewhere", "return as many")
+                raise self.error(
+                    s, "returns a different number of values elsewhere", "return as many"
+                )
             for k, (r, v) in enumerate(zip(frame.results, values, strict=True)):
                 self.keep_result(k, r, v, s)
         self.emit(Let(frame.done, ONE))
@@ -158,7 +160,9 @@ class StatementLowering(LoopLowering):
                 self.put(base, place, self.operation(op, old, self.number(value, s)), s)
                 return
             if not isinstance(base, ArrayWindow):
-                raise self.error(s, "updates what is not an array of its own", "update the array")
+                raise self.error(
+                    s, "updates an expression that is not a name of an array", "update the array"
+                )
             window = self.subscripted(base, s.target.slice)
             if window.array in changed and not window.axes:  # it is read first
                 old = self.held(window.at(), "old")
@@ -168,9 +172,9 @@ class StatementLowering(LoopLowering):
                 return
             self.out += right
         else:
-            raise self.error(s, "assigns an attribute", "use arrays and scalars")
+            raise self.error(s, "assigns to an attribute", "use arrays and scalars")
         if isinstance(window, Computed) or not isinstance(window, ArrayWindow):
-            raise self.error(s, "updates what is not an array", "use arrays and scalars")
+            raise self.error(s, "updates something other than an array", "use arrays and scalars")
         if not window.axes:
             value = self.number(value, s)
             if op in ("+", "-"):

@@ -47,7 +47,7 @@ class SubscriptLowering(ExpressionLowering):
         at = dots.index(True) if any(dots) else len(given)
         missing += any(dots)
         if missing < 0:
-            raise self.error(where, "more indices than axes", "count the axes")
+            raise self.error(where, "there are more indices than axes", "count the axes")
         given[at : at + 1], new[at : at + 1] = [ast.Slice()] * missing, [False] * missing
         values = [  # each is evaluated once
             None if n or isinstance(e, ast.Slice) else self.value(e)
@@ -89,7 +89,7 @@ class SubscriptLowering(ExpressionLowering):
 
     def at_scalars(self, base: ArrayWindow, indices: list[Expr], node: ast.AST) -> ArrayWindow:
         if len(indices) != len(base.dims):
-            raise self.error(node, "a tuple of indices that is not an entry", "name an entry")
+            raise self.error(node, "a tuple of indices must name one entry", "name an entry")
         return ArrayWindow(base.array, base.index(tuple(indices)))
 
     def part_of_axis(self, axis: Axis, e: ast.expr, value: Any) -> Any:
@@ -99,9 +99,9 @@ class SubscriptLowering(ExpressionLowering):
             if isinstance(value, (ArrayWindow, Computed)) and len(value.dims) == 1:
                 return self.picked(axis, value, e)
             if not isinstance(value, Expr):
-                raise self.error(e, "an index that is not an integer", "write a loop")
+                raise self.error(e, "an index must be an integer", "write a loop")
             if self.kind_here(value) == "f":
-                raise self.error(e, "an index that is a float", "use int(...) or math.floor(...)")
+                raise self.error(e, "an index is a float", "use int(...) or math.floor(...)")
             if value.op == "num" and value.parts[0].startswith("-"):
                 value = add(axis.length, value)
             elif not axis.whole and value.op != "num" and value.parts[0] not in self.counts:
@@ -117,9 +117,7 @@ class SubscriptLowering(ExpressionLowering):
                 axis.length,
             )
         if step.op != "num" or int(step.parts[0]) < 1:
-            raise self.error(
-                e, "a slice with a step that is not a positive constant", "write a loop"
-            )
+            raise self.error(e, "the step of a slice must be a positive constant", "write a loop")
         start = self.bound(e.lower, ZERO, axis)
         stop = self.bound(e.upper, axis.length, axis)
         length = length_of(start, stop, int(step.parts[0]))
@@ -131,7 +129,7 @@ class SubscriptLowering(ExpressionLowering):
         """The entries of an axis that an array picks: by their numbers, or where it is true."""
         kind = self.kind_here(which.at(ZERO))
         if kind == "f":
-            raise self.error(e, "an index of floats", "use integers")
+            raise self.error(e, "the index array holds floats", "use integers")
         numbers = self.new(which.dims, "int64", zeros=False)
         if kind == "i":
             with self.loops_over(which.dims) as (k,):
@@ -150,7 +148,9 @@ class SubscriptLowering(ExpressionLowering):
                 self.emit(If(which.at(k), yes, []))
             count = self.held(var(found), "count")
         if axis.picks:
-            raise self.error(e, "an index into picked entries", "give the picked array a name")
+            raise self.error(
+                e, "picked entries cannot be indexed again", "give the picked array a name"
+            )
         return Axis(axis.start, axis.step, count, picks=numbers.array)
 
     def bound(self, e: ast.expr | None, default: Expr, axis: Axis) -> Expr:

@@ -113,6 +113,12 @@ class Fit:
         self.r, self.J = problem.linearize(self.x)
         if not self.r.size:
             raise ShapeError(f"{name}: {name_of(f)} returned no numbers")
+        if self.x.size > 1 and problem.returns_number:
+            raise ShapeError(
+                f"{name}: expected residuals (an array), got one number from {name_of(f)} for "
+                f"{self.x.size} unknowns; return r, not np.sum(r**2), or minimise what is not a "
+                f"sum of squares by linad.solve.trust_region, lbfgs or newton_cg"
+            )
         self.cost = self.cost_of(self.r)
         self.gradient: Any = np.full(self.x.shape, np.nan)
         self.steps: Any = None

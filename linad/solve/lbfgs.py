@@ -216,7 +216,8 @@ class Path:
 
 
 MUCH = 100.0
-"""Times what ftol allows: where f can still come down by more, its small change is not a sign."""
+"""Times what ftol allows, and f can tell: where it can still come down by more, its small change is
+not a sign."""
 
 CURVED = 1e-8
 """Of a product with the Hessian: less negative curvature may be rounding."""
@@ -236,8 +237,10 @@ def _doubt(
             f"f changed by less than ftol allows, and the largest |gradient| is {g:.1e} still",
         )
     if g > gtol and problem.jac is None:
-        more = _promised(problem, found.x.astype(problem.x.dtype), limits)
-        if more > MUCH * ftol * max(abs(found.fun), 1.0):
+        x = found.x.astype(problem.x.dtype)
+        more, step = _promised(problem, x, limits)
+        told = max(ftol * max(abs(found.fun), 1.0), problem.x.eps * abs(found.fun))
+        if more > MUCH * told and not _lost_in_rounding(problem, x, step, more, limits):
             far = f"promises {more:.1e} more" if np.isfinite(more) else "is indefinite"
             return Stop(
                 Status.STAGNATED,
@@ -247,8 +250,8 @@ def _doubt(
     return None
 
 
-def _promised(problem: Objective, x: Any, limits: Any) -> float:
-    """By how much f comes down in its quadratic model, at least; 0 where there is none.
+def _promised(problem: Objective, x: Any, limits: Any) -> tuple[float, Any]:
+    """By how much f comes down in its quadratic model, at least, and where; 0 where there is none.
 
     Conjugate gradients from 0, of which each step brings the model down, by rr^2 / 2 d^T H d;
     without end where a direction of negative curvature is met.
@@ -257,24 +260,39 @@ def _promised(problem: Objective, x: Any, limits: Any) -> float:
     with Attempt(LinadError):  # not every function has a second derivative
         _, g, H = problem.model(x)
     if H is None or not np.isfinite(g).all():
-        return 0.0
+        return 0.0, np.zeros_like(x)
     free = np.ones(g.shape, bool)
     if limits is not None:
         free = np.where(g > 0, x > limits.lb, x < limits.ub)
     r = np.where(free, -g, 0.0)
-    d, total = r, 0.0
+    d, total, step = r, 0.0, np.zeros_like(r)
     for _ in range(min(PRODUCTS, r.size)):
         rr = float(r @ r)
         Hd = np.where(free, H @ d, 0.0)
         curvature = float(d @ Hd)
         if curvature < -CURVED * float(np.linalg.norm(d) * np.linalg.norm(Hd)):
-            return np.inf
+            return np.inf, d
         if not rr > 0 or not curvature > 0:
             break
         total += 0.5 * rr * rr / curvature
+        step = step + rr / curvature * d
         r = r - rr / curvature * Hd
         d = r + float(r @ r) / rr * d
-    return total
+    return total, step
+
+
+def _lost_in_rounding(problem: Objective, x: Any, step: Any, promised: float, limits: Any) -> bool:
+    """Whether f, perhaps a sum of terms that cancel, is too rough to come down as promised: a step
+    of the model makes the gradient much smaller, as it should, and f does not notice.
+    """
+    if not np.isfinite(promised):
+        return False
+    f, g = problem.value_and_gradient(x)
+    there = x + step if limits is None else np.clip(x + step, limits.lb, limits.ub)
+    nearer, h = problem.value_and_gradient(there.astype(x.dtype))
+    moved = step != 0
+    smaller = np.linalg.norm(h[moved]) < 0.5 * np.linalg.norm(g[moved])
+    return bool(smaller and f - nearer < 0.5 * promised)
 
 
 def _inwards(x: Any, g: Any, limits: Any) -> float:

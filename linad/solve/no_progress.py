@@ -81,12 +81,16 @@ def _follows(problem: Residual, x: Any, r: Any, J: Any, p: Any) -> bool:
     """Whether f changes along a step as its derivatives say, over some part of it."""
     if not np.isfinite(p).all():
         p = -np.asarray(J.H @ r)
-    size = np.linalg.norm(r) + np.linalg.norm(J @ x)
+    made = np.asarray(J @ x)
+    counts = np.isfinite(made)  # where residuals are constant, a derivative may be 0 times infinity
+    size = np.linalg.norm(r) + np.linalg.norm(made[counts])
     smallest = VISIBLE * problem.x.eps * size
+    if not np.linalg.norm(made[counts]) > problem.x.eps * size:
+        return True  # flat: steps that are far too long do not tell
     before, smooth = 0.0, 0
     for part in LENGTHS:
         there = (x + part * p).astype(x.dtype, copy=False)
-        change, told = problem.value(there) - r, np.asarray(J @ (there - x))
+        change, told = (problem.value(there) - r)[counts], np.asarray(J @ (there - x))[counts]
         if not np.linalg.norm(told) > smallest:
             break
         off = float(np.linalg.norm(change - told))

@@ -209,6 +209,11 @@ class Residual:
         """The counts, as a result names them."""
         return asdict(self.counts)
 
+    @property
+    def returns_number(self) -> bool:
+        """Whether F is one number, and not an array of one."""
+        return self.out_slots is not None and [s.shape for s in self.out_slots] == [()]
+
     def value(self, x: Any) -> Any:
         """F(x) as a vector."""
         self.counts.nfev += 1
@@ -276,9 +281,15 @@ class Equations(Residual):
         assert self.out_slots is not None
         m, n = sum(slot.size for slot in self.out_slots), self.x.start.size
         if m != n:
+            remedy = "linad.solve.levenberg_marquardt fits where there are more"
+            if m == 1:
+                remedy = (
+                    "return the equations r, not np.sum(r**2); linad.solve.trust_region, lbfgs and "
+                    "newton_cg minimise one number"
+                )
             raise ShapeError(
                 f"{self.name}: {name_of(self.f)} must return {n} numbers for {n} unknowns, it "
-                f"returned {m}; linad.solve.levenberg_marquardt fits where there are more"
+                f"returned {m}; {remedy}"
             )
         if self.x.dtype.kind != "c" and common_dtype(self.out_slots).kind == "c":
             raise DTypeError(

@@ -115,7 +115,7 @@ class LinearTrace(PairTrace):
                         self.steps.append((node, [(x._node, J)]))
                         result: Any = _bare(Tracer)
                         result._trace, result._node, result._value = self, node, y
-                        result._buffer, result._whole = None, False
+                        result._buffer, result._square, result._whole = None, None, False
                         if primitive.view and (type(y) is ndarray or type(value) is Tracer):
                             attach_view(result, x, primitive, params)
                         return result
@@ -172,7 +172,7 @@ class LinearTrace(PairTrace):
             self.steps.append((node, links))
             result = _bare(Tracer)
             result._trace, result._node, result._value, result._buffer = self, node, y, None
-            result._whole = False
+            result._square, result._whole = None, False
             if primitive.view and (nested or type(y) is ndarray):
                 attach_view(result, args[0], primitive, params)
             return result

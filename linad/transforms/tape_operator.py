@@ -5,7 +5,7 @@ changes anything, so both can be repeated at will, from any thread.
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,10 @@ Link = tuple[Node, JacobianOperator]
 Step = tuple[Any, Sequence[Link]]
 """A node (or a tuple of nodes, of an operation with several results), and the links into it:
 the nodes it came from, each with the operator that leads here."""
+
+_PUSHED: Any = "push", ()
+_PULLED: Any = "pull", ()
+"""Which short way one tangent, one cotangent goes."""
 
 
 class OfSlots:
@@ -88,6 +92,8 @@ class TapeOperator(Typed):
     dtype: Any = OfSlots()
     _in_dtype: Any = OfSlots()
     _out_dtype: Any = OfSlots()
+
+    _swept: Mapping[Any, Any] = {}  # the short ways; see `linad.sweeps.compiled`
 
     def __init__(
         self,
@@ -161,8 +167,11 @@ class TapeOperator(Typed):
         """
         if others:
             tangent = (tangent, *others)
-        if self.compiled and (found := ANSWERS.swept(self, "push", tangent)) is not OTHER:
-            return found
+        if self.compiled:
+            short = self._swept.get(_PUSHED)
+            found = OTHER if short is None else short((tangent,))
+            if found is not OTHER or (found := ANSWERS.swept(self, "push", tangent)) is not OTHER:
+                return found
         if warnings.filters[:1] != [FILTER]:  # a call less
             move_to_user_lines()
         tangents, seeds = check_seeds(tangent, self.in_tree, self.in_slots, "tangent")
@@ -175,8 +184,11 @@ class TapeOperator(Typed):
         """
         if others:
             cotangent = (cotangent, *others)
-        if self.compiled and (found := ANSWERS.swept(self, "pull", cotangent)) is not OTHER:
-            return found
+        if self.compiled:
+            short = self._swept.get(_PULLED)
+            found = OTHER if short is None else short((cotangent,))
+            if found is not OTHER or (found := ANSWERS.swept(self, "pull", cotangent)) is not OTHER:
+                return found
         if warnings.filters[:1] != [FILTER]:  # a call less
             move_to_user_lines()
         cotangents, seeds = check_seeds(cotangent, self.out_tree, self.out_slots, "cotangent")

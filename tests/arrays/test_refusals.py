@@ -333,3 +333,7 @@ def test_masked_arrays_are_refused_with_what_to_do():
             TracerError, match=r"masked arrays are traced in adopted code.*x\[~mask\]"
         ):
             linad.linearize(masked, np.array([1.0, 2.0, 3.0]))
+    m = np.ma.masked_array(np.ones(3), mask)
+    for masked in (lambda x: m * x, lambda x: (m - x) ** 2):
+        with pytest.raises(TracerError, match=r"of a masked array would .*np.where\(m.mask"):
+            linad.linearize(masked, np.array([1.0, 2.0, 3.0]))

@@ -697,6 +697,23 @@ def test_an_object_that_becomes_one_of_another_class():
             np.testing.assert_array_equal(jitted(X), X * kind.k)
 
 
+def test_an_object_whose_class_does_not_name_its_module():
+    """As Cython's functions, whose class has a descriptor by that name."""
+
+    class Scaled:
+        __module__ = property(lambda self: "of the object")
+        factor = 2.0
+
+        def __call__(self, x):
+            return self.factor * x
+
+    scaled = Scaled()
+    jitted = linad.jit(lambda x: scaled(x))
+    assert jitted(3.0) == jitted(3.0) == 6.0
+    scaled.factor = 5.0
+    assert jitted(3.0) == 15.0
+
+
 def test_a_class_that_is_indexed_and_one_that_gains_attributes(monkeypatch):
     state = Slow()
 

@@ -172,7 +172,7 @@ def calls_what_kernels_do_not_have(x):
     "function, problem",
     [
         (calls_itself, "power calls itself; write a loop"),
-        (takes_any_number, r"takes \*args"),
+        (takes_any_number, r"\*args, \*\*kwargs and keyword-only"),
         (calls_what_kernels_do_not_have, "np.fft.fft is not in the language"),
     ],
 )

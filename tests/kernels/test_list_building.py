@@ -240,13 +240,19 @@ def of_a_tuple(x):
 @pytest.mark.parametrize(
     "function, problem",
     [
-        (two_names, r"a list with two names; write `best = list\(...\)`, a copy"),
-        (changed_after_it_was_handed_over, r"a list with two names; write `now = list\(...\)`"),
+        (two_names, r"a list cannot have two names; write `best = list\(...\)`, a copy"),
+        (
+            changed_after_it_was_handed_over,
+            r"a list cannot have two names; write `now = list\(...\)`",
+        ),
         (changed_while_a_loop_runs, r"changes while a loop runs over it; loop over a copy"),
-        (one_name_within_and_without, "x is what runs and what it runs over; use two names"),
-        (of_arrays, "a list of what are not numbers; make a list of numbers"),
-        (of_two_sorts, "a list of several sorts of entries; make a list of numbers"),
-        (of_a_tuple, "writes into what is not an array of its own"),
+        (
+            one_name_within_and_without,
+            "x is both the loop variable and what it runs over; use two names",
+        ),
+        (of_arrays, "a list holds something other than numbers; make a list of numbers"),
+        (of_two_sorts, "the entries of a list differ in kind; make a list of numbers"),
+        (of_a_tuple, "writes through an expression that is not a name of an array"),
     ],
 )
 def test_what_lists_cannot_be(function, problem):

@@ -110,7 +110,7 @@ def sum_in_another_dtype(x):
 
 
 REFUSED = {
-    sum_in_another_dtype: "other arguments than an array and an axis",
+    sum_in_another_dtype: "only an array and an axis are supported here",
     other_name_read_after: "x is one of two arrays",
     other_name_read_in_loop: "read as x too",
     swap_in_callee: "x is one of two arrays",
@@ -118,10 +118,10 @@ REFUSED = {
     buffer_param_written: "x becomes another array",
     swap_made_in_loop: "made within a loop",
     length_with_a_bound_that_moves: "assigned again",
-    write_into_a_computed_array: "not an array of its own",
+    write_into_a_computed_array: "not a name of an array",
     number_after_an_array: "a number here and an array elsewhere",
-    tuple_of_another_length: "a tuple of other things",
-    rows_of_two_lengths: "rows of several lengths",
+    tuple_of_another_length: "becomes a tuple of a different form",
+    rows_of_two_lengths: "the rows have different lengths",
 }
 
 

@@ -26,20 +26,7 @@ from linad.scipy.twinforms import form_by_twin
 from linad.scipy.twins import class_twin, function_twin, twin_of
 from linad.testing.derivative_checks import check_derivatives
 
-ROOMS = {
-    "cluster": twin_cases.CLUSTER,
-    "constants": twin_cases.CONSTANTS,
-    "interpolate": twin_cases.INTERPOLATE,
-    "linalg": twin_cases.LINALG,
-    "ndimage": twin_cases.NDIMAGE,
-    "optimize": twin_cases.OPTIMIZE,
-    "signal": twin_cases.SIGNAL,
-    "sparse": twin_cases.SPARSE,
-    "spatial": twin_cases.SPATIAL,
-    "special": twin_cases.SPECIAL,
-    "stats": twin_cases.STATS,
-}
-ALL = [(room, name) for room, cases in ROOMS.items() for name in cases]
+ALL = [(room, name) for room, cases in twin_cases.ROOMS.items() for name in cases]
 
 
 # SciPy 1.18 says so of these; what they compute is the same.
@@ -49,7 +36,7 @@ ALL = [(room, name) for room, cases in ROOMS.items() for name in cases]
 @pytest.mark.sweep(part=0.08)
 @pytest.mark.parametrize("room, name", ALL)
 def test_values_and_both_derivatives(room, name):
-    f, *arrays = ROOMS[room][name]
+    f, *arrays = twin_cases.ROOMS[room][name]
     theirs = getattr(scipy, room)
     ours = importlib.import_module(f"linad.scipy.{room}")
     if not hasattr(theirs, name.partition("-")[0].partition(".")[0]):

@@ -203,6 +203,19 @@ class TestSmallChangesOfLargeValues:
         found = lbfgs(lambda x: 1e6 + rosenbrock_value(x), np.zeros(3), ftol=1e-14, gtol=0.0)
         assert found.success, found.message
 
+    @pytest.mark.parametrize("dtype", [float, np.float32])
+    @pytest.mark.parametrize("slope", [2.0, np.e])  # e: f is 0 there, of terms that cancel
+    def test_no_tolerance_is_below_rounding(self, slope, dtype):
+        def f(x):
+            return np.sum(np.exp(x) - dtype(slope) * x) + 0.1 * np.sum(np.diff(x) ** 2)
+
+        starts = np.random.default_rng(0).standard_normal((6, 6)).astype(dtype)
+        gtol = 1e-9 if dtype is float else 1e-5
+        for bounds in (None, [(None, 0.5), *[(None, None)] * 5]):
+            for start in starts:
+                found = lbfgs(f, start, gtol=gtol, ftol=0.0, bounds=bounds)
+                assert found.success or "Hessian" not in found.message
+
 
 class TestInSciPy:
     @ALL

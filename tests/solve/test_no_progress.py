@@ -95,7 +95,7 @@ def test_one_residual_at_its_own_minimum():
     """It bends before rounding lets its slope be seen, and neither jumps nor has a kink."""
 
     def total(p):
-        return np.sum((decay(p) - 2.0 * np.exp(-1.3 * T)) ** 2)
+        return np.sum((decay(p) - 2.0 * np.exp(-1.3 * T)) ** 2, keepdims=True)
 
     found = levenberg_marquardt(total, np.array([1.0, 1.0]))
     assert not found.success

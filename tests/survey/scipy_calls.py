@@ -198,8 +198,6 @@ CALLS: dict[str, Call] = {
     "scipy.stats.gaussian_kde": lambda f, a: f(a[0])(POINTS),
     "scipy.fft.fht": lambda f, a: f(a, 0.1, 0.5),
     "scipy.fft.ifht": lambda f, a: f(a, 0.1, 0.5),
-    "scipy.linalg.diagsvd": lambda f, a: f(a[0], 3, 4),
-    "scipy.ndimage.vectorized_filter": lambda f, a: f(a, np.mean, size=2),
     "scipy.linalg.cho_solve_banded": lambda f, a: f((a[:2] + 3, True), a[2]),
     "scipy.signal.convolve": lambda f, a: f(a, a.T),
     "scipy.signal.lfilter": lambda f, a: f(a[0], a[1], a[2]),
@@ -323,11 +321,7 @@ def _moved(room: str, path: str, case: tuple) -> Call:
     return call
 
 
-for _room, _cases in {
-    "signal": twin_cases.SIGNAL,
-    "spatial": twin_cases.SPATIAL,
-    "stats": twin_cases.STATS,
-}.items():
+for _room, _cases in twin_cases.ROOMS.items():
     for _name, _case in _cases.items():
         if "-" not in _name and "Rotation" not in _name:
             CALLS[f"scipy.{_room}.{_name}"] = _moved(_room, _name, _case)

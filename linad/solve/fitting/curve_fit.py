@@ -1,5 +1,6 @@
 """`curve_fit` and `fit`: nonlinear regression as SciPy and lmfit have it, with exact Jacobians."""
 
+import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,7 @@ from linad.solve.bounds import as_box, sides
 from linad.solve.fits import cleaned_jacobian
 from linad.solve.fitting.data import Data
 from linad.solve.fitting.data_places import OfJoinedPlaces, as_places, is_single
+from linad.solve.fitting.described_starts import refuse_described
 from linad.solve.fitting.fit_options import ABSOLUTE, POSITIVES, START, VERBOSE, WEIGHTS
 from linad.solve.fitting.fit_result import FitResult
 from linad.solve.fitting.parameters import (
@@ -135,6 +137,7 @@ def curve_fit(
     ['a = 1.98 ± 0.02', 'rate = 0.68 ± 0.02', 'c = 0.50 ± 0.02']
     """
     refuse_traced("curve_fit", xdata=xdata, ydata=ydata)
+    refuse_described("curve_fit", p0)
     model, start, names = binding(f, _unlabelled(p0))
     _refuse_starts(f, options)
     if p0 is None:
@@ -156,6 +159,11 @@ def curve_fit(
         verbose,
         options,
     )
+    if data.cut_short:
+        found.message += (
+            f"; {data.cut_short} steps were refused where {name_of(f)} returned fewer numbers, as "
+            f"an integrator that fails does"
+        )
     found.model, found.xdata, found.data, found.title = model, xdata, data, name_of(f)
     if verbose:
         print(found.report())
@@ -217,6 +225,7 @@ def fit(
     array([3., 5.])
     """
     args = args_of(args)
+    refuse_described("fit", x0)
     refuse_other_signatures(f, args)
     parameters = Parameters("fit", x0, None, fixed)
 
@@ -289,7 +298,13 @@ def _tell_of_kind(error: TypeError, xdata: Any) -> None:
     """Add what helps to an error of a model that computes with dates or texts as with numbers."""
     leaves = [np.asarray(leaf) for leaf in tree.flatten(xdata)[0]]
     kinds = {leaf.dtype.kind for leaf in leaves}
-    if kinds & set("Mm"):
+    if any(_holds(leaf, dt.date, dt.timedelta) for leaf in leaves):
+        error.add_note(
+            "curve_fit: xdata holds dates or times; give numbers, as days since the first: "
+            "[(t - xdata[0]).total_seconds() / 86400 for t in xdata] of dates, and "
+            "[t.total_seconds() / 86400 for t in xdata] of times"
+        )
+    elif kinds & set("Mm"):
         error.add_note(
             "curve_fit: xdata holds dates or times; give numbers, as days since the first: "
             "(xdata - xdata[0]) / np.timedelta64(1, 'D')"
@@ -299,13 +314,13 @@ def _tell_of_kind(error: TypeError, xdata: Any) -> None:
             "curve_fit: xdata is a table, which unpacks to the names of its columns; read them, "
             "X['a'], or give xdata.to_numpy().T"
         )
-    elif kinds & set("SU") or any(map(_has_texts, leaves)):
+    elif kinds & set("SU") or any(_holds(leaf, str) for leaf in leaves):
         error.add_note("curve_fit: xdata holds texts; np.asarray(xdata, float) reads them")
 
 
-def _has_texts(leaf: np.ndarray) -> bool:
-    """As a column of a table does, in an array of objects."""
-    return leaf.dtype.kind == "O" and any(isinstance(entry, str) for entry in leaf.flat)
+def _holds(leaf: np.ndarray, *kinds: type) -> bool:
+    """Whether an array of objects, as a column of a table is, has one of these kinds."""
+    return leaf.dtype.kind == "O" and any(isinstance(entry, kinds) for entry in leaf.flat)
 
 
 class _Residuals:
@@ -374,10 +389,16 @@ def _solve(
         )
     count = np.count_nonzero(result.saturated)
     if count:
-        result.message += (
-            f"; {count} of {result.saturated.size} residuals are constant where their derivative "
+        words = (
+            f"{count} of {result.saturated.size} residuals are constant where their derivative "
             f"overflows"
         )
+        said = result.message
+        if not result.success:  # then it is the cause
+            said = said.removeprefix(f"{name}: ")
+            result.message = f"{name}: {words}: {said}"
+        else:
+            result.message = f"{said}; {words}"
     return FitResult(result, parameters, (lower, upper), loss, f_scale, absolute_sigma, solve)
 
 

@@ -43,6 +43,8 @@ class Data:
         Its diagonal.
     weighted, scaled : bool
         Whether residuals are multiplied by weights, and whether these say how well data are known.
+    fitted, cut_short : bool, int
+        Whether a prediction has had the shape of the data; and how many later ones ended early.
     names : list of str
         Of the data sets, as their container has them; one that is alone has none.
     """
@@ -51,6 +53,7 @@ class Data:
         self, f: Any, xdata: Any, ydata: Any, sigma: Any, weights: Any, check_finite: bool
     ) -> None:
         self.f, self.x_shape = f, getattr(xdata, "shape", None)
+        self.fitted, self.cut_short = False, 0
         _refuse_units("ydata", ydata)
         self.container = as_arrays(ydata, foreign=True)
         leaves, self.structure = tree.flatten(self.container)
@@ -297,6 +300,10 @@ class Data:
         sets = zip(self.sets(predicted), self.leaves, self.weights, self.names, strict=True)
         for value, y, weight, name in sets:
             shape = np.shape(value)
+            if self.fitted and is_cut_short(shape, y.shape):
+                self.cut_short += 1
+                value = np.full(y.shape, np.inf) + 0.0 * np.sum(value)
+                shape = y.shape
             if shape not in ((), y.shape):
                 whole = f" for {name}" if name else ""
                 if shape == self.x_shape and y.ndim and shape[0] != len(y) and not whole:
@@ -305,9 +312,10 @@ class Data:
                         f"of the one as of the other"
                     )
                 hint = ""
-                if len(shape) == y.ndim == 1 and shape < y.shape:
+                if is_cut_short(shape, y.shape) and y.ndim == 1:
                     hint = (
-                        "; an integrator that ends early gives fewer: return np.inf there, "
+                        "; an integrator that fails ends early and gives fewer, solution.message "
+                        "says why: start where it does not fail, or return np.inf there, "
                         "np.full(len(x), np.inf)"
                     )
                 if self.x_shape == (*y.shape, *shape):
@@ -340,7 +348,17 @@ class Data:
                 parts.append(self.whiten @ difference)
             else:
                 parts.append(weight * difference if self.weighted else difference)
+        self.fitted = True
         return parts[0] if tree.is_leaf(self.structure) else tree.unflatten(self.structure, parts)
+
+
+def is_cut_short(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Whether a prediction ends early, as that of an integrator that failed does."""
+    return (
+        len(shape) == len(wanted)
+        and shape != wanted
+        and all(n <= m for n, m in zip(shape, wanted, strict=True))
+    )
 
 
 def as_arrays(data: Any, foreign: bool = False, keep: bool = False) -> Any:
@@ -389,9 +407,12 @@ def _refuse_texts(option: str, arrays: list[Any]) -> None:
     kinds = [np.asarray(array).dtype for array in arrays]
     if any(kind.kind not in _NUMBERS for kind in kinds):
         words = dict.fromkeys(["texts" if k.kind in "SU" else k.name for k in kinds])
+        remedy = f"np.asarray({option}, float) reads them from texts"
+        if any(kind.kind in "mM" for kind in kinds):
+            since = f"({option} - {option}[0])" if any(k.kind == "M" for k in kinds) else option
+            remedy = f"{since} / np.timedelta64(1, 'D') is in days"
         raise ArgumentError(
-            f"curve_fit: {option} must hold numbers, got {', '.join(words)}; "
-            f"np.asarray({option}, float) reads them from texts"
+            f"curve_fit: {option} must hold numbers, got {', '.join(words)}; {remedy}"
         )
 
 

@@ -214,7 +214,17 @@ class FitResult:
 
     @cached_property
     def _directions(self) -> SeenDirections:
-        return SeenDirections(self._model[0][:, self.parameters.free])
+        free = self.parameters.free
+        J, r = self._model
+        J = J[:, free]
+        if not self.success:
+            # Where a fit is stuck on flat ground, what is left of a slope tells nothing.
+            size = np.maximum(np.abs(self.vector), np.abs(self.parameters.start))[free]
+            with quiet():
+                response = np.linalg.norm(J, axis=0) * size
+                flat = response <= np.finfo(float).eps * np.linalg.norm(r)
+            J = np.where(flat & (size > 0), 0.0, J)
+        return SeenDirections(J)
 
     @cached_property
     def covariance(self) -> Any:

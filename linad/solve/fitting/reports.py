@@ -82,7 +82,7 @@ def openings(fit: Any) -> list[str]:
     """Sentences on what the data do not determine, with what to do."""
     directions = fit.undetermined
     found = []
-    if directions and fit.observations == 1:
+    if fit.data is None and fit.observations == 1:
         found.append("There is one residual: return all of them, not the sum of their squares.")
     for direction in directions[:STRONGEST]:
         names = list(direction)
@@ -95,7 +95,7 @@ def openings(fit: Any) -> list[str]:
             )
     if len(directions) > STRONGEST:
         found.append(f"... and {len(directions) - STRONGEST} more")
-    if len(directions) == np.count_nonzero(fit.parameters.free) > 1:
+    if directions and len(directions) == np.count_nonzero(fit.parameters.free):
         found.append("Nothing is determined: start elsewhere, where the model responds.")
     elif directions:
         one = next(iter(directions[0]))

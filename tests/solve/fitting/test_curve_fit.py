@@ -1,6 +1,7 @@
 """`curve_fit` and `fit`: as SciPy's where SciPy has it; intervals by simulation and by hand."""
 
 import copy
+import datetime as dt
 import functools
 import pickle
 from functools import partial
@@ -687,8 +688,66 @@ class TestTelling:
         np.testing.assert_allclose(curve_fit(decay, T, Y, pandas.Series(START)).x, wanted.x)
 
     def test_one_residual_is_told_of(self):
-        found = fit(lambda p: np.sum((decay(T, *p) - Y) ** 2), START)
+        def squares(p):
+            return np.sum((decay(T, *p) - Y) ** 2)
+
+        for solver in (fit, linad.solve.gauss_newton, linad.solve.least_squares):
+            with pytest.raises(linad.errors.ShapeError, match=r"return r, not np.sum\(r\*\*2\)"):
+                solver(squares, np.array(START))
+        with pytest.raises(linad.errors.ShapeError, match=r"return the equations r, not np.sum"):
+            linad.solve.newton(squares, np.array(START))
+        found = fit(lambda a: squares(np.array([1.0, 0.5, 0.0]) * a), 1.0)
         assert "There is one residual: return all of them" in str(found)
+
+    def test_starts_as_lmfit_has_them_are_told_of(self):
+        told = {"a": {"value": 1.0, "min": 0}, "rate": 1.0, "c": {"value": 0.0, "vary": False}}
+        with pytest.raises(linad.errors.OptionError) as raised:
+            curve_fit(decay, T, Y, told)
+        written = str(raised.value).partition("write ")[2]
+        assert written == (
+            "p0={'a': 1.0, 'rate': 1.0, 'c': 0.0}, bounds={'a': (0, None)}, fixed=['c']"
+        )
+        assert eval(f"curve_fit(decay, T, Y, {written})").success  # as it is printed
+        with pytest.raises(linad.errors.OptionError, match="write x0={'a': 1.0, 'rate': 1.0"):
+            fit(lambda p: decay(T, **p) - Y, told)
+        plain = {"a": {"value": 1.0}}
+        assert fit(lambda p: p["a"]["value"] * Y - Y, plain).names == ["a.value"]
+
+    @pytest.mark.parametrize("rows", [False, True])
+    def test_integrations_that_fail_are_refused_as_steps(self, rows):
+        def grown(t, k, y0):  # y' = k y² has a pole at 1 / (k y0)
+            y = y0 / (1 - k * y0 * t[t * k * y0 < 0.95])
+            return np.stack([y, 2 * y]) if rows else y
+
+        t = np.linspace(0.0, 2.0, 10)
+        y = grown(t, 0.45, 1.0)
+        with pytest.raises(linad.errors.ShapeError, match="must return the shape"):
+            curve_fit(grown, t, y, [1.0, 1.0])
+        found = curve_fit(grown, t, y, [0.01, 0.5])
+        np.testing.assert_allclose(found.x, [0.45, 1.0], rtol=1e-6)
+        assert "steps were refused where grown returned fewer numbers" in found.message
+
+    def test_lists_of_dates_are_told_of(self):
+        days = [dt.timedelta(days=k) for k in range(len(Y))]
+        first = dt.datetime(2020, 1, 1)
+        for given in (days, [first + day for day in days]):
+            with pytest.raises(TypeError) as raised:
+                curve_fit(lambda t, a, b: a + b * t, given, Y)
+            assert "total_seconds() / 86400" in raised.value.__notes__[0]
+        with pytest.raises(linad.errors.ArgumentError, match=r"ydata / np.timedelta64\(1, 'D'\)"):
+            curve_fit(lambda t, a, b: a + b * t, T, np.array(days, "m8[D]"))
+
+    def test_flat_ground_is_told_of(self):
+        def planck(wave, T):  # wave in µm, T in K
+            return 1e4 / wave**5 / (np.exp(14388.0 / (wave * T)) - 1.0)
+
+        wave = np.linspace(0.2, 3.0, 30)
+        found = curve_fit(planck, wave, planck(wave, 5800.0) + np.cos(wave), [50.0])
+        assert not found.success
+        assert found.message.startswith("curve_fit: 3 of 30 residuals are constant where their")
+        assert "start elsewhere, where the residuals respond more" in found.message
+        assert found.errors == [np.inf]
+        assert "start elsewhere, where the model responds" in str(found)
 
     def test_pairs_as_bounds_are_told_of(self):
         with pytest.raises(linad.errors.OptionError, match=r"tuple\(zip\(\*pairs\)\)"):

@@ -1,0 +1,46 @@
+"""What is said of attributes that arrays of other libraries have."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import linad
+from linad.arrays.names_of_tensors import instead_of_attribute
+
+
+@pytest.mark.parametrize("x", [np.ones(3), 1.0])
+@pytest.mark.parametrize(
+    "name, remedy",
+    [
+        ("at", r"write x\[i\] = v"),
+        ("detach", r"linad.stop_gradient\(x\)"),
+        ("backward", r"linad.grad\(f\)\(x\)"),
+        ("block_until_ready", "leave it out"),
+        ("unsqueeze", "np.expand_dims"),
+        ("tanh", r"use np.tanh\(x\)"),
+        ("det", r"use np.linalg.det\(x\)"),
+    ],
+)
+def test_names_of_other_libraries(name, remedy, x):
+    with pytest.raises(AttributeError, match=f"here traced, has no attribute '{name}'; .*{remedy}"):
+        linad.grad(lambda x: np.sum(getattr(x, name)))(x)
+
+
+def test_unknown_names():
+    def f(x):
+        assert not hasattr(x, "qwertz")
+        assert not hasattr(x, "_qwertz")
+        with pytest.raises(AttributeError, match="no attribute 'qwertz'$"):
+            x.qwertz  # noqa: B018
+        copy.copy(x)
+        return x.sum()
+
+    assert (linad.grad(f)(np.ones(3)) == 1).all()
+    assert pickle.loads(pickle.dumps(linad.jit(np.sin)))(0.0) == 0
+
+
+def test_no_name_is_an_attribute_of_arrays():
+    named = [name for name in dir(np.ndarray) if instead_of_attribute(name).startswith("write")]
+    assert not named
