@@ -18,10 +18,12 @@ many digits,
 
 e^-x I_v(x) = 1/π ∫_0^π e^(-2x sin²(θ/2)) cos(v θ) dθ      and something like e^-2x,
 
-which a Gaussian rule takes to where the first factor has fallen by e^-50.
+which a Gaussian rule takes to where the first factor has fallen by e^-50. For orders of -1 and less
 
-Source: DLMF 10.25.2, 10.32.4, 10.32.9, 3.5; L. Trefethen and J. Weideman, "The exponentially
-convergent trapezoidal rule", SIAM Review 56 (2014) 385.
+I_-v(x) = I_v(x) + 2/π sin(πv) K_v(x),
+
+Source: DLMF 10.25.2, 10.27.2, 10.32.4, 10.32.9, 3.5; L. Trefethen and J. Weideman, "The
+exponentially convergent trapezoidal rule", SIAM Review 56 (2014) 385.
 """
 
 import math
@@ -31,7 +33,6 @@ import numpy as np
 import scipy.special as sp
 
 from linad.core.array_type import Array
-from linad.errors import UnsupportedError
 from linad.rules.incompleteintegrals import digammas, factors_of
 
 DROP = 44.0
@@ -121,26 +122,34 @@ def _large(n: int, v: Array, x: Array) -> Array:
     return end / math.pi * np.sum(WEIGHTS * parts, axis=1)
 
 
-def ive_in_order(v: Any, x: Any, *, nth: int) -> Array:
-    """∂_v^n e^-x I_v(x), for real x > 0; NaN for others.
+def _regular(n: int, v: Array, x: Array) -> Array:
+    """For finite v > -1 and x > 0."""
+    y, far = np.empty(x.shape), (x > LARGE) & (v * v < 6 * x)
+    y[far] = _large(n, v[far], x[far])
+    y[~far] = _series(n, v[~far], x[~far])
+    return y
 
-    Raises
-    ------
-    UnsupportedError
-        For orders of -1 or less.
-    """
+
+def _reflected(n: int, v: Array, x: Array) -> Array:
+    """For finite v <= -1 and x > 0: from the order -v, by the product rule."""
+    total = _regular(n, -v, x)
+    for k in range(n + 1):
+        quarters = np.mod(k - 2 * v, 4)
+        sine = np.where(quarters % 2 == 0, 0.0, np.sin(0.5 * math.pi * quarters))
+        other = np.where(sine == 0, 0.0, kve_in_order(-v, x, nth=n - k))
+        total = total + 2 * math.comb(n, k) * math.pi ** (k - 1) * sine * np.exp(-2 * x) * other
+    return (-1) ** n * total
+
+
+def ive_in_order(v: Any, x: Any, *, nth: int) -> Array:
+    """∂_v^n e^-x I_v(x), for real x > 0; NaN for others."""
     dtype = _kind(v, x)
     v, x = np.broadcast_arrays(np.asarray(v, float), np.asarray(x, float))
-    if np.any(v <= -1):
-        raise UnsupportedError(
-            "iv: the derivative in the order is not traced by linad for orders of -1 or less"
-        )
     at_zero = np.where(v > 0, 0.0, (-1) ** nth * np.inf) if nth else np.where(v > 0, 0.0, np.inf)
+    at_zero = np.where(v > -1, at_zero, np.nan)
     y = np.where(x == 0, at_zero, np.where(x == np.inf, 0.0, np.nan))
     usual = np.isfinite(v) & (x > 0) & (x < np.inf)
-    far = usual & (x > LARGE) & (v * v < 6 * x)
-    near = usual & ~far
-    with np.errstate(under="ignore"):
-        y[far] = _large(nth, v[far], x[far])
-        y[near] = _series(nth, v[near], x[near])
+    with np.errstate(over="ignore", under="ignore"):
+        for part, values in ((usual & (v > -1), _regular), (usual & (v <= -1), _reflected)):
+            y[part] = values(nth, v[part], x[part])
         return y.astype(dtype)[()]

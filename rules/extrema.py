@@ -57,7 +57,7 @@ def _attained(y: Array, x: Array, other: Array) -> JacobianOperator:
     """The operator of the x in y: what is not attained passes nothing on, and half at a tie."""
     tie = x == other
     J: JacobianOperator = Masked(y == x, y.shape, y.dtype)
-    if isinstance(tie, Traced) or np.any(tie):
+    if isinstance(tie, Traced) or np.count_nonzero(tie):
         share = np.where(tie, y.dtype.type(0.5), y.dtype.type(1))
         J = Chain((J, diagonal(share, y.shape, y.dtype)))
     return J if x.shape == y.shape else Chain((J, Broadcast(y.shape, x.shape, y.dtype)))

@@ -4,7 +4,9 @@ Y_n^m(θ, φ) = P_n^m(θ) exp(i m φ), and by the ladder operators of the order
 
     dP_n^m/dθ = (√((n-m)(n+m+1)) P_n^(m+1) - √((n+m)(n-m+1)) P_n^(m-1)) / 2
 
-which divides by nothing, at the poles neither. Degree and order are constants.
+which divides by nothing, at the poles neither. Beyond the poles SciPy's P are those of the angle
+between 0 and π with the same cosine, so that the slope changes its sign there. Degree and order are
+constants.
 
 Source: DLMF 14.30; A. R. Edmonds, "Angular Momentum in Quantum Mechanics", 1957, chapter 2.
 """
@@ -31,7 +33,8 @@ def _slope(y: Array, n: Any, m: Any, theta: Array) -> Any:
     down = np.sqrt(np.maximum((n + m) * (n - m + 1), 0))
     above = np.where(up > 0, sph_legendre_p(n, m + 1, theta), 0.0)
     below = np.where(down > 0, sph_legendre_p(n, m - 1, theta), 0.0)
-    return (0.5 * (up * above - down * below)).astype(y.dtype)
+    inward = np.where(np.sin(theta) < 0, -0.5, 0.5)
+    return (inward * (up * above - down * below)).astype(y.dtype)
 
 
 sph_legendre_p = several("sph_legendre_p", _values, n=NO_SLOPE, m=NO_SLOPE, theta=_slope)

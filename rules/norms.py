@@ -18,7 +18,7 @@ from linad.arrays.python_operators import rooted
 from linad.arrays.zero_dim import number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
-from linad.core.primitive import Primitive
+from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import keep_axes, normalize_axes
 from linad.operators.base import JacobianOperator
 from linad.operators.reduction import WeightedSum
@@ -170,7 +170,13 @@ def cond(x: Any, p: Any = None) -> Any:
             ratio = norm(x, p, (-2, -1)) * norm(inverse, p, (-2, -1))
     # Infinite, as in NumPy, counts what became NaN: 0 / 0 of zeros, and singular matrices.
     lost = np.isnan(ratio) & ~np.any(np.isnan(x), axis=(-2, -1))
-    return number(replaced(ratio, lost, np.inf))
+    if isinstance(lost, Traced) or np.any(lost):
+        # There is no derivative there: 1 to the power of NaN is 1, with NaN as its slope.
+        kind = ratio.dtype.type
+        size = np.sum(np.arctan(np.abs(x)), axis=(-2, -1))
+        one = (1 + (size - still(size))) ** np.where(lost, kind(np.nan), kind(1))
+        ratio = np.where(lost, kind(np.inf) + one, ratio)
+    return number(ratio)
 
 
 matrix_rank_ = Primitive(

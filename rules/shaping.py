@@ -16,7 +16,7 @@ from operator import index as as_index
 from typing import Any
 
 import numpy as np
-from numpy import ndarray
+from numpy import generic, ndarray
 
 from linad.arrays.buffers import refresh
 from linad.arrays.writes import stacked
@@ -35,7 +35,7 @@ from linad.rules.arrays_of_objects import objects_of
 
 
 def _reshape(x: Any, *, shape: Any) -> Any:
-    return x.reshape(shape) if type(x) is ndarray else np.reshape(x, shape)  # a number
+    return x.reshape(shape) if isinstance(x, (ndarray, generic)) else np.reshape(x, shape)
 
 
 def _transpose(x: Any, *, axes: Any) -> Any:

@@ -21,7 +21,14 @@ from linad.core.options import FLAG, is_integer
 from linad.core.shapes import check_function, name_of
 from linad.core.showing import shown
 from linad.core.view_regions import repeats
-from linad.errors import ArgumentError, OptionError, OutputError, TracerError, TreeError
+from linad.errors import (
+    ArgumentError,
+    GuardError,
+    OptionError,
+    OutputError,
+    TracerError,
+    TreeError,
+)
 from linad.transforms.connections import check_connected
 from linad.transforms.linearize import linearize_leaves, start
 from linad.transforms.record import RecordTrace
@@ -218,13 +225,19 @@ class DifferentiatedCall:
             except ValueError:  # an empty cell
                 continue
             others += [v for v in held if isinstance(v, Tracer)]
+        recorded = around.equations[mark:]
         run = rolled_part(around, mark, self.values, others, results)
         if run is None:
             return results, J
         out_tree = J.out_tree
-        return linearize_leaves(
-            lambda leaves: tree.unflatten(out_tree, run(leaves)), self.values, self.in_tree
-        )
+        try:
+            return linearize_leaves(
+                lambda leaves: tree.unflatten(out_tree, run(leaves)), self.values, self.in_tree
+            )
+        except GuardError:
+            # The loop rounds otherwise than its steps, and a decision hangs on that.
+            around.equations[mark:] = recorded
+            return results, J
 
 
 _ARRAYS = {np.ndarray}

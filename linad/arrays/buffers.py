@@ -19,7 +19,7 @@ from numpy import generic, ndarray
 from linad.core.memory_layouts import copied
 from linad.core.moving_regions import Moving, shifted
 from linad.core.primitive import Primitive, Traced
-from linad.core.regions import Part, Region, Window, read_region
+from linad.core.regions import Part, Region, Window, counted_window, read_region
 from linad.core.shapes import Shape, memory_of
 from linad.core.view_regions import region_of, repeats
 from linad.errors import UnsupportedError
@@ -96,11 +96,17 @@ class View:
         return self.source
 
 
-def _resolved(view: np.ndarray, base: np.ndarray, *call: Any) -> Any:
-    """Where a NumPy view lies that a call (a primitive, an array and parameters) made."""
+def _resolved(
+    view: np.ndarray, base: np.ndarray, primitive: Primitive, parent: Any, params: dict[str, Any]
+) -> Any:
+    """Where a NumPy view lies that a call made."""
+    if "index" in params and type(parent._buffer) is not View:
+        part = counted(parent, base, params["index"])
+        if part is not None:
+            return part
     if repeats(view) or (base.flags.writeable and not view.flags.writeable):
-        return RepeatedView(*call)
-    return with_parent(call[1], region_of(view, base))
+        return RepeatedView(primitive, parent, params)
+    return with_parent(parent, region_of(view, base))
 
 
 class RepeatedView:
@@ -201,7 +207,7 @@ def lazy_view(trace: Any, x: Any, primitive: Primitive, params: dict[str, Any]) 
     refresh(x)
     base = concrete(root)
     if index is not None and _names_an_entry(index):
-        region = region_of(concrete(x)[(*index, ...)], base)
+        region = counted(x, base, index) or region_of(concrete(x)[(*index, ...)], base)
         region.scalar = True
         return with_parent(x, region).read_from(root)
     y = primitive(x._value, **params)
@@ -254,6 +260,19 @@ def with_parent(x: Any, region: Region) -> Region:
             "loop, is not supported; make a copy of the part first"
         )
     return Moving(shifted(region, -int(concrete(at))), at)
+
+
+def counted(x: Any, base: np.ndarray, index: tuple[Any, ...]) -> Window | None:
+    """The region of ``base``, in which ``x`` lies, that integers and slices of x name; None where
+    only NumPy's view can tell it, at three times the cost."""
+    if not base.flags.c_contiguous:
+        return None
+    if type(x._buffer) is not View:
+        return counted_window(index, 0, base.shape, base.strides, base.itemsize, base.ndim)
+    seen = x._buffer.where()
+    if type(seen) is not Window:
+        return None
+    return counted_window(index, seen.offset, seen.shape, seen.strides, 1, base.ndim)
 
 
 def read_at(root: Any, region: Moving) -> Any:

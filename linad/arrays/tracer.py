@@ -34,7 +34,7 @@ from linad.arrays.traces import Trace
 from linad.arrays.writes import write, write_into
 from linad.core import tree
 from linad.core.adopted import WATCHERS, is_adopted
-from linad.core.callers import passes_as_plain
+from linad.core.callers import PASSES_AS_PLAIN, passes_as_plain
 from linad.core.dispatch import FUNCTIONS, UFUNC_METHODS, UFUNCS, remedy
 from linad.core.moving_regions import Moving
 from linad.core.primitive import Primitive, Traced
@@ -246,7 +246,8 @@ class Tracer(Arithmetic):
         """
         frame = sys._getframe(1)
         name = frame.f_globals.get("__name__", "")
-        if name.startswith("linad.") or not passes_as_plain(frame, name):
+        plain = PASSES_AS_PLAIN.get(name)
+        if not (passes_as_plain(frame, name) if plain is None else plain):
             return Tracer
         if self._whole:
             return int

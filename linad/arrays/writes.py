@@ -12,6 +12,7 @@ from linad.arrays.buffers import (
     RepeatedView,
     View,
     concrete,
+    counted,
     own_storage,
     refresh,
     root_of,
@@ -61,7 +62,6 @@ def write(x: Any, index: Any, value: Any) -> None:
         raise TypeError(f"{name!r} object does not support item assignment")
     root = root_of(x)
     own_storage(root)
-    refresh(x)
     found = _target(x, root, index, value)
     if found is None:
         return
@@ -69,7 +69,7 @@ def write(x: Any, index: Any, value: Any) -> None:
     dtype = region.dtype_in(root.dtype)
     if dtype.kind in "iu" and _is_basic(index):
         value = _number_within(value, dtype)
-    if isinstance(value, (list, tuple)):
+    if not isinstance(value, Traced) and isinstance(value, (list, tuple)):
         axes = _axes(value)
         if axes > len(shape) and _is_basic(index):
             as_number = not shape and not _has_ellipsis(_entries(index))
@@ -82,7 +82,7 @@ def write(x: Any, index: Any, value: Any) -> None:
     if getattr(value, "ndim", 0):
         _check_sequence(x, index, value.ndim)
     value = _fitting(value, shape, dtype)
-    if last is not None:
+    if last is not None and value.shape:
         value = value.reshape(-1)[last]
     write_into(root, region, value)
 
@@ -108,6 +108,8 @@ def _check_sequence(x: Any, index: Any, ndim: int) -> None:
 
 def _is_integer(entry: Any) -> bool:
     """Whether an entry of an index is one integer, an array without axes or traced included."""
+    if type(entry) is slice:
+        return False
     dtype = getattr(entry, "dtype", None)
     return is_integer(entry) or (dtype is not None and dtype.kind in "iu" and not entry.shape)
 
@@ -118,7 +120,8 @@ def _target(x: Any, root: Any, index: Any, value: Any) -> tuple[Region, Shape, A
 
     None if the value is a view of these very entries: what is left of ``x[index] += v``.
     """
-    array, base = concrete(x), concrete(root)
+    array = concrete(x)
+    base = array if x is root else concrete(root)
     if in_a_body.get() and moves(index):
         if not base.flags.c_contiguous:
             raise UnsupportedError(
@@ -130,8 +133,16 @@ def _target(x: Any, root: Any, index: Any, value: Any) -> tuple[Region, Shape, A
         return with_parent(x, moving), moving.shape, None
     if type(index) is int and x is root and array.ndim == 1 and base.flags.c_contiguous:
         n = len(array)
-        if -n <= index < n:
+        if -n <= index < n:  # as `counted` does, at a third of the cost
             return Window(index % n, (), (), 1), (), None
+    part = counted(x, base, _entries(index))
+    if part is not None:
+        if _shows_root(value, root):
+            if _is_part(value, part):
+                return None
+            if part.shape and len(part.shape) < array.ndim:
+                _check_no_swap(x, value, root)
+        return part, part.shape, None
     index = _plain_index(index)
     if _is_basic(index):
         full = _entries(index)
@@ -161,16 +172,30 @@ def _has_ellipsis(index: tuple[Any, ...]) -> bool:
     return any([entry is Ellipsis for entry in index])
 
 
+def _shows_root(value: Any, root: Any) -> bool:
+    """Whether a value is a view of an array."""
+    return (
+        isinstance(value, Traced)
+        and type(value._buffer) is View  # type: ignore[attr-defined]
+        and value._buffer.root is root  # type: ignore[attr-defined]
+    )
+
+
+def _is_part(value: Any, part: Window) -> bool:
+    """Whether a view of the array shows these entries of it, in this order."""
+    shown = value._buffer.where()
+    return type(shown) is Window and shown.same(part)
+
+
 def _is_view_of(value: Any, root: Any, target: np.ndarray) -> bool:
     """Whether a value is a view of the very entries it is to be written to."""
-    if not isinstance(value, Traced) or type(value._buffer) is not View:  # type: ignore[attr-defined]
-        return False
-    if root_of(value) is not root or type(value._buffer.where()) is Moving:  # type: ignore[attr-defined]
+    if not _shows_root(value, root) or type(value._buffer.where()) is Moving:
         return False
     refresh(value)
     array = concrete(value)
-    return (
-        array.shape == target.shape
+    return (  # the real parts of complex entries lie where these do
+        array.dtype == target.dtype
+        and array.shape == target.shape
         and array.strides == target.strides
         and array.__array_interface__["data"] == target.__array_interface__["data"]
     )
@@ -187,7 +212,7 @@ def _check_no_swap(x: Any, value: Any, root: Any) -> None:
     `numpy.random.Generator.shuffle` has a buffer for an array's rows, and does this with all else.
     In Python the same line repeats rows in NumPy as well.
     """
-    if type(value._buffer) is View and root_of(value) is root:  # type: ignore[attr-defined]
+    if _shows_root(value, root):
         name = called_function().rpartition(".")[2]
         if name not in ("", "setitem", "__setitem__"):
             raise UnsupportedError(
@@ -215,12 +240,13 @@ def _plain_index(index: Any) -> Any:
 
 
 def _fitting(value: Any, shape: Shape, dtype: Any) -> Any:
-    """``value`` broadcast to a shape and cast to a dtype, as assignment does."""
+    """``value`` broadcast to a shape and cast to a dtype, as assignment does; a plain number stays
+    one."""
     if not isinstance(value, Traced) and not isinstance(value := bare(value), Traced):
         value = as_written(value, dtype)
     if value.dtype != dtype:
         value = in_dtype(value, dtype)
-    if value.shape != shape:
+    if value.shape != shape and (value.shape or isinstance(value, Traced)):
         extra = value.ndim - len(shape)
         if extra > 0 and value.shape[:extra] == (1,) * extra:
             value = value.reshape(value.shape[extra:])

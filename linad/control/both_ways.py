@@ -10,8 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 from linad.arrays.tracer import Tracer
+from linad.arrays.traces import running_traces
 from linad.control.body_trace import scripted
-from linad.control.deciding import cond
+from linad.control.closures import ClosureTrace
+from linad.control.deciding import cond, taking_over
+from linad.core import tree
 from linad.core.during import during
 from linad.core.marks import Attempt
 from linad.core.shapes import name_of
@@ -31,11 +34,21 @@ class Undecided(BaseException):
         self.test = test
 
 
+def _refuse(test: Tracer) -> bool:
+    raise Undecided(test)
+
+
 class BothWays:
     """``f``, which decides in Python, as a function of the same arguments that decides nothing.
 
     Only the values of loops that are being recorded are decided on so. Results must be of the same
     structure, shapes and dtypes on each way.
+
+    Notes
+    -----
+    In a branch the values of traces around are the branch's own, see `linad.control.deciding`. So
+    from the first decision on they are the recorder's everywhere: a decision on them is met on
+    each way then, or on none.
 
     Attributes
     ----------
@@ -47,7 +60,15 @@ class BothWays:
         self.f, self.decisions = f, 0
 
     def __call__(self, *args: Any) -> Any:
-        return self._told(args, (), [])
+        try:
+            with during(scripted, _refuse):
+                return self.f(*args)
+        except Undecided:
+            recorder = next(t for t in running_traces() if isinstance(t, ClosureTrace))
+        if recorder.hooks.on:
+            return self._told(args, (), [])
+        with taking_over(recorder):
+            return self._told(args, (), [])
 
     def _told(self, args: tuple[Any, ...], answers: tuple[bool, ...], met: list[Tracer]) -> Any:
         following = iter(answers)
@@ -65,12 +86,23 @@ class BothWays:
         self.decisions += 1
         if len(met) > MOST:
             raise GuardError(f"{name_of(self.f)} decides in more than {MOST} places")
-        return cond(
-            met[-1],
-            lambda *args: self._told(args, (*answers, True), met),
-            lambda *args: self._told(args, (*answers, False), met),
-            *args,  # so that what is computed of them is computed on its way alone
-        )
+        leaves, structure = tree.flatten(args)
+        moving = [v if isinstance(v, Tracer) else None for v in leaves]
+
+        def told(answer: bool) -> Callable[..., Any]:
+            def way(*operands: Any) -> Any:
+                own = iter(operands)
+                chosen = [
+                    leaf if m is None else next(own) for leaf, m in zip(leaves, moving, strict=True)
+                ]
+                return self._told(tree.unflatten(structure, chosen), (*answers, answer), met)
+
+            return way
+
+        # What is traced is an operand, so that what is computed of it is computed on its way
+        # alone. What is plain is not: a decision on it is Python's, here and there.
+        operands = [m for m in moving if m is not None]
+        return cond(met[-1], told(True), told(False), *operands)
 
 
 def in_any_way(

@@ -1,5 +1,6 @@
 """`while_loop`, `cond`, `switch`: what depends on values, inside of compiled loops as well."""
 
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -245,14 +246,14 @@ def _all_recorded(
 
 
 @contextmanager
-def _taking_over(recorder: ClosureTrace) -> Iterator[None]:
-    """What a branch computes of values of traces around is part of the branch, not of these.
+def taking_over(recorder: ClosureTrace) -> Iterator[None]:
+    """What is computed of values of traces around a recorder is part of what it records.
 
-    There it would be computed whichever branch is taken; and a cotangent of zero times an infinite
-    slope, of a branch that is not taken, is NaN.
+    In these it would be computed whichever branch is taken; and a cotangent of zero times an
+    infinite slope, of a branch that is not taken, is NaN.
     """
     methods = {"apply": recorder.apply, "constant": recorder.constant, "write": _refuse_write}
-    around = [t for t in running_traces() if t is not recorder]
+    around = list(itertools.dropwhile(lambda t: t is not recorder, running_traces()))[1:]
     hooks = recorder.hooks = Hooks(around, methods)
     hooks.set()
     try:
@@ -278,7 +279,7 @@ def _choose(name: str, index: Any, branches: tuple[Any, ...], operands: Any) -> 
         recorder = ClosureTrace()
         ins = [recorder.input(plain(v)) for v in leaves]
         nodes = [t._node for t in ins]
-        with recorder, _taking_over(recorder), np.errstate(all="ignore"):  # it may not be its turn
+        with recorder, taking_over(recorder), np.errstate(all="ignore"):  # it may not be its turn
             found, out_tree = tree.flatten(f(*tree.unflatten(in_tree, list(ins))))
             found = [leaf_of(recorder, v) for v in found]
             recorder.check()

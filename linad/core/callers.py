@@ -22,7 +22,9 @@ AWARE = ENGINES | {"pandas", "xarray", "numba", "optree", "dask", "pint"}
 """Packages that ask for the type of an operand in order to leave it to its own operators."""
 
 _ISSCALAR = np.isscalar.__globals__["__name__"]
-_PLAIN_FOR: dict[str, bool] = {}  # what was answered to a module before
+PASSES_AS_PLAIN: dict[str, bool] = {}
+"""What `passes_as_plain` has answered to a module before."""
+
 _BETWEEN = frozenset({"abc", "functools", "typing"})
 """Modules that ask in the name of their caller: ``isinstance(s, numbers.Number)``."""
 
@@ -143,9 +145,6 @@ def passes_as_plain(frame: FrameType, name: str) -> bool:
     SciPy, pandas and xarray know values that are neither arrays nor numbers, and handle them
     better; NumPy does, but for `numpy.polynomial` and `numpy.isscalar`.
     """
-    known = _PLAIN_FOR.get(name)
-    if known is not None:
-        return known
     asker: FrameType | None = frame
     while asker is not None and name in _BETWEEN:
         asker = asker.f_back
@@ -155,5 +154,5 @@ def passes_as_plain(frame: FrameType, name: str) -> bool:
         return asker.f_back is not None and package_of(asker.f_back) not in AWARE
     answer = package not in AWARE or name.startswith("numpy.polynomial.")
     if asker is frame and name != _ISSCALAR:
-        _PLAIN_FOR[name] = answer
+        PASSES_AS_PLAIN[name] = answer
     return answer

@@ -204,6 +204,36 @@ class Window(Region):
         return f"window({self.offset}, {self.shape}, strides={self.strides})"
 
 
+def counted_window(
+    index: tuple[Any, ...], offset: int, shape: Shape, strides: Shape, unit: int, ndim: int
+) -> Window | None:
+    """What integers and slices name of a window whose offset and strides are multiples of
+    ``unit``; None of an index with anything else in it, or out of bounds."""
+    if index[-1:] and index[-1] is Ellipsis:
+        index = index[:-1]
+    if len(index) > len(shape):
+        return None
+    lengths, steps = [], []
+    for entry, n, step in zip(index, shape, strides, strict=False):
+        if type(entry) is int:
+            if not -n <= entry < n:
+                return None
+            offset += entry % n * step
+        elif type(entry) is slice:
+            start, stop, by = entry.indices(n)
+            lengths.append(len(range(start, stop, by)))
+            steps.append(by * step // unit)
+            offset += start * step
+        else:
+            return None
+    for k in range(len(index), len(shape)):
+        lengths.append(shape[k])
+        steps.append(strides[k] // unit)
+    if 0 in lengths:
+        return Window(0, tuple(lengths), (0,) * len(lengths), ndim)
+    return Window(offset // unit, tuple(lengths), tuple(steps), ndim)
+
+
 class Grid(Region):
     """Entries ``start + i_0 steps_0 + i_1 steps_1 + ...``, each an index of as many axes."""
 

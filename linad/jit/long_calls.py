@@ -139,7 +139,12 @@ class LongCall:
                         return new.finish(values, arguments.arrays)
                     if path.runs_in_python(arguments.operands):
                         return arguments.call(self.function, arguments.arrays)
-                    values = path.applied(arguments.arrays, arguments.outside)
+                    try:
+                        values = path.applied(arguments.arrays, arguments.outside)
+                    except GuardError:
+                        # A loop of the program rounds otherwise than the steps that were recorded,
+                        # and a decision hangs on that: at the end of an iteration, say.
+                        return arguments.call(self.function, arguments.arrays)
                     return path.finish(values, arguments.arrays)
             else:
                 self._warn()

@@ -4,6 +4,7 @@ Labels are letters: of x (in), of y (out), and of the fixed operands. A letter o
 one contraction is renamed where another one uses it.
 """
 
+import functools
 import string
 from collections.abc import Sequence
 from typing import Any
@@ -29,6 +30,12 @@ def _as_wide(array: Array, dtype: Any) -> Any:
     real = np.empty(0, dtype).real.dtype
     narrow = array.dtype.kind == "f" and array.dtype.itemsize < real.itemsize
     return array.astype(real) if narrow or array.dtype.kind in "biu" else array
+
+
+@functools.lru_cache(1024)
+def _alone(labels: str, others: str) -> tuple[int, ...]:
+    """The axes that the adjoint cannot compute, because no other operand has them."""
+    return tuple([k for k, label in enumerate(labels) if label not in others])
 
 
 class Contraction(JacobianOperator):
@@ -65,10 +72,9 @@ class Contraction(JacobianOperator):
         self.fixed = [(labels, _as_wide(array, dtype)) for labels, array in fixed]
         # An einsum of one operand may be a view of it.
         self.owns_result = bool(self.fixed)
-        known = set(out_labels).union(*[labels for labels, _ in self.fixed])
-        # Axes of x the adjoint cannot compute, because no other operand has them.
-        self._summed = tuple(k for k, label in enumerate(in_labels) if label not in known)
-        super().__init__(out_shape, in_shape, dtype)
+        others = "".join([out_labels, *[labels for labels, _ in fixed]])
+        self._summed = _alone(in_labels, others)
+        self.out_shape, self.in_shape, self.dtype = out_shape, in_shape, dtype
 
     def _contract(self, given: str, wanted: str, x: Array, conjugate: bool) -> Any:
         labels = ",".join(["..." + given, *[names for names, _ in self.fixed]])

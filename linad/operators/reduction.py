@@ -97,8 +97,8 @@ class WeightedSum(JacobianOperator):
 
     def __init__(self, weights: Any, axes: tuple[int, ...], in_shape: Shape, dtype: Any) -> None:
         self.weights = weights
-        self._axes, self._kept, out_shape = reduced(in_shape, axes)
-        super().__init__(out_shape, in_shape, dtype)
+        self._axes, self._kept, self.out_shape = reduced(in_shape, axes)
+        self.in_shape, self.dtype = in_shape, dtype
 
     def pushforward(self, tangent: Array) -> Array:
         return np.add.reduce(tangent * self.weights, axis=self._axes)

@@ -44,7 +44,7 @@ class Extract(JacobianOperator):
         self.region = region
         self.scatters = in_shape != () and _is_known(region)
         self.clinear = _is_complex_linear(region)
-        super().__init__(out_shape, in_shape, dtype)
+        self.out_shape, self.in_shape, self.dtype = out_shape, in_shape, dtype
 
     @property
     def out_dtype(self) -> Any:
@@ -85,7 +85,7 @@ class Insert(JacobianOperator):
         self.region = region
         self.clinear = _is_complex_linear(region)
         lead = shape[: len(shape) - region.ndim]
-        super().__init__(shape, lead + region.shape, dtype)
+        self.out_shape, self.in_shape, self.dtype = shape, lead + region.shape, dtype
 
     @property
     def in_dtype(self) -> Any:
@@ -119,7 +119,8 @@ class Erase(JacobianOperator):
     def __init__(self, region: Region, shape: Shape, dtype: Any) -> None:
         self.region, self.writes = region, _is_known(region)
         self.clinear = _is_complex_linear(region)
-        super().__init__(shape, shape, dtype)
+        self.out_shape = self.in_shape = shape
+        self.dtype = dtype
 
     def pushforward(self, tangent: Array) -> Array:
         return self.region.written_in(tangent, 0)

@@ -321,7 +321,8 @@ class Masked(JacobianOperator):
 
     def __init__(self, mask: Any, shape: Shape, dtype: Any) -> None:
         self.mask = mask
-        super().__init__(shape, shape, dtype)
+        self.out_shape = self.in_shape = shape
+        self.dtype = dtype
 
     def pushforward(self, tangent: Array) -> Array:
         return np.where(self.mask, tangent, np.zeros((), self.dtype))

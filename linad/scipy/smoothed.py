@@ -179,12 +179,18 @@ class _PenalizedFit:
 
 
 def _root(first: Any, second: Any, third: Any) -> Any:
-    """The root of (u p + v) / (p + w) through three points; the third may be at infinity, None."""
+    """The root of (u p + v) / (p + w) through three points; the third may be at infinity, None.
+
+    As its distance from the second point, which is small at last: of p itself the terms cancel,
+    and the derivatives of these terms more so.
+    """
     (p1, f1), (p2, f2), (p3, f3) = first, second, third
     h1, h2, h3 = f1 * (f2 - f3), f2 * (f3 - f1), f3 * (f1 - f2)
+    before = p1 - p2
     if p3 is None:
-        return -(p2 * h1 + p1 * h2) / h3
-    return -(p1 * p2 * h3 + p2 * p3 * h1 + p1 * p3 * h2) / (p1 * h1 + p2 * h2 + p3 * h3)
+        return p2 - before * h2 / h3
+    behind = p3 - p2
+    return p2 - before * behind * h2 / (before * h1 + behind * h3)
 
 
 def _jumps(t: Array, k: int) -> Any:

@@ -53,20 +53,28 @@ def __getattr__(name: str) -> Any:
 class VectorForm:
     """How containers that are differentiated lie in one vector.
 
-    Floating and complex leaves are packed. Others (integers, text, functions) are kept.
+    Floating and complex leaves are packed, and traced integers: an equation that is solved in a
+    program reads those of the call. Others (plain integers, text, functions) are kept.
     """
 
     def __init__(self, structure: Any, leaves: list[Any]) -> None:
         self.structure = structure
-        self.packed = [_has_derivative(leaf) for leaf in leaves]
+        self.packed = [_has_derivative(leaf) or isinstance(leaf, Traced) for leaf in leaves]
         self.kept = [None if p else leaf for leaf, p in zip(leaves, self.packed, strict=True)]
         chosen = [leaf for leaf, p in zip(leaves, self.packed, strict=True) if p]
-        self.slots = [Slot(leaf) for leaf in chosen]
+        self.dtypes = [leaf.dtype for leaf in chosen]
+        self.slots = [Slot(_in_floats(leaf)) for leaf in chosen]
         self.dtype = common_dtype(self.slots)
+
+    def vector(self, leaves: list[Any]) -> Any:
+        """The leaves that are packed, as one vector."""
+        chosen = [_in_floats(leaf) for leaf, p in zip(leaves, self.packed, strict=True) if p]
+        return joined(chosen, (), self.dtype)
 
     def container(self, vector: Any) -> Any:
         """A vector in the form of the value."""
-        parts = iter(split(vector, self.slots))
+        found = zip(split(vector, self.slots), self.dtypes, strict=True)
+        parts = iter([_from_floats(part, dtype) for part, dtype in found])
         leaves = [
             _number(next(parts)) if p else leaf
             for leaf, p in zip(self.kept, self.packed, strict=True)
@@ -79,13 +87,34 @@ def _number(x: Any) -> Any:
     return x[()] if type(x) is np.ndarray else x
 
 
+HALF = 32
+"""Bits of an integer of 64 that a float holds exactly, and so does one of what is above them."""
+
+
+def _in_floats(leaf: Any) -> Any:
+    """Numbers as floats or complex numbers that hold them exactly."""
+    if is_inexact(leaf.dtype):
+        return leaf
+    if leaf.dtype.itemsize < 8:
+        return leaf.astype(float)
+    high = leaf >> HALF
+    return np.stack([high, leaf - (high << HALF)]).astype(float)
+
+
+def _from_floats(part: Any, dtype: Any) -> Any:
+    """What `_in_floats` was given."""
+    if is_inexact(dtype):
+        return part
+    part = part.astype(dtype)
+    return part if dtype.itemsize < 8 else (part[0] << HALF) + part[1]
+
+
 def pack(value: Any) -> tuple[VectorForm, Any]:
-    """The form of a container, and its floating and complex leaves as one vector."""
+    """The form of a container, and what it packs as one vector."""
     leaves, structure = tree.flatten(value)
     leaves = [np.float64(x) if type(x) is float else x for x in leaves]
     form = VectorForm(structure, leaves)
-    chosen = [leaf for leaf, p in zip(leaves, form.packed, strict=True) if p]
-    return form, joined(chosen, (), form.dtype)
+    return form, form.vector(leaves)
 
 
 def _has_derivative(leaf: Any) -> bool:

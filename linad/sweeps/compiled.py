@@ -341,11 +341,6 @@ def swept(J: Any, mode: str, given: Any) -> Any:
     known = J.__dict__.get("_swept")
     if known is None:
         known = J.__dict__["_swept"] = {}
-    call = known.get((mode, ()))
-    if call is not None:
-        found = call((given,))
-        if found is not OTHER:
-            return found
     seeds = _leading_axes(J, mode, given)
     call = known.get((mode, seeds)) if seeds else None
     if call is not None:

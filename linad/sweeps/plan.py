@@ -31,6 +31,13 @@ from linad.sweeps.target import Target
 STATEMENTS = 48
 """Most equations of one loop. Compiling a loop takes 40 ms and half a millisecond each."""
 
+NUMBERS = 384
+"""The same of numbers that repeat nothing: a straight line, five to seven of which compile in a
+millisecond. One of them runs in a quarter of the time that an instruction of its own takes."""
+
+FUNCTION, WRITTEN_OUT = 40, 32
+"""What costs as many additions is a polynomial, which compiles as slowly as so many equations."""
+
 CHEAP = 4
 """What costs no more than so many additions is computed again rather than stored."""
 
@@ -278,7 +285,7 @@ class Planner:
         parts = [
             (level, shape, part)
             for (level, shape), equations in members.items()
-            for part in cut(equations)
+            for part in cut(equations, self.lines if size_of(shape) == 1 else None)
         ]
         for level, shape, part in split_rare(parts):
             found.append((level, number[part[0]], Loop(shape, part)))
@@ -288,9 +295,22 @@ class Planner:
         found.sort(key=lambda entry: entry[:2] if self.target.reorders else entry[1:2])
         return [step for _, _, step in found]
 
+    def lines(self, equations: list[Equation]) -> list[list[Equation]]:
+        """Equations of numbers, cut where they have taken long enough to compile."""
+        found: list[list[Equation]] = [[]]
+        room = NUMBERS
+        for eqn in equations:
+            room -= WRITTEN_OUT if self.target.cost_of(eqn.primitive.name) >= FUNCTION else 1
+            if room < 0 and len(found[-1]) >= STATEMENTS:
+                found.append([])
+                room = NUMBERS
+            found[-1].append(eqn)
+        return found
 
-def cut(equations: list[Equation]) -> list[list[Equation]]:
-    """Cut the equations of a loop into parts of bounded length.
+
+def cut(equations: list[Equation], straight: Any = None) -> list[list[Equation]]:
+    """Cut the equations of a loop into parts of bounded length; those that do not repeat themselves
+    by ``straight``, if it is given.
 
     A program that repeats itself, as one that calls a step function a thousand times, is cut
     where it repeats: then all parts are one kernel.
@@ -300,6 +320,8 @@ def cut(equations: list[Equation]) -> list[list[Equation]]:
         return [equations]
     period = _period([eqn.primitive.name for eqn in equations])
     if period is None:
+        if straight is not None:
+            return straight(equations)  # type: ignore[no-any-return]
         return [equations[i : i + STATEMENTS] for i in range(0, n, STATEMENTS)]
     start, length = period
     # As many repetitions at a time as fit, where that leaves parts enough to share a kernel.

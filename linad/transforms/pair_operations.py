@@ -65,7 +65,8 @@ class PairTrace(Trace):
             y = primitive.on_numbers(a, b)
         else:
             y = primitive.impl(a, b)
-        if y.dtype.hasobject:
+        dtype = y.dtype
+        if dtype.hasobject:
             refuse_objects(primitive)
         rules = primitive.rules
         links: list[Any] = []
@@ -74,10 +75,18 @@ class PairTrace(Trace):
         else:
             if from_a is not None:
                 rule = rules.get(0) or primitive.rule_of(0)
-                links.append((from_a, self._operator(rule, a, y, a, b)))
+                if type(rule) is SlopeRule or a.dtype is not dtype:
+                    J = self._operator(rule, a, y, a, b)
+                else:
+                    J = rule(y, a, b)
+                links.append((from_a, J))
             if from_b is not None:
                 rule = rules.get(1) or primitive.rule_of(1)
-                links.append((from_b, self._operator(rule, b, y, a, b)))
+                if type(rule) is SlopeRule or b.dtype is not dtype:
+                    J = self._operator(rule, b, y, a, b)
+                else:
+                    J = rule(y, a, b)
+                links.append((from_b, J))
         node = next(self.nodes)
         self.steps.append((node, links))
         result: Any = _bare(Tracer)

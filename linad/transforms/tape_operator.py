@@ -5,7 +5,7 @@ changes anything, so both can be repeated at will, from any thread.
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from linad.arrays.tracer import Tracer
 from linad.core import tree
 from linad.core.arithmetic_warnings import FILTER, move_to_user_lines
 from linad.core.array_type import Array
+from linad.core.marks import running
 from linad.core.primitive import lifted
 from linad.core.shapes import Shape, memory_of
 from linad.operators.base import JacobianOperator
@@ -27,12 +28,19 @@ from linad.operators.wrappers import Wrapper
 from linad.transforms.fold import folded
 from linad.transforms.spaces import Slot, check_seeds, common_dtype, flat_shape, joined, split
 from linad.transforms.tangent_sums import buffer_for, handed_out, in_c_order, is_own, push_onto
+from linad.transforms.unread_entries import guarded
+
+minimum = np.minimum.reduce  # NaN, if there is one
 
 Node = int
 Link = tuple[Node, JacobianOperator]
 Step = tuple[Any, Sequence[Link]]
 """A node (or a tuple of nodes, of an operation with several results), and the links into it:
 the nodes it came from, each with the operator that leads here."""
+
+_PUSHED: Any = "push", ()
+_PULLED: Any = "pull", ()
+"""Which short way one tangent, one cotangent goes."""
 
 
 class OfSlots:
@@ -84,6 +92,8 @@ class TapeOperator(Typed):
     dtype: Any = OfSlots()
     _in_dtype: Any = OfSlots()
     _out_dtype: Any = OfSlots()
+
+    _swept: Mapping[Any, Any] = {}  # the short ways; see `linad.sweeps.compiled`
 
     def __init__(
         self,
@@ -157,8 +167,11 @@ class TapeOperator(Typed):
         """
         if others:
             tangent = (tangent, *others)
-        if self.compiled and (found := ANSWERS.swept(self, "push", tangent)) is not OTHER:
-            return found
+        if self.compiled:
+            short = self._swept.get(_PUSHED)
+            found = OTHER if short is None else short((tangent,))
+            if found is not OTHER or (found := ANSWERS.swept(self, "push", tangent)) is not OTHER:
+                return found
         if warnings.filters[:1] != [FILTER]:  # a call less
             move_to_user_lines()
         tangents, seeds = check_seeds(tangent, self.in_tree, self.in_slots, "tangent")
@@ -171,8 +184,11 @@ class TapeOperator(Typed):
         """
         if others:
             cotangent = (cotangent, *others)
-        if self.compiled and (found := ANSWERS.swept(self, "pull", cotangent)) is not OTHER:
-            return found
+        if self.compiled:
+            short = self._swept.get(_PULLED)
+            found = OTHER if short is None else short((cotangent,))
+            if found is not OTHER or (found := ANSWERS.swept(self, "pull", cotangent)) is not OTHER:
+                return found
         if warnings.filters[:1] != [FILTER]:  # a call less
             move_to_user_lines()
         cotangents, seeds = check_seeds(cotangent, self.out_tree, self.out_slots, "cotangent")
@@ -225,15 +241,21 @@ class TapeOperator(Typed):
                     slots[node] = part
         return self._results(self.outputs, self.out_slots, slots, seeds, tangents)
 
-    def pull_leaves(self, cotangents: Sequence[Any], seeds: Shape = ()) -> list[Any]:
+    def pull_leaves(
+        self, cotangents: Sequence[Any], seeds: Shape = (), steps: list[Step] | None = None
+    ) -> list[Any]:
         """Pull one cotangent an output back through the steps, last to first."""
+        watched = steps is None and running.get() is None
+        if steps is None:
+            # What a trace around this one keeps is for other points, and other orders, as well.
+            steps = self.steps if watched else guarded(self) or self.steps
         slots: list[Any] = [None] * self.count
         owned = bytearray(self.count)
         for output, cotangent in zip(self.outputs, cotangents, strict=True):
             if output is not None and cotangent is not None:
                 first = slots[output] is None
                 slots[output] = cotangent if first else slots[output] + cotangent
-        for out, links in reversed(self.steps):
+        for out, links in reversed(steps):
             if type(out) is int:
                 cotangent = slots[out]
                 if cotangent is None:
@@ -268,7 +290,13 @@ class TapeOperator(Typed):
                     else:
                         slots[node] = held + part
                         owned[node] = True
-        return self._results(self.inputs, self.in_slots, slots, seeds, cotangents)
+        results = self._results(self.inputs, self.in_slots, slots, seeds, cotangents)
+        if watched:
+            for part in results:
+                least = minimum(part, axis=None, initial=0) if type(part) is ndarray else part
+                if least != least and (kept := guarded(self)) is not None:
+                    return self.pull_leaves(cotangents, seeds, kept)
+        return results
 
     def _push_write(
         self, links: Sequence[Link], slots: list[Any], owned: bytearray, dead: list[Node]

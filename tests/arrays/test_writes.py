@@ -572,6 +572,19 @@ def test_complex_parts():
     check(part_of_a_part, np.asfortranarray(Z))
 
 
+def to_real_parts(z):
+    z[...] = z.real
+    z[1:] = z[1:].real
+    z[0, :2] = z.imag[0, :2]
+    z[2] += z[2].real
+    return z
+
+
+@pytest.mark.parametrize("order", "CF")
+def test_real_parts_written_over_the_entries_that_they_are_of(order):
+    check(to_real_parts, np.array(Z, order=order))
+
+
 def test_complex_values():
     def f(z):
         z[1:] = z[:-1] * z[1:]

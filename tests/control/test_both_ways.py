@@ -73,3 +73,47 @@ def test_loops_that_go_on_as_long_as_they_are_told_are_refused():
 
     with pytest.raises(GuardError, match="halved decides in more than 16 places"):
         linad.jit(lambda a: stepped(BothWays(halved), a))(1.0)
+
+
+def by_what_is_outside_first(x, t, a, b=0.1):
+    """The decision on ``a`` is not one on a value of the loop, the other one is."""
+    gain = a if a > 1.0 else 0.5 * a
+    rest = 0.2 if b < 0.5 else 0.1
+    if x < 0.8:
+        return x + rest * gain
+    return x - rest * np.sqrt(x + gain)
+
+
+@pytest.mark.usefixtures("kernels")
+def test_decisions_on_what_is_outside_come_first():
+    """In a branch these are values of the branch, whose answers are not those of other tests."""
+    f = by_what_is_outside_first
+    ways = lambda a: stepped(BothWays(f), a)  # noqa: E731
+    for a in (1.3, 0.7):
+        exact, J = linad.linearize(lambda a: by_hand(f, a), a)
+        for way in (ways, linad.jit(ways)):
+            y, found = linad.linearize(way, a)
+            np.testing.assert_allclose(y, exact, rtol=1e-13)
+            np.testing.assert_allclose(found.pushforward(1.0), J.pushforward(1.0), rtol=1e-12)
+            np.testing.assert_allclose(found.pullback(1.0), J.pullback(1.0), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "time", [lambda a: 0.1, lambda a: linad.stop_gradient(a) - 1.0], ids=["plain", "traced"]
+)
+def test_equations_that_decide_on_what_is_outside_first(time):
+    """Of a solution: what the equation reads is captured, and its time may be plain or traced."""
+
+    def solved(ways):
+        def f(a):
+            g = ways(lambda x, t: by_what_is_outside_first(x, t, a, t))
+            return linad.solve.root(lambda x: x - 0.3 - 0.1 * g(x, time(a)), 0.5)
+
+        return f
+
+    for a in (1.3, 0.7):
+        exact, J = linad.linearize(solved(lambda g: g), a)
+        for f in (solved(BothWays), linad.jit(solved(BothWays))):
+            y, found = linad.linearize(f, a)
+            np.testing.assert_allclose(y, exact, rtol=1e-10)
+            np.testing.assert_allclose(found.pushforward(1.0), J.pushforward(1.0), rtol=1e-9)

@@ -63,6 +63,7 @@ LIMITS = {
     "linad.sweeps.places": {"NARROW": (1, 2)},
     "linad.sweeps.plan": {
         "STATEMENTS": (2, 5, 12),
+        "NUMBERS": (3, 12),
         "CHEAP": (0, 1, 50),
         "TINY": (1, 64),
         "RARE": (0, 1),

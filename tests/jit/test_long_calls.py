@@ -67,3 +67,43 @@ def test_too_many_paths_run_uncompiled():
         with pytest.warns(UserWarning, match="took a new path through its Python decisions 2"):
             np.testing.assert_array_equal(jitted(np.array([3.0])), [9.0])
         np.testing.assert_array_equal(jitted(np.array([4.0])), [16.0])  # is said once
+
+
+TIMES = np.linspace(0.0, 2.0, 9)
+
+
+def fitted(x):
+    """Levenberg and Marquardt's method, to its end: rounding decides there what is a descent."""
+    data = x[0] * np.exp(-x[1] * TIMES) + 0.05 * np.sin(7 * TIMES)
+
+    def residual(p):
+        return p[0] * np.exp(-p[1] * TIMES) - data
+
+    p, damping = np.ones(2, like=x), 1e-2
+    r = residual(p)
+    cost = r @ r
+    step = 1.0
+    while np.max(np.abs(step)) >= 1e-13:
+        e = np.exp(-p[1] * TIMES)
+        J = np.column_stack([e, -p[0] * TIMES * e])
+        H = J.T @ J
+        step = np.linalg.solve(H + damping * np.diag(np.diag(H)), -J.T @ r)
+        new = residual(p + step)
+        if new @ new < cost:
+            p, r, cost = p + step, new, new @ new
+            damping /= 10
+        else:
+            damping *= 10
+    return p
+
+
+def test_decisions_may_hang_on_rounding():
+    """A loop of a program may round otherwise than the steps that were recorded."""
+    x, w = np.array([1.0, 0.3]), np.array([1.0, -2.0])
+    J = linad.jacobian(fitted)(x)
+    compiled = linad.jit(fitted)
+    np.testing.assert_allclose(linad.vjp(compiled, x)[1](w)[0], w @ J, rtol=1e-6)
+    np.testing.assert_allclose(linad.jvp(compiled, (x,), (w,))[1], J @ w, rtol=1e-6)
+    pulled = linad.jit(lambda x: linad.vjp(fitted, x)[1](w)[0])
+    for _ in range(2):
+        np.testing.assert_allclose(pulled(x), w @ J, rtol=1e-6)

@@ -177,7 +177,7 @@ def is_data(a):
 def compare(jitted, f, args):
     expected, found = outcome(f, args), outcome(jitted, args)
     if isinstance(expected, type):
-        assert found is expected
+        assert issubclass(found, expected)  # of linad's as of Python's
         return
     assert not isinstance(found, type), found
     for a, b in zip(found, expected, strict=True):

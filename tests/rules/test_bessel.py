@@ -6,7 +6,7 @@ import scipy.special as sp
 from special_cases import special_case
 
 import linad
-from linad.errors import MissingRuleError, UnsupportedError
+from linad.errors import MissingRuleError
 from linad.rules.bessel import ive_wrt_order, kve_wrt_order
 from linad.testing.rule_checks import Case
 
@@ -23,6 +23,7 @@ CASES = [
     *[special_case(name, V, P) for name in ("iv", "ive", "kv", "kve")],
     Case(ive_wrt_order, V, P, nth=1),
     Case(ive_wrt_order, V[:, None], P, nth=2),
+    Case(ive_wrt_order, -1 - V[1:], P[1:], nth=1),
     Case(kve_wrt_order, V, P, nth=1),
     Case(kve_wrt_order, V[:, None], P, nth=2),
     *[special_case(name, n, P) for name in ("jv", "yn", "kn", "ive") for n in (0, 2)],
@@ -97,8 +98,20 @@ def test_order_of_i_at_ends():
     x = np.array([0.0, np.inf, -1.0])
     np.testing.assert_array_equal(ive_wrt_order(1.5, x, nth=1), [0, 0, np.nan])
     np.testing.assert_array_equal(ive_wrt_order(0.0, x, nth=1), [-np.inf, 0, np.nan])
-    with pytest.raises(UnsupportedError, match="-1 or less"):
-        linad.grad(lambda v: sp.iv(v, 1.0))(-1.5)
+    np.testing.assert_array_equal(ive_wrt_order(-1.5, x, nth=1), [np.nan, 0, np.nan])
+
+
+def test_orders_of_i_below():
+    """I_(w-1) = I_(w+1) + 2w/x I_w, and its derivatives, with w - 1 below -1 and the others above
+    or below; the function itself is SciPy's."""
+    x = np.array([0.1, 1.3, 8.0, 60.0])
+    w = np.array([[-0.4], [0.0], [-1.0], [-1.7], [-6.0], [-7.3]])
+    zero, first, second = [lambda v, n=n: ive_wrt_order(v, x, nth=n) for n in range(3)]
+    np.testing.assert_allclose(zero(w), sp.ive(w, x), rtol=1e-12, atol=1e-300)
+    expected = first(w + 1) + 2 / x * (zero(w) + w * first(w))
+    np.testing.assert_allclose(first(w - 1), expected, rtol=1e-11)
+    expected = second(w + 1) + 2 / x * (2 * first(w) + w * second(w))
+    np.testing.assert_allclose(second(w - 1), expected, rtol=1e-10, atol=1e-13)
 
 
 def test_likelihood_of_a_square_root_diffusion():

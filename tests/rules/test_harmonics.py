@@ -10,5 +10,5 @@ THETA = np.array([0.3, 1.2, 2.9])
 CASES = [
     Case(sph_legendre_p, 3, 1, THETA),
     Case(sph_legendre_p, np.array([[0], [2], [4]]), np.array([[0], [-2], [3]]), THETA),
-    Case(sph_legendre_p, 2, 1, np.array([0.0, np.pi])),
+    Case(sph_legendre_p, np.array([[2], [3]]), np.array([[1], [-3]]), np.array([-2.0, 4.1, 8.0])),
 ]

@@ -45,11 +45,23 @@ def _arguments(primitive, count):
             yield i
 
 
+def _or_nan(function):
+    """NaN where one of SciPy's functions raises that its value is too large."""
+
+    def f(*args):
+        try:
+            return function(*args)
+        except OverflowError:
+            return np.nan * sum(args)
+
+    return f
+
+
 def _along(primitive, args, i, out, order):
     """A result, or a derivative of it in argument i, beside and at (last) a point."""
 
     def f(x):
-        result = primitive(*args[:i], x, *args[i + 1 :])
+        result = _or_nan(primitive)(*args[:i], x, *args[i + 1 :])
         return result[out] if isinstance(result, tuple) else result
 
     def slope(x):
@@ -86,7 +98,7 @@ def wrong_at(name):
     """The points where a derivative is NaN or wrong, and the function smooth."""
     primitive, count = ALL[name]
     for args in itertools.product(POINTS if count <= 2 else FEW, repeat=count):
-        values = primitive.impl(*[np.float64(a) for a in args])
+        values = _or_nan(primitive.impl)(*[np.float64(a) for a in args])
         results = values if isinstance(values, tuple) else (values,)
         for i, (out, value) in itertools.product(_arguments(primitive, count), enumerate(results)):
             if not np.isfinite(value):

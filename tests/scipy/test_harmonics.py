@@ -43,11 +43,11 @@ def test_values_and_derivatives(name):
     check_derivatives(parts, *args)
 
 
-def test_at_the_poles():
-    theta = np.array([0.0, np.pi])
+def test_at_the_poles_and_beyond():
+    theta = np.array([0.0, np.pi, -0.4, 3.9, 7.0])
     J = linad.linearize(lambda t: special.sph_legendre_p(N, M, t), theta)[1]
     expected = scipy.special.sph_legendre_p(N, M, theta, diff_n=1)[1]
-    np.testing.assert_allclose(J.pushforward(np.ones(2))[0], expected, atol=1e-12)
+    np.testing.assert_allclose(J.pushforward(np.ones(5))[0], expected, atol=1e-12)
 
 
 def test_refusals():

@@ -198,3 +198,42 @@ def test_a_solution_within_a_solution():
         made = linad.jit(g)
         made(a), made(a)
         np.testing.assert_allclose(made(1.1 * a), g(1.1 * a), rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64, np.int32, np.int8, np.bool_])
+def test_equations_read_integers_of_the_program(dtype):
+    """A counter of a loop, or an argument: no number of the run that was recorded."""
+    numbers = np.array([1, 0, 1, 1]).astype(dtype)
+
+    def equation(n, a, c):
+        return lambda x: x**3 * (1 + n) - a * c
+
+    def looped(a):
+        step = lambda c, n: (linad.solve.root(equation(n, a, c), 1.0 + 0.0 * a), ())  # noqa: E731
+        return linad.scan(step, a, numbers)[0]
+
+    def by_hand(a):
+        c = a
+        for n in numbers:
+            c = np.cbrt(a * c / (1.0 + n))
+        return c
+
+    slope = linad.derivative(by_hand)(1.5)
+    for d in (linad.derivative, linad.grad):
+        for wrap in (lambda f: f, linad.jit):
+            np.testing.assert_allclose(wrap(d(looped))(1.5), slope, rtol=1e-9)
+    jitted = linad.jit(lambda n, a: linad.solve.root(equation(n, a, 1.0), 1.0 + 0.0 * a))
+    for n in numbers[:2]:
+        np.testing.assert_allclose(jitted(n, 2.0), np.cbrt(2.0 / (1.0 + n)), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "n", [np.int64(2**53 + 5), np.int64(-(2**62) + 3), np.uint64(2**64 - 1)], ids=str
+)
+def test_equations_read_every_bit_of_an_integer(n):
+    """Of one that no float is equal to."""
+    jitted = linad.jit(lambda n, a: solve.root(lambda x: x - a * (n % 8), 1.0 + 0.0 * a))
+    rest = float(n % type(n)(8))
+    y, J = linad.linearize(lambda a: jitted(n, a), 2.0)
+    np.testing.assert_allclose(y, 2.0 * rest, rtol=1e-12)
+    np.testing.assert_allclose(J.pushforward(1.0), rest, rtol=1e-12)

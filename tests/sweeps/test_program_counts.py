@@ -328,24 +328,41 @@ def test_scratch_memory_is_reused():
     assert chain(12) == chain(6) <= 3 * (400 * 8 + 128)
 
 
+def without_repetition(x):
+    y, order = [x[0], x[1], x[2]], np.random.default_rng(0)
+    for _ in range(150):
+        i, j, k = order.integers(0, 3, 3)
+        term = y[j] * y[k] if order.random() < 0.5 else y[j] + 0.1 * y[k]
+        y[i] = np.tanh(term)
+    return np.sum(np.stack(y))
+
+
 @pytest.mark.usefixtures("kernels")
-def test_programs_without_repetition_share_kernels_of_one_equation(monkeypatch):
+def test_programs_of_numbers_without_repetition_are_a_few_straight_lines(monkeypatch):
+    """876 equations; what one hands to another stays in a register."""
+    gradient, x = linad.jit(linad.grad(without_repetition)), np.array([0.3, 0.5, 0.7])
+    report = linad.explain(gradient)(x)
+    assert report.kernels <= len(report.steps) <= 14
+    found = gradient(x)
+    np.testing.assert_allclose(found, linad.grad(without_repetition)(x), rtol=1e-12)
+    for most in (7, 200):  # wherever they are cut
+        monkeypatch.setattr(plan, "NUMBERS", most)
+        again = linad.jit(linad.grad(without_repetition))
+        assert len(linad.explain(again)(x).steps) > len(report.steps)
+        np.testing.assert_array_equal(again(x), found)
+
+
+@pytest.mark.usefixtures("kernels")
+def test_long_programs_without_repetition_share_kernels_of_one_equation(monkeypatch):
     """A scalar program of many different stretches does not compile each of them."""
-
-    def f(x):
-        y, order = [x[0], x[1], x[2]], np.random.default_rng(0)
-        for _ in range(150):
-            i, j, k = order.integers(0, 3, 3)
-            term = y[j] * y[k] if order.random() < 0.5 else y[j] + 0.1 * y[k]
-            y[i] = np.tanh(term)
-        return np.sum(np.stack(y))
-
-    gradient, x = linad.jit(linad.grad(f)), np.array([0.3, 0.5, 0.7])
+    monkeypatch.setattr(plan, "NUMBERS", 0)
+    gradient, x = linad.jit(linad.grad(without_repetition)), np.array([0.3, 0.5, 0.7])
     report = linad.explain(gradient)(x)
     assert report.kernels < len(report.steps) / 5
-    np.testing.assert_allclose(gradient(x), linad.grad(f)(x), rtol=1e-12)
+    np.testing.assert_allclose(gradient(x), linad.grad(without_repetition)(x), rtol=1e-12)
     monkeypatch.setattr(plan, "RARE", 10**9)
-    assert linad.explain(linad.jit(linad.grad(f)))(x).kernels > 1.5 * report.kernels
+    again = linad.jit(linad.grad(without_repetition))
+    assert linad.explain(again)(x).kernels > 1.5 * report.kernels
 
 
 @pytest.mark.usefixtures("kernels")

@@ -51,3 +51,26 @@ def test_no_derivative_to_check():
     for f, x in ((lambda x: np.abs(x).sum(), [0.0, 1.0]), (lambda x: np.sqrt(x).sum(), [0.0])):
         with np.errstate(all="ignore"), pytest.raises(DerivativeError, match="at another point$"):
             check_derivatives(f, np.array(x))
+
+
+def test_terms_that_cancel_round_by_their_own_size():
+    rotation = np.linalg.qr(np.random.default_rng(3).standard_normal((7, 7)))[0]
+
+    def f(x):
+        return np.sin(x) + rotation.T @ (1e4 * (rotation @ x)) - 1e4 * x
+
+    check_derivatives(f, np.linspace(0.2, 1.5, 7), order=2)
+
+
+@pytest.mark.parametrize("error", [1e-9, 1e-3])
+def test_two_directions_that_are_not_adjoint(error):
+    @linad.primitive
+    def doubled(x):
+        return 2 * x
+
+    @doubled.jacobian(wrt=0)
+    def rule(y, x):
+        return (lambda v: 2 * v), (lambda w: (2 + error) * w)
+
+    with pytest.raises((DerivativeError, linad.errors.WrongRuleError)):
+        check_derivatives(lambda x: doubled(x), np.linspace(0.2, 1.5, 7))

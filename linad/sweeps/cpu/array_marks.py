@@ -41,22 +41,38 @@ class ArrayMarks:
         return self.module.add_metadata([mine]), self.module.add_metadata(others)
 
 
+def statements_of(tree: ast.FunctionDef) -> Iterator[Any]:
+    """A function and its statements, without a walk through their expressions: those are many."""
+    waiting: list[Any] = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for part in ("body", "orelse"):
+            block = getattr(node, part, None)
+            if isinstance(block, list):
+                waiting += reversed(block)
+
+
+def _named(function: ast.expr) -> str:
+    return function.id if isinstance(function, ast.Name) else ast.unparse(function)
+
+
 def _made(tree: ast.FunctionDef) -> Iterator[str]:
     """Names that are given an array at an address, or a new one."""
-    for node in ast.walk(tree):
+    for node in statements_of(tree):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-            function = ast.unparse(node.value.func)
+            function = _named(node.value.func)
             if function.startswith("array_") or function == "np.zeros":
                 yield ast.unparse(node.targets[0])
 
 
 def _assignments(tree: ast.FunctionDef) -> Iterator[tuple[str, str]]:
     """Names that are given the array of another name."""
-    for node in ast.walk(tree):
+    for node in statements_of(tree):
         if not isinstance(node, ast.Assign):
             continue
         (target,), value = node.targets, node.value
-        if isinstance(value, ast.Call) and ast.unparse(value.func) == "grown":
+        if isinstance(value, ast.Call) and _named(value.func) == "grown":
             value = value.args[0]
         pairs = [(target, value)]
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):

@@ -12,7 +12,7 @@ from typing import Any
 from numba.core import cgutils
 from numba.core.types.misc import unliteral
 
-from linad.sweeps.cpu.array_marks import ArrayMarks
+from linad.sweeps.cpu.array_marks import ArrayMarks, statements_of
 from linad.sweeps.cpu.kernel_arrays import Array
 from linad.sweeps.cpu.kernel_numbers import Number, contexts
 
@@ -50,7 +50,7 @@ def names_set_once(tree: ast.FunctionDef) -> set[str]:
 
 def _blocks(tree: ast.FunctionDef) -> Iterator[tuple[list[ast.stmt], list[tuple[str, Any]]]]:
     """The lists of statements in a function, the names that each sets, and where that is done."""
-    for node in ast.walk(tree):
+    for node in statements_of(tree):
         for part in ("body", "orelse"):
             block = getattr(node, part, None)
             if not isinstance(block, list) or not block:
@@ -65,7 +65,7 @@ def _blocks(tree: ast.FunctionDef) -> Iterator[tuple[list[ast.stmt], list[tuple[
                 [
                     (name.id, (by.end_lineno, by.end_col_offset))  # type: ignore[attr-defined]
                     for target, by in setting
-                    for name in ast.walk(target)
+                    for name in ((target,) if isinstance(target, ast.Name) else ast.walk(target))
                     if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
                 ],
             )

@@ -1,0 +1,167 @@
+"""Cotangents that are zero because nobody read the entry stay zero behind an infinite slope.
+
+y = where(c, f(x), 0)     x̄ = f'(x) · where(c, ȳ, 0)
+
+Where c is false x̄ is 0, whatever f' is: y does not depend on that entry. In IEEE arithmetic
+0 · inf is NaN, so the zero is written once more behind the slope. Only zeros of this kind are
+kept, those of entries that a choice, an index or a write left out. One that was computed,
+as in the derivative 2 √x · 1/(2 √x) of (√x)² at 0, says nothing of the product and stays NaN.
+
+One walk from the results to the arguments follows the mask of the entries that are read: a choice
+cuts it, functions of one entry at a time hand it on, what moves entries moves it too, and
+everything else counts as reading all. A mask is applied where the cotangents leave the functions
+of one entry at a time, so that a chain of them pays for one `np.where`.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linad.core.primitive import Traced
+from linad.operators.base import JacobianOperator
+from linad.operators.composites import Chain
+from linad.operators.structured import (
+    Cast,
+    Conjugation,
+    Diagonal,
+    IdentityMatrix,
+    Masked,
+    RealPart,
+)
+
+ENTRYWISE = (Cast, Conjugation, Diagonal, Masked, RealPart)
+
+
+class EntriesRead(NamedTuple):
+    """What is known of a cotangent.
+
+    Attributes
+    ----------
+    mask : array or None
+        True at the entries that are read; None: all are.
+    loose : bool
+        Whether entries that are not read may hold what is no zero.
+    """
+
+    mask: Any
+    loose: bool
+
+
+ALL = EntriesRead(None, False)
+
+
+def guarded(tape: Any) -> list[Any] | None:
+    """The steps of a `TapeOperator` with zeros kept, or None where no slope can spoil one."""
+    steps = tape.steps
+    behind = _behind_slopes(steps)
+    if not behind:
+        return None
+    kept = [(out, list(links)) for out, links in steps]
+    parts: dict[Any, list[Any]] = {node: [(ALL, None)] for node in tape.outputs if node is not None}
+    changed = False
+    for out, links in reversed(kept):
+        if type(out) is not int:
+            for node in out:
+                changed = _joined(parts.pop(node, ()), alone=False)[1] or changed
+            state = ALL
+        elif out in parts:
+            state, cleared = _joined(parts.pop(out), alone=True)
+            changed = changed or cleared
+        else:
+            continue
+        for k, (node, J) in enumerate(links):
+            state_of_x, factors = _pulled(J, state, node in behind)
+            if factors is not None:
+                links[k] = node, Chain(factors)
+                changed = True
+            parts.setdefault(node, []).append((state_of_x, (links, k)))
+    for node in tape.inputs:
+        changed = _joined(parts.pop(node, ()), alone=False)[1] or changed
+    return kept if changed else None
+
+
+def _behind_slopes(steps: list[Any]) -> set[Any]:
+    """Nodes whose cotangent comes, entry by entry, to a slope that may not be finite."""
+    found: set[Any] = set()
+    for out, links in steps:
+        if type(out) is int:
+            for node, J in links:
+                factors = _factors(J)
+                if any([type(f) is Diagonal and not _finite(f.entries) for f in factors]) or (
+                    node in found and all([_is_followed(f) for f in factors])
+                ):
+                    found.add(out)
+    return found
+
+
+def _factors(J: JacobianOperator) -> tuple[JacobianOperator, ...]:
+    return J.factors if type(J) is Chain else (J,)
+
+
+def _finite(entries: Any) -> bool:
+    if isinstance(entries, (int, Traced)):  # an integer of Python's, which may be too long
+        return isinstance(entries, int)
+    return bool(np.isfinite(entries).all())
+
+
+def _is_followed(f: JacobianOperator) -> bool:
+    return isinstance(f, (*ENTRYWISE, IdentityMatrix)) or f.copies
+
+
+def _pulled(
+    J: JacobianOperator, state: EntriesRead, wanted: bool
+) -> tuple[EntriesRead, tuple[JacobianOperator, ...] | None]:
+    """What is known behind an operator, and its factors if zeros have to be written on the way."""
+    mask, loose = state
+    factors: list[JacobianOperator] = []
+    given = _factors(J)
+    for f in given:
+        if not isinstance(f, ENTRYWISE):
+            if loose:
+                factors.append(Masked(mask, f.out_shape, f.out_dtype))
+                loose = False
+            mask = _moved(f, mask, wanted)
+        elif type(f) is Masked:
+            mask = f.mask if mask is None else mask & f.mask
+        elif type(f) is Diagonal and mask is not None and not _finite(f.entries):
+            loose = True
+        factors.append(f)
+    return EntriesRead(mask, loose), tuple(factors) if len(factors) > len(given) else None
+
+
+def _moved(f: JacobianOperator, mask: Any, wanted: bool) -> Any:
+    """The mask of what an operator reads, of those entries of its result that are read."""
+    if not (f.copies or isinstance(f, IdentityMatrix)):
+        return None
+    if mask is None:
+        if not (wanted and (f.scatters or f.writes)):
+            return None
+        times = np.ones(f.out_shape, f.out_dtype)
+    else:
+        times = np.broadcast_to(mask, f.out_shape).astype(f.out_dtype)
+    if times.dtype.kind == "c":  # an imaginary part that is read counts as well
+        times = times * times.dtype.type(1 + 1j)
+    return _unless_full(f.pullback(times) != 0)
+
+
+def _unless_full(mask: Any) -> Any:
+    return None if not isinstance(mask, Traced) and np.all(mask) else mask
+
+
+def _joined(parts: Any, alone: bool) -> tuple[EntriesRead, bool]:
+    """What is known of a sum of cotangents, and whether zeros had to be written into one.
+
+    One part that stands ``alone`` may go on as it is.
+    """
+    if len(parts) == 1 and alone:
+        return parts[0][0], False
+    total: Any = False
+    changed = False
+    for (mask, loose), place in parts:
+        if loose:
+            links, k = place
+            node, J = links[k]
+            links[k] = node, Chain((*_factors(J), Masked(mask, J.in_shape, J.in_dtype)))
+            changed = True
+        total = None if mask is None or total is None else total | mask
+    return EntriesRead(None if total is None else _unless_full(total), False), changed

@@ -1,0 +1,121 @@
+"""What nobody reads has a cotangent of zero, behind infinite slopes too."""
+
+import numpy as np
+import pytest
+
+import linad
+
+
+def write(x):
+    y = 1 / x
+    y[0] = 0
+    return np.sum(y)
+
+
+def write_where(x):
+    y = np.sqrt(x)
+    y[x <= 0] = 0
+    return np.sum(y * y * y)
+
+
+LEFT_OUT = {
+    "where": (lambda x: np.sum(np.where(x > 0, np.sqrt(x), 0.0)), [0.0, 4.0], [0, 0.25]),
+    "invalid": (lambda x: np.sum(np.where(x > 0, np.sqrt(x), 0.0)), [-1.0, 4.0], [0, 0.25]),
+    "entropy": (lambda x: np.sum(np.where(x > 0, x * np.log(x), 0.0)), [0.0, 1.0], [0, 1]),
+    "sinc": (
+        lambda x: np.sum(np.where(x != 0, np.sin(x) / x, 1.0)),
+        [0.0, 1.0],
+        [0, np.cos(1) - np.sin(1)],
+    ),
+    "slice": (lambda x: np.sum(np.sqrt(x)[1:]), [0.0, 4.0], [0, 0.25]),
+    "mask": (lambda x: np.sum(np.sqrt(x)[x > 0]), [0.0, 4.0], [0, 0.25]),
+    "nan_to_num": (lambda x: np.sum(np.nan_to_num(np.log(x) * x)), [0.0, 1.0], [0, 1]),
+    "select": (
+        lambda x: np.sum(np.select([x > 0, x < 0], [np.log(x), 1 / x], 0.0)),
+        [0.0, 1.0, -2.0],
+        [0, 1, -0.25],
+    ),
+    "power": (lambda x: np.sum(np.where(x == 0, 0.0, x**0.3)), [0.0, 1.0], [0, 0.3]),
+    "arctan2": (lambda x: np.sum(np.where(x > 0, np.arctan2(x, 2 * x), 0)), [0.0, 1.0], [0, 0]),
+    "moved": (
+        lambda x: np.sum(np.where(x[:, None] > 0, np.sqrt(x)[:, None] * np.ones(3), 0.0)),
+        [0.0, 4.0],
+        [0, 0.75],
+    ),
+    "reshaped": (
+        lambda x: np.sum(np.where(x > 0, np.sqrt(x).reshape(2, 2).T.ravel(), 0.0)[[0, 3]]),
+        [0.0, 1.0, 0.0, 4.0],
+        [0, 0, 0, 0.25],
+    ),
+    "two readers": (
+        lambda x: np.sum(np.where(x > 0, np.sqrt(x), 0) + np.where(x > 1, np.log(x), 0) * x),
+        [0.0, 4.0],
+        [0, 0.25 + np.log(4) + 1],
+    ),
+    "write": (write, [0.0, 2.0], [0, -0.25]),
+    "write where": (write_where, [0.0, 1.0], [0, 1.5]),
+    "number": (lambda x: np.where(x[0] > 0, np.sqrt(x[0]), x[1]), [0.0, 3.0], [0, 1]),
+    "complex": (
+        lambda x: np.sum(np.where(x > 0, np.sqrt(x + 0j) * 1j, 0.0)).imag,
+        [0.0, 4.0],
+        [0, 0.25],
+    ),
+}
+"""The function, where, and its gradient."""
+
+READ = {
+    "square of a root": (lambda x: np.sum(np.sqrt(x) ** 2), [0.0, 1.0], [np.nan, 1]),
+    "chosen": (
+        lambda x: np.sum(np.where(x >= 0, np.sqrt(x) ** 2, 0)),
+        [0.0, -1.0, 1.0],
+        [np.nan, 0, 1],
+    ),
+    "read twice": (
+        lambda x: np.sum(np.where(x > 0, y := np.sqrt(x), 0.0)) + np.sum(y**2),
+        [0.0, 4.0],
+        [np.nan, 1.25],
+    ),
+}
+"""A zero that was computed is no such zero: the limit of sqrt(x)**2 has slope 1 at 0."""
+
+
+@pytest.mark.parametrize("case", [*LEFT_OUT, *READ])
+def test_zeros_of_what_is_left_out_are_kept(case, kernels):
+    f, x, expected = {**LEFT_OUT, **READ}[case]
+    x = np.array(x)
+    with np.errstate(all="ignore"):
+        for gradient in (linad.grad(f), linad.jit(linad.grad(f)), linad.grad(linad.jit(f))):
+            for _ in range(3):
+                np.testing.assert_allclose(gradient(x), expected)
+
+
+def test_a_compiled_gradient_keeps_zeros_at_other_points_than_its_first(kernels):
+    def f(x):
+        return np.sum(np.where(x > 0, np.sqrt(x), 0.0))
+
+    gradient = linad.jit(linad.grad(f))
+    for x in ([1.0, 4.0], [1.0, 4.0], [0.0, 4.0], [-1.0, 4.0]):
+        with np.errstate(all="ignore"):
+            expected = np.where(np.array(x) > 0, 0.5 / np.sqrt(x), 0.0)
+            np.testing.assert_allclose(gradient(np.array(x)), expected)
+
+
+def test_second_derivatives_of_what_is_left_out():
+    def f(x):
+        return np.sum(np.where(x > 0, x**1.5, 0.0))
+
+    with np.errstate(all="ignore"):
+        found = linad.hessian(f)(np.array([0.0, 4.0]))
+        forward = linad.hvp(f, (np.array([0.0, 4.0]),), (np.ones(2),))
+    np.testing.assert_allclose(found, [[0, 0], [0, 0.375]])
+    np.testing.assert_allclose(forward, [0, 0.375])
+
+
+def test_many_seeds():
+    def f(x):
+        y = np.where(x > 0, np.sqrt(x), 0.0)
+        return np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]) @ y
+
+    with np.errstate(all="ignore"):
+        y, J = linad.linearize(f, np.array([0.0, 4.0]))
+        np.testing.assert_allclose(J.pullback(np.eye(3)), [[0, 0.5], [0, 1], [0, 1.5]])
