@@ -114,7 +114,8 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
 @traced_form(scipy.special.diric)
 def diric(x: Any, n: Any) -> Any:
     """sin(n x / 2) / (n sin(x / 2)); about its 0 / 0, h from it, ±(1 - (n² - 1) h² / 6)."""
-    x, n = np.broadcast_arrays(inexact(x), as_array(n))
+    x, n = inexact(x), as_array(n)
+    x, n = np.broadcast_arrays(x.astype(np.result_type(x.dtype, n.dtype)), n)
     turns = np.round(still(x) / (2 * math.pi))
     h = x / 2 - turns * math.pi
     near = np.abs(still(h)) < (1e-3 if x.dtype == np.float32 else 1e-7)

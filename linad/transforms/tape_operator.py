@@ -293,7 +293,7 @@ class TapeOperator(Typed):
         results = self._results(self.inputs, self.in_slots, slots, seeds, cotangents)
         if watched:
             for part in results:
-                least = minimum(part, axis=None, initial=0) if type(part) is ndarray else part
+                least = minimum(part, axis=None, initial=0) if isinstance(part, ndarray) else part
                 if least != least and (kept := guarded(self)) is not None:
                     return self.pull_leaves(cotangents, seeds, kept)
         return results

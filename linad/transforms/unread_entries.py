@@ -10,7 +10,9 @@ as in the derivative 2 √x · 1/(2 √x) of (√x)² at 0, says nothing of the 
 One walk from the results to the arguments follows the mask of the entries that are read: a choice
 cuts it, functions of one entry at a time hand it on, what moves entries moves it too, and
 everything else counts as reading all. A mask is applied where the cotangents leave the functions
-of one entry at a time, so that a chain of them pays for one `np.where`.
+of one entry at a time, so that a chain of them pays for one `np.where`. A program that reads or
+writes many small parts of arrays, one by one, is left as it is: a mask for each would cost the
+square of their number.
 """
 
 from typing import Any, NamedTuple
@@ -18,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linad.core.primitive import Traced
+from linad.core.shapes import size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain
 from linad.operators.structured import (
@@ -28,6 +31,9 @@ from linad.operators.structured import (
     Masked,
     RealPart,
 )
+
+MOST_PARTS = 32
+"""Parts of larger arrays that are read or written one by one, at most."""
 
 ENTRYWISE = (Cast, Conjugation, Diagonal, Masked, RealPart)
 
@@ -53,6 +59,8 @@ ALL = EntriesRead(None, False)
 def guarded(tape: Any) -> list[Any] | None:
     """The steps of a `TapeOperator` with zeros kept, or None where no slope can spoil one."""
     steps = tape.steps
+    if _parts_in(steps) > MOST_PARTS:
+        return None
     behind = _behind_slopes(steps)
     if not behind:
         return None
@@ -78,6 +86,18 @@ def guarded(tape: Any) -> list[Any] | None:
     for node in tape.inputs:
         changed = _joined(parts.pop(node, ()), alone=False)[1] or changed
     return kept if changed else None
+
+
+def _parts_in(steps: list[Any]) -> int:
+    """How many small parts of larger arrays are read or written."""
+    return sum(
+        [
+            (f.scatters and 2 * size_of(f.out_shape) < size_of(f.in_shape)) or f.writes
+            for _, links in steps
+            for _, J in links
+            for f in _factors(J)
+        ]
+    )
 
 
 def _behind_slopes(steps: list[Any]) -> set[Any]:
