@@ -1,8 +1,11 @@
 """Integrals whose integrand, or whose ends, hold traced values.
 
-QUADPACK chooses the intervals on plain values. The integral is then the sum of Gauss's rule of 21
-nodes over halves of those intervals, of the traced integrand: a fixed rule, that any trace sees
-through. An end that is traced moves the nodes with it. The value stays QUADPACK's.
+QUADPACK chooses the intervals on plain values; they are halved on until Gauss's rule of 21 nodes
+resolves the integrand on each. The integral is then the sum of that rule over halves of them, of
+the traced integrand: a fixed rule, that any trace sees through. An end that is traced moves the
+nodes with it, and so does a break point (``points=``), as far as the next one: where an integrand
+has a kink or jumps, pass the place, and the derivative is right to rounding. The value stays
+QUADPACK's.
 
 In a program that `linad.jit` records the value is that of the same rule, a loop over the nodes. The
 program is good for all values for which that rule and the one on whole intervals differ by no more
@@ -13,7 +16,8 @@ Over an infinite range t = a ± (1 - u) / u maps it to 0 < u <= 1, as QUADPACK d
 
 import functools
 import itertools
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.integrate as theirs
@@ -30,11 +34,9 @@ from linad.core.primitive import Traced
 from linad.core.reasons import because
 from linad.errors import ConvergenceError, GuardError, TracerError, UnsupportedError
 from linad.rules.creation import asarray
+from linad.scipy.gaussintervals import HALVES, nodes, refined
 from linad.scipy.implicit_solutions import Watched, in_program, plain, while_tracing
 from linad.scipy.mirror import holds_traced
-
-_HALVES = 2
-"""Each interval is cut into so many, for the integrand's derivatives vary more than it does."""
 
 
 @while_tracing(theirs.quad)
@@ -43,11 +45,11 @@ def quad(func: Any, a: Any, b: Any, args: Any = (), full_output: Any = 0, **opti
     given: dict[str, Any] = {name: plain(value) for name, value in options.items()}
     special = given.get("weight") is not None or given.get("complex_func")
     if not (special or full_output) and in_program():
-        integral = _as_program(f, a, b, given)
+        integral = _as_program(f, a, b, given, options.get("points"))
         if integral is not None:
             return integral
     found = theirs.quad(f, plain(a), plain(b), (), full_output if special else 1, **given)
-    traced = f.traced or holds_traced((a, b))
+    traced = f.traced or holds_traced((a, b, options.get("points")))
     if special and traced:
         raise UnsupportedError(
             "quad: weight= and complex_func= are not traced by linad; put the weight into the "
@@ -60,9 +62,7 @@ def quad(func: Any, a: Any, b: Any, args: Any = (), full_output: Any = 0, **opti
     answer = found if full_output else found[:2]
     if not traced:
         return answer
-    last = found[2]["last"]
-    starts, ends = np.array(found[2]["alist"][:last]), np.array(found[2]["blist"][:last])
-    value = _integral(f, a, b, starts, ends)
+    value = _integral(_pieces(f, f, a, b, options.get("points"), found[2]))
     reached = concrete(value)  # to look at: a recorded program does not hold for this one alone
     if np.iscomplexobj(reached):
         raise UnsupportedError(
@@ -79,13 +79,76 @@ def quad(func: Any, a: Any, b: Any, args: Any = (), full_output: Any = 0, **opti
     return (found[0] + (value - stop_gradient(value)), *answer[1:])
 
 
-def _integral(f: Watched, a: Any, b: Any, starts: Array, ends: Array) -> Any:
-    low, high = plain(a), plain(b)
-    if low == high:
-        return 0.0 * (asarray(a) + asarray(b))
-    share, factor = _over_unit(f, a, b)
-    places = _in_unit(starts, ends, low, high)
-    return factor * sum(share(u, w) for u, w in nodes(*places))
+class Piece(NamedTuple):
+    """A part of the range, mapped to 0 to 1.
+
+    Attributes
+    ----------
+    share : callable
+        Of a node of 0 to 1 with a weight, traced.
+    factor : traced or float
+        What the sum of shares is times.
+    starts, ends : ndarray
+        The intervals of 0 to 1 that the rule is good on.
+    """
+
+    share: Callable[[Any, Any], Any]
+    factor: Any
+    starts: Array
+    ends: Array
+
+
+def _integral(pieces: list[Piece]) -> Any:
+    return sum(
+        [
+            factor * sum([share(u, w) for u, w in nodes(starts, ends)])
+            for share, factor, starts, ends in pieces
+        ]
+    )
+
+
+def _pieces(
+    f: Watched, plainly: Callable[..., Any], a: Any, b: Any, points: Any, info: dict[str, Any]
+) -> list[Piece]:
+    """The parts of the range between break points, with what QUADPACK found there.
+
+    ``plainly`` is the integrand as plain numbers.
+    """
+    last = info["last"]
+    starts, ends = np.array(info["alist"][:last]), np.array(info["blist"][:last])
+    ends_of = [a, *_break_points(points, a, b), b]
+    places = [concrete(asarray(e))[()] for e in ends_of]
+    found = []
+    for (left, right), (low, high) in zip(
+        itertools.pairwise(ends_of), itertools.pairwise(places), strict=True
+    ):
+        share, factor = _over_unit(f.values, left, right)
+        if low == high:
+            found.append(Piece(share, factor, np.zeros(1), np.ones(1)))
+            continue
+        middles, whole = (starts + ends) / 2, len(places) == 2
+        here = whole | (min(low, high) < middles) & (middles < max(low, high))
+        plain_share = _over_unit(lambda t: asarray(plainly(t)), low, high)[0]
+        intervals = _in_unit(starts[here], ends[here], low, high)
+        integrand = functools.partial(_as_number, plain_share)
+        found.append(Piece(share, factor, *refined(integrand, *intervals)))
+    return found
+
+
+def _as_number(share: Callable[[Any, Any], Any], u: float) -> float:
+    return float(share(u, 1.0))
+
+
+def _break_points(points: Any, a: Any, b: Any) -> list[Any]:
+    """Those within the range, in the order from a to b; they may be traced."""
+    if points is None:
+        return []
+    low, high = concrete(asarray(a))[()], concrete(asarray(b))[()]
+    given = {float(concrete(asarray(p))[()]): p for p in points}
+    within = sorted(
+        [p for p in given if min(low, high) < p < max(low, high)], reverse=bool(low > high)
+    )
+    return [given[p] for p in within]
 
 
 def _in_unit(starts: Array, ends: Array, low: Any, high: Any) -> tuple[Array, Array]:
@@ -97,17 +160,7 @@ def _in_unit(starts: Array, ends: Array, low: Any, high: Any) -> tuple[Array, Ar
     return np.minimum(u, v), np.maximum(u, v)
 
 
-def nodes(starts: Any, ends: Any, parts: int = _HALVES) -> Any:
-    """The nodes and weights of the rule on halves of intervals, or on other parts of them."""
-    x, w = np.polynomial.legendre.leggauss(21)
-    for start, end in zip(starts, ends, strict=True):
-        edges = np.linspace(start, end, parts + 1)
-        for left, right in itertools.pairwise(edges):
-            half = (right - left) / 2
-            yield from zip((left + right) / 2 + half * x, half * w, strict=True)
-
-
-def _as_program(f: Watched, a: Any, b: Any, options: dict[str, Any]) -> Any:
+def _as_program(f: Watched, a: Any, b: Any, options: dict[str, Any], points: Any) -> Any:
     """The integral and its error as a part of the program that is recorded: of intervals that
     QUADPACK finds now, and good for values for which these do. None where they do not."""
     low, high = concrete(asarray(a)), concrete(asarray(b))
@@ -121,23 +174,18 @@ def _as_program(f: Watched, a: Any, b: Any, options: dict[str, Any]) -> Any:
         seen = seen or holds_traced(value)
         return np.float64(concrete(value)[()])
 
+    pieces: list[Piece] = []
     with Attempt(TracerError, GuardError, TypeError):
         found = theirs.quad(looked_at, low, high, (), 1, **options)
-    if len(found) > 3 or not (seen or holds_traced((a, b))):
+        if len(found) == 3 and (seen or holds_traced((a, b))):
+            pieces = _pieces(f, looked_at, a, b, points, found[2])
+    if not pieces:
         return None
-    last = found[2]["last"]
-    starts, ends = np.array(found[2]["alist"][:last]), np.array(found[2]["blist"][:last])
-    starts, ends = _in_unit(starts, ends, low, high)
-    fine, coarse = [np.array(list(nodes(starts, ends, parts))) for parts in (_HALVES, 1)]
-    share, factor = _over_unit(f, a, b)
-    shares = in_any_way(
-        lambda g: loops.map(lambda row: g(row[0], row[1]), np.concatenate([fine, coarse])),
-        *(share, TracerError, GuardError),
-    )
-    if shares is None or np.iscomplexobj(concrete(shares)):
+    sums = [_in_a_loop(piece) for piece in pieces]
+    if any([found is None for found in sums]):
         return None
-    value = factor * np.sum(shares[: len(fine)])
-    error = np.abs(stop_gradient(value - factor * np.sum(shares[len(fine) :])))
+    value, others = [sum(parts) for parts in zip(*sums, strict=True)]
+    error = np.abs(stop_gradient(value - others))
     absolute, relative = (options.get(name, 1.49e-8) for name in ("epsabs", "epsrel"))
     allowed = np.maximum(absolute, relative * np.abs(stop_gradient(value)))
     if not concrete(error) <= concrete(allowed):
@@ -147,22 +195,36 @@ def _as_program(f: Watched, a: Any, b: Any, options: dict[str, Any]) -> Any:
     return value, error
 
 
-def _over_unit(f: Watched, a: Any, b: Any) -> tuple[Any, Any]:
+def _in_a_loop(piece: Piece) -> Any:
+    """The integral over a piece by the rule on halves of intervals and on whole ones, of a loop
+    over all nodes; None where the integrand cannot be one."""
+    fine, coarse = [np.array(list(nodes(piece.starts, piece.ends, parts))) for parts in (HALVES, 1)]
+    rows = np.concatenate([fine, coarse])
+    shares = in_any_way(
+        lambda g: loops.map(lambda row: g(row[0], row[1]), rows),
+        *(piece.share, TracerError, GuardError),
+    )
+    if shares is None or np.iscomplexobj(concrete(shares)):
+        return None
+    return [piece.factor * np.sum(part) for part in np.split(shares, [len(fine)])]
+
+
+def _over_unit(f: Callable[..., Any], a: Any, b: Any) -> tuple[Any, Any]:
     """The share of a node u of 0 to 1 with the weight w, and what the sum of shares is times."""
     low, high = concrete(asarray(a)), concrete(asarray(b))
     if np.isfinite(low) and np.isfinite(high):
-        return lambda u, w: w * f.values(a + (b - a) * u).reshape(()), b - a
+        return lambda u, w: w * f(a + (b - a) * u).reshape(()), b - a
     sign = 1.0
     if low > high:
         a, b, low, high, sign = b, a, high, low, -1.0
     if np.isfinite(low):
-        return lambda u, w: w / u**2 * f.values(a + (1 - u) / u).reshape(()), sign
+        return lambda u, w: w / u**2 * f(a + (1 - u) / u).reshape(()), sign
     if np.isfinite(high):
-        return lambda u, w: w / u**2 * f.values(b - (1 - u) / u).reshape(()), sign
+        return lambda u, w: w / u**2 * f(b - (1 - u) / u).reshape(()), sign
 
     def both(u: Any, w: Any) -> Any:
         t = (1 - u) / u
-        return w / u**2 * (f.values(t) + f.values(-t)).reshape(())
+        return w / u**2 * (f(t) + f(-t)).reshape(())
 
     return both, sign
 

@@ -16,9 +16,9 @@ from linad.core.options import args_of
 from linad.errors import ConvergenceError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype
+from linad.scipy.gaussintervals import nodes
 from linad.scipy.implicit_solutions import Watched, plain, while_tracing
 from linad.scipy.mirror import holds_traced
-from linad.scipy.quadrature import nodes
 
 
 @while_tracing(scipy.integrate.quad_vec)
