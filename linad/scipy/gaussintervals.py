@@ -1,4 +1,4 @@
-"""Gauss's rule of 21 nodes on intervals, and which intervals it is good on."""
+"""Gauss's rule of 21 nodes on intervals of a range, and which intervals it is good on."""
 
 import itertools
 from collections.abc import Callable
@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.buffers import concrete
 from linad.core.array_type import Array
+from linad.rules.creation import asarray
 
 _X, _W = np.polynomial.legendre.leggauss(21)
 HALVES = 2
@@ -35,14 +37,33 @@ def nodes(starts: Any, ends: Any, parts: int = HALVES) -> Any:
             yield from zip((left + right) / 2 + half * _X, half * _W, strict=True)
 
 
-def _looked_at(f: Callable[[float], float], start: float, end: float) -> tuple[float, float]:
-    """The integral of the absolute value, and what the last coefficients are, times the length."""
-    values = np.array([f(x) for x, _ in nodes([start], [end], 1)])
+def _looked_at(f: Callable[[float], Any], start: float, end: float) -> tuple[Array, Array]:
+    """The integral of the absolute value, and what the last coefficients are, times the length;
+    of each entry of a result."""
+    values = np.array([f(x) for x, _ in nodes([start], [end], 1)]).reshape(len(_X), -1)
     half = (end - start) / 2
-    return half * np.sum(_W * np.abs(values)), half * np.max(np.abs(LAST @ values))
+    return half * (_W @ np.abs(values)), half * np.max(np.abs(LAST @ values), axis=0)
 
 
-def refined(f: Callable[[float], float], starts: Array, ends: Array) -> tuple[Array, Array]:
+def broken(a: Any, b: Any, points: Any) -> list[tuple[Any, Any]]:
+    """The parts of a range between break points, from a to b; all may be traced."""
+    low, high, *places = [float(concrete(asarray(p))[()]) for p in (a, b, *(points or ()))]
+    given = dict(zip(places, points or (), strict=True))
+    within = [p for p in given if min(low, high) < p < max(low, high)]
+    ends = [a, *[given[p] for p in sorted(within, reverse=low > high)], b]
+    return list(itertools.pairwise(ends))
+
+
+def in_unit(starts: Array, ends: Array, low: Any, high: Any) -> tuple[Array, Array]:
+    """The intervals within a part of a finite range, as parts of 0 to 1. They ascend also where it
+    goes from high to low."""
+    middles = (starts + ends) / 2
+    here = (min(low, high) < middles) & (middles < max(low, high))
+    u, v = (starts[here] - low) / (high - low), (ends[here] - low) / (high - low)
+    return np.minimum(u, v), np.maximum(u, v)
+
+
+def refined(f: Callable[[float], Any], starts: Array, ends: Array) -> tuple[Array, Array]:
     """Intervals of 0 to 1, halved until the rule resolves the integrand on each.
 
     QUADPACK stops where the integral is as accurate as was asked for. Beside a kink or a steep step
@@ -51,7 +72,7 @@ def refined(f: Callable[[float], float], starts: Array, ends: Array) -> tuple[Ar
     Parameters
     ----------
     f : callable
-        The plain integrand.
+        The plain integrand, of one result or several.
     starts, ends : ndarray
         Where QUADPACK's intervals are.
     """
@@ -61,7 +82,8 @@ def refined(f: Callable[[float], float], starts: Array, ends: Array) -> tuple[Ar
     while waiting:
         start, end, _, tail = waiting.pop(0)
         # NaN, which no interval resolves, is not more.
-        if tail > allowed and end - start > LEAST and len(done) + len(waiting) < most:
+        rough = np.any(tail > allowed)
+        if rough and end - start > LEAST and len(done) + len(waiting) < most:
             halves = itertools.pairwise((start, (start + end) / 2, end))
             waiting += [(s, e, *_looked_at(f, s, e)) for s, e in halves]
         else:

@@ -15,7 +15,6 @@ Over an infinite range t = a ± (1 - u) / u maps it to 0 < u <= 1, as QUADPACK d
 """
 
 import functools
-import itertools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -34,7 +33,7 @@ from linad.core.primitive import Traced
 from linad.core.reasons import because
 from linad.errors import ConvergenceError, GuardError, TracerError, UnsupportedError
 from linad.rules.creation import asarray
-from linad.scipy.gaussintervals import HALVES, nodes, refined
+from linad.scipy.gaussintervals import HALVES, broken, in_unit, nodes, refined
 from linad.scipy.implicit_solutions import Watched, in_program, plain, while_tracing
 from linad.scipy.mirror import holds_traced
 
@@ -116,48 +115,24 @@ def _pieces(
     """
     last = info["last"]
     starts, ends = np.array(info["alist"][:last]), np.array(info["blist"][:last])
-    ends_of = [a, *_break_points(points, a, b), b]
-    places = [concrete(asarray(e))[()] for e in ends_of]
     found = []
-    for (left, right), (low, high) in zip(
-        itertools.pairwise(ends_of), itertools.pairwise(places), strict=True
-    ):
+    for left, right in broken(a, b, points):
+        low, high = [concrete(asarray(end))[()] for end in (left, right)]
         share, factor = _over_unit(f.values, left, right)
         if low == high:
             found.append(Piece(share, factor, np.zeros(1), np.ones(1)))
             continue
-        middles, whole = (starts + ends) / 2, len(places) == 2
-        here = whole | (min(low, high) < middles) & (middles < max(low, high))
-        plain_share = _over_unit(lambda t: asarray(plainly(t)), low, high)[0]
-        intervals = _in_unit(starts[here], ends[here], low, high)
-        integrand = functools.partial(_as_number, plain_share)
+        is_finite = np.isfinite(low) and np.isfinite(high)
+        intervals = in_unit(starts, ends, low, high) if is_finite else (starts, ends)
+        integrand = functools.partial(
+            _as_number, _over_unit(lambda t: asarray(plainly(t)), low, high)[0]
+        )
         found.append(Piece(share, factor, *refined(integrand, *intervals)))
     return found
 
 
 def _as_number(share: Callable[[Any, Any], Any], u: float) -> float:
     return float(share(u, 1.0))
-
-
-def _break_points(points: Any, a: Any, b: Any) -> list[Any]:
-    """Those within the range, in the order from a to b; they may be traced."""
-    if points is None:
-        return []
-    low, high = concrete(asarray(a))[()], concrete(asarray(b))[()]
-    given = {float(concrete(asarray(p))[()]): p for p in points}
-    within = sorted(
-        [p for p in given if min(low, high) < p < max(low, high)], reverse=bool(low > high)
-    )
-    return [given[p] for p in within]
-
-
-def _in_unit(starts: Array, ends: Array, low: Any, high: Any) -> tuple[Array, Array]:
-    """QUADPACK's intervals as parts of 0 to 1, as they are already where an end is infinite. They
-    ascend also where it goes from high to low."""
-    if not (np.isfinite(low) and np.isfinite(high)):
-        return starts, ends
-    u, v = (starts - low) / (high - low), (ends - low) / (high - low)
-    return np.minimum(u, v), np.maximum(u, v)
 
 
 def _as_program(f: Watched, a: Any, b: Any, options: dict[str, Any], points: Any) -> Any:

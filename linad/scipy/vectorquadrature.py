@@ -1,10 +1,10 @@
 """scipy.integrate.quad_vec with traced integrands and ends.
 
-SciPy chooses the intervals on plain values; the integral is then the sum of the rule of
-`linad.scipy.quadrature` over those, of the traced integrand, and carries the derivative. The value
-is SciPy's.
+SciPy chooses the intervals on plain values; they are halved on, and the integral is the sum of the
+rule, as in `linad.scipy.quadrature`. The value is SciPy's.
 """
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,12 @@ import scipy.integrate
 
 from linad.api.derivatives import stop_gradient
 from linad.arrays.buffers import concrete
+from linad.core.array_type import Array
 from linad.core.options import args_of
 from linad.errors import ConvergenceError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype
-from linad.scipy.gaussintervals import nodes
+from linad.scipy.gaussintervals import broken, in_unit, nodes, refined
 from linad.scipy.implicit_solutions import Watched, plain, while_tracing
 from linad.scipy.mirror import holds_traced
 
@@ -26,17 +27,17 @@ def quad_vec(
     f: Any, a: Any, b: Any, args: Any = (), full_output: bool = False, **options: Any
 ) -> Any:
     watched, low, high = Watched(f, args_of(args)), plain(a), plain(b)
-    value, error, info = scipy.integrate.quad_vec(watched, low, high, full_output=True, **options)
-    if not (watched.traced or holds_traced((a, b))):
+    value, error, info = scipy.integrate.quad_vec(
+        watched, low, high, full_output=True, **plain(options)
+    )
+    if not (watched.traced or holds_traced((a, b, options.get("points")))):
         return (value, error, info) if full_output else (value, error)
     if not (np.isfinite(low) and np.isfinite(high)):
         raise UnsupportedError(
             "quad_vec: an infinite range is not traced by linad; substitute, or use quad, whose "
             "infinite ranges are"
         )
-    total: Any = 0.0
-    if low != high:
-        total = (b - a) * _sum(watched, a, b, (np.asarray(info.intervals) - low) / (high - low))
+    total = _integral(watched, a, b, options.get("points"), np.asarray(info.intervals))
     miss = float(np.max(np.abs(concrete(asarray(total)) - value), initial=0.0))
     if not miss <= 1e-6 + 1e-6 * np.max(np.abs(value), initial=0.0) + 10 * abs(error):
         raise ConvergenceError(
@@ -48,6 +49,19 @@ def quad_vec(
     return (y, error, info) if full_output else (y, error)
 
 
-def _sum(f: Watched, a: Any, b: Any, intervals: Any) -> Any:
-    """The integral over [0, 1] of f(a + (b - a) u)."""
-    return sum(w * f.values(a + (b - a) * x) for x, w in nodes(*intervals.T))
+def _integral(f: Watched, a: Any, b: Any, points: Any, intervals: Array) -> Any:
+    """The sum of the rule over the parts between break points, on the intervals there."""
+    total: Any = 0.0
+    for left, right in broken(a, b, points):
+        low, high = [float(concrete(asarray(end))[()]) for end in (left, right)]
+        unit = np.zeros(1), np.ones(1)
+        if low != high:
+            integrand = functools.partial(_over_unit, f, low, high)
+            unit = refined(integrand, *in_unit(*intervals.T, low, high))
+        part = sum([w * f.values(left + (right - left) * u) for u, w in nodes(*unit)])
+        total = total + (right - left) * part
+    return total
+
+
+def _over_unit(f: Watched, low: float, high: float, u: float) -> Any:
+    return f(low + (high - low) * u)
