@@ -27,9 +27,8 @@ def quad_vec(
     f: Any, a: Any, b: Any, args: Any = (), full_output: bool = False, **options: Any
 ) -> Any:
     watched, low, high = Watched(f, args_of(args)), plain(a), plain(b)
-    value, error, info = scipy.integrate.quad_vec(
-        watched, low, high, full_output=True, **plain(options)
-    )
+    given = plain(options)
+    value, error, info = scipy.integrate.quad_vec(watched, low, high, full_output=True, **given)
     if not (watched.traced or holds_traced((a, b, options.get("points")))):
         return (value, error, info) if full_output else (value, error)
     if not (np.isfinite(low) and np.isfinite(high)):
@@ -57,7 +56,7 @@ def _integral(f: Watched, a: Any, b: Any, points: Any, intervals: Array) -> Any:
         unit = np.zeros(1), np.ones(1)
         if low != high:
             integrand = functools.partial(_over_unit, f, low, high)
-            unit = refined(integrand, *in_unit(*intervals.T, low, high))
+            unit = refined(integrand, *in_unit(intervals[:, 0], intervals[:, 1], low, high))
         part = sum([w * f.values(left + (right - left) * u) for u, w in nodes(*unit)])
         total = total + (right - left) * part
     return total

@@ -156,6 +156,18 @@ DEMANDING = {
     ),
     "steep step": (lambda x: si.quad(lambda t: 1 / (1 + np.exp(200 * (x - t))), -3, 1)[0], 0.0),
     "kink": (lambda x: si.quad(lambda t: np.abs(t - x), -1, 2)[0], 0.3),
+    "vectors, equal limits": (
+        lambda x: si.quad_vec(lambda t: np.exp(-t) * np.ones(2), x[0], x[1])[0].sum() / 2,
+        [1.0, 1.0],
+    ),
+    "vectors, break point": (
+        lambda x: si.quad_vec(stepped, x[0], x[1], points=[0.7])[0],
+        [0.5, 2.0],
+    ),
+    "vectors, steep step": (
+        lambda x: si.quad_vec(lambda t: 1 / (1 + np.exp(200 * (x - t))), -3, 1)[0],
+        0.0,
+    ),
 }
 SLOPES = {
     "equal limits": [-np.exp(-1), np.exp(-1)],
@@ -164,6 +176,9 @@ SLOPES = {
     "moving break point": [-0.75, 1.875],
     "steep step": -1.0,
     "kink": -0.4,
+}
+SLOPES |= {
+    f"vectors, {name}": SLOPES[name] for name in ("equal limits", "break point", "steep step")
 }
 
 
