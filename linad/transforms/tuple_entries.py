@@ -1,6 +1,9 @@
 """One of several arrays, as the tuple in which they meet."""
 
+import copy
 from typing import Any
+
+import numpy as np
 
 from linad.core.array_type import Array
 from linad.operators.base import JacobianOperator
@@ -18,11 +21,19 @@ class Entry(JacobianOperator):
         Of the shape and dtype of the entry.
     count : int
         Length of the tuple.
+
+    Attributes
+    ----------
+    read : array of one boolean, or None
+        Where it is false the entry's cotangent is zero, whatever the tuple holds: nobody reads
+        what is made of the tuple, see `linad.transforms.unread_entries`.
     """
 
     unknown = EVERYTHING
 
     owns_result = True  # nobody writes into a tuple; its entries are told apart later
+
+    read: Any = None
 
     def __init__(self, k: int, value: Any, count: int) -> None:
         self.k, self.count = k, count
@@ -34,4 +45,13 @@ class Entry(JacobianOperator):
         return tuple(entries)
 
     def pullback(self, cotangent: Array) -> Array:
-        return cotangent[self.k]
+        entry = cotangent[self.k]
+        if self.read is None or entry is None:
+            return entry
+        return np.where(self.read, entry, np.zeros((), self.dtype))
+
+    def where(self, read: Any) -> "Entry":
+        """The same where the tuple is read, and zero cotangents elsewhere."""
+        entry = copy.copy(self)
+        entry.read = read
+        return entry

@@ -9,10 +9,11 @@ as in the derivative 2 √x · 1/(2 √x) of (√x)² at 0, says nothing of the 
 
 One walk from the results to the arguments follows the mask of the entries that are read: a choice
 cuts it, functions of one entry at a time hand it on, what moves entries moves it too, and
-everything else counts as reading all. A mask is applied where the cotangents leave the functions
-of one entry at a time, so that a chain of them pays for one `np.where`. A program that reads or
-writes many small parts of arrays, one by one, is left as it is: a mask for each would cost the
-square of their number.
+everything else counts as reading all. What has several results, as a branch or a loop, reads all
+of its arguments if any entry of any of its results is read, and nothing elsewhere: inside it may
+have such slopes. A mask is applied where the cotangents leave the functions of one entry at a time,
+so that a chain of them pays for one `np.where`. A program that reads or writes many small parts of
+arrays, one by one, is left as it is: a mask for each would cost the square of their number.
 """
 
 from typing import Any, NamedTuple
@@ -31,6 +32,7 @@ from linad.operators.structured import (
     Masked,
     RealPart,
 )
+from linad.transforms.tuple_entries import Entry
 
 MOST_PARTS = 32
 """Parts of larger arrays that are read or written one by one, at most."""
@@ -69,10 +71,28 @@ def guarded(tape: Any) -> list[Any] | None:
     changed = False
     for out, links in reversed(kept):
         if type(out) is not int:
+            asked = []
             for node in out:
-                changed = _joined(parts.pop(node, ()), alone=False)[1] or changed
-            state = ALL
-        elif out in parts:
+                if node in parts:
+                    part, cleared = _joined(parts.pop(node), alone=False)
+                    asked.append(part.mask)
+                    changed = changed or cleared
+            read = _any_read(asked)
+            for k, (node, J) in enumerate(links):
+                mask = read if read is None else np.broadcast_to(read, J.in_shape)
+                given = EntriesRead(mask, read is not None)
+                parts.setdefault(node, []).append((given, (links, k)))
+            continue
+        if out in parts and links and type(links[0][1]) is Entry:
+            [((read, _), _)] = parts.pop(out)
+            changed = changed or read is not None
+            for k, (node, J) in enumerate(links):
+                if read is not None:
+                    links[k] = node, J.where(read)  # type: ignore[attr-defined]
+                mask = read if read is None else np.broadcast_to(read, J.in_shape)
+                parts.setdefault(node, []).append((EntriesRead(mask, False), (links, k)))
+            continue
+        if out in parts:
             state, cleared = _joined(parts.pop(out), alone=True)
             changed = changed or cleared
         else:
@@ -111,6 +131,8 @@ def _behind_slopes(steps: list[Any]) -> set[Any]:
                     node in found and all([_is_followed(f) for f in factors])
                 ):
                     found.add(out)
+        else:
+            found.update(out)
     return found
 
 
@@ -166,6 +188,16 @@ def _moved(f: JacobianOperator, mask: Any, wanted: bool) -> Any:
 
 def _unless_full(mask: Any) -> Any:
     return None if not isinstance(mask, Traced) and np.all(mask) else mask
+
+
+def _any_read(masks: list[Any]) -> Any:
+    """Whether any entry of several results is read; None: some are for certain."""
+    total: Any = False
+    for mask in masks:
+        if mask is None:
+            return None
+        total = total | (np.any(mask) if mask.ndim else mask)
+    return _unless_full(total)
 
 
 def _joined(parts: Any, alone: bool) -> tuple[EntriesRead, bool]:

@@ -197,3 +197,36 @@ def test_outside_of_traces_a_body_that_raises_runs_once():
         linad.scan(step, 1.0, length=3)
     assert len(calls) == 1
     assert raised.value.__context__ is None
+
+
+def in_a_branch(x):
+    t, s = 2 * x, x - x
+    return np.sum(np.where(x > 0, linad.cond(s[0] < 1, np.sqrt, np.cbrt, t), 0))
+
+
+def in_a_loop(x):
+    y = linad.fori_loop(0, 3, lambda _, c: np.sqrt(c), 2 * x)
+    return np.sum(np.where(np.sum(x) > 0, y, x))
+
+
+def in_two_arrays(x):
+    yes = lambda x: (np.sqrt(x), 3 * x)  # noqa: E731
+    a, b = linad.cond(np.sum(x) < 1, yes, lambda x: (x, x), x)
+    return np.sum(np.where(np.sum(x) > 0, a, 0)) + b[1]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize(
+    ("f", "x", "exact"),
+    [
+        (in_a_branch, [0.0, -1.0], [0, 0]),
+        (in_a_loop, [0.0, 0.0], [1, 1]),
+        (in_a_loop, [0.5, 0.5], [0.25, 0.25]),
+        (in_two_arrays, [0.5, 0.25], [0.5**0.5, 4]),
+    ],
+)
+def test_what_a_choice_leaves_out_has_no_slope_in_branches_and_loops(f, x, exact):
+    for g in (linad.grad(f), linad.jit(linad.grad(f)), linad.grad(linad.jit(f))):
+        for _ in range(2):
+            np.testing.assert_allclose(g(np.array(x)), exact, rtol=1e-13)

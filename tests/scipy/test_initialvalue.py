@@ -443,6 +443,25 @@ def test_compiled_fields_that_python_decides_on():
         np.testing.assert_allclose(jitted(1.0), expected, rtol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("method", ["RK23", pytest.param("RK45", marks=pytest.mark.full)])
+def test_rejected_attempts_of_fields_that_decide_have_no_part_in_the_derivative(method):
+    """A tank that runs dry: attempts with too long a step come to the root of what is negative."""
+
+    def level(k):
+        def field(t, y):
+            inflow = k if t < 1.0 else 0.0
+            return [inflow - np.sqrt(y[0] - 0.2), y[0]]
+
+        times = np.linspace(0.1, 2.0, 5)
+        found = si.solve_ivp(field, (0.0, 2.0), [0.5, 0.0], method, t_eval=times)
+        return np.sum(found.y[0, :3])
+
+    slope = linad.grad(level)(0.5)
+    assert np.isfinite(slope)
+    assert linad.jit(linad.grad(level))(0.5) == pytest.approx(slope, rel=1e-9)
+
+
 @pytest.mark.usefixtures("kernels")
 def test_compiled_fields_that_cannot_be_solved():
     def blows_up(a):
