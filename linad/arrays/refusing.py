@@ -31,6 +31,10 @@ LIST = (
 )
 WRAP = "wrap it with @linad.primitive and give its Jacobian"
 COUNT = "an integer has no derivative: use int(x.astype(int)) where it is a constant"
+DEGREE = (
+    "a degree, an order or a count must be an integer, which has no derivative: pass an int, or "
+    "int(x.astype(int)) where it is a constant"
+)
 DRAW = "draw with plain parameters and transform what is drawn: mean + s * rng.standard_normal(n)"
 _ROOT = "linad.solve.root(g, x0, theta) returns the root, differentiable in theta"
 _MINIMUM = "linad.solve.minimum(f, x0, theta) returns the minimum, differentiable in theta"
@@ -173,7 +177,8 @@ def _has_form(what: Asked, remedy: str) -> bool:
     module = what.name.partition(".")[0]
     forms = what.kind == "write" or module in ("numpy", "scipy", "math", "float")
     frame = refused_frame()
-    return forms and WRAP not in remedy and frame is not None and not is_adopted(frame)
+    gains = forms and remedy != DEGREE and WRAP not in remedy  # linad's forms need integers too
+    return gains and frame is not None and not is_adopted(frame)
 
 
 def refuse_index(x: Any) -> NoReturn:
@@ -202,7 +207,7 @@ def _by_caller(what: Asked, how: str, remedy: str) -> tuple[str, str]:
     if what.kind != "call" or not what.name:
         return how, remedy
     found = _instead(what)
-    return f"{what.name}()", found or remedy
+    return f"{what.name}()", found or (DEGREE if remedy == COUNT else remedy)
 
 
 def _instead(what: Asked) -> str:

@@ -279,3 +279,15 @@ def test_a_function_of_scipy_whose_derivative_scipy_calls():
 def test_the_statistics_of_python():
     with pytest.raises(linad.errors.UnsupportedError, match=r"adopt\(__name__\), for the module"):
         linad.grad(lambda x: statistics.stdev(x))(np.ones(3))
+
+
+@pytest.mark.parametrize("f", [np.polyfit, np.polyder], ids=["polyfit", "polyder"])
+def test_a_traced_degree_is_told_to_be_an_integer(f):
+    def first(degree):
+        return f(*[PLAIN] * (2 if f is np.polyfit else 1), degree)[0]
+
+    for derivative in (linad.grad(first), linad.grad(linad.jit(first))):
+        with pytest.raises(TracerError, match="or a count must be an integer") as caught:
+            derivative(2.0)
+        assert "linad.adopt" not in str(caught.value)  # where it would be refused as well
+    assert "static_argnums" in str(caught.value)
