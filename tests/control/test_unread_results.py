@@ -218,7 +218,7 @@ def in_two_arrays(x):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize(
-    ("f", "x", "exact"),
+    "f, x, exact",
     [
         (in_a_branch, [0.0, -1.0], [0, 0]),
         (in_a_loop, [0.0, 0.0], [1, 1]),
