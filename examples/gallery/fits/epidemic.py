@@ -48,16 +48,18 @@ print(found.report())
 
 # %%
 # An ill boy infects this many others in the beginning, before he is well again. The error is that
-# of a function of the two rates, J Σ Jᵀ:
+# of a function of the two rates, J Σ Jᵀ, with the rates as a vector in the order of the covariance,
+# which is that of the start. (As a dictionary they would be in the order of the sorted names.)
 
 
-def basic_number(p):
+def basic_number(rates):
+    p = dict(zip(found.names, rates, strict=True))
     return p["infection"] / p["recovery"]
 
 
-_, J = linad.linearize(basic_number, found.x)
+number, J = linad.linearize(basic_number, found.vector)
 variance = J @ found.covariance @ J.T.todense()
-print(f"basic reproduction number: {basic_number(found.x):.2f} ± {np.sqrt(variance.item()):.2f}")
+print(f"basic reproduction number: {number:.2f} ± {np.sqrt(variance.item()):.2f}")
 
 fig, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
 band = 2 * found.prediction_errors(day)
