@@ -79,8 +79,7 @@ def guarded(tape: Any) -> list[Any] | None:
                     changed = changed or cleared
             read = _any_read(asked)
             for k, (node, J) in enumerate(links):
-                mask = read if read is None else np.broadcast_to(read, J.in_shape)
-                given = EntriesRead(mask, read is not None)
+                given = EntriesRead(_for_all(read, J), read is not None)
                 parts.setdefault(node, []).append((given, (links, k)))
             continue
         if out in parts and links and type(links[0][1]) is Entry:
@@ -89,8 +88,8 @@ def guarded(tape: Any) -> list[Any] | None:
             for k, (node, J) in enumerate(links):
                 if read is not None:
                     links[k] = node, J.where(read)  # type: ignore[attr-defined]
-                mask = read if read is None else np.broadcast_to(read, J.in_shape)
-                parts.setdefault(node, []).append((EntriesRead(mask, False), (links, k)))
+                given = EntriesRead(_for_all(read, J), False)
+                parts.setdefault(node, []).append((given, (links, k)))
             continue
         if out in parts:
             state, cleared = _joined(parts.pop(out), alone=True)
@@ -198,6 +197,11 @@ def _any_read(masks: list[Any]) -> Any:
             return None
         total = total | (np.any(mask) if mask.ndim else mask)
     return _unless_full(total)
+
+
+def _for_all(read: Any, J: JacobianOperator) -> Any:
+    """The mask of all entries that an operator reads together, or not at all."""
+    return None if read is None else np.broadcast_to(read, J.in_shape)
 
 
 def _joined(parts: Any, alone: bool) -> tuple[EntriesRead, bool]:
