@@ -47,14 +47,37 @@ def _looked_at(f: Callable[[float], Any], start: float, end: float) -> tuple[Arr
 
 def broken(a: Any, b: Any, points: Any) -> list[tuple[Any, Any]]:
     """The parts of a range between break points, from a to b; all may be traced."""
-    low, high, *places = [float(concrete(asarray(p))[()]) for p in (a, b, *(points or ()))]
-    given = dict(zip(places, points or (), strict=True))
+    points = () if points is None else points
+    low, high, *places = [float(concrete(asarray(p))[()]) for p in (a, b, *points)]
+    given = dict(zip(places, points, strict=True))
     within = [p for p in given if min(low, high) < p < max(low, high)]
     ends = [a, *[given[p] for p in sorted(within, reverse=low > high)], b]
     return list(itertools.pairwise(ends))
 
 
-def in_unit(starts: Array, ends: Array, low: Any, high: Any) -> tuple[Array, Array]:
+def resolved(
+    f: Callable[[float], Any], starts: Array, ends: Array, low: Any, high: Any
+) -> tuple[Array, Array]:
+    """The intervals of 0 to 1, to which a part of the range is mapped, that the rule is good on.
+
+    Parameters
+    ----------
+    f : callable
+        The plain integrand over 0 to 1, of one result or several.
+    starts, ends : ndarray
+        Of the intervals that SciPy has found: of the range where the part is finite, and of 0 to 1
+        where it is not.
+    low, high : float
+        The ends of the part.
+    """
+    if low == high:
+        return np.zeros(1), np.ones(1)
+    if np.isfinite(low) and np.isfinite(high):
+        starts, ends = _in_unit(starts, ends, low, high)
+    return _refined(f, starts, ends)
+
+
+def _in_unit(starts: Array, ends: Array, low: Any, high: Any) -> tuple[Array, Array]:
     """The intervals within a part of a finite range, as parts of 0 to 1. They ascend also where it
     goes from high to low."""
     middles = (starts + ends) / 2
@@ -63,18 +86,11 @@ def in_unit(starts: Array, ends: Array, low: Any, high: Any) -> tuple[Array, Arr
     return np.minimum(u, v), np.maximum(u, v)
 
 
-def refined(f: Callable[[float], Any], starts: Array, ends: Array) -> tuple[Array, Array]:
+def _refined(f: Callable[[float], Any], starts: Array, ends: Array) -> tuple[Array, Array]:
     """Intervals of 0 to 1, halved until the rule resolves the integrand on each.
 
-    QUADPACK stops where the integral is as accurate as was asked for. Beside a kink or a steep step
+    SciPy stops where the integral is as accurate as was asked for. Beside a kink or a steep step
     its derivatives are not, then: they are less smooth by one order.
-
-    Parameters
-    ----------
-    f : callable
-        The plain integrand, of one result or several.
-    starts, ends : ndarray
-        Where QUADPACK's intervals are.
     """
     waiting = [(s, e, *_looked_at(f, s, e)) for s, e in zip(starts, ends, strict=True)]
     allowed, most = SMALL * sum([size for *_, size, _ in waiting]), len(waiting) + MOST

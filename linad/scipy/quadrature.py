@@ -33,7 +33,7 @@ from linad.core.primitive import Traced
 from linad.core.reasons import because
 from linad.errors import ConvergenceError, GuardError, TracerError, UnsupportedError
 from linad.rules.creation import asarray
-from linad.scipy.gaussintervals import HALVES, broken, in_unit, nodes, refined
+from linad.scipy.gaussintervals import HALVES, broken, nodes, resolved
 from linad.scipy.implicit_solutions import Watched, in_program, plain, while_tracing
 from linad.scipy.mirror import holds_traced
 
@@ -41,14 +41,14 @@ from linad.scipy.mirror import holds_traced
 @while_tracing(theirs.quad)
 def quad(func: Any, a: Any, b: Any, args: Any = (), full_output: Any = 0, **options: Any) -> Any:
     f = Watched(func, args_of(args))
-    given: dict[str, Any] = {name: plain(value) for name, value in options.items()}
+    given, points = plain(options), options.get("points")
     special = given.get("weight") is not None or given.get("complex_func")
     if not (special or full_output) and in_program():
-        integral = _as_program(f, a, b, given, options.get("points"))
+        integral = _as_program(f, a, b, given, points)
         if integral is not None:
             return integral
     found = theirs.quad(f, plain(a), plain(b), (), full_output if special else 1, **given)
-    traced = f.traced or holds_traced((a, b, options.get("points")))
+    traced = f.traced or holds_traced((a, b, points))
     if special and traced:
         raise UnsupportedError(
             "quad: weight= and complex_func= are not traced by linad; put the weight into the "
@@ -61,7 +61,7 @@ def quad(func: Any, a: Any, b: Any, args: Any = (), full_output: Any = 0, **opti
     answer = found if full_output else found[:2]
     if not traced:
         return answer
-    value = _integral(_pieces(f, f, a, b, options.get("points"), found[2]))
+    value = _integral(_pieces(f, f, a, b, points, found[2]))
     reached = concrete(value)  # to look at: a recorded program does not hold for this one alone
     if np.iscomplexobj(reached):
         raise UnsupportedError(
@@ -118,16 +118,10 @@ def _pieces(
     found = []
     for left, right in broken(a, b, points):
         low, high = [concrete(asarray(end))[()] for end in (left, right)]
-        share, factor = _over_unit(f.values, left, right)
-        if low == high:
-            found.append(Piece(share, factor, np.zeros(1), np.ones(1)))
-            continue
-        is_finite = np.isfinite(low) and np.isfinite(high)
-        intervals = in_unit(starts, ends, low, high) if is_finite else (starts, ends)
-        integrand = functools.partial(
-            _as_number, _over_unit(lambda t: asarray(plainly(t)), low, high)[0]
-        )
-        found.append(Piece(share, factor, *refined(integrand, *intervals)))
+        plain_share = _over_unit(lambda t: asarray(plainly(t)), low, high)[0]
+        integrand = functools.partial(_as_number, plain_share)
+        intervals = resolved(integrand, starts, ends, low, high)
+        found.append(Piece(*_over_unit(f.values, left, right), *intervals))
     return found
 
 

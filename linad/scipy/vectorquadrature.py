@@ -17,7 +17,7 @@ from linad.core.options import args_of
 from linad.errors import ConvergenceError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype
-from linad.scipy.gaussintervals import broken, in_unit, nodes, refined
+from linad.scipy.gaussintervals import broken, nodes, resolved
 from linad.scipy.implicit_solutions import Watched, plain, while_tracing
 from linad.scipy.mirror import holds_traced
 
@@ -27,16 +27,16 @@ def quad_vec(
     f: Any, a: Any, b: Any, args: Any = (), full_output: bool = False, **options: Any
 ) -> Any:
     watched, low, high = Watched(f, args_of(args)), plain(a), plain(b)
-    given = plain(options)
+    given, points = plain(options), options.get("points")
     value, error, info = scipy.integrate.quad_vec(watched, low, high, full_output=True, **given)
-    if not (watched.traced or holds_traced((a, b, options.get("points")))):
+    if not (watched.traced or holds_traced((a, b, points))):
         return (value, error, info) if full_output else (value, error)
     if not (np.isfinite(low) and np.isfinite(high)):
         raise UnsupportedError(
             "quad_vec: an infinite range is not traced by linad; substitute, or use quad, whose "
             "infinite ranges are"
         )
-    total = _integral(watched, a, b, options.get("points"), np.asarray(info.intervals))
+    total = _integral(watched, a, b, points, np.asarray(info.intervals))
     miss = float(np.max(np.abs(concrete(asarray(total)) - value), initial=0.0))
     if not miss <= 1e-6 + 1e-6 * np.max(np.abs(value), initial=0.0) + 10 * abs(error):
         raise ConvergenceError(
@@ -53,10 +53,8 @@ def _integral(f: Watched, a: Any, b: Any, points: Any, intervals: Array) -> Any:
     total: Any = 0.0
     for left, right in broken(a, b, points):
         low, high = [float(concrete(asarray(end))[()]) for end in (left, right)]
-        unit = np.zeros(1), np.ones(1)
-        if low != high:
-            integrand = functools.partial(_over_unit, f, low, high)
-            unit = refined(integrand, *in_unit(intervals[:, 0], intervals[:, 1], low, high))
+        integrand = functools.partial(_over_unit, f, low, high)
+        unit = resolved(integrand, intervals[:, 0], intervals[:, 1], low, high)
         part = sum([w * f.values(left + (right - left) * u) for u, w in nodes(*unit)])
         total = total + (right - left) * part
     return total

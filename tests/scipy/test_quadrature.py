@@ -149,6 +149,10 @@ def stepped(t):
 DEMANDING = {
     "equal limits": (lambda x: si.quad(lambda t: np.exp(-t), x[0], x[1])[0], [1.0, 1.0]),
     "break point": (lambda x: si.quad(stepped, x[0], x[1], points=[0.7])[0], [0.5, 2.0]),
+    "break points in an array": (
+        lambda x: si.quad(stepped, x[0], x[1], points=np.array([0.7, 1.2]))[0],
+        [0.5, 2.0],
+    ),
     "from high to low": (lambda x: si.quad(stepped, x[1], x[0], points=[0.7])[0], [0.5, 2.0]),
     "moving break point": (
         lambda x: si.quad(lambda t: np.where(t > x[0], t * x[1], 0), 0, 2, points=(x[0],))[0],
@@ -172,6 +176,7 @@ DEMANDING = {
 SLOPES = {
     "equal limits": [-np.exp(-1), np.exp(-1)],
     "break point": [-0.5, 4.0],
+    "break points in an array": [-0.5, 4.0],
     "from high to low": [0.5, -4.0],
     "moving break point": [-0.75, 1.875],
     "steep step": -1.0,
