@@ -17,14 +17,14 @@ HALVES = 2
 LAST = _W * np.polynomial.legendre.legvander(_X, 20)[:, 17:].T * (np.arange(17, 21)[:, None] + 0.5)
 """What the last four coefficients in Legendre polynomials are of the values at the nodes."""
 
-SMALL = 1e-14
+SMALL = 1e-13
 """What part of the whole they may be, times the length of the interval. Unlike two sums that are
 compared, they do not agree by chance, as over a step in the middle."""
 
 LEAST = 1e-13
 """The shortest interval, of a range of 1."""
 
-MOST = 150
+MOST = 100
 """How many intervals there are at most, beside those that there have been."""
 
 

@@ -157,6 +157,7 @@ def _check_where_smooth(name, method, shapes, i, *args):
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-5, err_msg=f"{method} {shapes}")
 
 
+@pytest.mark.full  # of quantiles, each traced
 def test_a_moment_by_an_integral_whose_halves_cancel():
     """E sinh³(z / 2 - a / 2) of a normal z is 0 at a = 0; ∂_a is 3/8 (e^(1/8) - e^(9/8))."""
     slope = linad.grad(lambda a: ls.johnsonsu.moment(3, a, 2.0))(0.0)
