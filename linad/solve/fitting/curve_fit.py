@@ -19,10 +19,10 @@ from linad.core.shapes import name_of
 from linad.core.showing import shown
 from linad.errors import OptionError
 from linad.solve.bounds import as_box, sides
+from linad.solve.described_starts import of_described
 from linad.solve.fits import cleaned_jacobian
 from linad.solve.fitting.data import Data
 from linad.solve.fitting.data_places import OfJoinedPlaces, as_places, is_single
-from linad.solve.fitting.described_starts import refuse_described
 from linad.solve.fitting.fit_options import ABSOLUTE, POSITIVES, START, VERBOSE, WEIGHTS
 from linad.solve.fitting.fit_result import FitResult
 from linad.solve.fitting.parameters import (
@@ -81,7 +81,8 @@ def curve_fit(
         the model uses in each of them is shared.
     p0 : sequence of numbers, dict or container, optional
         Where to start: a number for each parameter, by position or by name; a list of numbers
-        within is an array. Ones by default, or a point between the bounds.
+        within is an array. Ones by default, or a point between the bounds. Parameters of lmfit are
+        a dict of their values, with bounds and what is fixed.
     sigma : number, array or container like ydata, optional
         Standard deviations of ydata: one number, an array like ydata, or for each data set one of
         these, ``[0.1, 0.3]``; a square matrix is the covariance of a vector ydata.
@@ -137,7 +138,7 @@ def curve_fit(
     ['a = 1.98 ± 0.02', 'rate = 0.68 ± 0.02', 'c = 0.50 ± 0.02']
     """
     refuse_traced("curve_fit", xdata=xdata, ydata=ydata)
-    refuse_described("curve_fit", p0)
+    p0, bounds, fixed = of_described("curve_fit", p0, bounds, fixed)
     model, start, names = binding(f, _unlabelled(p0))
     _refuse_starts(f, options)
     if p0 is None:
@@ -192,7 +193,7 @@ def fit(
         ``f(x, *args)`` in plain NumPy: residuals, divided by their standard deviations if these
         are known; an array or a container of arrays.
     x0 : array or container of arrays
-        Where to start.
+        Where to start; Parameters of lmfit are a dict of their values here too.
     args : tuple
         Further arguments of ``f``.
     absolute_sigma : bool
@@ -225,7 +226,7 @@ def fit(
     array([3., 5.])
     """
     args = args_of(args)
-    refuse_described("fit", x0)
+    x0, bounds, fixed = of_described("fit", x0, bounds, fixed)
     refuse_other_signatures(f, args)
     parameters = Parameters("fit", x0, None, fixed)
 
