@@ -21,14 +21,25 @@ from linad.errors import OptionError
 from linad.solve.bounds import as_box, sides
 from linad.solve.described_starts import of_described
 from linad.solve.fits import cleaned_jacobian
+from linad.solve.fitting.asked_of_parameters import MISREAD, refuse_misread
 from linad.solve.fitting.data import Data
-from linad.solve.fitting.data_places import OfJoinedPlaces, as_places, is_single
+from linad.solve.fitting.data_places import (
+    OfJoinedPlaces,
+    as_places,
+    bare_model,
+    is_single,
+    joined_places,
+)
 from linad.solve.fitting.fit_options import ABSOLUTE, POSITIVES, START, VERBOSE, WEIGHTS
 from linad.solve.fitting.fit_result import FitResult
 from linad.solve.fitting.parameters import (
     Parameters,
     binding,
+    by_name,
+    call_by_name,
+    first_name,
     parameter_names,
+    refuse_further_names,
     refuse_other_signatures,
 )
 from linad.solve.least_squares import levenberg_marquardt
@@ -286,13 +297,30 @@ class _Deviations:
     def __init__(self, model: Callable[..., Any], xdata: Any, data: Data) -> None:
         self.model, self.xdata, self.data = model, xdata, data
 
+    @property
+    def f(self) -> Callable[..., Any]:
+        """The model as it was given."""
+        return self.data.f
+
     def __call__(self, p: Any) -> Any:
         try:
             predicted = self.model(self.xdata, p)
         except TypeError as error:
+            refuse_further_names("curve_fit", bare_model(self.model), p, error)
             _tell_of_kind(error, self.xdata)
             raise
+        except MISREAD as error:
+            refuse_misread("curve_fit", self, p, error)
+            raise
         return self.data.residual(predicted)
+
+    def named(self, p: Any) -> dict[str, Any]:
+        return by_name(bare_model(self.model), p)
+
+    def call(self, f: Callable[..., Any], named: dict[str, Any]) -> Any:
+        joined = isinstance(self.model, OfJoinedPlaces)
+        x = joined_places(self.xdata) if joined else self.xdata
+        return call_by_name(bare_model(self.model), f, x, named)
 
 
 def _tell_of_kind(error: TypeError, xdata: Any) -> None:
@@ -331,7 +359,17 @@ class _Residuals:
         self.f, self.args = f, args
 
     def __call__(self, p: Any) -> Any:
-        return self.f(p, *self.args)
+        try:
+            return self.f(p, *self.args)
+        except MISREAD as error:
+            refuse_misread("fit", self, p, error)
+            raise
+
+    def named(self, p: Any) -> dict[str, Any]:
+        return {first_name(self.f): p}
+
+    def call(self, f: Callable[..., Any], named: dict[str, Any]) -> Any:
+        return f(*named.values(), *self.args)
 
 
 class _Refit:

@@ -65,6 +65,11 @@ class OfJoinedPlaces:
         return self.model(joined_places(xdata), p)
 
 
+def bare_model(model: Any) -> Any:
+    """A model, without what joins its places."""
+    return model.model if isinstance(model, OfJoinedPlaces) else model
+
+
 def is_single(ydata: Any) -> bool:
     """Whether data are one set, and xdata not a list of places for each of several."""
     return tree.is_leaf(tree.flatten(as_arrays(ydata, foreign=True))[1])
