@@ -106,7 +106,7 @@ class _RememberingArray(np.ndarray):
         try:
             found = super().__getitem__(index)
         except IndexError as error:
-            if self._log is None:
+            if self._log is None or np.asarray(index).dtype.kind not in "iu":
                 raise
             one = shown(index)
             self._log.refuse(

@@ -58,6 +58,7 @@ class FitResult:
     model: Callable[..., Any] | None = None
     xdata: Any = None
     data: Any = None
+    labels = False
     title = "fit"
 
     def __init__(
@@ -394,7 +395,7 @@ class FitResult:
         return self._directions.spread(J[:, self.parameters.free], self._scales[0])
 
     def _places(self, xdata: Any) -> Any:
-        return self.xdata if xdata is None else as_places(xdata)
+        return self.xdata if xdata is None else as_places(xdata, self.labels)
 
     def _of_model(self) -> Callable[..., Any]:
         if self.model is None:
