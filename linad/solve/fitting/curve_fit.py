@@ -44,6 +44,7 @@ from linad.solve.fitting.parameters import (
     refuse_further_names,
     refuse_other_signatures,
 )
+from linad.solve.fitting.written_data import OnCopies, copied, is_written
 from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.losses import LOSS
 from linad.solve.problems import refuse_traced
@@ -187,7 +188,8 @@ def curve_fit(
         )
         if data.integrator:
             found.message += f", as its {data.integrator} does where it fails"
-    found.model, found.xdata, found.data, found.title = model, data.xdata, data, name_of(f)
+    found.model, found.xdata, found.data = deviations.model, data.xdata, data
+    found.title = name_of(f)
     found.labels = deviations.labels
     if verbose:
         print(found.report())
@@ -320,6 +322,7 @@ class _Deviations:
         self, model: Callable[..., Any], data_of: Callable[[bool], Data], may_index: bool
     ) -> None:
         self.model, self.data_of, self.may_index = model, data_of, may_index
+        self.joined = isinstance(model, OfJoinedPlaces)
         self.data, self.labels = data_of(False), False
 
     def __getstate__(self) -> dict[str, Any]:
@@ -338,8 +341,9 @@ class _Deviations:
         try:
             if data.fitted:
                 return self.model(xdata, p)
+            given = copied(xdata)
             with watched_tolerances() as found:
-                predicted = self.model(xdata, p)
+                predicted = self.model(given, p)
         except (TypeError, *MISREAD) as error:
             if self.may_index and isinstance(error, (TypeError, IndexError)):
                 return self._with_labels(p)
@@ -350,6 +354,8 @@ class _Deviations:
                 refuse_further_names("curve_fit", bare_model(self.model), p, error)
             raise
         self.may_index = False
+        if is_written(given, xdata):
+            self.model = OnCopies(self.model)
         data.integrator = next((one.routine for one in found if one.routine in INTEGRATORS), "")
         return predicted
 
@@ -371,9 +377,10 @@ class _Deviations:
         return by_name(bare_model(self.model), p)
 
     def call(self, f: Callable[..., Any], named: dict[str, Any]) -> Any:
-        joined = isinstance(self.model, OfJoinedPlaces)
-        x = joined_places(self.data.xdata) if joined else self.data.xdata
-        return call_by_name(bare_model(self.model), f, x, named)
+        x = copied(self.data.xdata)
+        return call_by_name(
+            bare_model(self.model), f, joined_places(x) if self.joined else x, named
+        )
 
 
 class _Residuals:
@@ -381,10 +388,14 @@ class _Residuals:
 
     def __init__(self, f: Callable[..., Any], args: tuple[Any, ...]) -> None:
         self.f, self.args = f, args
+        self.writes: bool | None = None  # into its arguments; not known before it has run
 
     def __call__(self, p: Any) -> Any:
+        args = self.args if self.writes is False else copied(self.args)
         try:
-            return self.f(p, *self.args)
+            r = self.f(p, *args)
+            self.writes = is_written(args, self.args) if self.writes is None else self.writes
+            return r
         except MISREAD as error:
             refuse_misread("fit", self, p, error)
             raise
@@ -393,7 +404,7 @@ class _Residuals:
         return {first_name(self.f): p}
 
     def call(self, f: Callable[..., Any], named: dict[str, Any]) -> Any:
-        return f(*named.values(), *self.args)
+        return f(*named.values(), *copied(self.args))
 
 
 class _Refit:
