@@ -242,7 +242,7 @@ def ordered(container: Any, like: Any = None) -> Any:
     if type(container) in (list, tuple):
         likes = like if type(like) in (list, tuple) else [None] * len(container)
         return type(container)([ordered(*pair) for pair in zip(container, likes, strict=False)])
-    if type(container) is not dict:
+    if type(container) not in (dict, OrderedDict):
         return container
     same = isinstance(like, Mapping) and like.keys() == container.keys()
     keys = like if same else container
@@ -250,9 +250,12 @@ def ordered(container: Any, like: Any = None) -> Any:
 
 
 def as_given(made: Any, form: Any) -> Any:
-    """Ordered dicts as the plain ones that were given."""
+    """Ordered dicts as the plain ones that were given, as far as their leaves keep their order."""
     if type(form) is dict:
-        return {key: as_given(made[key], part) for key, part in form.items()}
+        kept = {key: as_given(made[key], part) for key, part in form.items()}
+        return kept if tree.has_sorted_keys(form) else OrderedDict(kept)
+    if type(form) is OrderedDict:
+        return OrderedDict([(key, as_given(made[key], part)) for key, part in form.items()])
     if type(form) in (list, tuple):
         return type(form)(as_given(*pair) for pair in zip(made, form, strict=True))
     return made

@@ -1306,7 +1306,7 @@ class TestTheOrderOfStarts:
         assert found.names == order
         assert [row[0] for row in found.rows()] == order
         for named in (found.x, found.errors, found.values, found.standard_errors, found.result.x):
-            assert type(named) is dict
+            assert isinstance(named, dict)
             assert list(named) == order
         assert list(found.result.grad) == order
         assert found.x == found.values
@@ -1325,6 +1325,36 @@ class TestTheOrderOfStarts:
         np.testing.assert_allclose(
             list(intervals.values()), list(bare.profile_intervals().values()), rtol=1e-6
         )
+
+    def test_of_derivatives_at_what_is_found(self):
+        """J Σ J^T is right as it is written, in containers within containers too."""
+
+        def model(t, p):
+            return p["up"][1]["z"] * np.exp(-p["rate"] * t) + p["up"][1]["a"] + p["up"][0] * t
+
+        t = np.linspace(0.0, 3.0, 30)
+        truth = {"up": [0.1, {"z": 3.0, "a": 0.5}], "rate": 1.2}
+        y = model(t, truth) + 0.05 * np.cos(9 * t)
+        start = {"up": [0.0, {"z": 1.0, "a": 0.0}], "rate": 1.0}
+        found = curve_fit(model, t, y, start)
+        bare = scipy.optimize.curve_fit(
+            lambda t, b, z, a, k: z * np.exp(-k * t) + a + b * t, t, y, [0, 1, 0, 1], xtol=1e-12
+        )
+        assert found.names == ["up[0]", "up[1].z", "up[1].a", "rate"]
+        np.testing.assert_allclose(found.vector, bare[0], rtol=1e-6)
+        np.testing.assert_array_equal(linad.ravel(found.x)[0], found.vector)
+        J = linad.linearize(lambda p: p["up"][1]["z"] / p["rate"], found.x)[1].todense()
+        b, z, a, k = bare[0]
+        row = np.array([0.0, 1 / k, 0.0, -z / k**2])
+        np.testing.assert_allclose(J @ found.covariance @ J.T, row @ bare[1] @ row, rtol=1e-5)
+        again = curve_fit(model, t, y, found.x, bounds=(-9.0, 9.0))
+        assert again.names == found.names
+        np.testing.assert_allclose(again.covariance, found.covariance, rtol=1e-6)
+
+    def test_of_keys_that_are_sorted_is_that_of_a_plain_dict(self):
+        t = np.linspace(0.0, 3.0, 30)
+        found = curve_fit(lambda t, p: p["a"] + p["b"] * t, t, 2 + 3 * t, {"a": 1.0, "b": 1.0})
+        assert type(found.x) is type(found.errors) is dict
 
     def test_flags_and_bounds_follow_it(self):
         assert self.found(fixed=[True, False]).x["scale"] == 4.0
