@@ -211,7 +211,7 @@ class Data:
         else:
             try:
                 values = optree.broadcast_prefix(
-                    self._as_container(held), self.container, namespace=tree.NAMESPACE
+                    self.as_container(held), self.container, namespace=tree.NAMESPACE
                 )
             except ValueError:
                 raise self._mismatch(option, held) from None
@@ -224,7 +224,7 @@ class Data:
                 )
         return [_as_array(v).astype(float) for v in values]
 
-    def _as_container(self, given: Any) -> Any:
+    def as_container(self, given: Any) -> Any:
         """A sequence of as many parts as there are data sets, in the form of theirs."""
         kind = type(self.container)
         if isinstance(given, np.ndarray):

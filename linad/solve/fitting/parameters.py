@@ -287,6 +287,7 @@ class Parameters:
         self.solver = name
         self.form = as_point(start)
         self.unknown = Unknown(ordered(self.form), name)
+        self.given = given
         self.names = leaf_names(self.unknown, given)
         self.heads = _heads(self.unknown, given)
         self.start = self.unknown.start.copy()
@@ -364,6 +365,15 @@ class Parameters:
             return tree.flatten(container)[0][self.heads.index(name)]
         found = tree.vector(container)[self.positions("found[...]", name)]
         return float(found[0]) if len(found) == 1 else found
+
+    def by_name(self, container: Any) -> dict[str, Any]:
+        """What a container has, as a model takes it; nothing where there are no names."""
+        if isinstance(container, Mapping):
+            return {key: part for key, part in container.items() if isinstance(key, str)}
+        if self.given is None:
+            return {}
+        several = isinstance(container, (list, tuple)) or np.ndim(container)
+        return dict(zip(self.given, container if several else [container], strict=True))
 
     def bounds(self, given: Any) -> Any:
         """Bounds as SciPy or a mapping of names gives them, as containers like the start."""

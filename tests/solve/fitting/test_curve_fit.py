@@ -645,7 +645,7 @@ class TestTelling:
                 call()
             assert words in str(raised.value)
         with pytest.raises(AttributeError, match=r"; prediction_errors\(x\) are"):
-            found.confidence_band  # noqa: B018
+            found.bands  # noqa: B018
         assert list(found.standard_errors.values()) == found.errors.tolist()
         assert list(found.standard_errors) == found.names
 
