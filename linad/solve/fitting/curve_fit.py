@@ -23,6 +23,7 @@ from linad.solve.fits import cleaned_jacobian
 from linad.solve.fitting.data import Data
 from linad.solve.fitting.data_places import OfJoinedPlaces, as_places, is_single
 from linad.solve.fitting.described_starts import refuse_described
+from linad.solve.fitting.doubts import tell_doubts
 from linad.solve.fitting.fit_options import ABSOLUTE, POSITIVES, START, VERBOSE, WEIGHTS
 from linad.solve.fitting.fit_result import FitResult
 from linad.solve.fitting.parameters import (
@@ -165,6 +166,7 @@ def curve_fit(
             f"an integrator that fails does"
         )
     found.model, found.xdata, found.data, found.title = model, xdata, data, name_of(f)
+    tell_doubts("curve_fit", found)
     if verbose:
         print(found.report())
     return found
@@ -240,6 +242,7 @@ def fit(
         options,
     )
     found.title = name_of(f)
+    tell_doubts("fit", found)
     if verbose:
         print(found.report())
     return found

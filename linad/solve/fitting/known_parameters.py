@@ -197,7 +197,7 @@ class KnownParameters:
         >>> y = np.array([2.51, 1.93, 1.5, 1.2, 1.01, 0.84, 0.75, 0.68, 0.61])
         >>> found = linad.solve.curve_fit(lambda t, a, rate, c: a * np.exp(-rate * t) + c, t, y)
         >>> found.propagate(lambda rate: np.log(2) / rate)
-        1.022 ± 0.025
+        1.004 ± 0.017
         """
         FUNCTION.check("propagate", "g", g)
         return Propagated.of(OfParameters(g, self.parameters), self)

@@ -43,7 +43,10 @@ class SeenDirections:
         norms = np.linalg.norm(J / largest, axis=0) * largest
         J = np.where(norms > FAINT, J, 0.0)
         self._scale = np.where(norms > FAINT, norms, 1.0)
-        _, s, self._vt = np.linalg.svd(J / self._scale, full_matrices=len(J) < n)
+        R = J / self._scale
+        if len(R) > n:
+            R = np.linalg.qr(R, mode="r")  # it has the same singular values and directions
+        _, s, self._vt = np.linalg.svd(R, full_matrices=len(R) < n)
         self._s = s = np.concatenate([s, np.zeros(n - len(s))])
         self._kept = s > np.finfo(float).eps * max(J.shape) * s.max(initial=0.0)
 

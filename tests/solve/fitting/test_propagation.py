@@ -97,7 +97,8 @@ def test_fixed_and_open_parameters():
     def model(t, a, b, rate, floor):
         return (a + b) * np.exp(-rate * t) + floor
 
-    found = curve_fit(model, T, Y, [1.0, 1.0, 1.0, 0.5], fixed=["floor"])
+    with pytest.warns(scipy.optimize.OptimizeWarning, match="a and b"):
+        found = curve_fit(model, T, Y, [1.0, 1.0, 1.0, 0.5], fixed=["floor"])
     assert found.propagate(lambda floor: floor).errors == 0.0
     assert found.propagate(lambda a, rate: a * rate).errors == np.inf
     known = found.propagate(lambda a, b, rate: (a + b) / rate)
