@@ -105,7 +105,7 @@ def has_sorted_keys(value: Mapping[Any, Any]) -> bool:
 def key_orders(value: Any) -> tuple[Any, ...]:
     """The keys of all dicts in a container, each in its own order.
 
-    Structures are equal whatever the order of keys is; who iterates over a dict sees it.
+    Structures are equal whatever the order of keys is; whoever iterates over a dict sees it.
     """
     found: list[Any] = []
     _collect_orders(value, found)

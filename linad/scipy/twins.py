@@ -42,7 +42,7 @@ Function = Callable[..., Any]
 
 
 _making = threading.RLock()
-"""Held by who looks for a twin, and makes it. A maker may wait for an import, for no module makes
+"""Held while a twin is looked for, and made. A maker may wait for an import, for no module makes
 twins while it is imported."""
 
 if hasattr(os, "register_at_fork"):
