@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import optree
-import scipy.linalg
 
 from linad.core import tree
 from linad.core.options import is_number
@@ -15,6 +14,7 @@ from linad.core.shapes import name_of
 from linad.core.showing import shown
 from linad.errors import ArgumentError, DTypeError, OptionError, OutputError, ShapeError
 from linad.rules.creation import asarray
+from linad.solve.fitting.data_covariance import whitening
 from linad.solve.fitting.left_out import finite, masked, related, with_finite_places
 
 _NUMBERS = frozenset("biufc")
@@ -75,7 +75,9 @@ class Data:
         self.variances: Any = None
         if is_matrix:
             _refuse_texts("sigma", [given])
-            self.whiten = self._whitening(np.asarray(given, float), self.counted)
+            sigma = np.asarray(given, float)
+            self.whiten = whitening(sigma, leaves[0].shape, self.counted)
+            self.variances = np.diagonal(sigma)
 
     def _weigh(self, option: str, given: Any, xdata: Any) -> None:
         """Set weights, which are 0 for what is masked, and what of the data is then left out."""
@@ -115,32 +117,6 @@ class Data:
     def left_out(self) -> int:
         """Number of residuals whose weight is 0."""
         return int(np.count_nonzero(~self.counted))
-
-    def _whitening(self, sigma: Any, counts: Any) -> Any:
-        """The inverse of the Cholesky factor of a covariance, of the points that count."""
-        (y,) = self.leaves
-        if sigma.shape != (y.size, y.size):
-            raise OptionError(
-                f"curve_fit: sigma must have shape {y.shape} or {(y.size, y.size)}, got "
-                f"{sigma.shape}"
-            )
-        self.variances = np.diagonal(sigma)
-        block = np.ix_(counts, counts)
-        bad = np.argwhere(~np.isfinite(sigma[block]))
-        if len(bad):
-            raise OptionError(
-                f"curve_fit: a matrix given as sigma must be finite; it is not in {len(bad)} of "
-                f"{sigma.size} places"
-            )
-        try:
-            factor = scipy.linalg.cholesky(sigma[block], lower=True)
-        except np.linalg.LinAlgError as error:
-            raise OptionError(
-                "curve_fit: a matrix given as sigma must be positive definite"
-            ) from error
-        whiten = np.zeros(sigma.shape)
-        whiten[block] = scipy.linalg.solve_triangular(factor, np.eye(len(factor)), lower=True)
-        return whiten
 
     def _require_positive(self, sigmas: list[Any]) -> None:
         self._require(

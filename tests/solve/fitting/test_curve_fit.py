@@ -234,7 +234,7 @@ class TestParameters:
             ({"bounds": {"d": (0, 1)}}, "bounds names 'd'"),
             ({"sigma": SIGMA[:3]}, "sigma must have the shape"),
             ({"sigma": 0 * SIGMA}, "sigma must be positive"),
-            ({"sigma": -COVARIANCE}, "must be positive definite"),
+            ({"sigma": -COVARIANCE}, r"positive definite; the variance at \[\d+, \d+\] is -0.0"),
             ({"sigma": SIGMA, "weights": SIGMA}, "give one of them"),
             ({"ydata": Y[:4]}, r"xdata has the shape \(30,\) and ydata \(4,\); give as many"),
             (
