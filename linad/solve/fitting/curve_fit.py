@@ -82,7 +82,8 @@ def curve_fit(
         the model uses in each of them is shared.
     p0 : sequence of numbers, dict or container, optional
         Where to start: a number for each parameter, by position or by name; a list of numbers
-        within is an array. Ones by default, or a point between the bounds.
+        within is an array, and so is an array of one number alone. Ones by default, or a point
+        between the bounds.
     sigma : number, array or container like ydata, optional
         Standard deviations of ydata: one number, an array like ydata, or for each data set one of
         these, ``[0.1, 0.3]``; a square matrix is the covariance of a vector ydata.

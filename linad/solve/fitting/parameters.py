@@ -38,6 +38,20 @@ class ByName(OneByOne):
         return self.f(x, **p)
 
 
+class OfOne(OneByOne):
+    """One whose parameter was given as an array of one number, and is one."""
+
+    def __call__(self, x: Any, p: Any) -> Any:
+        try:
+            return self.f(x, p)
+        except Exception as error:
+            (name,) = _positional(_signature(self.f), 1) or ["p"]
+            error.add_note(
+                f"curve_fit: {name} is an array of shape (1,), as p0 is; p0=[1.0] gives a number"
+            )
+            raise
+
+
 class OfNumbers(OneByOne):
     """One that was given a number for each parameter, by nobody's word or by a p0 that is one."""
 
@@ -119,7 +133,9 @@ def binding(f: Model, p0: Any) -> tuple[Model, Any, list[str] | None]:
             return ByName(f), dict(point), None
     elif np.ndim(point) == 1 if isinstance(point, np.ndarray) else type(point) in (list, tuple):
         if _fits(signature, point, {}):
-            return OneByOne(f), point, _positional(signature, len(point))
+            names = _positional(signature, len(point))
+            is_one = isinstance(p0, np.ndarray) and len(point) == 1 and names
+            return (OfOne if is_one else OneByOne)(f), point, names
     elif np.ndim(point) == 0 and _fits(signature, (point,), {}):
         return OfNumbers(f, p0), point, _positional(signature, 1)
     if not _fits(signature, (point,), {}):

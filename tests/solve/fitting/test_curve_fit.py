@@ -211,6 +211,31 @@ class TestParameters:
         assert found.observations == 50
         assert found["rate"] == pytest.approx(1.3, abs=0.02)
 
+    @pytest.mark.parametrize(
+        "p0, shape",
+        [(np.ones(1), (1,)), ([1.0], ()), (1.0, ()), (None, ()), ({"k": np.ones(1)}, (1,))],
+    )
+    def test_one_alone_is_of_the_shape_that_was_given(self, p0, shape):
+        shapes = set()
+
+        def model(t, k):
+            shapes.add(np.shape(k))
+            return 2.5 * np.exp(-k * t) + 0.5
+
+        found = curve_fit(model, T, Y, p0)
+        assert shapes == {shape}
+        assert found.names == (["k[0]"] if isinstance(p0, dict) else ["k"])
+        np.testing.assert_allclose(found.vector, [1.3], rtol=0.02)
+        assert np.shape(found.predict(T)) == T.shape
+        assert np.size(found.propagate(lambda k: np.log(2) / k).errors) == 1
+
+    def test_an_array_of_one_where_a_number_is_needed(self):
+        with pytest.raises(ValueError, match="must have the same shape") as raised:
+            curve_fit(lambda t, k: np.stack([k, 1.0]) @ np.stack([t, t]), T, Y, np.ones(1))
+        assert "k is an array of shape (1,), as p0 is; p0=[1.0] gives a number" in str(
+            raised.value.__notes__
+        )
+
     def test_one_that_is_not_determined(self):
         with OPEN:
             found = curve_fit(lambda t, a, b, c: (a + b) * t + c, T, Y, START)
