@@ -24,7 +24,7 @@ from linad.solve.fitting.data import Data
 from linad.solve.fitting.data_places import OfJoinedPlaces, as_places, is_single
 from linad.solve.fitting.described_starts import refuse_described
 from linad.solve.fitting.doubts import tell_doubts
-from linad.solve.fitting.fit_options import ABSOLUTE, POSITIVES, START, VERBOSE, WEIGHTS
+from linad.solve.fitting.fit_options import ABSOLUTE, NAN_POLICY, POSITIVES, START, VERBOSE, WEIGHTS
 from linad.solve.fitting.fit_result import FitResult
 from linad.solve.fitting.parameters import (
     Parameters,
@@ -48,6 +48,7 @@ from linad.solve.waiting import Waiting
     check_finite=FLAG,
     loss=LOSS,
     f_scale=POSITIVE,
+    nan_policy=NAN_POLICY,
     verbose=VERBOSE,
 )
 def curve_fit(
@@ -64,6 +65,7 @@ def curve_fit(
     fixed: Any = None,
     loss: Any = "linear",
     f_scale: float = 1.0,
+    nan_policy: str | None = None,
     verbose: int = 0,
     **options: Any,
 ) -> FitResult:
@@ -102,6 +104,9 @@ def curve_fit(
         Parameters that keep their start, ``["a"]``, or a value, ``{"a": 3.0}``; or booleans.
     loss, f_scale
         A robust loss, as for `levenberg_marquardt`, of residuals divided by sigma.
+    nan_policy : "raise", "omit" or "propagate", optional
+        Of data that are NaN: "omit" leaves out the points where ydata, sigma or what belongs to
+        them of xdata is NaN. By default ``check_finite`` says.
     verbose : 0, 1 or 2
         1 prints the report, 2 each step as well.
     **options
@@ -148,7 +153,7 @@ def curve_fit(
     xdata = as_places(xdata)
     if is_single(ydata):
         model = OfJoinedPlaces(model)
-    data = Data(f, xdata, ydata, sigma, weights, check_finite)
+    data = Data(f, xdata, ydata, sigma, weights, check_finite, nan_policy)
     xdata = data.xdata
 
     found = _solve(

@@ -133,9 +133,9 @@ def binding(f: Model, p0: Any) -> tuple[Model, Any, list[str] | None]:
             return ByName(f), dict(point), None
     elif np.ndim(point) == 1 if isinstance(point, np.ndarray) else type(point) in (list, tuple):
         if _fits(signature, point, {}):
-            names = _positional(signature, len(point))
-            is_one = isinstance(p0, np.ndarray) and len(point) == 1 and names
-            return (OfOne if is_one else OneByOne)(f), point, names
+            taken = _positional(signature, len(point))
+            is_one = isinstance(p0, np.ndarray) and len(point) == 1 and taken
+            return (OfOne if is_one else OneByOne)(f), point, taken
     elif np.ndim(point) == 0 and _fits(signature, (point,), {}):
         return OfNumbers(f, p0), point, _positional(signature, 1)
     if not _fits(signature, (point,), {}):
