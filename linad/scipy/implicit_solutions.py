@@ -124,7 +124,12 @@ def polished(name: str, found: Any, step: Function) -> Any:
             f"{here}: it is not a solution, or a degenerate one, and has no derivative",
             here,
         )
-    return found + (x - stop_gradient(x))
+    return with_derivative(found, x)
+
+
+def with_derivative(found: Any, exact: Any) -> Any:
+    """What SciPy has found, with the derivative of what it stands for."""
+    return found + (exact - stop_gradient(exact))
 
 
 def root_of_number(name: str, g: Watched, found: Any) -> Any:

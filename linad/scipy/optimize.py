@@ -32,6 +32,7 @@ from linad.scipy.implicit_solutions import (
     root_of_vector,
     roots_of_numbers,
     while_tracing,
+    with_derivative,
     with_slope,
 )
 from linad.scipy.linearprogram import linprog as linprog
@@ -55,10 +56,12 @@ from linad.scipy.minima import (
     inside,
     minimum_at,
     minimum_of_number,
+    move_rest,
     shgo as shgo,
     value_at,
 )
 from linad.scipy.mirror import check_real, holds_traced, traced_form
+from linad.scipy.refusedparts import refuse_parts
 from linad.scipy.twinforms import twins_among
 
 Function = Callable[..., Any]
@@ -149,6 +152,20 @@ def fixed_point(func: Function, x0: Any, args: Any = (), **kwargs: Any) -> Any:
 
 # Roots of a function of a vector.
 
+FACTORS = dict.fromkeys(("fjac", "r", "qtf"), "use linad.jacobian of the function there")
+"""Parts of MINPACK's results: factors of its last approximation to a Jacobian."""
+
+
+def _flat(r: Watched) -> Function:
+    """A function, whose values are the residuals in a row."""
+    return lambda x: r.values(x).reshape(-1)
+
+
+def _covariance(residuals: Function, x: Any) -> Any:
+    """The inverse of J^T J."""
+    J = jacobian(residuals)(x)
+    return np.linalg.inv(J.T @ J)
+
 
 def _vector_root(name: str, g: Watched, found: Array) -> Any:
     return root_of_vector(name, lambda x: g.values(x).reshape(-1), found.reshape(-1)).reshape(
@@ -173,6 +190,9 @@ def root(fun: Function, x0: Any, args: Any = (), **given: Any) -> Any:
     if g.traced:
         result.x = _vector_root("root", g, result.x)
         result.fun = g.values(result.x)
+        if result.get("cov_x") is not None:
+            result.cov_x = with_derivative(result.cov_x, _covariance(_flat(g), result.x))
+        refuse_parts(result, "root", FACTORS)
     return result
 
 
@@ -183,7 +203,9 @@ def fsolve(func: Function, x0: Any, args: Any = (), **given: Any) -> Any:
     if not g.traced:
         return found
     if isinstance(found, tuple):
-        return (_vector_root("fsolve", g, found[0]), *found[1:])
+        x, told, *rest = found
+        refuse_parts(told, "fsolve", FACTORS)
+        return (_vector_root("fsolve", g, x), told, *rest)
     return _vector_root("fsolve", g, found)
 
 
@@ -225,6 +247,7 @@ def minimize(fun: Function, x0: Any, args: Any = (), constraints: Any = (), **gi
     else:
         result.x = minimum_at("minimize", f.values, result.x, free)
     result.fun = value_at(f, result.x)
+    move_rest("minimize", f, result)
     return result
 
 
@@ -276,7 +299,8 @@ def least_squares(fun: Function, x0: Any, jac: Any = "2-point", **given: Any) ->
     result.x = _fitted("least_squares", r.values, result.x, free)
     result.fun = r.values(result.x).reshape(-1)
     result.cost = 0.5 * np.dot(result.fun, result.fun)
-    result.jac = jacobian(lambda x: r.values(x).reshape(-1))(result.x)
+    result.jac = jacobian(_flat(r))(result.x)
+    result.grad = with_derivative(result.grad, result.jac.T @ result.fun)
     return result
 
 
@@ -287,7 +311,20 @@ def leastsq(func: Function, x0: Any, args: Any = (), **given: Any) -> Any:
     if not r.traced:
         return found
     x = np.atleast_1d(found[0])
-    return (_fitted("leastsq", r.values, x, np.ones(x.size, bool)), *found[1:])
+    x = _fitted("leastsq", r.values, x, np.ones(x.size, bool))
+    if len(found) == 2:
+        return x, found[1]
+    _, covariance, told, *rest = found
+    if covariance is not None:
+        covariance = with_derivative(covariance, _covariance(_flat(r), x))
+    return x, covariance, _residuals_told("leastsq", told, _flat(r)(x)), *rest
+
+
+def _residuals_told(name: str, told: Any, residuals: Any) -> Any:
+    """What MINPACK tells of a fit, with residuals that move."""
+    told["fvec"] = with_derivative(told["fvec"], residuals)
+    refuse_parts(told, name, FACTORS)
+    return told
 
 
 @while_tracing(theirs.curve_fit)
@@ -307,12 +344,14 @@ def curve_fit(f: Function, xdata: Any, ydata: Any, sigma: Any = None, **given: A
 
     p, count = found[0], int(np.size(plain(y)))
     p = _fitted("curve_fit", residuals, p, _within(p, given.get("bounds")))
-    J = jacobian(residuals)(p)
-    covariance = np.linalg.inv(J.T @ J)
+    covariance = _covariance(residuals, p)
     if not given.get("absolute_sigma"):
         r = residuals(p)
         covariance = covariance * (np.dot(r, r) / (count - p.size))
-    return (p, covariance, *found[2:])
+    if len(found) == 2:
+        return p, covariance
+    told = _residuals_told("curve_fit", found[2], residuals(p))
+    return p, covariance, told, *found[3:]
 
 
 # What needs no search, or has the result of one as a constant.

@@ -60,6 +60,7 @@ class FitResult(KnownParameters):
     model: Callable[..., Any] | None = None
     xdata: Any = None
     data: Any = None
+    labels = False
     title = "fit"
 
     def __init__(
@@ -309,7 +310,7 @@ class FitResult(KnownParameters):
         return Propagated.of(lambda p: model(xdata, p), self)
 
     def _places(self, xdata: Any) -> Any:
-        return self.xdata if xdata is None else as_places(xdata)
+        return self.xdata if xdata is None else as_places(xdata, self.labels)
 
     def _of_model(self) -> Callable[..., Any]:
         if self.model is None:

@@ -30,12 +30,20 @@ class OneByOne:
     def __call__(self, x: Any, p: Any) -> Any:
         return self.f(x, *p)
 
+    def named(self, p: Any) -> dict[str, Any]:
+        """The arguments by the model's names for them."""
+        names = _positional(_signature(self.f), len(p)) or [f"p[{k}]" for k in range(len(p))]
+        return dict(zip(names, p, strict=True))
+
 
 class ByName(OneByOne):
     """One that takes them by name."""
 
     def __call__(self, x: Any, p: Any) -> Any:
         return self.f(x, **p)
+
+    def named(self, p: Any) -> dict[str, Any]:
+        return dict(p)
 
 
 class OfOne(OneByOne):
@@ -66,6 +74,9 @@ class OfNumbers(OneByOne):
         except Exception as error:
             self._tell_of_containers(error, x, len(numbers))
             raise
+
+    def named(self, p: Any) -> dict[str, Any]:
+        return super().named((p,) if np.ndim(p) == 0 else p)
 
     def _tell_of_containers(self, error: Exception, x: Any, count: int) -> None:
         """Raise what to write if the model takes a parameter for an array or a container."""
@@ -146,9 +157,42 @@ def binding(f: Model, p0: Any) -> tuple[Model, Any, list[str] | None]:
     return f, point, None
 
 
+def by_name(model: Model, p: Any) -> dict[str, Any]:
+    """The parameters of a model that `binding` made, by what it calls them."""
+    if isinstance(model, OneByOne):
+        return model.named(p)
+    return {next(iter(parameter_names(model)), "p"): p}
+
+
+def call_by_name(model: Model, f: Model, x: Any, named: dict[str, Any]) -> Any:
+    """Call ``f`` in the place of a model's function with such parameters."""
+    return f(x, **named) if isinstance(model, ByName) else f(x, *named.values())
+
+
 def parameter_names(f: Model) -> list[str]:
     """What a model calls its parameters, as far as its signature says."""
     return [p.name for p in _after_first(_signature(f)) if p.kind in _POSITIONAL]
+
+
+def refuse_further_names(solver: str, model: Model, p: Any, error: TypeError) -> None:
+    """Raise where a start has all the names that a model has, and others, so that it was called
+    with the whole as one argument, which it took for a number."""
+    if isinstance(model, OneByOne) or not isinstance(p, Mapping):
+        return
+    names = parameter_names(model)
+    more = [str(key) for key in p if key not in names]
+    if names and more and all(name in p for name in names):
+        raise ArgumentError(
+            f"{solver}: {name_of(model)}{_signature(model)} does not take {', '.join(more)}, which "
+            f"p0 names beside {', '.join(names)}, so that it was called with all of p0, a dict; "
+            f"leave {'it' if len(more) == 1 else 'them'} out of p0"
+        ) from error
+
+
+def first_name(f: Model) -> str:
+    """What a function of residuals calls its parameters."""
+    signature = _signature(f)
+    return next(iter(signature.parameters), "p") if signature else "p"
 
 
 def refuse_other_signatures(f: Model, args: tuple[Any, ...]) -> None:

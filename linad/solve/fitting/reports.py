@@ -1,10 +1,12 @@
 """The report of a fit, as text and as HTML."""
 
+import re
 from html import escape
 from typing import Any
 
 import numpy as np
 
+from linad.solve.fitting.asked_of_parameters import unread
 from linad.solve.fitting.stepwise_residuals import depends_by_steps
 
 MOST, STRONGEST = 60, 20
@@ -112,6 +114,9 @@ def _without_effect(fit: Any, name: str) -> str:
             f"smooth, as abs(x) < width by 1 / (1 + np.exp((abs(x) - width) / soft)), or try "
             f"values of it, fixed=[{name!r}]"
         )
+    key = re.split(r"[.\[]", name)[0]
+    if key in unread(fit.solve.residual.run, fit.found):
+        return f"no residual depends on it: {fit.title} does not read p[{key!r}]"
     return "no residual depends on it"
 
 

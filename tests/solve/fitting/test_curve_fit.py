@@ -395,13 +395,13 @@ class TestWhatTheModelReturns:
     def test_texts_are_told_of(self, kind):
         with pytest.raises(TypeError) as caught:
             curve_fit(decay, kind([f"{t:.3f}" for t in T]), Y, START)
-        assert "np.asarray(xdata, float) reads them" in caught.value.__notes__[-1]
+        assert "texts; np.asarray(xdata, float) reads the numbers in them" in str(caught.value)
 
     def test_dates_are_told_of(self):
         dates = np.datetime64("2026-01-01") + np.arange(30)
         with pytest.raises(TypeError) as caught:
             curve_fit(decay, dates, Y, START)
-        assert "numbers, as days since the first" in caught.value.__notes__[-1]
+        assert "numbers, as days since the first" in str(caught.value)
         days = (dates - dates[0]) / np.timedelta64(1, "D")
         found = curve_fit(lambda t, a, b: a * ((t - t[0]) / np.timedelta64(1, "D")) + b, dates, Y)
         np.testing.assert_allclose(found.x, np.polyfit(days, Y, 1))
@@ -711,9 +711,8 @@ class TestTelling:
             K, L = X
             return K**a * L**b
 
-        with pytest.raises(TypeError, match="'str' and 'Tracer'") as raised:
+        with pytest.raises(TypeError, match=r"X\['K'\], X\['L'\]; or give xdata.to_numpy\(\).T"):
             curve_fit(product, table, Y)
-        assert "xdata.to_numpy().T" in raised.value.__notes__[0]
         assert curve_fit(product, table.to_numpy().T, Y).success
 
     def test_labelled_starts(self):
@@ -769,7 +768,7 @@ class TestTelling:
         for given in (days, [first + day for day in days]):
             with pytest.raises(TypeError) as raised:
                 curve_fit(lambda t, a, b: a + b * t, given, Y)
-            assert "total_seconds() / 86400" in raised.value.__notes__[0]
+            assert "total_seconds() / 86400" in str(raised.value)
         with pytest.raises(linad.errors.ArgumentError, match=r"ydata / np.timedelta64\(1, 'D'\)"):
             curve_fit(lambda t, a, b: a + b * t, T, np.array(days, "m8[D]"))
 
