@@ -44,6 +44,7 @@ from linad.solve.fitting.parameters import (
     parameter_names,
     refuse_further_names,
     refuse_other_signatures,
+    told,
 )
 from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.losses import LOSS
@@ -259,7 +260,7 @@ def fit(
     """
     args = args_of(args)
     x0, bounds, fixed = of_described("fit", x0, bounds, fixed)
-    refuse_other_signatures(f, args)
+    refuse_other_signatures(f, args, "fit")
     parameters = Parameters("fit", x0, None, fixed)
 
     found = _solve(
@@ -455,7 +456,7 @@ def _solve(
         result.success, result.status = False, Status.SINGULAR
         result.message = (
             f"{name}: the Jacobian is singular: no residual depends on any parameter where the "
-            f"fit started, {_told(parameters)}; start elsewhere, where the model responds, or, if "
+            f"fit started, {told(parameters)}; start elsewhere, where the model responds, or, if "
             f"what it returns is cut off from them by comparisons, rounding, or decisions on plain "
             f"numbers as of a bisection by hand, mend that (linad.scipy.optimize.brentq has a "
             f"derivative)"
@@ -473,13 +474,6 @@ def _solve(
         else:
             result.message = f"{said}; {words}"
     return FitResult(result, parameters, (lower, upper), loss, f_scale, absolute_sigma, solve)
-
-
-def _told(parameters: Parameters) -> str:
-    """The start, as far as a line holds it."""
-    pairs = list(zip(parameters.names, parameters.start, strict=True))
-    first = ", ".join(f"{name} = {value:g}" for name, value in pairs[:6])
-    return first + (", ..." if len(pairs) > 6 else "")
 
 
 def _is_cut_off(result: Any, parameters: Parameters) -> bool:

@@ -63,6 +63,7 @@ class FitResult(KnownParameters):
     labels = False
     title = "fit"
     unchanged = "no residual changes"
+    measure, factor = "chi-square", 2.0
 
     def __init__(
         self,

@@ -268,6 +268,7 @@ class KnownParameters:
 
     unchanged = "nothing changes"
     title = ""
+    measure, factor = "the cost", 1.0
 
     def _statistics(self) -> list[tuple[str, str]]:
         """What there is to say beside the parameters."""
