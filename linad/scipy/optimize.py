@@ -131,6 +131,9 @@ def root_scalar(f: Function, args: Any = (), **given: Any) -> Any:
     g = Watched(f, args_of(args))
     result = theirs.root_scalar(g, **for_search(given, g.args))
     if g.traced:
+        slopes = [given.get(key) for key in ("fprime", "fprime2")]
+        if any(bool(s) and not callable(s) for s in slopes):  # f gives its derivatives as well
+            g = Watched(lambda t, *a: f(t, *a)[0], g.args)
         result.root = root_of_number("root_scalar", g, result.root)
     return result
 
