@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.optimize
 
 from linad.api.derivatives import derivative, jacobian, stop_gradient
 from linad.arrays.buffers import concrete
@@ -57,6 +58,8 @@ def plain(value: Any) -> Any:
         return type(value)([plain(v) for v in value])
     if isinstance(value, dict) and holds_traced(value):
         return {key: plain(v) for key, v in value.items()}
+    if isinstance(value, scipy.optimize.Bounds) and holds_traced((value.lb, value.ub)):
+        return scipy.optimize.Bounds(plain(value.lb), plain(value.ub), value.keep_feasible)
     return value
 
 
@@ -168,7 +171,7 @@ def _polished(name: str, found: Any, g: Function, step_at: Function) -> Any:
         except np.linalg.LinAlgError:
             if orders:
                 raise
-            return _with_derivative(found, np.nan * g(found))
+            return with_derivative(found, np.nan * g(found))
         here = concrete(found)
         far = np.max(np.abs(concrete(moving) - here), initial=0.0)  # looked at, decides nothing
         if orders and not far <= FAR * (1 + np.max(np.abs(here), initial=0.0)):
@@ -180,10 +183,10 @@ def _polished(name: str, found: Any, g: Function, step_at: Function) -> Any:
         if recorded:  # where the program is run, nobody looks
             near = np.abs(moving - found) <= FAR * (1 + np.max(np.abs(found), initial=0.0))
             moving = moving * np.where(np.all(near), 1.0, np.nan)
-    return _with_derivative(found, moving)
+    return with_derivative(found, moving)
 
 
-def _with_derivative(value: Any, moving: Any) -> Any:
+def with_derivative(value: Any, moving: Any) -> Any:
     """A plain value, or a recorded one, with the derivative of another."""
     dtype = moving.dtype if type(value) is float else value.dtype
     return moving_at(asarray(value).astype(dtype), asarray(moving).astype(dtype))[()]

@@ -380,6 +380,84 @@ def test_a_program_has_nan_where_there_is_no_derivative():
     assert np.isnan(slope(0.0))
 
 
+def pulled(x):
+    """Least at (0, 5)."""
+    return lambda z: np.sum((z - np.array([0.0, 5.0])) ** 2) * x[2]
+
+
+def box(x):
+    return [(x[0], 9.0), (-9.0, x[1])]
+
+
+WITHIN = {
+    "minimize": lambda x: optimize.minimize(pulled(x), [2.0, 2.0], bounds=box(x)).x,
+    "minimize-class": lambda x: (
+        optimize.minimize(
+            pulled(x),
+            [2.0, 2.0],
+            bounds=optimize.Bounds(np.stack([x[0], -9.0]), np.stack([9.0, x[1]])),
+        ).x
+    ),
+    "minimize-constrained": lambda x: (
+        optimize.minimize(
+            pulled(x),
+            [2.0, 2.0],
+            bounds=[(x[0], None), (None, None)],
+            method="SLSQP",
+            constraints={"type": "ineq", "fun": lambda z: x[1] - z[1]},
+        ).x
+    ),
+    "minimize-plain-function": lambda x: (
+        optimize.minimize(pulled(np.ones(3)), [2.0, 2.0], bounds=box(x)).x
+    ),
+    "fmin_l_bfgs_b": lambda x: optimize.fmin_l_bfgs_b(
+        pulled(x), [2.0, 2.0], approx_grad=True, bounds=box(x)
+    )[0],
+    "fmin_slsqp": lambda x: optimize.fmin_slsqp(pulled(x), [2.0, 2.0], bounds=box(x), iprint=0),
+    "differential_evolution": lambda x: (
+        optimize.differential_evolution(pulled(x), box(x), rng=1, popsize=4, maxiter=9).x
+    ),
+    "dual_annealing": lambda x: optimize.dual_annealing(pulled(x), box(x), rng=1, maxiter=5).x,
+    "direct": lambda x: optimize.direct(pulled(x), box(x), maxfun=3000).x,
+    "least_squares": lambda x: (
+        optimize.least_squares(
+            lambda z: (z - np.array([0.0, 5.0])) * x[2],
+            [2.0, 2.0],
+            bounds=(np.stack([x[0], -9.0]), np.stack([9.0, x[1]])),
+        ).x
+    ),
+    "curve_fit": lambda x: optimize.curve_fit(
+        lambda t, a, b: a * t + b,
+        np.linspace(-1, 1, 7),
+        np.full(7, 5.0),
+        p0=[2.0, 2.0],
+        bounds=([x[0], -9.0], [9.0, x[1]]),
+    )[0],
+    "minimize_scalar": lambda x: np.stack(
+        [
+            optimize.minimize_scalar(lambda t: t**2 * x[2], bounds=(x[0], 9.0)).x,
+            optimize.fminbound(lambda t: (t - 5.0) ** 2 * x[2], -9.0, x[1]),
+        ]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WITHIN)
+def test_a_minimum_at_a_bound_moves_with_the_bound(name):
+    f, x = WITHIN[name], np.array([1.3, 4.0, 1.5])
+    np.testing.assert_allclose(f(x), x[:2], rtol=1e-4)
+    np.testing.assert_allclose(linad.jacobian(f)(x), [[1, 0, 0], [0, 1, 0]], atol=1e-12)
+    np.testing.assert_allclose(linad.jit(f)(x), f(x))
+
+
+def test_a_minimum_near_a_bound_is_free():
+    def least(x):
+        return optimize.minimize_scalar(lambda t: (t - x[0]) ** 2, bounds=(x[1], 9.0)).x
+
+    x = np.array([1.3, 1.2995])
+    np.testing.assert_allclose(linad.grad(least)(x), [1, 0], atol=1e-8)
+
+
 def cubic(x):
     return x**3 - x - 1
 
