@@ -31,7 +31,8 @@ from linad.solve.fitting.data_places import (
     is_single,
     joined_places,
 )
-from linad.solve.fitting.fit_options import ABSOLUTE, POSITIVES, START, VERBOSE, WEIGHTS
+from linad.solve.fitting.doubts import tell_doubts
+from linad.solve.fitting.fit_options import ABSOLUTE, NAN_POLICY, POSITIVES, START, VERBOSE, WEIGHTS
 from linad.solve.fitting.fit_result import FitResult
 from linad.solve.fitting.misread_places import refuse_places
 from linad.solve.fitting.parameters import (
@@ -43,6 +44,7 @@ from linad.solve.fitting.parameters import (
     parameter_names,
     refuse_further_names,
     refuse_other_signatures,
+    told,
 )
 from linad.solve.fitting.written_data import OnCopies, copied, is_written
 from linad.solve.least_squares import levenberg_marquardt
@@ -64,6 +66,7 @@ INTEGRATORS = ("solve_ivp", "odeint", "ode")
     check_finite=FLAG,
     loss=LOSS,
     f_scale=POSITIVE,
+    nan_policy=NAN_POLICY,
     verbose=VERBOSE,
 )
 def curve_fit(
@@ -80,6 +83,7 @@ def curve_fit(
     fixed: Any = None,
     loss: Any = "linear",
     f_scale: float = 1.0,
+    nan_policy: str | None = None,
     verbose: int = 0,
     **options: Any,
 ) -> FitResult:
@@ -100,8 +104,9 @@ def curve_fit(
         the model uses in each of them is shared.
     p0 : sequence of numbers, dict or container, optional
         Where to start: a number for each parameter, by position or by name; a list of numbers
-        within is an array. Ones by default, or a point between the bounds. Parameters of lmfit are
-        a dict of their values, with bounds and what is fixed.
+        within is an array, and so is an array of one number alone. Ones by default, or a point
+        between the bounds. Parameters of lmfit are a dict of their values, with bounds and what
+        is fixed.
     sigma : number, array or container like ydata, optional
         Standard deviations of ydata: one number, an array like ydata, or for each data set one of
         these, ``[0.1, 0.3]``; a square matrix is the covariance of a vector ydata.
@@ -120,6 +125,9 @@ def curve_fit(
         Parameters that keep their start, ``["a"]``, or a value, ``{"a": 3.0}``; or booleans.
     loss, f_scale
         A robust loss, as for `levenberg_marquardt`, of residuals divided by sigma.
+    nan_policy : "raise", "omit" or "propagate", optional
+        Of data that are NaN: "omit" leaves out the points where ydata, sigma or what belongs to
+        them of xdata is NaN. By default ``check_finite`` says.
     verbose : 0, 1 or 2
         1 prints the report, 2 each step as well.
     **options
@@ -167,7 +175,8 @@ def curve_fit(
         model = OfJoinedPlaces(model)
 
     def data_of(labels: bool) -> Data:
-        return Data(f, as_places(xdata, labels), ydata, sigma, weights, check_finite)
+        places = as_places(xdata, labels)
+        return Data(f, places, ydata, sigma, weights, check_finite, nan_policy)
 
     deviations = _Deviations(model, data_of, holds_integers(xdata))
 
@@ -191,6 +200,7 @@ def curve_fit(
     found.model, found.xdata, found.data = deviations.model, data.xdata, data
     found.title = name_of(f)
     found.labels = deviations.labels
+    tell_doubts("curve_fit", found)
     if verbose:
         print(found.report())
     return found
@@ -252,7 +262,7 @@ def fit(
     """
     args = args_of(args)
     x0, bounds, fixed = of_described("fit", x0, bounds, fixed)
-    refuse_other_signatures(f, args)
+    refuse_other_signatures(f, args, "fit")
     parameters = Parameters("fit", x0, None, fixed)
 
     found = _solve(
@@ -266,6 +276,7 @@ def fit(
         options,
     )
     found.title = name_of(f)
+    tell_doubts("fit", found)
     if verbose:
         print(found.report())
     return found
@@ -456,7 +467,7 @@ def _solve(
         result.success, result.status = False, Status.SINGULAR
         result.message = (
             f"{name}: the Jacobian is singular: no residual depends on any parameter where the "
-            f"fit started, {_told(parameters)}; start elsewhere, where the model responds, or, if "
+            f"fit started, {told(parameters)}; start elsewhere, where the model responds, or, if "
             f"what it returns is cut off from them by comparisons, rounding, or decisions on plain "
             f"numbers as of a bisection by hand, mend that (linad.scipy.optimize.brentq has a "
             f"derivative)"
@@ -474,13 +485,6 @@ def _solve(
         else:
             result.message = f"{said}; {words}"
     return FitResult(result, parameters, (lower, upper), loss, f_scale, absolute_sigma, solve)
-
-
-def _told(parameters: Parameters) -> str:
-    """The start, as far as a line holds it."""
-    pairs = list(zip(parameters.names, parameters.start, strict=True))
-    first = ", ".join(f"{name} = {value:g}" for name, value in pairs[:6])
-    return first + (", ..." if len(pairs) > 6 else "")
 
 
 def _is_cut_off(result: Any, parameters: Parameters) -> bool:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import optree
-import scipy.linalg
 
 from linad.core import tree
 from linad.core.options import is_number
@@ -23,7 +22,8 @@ from linad.errors import (
     TreeError,
 )
 from linad.rules.creation import asarray
-from linad.solve.fitting.left_out import finite, masked, related, with_finite_places
+from linad.solve.fitting.data_covariance import whitening
+from linad.solve.fitting.left_out import finite, is_nan, masked, related, with_finite_places
 
 _NUMBERS = frozenset("biufc")
 """Kinds of dtypes that are numbers."""
@@ -36,7 +36,7 @@ class Data:
     ----------
     f : callable
         The model, for messages.
-    xdata, ydata, sigma, weights, check_finite
+    xdata, ydata, sigma, weights, check_finite, nan_policy
         As of `curve_fit`.
 
     Attributes
@@ -60,10 +60,19 @@ class Data:
     """
 
     def __init__(
-        self, f: Any, xdata: Any, ydata: Any, sigma: Any, weights: Any, check_finite: bool
+        self,
+        f: Any,
+        xdata: Any,
+        ydata: Any,
+        sigma: Any,
+        weights: Any,
+        check_finite: bool,
+        nan_policy: str | None,
     ) -> None:
         self.f, self.x_shape, self.labelled = f, _shape_of(xdata), hasattr(xdata, "to_numpy")
         self.fitted, self.cut_short, self.integrator = False, 0, ""
+        self.omits = nan_policy == "omit"
+        check_finite = nan_policy == "raise" or (check_finite and nan_policy != "propagate")
         _refuse_units("ydata", ydata)
         self.container = as_arrays(ydata, foreign=True)
         leaves, self.structure = tree.flatten(self.container)
@@ -85,7 +94,9 @@ class Data:
         self.variances: Any = None
         if is_matrix:
             _refuse_texts("sigma", [given])
-            self.whiten = self._whitening(np.asarray(given, float), self.counted)
+            sigma = np.asarray(given, float)
+            self.whiten = whitening(sigma, leaves[0].shape, self.counted)
+            self.variances = np.diagonal(sigma)
 
     def _weigh(self, option: str, given: Any, xdata: Any) -> None:
         """Set weights, which are 0 for what is masked, and what of the data is then left out."""
@@ -95,6 +106,12 @@ class Data:
         if given is not None:
             known = self._for_each_set(option, given)
         out = [masked(j, pairs, places, sets, value) for j, value in enumerate(known)]
+        if self.omits:
+            nans = [is_nan(j, places, sets, value) for j, value in enumerate(known)]
+            known = [
+                np.where(n, 1.0, v) if n.any() else v for n, v in zip(nans, known, strict=True)
+            ]
+            out = [o | n for o, n in zip(out, nans, strict=True)]
         known = [np.ma.filled(value, 1.0) for value in known]
         if option == "weights":
             self._require_weights(known)
@@ -125,32 +142,6 @@ class Data:
     def left_out(self) -> int:
         """Number of residuals whose weight is 0."""
         return int(np.count_nonzero(~self.counted))
-
-    def _whitening(self, sigma: Any, counts: Any) -> Any:
-        """The inverse of the Cholesky factor of a covariance, of the points that count."""
-        (y,) = self.leaves
-        if sigma.shape != (y.size, y.size):
-            raise OptionError(
-                f"curve_fit: sigma must have shape {y.shape} or {(y.size, y.size)}, got "
-                f"{sigma.shape}"
-            )
-        self.variances = np.diagonal(sigma)
-        block = np.ix_(counts, counts)
-        bad = np.argwhere(~np.isfinite(sigma[block]))
-        if len(bad):
-            raise OptionError(
-                f"curve_fit: a matrix given as sigma must be finite; it is not in {len(bad)} of "
-                f"{sigma.size} places"
-            )
-        try:
-            factor = scipy.linalg.cholesky(sigma[block], lower=True)
-        except np.linalg.LinAlgError as error:
-            raise OptionError(
-                "curve_fit: a matrix given as sigma must be positive definite"
-            ) from error
-        whiten = np.zeros(sigma.shape)
-        whiten[block] = scipy.linalg.solve_triangular(factor, np.eye(len(factor)), lower=True)
-        return whiten
 
     def _require_positive(self, sigmas: list[Any]) -> None:
         self._require(
@@ -196,7 +187,7 @@ class Data:
             if single and not option:
                 raise ArgumentError(
                     f"{came}leave these points out, xdata[keep] and ydata[keep] for keep = "
-                    f"np.isfinite({name})"
+                    f"np.isfinite({name}); nan_policy='omit' leaves out those that are NaN"
                 )
             weights = {
                 "": "weights=keep",
@@ -221,7 +212,7 @@ class Data:
         else:
             try:
                 values = optree.broadcast_prefix(
-                    self._as_container(held), self.container, namespace=tree.NAMESPACE
+                    self.as_container(held), self.container, namespace=tree.NAMESPACE
                 )
             except ValueError:
                 raise self._mismatch(option, held) from None
@@ -234,7 +225,7 @@ class Data:
                 )
         return [_as_array(v).astype(float) for v in values]
 
-    def _as_container(self, given: Any) -> Any:
+    def as_container(self, given: Any) -> Any:
         """A sequence of as many parts as there are data sets, in the form of theirs."""
         kind = type(self.container)
         if isinstance(given, np.ndarray):
