@@ -147,7 +147,19 @@ def roots_of_numbers(name: str, g: Watched, found: Any) -> Any:
 def root_of_vector(name: str, g: Function, found: Any) -> Any:
     """A root of a function of a vector, which gives as many numbers."""
     matrix = jacobian(g)
-    return polished(name, found, lambda x: np.linalg.solve(matrix(x), g(x)))
+
+    def step(x: Any) -> Any:
+        try:
+            return np.linalg.solve(matrix(x), g(x))
+        except np.linalg.LinAlgError as error:
+            raise ConvergenceError(
+                f"{name}: what was found, {found}, has no derivative: the equation that it solves "
+                f"has a singular Jacobian there, as where a solution is one of many, or lies at "
+                f"the edge of where the function is finite; fix what is not determined",
+                found,
+            ) from error
+
+    return polished(name, found, step)
 
 
 def while_tracing(original: Function) -> Callable[[Function], Function]:
