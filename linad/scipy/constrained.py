@@ -23,6 +23,7 @@ from linad.errors import ConvergenceError
 from linad.rules.creation import asarray
 from linad.scipy.implicit_solutions import Watched, plain, root_of_vector, watched
 from linad.scipy.mirror import holds_traced
+from linad.scipy.movingbounds import MovingBounds
 
 Function = Callable[..., Any]
 
@@ -100,11 +101,12 @@ def constraints_of(given: Any) -> list[Constraint]:
 
 
 def constrained_minimum(
-    name: str, f: Function, found: Any, free: Any, constraints: list[Constraint]
+    name: str, f: Function, found: Any, box: MovingBounds, constraints: list[Constraint]
 ) -> Any:
     """A minimum under constraints, in the entries that are not at their bounds."""
+    free = box.free(found)
     where = np.flatnonzero(free)
-    embed, at_rest = np.eye(found.size)[:, where], np.where(free, 0.0, found)
+    embed, at_rest = np.eye(found.size)[:, where], np.where(free, 0.0, box.resting(found))
     held = [distance for c in constraints for distance in c.held(found)]
 
     def at(z: Any) -> Any:

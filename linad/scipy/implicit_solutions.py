@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.optimize
 
 from linad.api.derivatives import derivative, jacobian, stop_gradient
 from linad.arrays.buffers import concrete
@@ -46,6 +47,8 @@ def plain(value: Any) -> Any:
         return type(value)([plain(v) for v in value])
     if isinstance(value, dict) and holds_traced(value):
         return {key: plain(v) for key, v in value.items()}
+    if isinstance(value, scipy.optimize.Bounds) and holds_traced((value.lb, value.ub)):
+        return type(value)(plain(value.lb), plain(value.ub), value.keep_feasible)
     return value
 
 

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import scipy.optimize as theirs
 
-from linad.api.derivatives import jacobian
+from linad.api.derivatives import derivative, jacobian
 from linad.api.gradients import grad
 from linad.core.options import args_of
 from linad.core.showing import shown
 from linad.errors import OptionError, UnsupportedError
 from linad.rules.creation import asarray
+from linad.rules.shaping import still
 from linad.scipy.implicit_solutions import (
     Watched,
     for_search,
@@ -27,30 +28,24 @@ from linad.scipy.implicit_solutions import (
     with_derivative,
     with_slope,
 )
+from linad.scipy.mirror import holds_traced
+from linad.scipy.movingbounds import NEAR, MovingBounds
 from linad.scipy.refusedparts import RefusedPart, refuse_parts
 
 Function = Callable[..., Any]
 
 
-def inside(x: Any, bounds: Any) -> Any:
-    """Where a point is not at its bounds."""
-    if bounds is None:
-        return np.ones(x.size, bool)
-    if isinstance(bounds, theirs.Bounds):
-        low, high = bounds.lb, bounds.ub
-    else:
-        pairs = [(-np.inf if a is None else a, np.inf if b is None else b) for a, b in bounds]
-        low, high = np.array(pairs, float).T
-    low, high = np.broadcast_to(low, x.shape), np.broadcast_to(high, x.shape)
-    near = 1e-8 * (1 + np.abs(x))
-    return (x - low > near) & (high - x > near)
+UNBOUNDED = MovingBounds.of_ends(None)
 
 
-def minimum_at(name: str, f: Function, found: Any, free: Any) -> Any:
-    """A minimum of a function of a vector, in the entries that are free."""
+def minimum_at(
+    name: str, f: Function, found: Any, box: MovingBounds = UNBOUNDED, near: float = NEAR
+) -> Any:
+    """A minimum of a function of a vector, in the entries that are not at their bounds."""
+    free = box.free(found, near)
     where = np.flatnonzero(free)
     embed = np.eye(found.size)[:, where]
-    at_rest = np.where(free, 0.0, found)
+    at_rest = np.where(free, 0.0, box.resting(found, near))
 
     def of_free(z: Any) -> Any:
         return asarray(f(at_rest + embed @ z)).reshape(())
@@ -60,10 +55,22 @@ def minimum_at(name: str, f: Function, found: Any, free: Any) -> Any:
 
 
 def minimum_of_number(name: str, f: Watched, found: Any, bounds: Any) -> Any:
-    """A minimum of a function of one number; the bounds are a pair of them."""
-    x = np.atleast_1d(np.float64(found))
-    free = inside(x, None if bounds is None else [bounds])
-    return minimum_at(name, lambda x: f.values(x[0]), x, free)[0]
+    """A minimum of a function of one number; the bounds are a pair of them.
+
+    A bounded search ends at some distance from a bound, at which the function still falls.
+    """
+    x, box = np.atleast_1d(np.float64(found)), MovingBounds.of_ends(bounds)
+
+    def value(x: Any) -> Any:
+        return f.values(x).reshape(())
+
+    near = NEAR
+    if not box.free(x, 1e-4)[0]:
+        slope = derivative(value)
+        target = x[0] - still(slope(x[0])) / still(derivative(slope)(x[0]))
+        inside = plain(box.low) < target < plain(box.high)
+        near = NEAR if inside else 1e-4
+    return minimum_at(name, lambda x: f.values(x[0]), x, box, near)[0]
 
 
 def value_at(f: Watched, x: Any) -> Any:
@@ -135,18 +142,18 @@ def _fmin(name: str, place: int | None = 1) -> Function:
                 f"{name}: {constraints[0]}= is not traced by linad; use minimize with constraints="
             )
         args, func = args_of(args), given.pop(first)
+        bounds = given.get("bounds")
+        box = MovingBounds.of_pairs(bounds if bounds is None or len(bounds) else None)
         given = for_search(given, args)
-        f, bounds = Watched(func, args), given.get("bounds")
+        f = Watched(func, args)
         if gives_slope and not (given.get("approx_grad") or given.get("fprime")):
             f, given["fprime"] = with_slope(func, args)
         found = original(f, plain(x0), **given)
-        if not f.traced:
+        if not (f.traced or box.is_traced):
             return found
         several = isinstance(found, tuple)
         x = np.atleast_1d(found[0] if several else found)
-        x = minimum_at(
-            name, f.values, x, inside(x, bounds if bounds is None or len(bounds) else None)
-        )
+        x = minimum_at(name, f.values, x, box)
         if not several:
             return x
         rest = list(found[1:])
@@ -184,12 +191,12 @@ def _of_number(name: str) -> Function:
 
     @while_tracing(original)
     def form(func: Function, args: Any = (), **given: Any) -> Any:
+        bounds = (given["x1"], given["x2"]) if name == "fminbound" else None
         f, given = Watched(func, args_of(args)), plain(given)
         found = original(f, **given)
-        if not f.traced:
+        if not (f.traced or holds_traced(bounds)):
             return found
         several = isinstance(found, tuple)
-        bounds = (given["x1"], given["x2"]) if name == "fminbound" else None
         moved = minimum_of_number(name, f, found[0] if several else found, bounds)
         return (moved, value_at(f, moved), *found[2:]) if several else moved
 
@@ -204,20 +211,20 @@ golden = _of_number("golden")
 # Global.
 
 
-def _moved(name: str, f: Watched, result: Any, bounds: Any) -> Any:
+def _moved(name: str, f: Watched, result: Any, box: MovingBounds) -> Any:
     """What SciPy returns, with the derivatives of the point and of the value there."""
-    if f.traced:
-        result.x = minimum_at(name, f.values, result.x, inside(result.x, bounds))
+    if f.traced or box.is_traced:
+        result.x = minimum_at(name, f.values, result.x, box)
         result.fun = value_at(f, result.x)
         move_rest(name, f, result)
-        _move_further(name, f, result, bounds)
+        _move_further(name, f, result, box)
     return result
 
 
-def _move_further(name: str, f: Watched, result: Any, bounds: Any) -> None:
+def _move_further(name: str, f: Watched, result: Any, box: MovingBounds) -> None:
     """Of the local minima that a global search tells."""
     if result.get("xl") is not None and len(result.xl):
-        points = [minimum_at(name, f.values, x, inside(x, bounds)) for x in result.xl]
+        points = [minimum_at(name, f.values, x, box) for x in result.xl]
         result.xl = np.stack(points)
         result.funl = np.stack([value_at(f, x) for x in points])
     if result.get("lowest_optimization_result") is not None:
@@ -245,8 +252,8 @@ def _global(name: str) -> Function:
                 f"{name}: vectorized= and constraints= are not traced by linad; search on "
                 f"linad.stop_gradient of the data, and use minimize from there"
             )
-        f, bounds = Watched(func, _spread(name, args)), plain(bounds)
-        return _moved(name, f, original(f, bounds, **given), bounds)
+        f, box = Watched(func, _spread(name, args)), MovingBounds.of_pairs(bounds)
+        return _moved(name, f, original(f, plain(bounds), **given), box)
 
     return form
 
@@ -266,14 +273,19 @@ def basinhopping(func: Function, x0: Any, minimizer_kwargs: Any = None, **given:
             "pass jac a function of its own, and use minimize for constraints"
         )
     f = Watched(func, args_of(inner.pop("args", ())))
-    inner = for_search(inner, f.args)
+    box, inner = MovingBounds.of_pairs(inner.get("bounds")), for_search(inner, f.args)
     result = theirs.basinhopping(f, plain(x0), minimizer_kwargs=inner, **given)
-    return _moved("basinhopping", f, result, inner.get("bounds"))
+    return _moved("basinhopping", f, result, box)
 
 
 @while_tracing(theirs.brute)
 def brute(func: Function, ranges: Any, args: Any = (), **given: Any) -> Any:
     f = Watched(func, args_of(args))
+    if holds_traced(ranges) and given.get("finish", theirs.fmin) is None:
+        raise UnsupportedError(
+            "brute: a grid that moves, with finish=None, is not traced by linad; pass "
+            "linad.stop_gradient of the ranges"
+        )
     found = theirs.brute(f, plain(ranges), **given)
     if not f.traced:
         return found
@@ -281,7 +293,7 @@ def brute(func: Function, ranges: Any, args: Any = (), **given: Any) -> Any:
         return found  # a point of the grid, which stays where it is
     several = isinstance(found, tuple)
     x = np.atleast_1d(found[0] if several else found)
-    x = minimum_at("brute", f.values, x, np.ones(x.size, bool))
+    x = minimum_at("brute", f.values, x)
     if not several:
         return x
     on_grid = RefusedPart("brute", "Jout", "call the function at the points of the grid")

@@ -37,6 +37,7 @@ from linad.scipy.implicit_solutions import (
 )
 from linad.scipy.linearprogram import linprog as linprog
 from linad.scipy.minima import (
+    UNBOUNDED,
     basinhopping as basinhopping,
     brent as brent,
     brute as brute,
@@ -53,7 +54,6 @@ from linad.scipy.minima import (
     fmin_tnc as fmin_tnc,
     fminbound as fminbound,
     golden as golden,
-    inside,
     minimum_at,
     minimum_of_number,
     move_rest,
@@ -61,8 +61,10 @@ from linad.scipy.minima import (
     value_at,
 )
 from linad.scipy.mirror import check_real, holds_traced, traced_form
+from linad.scipy.movingbounds import MovingBounds
 from linad.scipy.refusedparts import refuse_parts
 from linad.scipy.twinforms import twins_among
+from linad.solve.losses import LOSSES, Loss
 
 Function = Callable[..., Any]
 
@@ -236,16 +238,15 @@ newton_krylov = _unknown("newton_krylov")
 
 @while_tracing(theirs.minimize)
 def minimize(fun: Function, x0: Any, args: Any = (), constraints: Any = (), **given: Any) -> Any:
+    under, box = constraints_of(constraints), MovingBounds.of_pairs(given.get("bounds"))
     f, given = _function_of(fun, args_of(args), given)
-    under, bounds = constraints_of(constraints), given.get("bounds")
     result = theirs.minimize(f, plain(x0), constraints=[c.plain for c in under], **given)
-    if not f.traced and not any(c.is_traced for c in under):
+    if not (f.traced or box.is_traced or any(c.is_traced for c in under)):
         return result
-    free = inside(result.x, bounds)
     if under:
-        result.x = constrained_minimum("minimize", f.values, result.x, free, under)
+        result.x = constrained_minimum("minimize", f.values, result.x, box, under)
     else:
-        result.x = minimum_at("minimize", f.values, result.x, free)
+        result.x = minimum_at("minimize", f.values, result.x, box)
     result.fun = value_at(f, result.x)
     move_rest("minimize", f, result)
     return result
@@ -253,10 +254,11 @@ def minimize(fun: Function, x0: Any, args: Any = (), constraints: Any = (), **gi
 
 @while_tracing(theirs.minimize_scalar)
 def minimize_scalar(fun: Function, args: Any = (), **given: Any) -> Any:
+    bounds = given.get("bounds")
     f, given = Watched(fun, args_of(args)), plain(given)
     result = theirs.minimize_scalar(f, **given)
-    if f.traced:
-        result.x = minimum_of_number("minimize_scalar", f, result.x, given.get("bounds"))
+    if f.traced or holds_traced(bounds):
+        result.x = minimum_of_number("minimize_scalar", f, result.x, bounds)
         result.fun = value_at(f, result.x)
     return result
 
@@ -264,43 +266,44 @@ def minimize_scalar(fun: Function, args: Any = (), **given: Any) -> Any:
 # Fits.
 
 
-def _fitted(name: str, residuals: Function, found: Any, free: Any) -> Any:
-    """The point where half the sum of squares is least."""
-
-    def half_sum(x: Any) -> Any:
-        r = residuals(x).reshape(-1)
-        return 0.5 * np.dot(r, r)
-
-    return minimum_at(name, half_sum, found, free)
+def _fitted(
+    name: str, residuals: Function, found: Any, box: MovingBounds, loss: Loss | None = None
+) -> Any:
+    """The point where half the sum of squares, or of a loss of them, is least."""
+    cost = _half_squares if loss is None else loss.cost
+    return minimum_at(name, lambda x: cost(residuals(x).reshape(-1)), found, box)
 
 
-def _within(x: Any, bounds: Any) -> Any:
-    """Where a point is not at its bounds: a pair of numbers or arrays, or SciPy's."""
-    if bounds is None:
-        return inside(x, None)
-    pair = (bounds.lb, bounds.ub) if isinstance(bounds, theirs.Bounds) else bounds
-    return inside(x, theirs.Bounds(*[np.broadcast_to(plain(b), x.shape) for b in pair]))
+def _half_squares(r: Any) -> Any:
+    return 0.5 * np.dot(r, r)
+
+
+def _loss_of(loss: Any = "linear", f_scale: Any = 1.0, **given: Any) -> Loss | None:
+    """The loss of a fit, where it is another than squares; SciPy refuses names it does not know."""
+    return Loss(loss, f_scale) if callable(loss) or loss in LOSSES else None
 
 
 @while_tracing(theirs.least_squares)
 def least_squares(fun: Function, x0: Any, jac: Any = "2-point", **given: Any) -> Any:
     args, named = tuple(given.pop("args", ())), given.pop("kwargs", None) or {}
     fun, jac = (functools.partial(f, **named) if named and callable(f) else f for f in (fun, jac))
+    box = MovingBounds.of_ends(given.get("bounds"))
+    loss = _loss_of(**given)
     r, given = Watched(fun, args), for_search({**given, "jac": jac}, args)
     result = theirs.least_squares(r, plain(x0), **given)
-    if not r.traced:
+    if not (r.traced or box.is_traced or (loss is not None and holds_traced(loss.scale))):
         return result
-    if given.get("loss", "linear") != "linear":
-        raise UnsupportedError(
-            'least_squares: only loss="linear" is differentiated; use scipy.optimize.minimize with '
-            "the sum of the losses"
-        )
-    free = _within(result.x, given.get("bounds"))
-    result.x = _fitted("least_squares", r.values, result.x, free)
+    result.x = _fitted("least_squares", r.values, result.x, box, loss)
     result.fun = r.values(result.x).reshape(-1)
-    result.cost = 0.5 * np.dot(result.fun, result.fun)
     result.jac = jacobian(_flat(r))(result.x)
-    result.grad = with_derivative(result.grad, result.jac.T @ result.fun)
+    if loss is None:
+        result.cost, slopes = _half_squares(result.fun), result.fun
+    else:
+        result.cost, slopes = loss.cost(result.fun), loss.influence(result.fun)
+    result.grad = with_derivative(result.grad, result.jac.T @ slopes)
+    if loss is not None:  # SciPy's J is one whose J^T J is near the Hessian
+        weights = np.maximum(loss.curvature(result.fun), np.finfo(float).eps)
+        result.jac = np.sqrt(weights)[:, None] * result.jac
     return result
 
 
@@ -311,7 +314,7 @@ def leastsq(func: Function, x0: Any, args: Any = (), **given: Any) -> Any:
     if not r.traced:
         return found
     x = np.atleast_1d(found[0])
-    x = _fitted("leastsq", r.values, x, np.ones(x.size, bool))
+    x = _fitted("leastsq", r.values, x, UNBOUNDED)
     if len(found) == 2:
         return x, found[1]
     _, covariance, told, *rest = found
@@ -329,9 +332,14 @@ def _residuals_told(name: str, told: Any, residuals: Any) -> Any:
 
 @while_tracing(theirs.curve_fit)
 def curve_fit(f: Function, xdata: Any, ydata: Any, sigma: Any = None, **given: Any) -> Any:
+    box = MovingBounds.of_ends(given.get("bounds"))
+    if given.get("loss", "linear") != "linear":
+        raise UnsupportedError(
+            "curve_fit: a loss is not traced by linad; call least_squares, whose losses are"
+        )
     g, given = Watched(f), for_search(given, ())
     found = theirs.curve_fit(g, plain(xdata), plain(ydata), sigma=plain(sigma), **given)
-    if not g.traced and not holds_traced((xdata, ydata, sigma)):
+    if not (g.traced or box.is_traced or holds_traced((xdata, ydata, sigma))):
         return found
     y = asarray(ydata)
 
@@ -343,7 +351,7 @@ def curve_fit(f: Function, xdata: Any, ydata: Any, sigma: Any = None, **given: A
         return np.linalg.solve(np.linalg.cholesky(s), r) if s.ndim == 2 else r / s
 
     p, count = found[0], int(np.size(plain(y)))
-    p = _fitted("curve_fit", residuals, p, _within(p, given.get("bounds")))
+    p = _fitted("curve_fit", residuals, p, box)
     covariance = _covariance(residuals, p)
     if not given.get("absolute_sigma"):
         r = residuals(p)
