@@ -251,6 +251,8 @@ def laid_out(a: Any, order: str | None, name: str) -> Any:
 
 def laid_as(y: Any, a: Any) -> Any:
     """``y`` as a copy of ``a``, which has its axes, lies in memory in order "K"."""
+    if np.asarray(layout(a)).flags.c_contiguous:
+        return laid_out(y, "C", "copy")
     order = memory_order(a)
     return transpose(laid_out(transpose(y, order), "C", "copy"), np.argsort(order))
 

@@ -14,9 +14,9 @@ import numpy as np
 import scipy.optimize
 
 from linad.rules.shaping import still
-from linad.scipy.implicit_solutions import plain
-from linad.scipy.mirror import check_real, inexact, traced_form
-from linad.scipy.movingbounds import MovingBounds
+from linad.scipy.boxes import sides_of_pair
+from linad.scipy.implicit_solutions import plain, with_derivative
+from linad.scipy.mirror import check_real, holds_traced, inexact, traced_form
 
 
 def _moved(A: Any, b: Any, found: Any, free: Any, resting: Any) -> Any:
@@ -43,11 +43,15 @@ def nnls(A: Any, b: Any, **options: Any) -> Any:
 @traced_form(scipy.optimize.lsq_linear)
 def lsq_linear(A: Any, b: Any, bounds: Any = (-np.inf, np.inf), **options: Any) -> Any:
     check_real("lsq_linear", A=A, b=b)
-    box = MovingBounds.of_ends(bounds)
+    sides = sides_of_pair(bounds)
     result = scipy.optimize.lsq_linear(plain(A), plain(b), plain(bounds), **options)
     A, b, x = inexact(A), inexact(b).reshape(-1), result.x
-    free = result.active_mask == 0
-    result.x = _moved(A, b, x, free, box.resting(x))
+    free, resting = result.active_mask == 0, x
+    if holds_traced(sides):
+        low, high = (np.broadcast_to(side, x.shape) for side in sides)
+        ends = np.where(result.active_mask < 0, low, high)
+        resting = with_derivative(x, np.where(free, 0.0, ends))
+    result.x = _moved(A, b, x, free, resting)
     result.fun = A @ result.x - b
     result.cost = 0.5 * np.dot(result.fun, result.fun)
     return result

@@ -21,9 +21,9 @@ from linad.core.array_type import Array
 from linad.core.options import args_of
 from linad.errors import ConvergenceError
 from linad.rules.creation import asarray
+from linad.scipy.boxes import Standing
 from linad.scipy.implicit_solutions import Watched, plain, root_of_vector, watched
 from linad.scipy.mirror import holds_traced
-from linad.scipy.movingbounds import MovingBounds
 
 Function = Callable[..., Any]
 
@@ -101,16 +101,15 @@ def constraints_of(given: Any) -> list[Constraint]:
 
 
 def constrained_minimum(
-    name: str, f: Function, found: Any, box: MovingBounds, constraints: list[Constraint]
+    name: str, f: Function, found: Any, place: Standing, constraints: list[Constraint]
 ) -> Any:
     """A minimum under constraints, in the entries that are not at their bounds."""
-    free = box.free(found)
-    where = np.flatnonzero(free)
-    embed, at_rest = np.eye(found.size)[:, where], np.where(free, 0.0, box.resting(found))
+    where = np.flatnonzero(place.free)
+    embed = np.eye(found.size)[:, where]
     held = [distance for c in constraints for distance in c.held(found)]
 
     def at(z: Any) -> Any:
-        return at_rest + embed @ z
+        return place.held + embed @ z
 
     def distances(z: Any) -> Any:
         return np.concatenate([distance(at(z)) for distance in held])

@@ -334,6 +334,9 @@ def instance_twin(value: Any, kind: type | None = None, shared: bool = False) ->
         # What others hold, a frozen distribution for one, goes with them.
         _TWINS[key] = weakref.ref(value, forget), made
     made.__dict__.update({name: _bound(part, value, made) for name, part in vars(value).items()})
+    for name in (n for cls in type(value).__mro__ for n in getattr(cls, "__slots__", ())):
+        if hasattr(value, name):
+            setattr(made, name, _bound(getattr(value, name), value, made))
     return made
 
 

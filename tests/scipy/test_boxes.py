@@ -140,5 +140,5 @@ def test_second_derivatives_of_a_linear_fit():
 
 
 def test_a_grid_that_moves_is_refused():
-    with pytest.raises(UnsupportedError, match="brute: a grid that moves"):
+    with pytest.raises(UnsupportedError, match="brute: with finish=None"):
         linad.grad(lambda u: np.sum(optimize.brute(hill, [(0, u), (0, u)], finish=None)))(1.0)
