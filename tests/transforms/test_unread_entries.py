@@ -136,4 +136,5 @@ def test_an_inner_gradient_in_a_thread_of_its_own():
             return pool.submit(work).result()
 
     z = np.array([0.5, 2.0, 3.0])
-    np.testing.assert_allclose(linad.grad(inner)(z), [1.0, 0.0, 0.25])
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(linad.grad(inner)(z), [1.0, 0.0, 0.25])
