@@ -15,6 +15,7 @@ from linad.adoption.automatic import (
     raisers,
     refusals,
 )
+from linad.adoption.caches import forget_keys
 from linad.adoption.dispatchers import is_dispatcher
 from linad.adoption.exchanges import LOCK, SWITCH
 from linad.adoption.forms import refresh
@@ -67,12 +68,12 @@ class Watcher:
         self._seen = 0
 
     def hold(self) -> None:
-        """One adoption more: traces are watched."""
+        """Count one more adoption; traces are watched while there is any."""
         self.users += 1
         WATCHERS[:] = [self]
 
     def let_go(self) -> None:
-        """One adoption less."""
+        """Count one adoption fewer."""
         self.users -= 1
         if not self.users:
             WATCHERS.clear()
@@ -227,6 +228,8 @@ class Watcher:
         """A trace has ended; raises `RunAgain` where more code is adopted now."""
         SWITCH.stop()
         give_back(trace)
+        if trace.keys:
+            forget_keys(trace)
         touches = trace.__dict__.pop("touches", None)
         if touches is not None:
             touches.end()
@@ -322,7 +325,7 @@ class Adoption:
             _WATCHER.enter(trace)
 
     def undo(self) -> None:
-        """Undo it; a second time nothing happens."""
+        """Undo it; doing so twice has no further effect."""
         with LOCK:
             if self._undone:
                 return

@@ -26,7 +26,9 @@ from linad.core.tape import Equation, Reasoned, Source, Tape, Var, guard, needed
 from linad.core.texts import is_for_people
 from linad.core.wide_integers import LEAST, MOST, as_met
 from linad.transforms.demands import CAUGHT, demand_of, demands, may_raise
+from linad.transforms.likeness import alike, one_origin
 from linad.transforms.plain_operands import PlainOperands
+from linad.transforms.rewriting import params_key
 from linad.transforms.traced_values import (
     check_input,
     read_arguments,
@@ -177,6 +179,18 @@ class RecordTrace(Trace):
                 self._constants.update(e.outputs)
         self._looked = len(self.equations)
         return type(x._node) is not Var or x._node in self._constants
+
+    def same(self, x: Tracer, y: Tracer) -> bool:
+        refresh_node(x)
+        refresh_node(y)
+        return one_origin(x._node, y._node, self._made) and alike(x._value, y._value)
+
+    def _made(self, node: Any) -> tuple[Any, list[Any]] | None:
+        """The operation that a value was made by, and its operands."""
+        for e in reversed(self.equations) if type(node) is Var else ():
+            if e.outputs == (node,):
+                return (e.primitive.name, params_key(e.params)), list(e.inputs)
+        return None
 
     def write(self, root: Tracer, region: Region, value: Any) -> None:
         self.check_alive()
