@@ -211,6 +211,22 @@ def test_what_cannot_be_meant():
         maximum_likelihood(normal, {"mean": 1, "sigma": 1}, method="bfgs")
 
 
+@pytest.mark.parametrize(
+    "name, words",
+    [
+        ("predict", r"propagate\(lambda p: model\(x, p\)\) has it"),
+        ("chi_square", "has no residuals"),
+        ("llf", "that is log_likelihood"),
+        ("pcov", "the covariance matrix is covariance"),
+        ("mean", r"whose value is found\['mean'\]"),
+    ],
+)
+def test_names_of_others_are_answered(name, words):
+    found = maximum_likelihood(normal, {"sigma": 1.0, "mean": 0.0})
+    with pytest.raises(AttributeError, match=words):
+        getattr(found, name)
+
+
 def test_it_is_pickled():
     found = pickle.loads(pickle.dumps(maximum_likelihood(normal, {"sigma": 1.0, "mean": 0.0})))
     np.testing.assert_allclose(found.errors["mean"], SEEN.std() / np.sqrt(50), rtol=1e-8)
