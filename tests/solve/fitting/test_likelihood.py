@@ -159,7 +159,11 @@ def test_a_prior():
     np.testing.assert_allclose(found.x, (SEEN.sum() / 0.49 + 100) / precision, rtol=1e-9)
 
 
-@pytest.mark.parametrize("wrap", [linad.jit, lambda f: f], ids=["compiled", "plain"])
+@pytest.mark.parametrize(
+    "wrap",
+    [pytest.param(linad.jit, marks=pytest.mark.full), lambda f: f],
+    ids=["compiled", "plain"],
+)
 def test_that_of_special_functions(wrap):
     """A negative binomial, whose logarithm of a gamma function is SciPy's."""
 
