@@ -54,6 +54,7 @@ from linad.scipy.spectra import (
 from linad.scipy.systems import (
     freqz as freqz,
     freqz_sos as freqz_sos,
+    lp2hp as lp2hp,
     sosfreqz as sosfreqz,
     tf2ss as tf2ss,
     tf2zpk as tf2zpk,
@@ -71,7 +72,7 @@ TWINS = (
     *("bessel", "butter", "cheby1", "cheby2", "ellip", "iirfilter", "iircomb", "iirnotch"),
     *("iirpeak", "buttord", "cheb1ord", "cheb2ord", "ellipord"),
     *("cheb1ap", "cheb2ap", "ellipap", "gammatone", "iirdesign", "CZT", "ZoomFFT"),
-    *("bilinear", "bilinear_zpk", "lp2bp", "lp2bp_zpk", "lp2bs", "lp2bs_zpk", "lp2hp"),
+    *("bilinear", "bilinear_zpk", "lp2bp", "lp2bp_zpk", "lp2bs", "lp2bs_zpk"),
     *("lp2hp_zpk", "lp2lp", "lp2lp_zpk", "normalize"),
     *("firls", "firwin", "firwin2", "kaiser_atten", "kaiser_beta", "kaiserord", "minimum_phase"),
     *("freqs", "freqs_zpk", "freqz_zpk", "group_delay", "get_window"),

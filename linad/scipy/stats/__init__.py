@@ -14,6 +14,11 @@ from typing import Any
 import scipy.stats
 
 from linad.core.mirrored_names import mirrored_names
+from linad.scipy.stats.branches import (
+    iqr as iqr,
+    pmean as pmean,
+    power_divergence as power_divergence,
+)
 from linad.scipy.stats.cases import (
     burr,
     cosine,
@@ -41,7 +46,6 @@ from linad.scipy.stats.continuous import (
     weibull_min,
 )
 from linad.scipy.stats.discrete import bernoulli, binom, geom, nbinom, poisson
-from linad.scipy.stats.divergences import power_divergence as power_divergence
 from linad.scipy.stats.extremes import genextreme, genpareto, kappa4
 from linad.scipy.stats.hooks import HOOKED
 from linad.scipy.stats.kernels import gaussian_kde
@@ -99,9 +103,9 @@ TWINS = (
     # Samples in numbers.
     *("bayes_mvs", "binned_statistic", "binned_statistic_2d", "binned_statistic_dd", "circmean"),
     *("circstd", "circvar", "describe", "differential_entropy", "directional_stats"),
-    *("entropy", "expectile", "gmean", "gstd", "gzscore", "hmean", "iqr", "kstat", "kstatvar"),
+    *("entropy", "expectile", "gmean", "gstd", "gzscore", "hmean", "kstat", "kstatvar"),
     *("kurtosis", "lmoment", "median_abs_deviation", "mode", "moment", "mvsdist"),
-    *("obrientransform", "percentileofscore", "pmean", "quantile", "rankdata"),
+    *("obrientransform", "percentileofscore", "quantile", "rankdata"),
     *("scoreatpercentile", "sem", "sigmaclip", "skew", "tmax", "tmean", "tmin", "trim1"),
     *("trim_mean", "trimboth", "tsem", "tstd", "tvar", "variation", "zmap", "zscore"),
     *("energy_distance", "wasserstein_distance", "ecdf", "probplot"),
