@@ -26,6 +26,7 @@ from linad.adoption.fast_reductions import reductions
 from linad.adoption.form_table import FORMS, form_of, has_form, register
 from linad.adoption.masked import masked_arrays
 from linad.adoption.module_forms import FormOfArrayFunction, FormOfModule
+from linad.adoption.normal_dist import NormalDist
 from linad.adoption.object_arrays import gathered, method_of
 from linad.adoption.objects import of_object, owner_of
 from linad.adoption.subclasses import (
@@ -392,8 +393,9 @@ def _build() -> None:
     ASKING.update((id(isinstance), id(hasattr), id(getattr)))
     for calling in (map, filter, sorted, min, max, functools.reduce, functools.partial):
         register(calling, _calling(calling))
-    for module, forms in ((math, MATH), (cmath, CMATH), (statistics, STATISTICS)):
+    for module, forms in ((math, MATH), (cmath, CMATH)):
         _register_module(module, forms)
+    _register_module(statistics, {**STATISTICS, "NormalDist": NormalDist})
     _register_numpy()
     TRACED_METHODS.update(item=item, tobytes=tobytes, tolist=tolist, view=view_as)
 

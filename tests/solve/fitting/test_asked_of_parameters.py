@@ -62,7 +62,7 @@ def test_errors_that_are_not_of_the_parameters_stay():
         with pytest.raises((KeyError, IndexError)) as raised:
             curve_fit(f, T, Y, START)
         assert not isinstance(raised.value, linad.errors.LinadError)
-    with pytest.warns(OptimizeWarning, match="does not read p\\['rate'\\]"):
+    with pytest.warns(OptimizeWarning, match=r"<lambda> does not read p\['rate'\]"):
         found = curve_fit(
             lambda t, p: p.get("height") * np.exp(-p.get("rat", 0.7) * t), T, Y, START
         )
