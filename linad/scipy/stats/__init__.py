@@ -105,14 +105,22 @@ TWINS = (
     *("circstd", "circvar", "describe", "differential_entropy", "directional_stats"),
     *("entropy", "expectile", "gmean", "gstd", "gzscore", "hmean", "kstat", "kstatvar"),
     *("kurtosis", "lmoment", "median_abs_deviation", "mode", "moment", "mvsdist"),
-    *("obrientransform", "percentileofscore", "quantile", "rankdata"),
+    *("obrientransform", "percentileofscore", "quantile", "rankdata", "relfreq"),
     *("scoreatpercentile", "sem", "sigmaclip", "skew", "tmax", "tmean", "tmin", "trim1"),
     *("trim_mean", "trimboth", "tsem", "tstd", "tvar", "variation", "zmap", "zscore"),
     *("energy_distance", "wasserstein_distance", "ecdf", "probplot"),
     # Two samples, or more: how they are related, and tests.
     *("linregress", "pearsonr", "spearmanr", "kendalltau"),
     *("theilslopes", "chatterjeexi", "somersd"),
-    *("alexandergovern", "anderson", "ansari", "bartlett", "brunnermunzel", "chi2_contingency"),
+    *(
+        "alexandergovern",
+        "anderson",
+        "anderson_ksamp",
+        "ansari",
+        "bartlett",
+        "brunnermunzel",
+        "chi2_contingency",
+    ),
     *("chisquare", "cramervonmises", "cramervonmises_2samp", "f_oneway", "fligner"),
     *("friedmanchisquare", "jarque_bera", "kruskal", "ks_2samp"),
     *("kurtosistest", "levene", "mannwhitneyu", "median_test", "mood", "normaltest"),
@@ -127,7 +135,7 @@ TWINS = (
     *("matrix_t", "multinomial", "multivariate_t", "normal_inverse_gamma", "vonmises_fisher"),
     *("wishart", "Normal", "Uniform", "Logistic", "Mixture"),
     *("abs", "exp", "log", "order_statistic"),
-    *("dpareto_lognorm", "gausshyper", "irwinhall"),
+    *("dpareto_lognorm", "gausshyper", "irwinhall", "skellam", "Binomial"),
     *("rv_histogram",),
 )
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
