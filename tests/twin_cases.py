@@ -383,7 +383,6 @@ STATS = {
     "skellam-below": (lambda m, a, b: m.skellam.cdf(-1, a, b), GAIN, ONE),
     "Binomial": (lambda m, p: m.Binomial(n=5, p=p).logpmf(2), EDGE),
     "relfreq": (lambda m, x: m.relfreq(x).lowerlimit, X),
-    "anderson_ksamp": (lambda m, x, y: m.anderson_ksamp([x, y], variant="midrank").statistic, X, Y),
     "irwinhall": (lambda m, x: m.irwinhall.pdf(x, 3), ONE),
     **{
         name: (lambda m, x, y, name=name: both(getattr(m, name)(x, y)), X, Y[:14])

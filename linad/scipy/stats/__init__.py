@@ -115,7 +115,6 @@ TWINS = (
     *(
         "alexandergovern",
         "anderson",
-        "anderson_ksamp",
         "ansari",
         "bartlett",
         "brunnermunzel",
