@@ -76,7 +76,9 @@ def lp2hp(b: Any, a: Any, wo: Any) -> Any:
     turned = function_twin(scipy.signal.lp2hp)
     if not holds_traced(wo):
         return turned(b, a, wo)
-    return function_twin(scipy.signal.lp2lp)(*turned(b, a), wo)
+    b, a = turned(b, a)
+    both = function_twin(scipy.signal.lp2lp)(b, a, wo)
+    return tuple([astype(c, b.dtype, copy=False) for c in both])
 
 
 def _normalized(name: str, num: Any, den: Any) -> tuple[Any, Any]:
