@@ -192,7 +192,9 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
         if x.ndim == 1:
             d = d.reshape(d.shape + (1,) * (-axis - 1))
     pairs = y[along(axis, slice(1, None))] + y[along(axis, slice(None, -1))]
-    return np.sum(pairs * d * 0.5, axis=axis)
+    if type(d) is not float or d != 1.0:
+        pairs = pairs * d
+    return np.sum(pairs * 0.5, axis=axis)
 
 
 # Interpolation.

@@ -36,7 +36,7 @@ from linad.operators.facts import EVERYTHING, UNSTRUCTURED
 from linad.operators.relation_shapes import dense_along
 from linad.operators.relations import Gather
 from linad.operators.system_matrix import SystemMatrix
-from linad.rules.complements import complement, qr_rest_
+from linad.rules.complements import qr_complement, qr_rest_
 from linad.rules.linalg import adjoint, check_square
 from linad.rules.shaping import laid_out
 
@@ -284,6 +284,6 @@ def qr(a: Array, mode: str = "reduced") -> Any:
     q, r = qr_(a)
     m, n = a.shape[-2:]
     if mode == "complete" and m > n:
-        q = np.concatenate([q, complement(q, qr_rest_(a))], axis=-1)
+        q = np.concatenate([q, qr_complement(q, qr_rest_(a))], axis=-1)
         r = np.concatenate([r, np.zeros((*r.shape[:-2], m - n, n), r.dtype)], axis=-2)
     return r if mode == "r" else QRResult(q, r)

@@ -96,8 +96,9 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     axes = tuple(normalize_axis(k, a.ndim, "diagonal") for k in (axis1, axis2))
     if axes[0] == axes[1]:
         raise ValueError("diagonal: axis1 and axis2 cannot be the same")
-    a = moveaxis(a, axes, (-2, -1))
-    return diagonal_(a, offset=offset)
+    if axes != (a.ndim - 2, a.ndim - 1):
+        a = moveaxis(a, axes, (-2, -1))
+    return diagonal_.on((a,), {"offset": offset})
 
 
 @implements(np.trace)

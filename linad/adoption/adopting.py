@@ -68,12 +68,12 @@ class Watcher:
         self._seen = 0
 
     def hold(self) -> None:
-        """One adoption more: traces are watched."""
+        """Count one more adoption; traces are watched while there is any."""
         self.users += 1
         WATCHERS[:] = [self]
 
     def let_go(self) -> None:
-        """One adoption less."""
+        """Count one adoption fewer."""
         self.users -= 1
         if not self.users:
             WATCHERS.clear()
@@ -325,7 +325,7 @@ class Adoption:
             _WATCHER.enter(trace)
 
     def undo(self) -> None:
-        """Undo it; a second time nothing happens."""
+        """Undo it; doing so twice has no further effect."""
         with LOCK:
             if self._undone:
                 return

@@ -21,6 +21,8 @@ from linad.core.shapes import Shape
 
 WHOLE = slice(None)
 
+_FEW = 256  # positions that Python compares sooner than NumPy
+
 
 class Index(tuple[Any, ...]):
     """An index in canonical form: integers, slices, None and integer arrays.
@@ -65,8 +67,10 @@ def _has_duplicates(index: Index, shape: Shape) -> bool:
     # Positions in a grid of the axes that integers and arrays pick from.
     flat: Any = 0
     for entry, n in pairs:
-        flat = flat * n + np.where(np.less(entry, 0), np.add(entry, n), entry)
-    flat = np.ravel(flat)
+        flat = flat * n + entry % n if len(pairs) > 1 else entry % n
+    if flat.size <= _FEW:
+        return len(set(flat.ravel().tolist())) < flat.size
+    flat = flat.ravel()
     steps = np.diff(flat)
     if (steps > 0).all():
         return False

@@ -56,7 +56,7 @@ class Kind:
 
 
 def args_of(args: Any) -> tuple[Any, ...]:
-    """SciPy's ``args``: a tuple, or one argument that is none."""
+    """SciPy's ``args``: a tuple, or one argument that is not a tuple."""
     return args if isinstance(args, tuple) else (args,)
 
 

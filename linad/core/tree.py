@@ -7,7 +7,8 @@ in linad's own namespace the first time one is met, its init fields as children.
 import dataclasses
 import functools
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -95,10 +96,16 @@ def row(n: int) -> Any:
     return optree.tree_structure(leaves, namespace=NAMESPACE)
 
 
+def has_sorted_keys(value: Mapping[Any, Any]) -> bool:
+    """Whether the leaves of a plain dict stand in the order in which its keys were written."""
+    places = list(range(len(value)))
+    return flatten(dict(zip(value, places, strict=True)))[0] == places
+
+
 def key_orders(value: Any) -> tuple[Any, ...]:
     """The keys of all dicts in a container, each in its own order.
 
-    Structures are equal whatever the order of keys is; who iterates over a dict sees it.
+    Structures are equal whatever the order of keys is; whoever iterates over a dict sees it.
     """
     found: list[Any] = []
     _collect_orders(value, found)
@@ -142,6 +149,8 @@ def is_leaf(structure: Any) -> bool:
 def flatten_like(value: Any, structure: Any, what: str) -> list[Any]:
     """Flatten a container that must have a given structure.
 
+    A dict and an ordered one stand for each other: their leaves are told by their keys.
+
     Raises
     ------
     TreeError
@@ -150,6 +159,10 @@ def flatten_like(value: Any, structure: Any, what: str) -> list[Any]:
     leaves, found = flatten(value)
     if found is structure or found == structure:
         return leaves
+    with suppress(ValueError):  # of another form: optree says so only in its own words
+        leaves = structure.flatten_up_to(value)  # a dict of another kind or order: by its keys
+        if all(is_leaf(flatten(leaf)[1]) for leaf in leaves):
+            return [bare(leaf) for leaf in leaves]
     raise TreeError(
         f"{what}: the container is {describe(found)}, it must match {describe(structure)}"
     )

@@ -39,7 +39,7 @@ REFUSED: dict[type, tuple[str, str]] = {
 
 
 class LocalFunction(ast.expr):
-    """Stands in a tree for a function that is defined there; who walks the tree passes it by."""
+    """Stands in a tree for a function that is defined there; walks of the tree pass it by."""
 
     def __init__(self, tree: ast.FunctionDef) -> None:
         super().__init__()

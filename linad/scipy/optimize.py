@@ -21,6 +21,7 @@ from linad.core.options import args_of
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
 from linad.scipy.boundedsquares import lsq_linear as lsq_linear, nnls as nnls
+from linad.scipy.boxes import NONE, Sides, place_of, sides_of_pair, sides_of_pairs
 from linad.scipy.bracketloops import STEPS, bracketed_root
 from linad.scipy.constrained import constrained_minimum, constraints_of
 from linad.scipy.implicit_solutions import (
@@ -32,6 +33,7 @@ from linad.scipy.implicit_solutions import (
     root_of_vector,
     roots_of_numbers,
     while_tracing,
+    with_derivative,
     with_slope,
 )
 from linad.scipy.linearprogram import linprog as linprog
@@ -52,13 +54,14 @@ from linad.scipy.minima import (
     fmin_tnc as fmin_tnc,
     fminbound as fminbound,
     golden as golden,
-    inside,
-    minimum_at,
     minimum_of_number,
+    minimum_within,
+    move_rest,
     shgo as shgo,
     value_at,
 )
 from linad.scipy.mirror import check_real, holds_traced, traced_form
+from linad.scipy.refusedparts import refuse_parts
 from linad.scipy.twinforms import twins_among
 
 Function = Callable[..., Any]
@@ -131,6 +134,9 @@ def root_scalar(f: Function, args: Any = (), **given: Any) -> Any:
     g = Watched(f, args_of(args))
     result = theirs.root_scalar(g, **for_search(given, g.args))
     if g.traced:
+        slopes = [given.get(key) for key in ("fprime", "fprime2")]
+        if any(bool(s) and not callable(s) for s in slopes):  # f gives its derivatives as well
+            g = Watched(lambda t, *a: f(t, *a)[0], g.args)
         result.root = root_of_number("root_scalar", g, result.root)
     return result
 
@@ -148,6 +154,20 @@ def fixed_point(func: Function, x0: Any, args: Any = (), **kwargs: Any) -> Any:
 
 
 # Roots of a function of a vector.
+
+FACTORS = dict.fromkeys(("fjac", "r", "qtf"), "use linad.jacobian of the function there")
+"""Parts of MINPACK's results: factors of its last approximation to a Jacobian."""
+
+
+def _flat(r: Watched) -> Function:
+    """A function, whose values are the residuals in a row."""
+    return lambda x: r.values(x).reshape(-1)
+
+
+def _covariance(residuals: Function, x: Any) -> Any:
+    """The inverse of J^T J."""
+    J = jacobian(residuals)(x)
+    return np.linalg.inv(J.T @ J)
 
 
 def _vector_root(name: str, g: Watched, found: Array) -> Any:
@@ -173,6 +193,9 @@ def root(fun: Function, x0: Any, args: Any = (), **given: Any) -> Any:
     if g.traced:
         result.x = _vector_root("root", g, result.x)
         result.fun = g.values(result.x)
+        if result.get("cov_x") is not None:
+            result.cov_x = with_derivative(result.cov_x, _covariance(_flat(g), result.x))
+        refuse_parts(result, "root", FACTORS)
     return result
 
 
@@ -183,7 +206,9 @@ def fsolve(func: Function, x0: Any, args: Any = (), **given: Any) -> Any:
     if not g.traced:
         return found
     if isinstance(found, tuple):
-        return (_vector_root("fsolve", g, found[0]), *found[1:])
+        x, told, *rest = found
+        refuse_parts(told, "fsolve", FACTORS)
+        return (_vector_root("fsolve", g, x), told, *rest)
     return _vector_root("fsolve", g, found)
 
 
@@ -214,26 +239,29 @@ newton_krylov = _unknown("newton_krylov")
 
 @while_tracing(theirs.minimize)
 def minimize(fun: Function, x0: Any, args: Any = (), constraints: Any = (), **given: Any) -> Any:
+    sides = sides_of_pairs(given.get("bounds"))
     f, given = _function_of(fun, args_of(args), given)
-    under, bounds = constraints_of(constraints), given.get("bounds")
+    under = constraints_of(constraints)
     result = theirs.minimize(f, plain(x0), constraints=[c.plain for c in under], **given)
-    if not f.traced and not any(c.is_traced for c in under):
+    if not f.traced and not any(c.is_traced for c in under) and not holds_traced(sides):
         return result
-    free = inside(result.x, bounds)
     if under:
-        result.x = constrained_minimum("minimize", f.values, result.x, free, under)
+        place = place_of(f.values, result.x, sides)
+        result.x = constrained_minimum("minimize", f.values, result.x, place, under)
     else:
-        result.x = minimum_at("minimize", f.values, result.x, free)
+        result.x = minimum_within("minimize", f.values, result.x, sides)
     result.fun = value_at(f, result.x)
+    move_rest("minimize", f, result)
     return result
 
 
 @while_tracing(theirs.minimize_scalar)
 def minimize_scalar(fun: Function, args: Any = (), **given: Any) -> Any:
+    sides = sides_of_pair(given.get("bounds"))
     f, given = Watched(fun, args_of(args)), plain(given)
     result = theirs.minimize_scalar(f, **given)
-    if f.traced:
-        result.x = minimum_of_number("minimize_scalar", f, result.x, given.get("bounds"))
+    if f.traced or holds_traced(sides):
+        result.x = minimum_of_number("minimize_scalar", f, result.x, sides)
         result.fun = value_at(f, result.x)
     return result
 
@@ -241,42 +269,35 @@ def minimize_scalar(fun: Function, args: Any = (), **given: Any) -> Any:
 # Fits.
 
 
-def _fitted(name: str, residuals: Function, found: Any, free: Any) -> Any:
+def _fitted(name: str, residuals: Function, found: Any, sides: Sides) -> Any:
     """The point where half the sum of squares is least."""
 
     def half_sum(x: Any) -> Any:
         r = residuals(x).reshape(-1)
         return 0.5 * np.dot(r, r)
 
-    return minimum_at(name, half_sum, found, free)
-
-
-def _within(x: Any, bounds: Any) -> Any:
-    """Where a point is not at its bounds: a pair of numbers or arrays, or SciPy's."""
-    if bounds is None:
-        return inside(x, None)
-    pair = (bounds.lb, bounds.ub) if isinstance(bounds, theirs.Bounds) else bounds
-    return inside(x, theirs.Bounds(*[np.broadcast_to(plain(b), x.shape) for b in pair]))
+    return minimum_within(name, half_sum, found, sides)
 
 
 @while_tracing(theirs.least_squares)
 def least_squares(fun: Function, x0: Any, jac: Any = "2-point", **given: Any) -> Any:
     args, named = tuple(given.pop("args", ())), given.pop("kwargs", None) or {}
     fun, jac = (functools.partial(f, **named) if named and callable(f) else f for f in (fun, jac))
+    sides = sides_of_pair(given.get("bounds"))
     r, given = Watched(fun, args), for_search({**given, "jac": jac}, args)
     result = theirs.least_squares(r, plain(x0), **given)
-    if not r.traced:
+    if not r.traced and not holds_traced(sides):
         return result
     if given.get("loss", "linear") != "linear":
         raise UnsupportedError(
             'least_squares: only loss="linear" is differentiated; use scipy.optimize.minimize with '
             "the sum of the losses"
         )
-    free = _within(result.x, given.get("bounds"))
-    result.x = _fitted("least_squares", r.values, result.x, free)
+    result.x = _fitted("least_squares", r.values, result.x, sides)
     result.fun = r.values(result.x).reshape(-1)
     result.cost = 0.5 * np.dot(result.fun, result.fun)
-    result.jac = jacobian(lambda x: r.values(x).reshape(-1))(result.x)
+    result.jac = jacobian(_flat(r))(result.x)
+    result.grad = with_derivative(result.grad, result.jac.T @ result.fun)
     return result
 
 
@@ -287,14 +308,28 @@ def leastsq(func: Function, x0: Any, args: Any = (), **given: Any) -> Any:
     if not r.traced:
         return found
     x = np.atleast_1d(found[0])
-    return (_fitted("leastsq", r.values, x, np.ones(x.size, bool)), *found[1:])
+    x = _fitted("leastsq", r.values, x, NONE)
+    if len(found) == 2:
+        return x, found[1]
+    _, covariance, told, *rest = found
+    if covariance is not None:
+        covariance = with_derivative(covariance, _covariance(_flat(r), x))
+    return x, covariance, _residuals_told("leastsq", told, _flat(r)(x)), *rest
+
+
+def _residuals_told(name: str, told: Any, residuals: Any) -> Any:
+    """What MINPACK tells of a fit, with residuals that move."""
+    told["fvec"] = with_derivative(told["fvec"], residuals)
+    refuse_parts(told, name, FACTORS)
+    return told
 
 
 @while_tracing(theirs.curve_fit)
 def curve_fit(f: Function, xdata: Any, ydata: Any, sigma: Any = None, **given: Any) -> Any:
+    sides = sides_of_pair(given.get("bounds"))
     g, given = Watched(f), for_search(given, ())
     found = theirs.curve_fit(g, plain(xdata), plain(ydata), sigma=plain(sigma), **given)
-    if not g.traced and not holds_traced((xdata, ydata, sigma)):
+    if not g.traced and not holds_traced((xdata, ydata, sigma, *sides)):
         return found
     y = asarray(ydata)
 
@@ -306,13 +341,15 @@ def curve_fit(f: Function, xdata: Any, ydata: Any, sigma: Any = None, **given: A
         return np.linalg.solve(np.linalg.cholesky(s), r) if s.ndim == 2 else r / s
 
     p, count = found[0], int(np.size(plain(y)))
-    p = _fitted("curve_fit", residuals, p, _within(p, given.get("bounds")))
-    J = jacobian(residuals)(p)
-    covariance = np.linalg.inv(J.T @ J)
+    p = _fitted("curve_fit", residuals, p, sides)
+    covariance = _covariance(residuals, p)
     if not given.get("absolute_sigma"):
         r = residuals(p)
         covariance = covariance * (np.dot(r, r) / (count - p.size))
-    return (p, covariance, *found[2:])
+    if len(found) == 2:
+        return p, covariance
+    told = _residuals_told("curve_fit", found[2], residuals(p))
+    return p, covariance, told, *found[3:]
 
 
 # What needs no search, or has the result of one as a constant.

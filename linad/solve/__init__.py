@@ -11,6 +11,7 @@ from linad.core import guessed_names
 from linad.solve.continuation import continuation
 from linad.solve.fitting.curve_fit import curve_fit, fit
 from linad.solve.fitting.fit_result import FitResult
+from linad.solve.fitting.propagation import Propagated
 from linad.solve.lbfgs import lbfgs
 from linad.solve.least_squares import gauss_newton, levenberg_marquardt
 from linad.solve.minimal_solutions import least_squares, minimum
@@ -23,6 +24,7 @@ from linad.solve.trust_region import trust_region
 
 __all__ = [
     "FitResult",
+    "Propagated",
     "Status",
     "continuation",
     "curve_fit",

@@ -81,7 +81,7 @@ CALLS = {
     "column_norms": lambda **options: J.column_norms(**options),
 }
 
-TYPES = {"FitResult", "Status"}
+TYPES = {"FitResult", "Propagated", "Status"}
 
 FUNCTIONS = {
     **{name: getattr(linad.solve, name) for name in linad.solve.__all__ if name not in TYPES},

@@ -1,10 +1,12 @@
 """The report of a fit, as text and as HTML."""
 
+import re
 from html import escape
 from typing import Any
 
 import numpy as np
 
+from linad.solve.fitting.asked_of_parameters import unread
 from linad.solve.fitting.stepwise_residuals import depends_by_steps
 
 MOST, STRONGEST = 60, 20
@@ -55,12 +57,12 @@ def remarks(fit: Any) -> list[str]:
         words = []
         if not fit.parameters.free[i]:
             words.append("fixed")
-        elif value in (lower[i], upper[i]):
-            words.append("at its bound")
         elif name in open_:
             words.append("undetermined")
+        elif value in (lower[i], upper[i]):
+            words.append("at its bound")
         elif not np.isfinite(error):
-            words.append(_unknown(fit))
+            words.append(unknown(fit))
         elif error and abs(error) < 10 * abs(value):
             words.append(f"{abs(error / value):.2%}")
         if fit.parameters.free[i] and (np.isfinite(lower[i]) or np.isfinite(upper[i])):
@@ -69,22 +71,22 @@ def remarks(fit: Any) -> list[str]:
     return found
 
 
-def _unknown(fit: Any) -> str:
+def unknown(fit: Any) -> str:
     """Why there is no error of a parameter that the data determine."""
     if fit.degrees_of_freedom <= 0:
-        return "no observations are left to tell its error"
+        return "no observations are left to tell errors by"
     if fit.loss is not None and np.isinf(fit._scales[0]):
         return "error unknown: most residuals are many times f_scale"
     return "error unknown"
 
 
-def openings(fit: Any) -> list[str]:
+def openings(fit: Any, most: int = STRONGEST) -> list[str]:
     """Sentences on what the data do not determine, with what to do."""
     directions = fit.undetermined
     found = []
     if fit.data is None and fit.observations == 1:
         found.append("There is one residual: return all of them, not the sum of their squares.")
-    for direction in directions[:STRONGEST]:
+    for direction in directions[:most]:
         names = list(direction)
         if len(names) == 1:
             found.append(f"{names[0]}: {_without_effect(fit, names[0])}")
@@ -93,8 +95,8 @@ def openings(fit: Any) -> list[str]:
             found.append(
                 f"{' and '.join(names)}: no residual changes if they move together, {moves}"
             )
-    if len(directions) > STRONGEST:
-        found.append(f"... and {len(directions) - STRONGEST} more")
+    if len(directions) > most:
+        found.append(f"... and {len(directions) - most} more")
     if directions and len(directions) == np.count_nonzero(fit.parameters.free):
         found.append("Nothing is determined: start elsewhere, where the model responds.")
     elif directions:
@@ -112,6 +114,9 @@ def _without_effect(fit: Any, name: str) -> str:
             f"smooth, as abs(x) < width by 1 / (1 + np.exp((abs(x) - width) / soft)), or try "
             f"values of it, fixed=[{name!r}]"
         )
+    key = re.split(r"[.\[]", name)[0]
+    if key in unread(fit.solve.residual.run, fit.found):
+        return f"no residual depends on it: {fit.title} does not read p[{key!r}]"
     return "no residual depends on it"
 
 

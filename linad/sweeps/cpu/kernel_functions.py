@@ -16,7 +16,7 @@ LOG_2 = math.log(2.0)
 
 
 def multiplied(a: Any, one: Any, count: Any) -> Any:
-    """The product of so many factors ``a``; ``one`` is 1 in the type of ``a``."""
+    """The product of this many factors ``a``; ``one`` is 1 in the type of ``a``."""
     found, square, left = one, a, count
     while left != 0:
         if left & 1:

@@ -150,7 +150,7 @@ def _indented(texts: Iterable[str]) -> list[str]:
 
 
 def _shared(loop: Any) -> list[str]:
-    """A loop of which a thread takes every so many turns."""
+    """A loop of which each thread takes every n-th turn."""
     first, last, step = _bounds(loop)
     return [
         f"k0 = {first}",
