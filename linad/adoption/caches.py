@@ -1,6 +1,6 @@
 """Caches while a trace runs: they keep nothing traced, and find nothing of traced values.
 
-@lru_cache             keeps what it gives of traced numbers to the end of the trace, for these alone
+@lru_cache             keeps what it gives of traced numbers, for these alone, to the end of a trace
 cache[x.tobytes()]     a key that no other is equal to: it is not found, and the value computed
 cache[x]               of a number is found within a trace (`linad.arrays.keys`), at the end of
                        which the entry is taken out of what outlives it
