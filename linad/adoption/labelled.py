@@ -149,6 +149,11 @@ class TracedFrame(_Labelled, pd.DataFrame):
         y = ufunc(*[self.to_numpy() if x is self else x for x in inputs])
         return frame(y, self.index, self.columns)
 
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """A column may be a traced array."""
+        one_axis = type(value) is Tracer and value.ndim == 1
+        super().__setitem__(key, TracedArray(value) if one_axis else value)
+
     @property
     def _held(self) -> Any:
         return self.to_numpy()

@@ -2,7 +2,8 @@
 
 A plain array, sparse ones of SciPy's as well, becomes a traced constant, to be written into, where
 all that refers to it is a name here and names of those that wait for this call: then no other name
-and no view can disagree with it. Elsewhere the refusal stands.
+and no view can disagree with it. Elsewhere the refusal stands. A Series or DataFrame is itself made
+to hold traced values (`linad.adoption.labelled_writes`).
 """
 
 import operator
@@ -64,12 +65,35 @@ def _to_write(y: Any, v: Any, references: int) -> Any:
     references : int
         To ``y``, beside those that one name and the calls up to here have.
     """
-    if not held((v,)) or not _may_be_promoted(y):
+    if not _is_traced(v) or _holds_in_place(y) or not _may_be_promoted(y):
         return y
     new = _promoted(y)
     if new is None or (references > 0 and not rebound(y, new, sys._getframe(2), references)):
         return y
     return new
+
+
+def _is_traced(v: Any) -> bool:
+    return held((v,)) or getattr(type(v), "holds_array", False)
+
+
+LABELLED: dict[type, Callable[[Any, str | None], Callable[[], None] | None]] = {}
+"""The classes of pandas, and what lets an object of them hold traced values, to be written by an
+index of it or of an attribute, and returns what undoes it."""
+
+TURNED: dict[int, list[Callable[[], None]]] = {}
+"""What makes objects plain again, by the trace."""
+
+
+def _holds_in_place(y: Any, name: str | None = None) -> bool:
+    """Whether an object is itself made to hold traced values, in the place of another array."""
+    hold, trace = LABELLED.get(type(y)), running_trace()
+    if hold is None or trace is None:
+        return False
+    undo = hold(y, name)
+    if undo is not None:
+        TURNED.setdefault(id(trace), []).append(undo)
+    return undo is not None
 
 
 def _value(v: Any, y: Any) -> Any:
@@ -149,6 +173,8 @@ def _lend(owner: Any, name: str, v: Any, entry: Any) -> Any:
 
     ``entry``, which may be a view of it, is one more reference to the array.
     """
+    if _is_traced(v) and (_holds_in_place(owner, name) or _holds_in_place(getattr(owner, name))):
+        return getattr(owner, name)
     y = getattr(owner, name)
     if not held((v,)) or not _may_be_promoted(y):
         return y
@@ -169,6 +195,8 @@ LENT: dict[int, list[tuple[Any, str, Any, Any]]] = {}
 
 def give_back(trace: Any) -> None:
     """Let attributes hold their own arrays again, with the values that were written."""
+    for undo in TURNED.pop(id(trace), ()):
+        undo()
     for owner, name, y, new in LENT.pop(id(trace), ()):
         if vars(owner).get(name) is new:
             if isinstance(new, WrittenSparse):
