@@ -3,9 +3,9 @@
     s["b"] = v    s.iloc[k] = v    frame.loc[rows, "b"] = v    frame["b"] = v    s += v
 
 The object itself becomes one that holds traced arrays, in columns of floating numbers: all its
-names stay names of one object. Where pandas copies on writes, as it does from version 3 on, no other
-object shares what it holds. The trace makes it plain again at its end, with the values that were
-written.
+names stay names of one object. Where pandas copies on writes, as it does from version 3 on, no
+other object shares what it holds. The trace makes it plain again at its end, with the values that
+were written.
 """
 
 from collections.abc import Callable
