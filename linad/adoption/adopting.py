@@ -15,6 +15,7 @@ from linad.adoption.automatic import (
     raisers,
     refusals,
 )
+from linad.adoption.caches import forget_keys
 from linad.adoption.dispatchers import is_dispatcher
 from linad.adoption.exchanges import LOCK, SWITCH
 from linad.adoption.forms import refresh
@@ -227,6 +228,8 @@ class Watcher:
         """A trace has ended; raises `RunAgain` where more code is adopted now."""
         SWITCH.stop()
         give_back(trace)
+        if trace.keys:
+            forget_keys(trace)
         touches = trace.__dict__.pop("touches", None)
         if touches is not None:
             touches.end()

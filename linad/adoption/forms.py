@@ -37,7 +37,7 @@ from linad.adoption.subclasses import (
     remade,
     view_as,
 )
-from linad.arrays.conversions import BUILTINS, CMATH, MATH, held, number, sample
+from linad.arrays.conversions import BUILTINS, CMATH, MATH, held, number
 from linad.arrays.number_texts import text_of
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
@@ -115,10 +115,6 @@ CALLING_ROOMS = ("scipy.integrate", "scipy.optimize")
 """Rooms of SciPy whose functions do."""
 
 
-def _is_scalar(x: Any) -> bool:
-    return np.isscalar(sample(x))
-
-
 def _poly1d(c_or_r: Any, r: bool = False, variable: Any = None) -> Any:
     return np.poly1d(gathered(c_or_r), r, variable)
 
@@ -136,7 +132,7 @@ def _text(original: Callable[..., str]) -> Callable[..., str]:
 
 
 def _register_numpy() -> None:
-    forms: dict[str, Any] = {"isscalar": _is_scalar, "poly1d": _poly1d}
+    forms: dict[str, Any] = {"poly1d": _poly1d}
     for name in ("format_float_positional", "format_float_scientific"):
         forms[name] = _text(getattr(np, name))
     dispatched = type(np.sum)

@@ -21,6 +21,7 @@ from linad.core.array_type import Array
 from linad.core.options import args_of
 from linad.errors import ConvergenceError
 from linad.rules.creation import asarray
+from linad.scipy.boxes import Standing
 from linad.scipy.implicit_solutions import Watched, plain, root_of_vector, watched
 from linad.scipy.mirror import holds_traced
 
@@ -100,15 +101,15 @@ def constraints_of(given: Any) -> list[Constraint]:
 
 
 def constrained_minimum(
-    name: str, f: Function, found: Any, free: Any, constraints: list[Constraint]
+    name: str, f: Function, found: Any, place: Standing, constraints: list[Constraint]
 ) -> Any:
     """A minimum under constraints, in the entries that are not at their bounds."""
-    where = np.flatnonzero(free)
-    embed, at_rest = np.eye(found.size)[:, where], np.where(free, 0.0, found)
+    where = np.flatnonzero(place.free)
+    embed = np.eye(found.size)[:, where]
     held = [distance for c in constraints for distance in c.held(found)]
 
     def at(z: Any) -> Any:
-        return at_rest + embed @ z
+        return place.held + embed @ z
 
     def distances(z: Any) -> Any:
         return np.concatenate([distance(at(z)) for distance in held])

@@ -1,13 +1,15 @@
 """Derivatives of what an iteration has found, whatever the function closes over.
 
-SciPy's own solver runs on plain values. Its answer t* is then a constant, and Newton's method on
-traced values carries the derivative, since
+SciPy's own solver runs on plain values. Newton's method leads from its answer, which is as good as
+its tolerance, to a root t* in rounding. From there steps on traced values carry the derivative,
 
-    t - g(t, θ) / g_t(t, θ)
+    t <- t - g(t, θ) / s        s = g_t(t*, θ*), a constant
 
-at t = t* has the first derivative of the root t(θ), and the step after it has all up to the
-third: each step doubles the order to which the iterate agrees with the root (A. Griewank, A.
-Walther, "Evaluating Derivatives", 2nd edition, 2008, section 15.3). The value stays SciPy's.
+each of which makes the derivatives of one more order those of the root t(θ), since what the error
+of t is multiplied by, 1 - g_t(t, θ) / s, is zero at t* (A. Griewank, A. Walther, "Evaluating
+Derivatives", 2nd edition, 2008, section 15.3). There are as many as derivatives are being taken.
+At a root that is not simple t* is near it only; as s is a constant, the first derivative is
+-g_θ / g_t all the same, which is right where all of g moves with the root. The value stays SciPy's.
 """
 
 import functools
@@ -16,15 +18,19 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.optimize
 
 from linad.api.derivatives import derivative, jacobian, stop_gradient
 from linad.arrays.buffers import concrete
 from linad.arrays.traces import running_trace
 from linad.core.marks import running_traces
-from linad.core.primitive import Traced
+from linad.core.primitive import Primitive, Traced
+from linad.core.tape import Equation, Tape, Var, stop, tape_of
 from linad.core.tolerances import tell_tolerance
 from linad.core.tree import bare
 from linad.errors import ConvergenceError
+from linad.operators.base import JacobianOperator
+from linad.operators.structured import Identity, Zero
 from linad.rules.creation import asarray
 from linad.scipy.mirror import arguments_of, full_name, holds_traced
 from linad.scipy.option_kinds import check_options
@@ -33,8 +39,14 @@ Function = Callable[..., Any]
 TOLERANCES = ("xtol", "epsrel", "tol")
 """What the tolerance of a search is called."""
 
-STEPS = 2
-"""Newton's steps on traced values: derivatives are exact up to the third."""
+TO_ROUNDING = 2
+"""Newton's steps from SciPy's tolerance to rounding."""
+
+LATER = 2
+"""Derivatives that may be taken of a recorded program, beyond those that are being taken."""
+
+FAR = 1e-2
+"""How far from what was found a root may be, relative to it."""
 
 
 def plain(value: Any) -> Any:
@@ -46,6 +58,8 @@ def plain(value: Any) -> Any:
         return type(value)([plain(v) for v in value])
     if isinstance(value, dict) and holds_traced(value):
         return {key: plain(v) for key, v in value.items()}
+    if isinstance(value, scipy.optimize.Bounds) and holds_traced((value.lb, value.ub)):
+        return scipy.optimize.Bounds(plain(value.lb), plain(value.ub), value.keep_feasible)
     return value
 
 
@@ -101,7 +115,30 @@ def with_slope(fun: Function, args: tuple[Any, ...]) -> tuple[Watched, Watched]:
     return Watched(lambda *a: fun(*a)[0], args), Watched(lambda *a: fun(*a)[1], args)
 
 
-def polished(name: str, found: Any, step: Function) -> Any:
+def _value_alone(eqn: Equation) -> Tape:
+    value, moving = [Var(k, np.shape(a), eqn.outputs[0].dtype) for k, a in enumerate(eqn.inputs)]
+    kept = Var(2, value.shape, value.dtype)
+    copy = Equation(stop, (value,), {}, (kept,), eqn.source)
+    return tape_of(eqn.primitive.name, [value, moving], [copy], [kept])
+
+
+moving_at = Primitive("moving_at", lambda value, moving: value, register=False)
+moving_at.__module__ = __name__  # where a pickle finds it
+moving_at.expansion = _value_alone  # which takes no steps
+"""The value of the first with the derivatives of the second, which may be NaN."""
+
+
+@moving_at.jacobian(wrt=0)
+def moving_at_wrt_value(y: Any, value: Any, moving: Any) -> JacobianOperator:
+    return Zero(y.shape, y.shape, y.dtype)
+
+
+@moving_at.jacobian(wrt=1)
+def moving_at_wrt_moving(y: Any, value: Any, moving: Any) -> JacobianOperator:
+    return Identity(y.shape, y.dtype)
+
+
+def _polished(name: str, found: Any, g: Function, step_at: Function) -> Any:
     """What was found, with its derivative.
 
     Parameters
@@ -110,44 +147,82 @@ def polished(name: str, found: Any, step: Function) -> Any:
         Of SciPy's function, for messages.
     found : float or array
         Plain.
-    step : callable
-        Newton's step at a point, to be subtracted.
+    g : callable
+        The equation.
+    step_at : callable
+        ``step_at(x) -> step`` with ``step(y)`` Newton's step from y with the slope at x.
+
+    Raises
+    ------
+    ConvergenceError, numpy.linalg.LinAlgError
+        Where a derivative is being taken and there is none. In a program that is only recorded it
+        is NaN.
     """
-    x, here = found, concrete(found)
+    orders = sum(not trace.records for trace in running_traces())
+    recorded = in_program()
     with np.errstate(all="ignore"):  # a slope of zero is told of below
-        for _ in range(STEPS + 1):  # the first goes from SciPy's tolerance to rounding
-            x = x - step(x)
-    far = np.max(np.abs(concrete(x) - here), initial=0.0)  # looked at, decides nothing else
-    if not far <= 1e-2 * (1 + np.max(np.abs(here), initial=0.0)):
-        raise ConvergenceError(
-            f"{name}: a step of Newton's method leads {far:.2g} away from what was found, "
-            f"{here}: it is not a solution, or a degenerate one, and has no derivative",
-            here,
-        )
-    return with_derivative(found, x)
+        try:
+            x = found
+            for _ in range(TO_ROUNDING):
+                x = stop_gradient(x - step_at(x)(x))
+            step, moving = step_at(x), x
+            for _ in range(orders + LATER * recorded):
+                moving = moving - step(moving)
+        except np.linalg.LinAlgError:
+            if orders:
+                raise
+            return with_derivative(found, np.nan * g(found))
+        here = concrete(found)
+        far = np.max(np.abs(concrete(moving) - here), initial=0.0)  # looked at, decides nothing
+        if orders and not far <= FAR * (1 + np.max(np.abs(here), initial=0.0)):
+            raise ConvergenceError(
+                f"{name}: a step of Newton's method leads {far:.2g} away from what was found, "
+                f"{here}: it is not a solution, or a degenerate one, and has no derivative",
+                here,
+            )
+        if recorded:  # where the program is run, nobody looks
+            near = np.abs(moving - found) <= FAR * (1 + np.max(np.abs(found), initial=0.0))
+            moving = moving * np.where(np.all(near), 1.0, np.nan)
+    return with_derivative(found, moving)
 
 
-def with_derivative(found: Any, exact: Any) -> Any:
-    """What SciPy has found, with the derivative of what it stands for."""
-    return found + (exact - stop_gradient(exact))
+def with_derivative(value: Any, moving: Any) -> Any:
+    """A plain value, or a recorded one, with the derivative of another."""
+    dtype = moving.dtype if type(value) is float else value.dtype
+    return moving_at(asarray(value).astype(dtype), asarray(moving).astype(dtype))[()]
 
 
 def root_of_number(name: str, g: Watched, found: Any) -> Any:
     """A root of a function of one number."""
     slope = derivative(lambda t: asarray(g.values(t)).reshape(()))
-    return polished(name, found, lambda t: g.values(t).reshape(()) / slope(t))
+
+    def step_at(t: Any) -> Function:
+        s = stop_gradient(slope(t))
+        return lambda t: g.values(t).reshape(()) / s
+
+    return _polished(name, found, lambda t: g.values(t).reshape(()), step_at)
 
 
 def roots_of_numbers(name: str, g: Watched, found: Any) -> Any:
     """Roots of a function that is applied entry by entry."""
     total = derivative(lambda s, t: g.values(t + s))
-    return polished(name, found, lambda t: g.values(t) / total(0.0, t))
+
+    def step_at(t: Any) -> Function:
+        s = stop_gradient(total(0.0, t))
+        return lambda t: g.values(t) / s
+
+    return _polished(name, found, g.values, step_at)
 
 
 def root_of_vector(name: str, g: Function, found: Any) -> Any:
     """A root of a function of a vector, which gives as many numbers."""
     matrix = jacobian(g)
-    return polished(name, found, lambda x: np.linalg.solve(matrix(x), g(x)))
+
+    def step_at(x: Any) -> Function:
+        A = stop_gradient(matrix(x))
+        return lambda x: np.linalg.solve(A, g(x))
+
+    return _polished(name, found, g, step_at)
 
 
 def while_tracing(original: Function) -> Callable[[Function], Function]:

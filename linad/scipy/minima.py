@@ -2,7 +2,7 @@
 
 SciPy searches on plain numbers. At a minimum the gradient is 0 in the entries that are not at a
 bound, and that equation has the derivative; see `linad.scipy.implicit_solutions`. Entries at a
-bound stay there.
+bound move with it, see `linad.scipy.boxes`.
 """
 
 import inspect
@@ -18,6 +18,7 @@ from linad.core.options import args_of
 from linad.core.showing import shown
 from linad.errors import OptionError, UnsupportedError
 from linad.rules.creation import asarray
+from linad.scipy.boxes import NONE, Sides, Standing, place_of, sides_of_pairs
 from linad.scipy.implicit_solutions import (
     Watched,
     for_search,
@@ -27,43 +28,33 @@ from linad.scipy.implicit_solutions import (
     with_derivative,
     with_slope,
 )
+from linad.scipy.mirror import holds_traced
 from linad.scipy.refusedparts import RefusedPart, refuse_parts
 
 Function = Callable[..., Any]
 
 
-def inside(x: Any, bounds: Any) -> Any:
-    """Where a point is not at its bounds."""
-    if bounds is None:
-        return np.ones(x.size, bool)
-    if isinstance(bounds, theirs.Bounds):
-        low, high = bounds.lb, bounds.ub
-    else:
-        pairs = [(-np.inf if a is None else a, np.inf if b is None else b) for a, b in bounds]
-        low, high = np.array(pairs, float).T
-    low, high = np.broadcast_to(low, x.shape), np.broadcast_to(high, x.shape)
-    near = 1e-8 * (1 + np.abs(x))
-    return (x - low > near) & (high - x > near)
-
-
-def minimum_at(name: str, f: Function, found: Any, free: Any) -> Any:
+def minimum_at(name: str, f: Function, found: Any, place: Standing) -> Any:
     """A minimum of a function of a vector, in the entries that are free."""
-    where = np.flatnonzero(free)
+    where = np.flatnonzero(place.free)
     embed = np.eye(found.size)[:, where]
-    at_rest = np.where(free, 0.0, found)
 
     def of_free(z: Any) -> Any:
-        return asarray(f(at_rest + embed @ z)).reshape(())
+        return asarray(f(place.held + embed @ z)).reshape(())
 
     moved = root_of_vector(name, grad(of_free), found[where]) if where.size else found[where]
-    return at_rest + embed @ moved
+    return place.held + embed @ moved
 
 
-def minimum_of_number(name: str, f: Watched, found: Any, bounds: Any) -> Any:
-    """A minimum of a function of one number; the bounds are a pair of them."""
+def minimum_within(name: str, f: Function, found: Any, sides: Sides) -> Any:
+    """A minimum of a function of a vector within bounds."""
+    return minimum_at(name, f, found, place_of(f, found, sides))
+
+
+def minimum_of_number(name: str, f: Watched, found: Any, sides: Sides) -> Any:
+    """A minimum of a function of one number; the bounds are numbers."""
     x = np.atleast_1d(np.float64(found))
-    free = inside(x, None if bounds is None else [bounds])
-    return minimum_at(name, lambda x: f.values(x[0]), x, free)[0]
+    return minimum_within(name, lambda x: f.values(x[0]), x, sides)[0]
 
 
 def value_at(f: Watched, x: Any) -> Any:
@@ -135,18 +126,17 @@ def _fmin(name: str, place: int | None = 1) -> Function:
                 f"{name}: {constraints[0]}= is not traced by linad; use minimize with constraints="
             )
         args, func = args_of(args), given.pop(first)
-        given = for_search(given, args)
-        f, bounds = Watched(func, args), given.get("bounds")
+        bounds = given.get("bounds")
+        sides = sides_of_pairs(bounds if bounds is not None and len(bounds) else None)
+        f, given = Watched(func, args), for_search(given, args)
         if gives_slope and not (given.get("approx_grad") or given.get("fprime")):
             f, given["fprime"] = with_slope(func, args)
         found = original(f, plain(x0), **given)
-        if not f.traced:
+        if not f.traced and not holds_traced(sides):
             return found
         several = isinstance(found, tuple)
         x = np.atleast_1d(found[0] if several else found)
-        x = minimum_at(
-            name, f.values, x, inside(x, bounds if bounds is None or len(bounds) else None)
-        )
+        x = minimum_within(name, f.values, x, sides)
         if not several:
             return x
         rest = list(found[1:])
@@ -184,13 +174,13 @@ def _of_number(name: str) -> Function:
 
     @while_tracing(original)
     def form(func: Function, args: Any = (), **given: Any) -> Any:
+        sides = (given["x1"], given["x2"]) if name == "fminbound" else NONE
         f, given = Watched(func, args_of(args)), plain(given)
         found = original(f, **given)
-        if not f.traced:
+        if not f.traced and not holds_traced(sides):
             return found
         several = isinstance(found, tuple)
-        bounds = (given["x1"], given["x2"]) if name == "fminbound" else None
-        moved = minimum_of_number(name, f, found[0] if several else found, bounds)
+        moved = minimum_of_number(name, f, found[0] if several else found, sides)
         return (moved, value_at(f, moved), *found[2:]) if several else moved
 
     return form
@@ -206,18 +196,19 @@ golden = _of_number("golden")
 
 def _moved(name: str, f: Watched, result: Any, bounds: Any) -> Any:
     """What SciPy returns, with the derivatives of the point and of the value there."""
-    if f.traced:
-        result.x = minimum_at(name, f.values, result.x, inside(result.x, bounds))
+    sides = sides_of_pairs(bounds)
+    if f.traced or holds_traced(sides):
+        result.x = minimum_within(name, f.values, result.x, sides)
         result.fun = value_at(f, result.x)
         move_rest(name, f, result)
-        _move_further(name, f, result, bounds)
+        _move_further(name, f, result, sides)
     return result
 
 
-def _move_further(name: str, f: Watched, result: Any, bounds: Any) -> None:
+def _move_further(name: str, f: Watched, result: Any, sides: Any) -> None:
     """Of the local minima that a global search tells."""
     if result.get("xl") is not None and len(result.xl):
-        points = [minimum_at(name, f.values, x, inside(x, bounds)) for x in result.xl]
+        points = [minimum_within(name, f.values, x, sides) for x in result.xl]
         result.xl = np.stack(points)
         result.funl = np.stack([value_at(f, x) for x in points])
     if result.get("lowest_optimization_result") is not None:
@@ -245,8 +236,8 @@ def _global(name: str) -> Function:
                 f"{name}: vectorized= and constraints= are not traced by linad; search on "
                 f"linad.stop_gradient of the data, and use minimize from there"
             )
-        f, bounds = Watched(func, _spread(name, args)), plain(bounds)
-        return _moved(name, f, original(f, bounds, **given), bounds)
+        f = Watched(func, _spread(name, args))
+        return _moved(name, f, original(f, plain(bounds), **given), bounds)
 
     return form
 
@@ -266,14 +257,19 @@ def basinhopping(func: Function, x0: Any, minimizer_kwargs: Any = None, **given:
             "pass jac a function of its own, and use minimize for constraints"
         )
     f = Watched(func, args_of(inner.pop("args", ())))
-    inner = for_search(inner, f.args)
+    bounds, inner = inner.get("bounds"), for_search(inner, f.args)
     result = theirs.basinhopping(f, plain(x0), minimizer_kwargs=inner, **given)
-    return _moved("basinhopping", f, result, inner.get("bounds"))
+    return _moved("basinhopping", f, result, bounds)
 
 
 @while_tracing(theirs.brute)
 def brute(func: Function, ranges: Any, args: Any = (), **given: Any) -> Any:
     f = Watched(func, args_of(args))
+    if given.get("finish", theirs.fmin) is None and holds_traced(ranges):
+        raise UnsupportedError(
+            "brute: with finish=None the result is a point of the grid, whose derivative in traced "
+            "ranges is not known to linad; pass linad.stop_gradient of them, or leave finish"
+        )
     found = theirs.brute(f, plain(ranges), **given)
     if not f.traced:
         return found
@@ -281,7 +277,7 @@ def brute(func: Function, ranges: Any, args: Any = (), **given: Any) -> Any:
         return found  # a point of the grid, which stays where it is
     several = isinstance(found, tuple)
     x = np.atleast_1d(found[0] if several else found)
-    x = minimum_at("brute", f.values, x, np.ones(x.size, bool))
+    x = minimum_within("brute", f.values, x, NONE)
     if not several:
         return x
     on_grid = RefusedPart("brute", "Jout", "call the function at the points of the grid")

@@ -21,6 +21,7 @@ from linad.core.options import args_of
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
 from linad.scipy.boundedsquares import lsq_linear as lsq_linear, nnls as nnls
+from linad.scipy.boxes import NONE, Sides, place_of, sides_of_pair, sides_of_pairs
 from linad.scipy.bracketloops import STEPS, bracketed_root
 from linad.scipy.constrained import constrained_minimum, constraints_of
 from linad.scipy.implicit_solutions import (
@@ -53,9 +54,8 @@ from linad.scipy.minima import (
     fmin_tnc as fmin_tnc,
     fminbound as fminbound,
     golden as golden,
-    inside,
-    minimum_at,
     minimum_of_number,
+    minimum_within,
     move_rest,
     shgo as shgo,
     value_at,
@@ -63,6 +63,7 @@ from linad.scipy.minima import (
 from linad.scipy.mirror import check_real, holds_traced, traced_form
 from linad.scipy.refusedparts import refuse_parts
 from linad.scipy.twinforms import twins_among
+from linad.solve.losses import LOSSES, Loss
 
 Function = Callable[..., Any]
 
@@ -134,6 +135,9 @@ def root_scalar(f: Function, args: Any = (), **given: Any) -> Any:
     g = Watched(f, args_of(args))
     result = theirs.root_scalar(g, **for_search(given, g.args))
     if g.traced:
+        slopes = [given.get(key) for key in ("fprime", "fprime2")]
+        if any(bool(s) and not callable(s) for s in slopes):  # f gives its derivatives as well
+            g = Watched(lambda t, *a: f(t, *a)[0], g.args)
         result.root = root_of_number("root_scalar", g, result.root)
     return result
 
@@ -236,16 +240,17 @@ newton_krylov = _unknown("newton_krylov")
 
 @while_tracing(theirs.minimize)
 def minimize(fun: Function, x0: Any, args: Any = (), constraints: Any = (), **given: Any) -> Any:
+    sides = sides_of_pairs(given.get("bounds"))
     f, given = _function_of(fun, args_of(args), given)
-    under, bounds = constraints_of(constraints), given.get("bounds")
+    under = constraints_of(constraints)
     result = theirs.minimize(f, plain(x0), constraints=[c.plain for c in under], **given)
-    if not f.traced and not any(c.is_traced for c in under):
+    if not f.traced and not any(c.is_traced for c in under) and not holds_traced(sides):
         return result
-    free = inside(result.x, bounds)
     if under:
-        result.x = constrained_minimum("minimize", f.values, result.x, free, under)
+        place = place_of(f.values, result.x, sides)
+        result.x = constrained_minimum("minimize", f.values, result.x, place, under)
     else:
-        result.x = minimum_at("minimize", f.values, result.x, free)
+        result.x = minimum_within("minimize", f.values, result.x, sides)
     result.fun = value_at(f, result.x)
     move_rest("minimize", f, result)
     return result
@@ -253,10 +258,11 @@ def minimize(fun: Function, x0: Any, args: Any = (), constraints: Any = (), **gi
 
 @while_tracing(theirs.minimize_scalar)
 def minimize_scalar(fun: Function, args: Any = (), **given: Any) -> Any:
+    sides = sides_of_pair(given.get("bounds"))
     f, given = Watched(fun, args_of(args)), plain(given)
     result = theirs.minimize_scalar(f, **given)
-    if f.traced:
-        result.x = minimum_of_number("minimize_scalar", f, result.x, given.get("bounds"))
+    if f.traced or holds_traced(sides):
+        result.x = minimum_of_number("minimize_scalar", f, result.x, sides)
         result.fun = value_at(f, result.x)
     return result
 
@@ -264,43 +270,43 @@ def minimize_scalar(fun: Function, args: Any = (), **given: Any) -> Any:
 # Fits.
 
 
-def _fitted(name: str, residuals: Function, found: Any, free: Any) -> Any:
-    """The point where half the sum of squares is least."""
-
-    def half_sum(x: Any) -> Any:
-        r = residuals(x).reshape(-1)
-        return 0.5 * np.dot(r, r)
-
-    return minimum_at(name, half_sum, found, free)
+def _fitted(
+    name: str, residuals: Function, found: Any, sides: Sides, loss: Loss | None = None
+) -> Any:
+    """The point where half the sum of squares, or of a loss of them, is least."""
+    cost = _half_squares if loss is None else loss.cost
+    return minimum_within(name, lambda x: cost(residuals(x).reshape(-1)), found, sides)
 
 
-def _within(x: Any, bounds: Any) -> Any:
-    """Where a point is not at its bounds: a pair of numbers or arrays, or SciPy's."""
-    if bounds is None:
-        return inside(x, None)
-    pair = (bounds.lb, bounds.ub) if isinstance(bounds, theirs.Bounds) else bounds
-    return inside(x, theirs.Bounds(*[np.broadcast_to(plain(b), x.shape) for b in pair]))
+def _half_squares(r: Any) -> Any:
+    return 0.5 * np.dot(r, r)
+
+
+def _loss_of(loss: Any = "linear", f_scale: Any = 1.0, **given: Any) -> Loss | None:
+    """The loss of a fit, where it is another than squares; SciPy refuses names it does not know."""
+    return Loss(loss, f_scale) if callable(loss) or loss in LOSSES else None
 
 
 @while_tracing(theirs.least_squares)
 def least_squares(fun: Function, x0: Any, jac: Any = "2-point", **given: Any) -> Any:
     args, named = tuple(given.pop("args", ())), given.pop("kwargs", None) or {}
     fun, jac = (functools.partial(f, **named) if named and callable(f) else f for f in (fun, jac))
+    sides, loss = sides_of_pair(given.get("bounds")), _loss_of(**given)
     r, given = Watched(fun, args), for_search({**given, "jac": jac}, args)
     result = theirs.least_squares(r, plain(x0), **given)
-    if not r.traced:
+    if not (r.traced or holds_traced((*sides, None if loss is None else loss.scale))):
         return result
-    if given.get("loss", "linear") != "linear":
-        raise UnsupportedError(
-            'least_squares: only loss="linear" is differentiated; use scipy.optimize.minimize with '
-            "the sum of the losses"
-        )
-    free = _within(result.x, given.get("bounds"))
-    result.x = _fitted("least_squares", r.values, result.x, free)
+    result.x = _fitted("least_squares", r.values, result.x, sides, loss)
     result.fun = r.values(result.x).reshape(-1)
-    result.cost = 0.5 * np.dot(result.fun, result.fun)
     result.jac = jacobian(_flat(r))(result.x)
-    result.grad = with_derivative(result.grad, result.jac.T @ result.fun)
+    if loss is None:
+        result.cost, slopes = _half_squares(result.fun), result.fun
+    else:
+        result.cost, slopes = loss.cost(result.fun), loss.influence(result.fun)
+    result.grad = with_derivative(result.grad, result.jac.T @ slopes)
+    if loss is not None:  # SciPy's J is one whose J^T J is near the Hessian
+        weights = np.maximum(loss.curvature(result.fun), np.finfo(float).eps)
+        result.jac = np.sqrt(weights)[:, None] * result.jac
     return result
 
 
@@ -311,7 +317,7 @@ def leastsq(func: Function, x0: Any, args: Any = (), **given: Any) -> Any:
     if not r.traced:
         return found
     x = np.atleast_1d(found[0])
-    x = _fitted("leastsq", r.values, x, np.ones(x.size, bool))
+    x = _fitted("leastsq", r.values, x, NONE)
     if len(found) == 2:
         return x, found[1]
     _, covariance, told, *rest = found
@@ -329,9 +335,14 @@ def _residuals_told(name: str, told: Any, residuals: Any) -> Any:
 
 @while_tracing(theirs.curve_fit)
 def curve_fit(f: Function, xdata: Any, ydata: Any, sigma: Any = None, **given: Any) -> Any:
+    sides = sides_of_pair(given.get("bounds"))
+    if given.get("loss", "linear") != "linear":
+        raise UnsupportedError(
+            "curve_fit: a loss is not traced by linad; call least_squares, whose losses are"
+        )
     g, given = Watched(f), for_search(given, ())
     found = theirs.curve_fit(g, plain(xdata), plain(ydata), sigma=plain(sigma), **given)
-    if not g.traced and not holds_traced((xdata, ydata, sigma)):
+    if not g.traced and not holds_traced((xdata, ydata, sigma, *sides)):
         return found
     y = asarray(ydata)
 
@@ -343,7 +354,7 @@ def curve_fit(f: Function, xdata: Any, ydata: Any, sigma: Any = None, **given: A
         return np.linalg.solve(np.linalg.cholesky(s), r) if s.ndim == 2 else r / s
 
     p, count = found[0], int(np.size(plain(y)))
-    p = _fitted("curve_fit", residuals, p, _within(p, given.get("bounds")))
+    p = _fitted("curve_fit", residuals, p, sides)
     covariance = _covariance(residuals, p)
     if not given.get("absolute_sigma"):
         r = residuals(p)

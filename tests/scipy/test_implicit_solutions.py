@@ -48,6 +48,15 @@ SOLUTIONS = {
     "root_scalar": lambda x: (
         optimize.root_scalar(lambda t: np.cos(t) * x[0] - t * x[1], bracket=[0, 2]).root
     ),
+    "root_scalar-slopes": lambda x: (
+        optimize.root_scalar(
+            lambda t, a: (t**3 - x[0] * t - a, 3 * t**2 - x[0], 6 * t),
+            args=(x[1],),
+            x0=2.0,
+            fprime=True,
+            fprime2=True,
+        ).root
+    ),
     "fixed_point": lambda x: optimize.fixed_point(lambda t: np.cos(t * x[0] / 2) * x[1], 0.5),
     "root": lambda x: optimize.root(system(x), [1.0, 1.0], tol=1e-12).x,
     "fsolve": lambda x: optimize.fsolve(system(x), [1.0, 1.0], xtol=1e-12),
@@ -311,6 +320,142 @@ def test_what_has_no_derivative_is_refused():
         )(X)
     with pytest.raises(ConvergenceError, match="brentq"):
         linad.jacobian(lambda x: optimize.brentq(lambda t: np.sign(t - 0.5) + 0 * x[0], 0, 2))(X)
+
+
+NOT_SIMPLE = {
+    "double": lambda a: optimize.newton(lambda t: (t - a) ** 2, 2.0, maxiter=200),
+    "cusp": lambda a: optimize.brentq(lambda t: np.cbrt(t - a), -5.1, 5.3),
+    "pole": lambda a: optimize.brentq(lambda t: 1 / (t - a), -5.1, 5.3),
+    "flat": lambda a: optimize.minimize_scalar(lambda t: (t - a) ** 4, bracket=(0, 1, 3)).x,
+}
+
+
+@pytest.mark.parametrize("name", NOT_SIMPLE)
+def test_roots_that_are_not_simple_move_with_their_function(name):
+    f = NOT_SIMPLE[name]
+    jitted, slope = linad.jit(f), linad.jit(linad.grad(f))
+    np.testing.assert_allclose(linad.grad(f)(1.3), 1, rtol=1e-6)
+    for a in (1.3, 1.31, 1.32):
+        np.testing.assert_allclose(jitted(a), f(a), rtol=1e-7)
+        np.testing.assert_allclose([slope(a), linad.grad(jitted)(a)], 1, rtol=1e-6)
+
+
+def test_derivatives_of_all_orders():
+    def f(a):
+        return optimize.brentq(lambda t: t**3 + t - a, -4, 4)
+
+    t = f(1.7)
+    d = linad.derivative
+    fourth = d(d(d(d(f))))(1.7)
+
+    def slope(t):
+        return 1 / (1 + 3 * t**2)
+
+    def along(g):  # d/da = dt/da d/dt
+        return lambda t: d(g)(t) * slope(t)
+
+    np.testing.assert_allclose(fourth, along(along(along(slope)))(t), rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: optimize.brentq(lambda t: t**3 - x, -3, 3),
+        lambda x: optimize.minimize_scalar(lambda t: abs(t - x), bracket=(-1, 0.5, 3)).x,
+    ],
+    ids=["brentq", "minimize_scalar"],
+)
+def test_values_where_there_is_no_derivative(f):
+    """A program gives SciPy's value."""
+    jitted = linad.jit(f)
+    for x in (0.0, 0.0, 1.0, 0.0):
+        np.testing.assert_allclose(jitted(x), f(x), atol=1e-7)
+    with pytest.raises((ConvergenceError, np.linalg.LinAlgError)):
+        linad.grad(f)(0.0)
+
+
+def test_a_program_has_nan_where_there_is_no_derivative():
+    slope = linad.jit(linad.grad(lambda x: optimize.brentq(lambda t: t**3 - x, -3, 3)))
+    np.testing.assert_allclose([slope(8.0), slope(1.0)], [1 / 12, 1 / 3])
+    assert np.isnan(slope(0.0))
+
+
+def pulled(x):
+    """Least at (0, 5)."""
+    return lambda z: np.sum((z - np.array([0.0, 5.0])) ** 2) * x[2]
+
+
+def box(x):
+    return [(x[0], 9.0), (-9.0, x[1])]
+
+
+WITHIN = {
+    "minimize": lambda x: optimize.minimize(pulled(x), [2.0, 2.0], bounds=box(x)).x,
+    "minimize-class": lambda x: (
+        optimize.minimize(
+            pulled(x),
+            [2.0, 2.0],
+            bounds=optimize.Bounds(np.stack([x[0], -9.0]), np.stack([9.0, x[1]])),
+        ).x
+    ),
+    "minimize-constrained": lambda x: (
+        optimize.minimize(
+            pulled(x),
+            [2.0, 2.0],
+            bounds=[(x[0], None), (None, None)],
+            method="SLSQP",
+            constraints={"type": "ineq", "fun": lambda z: x[1] - z[1]},
+        ).x
+    ),
+    "minimize-plain-function": lambda x: (
+        optimize.minimize(pulled(np.ones(3)), [2.0, 2.0], bounds=box(x)).x
+    ),
+    "fmin_l_bfgs_b": lambda x: optimize.fmin_l_bfgs_b(
+        pulled(x), [2.0, 2.0], approx_grad=True, bounds=box(x)
+    )[0],
+    "fmin_slsqp": lambda x: optimize.fmin_slsqp(pulled(x), [2.0, 2.0], bounds=box(x), iprint=0),
+    "differential_evolution": lambda x: (
+        optimize.differential_evolution(pulled(x), box(x), rng=1, popsize=4, maxiter=9).x
+    ),
+    "dual_annealing": lambda x: optimize.dual_annealing(pulled(x), box(x), rng=1, maxiter=5).x,
+    "direct": lambda x: optimize.direct(pulled(x), box(x), maxfun=3000).x,
+    "least_squares": lambda x: (
+        optimize.least_squares(
+            lambda z: (z - np.array([0.0, 5.0])) * x[2],
+            [2.0, 2.0],
+            bounds=(np.stack([x[0], -9.0]), np.stack([9.0, x[1]])),
+        ).x
+    ),
+    "curve_fit": lambda x: optimize.curve_fit(
+        lambda t, a, b: a * t + b,
+        np.linspace(-1, 1, 7),
+        np.full(7, 5.0),
+        p0=[2.0, 2.0],
+        bounds=([x[0], -9.0], [9.0, x[1]]),
+    )[0],
+    "minimize_scalar": lambda x: np.stack(
+        [
+            optimize.minimize_scalar(lambda t: t**2 * x[2], bounds=(x[0], 9.0)).x,
+            optimize.fminbound(lambda t: (t - 5.0) ** 2 * x[2], -9.0, x[1]),
+        ]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WITHIN)
+def test_a_minimum_at_a_bound_moves_with_the_bound(name):
+    f, x = WITHIN[name], np.array([1.3, 4.0, 1.5])
+    np.testing.assert_allclose(f(x), x[:2], rtol=1e-4)
+    np.testing.assert_allclose(linad.jacobian(f)(x), [[1, 0, 0], [0, 1, 0]], atol=1e-12)
+    np.testing.assert_allclose(linad.jit(f)(x), f(x))
+
+
+def test_a_minimum_near_a_bound_is_free():
+    def least(x):
+        return optimize.minimize_scalar(lambda t: (t - x[0]) ** 2, bounds=(x[1], 9.0)).x
+
+    x = np.array([1.3, 1.2995])
+    np.testing.assert_allclose(linad.grad(least)(x), [1, 0], atol=1e-8)
 
 
 def cubic(x):

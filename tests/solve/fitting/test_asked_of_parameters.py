@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import OptimizeWarning
 
 import linad
 from linad.errors import ArgumentError
@@ -61,7 +62,10 @@ def test_errors_that_are_not_of_the_parameters_stay():
         with pytest.raises((KeyError, IndexError)) as raised:
             curve_fit(f, T, Y, START)
         assert not isinstance(raised.value, linad.errors.LinadError)
-    found = curve_fit(lambda t, p: p.get("height") * np.exp(-p.get("rat", 0.7) * t), T, Y, START)
+    with pytest.warns(OptimizeWarning, match=r"<lambda> does not read p\['rate'\]"):
+        found = curve_fit(
+            lambda t, p: p.get("height") * np.exp(-p.get("rat", 0.7) * t), T, Y, START
+        )
     assert found["height"] == pytest.approx(3.0)
     assert "rate: no residual depends on it: <lambda> does not read p['rate']" in found.report()
 
