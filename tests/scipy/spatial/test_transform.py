@@ -7,12 +7,8 @@ import pytest
 import scipy.spatial.transform as theirs
 
 import linad
-<<<<<<< HEAD
-from linad.errors import TracerError
-=======
 import linad.scipy.spatial.transform as lt
-from linad.errors import UnsupportedError
->>>>>>> main
+from linad.errors import TracerError, UnsupportedError
 from linad.scipy.spatial.transform import Rotation
 from linad.testing.derivative_checks import check_derivatives
 
@@ -36,9 +32,8 @@ def test_their_derivatives():
         check_derivatives(lambda x, seq=seq: Rotation.from_rotvec(x).as_euler(seq), X)
 
 
-<<<<<<< HEAD
 @pytest.mark.skipif(
-    not hasattr(scipy.spatial.transform.Rotation.__pow__, "__code__"),
+    not hasattr(theirs.Rotation.__pow__, "__code__"),
     reason="rotations of this SciPy are compiled, and show nobody what they compare",
 )
 @pytest.mark.parametrize("n", [-1.0, 0.0, 1.0, 2.0])
@@ -46,7 +41,7 @@ def test_powers_of_plain_rotations(n):
     """SciPy takes powers -1, 0 and 1 apart, where the exponent would have no derivative."""
 
     def power(n):
-        return (scipy.spatial.transform.Rotation.from_rotvec(X) ** n).as_rotvec()
+        return (theirs.Rotation.from_rotvec(X) ** n).as_rotvec()
 
     def written(n):
         return Rotation.from_rotvec(n * X).as_rotvec()
@@ -58,7 +53,8 @@ def test_powers_of_plain_rotations(n):
             linad.jvp(f, (n,), (1.0,))
     np.testing.assert_allclose(power(n), written(n), atol=1e-15)
     np.testing.assert_allclose(linad.jvp(written, (n,), (1.0,))[1], X)
-=======
+
+
 SEEN = np.random.default_rng(4).standard_normal((6, 3))
 TURNED = theirs.Rotation.from_rotvec([0.3, -1.1, 0.4]).apply(SEEN)
 MEASURED = TURNED + 0.1 * np.random.default_rng(5).standard_normal((6, 3))
@@ -101,4 +97,3 @@ def test_alignment_of_equal_spreads():
 def test_alignments_that_are_not_traced(align):
     with pytest.raises(UnsupportedError, match="align_vectors: return_sensitivity=True, a single"):
         linad.jacobian(lambda a: align(a)[0].as_quat())(MEASURED)
->>>>>>> main
