@@ -34,7 +34,7 @@ def asarray(x: Any) -> Array:
     DeviceError
         If there is no GPU, or ``x`` is there and not in C order.
     DTypeError
-        If the dtype is none that kernels compute in.
+        If kernels do not compute in the dtype.
 
     See Also
     --------

@@ -13,7 +13,7 @@ class LinadError(Exception):
 
 
 class ShapeError(LinadError, ValueError):
-    """An array has another shape than the operation needs."""
+    """An array does not have the shape that the operation needs."""
 
 
 class DTypeError(LinadError, TypeError):
@@ -29,11 +29,11 @@ class ArgumentError(LinadError, TypeError, ValueError):
 
 
 class OptionError(ArgumentError):
-    """An option has a value that is none of those there are."""
+    """An option has a value that is not among those allowed."""
 
 
 class TreeError(LinadError, TypeError):
-    """A container has another structure than the one it must match."""
+    """A container does not have the structure that it must match."""
 
 
 class OutputError(LinadError, TypeError):
@@ -99,7 +99,7 @@ class UselessValueError(TracerError):
 
 
 class SwallowedError(TracerError):
-    """A refusal was caught, and the function went another way than with plain numbers."""
+    """A refusal was caught, and the function took a different path than with plain numbers."""
 
     leaves_mark = False
 

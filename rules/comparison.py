@@ -73,7 +73,7 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
 
 
 def _warn_of_digits(a: Any, decimals: int) -> None:
-    """Say where a package that is adopted rounds to decimals: who calls it may not know."""
+    """Say where a package that is adopted rounds to decimals: its caller may not know."""
     frame = sys._getframe(2)
     while package_of(frame) in ENGINES and frame.f_back is not None:
         frame = frame.f_back

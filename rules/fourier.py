@@ -54,6 +54,8 @@ def _fitted(x: Array, n: int, axis: int) -> Any:
 
 
 def _transform(x: Array, *, axes: tuple[int, ...], inverse: bool, norm: Norm) -> Any:
+    if len(axes) == 1:
+        return (np.fft.ifft if inverse else np.fft.fft)(x, axis=axes[0], norm=norm)
     return (np.fft.ifftn if inverse else np.fft.fftn)(x, axes=axes, norm=norm)
 
 
@@ -91,7 +93,9 @@ def _norm(norm: Any) -> Norm:
 
 
 def _complex(x: Array) -> Any:
-    return np.astype(x, np.result_type(x.dtype, np.complex64))
+    if x.dtype.kind == "c":
+        return x
+    return astype(x, np.result_type(x.dtype, np.complex64))
 
 
 def _complex_fft(name: str, inverse: bool) -> Any:

@@ -19,7 +19,7 @@ from linad.arrays.moving import moves, moving_region, taken_up
 from linad.arrays.zero_dim import array, gives, is_number, number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
-from linad.core.indices import WHOLE, BasicIndex, Index, canonical
+from linad.core.indices import WHOLE, BasicIndex, DistinctIndex, Index, canonical
 from linad.core.moving_regions import in_a_body
 from linad.core.primitive import Primitive, Traced, innermost_trace
 from linad.core.shapes import Shape, normalize_axis, size_of
@@ -160,9 +160,11 @@ def getitem(x: Any, index: Any) -> Any:
             if missing:
                 entries += (WHOLE,) * missing
             return getitem_.on((x,), {"index": BasicIndex(entries)})
-    if kind is ndarray and ndim and index.ndim and index.dtype.kind in "iu":
-        # Entries of the first axis; of a copy, since the caller may write into the index.
-        return getitem_.on((x,), {"index": Index((index.copy("K"), *(WHOLE,) * (ndim - 1)))})
+    place = 0 if kind is ndarray else _of_one_array(entries)
+    if place is not None:
+        known = _with_one_array(entries, place, x.shape)
+        if known is not None:
+            return getitem_.on((x,), {"index": known})
     given = x
     shape, axes, index = canonical(index, x.shape)
     if shape != x.shape:
@@ -184,6 +186,30 @@ def getitem(x: Any, index: Any) -> Any:
     if x is not given and all([type(entry) is slice and entry == WHOLE for entry in index]):
         return x
     return getitem_.on((x,), {"index": index})
+
+
+def _of_one_array(entries: tuple[Any, ...]) -> int | None:
+    """Which entry of an index is an array, if one is and the others are slices."""
+    kinds = list(map(type, entries))
+    if kinds.count(ndarray) == 1 and kinds.count(slice) == len(kinds) - 1:
+        return kinds.index(ndarray)
+    return None
+
+
+def _with_one_array(entries: tuple[Any, ...], place: int, shape: Shape) -> Index | None:
+    """The index of one array of integers, or a mask, among slices; None if it is no such."""
+    array = entries[place]
+    stop = place + array.ndim
+    if array.dtype.kind in "iu" and array.ndim:
+        parts, rest = (array.copy("K"),), len(shape) - len(entries)  # the caller may write into it
+    elif array.dtype.kind == "b" and array.ndim and array.shape == shape[place:stop]:
+        parts, rest = array.nonzero(), len(shape) - len(entries) - array.ndim + 1
+    else:
+        return None
+    if rest < 0:
+        return None
+    kind = DistinctIndex if array.dtype.kind == "b" else Index
+    return kind((*entries[:place], *parts, *entries[place + 1 :], *(WHOLE,) * rest))
 
 
 def _moving(x: Any, index: Any) -> Any:
@@ -240,7 +266,7 @@ def _has_scalar_array(entries: tuple[Any, ...]) -> bool:
 
 def along(x: Any, axis: int, entry: Any) -> Any:
     """``x[:, ..., entry, ..., :]`` with the entry at ``axis``."""
-    return getitem(x, (WHOLE,) * axis + (entry,))
+    return getitem(x, (WHOLE,) * axis + (entry,) if axis else entry)
 
 
 @implements(np.take)
@@ -251,19 +277,24 @@ def take(
     if out is not None:
         refuse_out("take", (out,))
     a = as_array(a)
-    if axis is None or (not a.ndim and axis in (0, -1)):
+    if axis is None and a.ndim == 1:
+        axis = 0
+    elif axis is None or (not a.ndim and axis in (0, -1)):
         a, axis = ravel(a), 0
-    axis = normalize_axis(axis, a.ndim, "take")
+    else:
+        axis = normalize_axis(axis, a.ndim, "take")
     if mode == "raise" and moves(indices):
         return copy_(along(a, axis, indices), layout="C") if a.ndim > 1 else getitem(a, indices)
     picked = np.asarray(indices)
     if picked.size == 0 and not isinstance(indices, np.ndarray):
         picked = picked.astype(np.intp)
-    if not np.can_cast(picked.dtype, np.intp, "same_kind"):
-        raise TypeError(f"take: indices must be integers, got dtype {picked.dtype}")
+    if picked.dtype != np.intp:
+        if not np.can_cast(picked.dtype, np.intp, "same_kind"):
+            raise TypeError(f"take: indices must be integers, got dtype {picked.dtype}")
+        picked = picked.astype(np.intp)
     if not size_of(a.shape[:axis]) and picked.size:  # no lane is taken from: any index will do
         return np.reshape(a, a.shape[:axis] + picked.shape + a.shape[axis + 1 :])
-    y = along(a, axis, _within(picked.astype(np.intp), a.shape[axis], mode))
+    y = along(a, axis, _within(picked, a.shape[axis], mode))
     # An index leaves the axes of an array of integers in front in memory, take does not.
     return laid_out(y, "C", "take") if y.ndim > 1 else y
 
@@ -294,6 +325,8 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
         raise ValueError(
             f"take_along_axis: indices {indices.shape} must have as many axes as arr {arr.shape}"
         )
+    if arr.ndim == 1:
+        return getitem(arr, indices)
     # Every other axis reads its own position.
     ones = (1,) * arr.ndim
     grid = [

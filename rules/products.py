@@ -26,7 +26,7 @@ from linad.arrays.zero_dim import gives, number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements, implements_ufunc
 from linad.core.primitive import Primitive
-from linad.core.shapes import matrix_transpose, normalize_axis, size_of
+from linad.core.shapes import EVERY_AXIS, matrix_transpose, normalize_axis, size_of
 from linad.core.ufunc_keywords import refuse_out
 from linad.errors import ShapeError
 from linad.operators.base import JacobianOperator
@@ -35,7 +35,7 @@ from linad.rules.shaping import as_array, laid_out
 
 matmul_ = Primitive("matmul", np.matmul)
 matvec_ = Primitive("matvec", np.matmul)  # A (m, n), x (n,)
-dot_ = Primitive("dot", np.matmul)  # a (n,), b (n,)
+dot_ = Primitive("dot", np.dot)  # a (n,), b (n,)
 
 
 @matmul_.jacobian(wrt=0)
@@ -132,6 +132,8 @@ def _check_axes(name: str, *operands: tuple[Any, int]) -> None:
 
 
 def _vecdot(a: Array, b: Array) -> Any:
+    if a.ndim == b.ndim == 1:
+        return dot_.on((_conjugate(a), b), {})
     _check_axes("vecdot", (a, 1), (b, 1))
     y = matmul_(_conjugate(a).reshape((*a.shape[:-1], 1, a.shape[-1])), b.reshape((*b.shape, 1)))
     return y.reshape(y.shape[:-2])
@@ -160,6 +162,8 @@ def linalg_vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 
 def _matvec(a: Array, b: Array) -> Any:
+    if a.ndim == 2 and b.ndim == 1:
+        return matvec_.on((a, b), {})
     _check_axes("matvec", (a, 2), (b, 1))
     y = matmul_(a, b.reshape((*b.shape, 1)))
     return y.reshape(y.shape[:-1])
@@ -218,6 +222,8 @@ def inner(a: Any, b: Any, /) -> Any:
     a, b = as_array(a), as_array(b)
     if a.ndim == 0 or b.ndim == 0:
         return _multiple(a, b)
+    if b.ndim == 1 and a.shape[-1:] == b.shape:  # which has no other axes
+        return _product(a, b)
     return tensordot(a, b, ((-1,), (-1,)))
 
 
@@ -252,9 +258,17 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     rows = tuple(a.shape[k] for k in kept_a)
     columns = tuple(b.shape[k] for k in kept_b)
     k = size_of(shared)
-    left = a.transpose((*kept_a, *summed_a)).reshape((size_of(rows), k))
-    right = b.transpose((*summed_b, *kept_b)).reshape((k, size_of(columns)))
-    return matmul_(left, right).reshape(rows + columns)
+    left = _matrix(a, (*kept_a, *summed_a), (size_of(rows), k))
+    right = _matrix(b, (*summed_b, *kept_b), (k, size_of(columns)))
+    y = matmul_.on((left, right), {})
+    return y if len(rows) == len(columns) == 1 else y.reshape(rows + columns)
+
+
+def _matrix(a: Array, axes: tuple[int, ...], shape: tuple[int, int]) -> Any:
+    """An array with its axes in another order, of the shape of a matrix."""
+    if axes != EVERY_AXIS[a.ndim]:
+        a = a.transpose(axes)
+    return a if a.shape == shape else a.reshape(shape)
 
 
 def _summed_axes(axes: Any, a_ndim: int, b_ndim: int) -> tuple[list[int], list[int]]:
@@ -314,7 +328,7 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
         return matmul_(multiply(i, k), multiply(k + 1, j))
 
     y = multiply(0, len(factors) - 1)
-    return y.reshape(y.shape[first == 1 : 2 - (last == 1)])
+    return y if first == last == 2 else y.reshape(y.shape[first == 1 : 2 - (last == 1)])
 
 
 def cheapest_splits(sizes: list[int]) -> dict[tuple[int, int], int]:

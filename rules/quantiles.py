@@ -25,7 +25,7 @@ from linad.core.shapes import keep_axes, normalize_axes
 from linad.core.ufunc_keywords import refuse_out
 from linad.errors import UnsupportedError
 from linad.rules.reductions import kept
-from linad.rules.shaping import as_array, laid_out, not_boolean, still
+from linad.rules.shaping import as_array, astype, laid_out, not_boolean, still
 
 # alpha, beta of the continuous methods: h = n q + alpha + q (1 - alpha - beta) - 1.
 CONTINUOUS = {
@@ -88,9 +88,39 @@ def _position(method: str, n: Any, q: Any) -> Any:
 
 def _lanes(a: Array, axes: tuple[int, ...]) -> Any:
     """``a`` with the given axes joined into one, at the end."""
+    if axes == (a.ndim - 1,):
+        return a
     rest = [k for k in range(a.ndim) if k not in axes]
     n = math.prod([a.shape[k] for k in axes])
     return np.transpose(a, (*rest, *axes)).reshape((*[a.shape[k] for k in rest], n))
+
+
+def _dtype_of(a: Array, q: Any, method: str) -> Any:
+    """What the quantiles of ``a`` are of."""
+    if type(q) is float or method in ENTRIES or (method == "linear" and q.dtype.kind in "iu"):
+        return a.dtype
+    return np.result_type(a.dtype, q.dtype if q.dtype.kind == "f" else float)
+
+
+def _between_two(x: Array, h: Any, dtype: Any) -> Any:
+    """The one quantile at position h of each lane, the last axis; no entry is NaN."""
+    last = x.shape[-1] - 1
+    below = math.floor(h)
+    low = min(max(below, 0), last)
+    high = low if below == h else min(max(below + 1, 0), last)
+    order = np.argpartition(x, sorted({low, high, last}), axis=-1)
+
+    def entry(k: int) -> Any:
+        y = np.take_along_axis(x, order[..., k : k + 1], axis=-1)
+        return y[0] if y.ndim == 1 else y[..., 0]
+
+    first = entry(low)
+    if low == high:
+        return astype(first, dtype, copy=False)
+    second, part = entry(high), dtype.type(h - low)
+    # From the nearer end, as in NumPy, so that the rounding is the same.
+    start, way = (second, part - 1) if part >= 0.5 else (first, part)
+    return start + (second - first) * way
 
 
 def order_statistics(
@@ -102,6 +132,8 @@ def order_statistics(
     if not total:
         raise IndexError("quantile of an empty array: there is no entry to choose")
     missing = np.asarray(np.isnan(x))
+    if not ignore_nan and not np.shape(q) and not isinstance(q, Traced) and not missing.any():
+        return _between_two(x, _position(method, total, q), _dtype_of(a, q, method))
     n = np.asarray(total - np.count_nonzero(missing, axis=-1)) if ignore_nan else total
     shape = np.shape(q)
     count = math.prod(shape)
@@ -115,10 +147,7 @@ def order_statistics(
     # An entry that is NaN makes the result NaN; sorted, it is the last.
     spoiled = n == 0 if ignore_nan else missing.any(axis=-1)
     low, high = (np.where(spoiled, total - 1, k) for k in (low, high))
-    if type(q) is float or method in ENTRIES or (method == "linear" and q.dtype.kind in "iu"):
-        dtype = a.dtype
-    else:
-        dtype = np.result_type(a.dtype, q.dtype if q.dtype.kind == "f" else float)
+    dtype = _dtype_of(a, q, method)
     if ignore_nan:
         order = np.argsort(x, axis=-1)
     else:

@@ -47,8 +47,13 @@ def roll_wrt_x(y: Array, x: Array, *, shifts: Any, axes: Any) -> JacobianOperato
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     a = as_array(a)
     if axis is None:
-        flat = roll_(ravel(a), shifts=(sum(as_shape(shift)),), axes=(0,))
-        return reshape_(flat, shape=a.shape)
+        shifts = {"shifts": (sum(as_shape(shift)),), "axes": (0,)}
+        if a.ndim == 1:
+            return roll_.on((a,), shifts)
+        return reshape_(roll_(ravel(a), **shifts), shape=a.shape)
+    if type(shift) is int and type(axis) is int:
+        places = (normalize_axis(axis, a.ndim, "roll"),)
+        return roll_.on((a,), {"shifts": (shift,), "axes": places})
     shifts, axes = np.broadcast_arrays(as_shape(shift), as_shape(axis))
     places = tuple([normalize_axis(k, a.ndim, "roll") for k in axes.tolist()])
     return roll_(a, shifts=tuple(shifts.tolist()), axes=places)
@@ -109,12 +114,12 @@ def spread_wrt_x(y: Array, x: Array, *, shape: Any) -> JacobianOperator:
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
     a = as_array(a)
     if axis is None or not a.ndim:
-        a, axis = ravel(a), axis or 0
+        a, axis = a if a.ndim == 1 else ravel(a), axis or 0
     axis = normalize_axis(axis, a.ndim, "repeat")
     n = a.shape[axis]
-    if np.size(repeats) != 1:
+    if type(repeats) is not int and np.size(repeats) != 1:
         return take(a, np.repeat(np.arange(n), repeats), axis)
-    count = int(np.asarray(repeats).item())
+    count = repeats if type(repeats) is int else int(np.asarray(repeats).item())
     if count < 0:
         raise ValueError("repeat: repeats may not be negative")
     before, after = a.shape[: axis + 1], a.shape[axis + 1 :]

@@ -242,7 +242,7 @@ def _check_order(order: str | None, allowed: str, name: str) -> str:
 
 
 def laid_out(a: Any, order: str | None, name: str) -> Any:
-    """``a``, or a copy of it where ``order`` asks for another layout than it has."""
+    """``a``, or a copy of it where ``order`` asks for a layout that it does not have."""
     order = _check_order(order or "K", "CFAK", name)
     flags = np.asarray(layout(a)).flags
     there = {"C": flags.c_contiguous, "F": flags.f_contiguous}.get(order, True)
@@ -251,6 +251,8 @@ def laid_out(a: Any, order: str | None, name: str) -> Any:
 
 def laid_as(y: Any, a: Any) -> Any:
     """``y`` as a copy of ``a``, which has its axes, lies in memory in order "K"."""
+    if np.asarray(layout(a)).flags.c_contiguous:
+        return laid_out(y, "C", "copy")
     order = memory_order(a)
     return transpose(laid_out(transpose(y, order), "C", "copy"), np.argsort(order))
 

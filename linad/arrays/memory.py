@@ -267,7 +267,7 @@ class MemoryMethods(Traced):
     setfield = _reread("setfield", "use x[...] = value, x.real = value or x.imag = value")
     byteswap = _reread("byteswap", OUTSIDE)
     item = in_adopted_code(
-        "item", escape("item()", "index instead: x[0], or x[()] for a 0-d array", _item, "item")
+        "item", escape("item()", "leave it out of a number; index an array, x[0]", _item, "item")
     )
     tolist = in_adopted_code(
         "tolist", escape("tolist()", "iterate over the array instead", _tolist, "tolist")

@@ -5,7 +5,10 @@ A program that comes from there asks a traced array for it; the answer is what t
 
 import numpy as np
 
-_PLAIN = "linad.stop_gradient(x) is the plain value, without a derivative"
+_ITSELF = (
+    "leave it out: x is the number or the array itself, and keeps its derivative "
+    "(linad.stop_gradient(x) has none, and a fit does not move it)"
+)
 _GRADIENT = (
     "derivatives are asked of functions, not of arrays: linad.grad(f)(x), or linad.value_and_grad"
 )
@@ -13,7 +16,7 @@ _MEMORY = "leave it out: arrays are in the memory of the processor, and are comp
 
 _BY_REMEDY = {
     "write x[i] = v, which is differentiated; y = np.copy(x) first, to keep x as it is": "at set",
-    _PLAIN: "detach detach_ primal primals val value values numpy to_numpy array_ _value aval",
+    _ITSELF: "detach detach_ primal primals val value values numpy to_numpy array_ _value aval",
     _GRADIENT: "backward grad grad_fn requires_grad requires_grad_ retain_grad zero_grad is_leaf "
     "tangent register_hook",
     _MEMORY: "cpu cuda block_until_ready wait pin_memory contiguous device_buffer addressable_data",

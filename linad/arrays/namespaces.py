@@ -16,7 +16,7 @@ _HELPERS = ".common._helpers"
 
 
 def namespace_for(frame: Any) -> Any:
-    """The namespace for who asks: the frame that calls ``x.__array_namespace__()``.
+    """The namespace for whoever asks: the frame that calls ``x.__array_namespace__()``.
 
     array_api_compat may be a part of another package (``scipy._external.array_api_compat``).
     """

@@ -8,6 +8,7 @@ import numpy as np
 from numpy import ndarray
 
 from linad.arrays.buffers import is_private
+from linad.arrays.keys import KEYS, compared
 from linad.arrays.methods import Methods, traced_function
 from linad.arrays.writes import overwrite, stacked
 from linad.arrays.zero_dim import is_number
@@ -251,6 +252,8 @@ def _comparison(ufunc: np.ufunc) -> Any:
         if getattr(getattr(other, "dtype", None), "kind", "f") in "SUMm":
             shape = np.broadcast_shapes(self.shape, other.shape)
             return np.full(shape, ufunc is np.not_equal)
+        if KEYS and ufunc is np.equal:
+            return compared(forward, self, other)
         return forward(self, other)
 
     return compare

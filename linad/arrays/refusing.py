@@ -7,7 +7,7 @@ import importlib
 import itertools
 import sys
 from collections.abc import Iterable
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,7 +16,7 @@ from linad.core import callers
 from linad.core.adopted import is_adopted
 from linad.core.callers import AWARE, ENGINES, is_installed, refused_frame
 from linad.core.dispatch import NAMESPACE
-from linad.core.frames import Asked, asked
+from linad.core.frames import Asked, asked, public_name
 from linad.core.primitive import Traced
 from linad.errors import BytesError, TracerError, UselessValueError, place
 
@@ -69,6 +69,9 @@ MATH = {
     "erfc": "scipy.special.erfc",
 }
 """NumPy's names, and SciPy's, for what `math` has by another name."""
+
+MADE = ("BSpline", "BivariateSpline", "LSQUnivariateSpline", "OdeSolution")
+"""Classes of objects that are mostly made by functions, or by classes of other names."""
 
 DRAWING = ("matplotlib", "mpl_toolkits", "seaborn", "plotly", "bokeh", "PIL", "imageio")
 """Packages to which a derivative is of no use."""
@@ -175,7 +178,8 @@ def _in_installed_code(kind: str, how: str, remedy: str) -> str:
 def _has_form(what: Asked, remedy: str) -> bool:
     """Whether the user's line would trace if its module were adopted."""
     module = what.name.partition(".")[0]
-    forms = what.kind == "write" or module in ("numpy", "scipy", "math", "float")
+    known = module in ("numpy", "scipy", "math", "float") or bool(_made_by_scipy(what))
+    forms = what.kind == "write" or known
     frame = refused_frame()
     gains = forms and remedy != DEGREE and WRAP not in remedy  # linad's forms need integers too
     return gains and frame is not None and not is_adopted(frame)
@@ -206,6 +210,9 @@ def _by_caller(what: Asked, how: str, remedy: str) -> tuple[str, str]:
         return f"{what.name}[...]", f"use {by}, or linad.{what.name}, which traces"
     if what.kind != "call" or not what.name:
         return how, remedy
+    if kind := _made_by_scipy(what):
+        name = kind.rpartition(".")[2]
+        return f"{what.name}(), of SciPy's {name},", _of_object(kind)
     found = _instead(what)
     return f"{what.name}()", found or (DEGREE if remedy == COUNT else remedy)
 
@@ -235,6 +242,35 @@ def _instead(what: Asked) -> str:
     if name == "fill":
         return WRITE
     return ""
+
+
+def _made_by_scipy(what: Asked) -> str:
+    """The class of the object of SciPy's that is called, or whose method is; "" for all else.
+
+    Distributions have names of their own, and sparse arrays products that trace.
+    """
+    for made in (what.function, what.owner):
+        if isinstance(made, (type, ModuleType)) or not callable(made):
+            continue
+        name = public_name(type(made))
+        room, _, cls = name.rpartition(".")
+        interpolates = room == "scipy.interpolate"
+        known = room.startswith("scipy.") and (cls in MADE or has_traced_form(room, cls))
+        if interpolates or known:
+            return name
+    return ""
+
+
+def _of_object(kind: str) -> str:
+    """What to do with an object that SciPy has made of plain numbers."""
+    room, _, name = kind.rpartition(".")
+    if name == "OdeSolution":
+        return "linad.scipy.interpolate.CubicSpline(s.t, s.y, axis=1) of the solution s traces"
+    if name in MADE:
+        return f"make it by what has made it, from linad.{room}: that takes traced points"
+    if has_traced_form(room, name):
+        return f"make it by linad.{kind} of the same data, which takes traced points"
+    return f"linad.{room} has no traced form of it; {WRAP}"
 
 
 def _of_math(name: str) -> str:

@@ -104,6 +104,12 @@ class Trace:
     watcher: Any = None
     """What knows of adopted code, if there was any when it started."""
 
+    keys: Any = ()
+    """Its values that were keys of dictionaries or sets, weakly; see `linad.arrays.keys`."""
+
+    told_apart = False
+    """Whether such a key was told from another one of the same value."""
+
     pending: Any = None
     """What follows the operations of the function and may put some off, if there is such a thing:
     ``pending.interrupt()`` has them done."""
@@ -185,6 +191,10 @@ class Trace:
 
     def is_constant(self, x: "Tracer") -> bool:
         """Whether a value is known to depend on no argument: it has no derivative to lose."""
+        return False
+
+    def same(self, x: "Tracer", y: "Tracer") -> bool:
+        """Whether two of its values are known to be one: to have the same derivatives."""
         return False
 
     def own(self, x: "Tracer") -> "Tracer":

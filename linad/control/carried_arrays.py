@@ -33,7 +33,7 @@ class Place(NamedTuple):
 
 
 class Access(NamedTuple):
-    """A reading or a writing, after so many writings of the same repetition."""
+    """A read or a write, after a number of writes of the same repetition."""
 
     version: int
     place: Place

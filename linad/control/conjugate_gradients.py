@@ -37,7 +37,7 @@ class Approximation(NamedTuple):
 
 
 def conjugate_gradients(product: Callable[[Any], Any], b: Any, rtol: float, most: int) -> Any:
-    """Solve A x = b from zero, to a relative residual or for so many products.
+    """Solve A x = b from zero, to a relative residual, or until a number of products is reached.
 
     Parameters
     ----------

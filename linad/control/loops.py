@@ -380,7 +380,7 @@ def affordable(body: Body, n: int) -> int | None:
 def repeated(
     body: Body, n: int, reverse: bool, operands: Sequence[Any], checkpoints: int | None
 ) -> tuple[Any, ...]:
-    """Run a loop, as a loop of loops where no level may keep more than so many carries."""
+    """Run a loop, as a loop of loops where no level may keep more than that many carries."""
     if checkpoints is None or n <= checkpoints:
         return repeat(body, n, reverse)(*operands)  # type: ignore[no-any-return]
     checkpoints = max(2, checkpoints)

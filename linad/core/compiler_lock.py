@@ -21,7 +21,7 @@ compiling = threading.RLock()
 """Held by who compiles, or imports the compiler. A thread may take it several times."""
 
 books = threading.RLock()
-"""Held for a moment, by who looks up or adds a path of a jitted function."""
+"""Held for a moment, by whoever looks up or adds a path of a jitted function."""
 
 _taken: list[Any] = []
 

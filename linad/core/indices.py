@@ -21,6 +21,8 @@ from linad.core.shapes import Shape
 
 WHOLE = slice(None)
 
+_FEW = 256  # positions that Python compares sooner than NumPy
+
 
 class Index(tuple[Any, ...]):
     """An index in canonical form: integers, slices, None and integer arrays.
@@ -58,6 +60,15 @@ class BasicIndex(Index):
         return False
 
 
+class DistinctIndex(Index):
+    """An index with arrays in it that is known to name no entry twice."""
+
+    advanced = True  # type: ignore[assignment]
+
+    def repeats(self, shape: Shape) -> bool:
+        return False
+
+
 def _has_duplicates(index: Index, shape: Shape) -> bool:
     axes = [entry for entry in index if entry is not None]
     lengths = shape[len(shape) - len(axes) :]
@@ -65,8 +76,10 @@ def _has_duplicates(index: Index, shape: Shape) -> bool:
     # Positions in a grid of the axes that integers and arrays pick from.
     flat: Any = 0
     for entry, n in pairs:
-        flat = flat * n + np.where(np.less(entry, 0), np.add(entry, n), entry)
-    flat = np.ravel(flat)
+        flat = flat * n + entry % n if len(pairs) > 1 else entry % n
+    if flat.size <= _FEW:
+        return len(set(flat.ravel().tolist())) < flat.size
+    flat = flat.ravel()
     steps = np.diff(flat)
     if (steps > 0).all():
         return False

@@ -56,7 +56,7 @@ first_entry = Primitive("first_entry", _first_entry, constant=True)
 
 
 def shifted(region: Region, by: int) -> Region:
-    """The region, so many entries further on."""
+    """The region, moved on by a number of entries."""
     if type(region) is Part:
         return Part(shifted(region.inner, by), region.name)
     assert type(region) is Window

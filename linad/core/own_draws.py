@@ -24,7 +24,7 @@ WATCHES: ContextVar[tuple[DrawWatch, ...]] = ContextVar("watches", default=())
 
 
 def draws_for_itself(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function; what it draws is seen by none who watches."""
+    """The function; what it draws goes unseen by those who watch."""
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:

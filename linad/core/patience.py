@@ -32,5 +32,5 @@ class Patience:
         say(line)
 
     def again(self, seconds: float) -> None:
-        """Be as patient once more, until so many seconds from the beginning."""
+        """Be as patient once more, until this many seconds from the beginning."""
         self.seconds, self.said = seconds, not settings().progress

@@ -142,7 +142,7 @@ def name_of(f: Any) -> str:
 
 
 def check_function(name: str, f: Any, what: str = "the first argument") -> None:
-    """Raise if what ``linad.<name>`` was given in the place of a function is none."""
+    """Raise if what ``linad.<name>`` was given in place of a function is not one."""
     if not callable(f):
         raise ArgumentError(f"{name}: {what} must be a function, got {shown(f)}")
 

@@ -7,7 +7,8 @@ in linad's own namespace the first time one is met, its init fields as children.
 import dataclasses
 import functools
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ leaf_types: set[type] = {np.ndarray, float}
 """Types known to be leaves without asking optree; the traced array adds itself."""
 
 _registered: set[type] = set()
+
+_rows: dict[int, Any] = {}
+"""The structures that `row` has made, by their ids: they stay, and so an id is that of no other."""
 
 
 def _register_dataclass(cls: type) -> None:
@@ -92,13 +96,21 @@ def _is_shallow(value: Any) -> bool:
 def row(n: int) -> Any:
     """The structure of a tuple of n leaves."""
     leaves: Any = (0,) * n
-    return optree.tree_structure(leaves, namespace=NAMESPACE)
+    made = optree.tree_structure(leaves, namespace=NAMESPACE)
+    _rows[id(made)] = made
+    return made
+
+
+def has_sorted_keys(value: Mapping[Any, Any]) -> bool:
+    """Whether the leaves of a plain dict stand in the order in which its keys were written."""
+    places = list(range(len(value)))
+    return flatten(dict(zip(value, places, strict=True)))[0] == places
 
 
 def key_orders(value: Any) -> tuple[Any, ...]:
     """The keys of all dicts in a container, each in its own order.
 
-    Structures are equal whatever the order of keys is; who iterates over a dict sees it.
+    Structures are equal whatever the order of keys is; whoever iterates over a dict sees it.
     """
     found: list[Any] = []
     _collect_orders(value, found)
@@ -126,7 +138,9 @@ def _children(value: Any) -> Iterable[Any]:
 
 def unflatten(structure: Any, leaves: list[Any]) -> Any:
     """Put leaves back into a container."""
-    return leaves[0] if structure is LEAF else optree.tree_unflatten(structure, leaves)
+    if structure is LEAF:
+        return leaves[0]
+    return tuple(leaves) if id(structure) in _rows else optree.tree_unflatten(structure, leaves)
 
 
 def vector(value: Any) -> Any:
@@ -142,6 +156,8 @@ def is_leaf(structure: Any) -> bool:
 def flatten_like(value: Any, structure: Any, what: str) -> list[Any]:
     """Flatten a container that must have a given structure.
 
+    A dict and an ordered one stand for each other: their leaves are told by their keys.
+
     Raises
     ------
     TreeError
@@ -150,6 +166,10 @@ def flatten_like(value: Any, structure: Any, what: str) -> list[Any]:
     leaves, found = flatten(value)
     if found is structure or found == structure:
         return leaves
+    with suppress(ValueError):  # of another form: optree says so only in its own words
+        leaves = structure.flatten_up_to(value)  # a dict of another kind or order: by its keys
+        if all(is_leaf(flatten(leaf)[1]) for leaf in leaves):
+            return [bare(leaf) for leaf in leaves]
     raise TreeError(
         f"{what}: the container is {describe(found)}, it must match {describe(structure)}"
     )

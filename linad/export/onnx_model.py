@@ -74,7 +74,7 @@ class Exported:
         Raises
         ------
         GuardError
-            If the function takes another path than the recorded one.
+            If the function takes a different path than the one recorded.
         ExportError
             If an output is off by more than 1e-12, or 1e-5 where the program computes in
             single precision.

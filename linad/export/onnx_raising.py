@@ -47,7 +47,7 @@ COMPLEX_FORMS["raises"] = raises
 
 
 def _failed(*values: Any) -> Any:
-    """Whether a number is not finite, or a truth is none."""
+    """Whether a number is not finite, or a boolean is false."""
     found = np.array(True)
     for x in values:
         found = found & np.all(np.isfinite(x) if x.dtype.kind == "f" else x)

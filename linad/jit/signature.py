@@ -171,7 +171,7 @@ class Signature:
 
 
 def is_python_number(x: Any) -> bool:
-    """Whether an argument is a number of Python's; NumPy's, of a class of them, is none."""
+    """Whether an argument is a number of Python's; one of NumPy's derived classes is not."""
     return type(x) in (float, complex)
 
 

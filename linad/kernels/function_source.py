@@ -39,7 +39,7 @@ REFUSED: dict[type, tuple[str, str]] = {
 
 
 class LocalFunction(ast.expr):
-    """Stands in a tree for a function that is defined there; who walks the tree passes it by."""
+    """Stands in a tree for a function that is defined there; walks of the tree pass it by."""
 
     def __init__(self, tree: ast.FunctionDef) -> None:
         super().__init__()
@@ -253,6 +253,8 @@ def name_of_function(value: Any) -> str:
     name = getattr(value, "__name__", "")
     for module in (math, np):
         if getattr(module, name, None) is value:
+            if module is math and name == "remainder":
+                return "math.remainder"  # to the nearest multiple; NumPy's is Python's %
             rounding = module is np and name in ("floor", "ceil", "trunc", "rint")
             return f"np{name}" if rounding else name
     import builtins

@@ -139,7 +139,7 @@ class NewStack(Statement):
 
 @dataclass
 class StackRoom(Statement):
-    """Make a stack large enough for so many values more."""
+    """Make a stack large enough for this many more values."""
 
     stack: str
     count: Expr

@@ -27,7 +27,7 @@ FULL = 2**16
 
 
 def check_size(count: int, least: int = 0) -> None:
-    """Raise DensifyError before so many pairs are written out, if they are above the limit."""
+    """Raise DensifyError if this number of pairs, about to be written out, is above the limit."""
     limit = settings().densify_limit
     if count > max(limit, least):
         raise DensifyError(

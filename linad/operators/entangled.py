@@ -2,7 +2,7 @@
 
 Where eigenvalues are equal the rule for their vectors leaves out what turns them within their
 space. A function of the vectors alone that has a derivative does not depend on it, nor does one of
-the values alone; a function of both may. So who asks for both, and only then, is told where
+the values alone; a function of both may. So whoever asks for both, and only then, is told where
 something was left out: NaN, in all that depends on both. A sweep over a tape sees which results it
 needs; forward mode without a tape sees it when the second of them is used.
 """
@@ -36,7 +36,7 @@ class Entangled(JacobianOperator):
         """Which of the values (..., k) this tangent entangles with others; None where none."""
 
     def pushforward_together(self, tangent: Array) -> Array:
-        """The pushforward, for who uses values and vectors: what is not known of these is NaN."""
+        """The pushforward, for users of values and vectors: what is not known of these is NaN."""
         pushed, lost = self.pushforward(tangent), self.undetermined(tangent)
         if lost is None:
             return pushed

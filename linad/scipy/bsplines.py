@@ -178,3 +178,8 @@ class BSpline(TracedClass, scipy.interpolate.BSpline):
         if holds_traced(x):
             return spline_of(self)(x, nu, extrapolate)
         return super().__call__(x, nu, extrapolate)
+
+    def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
+        if holds_traced((a, b)):
+            return spline_of(self).integrate(a, b, extrapolate)
+        return super().integrate(a, b, extrapolate)

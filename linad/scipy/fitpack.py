@@ -269,6 +269,18 @@ class _Univariate(TracedClass):
             return splint(a, b, self._eval_args)  # type: ignore[attr-defined]
         return super().integral(a, b)  # type: ignore[misc]
 
+    def derivative(self, n: int = 1) -> Any:
+        return _with_calls(super().derivative(n))  # type: ignore[misc]
+
+    def antiderivative(self, n: int = 1) -> Any:
+        return _with_calls(super().antiderivative(n))  # type: ignore[misc]
+
+
+def _with_calls(spline: Any) -> Any:
+    """A spline that SciPy has made of another, with calls that take traced numbers."""
+    spline.__class__ = UnivariateSpline
+    return spline
+
 
 class UnivariateSpline(_Univariate, scipy.interpolate.UnivariateSpline):
     """As `scipy.interpolate.UnivariateSpline`; traced data make a `Univariate`.

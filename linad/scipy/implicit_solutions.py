@@ -97,7 +97,7 @@ class Watched:
 
 
 def watched(function: Any, args: tuple[Any, ...] = ()) -> Any:
-    """A function to watch; what is none (None, "2-point") stays."""
+    """A function to watch; what is not a function (None, "2-point") stays."""
     return Watched(function, args) if callable(function) else function
 
 

@@ -2,7 +2,8 @@
 
 At a vertex that is not degenerate as many constraints hold with equality as there are unknowns.
 They stay the same under small changes, so x solves that linear system, M x = r, and moves with its
-entries alone; the cost is c x.
+entries alone; the cost is c x. The marginals, the derivatives of the cost in r, are y with
+M^T y = c, and zero for all other constraints.
 
 Source: J. Nocedal and S. Wright, "Numerical Optimization", 2nd edition, 2006, section 13.2.
 """
@@ -14,7 +15,7 @@ import scipy.optimize
 
 from linad.errors import ConvergenceError
 from linad.rules.shaping import still
-from linad.scipy.implicit_solutions import plain
+from linad.scipy.implicit_solutions import plain, with_derivative
 from linad.scipy.mirror import bound_form, check_real, inexact, refuse
 
 NEAR = 1e-7
@@ -33,21 +34,26 @@ def linprog(
         return found
     c, n = inexact(c).reshape(-1), found.x.shape[0]
     rows, sides = [], []
+    places = list[tuple[str, int]]()  # of each row, among SciPy's marginals
     if A_eq is not None:
         rows.append(inexact(A_eq))
         sides.append(inexact(b_eq).reshape(-1))
+        places += [("eqlin", i) for i in range(rows[-1].shape[0])]
     if A_ub is not None:
         A, b = inexact(A_ub), inexact(b_ub).reshape(-1)
         size = 1 + np.abs(still(b)) + np.abs(still(A)) @ np.abs(found.x)
         held = np.flatnonzero(still(b) - still(A) @ found.x <= NEAR * size)
         rows.append(A[held])
         sides.append(b[held])
-    for i, pair in enumerate(_pairs(bounds, n)):
-        for end in pair:
+        places += [("ineqlin", int(i)) for i in held]
+    pairs = _pairs(bounds, n)
+    for i, pair in enumerate(pairs):
+        for end, side in zip(pair, ("lower", "upper"), strict=True):
             away = np.inf if end is None else abs(found.x[i] - plain(end))
             if away <= NEAR * (1 + abs(found.x[i])):
                 rows.append(np.eye(n)[i : i + 1])
                 sides.append(inexact(end).reshape(1))
+                places.append((side, i))
                 break
     M = np.concatenate(rows) if rows else np.zeros((0, n))
     if M.shape[0] != n or np.linalg.matrix_rank(still(M)) < n:
@@ -57,9 +63,35 @@ def linprog(
             found,
         )
     x = np.linalg.solve(M, np.concatenate(sides))
-    found.x = found.x + (x - still(x))
+    found.x = with_derivative(found.x, x)
     found.fun = np.dot(c, found.x)
+    _move_slacks(found, (A_ub, b_ub), (A_eq, b_eq), pairs)
+    if "eqlin" in found:  # the older methods have no marginals
+        y = np.linalg.solve(M.T, c)
+        for side in ("eqlin", "ineqlin", "lower", "upper"):
+            own = [k for k, place in enumerate(places) if place[0] == side]
+            spread = np.zeros((found[side].marginals.size, len(places)))
+            spread[[places[k][1] for k in own], own] = 1
+            found[side].marginals = with_derivative(found[side].marginals, spread @ y)
     return found
+
+
+def _move_slacks(found: Any, upper: Any, equal: Any, pairs: list[Any]) -> None:
+    """Let what is left of each constraint move with the solution."""
+    for key, side, (A, b) in (("slack", "ineqlin", upper), ("con", "eqlin", equal)):
+        if A is not None:
+            rest = inexact(b).reshape(-1) - inexact(A) @ found.x
+            found[key] = with_derivative(found[key], rest)
+            if side in found:
+                found[side].residual = found[key]
+    for side, ends in zip(("lower", "upper"), zip(*pairs, strict=True), strict=True):
+        if side in found:
+            sign = 1 if side == "lower" else -1
+            apart = [
+                sign * (x - e) if e is not None and np.isfinite(plain(e)) else 0.0 * x
+                for x, e in zip(found.x, ends, strict=True)
+            ]
+            found[side].residual = with_derivative(found[side].residual, np.stack(apart))
 
 
 def _pairs(bounds: Any, n: int) -> list[Any]:

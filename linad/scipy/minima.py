@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.optimize as theirs
 
+from linad.api.derivatives import jacobian
 from linad.api.gradients import grad
 from linad.core.options import args_of
 from linad.core.showing import shown
@@ -24,9 +25,11 @@ from linad.scipy.implicit_solutions import (
     plain,
     root_of_vector,
     while_tracing,
+    with_derivative,
     with_slope,
 )
 from linad.scipy.mirror import holds_traced
+from linad.scipy.refusedparts import RefusedPart, refuse_parts
 
 Function = Callable[..., Any]
 
@@ -57,6 +60,51 @@ def minimum_of_number(name: str, f: Watched, found: Any, sides: Sides) -> Any:
 def value_at(f: Watched, x: Any) -> Any:
     """The number that a function gives at a point."""
     return f.values(x).reshape(())[()]
+
+
+HESSIAN = "use linad.hessian of the function at the minimum"
+
+REST = {
+    "hess_inv": HESSIAN,
+    "hess": HESSIAN,
+    "jac": "use linad.grad of the function at the minimum, and linad.jacobian of the constraints",
+    "grad": "use linad.grad of the function at the minimum",
+    **dict.fromkeys(
+        ("v", "multipliers", "lagrangian_grad", "constr"),
+        "solve the stationarity of the Lagrangian at the minimum for its multipliers",
+    ),
+    **dict.fromkeys(
+        ("population", "population_energies", "final_simplex"),
+        "take it of a search on linad.stop_gradient of the data",
+    ),
+}
+"""What a search may tell besides the minimum, and what to use where it is not traced."""
+
+
+def move_rest(name: str, f: Watched, result: Any) -> None:
+    """Let the gradient and the Hessian that a search tells move with the minimum.
+
+    Their values are SciPy's approximations; the derivatives are those of the exact ones.
+    """
+    x, count = result.x, result.x.size
+
+    def value(x: Any) -> Any:
+        return value_at(f, x)
+
+    untold = dict(REST)
+    for key in ("jac", "grad"):
+        told = result.get(key)
+        if isinstance(told, np.ndarray) and told.shape == (count,):
+            result[key] = with_derivative(told, grad(value)(x))
+            del untold[key]
+    for key in ("hess", "hess_inv"):
+        told = result.get(key)
+        if isinstance(told, np.ndarray) and told.shape == (count, count):
+            exact = jacobian(grad(value))(x)
+            exact = np.linalg.inv(exact) if key == "hess_inv" else exact
+            result[key] = with_derivative(told, exact)
+            del untold[key]
+    refuse_parts(result, name, untold)
 
 
 # From a starting point.
@@ -94,10 +142,19 @@ def _fmin(name: str, place: int | None = 1) -> Function:
         rest = list(found[1:])
         if place is not None:
             rest[place - 1] = value_at(f, x)
+        told = theirs.OptimizeResult(x=x, **{k: rest[i] for i, k in TOLD.get(name, {}).items()})
+        move_rest(name, f, told)
+        for i, key in TOLD.get(name, {}).items():
+            rest[i] = told[key]
+        if name == "fmin_l_bfgs_b":
+            rest[1]["grad"] = with_derivative(rest[1]["grad"], grad(lambda x: value_at(f, x))(x))
         return (x, *rest)
 
     return form
 
+
+TOLD = {"fmin_bfgs": {1: "jac", 2: "hess_inv"}}
+"""Which further results are a gradient or a Hessian, by their places."""
 
 fmin = _fmin("fmin")
 fmin_bfgs = _fmin("fmin_bfgs")
@@ -143,7 +200,21 @@ def _moved(name: str, f: Watched, result: Any, bounds: Any) -> Any:
     if f.traced or holds_traced(sides):
         result.x = minimum_within(name, f.values, result.x, sides)
         result.fun = value_at(f, result.x)
+        move_rest(name, f, result)
+        _move_further(name, f, result, sides)
     return result
+
+
+def _move_further(name: str, f: Watched, result: Any, sides: Any) -> None:
+    """Of the local minima that a global search tells."""
+    if result.get("xl") is not None and len(result.xl):
+        points = [minimum_within(name, f.values, x, sides) for x in result.xl]
+        result.xl = np.stack(points)
+        result.funl = np.stack([value_at(f, x) for x in points])
+    if result.get("lowest_optimization_result") is not None:
+        lowest = result.lowest_optimization_result
+        lowest.x, lowest.fun = result.x, result.fun
+        move_rest(name, f, lowest)
 
 
 def _spread(name: str, args: Any) -> tuple[Any, ...]:
@@ -207,4 +278,7 @@ def brute(func: Function, ranges: Any, args: Any = (), **given: Any) -> Any:
     several = isinstance(found, tuple)
     x = np.atleast_1d(found[0] if several else found)
     x = minimum_within("brute", f.values, x, NONE)
-    return (x, value_at(f, x), *found[2:]) if several else x
+    if not several:
+        return x
+    on_grid = RefusedPart("brute", "Jout", "call the function at the points of the grid")
+    return (x, value_at(f, x), found[2], on_grid)

@@ -167,6 +167,14 @@ def _products(steps: list[Any], one: Array, unit: float, count: int) -> list[lis
     return found
 
 
+def _of_plain(form: type[Newtonian] | type[Lagrangian], theirs: Any) -> Any:
+    """An object of SciPy's, or of a class over it, for traced points."""
+    rows = np.reshape(theirs.yi, (len(theirs.xi), *theirs._y_extra_shape))
+    made = form(form.stands_for.__name__, theirs.xi, rows)
+    made.axis = theirs._y_axis
+    return made
+
+
 class KroghInterpolator(scipy.interpolate.KroghInterpolator):
     """As `scipy.interpolate.KroghInterpolator`; a traced argument makes a `Newtonian`."""
 
@@ -175,21 +183,17 @@ class KroghInterpolator(scipy.interpolate.KroghInterpolator):
             return super().__new__(cls)
         return Newtonian("KroghInterpolator", xi, yi, axis)
 
-    def __init__(self, xi: Any, yi: Any, axis: int = 0) -> None:
-        super().__init__(xi, yi, axis)
-        self._given = "KroghInterpolator", xi, yi, axis
-
     def __call__(self, x: Any) -> Any:
-        return Newtonian(*self._given)(x) if holds_traced(x) else super().__call__(x)
+        return _of_plain(Newtonian, self)(x) if holds_traced(x) else super().__call__(x)
 
     def derivative(self, x: Any, der: int = 1) -> Any:
         if holds_traced(x):
-            return Newtonian(*self._given).derivative(x, der)
+            return _of_plain(Newtonian, self).derivative(x, der)
         return super().derivative(x, der)
 
     def derivatives(self, x: Any, der: int | None = None) -> Any:
         if holds_traced(x):
-            return Newtonian(*self._given).derivatives(x, der)
+            return _of_plain(Newtonian, self).derivatives(x, der)
         return super().derivatives(x, der)
 
 
@@ -206,23 +210,17 @@ class BarycentricInterpolator(scipy.interpolate.BarycentricInterpolator):
             )
         return Lagrangian("BarycentricInterpolator", xi, yi, axis)
 
-    def _traced(self) -> Lagrangian:
-        rows = np.reshape(self.yi, (len(self.xi), *self._y_extra_shape))
-        made = Lagrangian("BarycentricInterpolator", self.xi, rows)
-        made.axis = self._y_axis
-        return made
-
     def __call__(self, x: Any) -> Any:
-        return self._traced()(x) if holds_traced(x) else super().__call__(x)
+        return _of_plain(Lagrangian, self)(x) if holds_traced(x) else super().__call__(x)
 
     def derivative(self, x: Any, der: int = 1) -> Any:
         if holds_traced(x):
-            return self._traced().derivative(x, der)
+            return _of_plain(Lagrangian, self).derivative(x, der)
         return super().derivative(x, der)
 
     def derivatives(self, x: Any, der: int | None = None) -> Any:
         if holds_traced(x):
-            return self._traced().derivatives(x, der)
+            return _of_plain(Lagrangian, self).derivatives(x, der)
         return super().derivatives(x, der)
 
 

@@ -33,6 +33,7 @@ from linad.scipy.implicit_solutions import (
     root_of_vector,
     roots_of_numbers,
     while_tracing,
+    with_derivative,
     with_slope,
 )
 from linad.scipy.linearprogram import linprog as linprog
@@ -55,11 +56,14 @@ from linad.scipy.minima import (
     golden as golden,
     minimum_of_number,
     minimum_within,
+    move_rest,
     shgo as shgo,
     value_at,
 )
 from linad.scipy.mirror import check_real, holds_traced, traced_form
+from linad.scipy.refusedparts import refuse_parts
 from linad.scipy.twinforms import twins_among
+from linad.solve.losses import LOSSES, Loss
 
 Function = Callable[..., Any]
 
@@ -152,6 +156,20 @@ def fixed_point(func: Function, x0: Any, args: Any = (), **kwargs: Any) -> Any:
 
 # Roots of a function of a vector.
 
+FACTORS = dict.fromkeys(("fjac", "r", "qtf"), "use linad.jacobian of the function there")
+"""Parts of MINPACK's results: factors of its last approximation to a Jacobian."""
+
+
+def _flat(r: Watched) -> Function:
+    """A function, whose values are the residuals in a row."""
+    return lambda x: r.values(x).reshape(-1)
+
+
+def _covariance(residuals: Function, x: Any) -> Any:
+    """The inverse of J^T J."""
+    J = jacobian(residuals)(x)
+    return np.linalg.inv(J.T @ J)
+
 
 def _vector_root(name: str, g: Watched, found: Array) -> Any:
     return root_of_vector(name, lambda x: g.values(x).reshape(-1), found.reshape(-1)).reshape(
@@ -176,6 +194,9 @@ def root(fun: Function, x0: Any, args: Any = (), **given: Any) -> Any:
     if g.traced:
         result.x = _vector_root("root", g, result.x)
         result.fun = g.values(result.x)
+        if result.get("cov_x") is not None:
+            result.cov_x = with_derivative(result.cov_x, _covariance(_flat(g), result.x))
+        refuse_parts(result, "root", FACTORS)
     return result
 
 
@@ -186,7 +207,9 @@ def fsolve(func: Function, x0: Any, args: Any = (), **given: Any) -> Any:
     if not g.traced:
         return found
     if isinstance(found, tuple):
-        return (_vector_root("fsolve", g, found[0]), *found[1:])
+        x, told, *rest = found
+        refuse_parts(told, "fsolve", FACTORS)
+        return (_vector_root("fsolve", g, x), told, *rest)
     return _vector_root("fsolve", g, found)
 
 
@@ -229,6 +252,7 @@ def minimize(fun: Function, x0: Any, args: Any = (), constraints: Any = (), **gi
     else:
         result.x = minimum_within("minimize", f.values, result.x, sides)
     result.fun = value_at(f, result.x)
+    move_rest("minimize", f, result)
     return result
 
 
@@ -246,34 +270,43 @@ def minimize_scalar(fun: Function, args: Any = (), **given: Any) -> Any:
 # Fits.
 
 
-def _fitted(name: str, residuals: Function, found: Any, sides: Sides) -> Any:
-    """The point where half the sum of squares is least."""
+def _fitted(
+    name: str, residuals: Function, found: Any, sides: Sides, loss: Loss | None = None
+) -> Any:
+    """The point where half the sum of squares, or of a loss of them, is least."""
+    cost = _half_squares if loss is None else loss.cost
+    return minimum_within(name, lambda x: cost(residuals(x).reshape(-1)), found, sides)
 
-    def half_sum(x: Any) -> Any:
-        r = residuals(x).reshape(-1)
-        return 0.5 * np.dot(r, r)
 
-    return minimum_within(name, half_sum, found, sides)
+def _half_squares(r: Any) -> Any:
+    return 0.5 * np.dot(r, r)
+
+
+def _loss_of(loss: Any = "linear", f_scale: Any = 1.0, **given: Any) -> Loss | None:
+    """The loss of a fit, where it is another than squares; SciPy refuses names it does not know."""
+    return Loss(loss, f_scale) if callable(loss) or loss in LOSSES else None
 
 
 @while_tracing(theirs.least_squares)
 def least_squares(fun: Function, x0: Any, jac: Any = "2-point", **given: Any) -> Any:
     args, named = tuple(given.pop("args", ())), given.pop("kwargs", None) or {}
     fun, jac = (functools.partial(f, **named) if named and callable(f) else f for f in (fun, jac))
-    sides = sides_of_pair(given.get("bounds"))
+    sides, loss = sides_of_pair(given.get("bounds")), _loss_of(**given)
     r, given = Watched(fun, args), for_search({**given, "jac": jac}, args)
     result = theirs.least_squares(r, plain(x0), **given)
-    if not r.traced and not holds_traced(sides):
+    if not (r.traced or holds_traced((*sides, None if loss is None else loss.scale))):
         return result
-    if given.get("loss", "linear") != "linear":
-        raise UnsupportedError(
-            'least_squares: only loss="linear" is differentiated; use scipy.optimize.minimize with '
-            "the sum of the losses"
-        )
-    result.x = _fitted("least_squares", r.values, result.x, sides)
+    result.x = _fitted("least_squares", r.values, result.x, sides, loss)
     result.fun = r.values(result.x).reshape(-1)
-    result.cost = 0.5 * np.dot(result.fun, result.fun)
-    result.jac = jacobian(lambda x: r.values(x).reshape(-1))(result.x)
+    result.jac = jacobian(_flat(r))(result.x)
+    if loss is None:
+        result.cost, slopes = _half_squares(result.fun), result.fun
+    else:
+        result.cost, slopes = loss.cost(result.fun), loss.influence(result.fun)
+    result.grad = with_derivative(result.grad, result.jac.T @ slopes)
+    if loss is not None:  # SciPy's J is one whose J^T J is near the Hessian
+        weights = np.maximum(loss.curvature(result.fun), np.finfo(float).eps)
+        result.jac = np.sqrt(weights)[:, None] * result.jac
     return result
 
 
@@ -284,12 +317,29 @@ def leastsq(func: Function, x0: Any, args: Any = (), **given: Any) -> Any:
     if not r.traced:
         return found
     x = np.atleast_1d(found[0])
-    return (_fitted("leastsq", r.values, x, NONE), *found[1:])
+    x = _fitted("leastsq", r.values, x, NONE)
+    if len(found) == 2:
+        return x, found[1]
+    _, covariance, told, *rest = found
+    if covariance is not None:
+        covariance = with_derivative(covariance, _covariance(_flat(r), x))
+    return x, covariance, _residuals_told("leastsq", told, _flat(r)(x)), *rest
+
+
+def _residuals_told(name: str, told: Any, residuals: Any) -> Any:
+    """What MINPACK tells of a fit, with residuals that move."""
+    told["fvec"] = with_derivative(told["fvec"], residuals)
+    refuse_parts(told, name, FACTORS)
+    return told
 
 
 @while_tracing(theirs.curve_fit)
 def curve_fit(f: Function, xdata: Any, ydata: Any, sigma: Any = None, **given: Any) -> Any:
     sides = sides_of_pair(given.get("bounds"))
+    if given.get("loss", "linear") != "linear":
+        raise UnsupportedError(
+            "curve_fit: a loss is not traced by linad; call least_squares, whose losses are"
+        )
     g, given = Watched(f), for_search(given, ())
     found = theirs.curve_fit(g, plain(xdata), plain(ydata), sigma=plain(sigma), **given)
     if not g.traced and not holds_traced((xdata, ydata, sigma, *sides)):
@@ -305,12 +355,14 @@ def curve_fit(f: Function, xdata: Any, ydata: Any, sigma: Any = None, **given: A
 
     p, count = found[0], int(np.size(plain(y)))
     p = _fitted("curve_fit", residuals, p, sides)
-    J = jacobian(residuals)(p)
-    covariance = np.linalg.inv(J.T @ J)
+    covariance = _covariance(residuals, p)
     if not given.get("absolute_sigma"):
         r = residuals(p)
         covariance = covariance * (np.dot(r, r) / (count - p.size))
-    return (p, covariance, *found[2:])
+    if len(found) == 2:
+        return p, covariance
+    told = _residuals_told("curve_fit", found[2], residuals(p))
+    return p, covariance, told, *found[3:]
 
 
 # What needs no search, or has the result of one as a constant.

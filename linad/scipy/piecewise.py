@@ -169,11 +169,23 @@ class _Polynomials(TracedClass):
     """Piecewise polynomials of SciPy's, with calls at traced points."""
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
-        theirs: Any = self
-        if not holds_traced((x, theirs.c, theirs.x)):
+        made = _polynomial(self, x)
+        if made is None:
             return super().__call__(x, nu, extrapolate)  # type: ignore[misc]
-        made = Piecewise(asarray(theirs.c), asarray(theirs.x), theirs.extrapolate, theirs.axis)
         return made(x, nu, extrapolate)
+
+    def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
+        made = _polynomial(self, (a, b))
+        if made is None:
+            return super().integrate(a, b, extrapolate)  # type: ignore[misc]
+        return made.integrate(a, b, extrapolate)
+
+
+def _polynomial(theirs: Any, given: Any) -> Piecewise | None:
+    """An object of SciPy's, or of a class over it, for traced points; None if nothing is traced."""
+    if not holds_traced((given, theirs.c, theirs.x)):
+        return None
+    return Piecewise(asarray(theirs.c), asarray(theirs.x), theirs.extrapolate, theirs.axis)
 
 
 class PPoly(_Polynomials, scipy.interpolate.PPoly):

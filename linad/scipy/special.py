@@ -1,6 +1,6 @@
 """scipy.special, traced.
 
-The ufuncs of scipy.special dispatch by themselves; here are the functions that are none.
+The ufuncs of scipy.special dispatch by themselves; here are the functions that do not.
 
 Legendre functions and spherical harmonics are in `linad.scipy.harmonics`. Spherical Bessel
 functions and Riemann's zeta function are in `linad.scipy.special_series`.

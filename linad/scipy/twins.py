@@ -42,7 +42,7 @@ Function = Callable[..., Any]
 
 
 _making = threading.RLock()
-"""Held by who looks for a twin, and makes it. A maker may wait for an import, for no module makes
+"""Held while a twin is looked for, and made. A maker may wait for an import, for no module makes
 twins while it is imported."""
 
 if hasattr(os, "register_at_fork"):
@@ -248,7 +248,9 @@ def _exchanged(value: Any, back: bool = False) -> Any:
     if type(value) is tuple:
         return tuple([_exchanged(part, back) for part in value])
     if type(value) is dict:
-        return {name: _exchanged(part, back) for name, part in value.items()}
+        made = {name: _exchanged(part, back) for name, part in value.items()}
+        # Itself where nothing is exchanged: SciPy takes options out of what it is given.
+        return made if any(made[name] is not part for name, part in value.items()) else value
     old, new = (_compat(), traced_numpy) if back else (traced_numpy, _compat())
     return new if value is old else value
 
@@ -332,6 +334,9 @@ def instance_twin(value: Any, kind: type | None = None, shared: bool = False) ->
         # What others hold, a frozen distribution for one, goes with them.
         _TWINS[key] = weakref.ref(value, forget), made
     made.__dict__.update({name: _bound(part, value, made) for name, part in vars(value).items()})
+    for name in (n for cls in type(value).__mro__ for n in getattr(cls, "__slots__", ())):
+        if hasattr(value, name):
+            setattr(made, name, _bound(getattr(value, name), value, made))
     return made
 
 

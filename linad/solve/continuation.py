@@ -106,7 +106,7 @@ def continuation(
     bounds : pair of float
         Parameters between which to stay.
     folds : int, optional
-        Stop after so many folds.
+        Stop after this many folds.
     ftol : float, optional
         Largest ``|F_i|`` of a solution. Default sqrt(eps) times the largest at the
         predictions of the points so far.

@@ -139,7 +139,7 @@ class ImplicitEquation:
         Of Krylov iterations; by default 1e-10, or 100 eps in single precision.
     loop : callable, optional
         ``loop(equation) -> program``: what `solve` is in a compiled program, a function of x0 and
-        θ as vectors; None if it is none.
+        θ as vectors; None if it cannot be one.
     """
 
     def __init__(
@@ -188,7 +188,7 @@ class ImplicitEquation:
         return found
 
     def program(self, key: Any, make: Callable[[], Any], *before: Any) -> tape.Tape | None:
-        """A function of x and θ, with operands before these, as a program; None if it is none.
+        """A function of x and θ, with operands before these, as a program; None if it cannot.
 
         Parameters
         ----------

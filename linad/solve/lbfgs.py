@@ -229,7 +229,7 @@ PRODUCTS = 20
 def _doubt(
     problem: Objective, found: Any, limits: Any, first: float, ftol: float, gtol: float
 ) -> Stop | None:
-    """Why the end that SciPy calls a success is none, if it is not."""
+    """Why the end that SciPy calls a success is not one; "" if it is."""
     g = _inwards(found.x, np.asarray(found.jac, float), limits)
     if g > max(gtol, STALLED * first):
         return Stop(

@@ -43,7 +43,7 @@ def backtrack(
     smallest : float
         Below this α the search gives up.
     noise : float
-        Rounding error of φ: an increase below it is none.
+        Rounding error of φ: an increase below it does not count.
 
     Returns
     -------

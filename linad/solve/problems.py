@@ -24,6 +24,7 @@ from linad.errors import DTypeError, OutputError, ShapeError, TracerError, TreeE
 from linad.jit.jitted import operation_by_operation
 from linad.operators.facts import EVERYTHING
 from linad.operators.wrappers import Wrapper
+from linad.solve.described_starts import refuse_parameters
 from linad.solve.waiting import Waiting
 from linad.sparsity.assemble import seeds_of
 from linad.transforms.spaces import Slot, common_dtype, joined, split
@@ -114,6 +115,7 @@ def of_unknown(f: Callable[..., Any], args: tuple[Any, ...]) -> Callable[[Any], 
 def as_point(x0: Any) -> Any:
     """A list or tuple of plain numbers, or of rows of such, as the array that SciPy makes of it,
     in dictionaries and in other lists too."""
+    refuse_parameters(x0)
     if _shape(x0):
         return np.array(x0)
     if type(x0) in (dict, OrderedDict):

@@ -15,7 +15,7 @@ WORTH = 50_000
 
 
 def run(loop: Any, steps: int, *args: Any) -> Any:
-    """Call a loop over arrays of integers, of about so many steps."""
+    """Call a loop over arrays of integers, of about this many steps."""
     args = tuple([a.astype(np.int64, copy=False) for a in args])  # one version is compiled
     return (_compiled(loop) if steps > WORTH else loop)(*args)
 

@@ -254,7 +254,7 @@ class CompiledJacobian(JacobianOperator):
         return sweep.program
 
     def has_run(self, mode: str, seeds: Shape) -> bool:
-        """Whether there is a compiled program that pushes or pulls so many seeds."""
+        """Whether there is a compiled program that pushes or pulls this many seeds."""
         found = self._known.get((mode, seeds))
         return found is not None and found[0].program.made
 
@@ -301,7 +301,7 @@ class CompiledJacobian(JacobianOperator):
         return sweep.without(absent, len(given)), [*residuals, *present]
 
     def known(self, mode: str, seeds: Shape) -> tuple[Compiled, list[Any]]:
-        """The program that pushes or pulls so many seeds, and its residuals."""
+        """The program that pushes or pulls this many seeds, and its residuals."""
         known = self._known.get((mode, seeds))
         if known is None:
             derived = self.primitive.derived(self.active, mode, seeds)

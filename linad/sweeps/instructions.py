@@ -13,7 +13,7 @@ OTHER_ARGUMENTS = -1
 """Status of a run whose arguments are not those the program was made for."""
 
 GUARD_FAILED = 1
-"""Status of a kernel whose guard found another value than the one recorded."""
+"""Status of a kernel whose guard found a different value than the one recorded."""
 
 NO_RESULT = 2
 """Status of a kernel that could not do its work: a matrix was singular, say."""

@@ -1,6 +1,6 @@
 """When the variables of a plan are read: themselves, and through views of them.
 
-A view is a place in the buffer of what it views: who reads the view reads that buffer. Once a view
+A view is a place in the buffer of what it views: a read of the view is a read of it. Once a view
 has its place, its readers count for itself alone.
 """
 

@@ -40,7 +40,7 @@ class Target(ABC):
     name : str
         What errors and reports call it, and the name of the object in its module.
     reorders : bool
-        Whether equations may run in another order than that of the tape.
+        Whether equations may run in a different order than that of the tape.
     is_grid : bool
         Whether a grid of threads shares in a kernel, and a host runs programs inside of programs.
     """

@@ -22,6 +22,7 @@ from linad.errors import WrongRuleError
 from linad.operators.region_writes import Erase, Insert
 from linad.operators.slopes import SlopeRule
 from linad.operators.structured import Diagonal, Identity
+from linad.transforms.likeness import alike, one_origin
 from linad.transforms.pair_operations import PairTrace, widened
 from linad.transforms.plain_operands import PlainOperands
 from linad.transforms.quiet_rules import RAISED, with_quiet_rules
@@ -194,6 +195,18 @@ class LinearTrace(PairTrace):
                 self._constants.update((node,) if type(node) is int else node)
         self._looked = len(self.steps)
         return x._node in self._constants
+
+    def same(self, x: Tracer, y: Tracer) -> bool:
+        refresh_node(x)
+        refresh_node(y)
+        return one_origin(x._node, y._node, self._made) and alike(x._value, y._value)
+
+    def _made(self, node: Node) -> tuple[Any, list[Node]] | None:
+        """The operators that a value was made by, and the values that they were applied to."""
+        for made, links in reversed(self.steps):
+            if made == node:
+                return [J for _, J in links], [source for source, _ in links]
+        return None
 
     def connects(self, results: list[Tracer], inputs: list[Any]) -> bool:
         if not self.cut:

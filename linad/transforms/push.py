@@ -17,6 +17,7 @@ from linad.core.regions import Region
 from linad.core.shapes import is_inexact, memory_of
 from linad.operators.entangled import Entangled, Results
 from linad.operators.slopes import SlopeRule
+from linad.transforms.likeness import alike
 from linad.transforms.linearize import linearize_pullback
 from linad.transforms.pair_operations import widened
 from linad.transforms.quiet_rules import RAISED, with_quiet_rules
@@ -134,6 +135,11 @@ class PushTrace(Trace):
     def is_constant(self, x: Tracer) -> bool:
         refresh_node(x)
         return x._node is None
+
+    def same(self, x: Tracer, y: Tracer) -> bool:
+        refresh_node(x)
+        refresh_node(y)
+        return alike(x._node, y._node) and alike(x._value, y._value)
 
     def connects(self, results: list[Tracer], inputs: list[Any]) -> bool:
         for y in results:

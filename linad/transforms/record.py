@@ -26,7 +26,9 @@ from linad.core.tape import Equation, Reasoned, Source, Tape, Var, guard, needed
 from linad.core.texts import is_for_people
 from linad.core.wide_integers import LEAST, MOST, as_met
 from linad.transforms.demands import CAUGHT, demand_of, demands, may_raise
+from linad.transforms.likeness import alike, one_origin
 from linad.transforms.plain_operands import PlainOperands
+from linad.transforms.rewriting import params_key
 from linad.transforms.traced_values import (
     check_input,
     read_arguments,
@@ -118,12 +120,15 @@ class RecordTrace(Trace):
             Equation(guard, (var,), {"expected": expected}, (), line),
         ]
 
-    def program(self, outputs: list[Any]) -> list[Equation]:
-        """The equations that outputs need, and what else would have raised."""
-        known = demands(needed(self.equations, outputs))
+    def program(self, outputs: list[Any], count: int | None = None) -> list[Equation]:
+        """The equations, of all or the first ``count``, that outputs need, and what else would
+        have raised.
+        """
+        equations = self.equations[:count]
+        known = demands(needed(equations, outputs))
         read = {a for a in outputs if type(a) is Var}
         found: list[Equation] = []
-        for e in reversed(self.equations):  # what is tried may need what was not needed before
+        for e in reversed(equations):  # what is tried may need what was not needed before
             if e.primitive.guards or not read.isdisjoint(e.outputs):
                 kept = [e]
             elif may_raise(e) and demand_of(e) not in known:
@@ -174,6 +179,18 @@ class RecordTrace(Trace):
                 self._constants.update(e.outputs)
         self._looked = len(self.equations)
         return type(x._node) is not Var or x._node in self._constants
+
+    def same(self, x: Tracer, y: Tracer) -> bool:
+        refresh_node(x)
+        refresh_node(y)
+        return one_origin(x._node, y._node, self._made) and alike(x._value, y._value)
+
+    def _made(self, node: Any) -> tuple[Any, list[Any]] | None:
+        """The operation that a value was made by, and its operands."""
+        for e in reversed(self.equations) if type(node) is Var else ():
+            if e.outputs == (node,):
+                return (e.primitive.name, params_key(e.params)), list(e.inputs)
+        return None
 
     def write(self, root: Tracer, region: Region, value: Any) -> None:
         self.check_alive()

@@ -1,8 +1,10 @@
 """Caches of adopted code that keep what they computed by the bytes of arrays."""
 
 import numpy as np
+import pytest
 
 import linad
+from linad.errors import SwallowedError, UnsupportedError
 
 SOURCE = """
 import numpy as np
@@ -53,3 +55,218 @@ def test_hashes_of_bytes_are_not_given_again(installed):
         for _ in range(5):
             linad.grad(lambda x: np.sum(f(x)))(X)
     assert len(seen) >= 10
+
+
+KEYS = """
+import functools
+from collections import Counter, OrderedDict, defaultdict
+from dataclasses import dataclass
+
+KEPT, LAST, SEEN = {}, OrderedDict(), set()
+SPECIAL = {0.3, 1.0, -1.0, -2.0}
+NAMES = {0.9: "first", 0.8: "other"}
+
+
+def power(s, n):
+    if (s, n) not in KEPT:
+        KEPT[s, n] = s**n
+    return KEPT[(s, n)]
+
+
+def kept(x):
+    return power(x[0], 2) + power(x[0], 3) * power(1.0 * x[0], 2) + power(x[1], 2)
+
+
+class Memoized:
+    def __init__(self, function):
+        self.function, self.cache = function, {}
+
+    def __call__(self, *args):
+        try:
+            return self.cache[args]
+        except KeyError:
+            value = self.cache[args] = self.function(*args)
+            return value
+        except TypeError:
+            return self.function(*args)
+
+
+@Memoized
+def cube(s):
+    return s**3
+
+
+def memoized(x):
+    return cube(x[0]) * cube(x[1])
+
+
+def last(x):
+    s = x[0] * x[1]
+    if s not in LAST:
+        LAST[s] = s**2
+        LAST.move_to_end(s)
+    return LAST[s]
+
+
+def special(x):
+    return x[1] * x[2] if x[0] in SPECIAL else x[0] * x[1] * x[2]
+
+
+def named(x):
+    return x[1] * len(NAMES.get(x[0], "none"))
+
+
+def by_entries(x):
+    places = {v: i + 1 for i, v in enumerate(x)}
+    return sum(x[i] ** 2 * places[x[i]] for i in range(3))
+
+
+def distinct(x):
+    return sum((i + 1) * v for i, v in enumerate(sorted(set(x) | {x[0]})))
+
+
+def counted(x):
+    return sum(n * s**2 for s, n in Counter([x[0], x[1], x[0], x[2]]).items())
+
+
+def collected(x):
+    found = defaultdict(list)
+    for i, v in enumerate([*x, x[1]]):
+        found[v].append(i * v)
+    return sum(sum(parts) ** 2 for parts in found.values())
+
+
+def inside(x):
+    @functools.lru_cache
+    def square(s):
+        return s**2
+
+    return square(x[0]) * square(x[1]) + square(x[0])
+
+
+@dataclass(frozen=True)
+class Point:
+    a: object
+    b: object
+
+
+def points(x):
+    found = {Point(x[0], x[1]): x[2]}
+    return found[Point(x[0], x[1])] * found[Point(x[0], x[1])]
+
+
+def mixed(x):
+    return sum({0.5, x[0]})
+
+
+def groups(x):
+    if x[0] not in KEPT:
+        KEPT[x[0]] = [x[0]]
+    KEPT[x[0]] = [2 * x[1]]
+    return KEPT[x[0]][0] * x[0]
+
+
+def swallowing(x):
+    try:
+        return sum(set(x))
+    except TypeError:
+        return sum(x)
+
+
+def strict(x):
+    return NAMES[x[0]] and x[1]
+"""
+
+FUNCTIONS = [
+    *("kept", "memoized", "last", "special", "named", "by_entries"),
+    *("distinct", "counted", "collected", "inside", "points"),
+]
+Y = np.array([0.3, 0.7, 0.45])
+
+
+def differences(f, x):
+    return np.array([(f(x + d) - f(x - d)) / 2e-6 for d in 1e-6 * np.eye(x.size)])
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_traced_numbers_as_keys(installed, kernels, name):
+    # Plain calls at the same points have filled what outlives the call.
+    package, other = installed(KEYS), installed(KEYS)
+    f, plain = getattr(package, name), getattr(other, name)
+    with linad.adopt(package.__name__):
+        jitted, slope = linad.jit(f), linad.jit(linad.grad(f))
+        for x in (Y, Y + 0.01, Y, np.array([-1.0, -2.0, 0.3])):
+            expected = differences(plain, x)
+            if name == "special" and x[0] in other.SPECIAL:  # which differences step over
+                expected = np.array([0.0, x[2], x[1]])
+            assert f(x) == plain(x)
+            for found in (linad.grad(f)(x), linad.grad(f)(x), slope(x)):
+                np.testing.assert_allclose(found, expected, rtol=1e-6)
+            pushed = [linad.jvp(f, (x,), (d,))[1] for d in np.eye(3)]
+            np.testing.assert_allclose(pushed, expected, rtol=1e-6)
+            np.testing.assert_allclose(jitted(x), plain(x), rtol=1e-14)
+        nested = linad.jacobian(linad.grad(f))(Y + 0.02)
+        expected = differences(linad.grad(f), Y + 0.02)
+        np.testing.assert_allclose(nested, expected, rtol=1e-6, atol=1e-9)
+    for table in (package.KEPT, package.LAST, package.cube.cache):
+        for key in table:
+            assert "Tracer" not in repr([type(part) for part in np.atleast_1d(key)])
+
+
+def refused(f, x, error, words):
+    for derivative in (linad.grad(f), linad.jit(f), lambda x: linad.jvp(f, (x,), (Y,))):
+        with pytest.raises(error, match=words):
+            derivative(x)
+
+
+def test_keys_of_one_value_with_unlike_derivatives_are_refused(installed):
+    package, tied = installed(KEYS), np.array([0.5, 0.7, 0.7])
+    with linad.adopt(package.__name__):
+        for f in (package.distinct, package.counted, package.collected):
+            refused(f, tied, UnsupportedError, "another key of the same value, 0.7, which has an")
+        refused(package.mixed, tied, UnsupportedError, "of the same value, 0.5, which is plain")
+        refused(
+            package.strict, np.full(3, 0.9), UnsupportedError, r"line \d+: a .* 0.9, which is plain"
+        )
+        refused(package.swallowing, tied, SwallowedError, "the same value, 0.7")
+        np.testing.assert_allclose(linad.grad(package.mixed)(Y), [1.0, 0.0, 0.0])
+        # What a function keeps for itself is found by the number alone that it was kept for.
+        x = np.array([0.7, 0.7, 0.3])
+        expected = differences(package.kept, x)
+        np.testing.assert_allclose(linad.grad(package.kept)(x), expected, rtol=1e-6)
+
+
+def test_a_table_that_is_no_cache_is_refused_afterwards(installed):
+    package = installed(KEYS)
+    with linad.adopt(package.__name__):
+        linad.grad(package.groups)(Y)
+        package.KEPT[0.3] = [7.0]
+        with pytest.raises(UnsupportedError, match=r"by traced and plain numbers 0\.3"):
+            linad.grad(package.groups)(Y)
+    assert package.KEPT == {0.3: [7.0]}
+
+
+def test_keys_elsewhere(installed):
+    package = installed("def key(x):\n    return {x: 1.0}[x] * x\n")
+    with pytest.raises(TypeError, match="unhashable"):
+        linad.grad(package.key)(0.5)
+    with linad.adopt(package.__name__):
+        assert linad.grad(package.key)(0.5) == 1.0
+        with pytest.raises(TypeError, match="unhashable"):
+            linad.grad(lambda x: {x: 1.0}[x] * x)(0.5)
+        with pytest.raises(TypeError, match="unhashable"):
+            linad.jacobian(package.key)(Y)
+
+
+def test_a_lasting_cache_forgets(installed):
+    package = installed(
+        "import functools\n\n\ndef make():\n    return functools.lru_cache(lambda s: s**2)\n\n\n"
+        "def f(x, square):\n    return square(x) * x\n"
+    )
+    square = package.make()
+    with linad.adopt(package.__name__):
+        assert square(2.0) == 4.0
+        for x in (3.0, 3.0, 4.0):
+            assert linad.grad(lambda x: package.f(x, square))(x) == 3 * x**2
+            assert linad.jit(linad.grad(lambda x: package.f(x, square)))(x) == 3 * x**2
+    assert square(3.0) == 9.0

@@ -78,6 +78,7 @@ OBJECTS = {
     "CubicSpline": si.CubicSpline(X, Y),
     "BSpline": si.make_interp_spline(X, Y),
     "PchipInterpolator": si.PchipInterpolator(X, Y),
+    "KroghInterpolator": si.KroghInterpolator(X[:5], Y[:5]),
 }
 PLANES = {
     "RegularGridInterpolator": si.RegularGridInterpolator((X, X), Z),

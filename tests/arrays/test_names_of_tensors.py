@@ -15,7 +15,9 @@ from linad.arrays.names_of_tensors import instead_of_attribute
     "name, remedy",
     [
         ("at", r"write x\[i\] = v"),
-        ("detach", r"linad.stop_gradient\(x\)"),
+        ("detach", r"leave it out.*linad.stop_gradient\(x\) has none"),
+        ("value", "leave it out: x is the number or the array itself"),
+        ("numpy", "leave it out: x is the number or the array itself"),
         ("backward", r"linad.grad\(f\)\(x\)"),
         ("block_until_ready", "leave it out"),
         ("unsqueeze", "np.expand_dims"),

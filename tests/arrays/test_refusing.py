@@ -28,6 +28,10 @@ PLAIN = np.arange(5.0)
 rng = np.random.default_rng(0)
 state = np.random.RandomState(0)
 root = scipy.optimize.brentq
+GRID = np.arange(5.0)
+SPLINE = scipy.interpolate.CubicSpline(GRID, GRID**2)
+PLANE = scipy.interpolate.RectBivariateSpline(GRID, GRID, np.outer(GRID, GRID))
+SOLUTION = scipy.integrate.solve_ivp(lambda t, y: -y, (0, 5), [1.0], dense_output=True).sol
 
 
 def scaled(x):
@@ -60,6 +64,22 @@ REFUSALS = [
     (lambda x: "%f" % x[0], "^formatting by %", "f-string"),  # noqa: UP031 - what is refused
     (lambda x: PLAIN.__setitem__(0, x[0]), "^writing it into a plain", "np.zeros_like"),
     (lambda x: scipy.interpolate.CubicSpline([0, 1, 2], [0, 1, 4])(x), "CubicSpline", "which trac"),
+    *[
+        (
+            lambda x, made=made: made(x),
+            rf"^made\(\), of SciPy's {name}, would",
+            f"{remedy}.*or linad.adopt" if remedy else "has no traced form of it",
+        )
+        for name, made, remedy in [
+            ("CubicSpline", SPLINE, "by linad.scipy.interpolate.CubicSpline of the same data"),
+            ("interp1d", scipy.interpolate.interp1d(GRID, GRID**2), "interpolate.interp1d of the"),
+            ("BSpline", scipy.interpolate.make_interp_spline(GRID, GRID**2), "what has made it, "),
+            ("BPoly", scipy.interpolate.BPoly([[1.0], [2.0]], [0, 3]), ""),
+        ]
+    ],
+    (lambda x: SPLINE.integrate(0, x[0]), "of SciPy's CubicSpline", "CubicSpline of the same data"),
+    (lambda x: PLANE.ev(x[0], x[1]), "of SciPy's RectBivariateSpline", "RectBivariateSpline of"),
+    (lambda x: SOLUTION(x), "of SciPy's OdeSolution", r"CubicSpline\(s.t, s.y, axis=1\)"),
     (lambda x: scipy.stats.norm.cdf(x[0]), "^scipy.stats.norm.cdf", "use linad.scipy.stats.norm,"),
     (
         lambda x: scipy.stats.multivariate_normal.pdf(np.ones(2), x[:2]),

@@ -526,3 +526,21 @@ def test_the_value_at_one_point_is_an_array_where_scipys_is(name, x):
         assert isinstance(found, np.ndarray) is expected
     found, _ = linad.linearize(lambda y, x: f(li, y, x), y, x)
     assert isinstance(found, np.ndarray) is expected
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        *[li.CubicSpline, li.PchipInterpolator, li.make_interp_spline, li.UnivariateSpline],
+    ],
+)
+def test_what_plain_splines_give_takes_traced_numbers(made):
+    grid = np.linspace(0.0, 3.0, 9)
+    spline = made(grid, np.sin(grid))
+    integral = "integral" if hasattr(spline, "integral") else "integrate"
+    upper = linad.derivative(lambda b: getattr(spline, integral)(0.3, b))(1.2)
+    assert upper == pytest.approx(float(spline(1.2)))
+    slope = linad.derivative(spline.derivative())(1.2)
+    assert slope == pytest.approx(float(spline(1.2, 2)))
+    whole = linad.derivative(spline.antiderivative())(1.2)
+    assert whole == pytest.approx(float(spline(1.2)))

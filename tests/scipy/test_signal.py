@@ -298,3 +298,11 @@ def test_systems_that_are_refused():
     ):
         with pytest.raises(LinadError):
             linad.linearize(f, np.ones(3))
+
+
+def test_poles_of_several_inputs():
+    """Its iteration starts from the complete Q of a pair of matrices, and ends early."""
+    a = np.random.default_rng(1).standard_normal((3, 3))
+    check_derivatives(
+        lambda a: ls.place_poles(a, np.eye(3)[:, :2], np.array([-1.0, -2.0, -3.0])).gain_matrix, a
+    )

@@ -47,19 +47,10 @@ found = linad.solve.curve_fit(ill, day, in_bed, {"infection": 1.0, "recovery": 0
 print(found.report())
 
 # %%
-# An ill boy infects this many others in the beginning, before he is well again. The error is that
-# of a function of the two rates, J Σ Jᵀ, with the rates as a vector in the order of the covariance,
-# which is that of the start. (As a dictionary they would be in the order of the sorted names.)
-
-
-def basic_number(rates):
-    p = dict(zip(found.names, rates, strict=True))
-    return p["infection"] / p["recovery"]
-
-
-number, J = linad.linearize(basic_number, found.vector)
-variance = J @ found.covariance @ J.T.todense()
-print(f"basic reproduction number: {number:.2f} ± {np.sqrt(variance.item()):.2f}")
+# An ill boy infects this many others in the beginning, before he is well again. Its error is that
+# of a function of the two rates, which are correlated:
+number = found.propagate(lambda infection, recovery: infection / recovery)
+print("basic reproduction number:", number)
 
 fig, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
 band = 2 * found.prediction_errors(day)

@@ -1,6 +1,5 @@
 """`curve_fit` and `fit`: nonlinear regression as SciPy and lmfit have it, with exact Jacobians."""
 
-import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
@@ -17,25 +16,45 @@ from linad.core.options import (
 )
 from linad.core.shapes import name_of
 from linad.core.showing import shown
+from linad.core.tolerances import watched_tolerances
 from linad.errors import OptionError
 from linad.solve.bounds import as_box, sides
+from linad.solve.described_starts import of_described
 from linad.solve.fits import cleaned_jacobian
+from linad.solve.fitting.asked_of_parameters import MISREAD, refuse_misread
 from linad.solve.fitting.data import Data
-from linad.solve.fitting.data_places import OfJoinedPlaces, as_places, is_single
-from linad.solve.fitting.described_starts import refuse_described
-from linad.solve.fitting.fit_options import ABSOLUTE, POSITIVES, START, VERBOSE, WEIGHTS
+from linad.solve.fitting.data_places import (
+    OfJoinedPlaces,
+    as_places,
+    bare_model,
+    holds_integers,
+    is_single,
+    joined_places,
+)
+from linad.solve.fitting.doubts import tell_doubts
+from linad.solve.fitting.fit_options import ABSOLUTE, NAN_POLICY, POSITIVES, START, VERBOSE, WEIGHTS
 from linad.solve.fitting.fit_result import FitResult
+from linad.solve.fitting.misread_places import refuse_places
 from linad.solve.fitting.parameters import (
     Parameters,
     binding,
+    by_name,
+    call_by_name,
+    first_name,
     parameter_names,
+    refuse_further_names,
     refuse_other_signatures,
+    told,
 )
+from linad.solve.fitting.written_data import OnCopies, copied, is_written
 from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.losses import LOSS
 from linad.solve.problems import refuse_traced
 from linad.solve.status import Status
 from linad.solve.waiting import Waiting
+
+INTEGRATORS = ("solve_ivp", "odeint", "ode")
+"""Routines that return fewer numbers where they fail."""
 
 
 @takes(
@@ -47,6 +66,7 @@ from linad.solve.waiting import Waiting
     check_finite=FLAG,
     loss=LOSS,
     f_scale=POSITIVE,
+    nan_policy=NAN_POLICY,
     verbose=VERBOSE,
 )
 def curve_fit(
@@ -63,6 +83,7 @@ def curve_fit(
     fixed: Any = None,
     loss: Any = "linear",
     f_scale: float = 1.0,
+    nan_policy: str | None = None,
     verbose: int = 0,
     **options: Any,
 ) -> FitResult:
@@ -74,14 +95,18 @@ def curve_fit(
         The model ``f(xdata, ...)`` in plain NumPy: ``f(x, a, b)`` with numbers, ``f(x, p)`` with
         an array or a container of arrays.
     xdata : any
-        Passed on to ``f``: lists of numbers as arrays, integers as floats, a list or tuple of
-        arrays of one shape as one array, as in SciPy; a dict as it is, with its integers.
+        Passed on to ``f`` as SciPy does: ``[1, 2, 3]`` is an array, and a list or tuple of arrays
+        of one shape, ``[t, T]``, one array with a row ``X[0]`` for each; integers are floats. They
+        stay integers where ``f`` indexes by them, as by labels of groups, ``offset[group]``, and
+        in a dict, which is given as it is; so are tables, and columns of them with their index.
     ydata : array or container of arrays
         What ``f`` should return; a container fits several data sets at once, and a parameter that
         the model uses in each of them is shared.
     p0 : sequence of numbers, dict or container, optional
         Where to start: a number for each parameter, by position or by name; a list of numbers
-        within is an array. Ones by default, or a point between the bounds.
+        within is an array, and so is an array of one number alone. Ones by default, or a point
+        between the bounds. Parameters of lmfit are a dict of their values, with bounds and what
+        is fixed.
     sigma : number, array or container like ydata, optional
         Standard deviations of ydata: one number, an array like ydata, or for each data set one of
         these, ``[0.1, 0.3]``; a square matrix is the covariance of a vector ydata.
@@ -100,6 +125,9 @@ def curve_fit(
         Parameters that keep their start, ``["a"]``, or a value, ``{"a": 3.0}``; or booleans.
     loss, f_scale
         A robust loss, as for `levenberg_marquardt`, of residuals divided by sigma.
+    nan_policy : "raise", "omit" or "propagate", optional
+        Of data that are NaN: "omit" leaves out the points where ydata, sigma or what belongs to
+        them of xdata is NaN. By default ``check_finite`` says.
     verbose : 0, 1 or 2
         1 prints the report, 2 each step as well.
     **options
@@ -137,20 +165,23 @@ def curve_fit(
     ['a = 1.98 ± 0.02', 'rate = 0.68 ± 0.02', 'c = 0.50 ± 0.02']
     """
     refuse_traced("curve_fit", xdata=xdata, ydata=ydata)
-    refuse_described("curve_fit", p0)
+    p0, bounds, fixed = of_described("curve_fit", p0, bounds, fixed)
     model, start, names = binding(f, _unlabelled(p0))
     _refuse_starts(f, options)
     if p0 is None:
         start = _between(bounds, names or [], start)
     parameters = Parameters("curve_fit", start, names, fixed)
-    xdata = as_places(xdata)
     if is_single(ydata):
         model = OfJoinedPlaces(model)
-    data = Data(f, xdata, ydata, sigma, weights, check_finite)
-    xdata = data.xdata
+
+    def data_of(labels: bool) -> Data:
+        places = as_places(xdata, labels)
+        return Data(f, places, ydata, sigma, weights, check_finite, nan_policy)
+
+    deviations = _Deviations(model, data_of, holds_integers(xdata))
 
     found = _solve(
-        Waiting("curve_fit", name_of(f), f, _Deviations(model, xdata, data)),
+        Waiting("curve_fit", name_of(f), f, deviations),
         parameters,
         bounds,
         loss,
@@ -159,12 +190,17 @@ def curve_fit(
         verbose,
         options,
     )
+    data = deviations.data
     if data.cut_short:
         found.message += (
-            f"; {data.cut_short} steps were refused where {name_of(f)} returned fewer numbers, as "
-            f"an integrator that fails does"
+            f"; {data.cut_short} steps were refused where {name_of(f)} returned fewer numbers"
         )
-    found.model, found.xdata, found.data, found.title = model, xdata, data, name_of(f)
+        if data.integrator:
+            found.message += f", as its {data.integrator} does where it fails"
+    found.model, found.xdata, found.data = deviations.model, data.xdata, data
+    found.title = name_of(f)
+    found.labels = deviations.labels
+    tell_doubts("curve_fit", found)
     if verbose:
         print(found.report())
     return found
@@ -192,7 +228,7 @@ def fit(
         ``f(x, *args)`` in plain NumPy: residuals, divided by their standard deviations if these
         are known; an array or a container of arrays.
     x0 : array or container of arrays
-        Where to start.
+        Where to start; Parameters of lmfit are a dict of their values here too.
     args : tuple
         Further arguments of ``f``.
     absolute_sigma : bool
@@ -225,8 +261,8 @@ def fit(
     array([3., 5.])
     """
     args = args_of(args)
-    refuse_described("fit", x0)
-    refuse_other_signatures(f, args)
+    x0, bounds, fixed = of_described("fit", x0, bounds, fixed)
+    refuse_other_signatures(f, args, "fit")
     parameters = Parameters("fit", x0, None, fixed)
 
     found = _solve(
@@ -240,6 +276,7 @@ def fit(
         options,
     )
     found.title = name_of(f)
+    tell_doubts("fit", found)
     if verbose:
         print(found.report())
     return found
@@ -280,47 +317,81 @@ def _between(bounds: Any, names: list[str], start: Any) -> Any:
 
 
 class _Deviations:
-    """(model - data) / sigma, of the parameters."""
+    """(model - data) / sigma, of the parameters.
 
-    def __init__(self, model: Callable[..., Any], xdata: Any, data: Data) -> None:
-        self.model, self.xdata, self.data = model, xdata, data
+    Parameters
+    ----------
+    model : callable
+        ``model(xdata, p)``.
+    data_of : callable
+        The data, ``data_of(labels)``, with integers of xdata as floats or as labels.
+    may_index : bool
+        Whether there are integers: a model that indexes by them gets labels from there on.
+    """
+
+    def __init__(
+        self, model: Callable[..., Any], data_of: Callable[[bool], Data], may_index: bool
+    ) -> None:
+        self.model, self.data_of, self.may_index = model, data_of, may_index
+        self.joined = isinstance(model, OfJoinedPlaces)
+        self.data, self.labels = data_of(False), False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "data_of": None}  # a closure, which a fit at its end has no use of
+
+    @property
+    def f(self) -> Callable[..., Any]:
+        """The model as it was given."""
+        return self.data.f
 
     def __call__(self, p: Any) -> Any:
+        return self.data.residual(self._predicted(p))
+
+    def _predicted(self, p: Any) -> Any:
+        data, xdata = self.data, self.data.xdata
         try:
-            predicted = self.model(self.xdata, p)
-        except TypeError as error:
-            _tell_of_kind(error, self.xdata)
+            if data.fitted:
+                return self.model(xdata, p)
+            given = copied(xdata)
+            with watched_tolerances() as found:
+                predicted = self.model(given, p)
+        except (TypeError, *MISREAD) as error:
+            if self.may_index and isinstance(error, (TypeError, IndexError)):
+                return self._with_labels(p)
+            refuse_places(self.f, error, xdata)
+            if isinstance(error, MISREAD):
+                refuse_misread("curve_fit", self, p, error)
+            else:
+                refuse_further_names("curve_fit", bare_model(self.model), p, error)
             raise
-        return self.data.residual(predicted)
+        self.may_index = False
+        if is_written(given, xdata):
+            self.model = OnCopies(self.model)
+        data.integrator = next((one.routine for one in found if one.routine in INTEGRATORS), "")
+        return predicted
 
+    def _with_labels(self, p: Any) -> Any:
+        """The prediction with integers as they were given, for a model that fails with floats."""
+        floats, self.may_index = self.data, False
+        self.data = self.data_of(True)
+        try:
+            predicted = self._predicted(p)
+        except Exception as other:
+            if isinstance(other, IndexError) or isinstance(other.__cause__, IndexError):
+                raise  # of the index, as it was given
+            self.data = floats
+            return self._predicted(p)  # which raises, in words
+        self.labels = True
+        return predicted
 
-def _tell_of_kind(error: TypeError, xdata: Any) -> None:
-    """Add what helps to an error of a model that computes with dates or texts as with numbers."""
-    leaves = [np.asarray(leaf) for leaf in tree.flatten(xdata)[0]]
-    kinds = {leaf.dtype.kind for leaf in leaves}
-    if any(_holds(leaf, dt.date, dt.timedelta) for leaf in leaves):
-        error.add_note(
-            "curve_fit: xdata holds dates or times; give numbers, as days since the first: "
-            "[(t - xdata[0]).total_seconds() / 86400 for t in xdata] of dates, and "
-            "[t.total_seconds() / 86400 for t in xdata] of times"
+    def named(self, p: Any) -> dict[str, Any]:
+        return by_name(bare_model(self.model), p)
+
+    def call(self, f: Callable[..., Any], named: dict[str, Any]) -> Any:
+        x = copied(self.data.xdata)
+        return call_by_name(
+            bare_model(self.model), f, joined_places(x) if self.joined else x, named
         )
-    elif kinds & set("Mm"):
-        error.add_note(
-            "curve_fit: xdata holds dates or times; give numbers, as days since the first: "
-            "(xdata - xdata[0]) / np.timedelta64(1, 'D')"
-        )
-    elif hasattr(xdata, "columns"):
-        error.add_note(
-            "curve_fit: xdata is a table, which unpacks to the names of its columns; read them, "
-            "X['a'], or give xdata.to_numpy().T"
-        )
-    elif kinds & set("SU") or any(_holds(leaf, str) for leaf in leaves):
-        error.add_note("curve_fit: xdata holds texts; np.asarray(xdata, float) reads them")
-
-
-def _holds(leaf: np.ndarray, *kinds: type) -> bool:
-    """Whether an array of objects, as a column of a table is, has one of these kinds."""
-    return leaf.dtype.kind == "O" and any(isinstance(entry, kinds) for entry in leaf.flat)
 
 
 class _Residuals:
@@ -328,9 +399,23 @@ class _Residuals:
 
     def __init__(self, f: Callable[..., Any], args: tuple[Any, ...]) -> None:
         self.f, self.args = f, args
+        self.writes: bool | None = None  # into its arguments; not known before it has run
 
     def __call__(self, p: Any) -> Any:
-        return self.f(p, *self.args)
+        args = self.args if self.writes is False else copied(self.args)
+        try:
+            r = self.f(p, *args)
+            self.writes = is_written(args, self.args) if self.writes is None else self.writes
+            return r
+        except MISREAD as error:
+            refuse_misread("fit", self, p, error)
+            raise
+
+    def named(self, p: Any) -> dict[str, Any]:
+        return {first_name(self.f): p}
+
+    def call(self, f: Callable[..., Any], named: dict[str, Any]) -> Any:
+        return f(*named.values(), *copied(self.args))
 
 
 class _Refit:
@@ -382,7 +467,7 @@ def _solve(
         result.success, result.status = False, Status.SINGULAR
         result.message = (
             f"{name}: the Jacobian is singular: no residual depends on any parameter where the "
-            f"fit started, {_told(parameters)}; start elsewhere, where the model responds, or, if "
+            f"fit started, {told(parameters)}; start elsewhere, where the model responds, or, if "
             f"what it returns is cut off from them by comparisons, rounding, or decisions on plain "
             f"numbers as of a bisection by hand, mend that (linad.scipy.optimize.brentq has a "
             f"derivative)"
@@ -400,13 +485,6 @@ def _solve(
         else:
             result.message = f"{said}; {words}"
     return FitResult(result, parameters, (lower, upper), loss, f_scale, absolute_sigma, solve)
-
-
-def _told(parameters: Parameters) -> str:
-    """The start, as far as a line holds it."""
-    pairs = list(zip(parameters.names, parameters.start, strict=True))
-    first = ", ".join(f"{name} = {value:g}" for name, value in pairs[:6])
-    return first + (", ..." if len(pairs) > 6 else "")
 
 
 def _is_cut_off(result: Any, parameters: Parameters) -> bool:

@@ -7,15 +7,23 @@ from typing import Any
 
 import numpy as np
 import optree
-import scipy.linalg
 
 from linad.core import tree
 from linad.core.options import is_number
+from linad.core.primitive import Traced
 from linad.core.shapes import name_of
 from linad.core.showing import shown
-from linad.errors import ArgumentError, DTypeError, OptionError, OutputError, ShapeError
+from linad.errors import (
+    ArgumentError,
+    DTypeError,
+    OptionError,
+    OutputError,
+    ShapeError,
+    TreeError,
+)
 from linad.rules.creation import asarray
-from linad.solve.fitting.left_out import finite, masked, related, with_finite_places
+from linad.solve.fitting.data_covariance import whitening
+from linad.solve.fitting.left_out import finite, is_nan, masked, related, with_finite_places
 
 _NUMBERS = frozenset("biufc")
 """Kinds of dtypes that are numbers."""
@@ -28,7 +36,7 @@ class Data:
     ----------
     f : callable
         The model, for messages.
-    xdata, ydata, sigma, weights, check_finite
+    xdata, ydata, sigma, weights, check_finite, nan_policy
         As of `curve_fit`.
 
     Attributes
@@ -45,15 +53,26 @@ class Data:
         Whether residuals are multiplied by weights, and whether these say how well data are known.
     fitted, cut_short : bool, int
         Whether a prediction has had the shape of the data; and how many later ones ended early.
+    integrator : str
+        What the model integrates with, as far as that is known.
     names : list of str
         Of the data sets, as their container has them; one that is alone has none.
     """
 
     def __init__(
-        self, f: Any, xdata: Any, ydata: Any, sigma: Any, weights: Any, check_finite: bool
+        self,
+        f: Any,
+        xdata: Any,
+        ydata: Any,
+        sigma: Any,
+        weights: Any,
+        check_finite: bool,
+        nan_policy: str | None,
     ) -> None:
-        self.f, self.x_shape = f, getattr(xdata, "shape", None)
-        self.fitted, self.cut_short = False, 0
+        self.f, self.x_shape, self.labelled = f, _shape_of(xdata), hasattr(xdata, "to_numpy")
+        self.fitted, self.cut_short, self.integrator = False, 0, ""
+        self.omits = nan_policy == "omit"
+        check_finite = nan_policy == "raise" or (check_finite and nan_policy != "propagate")
         _refuse_units("ydata", ydata)
         self.container = as_arrays(ydata, foreign=True)
         leaves, self.structure = tree.flatten(self.container)
@@ -75,7 +94,9 @@ class Data:
         self.variances: Any = None
         if is_matrix:
             _refuse_texts("sigma", [given])
-            self.whiten = self._whitening(np.asarray(given, float), self.counted)
+            sigma = np.asarray(given, float)
+            self.whiten = whitening(sigma, leaves[0].shape, self.counted)
+            self.variances = np.diagonal(sigma)
 
     def _weigh(self, option: str, given: Any, xdata: Any) -> None:
         """Set weights, which are 0 for what is masked, and what of the data is then left out."""
@@ -85,6 +106,12 @@ class Data:
         if given is not None:
             known = self._for_each_set(option, given)
         out = [masked(j, pairs, places, sets, value) for j, value in enumerate(known)]
+        if self.omits:
+            nans = [is_nan(j, places, sets, value) for j, value in enumerate(known)]
+            known = [
+                np.where(n, 1.0, v) if n.any() else v for n, v in zip(nans, known, strict=True)
+            ]
+            out = [o | n for o, n in zip(out, nans, strict=True)]
         known = [np.ma.filled(value, 1.0) for value in known]
         if option == "weights":
             self._require_weights(known)
@@ -115,32 +142,6 @@ class Data:
     def left_out(self) -> int:
         """Number of residuals whose weight is 0."""
         return int(np.count_nonzero(~self.counted))
-
-    def _whitening(self, sigma: Any, counts: Any) -> Any:
-        """The inverse of the Cholesky factor of a covariance, of the points that count."""
-        (y,) = self.leaves
-        if sigma.shape != (y.size, y.size):
-            raise OptionError(
-                f"curve_fit: sigma must have shape {y.shape} or {(y.size, y.size)}, got "
-                f"{sigma.shape}"
-            )
-        self.variances = np.diagonal(sigma)
-        block = np.ix_(counts, counts)
-        bad = np.argwhere(~np.isfinite(sigma[block]))
-        if len(bad):
-            raise OptionError(
-                f"curve_fit: a matrix given as sigma must be finite; it is not in {len(bad)} of "
-                f"{sigma.size} places"
-            )
-        try:
-            factor = scipy.linalg.cholesky(sigma[block], lower=True)
-        except np.linalg.LinAlgError as error:
-            raise OptionError(
-                "curve_fit: a matrix given as sigma must be positive definite"
-            ) from error
-        whiten = np.zeros(sigma.shape)
-        whiten[block] = scipy.linalg.solve_triangular(factor, np.eye(len(factor)), lower=True)
-        return whiten
 
     def _require_positive(self, sigmas: list[Any]) -> None:
         self._require(
@@ -186,7 +187,7 @@ class Data:
             if single and not option:
                 raise ArgumentError(
                     f"{came}leave these points out, xdata[keep] and ydata[keep] for keep = "
-                    f"np.isfinite({name})"
+                    f"np.isfinite({name}); nan_policy='omit' leaves out those that are NaN"
                 )
             weights = {
                 "": "weights=keep",
@@ -211,7 +212,7 @@ class Data:
         else:
             try:
                 values = optree.broadcast_prefix(
-                    self._as_container(held), self.container, namespace=tree.NAMESPACE
+                    self.as_container(held), self.container, namespace=tree.NAMESPACE
                 )
             except ValueError:
                 raise self._mismatch(option, held) from None
@@ -224,7 +225,7 @@ class Data:
                 )
         return [_as_array(v).astype(float) for v in values]
 
-    def _as_container(self, given: Any) -> Any:
+    def as_container(self, given: Any) -> Any:
         """A sequence of as many parts as there are data sets, in the form of theirs."""
         kind = type(self.container)
         if isinstance(given, np.ndarray):
@@ -266,10 +267,30 @@ class Data:
         elif kind in (list, tuple) and np.ndim(predicted) and len(predicted) == count:
             predicted = kind(predicted[i] for i in range(count))
         with suppress(ValueError):  # of another form; flatten_like says which
+            self._refuse_joined(predicted)
             parts = self.structure.flatten_up_to(predicted)
             predicted = tree.unflatten(self.structure, [self._prediction(part) for part in parts])
         return tree.flatten_like(
             predicted, self.structure, f"curve_fit: what {name_of(self.f)} returns"
+        )
+
+    def _refuse_joined(self, predicted: Any) -> None:
+        """Raise where a model returns one array for several data sets."""
+        if not isinstance(predicted, (np.ndarray, Traced)):
+            return
+        kind, shape = type(self.container), np.shape(predicted)
+        shapes = ", ".join(str(y.shape) for y in self.leaves[:6])
+        form = "[first, second, ...]" if kind is list else "(first, second, ...)"
+        if kind is dict:
+            form = "{" + ", ".join(f"{key!r}: ..." for key in list(self.container)[:6]) + "}"
+        joined = ""
+        if shape == (sum(y.size for y in self.leaves),):
+            parts = "list(ydata.values())" if kind is dict else "ydata"
+            joined = f", or give one data set, ydata=np.concatenate({parts}), and sigma so too"
+        raise TreeError(
+            f"curve_fit: {name_of(self.f)} returned one array, of shape {shape}, and ydata is a "
+            f"{kind.__name__} of {len(self.leaves)} data sets, of shapes {shapes}; return a "
+            f"{kind.__name__} of as many, {form}{joined}"
         )
 
     def _prediction(self, part: Any) -> Any:
@@ -283,6 +304,12 @@ class Data:
                     f"{type(part).__name__} cannot be made one: {error}; of several data sets give "
                     f"ydata as a {type(part).__name__} too, or let the model np.concatenate them"
                 ) from error
+        if hasattr(part, "columns"):
+            raise OutputError(
+                f"curve_fit: {name_of(self.f)} must return an array of numbers like ydata, it "
+                f"returned a table of shape {part.shape}; where xdata is a table of one column, "
+                f"give or read the column, X[{part.columns[0]!r}]"
+            )
         kind = getattr(getattr(part, "dtype", None), "kind", "")
         if isinstance(part, numbers.Complex) or kind in _NUMBERS:
             return part
@@ -311,22 +338,7 @@ class Data:
                         f"curve_fit: xdata has the shape {shape} and ydata {y.shape}; give as many "
                         f"of the one as of the other"
                     )
-                hint = ""
-                if is_cut_short(shape, y.shape) and y.ndim == 1:
-                    hint = (
-                        "; an integrator that fails ends early and gives fewer, solution.message "
-                        "says why: start where it does not fail, or return np.inf there, "
-                        "np.full(len(x), np.inf)"
-                    )
-                if self.x_shape == (*y.shape, *shape):
-                    hint = (
-                        f"; xdata is given to it as it is, {self.x_shape}: a column is X[:, 0], or "
-                        f"give xdata.T, whose rows are X[0] and so on"
-                    )
-                if shape == y.shape[::-1] and len(shape) > 1:
-                    hint = "; transpose it"
-                if shape == self.x_shape == (*y.shape, 1):
-                    hint = "; xdata is a table of one column: give the column, not the table"
+                hint = self._hint(shape, y.shape)
                 raise ShapeError(
                     f"curve_fit: {name_of(self.f)} must return the shape {y.shape} of ydata"
                     f"{whole}, it returned {shape}{hint}"
@@ -350,6 +362,32 @@ class Data:
                 parts.append(weight * difference if self.weighted else difference)
         self.fitted = True
         return parts[0] if tree.is_leaf(self.structure) else tree.unflatten(self.structure, parts)
+
+    def _hint(self, shape: tuple[int, ...], wanted: tuple[int, ...]) -> str:
+        """What may be meant where a model returns another shape than that of the data."""
+        if shape == self.x_shape == (*wanted, 1):
+            return "; xdata is a table of one column: give the column, not the table"
+        if shape == wanted[::-1] and len(shape) > 1:
+            return "; transpose it"
+        if self.x_shape == (*wanted, *shape):
+            return (
+                f"; xdata is given to it as it is, {self.x_shape}: a column is X[:, 0], or "
+                f"give xdata.T, whose rows are X[0] and so on"
+            )
+        if self.labelled and len(shape) == len(wanted):
+            return (
+                "; pandas matches the rows of its arrays by their labels: give xdata.to_numpy(), "
+                "and use plain arrays beside it"
+            )
+        if is_cut_short(shape, wanted) and len(wanted) == 1 and self.integrator:
+            return (
+                f"; its {self.integrator} may have failed, which ends early and gives fewer, "
+                f"solution.message says why: start where it does not fail, or return np.inf there, "
+                f"np.full(len(x), np.inf)"
+            )
+        if len(shape) != len(wanted):
+            return ""
+        return "; return a number for each of ydata, np.inf where the model has no meaning"
 
 
 def is_cut_short(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
@@ -375,6 +413,15 @@ def as_arrays(data: Any, foreign: bool = False, keep: bool = False) -> Any:
     if all(isinstance(part, numbers.Complex) for part in data):
         return data if keep else np.asarray(data)
     return type(data)(as_arrays(part, foreign) for part in data)
+
+
+def _shape_of(xdata: Any) -> tuple[int, ...] | None:
+    """The shape of xdata, which may be a list of arrays of one shape."""
+    if type(xdata) not in (list, tuple):
+        return getattr(xdata, "shape", None)
+    shapes = {np.shape(part) for part in xdata if hasattr(part, "shape")}
+    alike = len(shapes) == 1 and all(hasattr(part, "shape") for part in xdata)
+    return (len(xdata), *shapes.pop()) if alike else None
 
 
 def _set_name(path: str) -> str:

@@ -1,13 +1,13 @@
 """xdata as a model gets it.
 
 As in SciPy arrays are of floats, whose powers do not overflow and may be negative, and a list or a
-tuple of arrays of one shape is an array. Integers in a dict stay integers, for a model may index by
-them, but wide ones.
+tuple of arrays of one shape is an array. Integers stay integers, but wide ones, in a dict, and
+where a model indexes by them, which floats cannot: labels of groups, ``offsets[group]``.
 """
 
 from collections.abc import Iterator
 from decimal import Decimal
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,17 @@ import numpy as np
 from linad.core import tree
 from linad.errors import ArgumentError
 from linad.solve.fitting.data import as_arrays
+from linad.solve.fitting.written_data import OnCopies
 
 
-def as_places(xdata: Any) -> Any:
+def as_places(xdata: Any, labels: bool = False) -> Any:
     """xdata with floats for integers, and wide integers where it is a dict.
+
+    Parameters
+    ----------
+    xdata : any
+    labels : bool
+        Whether integers are labels, which stay integers everywhere.
 
     Raises
     ------
@@ -30,7 +37,27 @@ def as_places(xdata: Any) -> Any:
             f"curve_fit: xdata is a {type(xdata).__name__}, which can be read once; give "
             f"np.array(list(xdata))"
         )
-    return _numbers(as_arrays(xdata), float)
+    return _numbers(as_arrays(xdata), np.int64 if labels else float)
+
+
+def holds_integers(xdata: Any) -> bool:
+    """Whether there are integers in xdata that a model gets as floats."""
+    parts = xdata if type(xdata) in (list, tuple) else [xdata]
+    if any(type(part) in (list, tuple) for part in parts):
+        return any(holds_integers(part) for part in parts)
+    if all(isinstance(part, Integral) for part in parts):
+        return True
+    return any(getattr(getattr(part, "dtype", None), "kind", "") in ("i", "u") for part in parts)
+
+
+def whole_rows(xdata: Any) -> bool:
+    """Whether an array of floats holds, as all of it or as a row, numbers that might be labels."""
+    kind = getattr(getattr(xdata, "dtype", None), "kind", "")
+    if kind != "f" or not np.size(xdata):
+        return False
+    values = np.asarray(xdata)
+    rows = [values] if values.ndim < 2 else [*values, *values.T]
+    return any(bool((row == np.round(row)).all()) for row in rows)
 
 
 def _numbers(xdata: Any, whole: type) -> Any:
@@ -52,7 +79,8 @@ def joined_places(xdata: Any) -> Any:
         return xdata
     arrays = [np.asarray(part) for part in xdata if isinstance(part, np.ndarray)]
     alike = len(arrays) == len(xdata) and len({a.shape for a in arrays}) == 1
-    return np.stack(arrays) if alike and all(a.dtype.kind in "fc" for a in arrays) else xdata
+    kinds = {a.dtype.kind for a in arrays}
+    return np.stack(arrays) if alike and (kinds <= set("fc") or kinds <= set("iu")) else xdata
 
 
 class OfJoinedPlaces:
@@ -63,6 +91,13 @@ class OfJoinedPlaces:
 
     def __call__(self, xdata: Any, p: Any) -> Any:
         return self.model(joined_places(xdata), p)
+
+
+def bare_model(model: Any) -> Any:
+    """A model, without what copies or joins its places."""
+    while isinstance(model, (OfJoinedPlaces, OnCopies)):
+        model = model.model
+    return model
 
 
 def is_single(ydata: Any) -> bool:

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
-from linad.core.options import FLAG, Kind, is_integer, is_number
+from linad.core.options import FLAG, Kind, choice, is_integer, is_number
+from linad.solve.described_starts import holds_parameters
 
 VERBOSE = Kind(
     "0, 1 or 2",
@@ -40,7 +41,7 @@ def _holds_none(value: Any) -> bool:
 
 START = Kind(
     "finite real numbers, an array or a container of such",
-    lambda value: _holds_finite(value) and not _holds_none(value),
+    lambda value: holds_parameters(value) or (_holds_finite(value) and not _holds_none(value)),
 )
 ABSOLUTE = Kind(f"{FLAG.words} (all starts are in one list, p0=[1, 2])", FLAG.fits)
 POSITIVES = Kind(
@@ -51,4 +52,5 @@ WEIGHTS = Kind(
     "numbers >= 0, one or like ydata or one for each data set",
     _holds_data,
 ).optional
+NAN_POLICY = choice("raise", "omit", "propagate", None)
 LEVEL = Kind("a number between 0 and 1", lambda value: is_number(value) and 0 < value < 1)

@@ -9,27 +9,29 @@ the logarithm of a likelihood, and the covariance is the inverse of its Hessian,
 Parameters that the data do not determine have infinite errors.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from linad.core import tree
-from linad.core.options import NAMES, TOLERANCE, takes
-from linad.errors import ArgumentError, ConvergenceError, OptionError
+from linad.core.options import takes
+from linad.errors import ArgumentError, OptionError
 from linad.solve.fits import cleaned_jacobian
+from linad.solve.fitting import reports
+from linad.solve.fitting.bands import at_places, observed_at
 from linad.solve.fitting.data_places import as_places
 from linad.solve.fitting.fit_options import LEVEL
-from linad.solve.fitting.names_elsewhere import ELSEWHERE
+from linad.solve.fitting.known_parameters import KnownParameters
 from linad.solve.fitting.parameters import Parameters, as_given
-from linad.solve.fitting.reports import html, text
+from linad.solve.fitting.propagation import Propagated
 from linad.solve.fitting.seen_directions import SeenDirections
 from linad.solve.losses import Loss
 from linad.solve.problems import quiet
 
 
-class FitResult:
+class FitResult(KnownParameters):
     """Parameters with their uncertainties; prints as a report.
 
     Attributes
@@ -58,7 +60,10 @@ class FitResult:
     model: Callable[..., Any] | None = None
     xdata: Any = None
     data: Any = None
+    labels = False
     title = "fit"
+    unchanged = "no residual changes"
+    measure, factor = "chi-square", 2.0
 
     def __init__(
         self,
@@ -81,49 +86,6 @@ class FitResult:
         self.nit, self.nfev, self.njev = result.nit, result.nfev, result.njev
         self.names = parameters.names
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> NoReturn:
-            hint = f"; {ELSEWHERE[name]}" if name in ELSEWHERE else ""
-            if name in self.__dict__.get("names", ()):
-                hint = f"; it is a parameter, whose value is found[{name!r}]"
-            raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute {name!r}{hint}",
-                name=name,
-                obj=self,
-            )
-
-    # What was found.
-
-    @cached_property
-    def vector(self) -> Any:
-        """The parameters one after the other, as ``names`` names them."""
-        return tree.vector(self.found)
-
-    @property
-    def values(self) -> dict[str, float]:
-        """The parameters by name."""
-        return dict(zip(self.names, self.vector.tolist(), strict=True))
-
-    @property
-    def standard_errors(self) -> dict[str, float]:
-        """Those of ``errors``, by name."""
-        return dict(zip(self.names, self._errors.tolist(), strict=True))
-
-    def __getitem__(self, name: str) -> Any:
-        """A parameter by its name; an array, or a container, of them by its own."""
-        return self.parameters.named(name, self.found)
-
-    def __iter__(self) -> Iterator[Any]:
-        """Parameters and covariance, as SciPy's curve_fit returns them."""
-        if not self.success:
-            raise ConvergenceError(f"{self.message}; the result, not unpacked, tells more", self)
-        return iter((self.x, self.covariance))
-
-    def rows(self) -> list[tuple[str, float, float]]:
-        """Name, value and standard error of each parameter."""
-        return list(zip(self.names, self.vector.tolist(), self._errors.tolist(), strict=True))
-
     # How well.
 
     @cached_property
@@ -144,11 +106,6 @@ class FitResult:
         """Number of residuals, without those of data whose weight is 0."""
         count = int(self.result.jac.shape[0])
         return count if self.data is None else count - self.data.left_out
-
-    @property
-    def free_parameters(self) -> int:
-        """Number of parameters that are not fixed."""
-        return int(np.count_nonzero(self.parameters.free))
 
     @property
     def degrees_of_freedom(self) -> int:
@@ -212,6 +169,10 @@ class FitResult:
         counted = r if self.data is None else r[self.data.counted]
         return self.loss.spread(counted, self.free_parameters)
 
+    @property
+    def _variance(self) -> float:
+        return self._scales[0]
+
     @cached_property
     def _directions(self) -> SeenDirections:
         free = self.parameters.free
@@ -226,115 +187,7 @@ class FitResult:
             J = np.where(flat & (size > 0), 0.0, J)
         return SeenDirections(J)
 
-    @cached_property
-    def covariance(self) -> Any:
-        """Of the parameters: zero for fixed ones, infinite where the data leave them open."""
-        free = np.flatnonzero(self.parameters.free)
-        full = np.zeros((self.vector.size, self.vector.size))
-        inner: Any = np.inf
-        if self._are_known:
-            inner = self._directions.covariance(self._scales[0])
-        full[np.ix_(free, free)] = inner
-        return full
-
-    @property
-    def _are_known(self) -> bool:
-        """Whether there are a Jacobian, and observations left to tell errors by."""
-        return self._directions.known and bool(np.isfinite(self._scales[0]))
-
-    @property
-    def undetermined(self) -> list[dict[str, float]]:
-        """Directions in which the parameters can move and no residual changes, as they stand.
-
-        As few parameters as may be in each, by Gauss-Jordan elimination; the first has 1.
-        """
-        names = [self.names[i] for i in np.flatnonzero(self.parameters.free)]
-        return [
-            dict(zip([names[i] for i in moved], steps.tolist(), strict=True))
-            for moved, steps in self._directions.unseen()
-        ]
-
-    @cached_property
-    def _errors(self) -> Any:
-        return np.sqrt(np.diagonal(self.covariance))
-
-    @property
-    def errors(self) -> Any:
-        """Standard errors, in the form of the parameters."""
-        return as_given(self.parameters.container(self._errors), self.parameters.form)
-
-    @cached_property
-    def correlation(self) -> Any:
-        """Of the parameters; NaN where one is fixed or open."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return self.covariance / np.outer(self._errors, self._errors)
-
     # Intervals.
-
-    def confidence_intervals(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
-        """Intervals from standard errors, by name.
-
-        Parameters
-        ----------
-        level : float
-            Probability that an interval covers the parameter.
-
-        Returns
-        -------
-        dict of (lower, upper)
-            An interval ends at a bound that it would pass.
-        """
-        LEVEL.check("confidence_intervals", "level", level)
-        t = self._quantile(level)
-        lower, upper = self.bounds
-        return {
-            name: (
-                (max(value - t * error, float(low)), min(value + t * error, float(high)))
-                if error
-                else (value, value)
-            )
-            for (name, value, error), low, high in zip(self.rows(), lower, upper, strict=True)
-        }
-
-    def profile_intervals(
-        self, level: float = 0.95, names: Any = None
-    ) -> dict[str, tuple[float, float]]:
-        """Intervals from fits with one parameter held, right where the model is not linear.
-
-        Parameters
-        ----------
-        level : float
-            As of `confidence_intervals`.
-        names : str or sequence of str, optional
-            Parameters; all free ones by default.
-
-        Returns
-        -------
-        dict of (lower, upper)
-            A bound, or an infinity, where the data do not end the interval.
-
-        Raises
-        ------
-        ConvergenceError
-            If the fit itself has not ended well.
-
-        Notes
-        -----
-        Each end takes some three to ten fits of the other parameters, so all take some tens of
-        times as long as the fit: a model in Python wants `linad.jit`, or ``names`` of few.
-        """
-        from linad.solve.fitting.profiles import profiles
-
-        LEVEL.check("profile_intervals", "level", level)
-        if not self.success:
-            raise ConvergenceError(f"profile_intervals: {self.message}", self)
-        free: list[int] = np.flatnonzero(self.parameters.free).tolist()
-        NAMES.optional.check("profile_intervals", "names", names)
-        if names is not None:
-            keys = [names] if isinstance(names, str) else names
-            free = [i for key in keys for i in self.parameters.positions("names", key)]
-        t = self._quantile(level)
-        return profiles(self, free, t)
 
     def _quantile(self, level: float) -> float:
         from scipy.stats import norm, t
@@ -366,35 +219,60 @@ class FitResult:
             Like what the model returns there; of a complex number, that of its real part and that
             of its imaginary part as one. Infinite where it depends on what the data leave open.
         """
-        return self._with_errors(xdata)[1]
+        return self._at(xdata).errors
 
-    def _with_errors(self, xdata: Any) -> tuple[Any, Any]:
-        """The model somewhere, and its standard errors."""
-        from linad.api.derivatives import linearize
+    @takes(level=LEVEL)
+    def confidence_band(self, xdata: Any = None, level: float = 0.95) -> tuple[Any, Any]:
+        """Where the model is with a probability, from the errors of the parameters.
 
+        Parameters
+        ----------
+        xdata : optional
+            Where to predict; by default where the data are.
+        level : float
+            The probability, at each x by itself.
+
+        Returns
+        -------
+        (lower, upper)
+            Arrays, or containers of such, like ydata.
+        """
+        return at_places(self, xdata).interval(level)
+
+    @takes(level=LEVEL)
+    def prediction_band(
+        self, xdata: Any = None, level: float = 0.95, sigma: Any = None
+    ) -> tuple[Any, Any]:
+        """Where a further observation is with a probability: wider than `confidence_band` by what
+        observations scatter.
+
+        Parameters
+        ----------
+        xdata, level
+            As of `confidence_band`.
+        sigma : number, array or container, optional
+            Standard deviation of the observation, in the units of the sigma of the fit; by default
+            that of the data, where it is the same for all of them.
+
+        Returns
+        -------
+        (lower, upper)
+            Arrays, or containers of such, like ydata.
+
+        Raises
+        ------
+        OptionError
+            If sigma of the data differs from point to point, and is not given here.
+        """
+        return observed_at(self, xdata, sigma).interval(level)
+
+    def _at(self, xdata: Any) -> Propagated:
+        """The model somewhere, and its errors."""
         model, xdata = self._of_model(), self._places(xdata)
-        y, J = linearize(lambda p: model(xdata, p), self.found)
-        dense = J.todense()
-        errors = self._spread(dense.real)
-        if np.iscomplexobj(dense):
-            errors = errors + 1j * self._spread(dense.imag)
-        leaves, structure = tree.flatten(y)
-        ends = np.cumsum([np.size(leaf) for leaf in leaves])[:-1]
-        parts = [
-            e if np.iscomplexobj(v) else e.real
-            for e, v in zip(np.split(errors, ends), leaves, strict=True)
-        ]
-        shaped = [e.reshape(np.shape(v)) for e, v in zip(parts, leaves, strict=True)]
-        return y, tree.unflatten(structure, shaped)
-
-    def _spread(self, J: Any) -> Any:
-        """Standard errors of what has the Jacobian J: of what the data leave open, infinite."""
-        if not self._are_known:
-            return np.full(len(J), np.inf)
-        return self._directions.spread(J[:, self.parameters.free], self._scales[0])
+        return Propagated.of(lambda p: model(xdata, p), self)
 
     def _places(self, xdata: Any) -> Any:
-        return self.xdata if xdata is None else as_places(xdata)
+        return self.xdata if xdata is None else as_places(xdata, self.labels)
 
     def _of_model(self) -> Callable[..., Any]:
         if self.model is None:
@@ -406,16 +284,17 @@ class FitResult:
 
     # How it is told.
 
-    def report(self, correlations: float = 0.1) -> str:
-        """The fit in words and tables.
+    def _statistics(self) -> list[tuple[str, str]]:
+        return reports.statistics(self)
 
-        Parameters
-        ----------
-        correlations : float
-            The least that is shown.
-        """
-        TOLERANCE.check("report", "correlations", correlations)
-        return text(self, correlations)
+    def _why_unknown(self) -> str:
+        return reports.unknown(self)
+
+    def _cautions(self) -> list[str]:
+        return reports.cautions(self)
+
+    def _without_effect(self, name: str) -> str:
+        return reports.without_effect(self, name)
 
     @takes(level=LEVEL)
     def plot(
@@ -452,9 +331,3 @@ class FitResult:
             raise OptionError("plot: ax and axes say the same; give one of them")
         axes = ax if axes is None else axes
         return plot(self, axes, self._quantile(level), Captions(xlabel, ylabel, title))
-
-    def __repr__(self) -> str:
-        return self.report()
-
-    def _repr_html_(self) -> str:
-        return html(self)

@@ -32,7 +32,7 @@ def evaluated(
     shapes = shapes or [y.shape for y in fit.data.leaves]
     values, errors = (
         [np.broadcast_to(v, s) for v, s in zip(fit.data.sets(said), shapes, strict=True)]
-        for said in fit._with_errors(xdata)
+        for said in fit._at(xdata)
     )
     return values, [t * error for error in errors]
 

@@ -3,7 +3,7 @@
 ELSEWHERE = {
     **dict.fromkeys(("params", "best_values", "popt", "p", "beta"), "parameters are x, or values"),
     **dict.fromkeys(
-        ("stderr", "stderrs", "bse", "perr", "sd_beta", "std", "uncertainties", "uncertainty"),
+        ("stderr", "stderrs", "bse", "perr", "sd_beta", "std", "uncertainty"),
         "standard errors are errors, or standard_errors by name",
     ),
     **dict.fromkeys(("dof", "df", "df_resid", "nfree"), "that is degrees_of_freedom"),
@@ -22,10 +22,15 @@ ELSEWHERE = {
     ),
     **dict.fromkeys(
         (
-            *("prediction_interval", "prediction_intervals", "confidence_band", "prediction_band"),
+            *("prediction_interval", "prediction_intervals", "conf_band", "get_prediction"),
             *("eval_uncertainty", "predict_error", "predict_errors", "bands", "band"),
         ),
-        "prediction_errors(x) are the standard errors of predict(x); plot() draws the band",
+        "prediction_errors(x) are the standard errors of predict(x), confidence_band(x) and "
+        "prediction_band(x) intervals around it; plot() draws the band",
+    ),
+    **dict.fromkeys(
+        ("uvars", "uncertainties", "correlated_values", "delta_method", "derived", "error_of"),
+        "propagate(g) is a function of the parameters with its errors",
     ),
     **dict.fromkeys(
         ("plot_fit", "plot_residuals", "show", "draw"),

@@ -30,12 +30,34 @@ class OneByOne:
     def __call__(self, x: Any, p: Any) -> Any:
         return self.f(x, *p)
 
+    def named(self, p: Any) -> dict[str, Any]:
+        """The arguments by the model's names for them."""
+        names = _positional(_signature(self.f), len(p)) or [f"p[{k}]" for k in range(len(p))]
+        return dict(zip(names, p, strict=True))
+
 
 class ByName(OneByOne):
     """One that takes them by name."""
 
     def __call__(self, x: Any, p: Any) -> Any:
         return self.f(x, **p)
+
+    def named(self, p: Any) -> dict[str, Any]:
+        return dict(p)
+
+
+class OfOne(OneByOne):
+    """One whose parameter was given as an array of one number, and is one."""
+
+    def __call__(self, x: Any, p: Any) -> Any:
+        try:
+            return self.f(x, p)
+        except Exception as error:
+            (name,) = _positional(_signature(self.f), 1) or ["p"]
+            error.add_note(
+                f"curve_fit: {name} is an array of shape (1,), as p0 is; p0=[1.0] gives a number"
+            )
+            raise
 
 
 class OfNumbers(OneByOne):
@@ -52,6 +74,9 @@ class OfNumbers(OneByOne):
         except Exception as error:
             self._tell_of_containers(error, x, len(numbers))
             raise
+
+    def named(self, p: Any) -> dict[str, Any]:
+        return super().named((p,) if np.ndim(p) == 0 else p)
 
     def _tell_of_containers(self, error: Exception, x: Any, count: int) -> None:
         """Raise what to write if the model takes a parameter for an array or a container."""
@@ -119,7 +144,9 @@ def binding(f: Model, p0: Any) -> tuple[Model, Any, list[str] | None]:
             return ByName(f), dict(point), None
     elif np.ndim(point) == 1 if isinstance(point, np.ndarray) else type(point) in (list, tuple):
         if _fits(signature, point, {}):
-            return OneByOne(f), point, _positional(signature, len(point))
+            taken = _positional(signature, len(point))
+            is_one = isinstance(p0, np.ndarray) and len(point) == 1 and taken
+            return (OfOne if is_one else OneByOne)(f), point, taken
     elif np.ndim(point) == 0 and _fits(signature, (point,), {}):
         return OfNumbers(f, p0), point, _positional(signature, 1)
     if not _fits(signature, (point,), {}):
@@ -130,20 +157,53 @@ def binding(f: Model, p0: Any) -> tuple[Model, Any, list[str] | None]:
     return f, point, None
 
 
+def by_name(model: Model, p: Any) -> dict[str, Any]:
+    """The parameters of a model that `binding` made, by what it calls them."""
+    if isinstance(model, OneByOne):
+        return model.named(p)
+    return {next(iter(parameter_names(model)), "p"): p}
+
+
+def call_by_name(model: Model, f: Model, x: Any, named: dict[str, Any]) -> Any:
+    """Call ``f`` in the place of a model's function with such parameters."""
+    return f(x, **named) if isinstance(model, ByName) else f(x, *named.values())
+
+
 def parameter_names(f: Model) -> list[str]:
     """What a model calls its parameters, as far as its signature says."""
     return [p.name for p in _after_first(_signature(f)) if p.kind in _POSITIONAL]
 
 
-def refuse_other_signatures(f: Model, args: tuple[Any, ...]) -> None:
-    """Raise where a function of residuals takes its parameters one by one."""
+def refuse_further_names(solver: str, model: Model, p: Any, error: TypeError) -> None:
+    """Raise where a start has all the names that a model has, and others, so that it was called
+    with the whole as one argument, which it took for a number."""
+    if isinstance(model, OneByOne) or not isinstance(p, Mapping):
+        return
+    names = parameter_names(model)
+    more = [str(key) for key in p if key not in names]
+    if names and more and all(name in p for name in names):
+        raise ArgumentError(
+            f"{solver}: {name_of(model)}{_signature(model)} does not take {', '.join(more)}, which "
+            f"p0 names beside {', '.join(names)}, so that it was called with all of p0, a dict; "
+            f"leave {'it' if len(more) == 1 else 'them'} out of p0"
+        ) from error
+
+
+def first_name(f: Model) -> str:
+    """What a function of residuals calls its parameters."""
+    signature = _signature(f)
+    return next(iter(signature.parameters), "p") if signature else "p"
+
+
+def refuse_other_signatures(f: Model, args: tuple[Any, ...], name: str) -> None:
+    """Raise where a function of all parameters takes them one by one."""
     signature = _signature(f)
     if signature is None or _fits(signature, args, {}):
         return
     names = list(signature.parameters)[: len(signature.parameters) - len(args)]
     unpacked = f", which {', '.join(names)} = p unpacks" if len(names) > 1 else ""
     raise ArgumentError(
-        f"fit: {name_of(f)}{signature} is called with one argument, p, and with those of args, "
+        f"{name}: {name_of(f)}{signature} is called with one argument, p, and with those of args, "
         f"of which there are {len(args)}; p holds all parameters{unpacked}"
     )
 
@@ -242,7 +302,7 @@ def ordered(container: Any, like: Any = None) -> Any:
     if type(container) in (list, tuple):
         likes = like if type(like) in (list, tuple) else [None] * len(container)
         return type(container)([ordered(*pair) for pair in zip(container, likes, strict=False)])
-    if type(container) is not dict:
+    if type(container) not in (dict, OrderedDict):
         return container
     same = isinstance(like, Mapping) and like.keys() == container.keys()
     keys = like if same else container
@@ -250,9 +310,12 @@ def ordered(container: Any, like: Any = None) -> Any:
 
 
 def as_given(made: Any, form: Any) -> Any:
-    """Ordered dicts as the plain ones that were given."""
+    """Ordered dicts as the plain ones that were given, as far as their leaves keep their order."""
     if type(form) is dict:
-        return {key: as_given(made[key], part) for key, part in form.items()}
+        kept = {key: as_given(made[key], part) for key, part in form.items()}
+        return kept if tree.has_sorted_keys(form) else OrderedDict(kept)
+    if type(form) is OrderedDict:
+        return OrderedDict([(key, as_given(made[key], part)) for key, part in form.items()])
     if type(form) in (list, tuple):
         return type(form)(as_given(*pair) for pair in zip(made, form, strict=True))
     return made
@@ -284,6 +347,7 @@ class Parameters:
         self.solver = name
         self.form = as_point(start)
         self.unknown = Unknown(ordered(self.form), name)
+        self.given = given
         self.names = leaf_names(self.unknown, given)
         self.heads = _heads(self.unknown, given)
         self.start = self.unknown.start.copy()
@@ -362,6 +426,15 @@ class Parameters:
         found = tree.vector(container)[self.positions("found[...]", name)]
         return float(found[0]) if len(found) == 1 else found
 
+    def by_name(self, container: Any) -> dict[str, Any]:
+        """What a container has, as a model takes it; nothing where there are no names."""
+        if isinstance(container, Mapping):
+            return {key: part for key, part in container.items() if isinstance(key, str)}
+        if self.given is None:
+            return {}
+        several = isinstance(container, (list, tuple)) or np.ndim(container)
+        return dict(zip(self.given, container if several else [container], strict=True))
+
     def bounds(self, given: Any) -> Any:
         """Bounds as SciPy or a mapping of names gives them, as containers like the start."""
         n = self.start.size
@@ -401,3 +474,10 @@ def _flags(values: Iterable[Any]) -> bool:
     """Whether all of the values are booleans, or arrays of such."""
     found = [np.asarray(v).dtype.kind == "b" for v in values]
     return bool(found) and all(found)
+
+
+def told(parameters: Parameters) -> str:
+    """The start, as far as a line holds it."""
+    pairs = list(zip(parameters.names, parameters.start, strict=True))
+    first = ", ".join(f"{name} = {value:g}" for name, value in pairs[:6])
+    return first + (", ..." if len(pairs) > 6 else "")

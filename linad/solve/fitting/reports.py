@@ -1,10 +1,12 @@
 """The report of a fit, as text and as HTML."""
 
+import re
 from html import escape
 from typing import Any
 
 import numpy as np
 
+from linad.solve.fitting.asked_of_parameters import unread
 from linad.solve.fitting.stepwise_residuals import depends_by_steps
 
 MOST, STRONGEST = 60, 20
@@ -55,12 +57,12 @@ def remarks(fit: Any) -> list[str]:
         words = []
         if not fit.parameters.free[i]:
             words.append("fixed")
-        elif value in (lower[i], upper[i]):
-            words.append("at its bound")
         elif name in open_:
             words.append("undetermined")
+        elif value in (lower[i], upper[i]):
+            words.append("at its bound")
         elif not np.isfinite(error):
-            words.append(_unknown(fit))
+            words.append(fit._why_unknown())
         elif error and abs(error) < 10 * abs(value):
             words.append(f"{abs(error / value):.2%}")
         if fit.parameters.free[i] and (np.isfinite(lower[i]) or np.isfinite(upper[i])):
@@ -69,32 +71,28 @@ def remarks(fit: Any) -> list[str]:
     return found
 
 
-def _unknown(fit: Any) -> str:
+def unknown(fit: Any) -> str:
     """Why there is no error of a parameter that the data determine."""
     if fit.degrees_of_freedom <= 0:
-        return "no observations are left to tell its error"
+        return "no observations are left to tell errors by"
     if fit.loss is not None and np.isinf(fit._scales[0]):
         return "error unknown: most residuals are many times f_scale"
     return "error unknown"
 
 
-def openings(fit: Any) -> list[str]:
+def openings(fit: Any, most: int = STRONGEST) -> list[str]:
     """Sentences on what the data do not determine, with what to do."""
     directions = fit.undetermined
-    found = []
-    if fit.data is None and fit.observations == 1:
-        found.append("There is one residual: return all of them, not the sum of their squares.")
-    for direction in directions[:STRONGEST]:
+    found = fit._cautions()
+    for direction in directions[:most]:
         names = list(direction)
         if len(names) == 1:
-            found.append(f"{names[0]}: {_without_effect(fit, names[0])}")
+            found.append(f"{names[0]}: {fit._without_effect(names[0])}")
         else:
             moves = ", ".join(f"{name} by {move:.4g}" for name, move in direction.items())
-            found.append(
-                f"{' and '.join(names)}: no residual changes if they move together, {moves}"
-            )
-    if len(directions) > STRONGEST:
-        found.append(f"... and {len(directions) - STRONGEST} more")
+            found.append(f"{' and '.join(names)}: {fit.unchanged} if they move together, {moves}")
+    if len(directions) > most:
+        found.append(f"... and {len(directions) - most} more")
     if directions and len(directions) == np.count_nonzero(fit.parameters.free):
         found.append("Nothing is determined: start elsewhere, where the model responds.")
     elif directions:
@@ -103,7 +101,14 @@ def openings(fit: Any) -> list[str]:
     return found
 
 
-def _without_effect(fit: Any, name: str) -> str:
+def cautions(fit: Any) -> list[str]:
+    """What is wrong with a fit as a whole."""
+    if fit.data is None and fit.observations == 1:
+        return ["There is one residual: return all of them, not the sum of their squares."]
+    return []
+
+
+def without_effect(fit: Any, name: str) -> str:
     """What there is to say of a parameter whose derivatives are zero."""
     if depends_by_steps(fit, fit.names.index(name)):
         return (
@@ -112,6 +117,9 @@ def _without_effect(fit: Any, name: str) -> str:
             f"smooth, as abs(x) < width by 1 / (1 + np.exp((abs(x) - width) / soft)), or try "
             f"values of it, fixed=[{name!r}]"
         )
+    key = re.split(r"[.\[]", name)[0]
+    if key in unread(fit.solve.residual.run, fit.found):
+        return f"no residual depends on it: {fit.title} does not read p[{key!r}]"
     return "no residual depends on it"
 
 
@@ -130,7 +138,7 @@ def pairs(fit: Any, least: float) -> list[tuple[str, str, float]]:
 def text(fit: Any, correlations: float) -> str:
     """The report as text."""
     lines = [f"Fit of {fit.title}", ""]
-    lines += [f"  {label:<20} {value}" for label, value in statistics(fit)]
+    lines += [f"  {label:<20} {value}" for label, value in fit._statistics()]
     rows = fit.rows()[:MOST]
     shown = [(name, *rounded(value, error)) for name, value, error in rows]
     widths = [max(len(row[k]) for row in shown) for k in range(3)]
@@ -171,7 +179,7 @@ def html(fit: Any) -> str:
     )
     said = "".join(
         f"<tr><th>{escape(label)}</th><td>{escape(value)}</td></tr>"
-        for label, value in statistics(fit)
+        for label, value in fit._statistics()
     )
     left = "".join(f"<tr><td>{escape(line)}</td></tr>" for line in openings(fit))
     return (

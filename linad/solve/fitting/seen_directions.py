@@ -43,16 +43,24 @@ class SeenDirections:
         norms = np.linalg.norm(J / largest, axis=0) * largest
         J = np.where(norms > FAINT, J, 0.0)
         self._scale = np.where(norms > FAINT, norms, 1.0)
-        _, s, self._vt = np.linalg.svd(J / self._scale, full_matrices=len(J) < n)
+        R = J / self._scale
+        if len(R) > n:
+            R = np.linalg.qr(R, mode="r")  # it has the same singular values and directions
+        _, s, self._vt = np.linalg.svd(R, full_matrices=len(R) < n)
         self._s = s = np.concatenate([s, np.zeros(n - len(s))])
         self._kept = s > np.finfo(float).eps * max(J.shape) * s.max(initial=0.0)
 
-    def covariance(self, variance: float) -> Any:
-        """s² (J^T J)^-1, infinite in the parameters that are open."""
-        rows = self._vt[self._kept] / self._s[self._kept, None] / self._scale
-        found = variance * (rows.T @ rows)
-        left = (np.abs(self._vt[~self._kept]) > SEEN).any(axis=0)
+    def covariance(self, variance: float, rows: Any = None) -> Any:
+        """s² (J^T J)^-1, or what a x for each row a of a matrix has of it; infinite in what an
+        open direction changes."""
+        scaled = (np.eye(len(self._scale)) if rows is None else rows) / self._scale
+        half = self._seen(scaled)
+        found = variance * (half @ half.T)
+        left = self._is_open(scaled)
+        # Of a number that nothing changes the covariance with anything is zero.
+        still = ~scaled.any(axis=1)
         found[left, :] = found[:, left] = np.inf
+        found[still, :] = found[:, still] = 0.0
         return found
 
     def unseen(self) -> list[tuple[Any, Any]]:
@@ -79,8 +87,14 @@ class SeenDirections:
         """The standard error of a x for each row a of a matrix; infinite where an open direction
         changes it."""
         scaled = rows / self._scale
-        kept = self._vt[self._kept] / self._s[self._kept, None]
-        errors = np.sqrt(variance) * np.linalg.norm(scaled @ kept.T, axis=1)
+        errors = np.sqrt(variance) * np.linalg.norm(self._seen(scaled), axis=1)
+        return np.where(self._is_open(scaled), np.inf, errors)
+
+    def _seen(self, scaled: Any) -> Any:
+        """Rows along the directions that are seen, divided by how well."""
+        return scaled @ (self._vt[self._kept] / self._s[self._kept, None]).T
+
+    def _is_open(self, scaled: Any) -> Any:
+        """Which rows have a part along an open direction."""
         seen = SEEN * np.linalg.norm(scaled, axis=1)
-        open_ = (np.abs(scaled @ self._vt[~self._kept].T) > seen[:, None]).any(axis=1)
-        return np.where(open_, np.inf, errors)
+        return (np.abs(scaled @ self._vt[~self._kept].T) > seen[:, None]).any(axis=1)

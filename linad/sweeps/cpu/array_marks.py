@@ -1,6 +1,6 @@
 """What tells the optimiser that the arrays of a kernel are apart.
 
-A kernel's arrays do not overlap: who calls it sees to that. Without being told, LLVM compares the
+A kernel's arrays do not overlap: the caller sees to that. Without being told, LLVM compares the
 ends of each pair of arrays before a loop, and gives up vectorising it at eight. Names that are
 assigned to one another (``u, v = v, u``) may stand for the same array at different times; they have
 one mark.

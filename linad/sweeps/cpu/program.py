@@ -114,7 +114,7 @@ class Workspace:
         self.make_room(settings().threads)
 
     def make_room(self, threads: int) -> None:
-        """Write the program for so many threads at most."""
+        """Write the program for at most this many threads."""
         self.threads = threads
         self.inner: list[Any] = []  # workspaces of loops inside, and what is known of them
         self._write_code(self.program.lowering)

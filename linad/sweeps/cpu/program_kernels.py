@@ -77,7 +77,7 @@ def addresses_of(wanted: Sequence[Wanted], name: str) -> list[int]:
 class Announcement:
     """Says that compiling takes longer than one waits in silence, and seldom again.
 
-    A call may need several programs, one after the other. They are one wait to who called: its
+    A call may need several programs, one after the other. They are one wait to the caller: its
     seconds are those of compiling them all, without what was done in between.
     """
 

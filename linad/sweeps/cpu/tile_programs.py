@@ -71,7 +71,7 @@ def tiles_of(group: Group, target: Target, chosen: Settings) -> Tiles | None:
 
 
 def rows_that_fit(size: int) -> int:
-    """Rows of a tile where `UNIT` rows take so many bytes; 0 where these do not fit."""
+    """Rows of a tile where `UNIT` rows take this many bytes; 0 where these do not fit."""
     rows = TILE_BYTES * UNIT // max(size, 1)
     return min(max(rows, min(2 * rows, FEW_ROWS)), MOST_ROWS) // UNIT * UNIT
 

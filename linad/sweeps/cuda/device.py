@@ -157,7 +157,7 @@ class Device(ABC):
 
     @abstractmethod
     def layout(self, array: Any, stream: Stream) -> Layout:
-        """Where an array that speaks DLPack alone lies; ``stream`` waits for who makes it."""
+        """Where an array that speaks DLPack alone lies; ``stream`` waits for whoever makes it."""
 
     @abstractmethod
     def capsule(self, array: Any, **asked: Any) -> Any:

@@ -144,8 +144,8 @@ def taken_in(device: Device, x: Any, stream: Stream, what: str) -> Array:
     x : object
         For which `linad.core.device_arrays.is_on_device` holds.
     stream : Stream
-        That waits for who makes the entries, if ``x`` speaks DLPack alone. Nobody then waits for
-        who reads them: the caller has to, before ``x`` may go.
+        That waits for whoever makes the entries, if ``x`` speaks DLPack alone. Nobody then waits
+        for whoever reads them: the caller has to, before ``x`` may go.
     what : str
         Its name, for errors.
 

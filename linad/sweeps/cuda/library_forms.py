@@ -88,7 +88,7 @@ def other(name: str) -> Callable[[Callable[[Operands], None]], Callable[[Operand
 
 
 def _follow(operands: Operands, position: int, size: int) -> bool:
-    """Whether the arrays of a stack, of so many bytes, lie one behind the other."""
+    """Whether the arrays of a stack, each of this many bytes, lie one behind the other."""
     return operands.step(position) == size
 
 

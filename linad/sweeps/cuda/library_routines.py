@@ -180,7 +180,7 @@ def qr(lowering: Any, eqn: Equation) -> bool:
 
 
 def _first_of(place: Place, axis: int, count: int) -> Place:
-    """The first so many entries along an axis."""
+    """The first entries along an axis, a given number of them."""
     shape = list(place.shape)
     shape[axis] = count
     return Place(place.buffer, place.offset, tuple(shape), place.strides, place.dtype)

@@ -41,7 +41,12 @@ KNOWN = {
             *("ceil", "floor", "trunc", "isfinite", "isinf", "isnan", "e", "inf", "nan", "pi"),
         }
     ),
-    "np": frozenset({"inf", "nan", "uint64", "floor", "ceil", "trunc", "rint", "sqrt", "copysign"}),
+    "np": frozenset(
+        {
+            *("inf", "nan", "uint64", "floor", "ceil", "trunc", "rint", "sqrt", "copysign"),
+            *("maximum", "minimum", "fmax", "fmin", "clip", "sign"),
+        }
+    ),
 }
 """What kernels may call of these modules on a device."""
 
@@ -150,7 +155,7 @@ def _indented(texts: Iterable[str]) -> list[str]:
 
 
 def _shared(loop: Any) -> list[str]:
-    """A loop of which a thread takes every so many turns."""
+    """A loop of which each thread takes every n-th turn."""
     first, last, step = _bounds(loop)
     return [
         f"k0 = {first}",

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.stats
+from scipy.optimize import OptimizeWarning
 
 import linad
 from linad.core.shapes import name_of
@@ -36,6 +37,7 @@ SIGMA = np.linspace(0.01, 0.05, 30)
 FACTOR = 0.02 * RNG.standard_normal((30, 30))
 COVARIANCE = FACTOR @ FACTOR.T + 1e-3 * np.eye(30)
 START = [1.0, 1.0, 0.0]
+OPEN = pytest.warns(OptimizeWarning, match="the data do not determine all parameters")
 LISTS = {"a": 1, "rate": 1.2, "line": [0, 0]}
 
 
@@ -209,8 +211,34 @@ class TestParameters:
         assert found.observations == 50
         assert found["rate"] == pytest.approx(1.3, abs=0.02)
 
+    @pytest.mark.parametrize(
+        "p0, shape",
+        [(np.ones(1), (1,)), ([1.0], ()), (1.0, ()), (None, ()), ({"k": np.ones(1)}, (1,))],
+    )
+    def test_one_alone_is_of_the_shape_that_was_given(self, p0, shape):
+        shapes = set()
+
+        def model(t, k):
+            shapes.add(np.shape(k))
+            return 2.5 * np.exp(-k * t) + 0.5
+
+        found = curve_fit(model, T, Y, p0)
+        assert shapes == {shape}
+        assert found.names == (["k[0]"] if isinstance(p0, dict) else ["k"])
+        np.testing.assert_allclose(found.vector, [1.3], rtol=0.02)
+        assert np.shape(found.predict(T)) == T.shape
+        assert np.size(found.propagate(lambda k: np.log(2) / k).errors) == 1
+
+    def test_an_array_of_one_where_a_number_is_needed(self):
+        with pytest.raises(ValueError, match="must have the same shape") as raised:
+            curve_fit(lambda t, k: np.stack([k, 1.0]) @ np.stack([t, t]), T, Y, np.ones(1))
+        assert "k is an array of shape (1,), as p0 is; p0=[1.0] gives a number" in str(
+            raised.value.__notes__
+        )
+
     def test_one_that_is_not_determined(self):
-        found = curve_fit(lambda t, a, b, c: (a + b) * t + c, T, Y, START)
+        with OPEN:
+            found = curve_fit(lambda t, a, b, c: (a + b) * t + c, T, Y, START)
         assert np.isinf(found.errors[:2]).all()
         assert np.isfinite(found.errors[2])
         assert "undetermined" in found.report()
@@ -231,7 +259,7 @@ class TestParameters:
             ({"bounds": {"d": (0, 1)}}, "bounds names 'd'"),
             ({"sigma": SIGMA[:3]}, "sigma must have the shape"),
             ({"sigma": 0 * SIGMA}, "sigma must be positive"),
-            ({"sigma": -COVARIANCE}, "must be positive definite"),
+            ({"sigma": -COVARIANCE}, r"positive definite; the variance at \[\d+, \d+\] is -0.0"),
             ({"sigma": SIGMA, "weights": SIGMA}, "give one of them"),
             ({"ydata": Y[:4]}, r"xdata has the shape \(30,\) and ydata \(4,\); give as many"),
             (
@@ -243,7 +271,7 @@ class TestParameters:
             ({"verbose": 3}, "verbose must be 0, 1 or 2"),
             ({"bounds": {"rate": (2, 3)}}, "the start must lie within the bounds, but rate starts"),
             ({"maxfev": 9}, "^curve_fit: .* got 'maxfev'; maxiter limits the steps"),
-            ({"nan_policy": "omit"}, "got 'nan_policy'; leave out what is missing"),
+            ({"missing": "drop"}, "got 'missing'; nan_policy='omit' leaves out"),
             (
                 {"method": "lm"},
                 "^curve_fit: expected options among p0, .* ftol, .* got 'method'; leave it",
@@ -367,13 +395,13 @@ class TestWhatTheModelReturns:
     def test_texts_are_told_of(self, kind):
         with pytest.raises(TypeError) as caught:
             curve_fit(decay, kind([f"{t:.3f}" for t in T]), Y, START)
-        assert "np.asarray(xdata, float) reads them" in caught.value.__notes__[-1]
+        assert "texts; np.asarray(xdata, float) reads the numbers in them" in str(caught.value)
 
     def test_dates_are_told_of(self):
         dates = np.datetime64("2026-01-01") + np.arange(30)
         with pytest.raises(TypeError) as caught:
             curve_fit(decay, dates, Y, START)
-        assert "numbers, as days since the first" in caught.value.__notes__[-1]
+        assert "numbers, as days since the first" in str(caught.value)
         days = (dates - dates[0]) / np.timedelta64(1, "D")
         found = curve_fit(lambda t, a, b: a * ((t - t[0]) / np.timedelta64(1, "D")) + b, dates, Y)
         np.testing.assert_allclose(found.x, np.polyfit(days, Y, 1))
@@ -401,9 +429,10 @@ class TestUncertainties:
 
     def test_what_is_undetermined_is_named(self):
         """a and b enter as a exp(b) with d in no place: two directions, found and said."""
-        found = curve_fit(
-            lambda t, a, b, c, d: a * np.exp(b - c * t) + 0.0 * d, T, Y, [1.0, 0.2, 1.0, 5.0]
-        )
+        with OPEN:
+            found = curve_fit(
+                lambda t, a, b, c, d: a * np.exp(b - c * t) + 0.0 * d, T, Y, [1.0, 0.2, 1.0, 5.0]
+            )
         alone, pair = sorted(found.undetermined, key=len)
         assert alone == {"d": 1.0}
         assert pair == {"a": 1.0, "b": pytest.approx(-1 / found["a"])}
@@ -435,7 +464,10 @@ class TestUncertainties:
         assert twice.observations == 48
 
     def test_as_many_parameters_as_observations(self):
-        report = curve_fit(lambda t, a, b: a * t + b, [1.0, 2.0], [2.0, 3.0]).report()
+        with pytest.warns(OptimizeWarning, match="no observations are left"):
+            found = curve_fit(lambda t, a, b: a * t + b, [1.0, 2.0], [2.0, 3.0])
+        assert "no observations are left" in found.message
+        report = found.report()
         assert "no observations are left" in report
         assert "ndetermined" not in report
 
@@ -513,13 +545,15 @@ class TestUncertainties:
         known = {"sigma": 0.1, "absolute_sigma": True}
         line = curve_fit(lambda x, a, b: a * x + b, T, Y, [1.0, 1.0], **known)
         errors = line.prediction_errors(T)
-        found = curve_fit(lambda x, a, b, c: (a + c) * x + b, T, Y, np.ones(3), **known)
+        with OPEN:
+            found = curve_fit(lambda x, a, b, c: (a + c) * x + b, T, Y, np.ones(3), **known)
         np.testing.assert_allclose(found.prediction_errors(T), errors, rtol=1e-9)
 
         def jumping(x, a, b, c):
             return np.where(x < 9, a * x + b, c)
 
-        found = curve_fit(jumping, T, Y, np.ones(3), **known)
+        with OPEN:
+            found = curve_fit(jumping, T, Y, np.ones(3), **known)
         elsewhere = found.prediction_errors(np.array([T[3], 10.0]))
         np.testing.assert_allclose(elsewhere, [errors[3], np.inf], rtol=1e-9)
 
@@ -588,7 +622,8 @@ class TestRobust:
 
     def test_a_scale_that_makes_outliers_of_all(self):
         far = np.linspace(-90, 90, 30)
-        found = curve_fit(lambda t, a: a + 0 * t, T, far, [0.0], loss="cauchy")
+        with pytest.warns(OptimizeWarning, match="most residuals are many times f_scale"):
+            found = curve_fit(lambda t, a: a + 0 * t, T, far, [0.0], loss="cauchy")
         assert np.isinf(found.errors).all()
         assert "most residuals are many times f_scale" in str(found)
 
@@ -636,6 +671,7 @@ class TestTelling:
             (lambda: curve_fit(decay, T, Y, a=2, c=0), "a is a parameter of decay; starts"),
             (lambda: curve_fit(decay, T, Y, 2, 1, 3), "all starts are in one list"),
             (lambda: fit(lambda p: p, START, lb=0), "lb'; bounds are"),
+            (lambda: fit(lambda p: p, START, nan_policy="omit"), "'; leave out what is missing"),
             (lambda: fit(lambda p: p, START, sigma=2), "sigma'; divide the residuals by it"),
             (lambda: fit(lambda a, b: a * b, START), "a, b = p unpacks"),
             (lambda: found.plot(figsize=(3, 3)), "figsize'; axes are made"),
@@ -645,7 +681,7 @@ class TestTelling:
                 call()
             assert words in str(raised.value)
         with pytest.raises(AttributeError, match=r"; prediction_errors\(x\) are"):
-            found.confidence_band  # noqa: B018
+            found.bands  # noqa: B018
         assert list(found.standard_errors.values()) == found.errors.tolist()
         assert list(found.standard_errors) == found.names
 
@@ -675,9 +711,8 @@ class TestTelling:
             K, L = X
             return K**a * L**b
 
-        with pytest.raises(TypeError, match="'str' and 'Tracer'") as raised:
+        with pytest.raises(TypeError, match=r"X\['K'\], X\['L'\]; or give xdata.to_numpy\(\).T"):
             curve_fit(product, table, Y)
-        assert "xdata.to_numpy().T" in raised.value.__notes__[0]
         assert curve_fit(product, table.to_numpy().T, Y).success
 
     def test_labelled_starts(self):
@@ -733,7 +768,7 @@ class TestTelling:
         for given in (days, [first + day for day in days]):
             with pytest.raises(TypeError) as raised:
                 curve_fit(lambda t, a, b: a + b * t, given, Y)
-            assert "total_seconds() / 86400" in raised.value.__notes__[0]
+            assert "total_seconds() / 86400" in str(raised.value)
         with pytest.raises(linad.errors.ArgumentError, match=r"ydata / np.timedelta64\(1, 'D'\)"):
             curve_fit(lambda t, a, b: a + b * t, T, np.array(days, "m8[D]"))
 
@@ -1306,7 +1341,7 @@ class TestTheOrderOfStarts:
         assert found.names == order
         assert [row[0] for row in found.rows()] == order
         for named in (found.x, found.errors, found.values, found.standard_errors, found.result.x):
-            assert type(named) is dict
+            assert isinstance(named, dict)
             assert list(named) == order
         assert list(found.result.grad) == order
         assert found.x == found.values
@@ -1325,6 +1360,36 @@ class TestTheOrderOfStarts:
         np.testing.assert_allclose(
             list(intervals.values()), list(bare.profile_intervals().values()), rtol=1e-6
         )
+
+    def test_of_derivatives_at_what_is_found(self):
+        """J Σ J^T is right as it is written, in containers within containers too."""
+
+        def model(t, p):
+            return p["up"][1]["z"] * np.exp(-p["rate"] * t) + p["up"][1]["a"] + p["up"][0] * t
+
+        t = np.linspace(0.0, 3.0, 30)
+        truth = {"up": [0.1, {"z": 3.0, "a": 0.5}], "rate": 1.2}
+        y = model(t, truth) + 0.05 * np.cos(9 * t)
+        start = {"up": [0.0, {"z": 1.0, "a": 0.0}], "rate": 1.0}
+        found = curve_fit(model, t, y, start)
+        bare = scipy.optimize.curve_fit(
+            lambda t, b, z, a, k: z * np.exp(-k * t) + a + b * t, t, y, [0, 1, 0, 1], xtol=1e-12
+        )
+        assert found.names == ["up[0]", "up[1].z", "up[1].a", "rate"]
+        np.testing.assert_allclose(found.vector, bare[0], rtol=1e-6)
+        np.testing.assert_array_equal(linad.ravel(found.x)[0], found.vector)
+        J = linad.linearize(lambda p: p["up"][1]["z"] / p["rate"], found.x)[1].todense()
+        b, z, a, k = bare[0]
+        row = np.array([0.0, 1 / k, 0.0, -z / k**2])
+        np.testing.assert_allclose(J @ found.covariance @ J.T, row @ bare[1] @ row, rtol=1e-5)
+        again = curve_fit(model, t, y, found.x, bounds=(-9.0, 9.0))
+        assert again.names == found.names
+        np.testing.assert_allclose(again.covariance, found.covariance, rtol=1e-6)
+
+    def test_of_keys_that_are_sorted_is_that_of_a_plain_dict(self):
+        t = np.linspace(0.0, 3.0, 30)
+        found = curve_fit(lambda t, p: p["a"] + p["b"] * t, t, 2 + 3 * t, {"a": 1.0, "b": 1.0})
+        assert type(found.x) is type(found.errors) is dict
 
     def test_flags_and_bounds_follow_it(self):
         assert self.found(fixed=[True, False]).x["scale"] == 4.0

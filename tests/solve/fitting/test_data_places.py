@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 
+import linad
 from linad.errors import ArgumentError
 from linad.solve import curve_fit
 from linad.solve.fitting.data_places import as_places, joined_places
@@ -90,3 +91,60 @@ def test_places_for_each_data_set_stay_a_list():
 def test_what_can_be_read_once_is_refused():
     with pytest.raises(ArgumentError, match=r"xdata is a generator.*np.array\(list\(xdata\)\)"):
         curve_fit(cubic, (n for n in range(9)), np.ones(9), [1, 1])
+
+
+GROUP = np.arange(30, dtype=np.uint8) % 3
+TIME = np.linspace(0.0, 4.0, 30)
+
+
+def grouped(X, p):
+    t, group = X
+    return p["slope"] * t + p["offset"][group]
+
+
+class TestLabels:
+    """Integers that a model indexes by stay integers, though others are floats."""
+
+    Y = 2.0 * TIME + np.array([0.5, 1.0, 3.0])[GROUP]
+
+    @pytest.mark.parametrize("form", [tuple, list])
+    @pytest.mark.parametrize("compiled", [False, True])
+    def test_beside_other_places(self, form, compiled):
+        model = linad.jit(grouped) if compiled else grouped
+        found = curve_fit(model, form([TIME, GROUP]), self.Y, {"slope": 1.0, "offset": np.zeros(3)})
+        np.testing.assert_allclose(found["offset"], [0.5, 1.0, 3.0])
+        np.testing.assert_allclose(found.predict((TIME[:2], [2, 1])), [3.0, 2 * TIME[1] + 1.0])
+        assert np.isfinite(found.prediction_errors()).all()
+        again = pickle.loads(pickle.dumps(found)) if not compiled else found
+        np.testing.assert_array_equal(again.predict(), found.predict())
+
+    @pytest.mark.parametrize("form", [GROUP, GROUP.tolist(), GROUP.astype(np.int16)])
+    def test_alone(self, form):
+        found = curve_fit(lambda group, p: p[group], form, self.Y, np.ones(3))
+        np.testing.assert_allclose(found.x, [self.Y[k == GROUP].mean() for k in range(3)])
+        assert found.plot() is not None
+
+    def test_in_lists_of_python(self):
+        names = ["a", "b", "c"]
+
+        def model(group, p):
+            return np.stack([p[names[k]] for k in group])
+
+        found = curve_fit(model, GROUP, self.Y, {"a": 1.0, "b": 1.0, "c": 1.0})
+        assert found["c"] == pytest.approx(self.Y[GROUP == 2].mean())
+
+    def test_a_label_too_many(self):
+        with pytest.raises(ArgumentError, match=r"reads p\[array.*p is an array of shape \(2,\)"):
+            curve_fit(lambda group, p: p[group], GROUP, self.Y, np.ones(2))
+
+    def test_errors_of_other_kinds_are_those_with_floats(self):
+        def model(n, a):
+            return a * n**-2 + len(a)
+
+        with pytest.raises(TypeError, match="len"):
+            curve_fit(model, N, 1.0 / N, [1.0])
+
+    def test_labels_among_floats(self):
+        both = np.stack([TIME, GROUP])
+        with pytest.raises(ArgumentError, match=r"give a tuple, \(t, group\), or a dict"):
+            curve_fit(grouped, both, self.Y, {"slope": 1.0, "offset": np.zeros(3)})

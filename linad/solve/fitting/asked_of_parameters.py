@@ -1,0 +1,171 @@
+"""What a function asks of its parameters: keys and indices that they lack, and those never read.
+
+Where a model fails it runs once more, on plain parameters that remember what they were asked. An
+error counts as theirs if it is the one that they raised.
+"""
+
+import difflib
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn, Protocol
+
+import numpy as np
+
+from linad.core import tree
+from linad.core.frames import place
+from linad.core.primitive import Traced
+from linad.core.shapes import name_of
+from linad.core.showing import shown
+from linad.errors import ArgumentError
+from linad.solve.problems import quiet
+
+MISREAD = (KeyError, IndexError, AttributeError)
+"""What parameters raise that lack what they are asked for."""
+
+COPIES = ("valuesdict", "copy_values", "to_dict", "asdict")
+"""Methods by which others make a dict of their parameters, which are one here."""
+
+
+@dataclass
+class _Asked:
+    """What parameters were asked, in the words of a message; and the error that they raised."""
+
+    words: str = ""
+    error: BaseException | None = None
+
+    def refuse(self, words: str, error: Exception) -> NoReturn:
+        at = place()
+        self.words, self.error = f"{words}" + (f" (at {at})" if at else ""), error
+        raise error
+
+
+class _RememberingDict(dict[Any, Any]):
+    """A dict of parameters that remembers its keys that were read, and those it does not have."""
+
+    def __init__(self, parts: dict[Any, Any], name: str, log: _Asked) -> None:
+        super().__init__(parts)
+        self._name, self._log, self._read = name, log, set[Any]()
+
+    def __getitem__(self, key: Any) -> Any:
+        self._read.add(key)
+        return super().__getitem__(key)
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        self._read.add(key)
+        return super().get(key, default)
+
+    def __missing__(self, key: Any) -> NoReturn:
+        keys, name = list(super().__iter__()), self._name
+        plain = {str(known).lower(): known for known in keys}
+        near = difflib.get_close_matches(str(key).lower(), plain, 1)
+        said = f"did you mean {name}[{plain[near[0]]!r}]?" if near else f"give {key!r} a start too"
+        known = ", ".join(map(repr, keys))
+        self._log.refuse(f"{name}[{key!r}], and {name} has {known}; {said}", KeyError(key))
+
+    def __getattr__(self, attribute: str) -> NoReturn:
+        if attribute.startswith("_"):
+            raise AttributeError(attribute)
+        name = self._name
+        said = f"entries are {name}[{attribute!r}]"
+        if attribute in COPIES:
+            said = f"leave {attribute}() out"
+        self._log.refuse(
+            f"{name}.{attribute}, and {name} is a dict of numbers; {said}",
+            AttributeError(attribute),
+        )
+
+    def __iter__(self) -> Any:
+        self._read.update(super().__iter__())
+        return super().__iter__()
+
+    def keys(self) -> Any:
+        self._read.update(super().__iter__())
+        return super().keys()
+
+    def values(self) -> Any:
+        self._read.update(super().__iter__())
+        return super().values()
+
+    def items(self) -> Any:
+        self._read.update(super().__iter__())
+        return super().items()
+
+    @property
+    def unread(self) -> list[Any]:
+        return [key for key in super().__iter__() if key not in self._read]
+
+
+class _RememberingArray(np.ndarray):
+    """An array of parameters that remembers an index which it does not have."""
+
+    _name: str = ""
+    _log: _Asked | None = None
+
+    def __getitem__(self, index: Any) -> Any:
+        try:
+            found = super().__getitem__(index)
+        except IndexError as error:
+            if self._log is None or np.asarray(index).dtype.kind not in "iu":
+                raise
+            one = shown(index)
+            self._log.refuse(
+                f"{self._name}[{one}], and {self._name} is an array of shape {self.shape}; give "
+                f"the start as many numbers as are read",
+                error,
+            )
+        return found.view(np.ndarray) if isinstance(found, np.ndarray) else found
+
+
+class Asking(Protocol):
+    """A function of parameters, as a fit calls it."""
+
+    @property
+    def f(self) -> Callable[..., Any]:
+        """The user's function, compiled or not."""
+
+    def named(self, p: Any) -> dict[str, Any]:
+        """Parameters by what the function calls them."""
+
+    def call(self, f: Callable[..., Any], named: dict[str, Any]) -> Any:
+        """Run a function in the place of the user's, its other arguments as they are."""
+
+
+def refuse_misread(solver: str, asking: Asking, p: Any, error: Exception) -> None:
+    """Raise where a function failed by asking its parameters, traced or not, for what they lack."""
+    log = _Asked()
+    asked = {name: _remembering(part, name, log) for name, part in asking.named(p).items()}
+    try:
+        with quiet():
+            asking.call(inspect.unwrap(asking.f), asked)
+    except Exception as raised:  # what it raised first is told by the caller
+        if log.error is raised:
+            raise ArgumentError(f"{solver}: {name_of(asking.f)} reads {log.words}") from error
+
+
+def unread(asking: Asking, p: Any) -> list[str]:
+    """The parameters, by key, that a function does not read where they are p."""
+    asked = {name: _remembering(part, name, _Asked()) for name, part in asking.named(p).items()}
+    with quiet():
+        asking.call(inspect.unwrap(asking.f), asked)
+    return [
+        str(key)
+        for part in asked.values()
+        if isinstance(part, _RememberingDict)
+        for key in part.unread
+    ]
+
+
+def _remembering(p: Any, name: str, log: _Asked) -> Any:
+    """Parameters as plain numbers that remember, with what a message calls them."""
+    if isinstance(p, dict):
+        parts = {key: _remembering(part, f"{name}[{key!r}]", log) for key, part in p.items()}
+        return _RememberingDict(parts, name, log)
+    if type(p) in (list, tuple):
+        return type(p)(_remembering(part, f"{name}[{k}]", log) for k, part in enumerate(p))
+    value = p.concrete if isinstance(p, Traced) else p
+    if not tree.is_leaf(tree.flatten(value)[1]) or np.ndim(value) == 0:
+        return value
+    entries = np.array(value).view(_RememberingArray)  # of its own: the function may write
+    entries._name, entries._log = name, log
+    return entries

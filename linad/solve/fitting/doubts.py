@@ -1,0 +1,51 @@
+"""What a fit leaves in doubt though it has converged: said in its message, and by a warning where
+SciPy's curve_fit gives one.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linad.core.callers import warn_user
+from linad.solve.fitting.reports import openings
+
+MOST = 6
+"""Names in a message, and directions in a warning."""
+
+
+def tell_doubts(name: str, fit: Any) -> None:
+    """Add to the message of a fit what is not determined, or at a bound; warn of what is not
+    determined."""
+    if not fit.success:
+        return  # which its message explains
+    directions = fit.undetermined
+    open_ = list(dict.fromkeys(key for direction in directions for key in direction))
+    if open_:
+        fit.message += f"; undetermined: {_listed(open_)}"
+    ends = at_bounds(fit)
+    if ends:
+        fit.message += f"; at a bound: {_listed(ends)}"
+    if open_:
+        words = ". ".join(line.rstrip(".") for line in openings(fit, MOST))
+        _warn(f"{name}: the data do not determine all parameters, and errors are infinite. {words}")
+    elif not fit._are_known:
+        why = fit._why_unknown()
+        fit.message += f"; {why}"
+        _warn(f"{name}: {why}: errors and covariance are infinite")
+
+
+def at_bounds(fit: Any) -> list[str]:
+    """The names of free parameters that are at a bound."""
+    lower, upper = fit.bounds
+    there = fit.parameters.free & ((fit.vector == lower) | (fit.vector == upper))
+    return [fit.names[i] for i in np.flatnonzero(there)]
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:MOST]) + (f" and {len(names) - MOST} more" * (len(names) > MOST))
+
+
+def _warn(message: str) -> None:
+    from scipy.optimize import OptimizeWarning
+
+    warn_user(message, OptimizeWarning)

@@ -1,0 +1,139 @@
+"""What xdata is that a model cannot compute with, told where the model has failed.
+
+A model may read dates, texts and tables in its own way, so nothing is refused before.
+"""
+
+import datetime as dt
+from typing import Any
+
+import numpy as np
+
+from linad.core import tree
+from linad.core.callers import package_of
+from linad.core.shapes import name_of
+from linad.core.showing import shown
+from linad.errors import ArgumentError
+from linad.solve.fitting.data_places import whole_rows
+
+
+def refuse_places(f: Any, error: Exception, xdata: Any) -> None:
+    """Raise, with what to give, where a model failed for what xdata is."""
+    words = ""
+    if isinstance(error, IndexError):
+        words = _of_labels(xdata)
+    elif isinstance(error, KeyError):
+        words = _of_keys(error, xdata)
+    elif isinstance(error, TypeError):
+        words = _of_kinds(xdata)
+    if not words:
+        return
+    several = isinstance(xdata, dict) or len(getattr(xdata, "columns", ())) > 1
+    came = "" if not several or isinstance(error, KeyError) else f" ({error})"
+    raise ArgumentError(
+        f"curve_fit: {name_of(f)} cannot compute with xdata{came}: {words}"
+    ) from error
+
+
+def _of_labels(xdata: Any) -> str:
+    """Of a model that indexes by numbers which have become floats beside others."""
+    if not whole_rows(xdata):
+        return ""
+    return (
+        "labels that a model indexes by must be integers, and it is one array of floats; give a "
+        "tuple, (t, group), or a dict, {'t': t, 'group': group}, in which integers stay integers"
+    )
+
+
+def _of_keys(error: KeyError, xdata: Any) -> str:
+    """Of a key that pandas does not find."""
+    if not (hasattr(xdata, "to_numpy") and _raised_in("pandas", error)):
+        return ""
+    key = shown(error.args[0]) if error.args else "it"
+    if hasattr(xdata, "columns"):
+        return (
+            f"it is a table without a column {key}; {_columns(xdata)}, or xdata.to_numpy().T is an "
+            f"array with the rows X[0] and so on"
+        )
+    return (
+        f"it is a {type(xdata).__name__}, which is read by the labels of its index, and {key} is "
+        f"none of them; x.iloc[0] is the first, or give xdata.to_numpy()"
+    )
+
+
+def _of_kinds(xdata: Any) -> str:
+    """Of what is no number."""
+    if hasattr(xdata, "columns"):
+        return _of_table(xdata)
+    parts = xdata.items() if isinstance(xdata, dict) else [("", xdata)]
+    for key, part in parts:
+        if words := _of_array(part):
+            return f"{f'its {key!r}' if key else 'it'} holds {words}"
+    return ""
+
+
+def _of_table(xdata: Any) -> str:
+    if len(xdata.columns) == 1:
+        name = xdata.columns[0]
+        return f"it is a table of one column: give the column, xdata[{name!r}], or read X[{name!r}]"
+    told = [
+        f"column {key!r} holds {words}" for key in xdata.columns if (words := _of_array(xdata[key]))
+    ]
+    unpacked = "it is a table, which unpacks to the names of its columns, and is no array"
+    return "; ".join([unpacked, _columns(xdata), "or give xdata.to_numpy().T", *told])
+
+
+def _columns(xdata: Any) -> str:
+    return "columns are read as " + ", ".join(f"X[{key!r}]" for key in list(xdata.columns)[:6])
+
+
+def _of_array(part: Any) -> str:
+    """What a part of xdata holds that is no number, and how to make numbers of it; "" for none."""
+    leaves = [np.asarray(leaf) for leaf in tree.flatten(part)[0]]
+    if any(_holds(leaf, dt.date, dt.timedelta) for leaf in leaves):
+        return (
+            "dates or times; give numbers, as days since the first: "
+            "[(t - xdata[0]).total_seconds() / 86400 for t in xdata] of dates, and "
+            "[t.total_seconds() / 86400 for t in xdata] of times"
+        )
+    if any(leaf.dtype.kind == "M" for leaf in leaves):
+        first = "xdata.iloc[0]" if hasattr(part, "iloc") else "xdata[0]"
+        return (
+            f"dates; give numbers, as days since the first: "
+            f"(xdata - {first}) / np.timedelta64(1, 'D')"
+        )
+    if any(leaf.dtype.kind == "m" for leaf in leaves):
+        return "times; give numbers, as days: xdata / np.timedelta64(1, 'D')"
+    texts = [leaf for leaf in leaves if leaf.dtype.kind in "SUT" or _holds(leaf, str)]
+    if not texts:
+        return ""
+    return f"texts; {_read(texts[0])}"
+
+
+def _read(texts: Any) -> str:
+    """How texts become numbers."""
+    for kind, remedy in (
+        (float, "np.asarray(xdata, float) reads the numbers in them"),
+        ("M8[s]", "np.asarray(xdata, 'M8[s]') reads the dates in them"),
+    ):
+        try:
+            np.asarray(texts.astype(str), kind)
+        except ValueError:
+            continue
+        return remedy
+    return (
+        "labels become integers to index by, group = np.unique(xdata, return_inverse=True)[1], "
+        "as offsets[group]"
+    )
+
+
+def _holds(leaf: np.ndarray, *kinds: type) -> bool:
+    """Whether an array of objects, as a column of a table is, has one of these kinds."""
+    return leaf.dtype.kind == "O" and any(isinstance(entry, kinds) for entry in leaf.flat)
+
+
+def _raised_in(package: str, error: Exception) -> bool:
+    """Whether an error comes out of a package's own code."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback is not None and package_of(traceback.tb_frame) == package

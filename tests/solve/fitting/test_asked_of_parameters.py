@@ -1,0 +1,77 @@
+"""What a model asks of its parameters that they lack is told with the key and the line."""
+
+import numpy as np
+import pytest
+from scipy.optimize import OptimizeWarning
+
+import linad
+from linad.errors import ArgumentError
+from linad.solve import curve_fit, fit
+
+T = np.linspace(0.0, 4.0, 30)
+Y = 3.0 * np.exp(-0.7 * T)
+START = {"height": 1.0, "rate": 1.0}
+
+
+def misspelt(t, p):
+    return p["Height"] * np.exp(-p["rate"] * t)
+
+
+@pytest.mark.parametrize(
+    "f, p0, words",
+    [
+        (misspelt, START, r"p\['Height'\], and p has 'height', 'rate'; did you mean p\['height'\]"),
+        (linad.jit(misspelt), START, r"did you mean p\['height'\]"),
+        (lambda t, p: p["height"] + p["floor"] * t, START, "give 'floor' a start too"),
+        (lambda t, p: p["a"]["high"] * t, {"a": {"low": 1.0}}, r"p\['a'\]\['high'\], and p\['a'\]"),
+        (
+            lambda t, line: line["slop"] * t,
+            {"line": {"slope": 1.0}},
+            r"line\['slop'\], and line has",
+        ),
+        (lambda t, a, line: line["slop"] * t, {"a": 1.0, "line": {"slope": 1.0}}, "mean line"),
+        (lambda t, p: p.height * t, START, r"p.height, and p is a dict.*p\['height'\]"),
+        (lambda t, p: p.valuesdict()["rate"] * t, START, r"leave valuesdict\(\) out"),
+        (lambda t, p: p[2] * t, np.ones(2), r"p\[2\], and p is an array of shape \(2,\)"),
+        (lambda t, a, b: b[1] * t, [1.0, [2.0]], r"b\[1\], and b is an array"),
+    ],
+)
+def test_what_parameters_lack(f, p0, words):
+    with pytest.raises(ArgumentError, match=f"reads .*{words}") as raised:
+        curve_fit(f, T, Y, p0)
+    assert "test_asked_of_parameters.py:" in str(raised.value)
+    assert isinstance(raised.value.__cause__, (KeyError, IndexError, AttributeError))
+
+
+def test_residuals():
+    with pytest.raises(ArgumentError, match=r"^fit: .* reads q\['hight'\]"):
+        fit(lambda q, t: q["hight"] * t - Y, START, (T,))
+
+
+def test_errors_that_are_not_of_the_parameters_stay():
+    table = {"one": 1.0}
+
+    def model(t, p):
+        try:
+            floor = p["floor"]
+        except KeyError:
+            floor = 0.0
+        return p["height"] * table["two"] * t + floor
+
+    for f in (model, lambda t, p: p["height"] * t[99]):
+        with pytest.raises((KeyError, IndexError)) as raised:
+            curve_fit(f, T, Y, START)
+        assert not isinstance(raised.value, linad.errors.LinadError)
+    with pytest.warns(OptimizeWarning, match=r"<lambda> does not read p\['rate'\]"):
+        found = curve_fit(
+            lambda t, p: p.get("height") * np.exp(-p.get("rat", 0.7) * t), T, Y, START
+        )
+    assert found["height"] == pytest.approx(3.0)
+    assert "rate: no residual depends on it: <lambda> does not read p['rate']" in found.report()
+
+
+def test_names_that_a_model_does_not_have():
+    with pytest.raises(ArgumentError, match="does not take b, which p0 names beside a, so that"):
+        curve_fit(lambda t, a: a * t, T, Y, {"a": 1.0, "b": 1.0})
+    one = curve_fit(lambda t, p: p["p"] * np.exp(-p["w"] * t), T, Y, {"p": 1.0, "w": 1.0})
+    np.testing.assert_allclose(one.vector, [3.0, 0.7])

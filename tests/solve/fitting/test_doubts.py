@@ -1,0 +1,74 @@
+"""What a fit says, in its message and in a warning, of what the data leave open."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.optimize
+from scipy.optimize import OptimizeWarning
+
+from linad.solve import curve_fit, fit
+
+T = np.linspace(0.0, 3.0, 20)
+Y = 2.0 * np.exp(-1.1 * T) + 0.01 * np.cos(9 * T)
+
+
+def decay(t, a, rate):
+    return a * np.exp(-rate * t)
+
+
+@pytest.mark.parametrize(
+    "model, start, names, words",
+    [
+        (lambda t, a, b, r: (a + b) * np.exp(-r * t), None, ["b", "a"], "if they move together"),
+        (lambda t, a, b, r: a * np.exp(-r * t) + 0 * b, None, ["b"], "b: no residual depends"),
+        (lambda t, a, b, r: a * np.exp(-r * t) + np.exp(-999 * b), None, ["b"], r"fixed=\['b'\]"),
+        (lambda t, a, b, r: a * np.exp(-r * t), {"a": 1, "b": 3, "r": 1}, ["b"], "b: no residual"),
+        (lambda t, a, b, r: a * np.exp(-r * t) + (t > 9) * b, [1, 1, 1], ["b"], "a model without"),
+    ],
+)
+def test_what_is_undetermined(model, start, names, words):
+    """SciPy warns likewise of a covariance that it cannot tell, or does not see that it cannot."""
+    with pytest.warns(OptimizeWarning, match=words) as told:
+        found = curve_fit(model, T, Y, start)
+    assert len(told) == 1
+    assert told[0].filename == __file__
+    assert found.success
+    assert sorted(found.message.partition("; undetermined: ")[2].split(", ")) == sorted(names)
+    assert [k for k, e in found.standard_errors.items() if np.isinf(e)] == sorted(names)
+    assert found.report().count("undetermined") >= len(names)
+
+
+def test_what_is_at_a_bound():
+    found = curve_fit(decay, T, Y, [1.0, 0.5], bounds={"rate": (0, 1)})
+    assert found.message.endswith("; at a bound: rate")
+    assert "at its bound" in found.report()
+    assert "bound" not in curve_fit(decay, T, Y, [1.0, 0.5], bounds={"rate": (0, 2)}).message
+    held = curve_fit(decay, T, Y, [1.0, 0.5], bounds={"rate": (0.5, 2)}, fixed=["rate"])
+    assert "bound" not in held.message
+
+
+def test_of_residuals_and_of_many():
+    with pytest.warns(OptimizeWarning, match=r"^fit: .*\.\.\. and 4 more"):
+        found = fit(lambda p: p["a"] * T + 0 * np.sum(p["idle"]) - Y, {"a": 1, "idle": np.ones(10)})
+    assert found.message.count("idle") == 6
+    assert found.message.endswith("and 4 more")
+
+
+def test_errors_as_scipy_has_them():
+    """Of as many data as parameters the errors are infinite, and said to be."""
+    with pytest.warns(OptimizeWarning, match="could not be estimated"):
+        theirs = scipy.optimize.curve_fit(decay, T[:2], Y[:2])
+    with pytest.warns(OptimizeWarning, match="no observations are left to tell errors by"):
+        ours = curve_fit(decay, T[:2], Y[:2])
+    np.testing.assert_array_equal(ours.covariance, theirs[1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        known = curve_fit(decay, T[:2], Y[:2], sigma=0.1, absolute_sigma=True)
+    assert np.isfinite(known.covariance).all()
+
+
+def test_a_fit_that_has_not_ended_says_that_alone():
+    found = curve_fit(lambda t, a, b: np.exp(-a * t) + 0 * b, T, Y, [9.0, 1.0], maxiter=1)
+    assert not found.success
+    assert "undetermined" not in found.message

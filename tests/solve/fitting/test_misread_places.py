@@ -1,0 +1,100 @@
+"""What xdata is that a model cannot compute with: dates, texts, tables, labels of an index."""
+
+import numpy as np
+import pytest
+
+import linad
+from linad.errors import ArgumentError, OutputError, ShapeError, TreeError
+from linad.solve import curve_fit
+
+T = np.linspace(0.0, 4.0, 30)
+Y = 2.0 * T + 1.0
+DATES = np.datetime64("2026-01-01") + np.arange(30)
+
+
+def line(t, a, b):
+    return a * t + b
+
+
+@pytest.mark.parametrize(
+    "xdata, words",
+    [
+        (DATES, r"it holds dates; .*\(xdata - xdata\[0\]\) / np.timedelta64\(1, 'D'\)"),
+        (DATES - DATES[0], r"it holds times; .*days: xdata / np.timedelta64"),
+        ([f"{t:.3f}" for t in T], r"texts; np.asarray\(xdata, float\) reads the numbers"),
+        ([str(date) for date in DATES], r"np.asarray\(xdata, 'M8\[s\]'\) reads the dates"),
+        (["a", "b", "c"] * 10, r"np.unique\(xdata, return_inverse=True\)\[1\]"),
+    ],
+)
+def test_no_numbers(xdata, words):
+    with pytest.raises(ArgumentError, match=f"line cannot compute with xdata: .*{words}"):
+        curve_fit(line, xdata, Y)
+
+
+def test_parts_of_a_dict():
+    with pytest.raises(ArgumentError, match="its 'name' holds texts"):
+        curve_fit(lambda x, a: a * x["name"], {"t": T, "name": ["a", "b", "c"] * 10}, Y)
+    found = curve_fit(lambda x, a: a * x["t"], {"t": T, "name": ["a", "b", "c"] * 10}, 2 * T)
+    assert found.x == pytest.approx([2.0])
+
+
+class TestPandas:
+    def test_tables(self):
+        pd = pytest.importorskip("pandas")
+        one = pd.DataFrame({"t": T})
+        with pytest.raises(OutputError, match=r"read the column, X\['t'\]"):
+            curve_fit(line, one, Y)
+        assert curve_fit(lambda X, a, b: line(X["t"], a, b), one, Y).x == pytest.approx([2, 1])
+        two = pd.DataFrame({"t": T, "s": T**2, "n": ["a", "b", "c"] * 10})
+        with pytest.raises(ArgumentError, match="table without a column 0; columns are read as X"):
+            curve_fit(lambda X, a, b: line(X[0], a, b), two, Y)
+        with pytest.raises(ArgumentError, match="column 'n' holds texts; labels become integers"):
+            curve_fit(lambda X, a, b: line(X["n"], a, b), two, Y)
+
+    def test_a_column_with_labels(self):
+        pd = pytest.importorskip("pandas")
+        column = pd.Series(T, index=np.arange(100, 130))
+        assert curve_fit(line, column, Y).x == pytest.approx([2, 1])
+        with pytest.raises(ArgumentError, match=r"0 is none of them; x.iloc\[0\] is the first"):
+            curve_fit(lambda x, a, b: line(x - x[0], a, b), column, Y)
+        with pytest.raises(ShapeError, match="pandas matches the rows"):
+            curve_fit(lambda x, a, b: a * x + b * pd.Series(T), column, Y)
+        dates = pd.Series(DATES)
+        with pytest.raises(ArgumentError, match=r"\(xdata - xdata.iloc\[0\]\)"):
+            curve_fit(line, dates, Y)
+
+
+def test_pairs_are_columns():
+    pairs = [[t, t**2] for t in T]
+    with pytest.raises(ShapeError, match=r"\(30, 2\): a column is X\[:, 0\]"):
+        curve_fit(lambda X, a, b: a * X[0] + b * X[1], pairs, Y)
+
+
+@pytest.mark.parametrize(
+    "sets, words",
+    [
+        ([Y, Y], r"a list of 2 data sets, of shapes \(30,\), \(30,\); return a list of as many"),
+        ([Y, Y], r"one data set, ydata=np.concatenate\(ydata\)"),
+        ({"u": Y, "v": Y}, r"return a dict of as many, {'u': ..., 'v': ...}, or.*ydata.values"),
+    ],
+)
+def test_one_array_for_several_data_sets(sets, words):
+    with pytest.raises(TreeError, match=words):
+        curve_fit(lambda t, a, b: np.concatenate([a * t, b * t]), T, sets)
+
+
+def test_only_integrators_are_named():
+    def short(t, a):
+        return a * t[:20]
+
+    with pytest.raises(ShapeError) as raised:
+        curve_fit(short, T, Y)
+    assert "integrator" not in str(raised.value)
+    assert "solve_ivp" not in str(raised.value)
+
+    def exploding(t, a):
+        solution = linad.scipy.integrate.solve_ivp(lambda t, y: a * y**2, (0, 4), [1.0], t_eval=t)
+        return solution.y[0]
+
+    with pytest.raises(ShapeError, match="its solve_ivp may have failed, which ends early"):
+        curve_fit(exploding, T, Y)
