@@ -232,6 +232,7 @@ class Watcher:
             SWITCH.stop()
             trace.watcher = None
             give_back(trace)
+            trace.__dict__.pop("results", None)
             if trace.keys:
                 forget_keys(trace)
         touches = trace.__dict__.pop("touches", None)
