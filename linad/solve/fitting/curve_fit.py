@@ -40,12 +40,12 @@ from linad.solve.fitting.parameters import (
     binding,
     by_name,
     call_by_name,
-    first_name,
     parameter_names,
     refuse_further_names,
     refuse_other_signatures,
     told,
 )
+from linad.solve.fitting.with_arguments import WithArguments
 from linad.solve.fitting.written_data import OnCopies, copied, is_written
 from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.losses import LOSS
@@ -266,7 +266,7 @@ def fit(
     parameters = Parameters("fit", x0, None, fixed)
 
     found = _solve(
-        Waiting("fit", name_of(f), f, _Residuals(f, args)),
+        Waiting("fit", name_of(f), f, WithArguments("fit", f, args)),
         parameters,
         bounds,
         loss,
@@ -392,30 +392,6 @@ class _Deviations:
         return call_by_name(
             bare_model(self.model), f, joined_places(x) if self.joined else x, named
         )
-
-
-class _Residuals:
-    """A function of residuals, with its further arguments."""
-
-    def __init__(self, f: Callable[..., Any], args: tuple[Any, ...]) -> None:
-        self.f, self.args = f, args
-        self.writes: bool | None = None  # into its arguments; not known before it has run
-
-    def __call__(self, p: Any) -> Any:
-        args = self.args if self.writes is False else copied(self.args)
-        try:
-            r = self.f(p, *args)
-            self.writes = is_written(args, self.args) if self.writes is None else self.writes
-            return r
-        except MISREAD as error:
-            refuse_misread("fit", self, p, error)
-            raise
-
-    def named(self, p: Any) -> dict[str, Any]:
-        return {first_name(self.f): p}
-
-    def call(self, f: Callable[..., Any], named: dict[str, Any]) -> Any:
-        return f(*named.values(), *copied(self.args))
 
 
 class _Refit:

@@ -28,6 +28,7 @@ from linad.solve.fitting.doubts import tell_doubts
 from linad.solve.fitting.fit_options import START, VERBOSE
 from linad.solve.fitting.likelihood_result import LikelihoodResult
 from linad.solve.fitting.parameters import Parameters, refuse_other_signatures, told
+from linad.solve.fitting.with_arguments import WithArguments
 from linad.solve.lbfgs import lbfgs
 from linad.solve.problems import quiet
 from linad.solve.status import WORDS, Status
@@ -137,7 +138,7 @@ def maximum_likelihood(
 def _require_number(f: Any, parameters: Parameters, args: Any) -> None:
     """Raise where a function does not return one number at the start, or none to start from."""
     with quiet():
-        value = f(parameters.container(parameters.start), *args)
+        value = WithArguments(NAME, f, args)(parameters.container(parameters.start))
     array = np.asarray(value)
     if array.dtype.kind not in "biuf" or array.size != 1:
         came = f"an array of shape {array.shape}" if array.size != 1 else shown(value)
@@ -159,14 +160,15 @@ def _falls(f: Any, args: Any, parameters: Parameters, bounds: tuple[Any, Any]) -
     return bool(Maximum(plus, parameters, bounds, {})(start, ~parameters.free).success)
 
 
-class _Times:
-    """A function with a factor and its further arguments; a class, to be pickled."""
+class _Times(WithArguments):
+    """A function with a factor."""
 
     def __init__(self, factor: float, f: Callable[..., Any], args: tuple[Any, ...]) -> None:
-        self.factor, self.f, self.args = factor, f, args
+        super().__init__(NAME, f, args)
+        self.factor = factor
 
     def __call__(self, p: Any) -> Any:
-        return self.factor * self.f(p, *self.args)
+        return self.factor * super().__call__(p)
 
 
 class Maximum:

@@ -8,7 +8,9 @@ import numpy as np
 
 from linad.solve.fitting.doubts import at_bounds
 from linad.solve.fitting.known_parameters import KnownParameters
+from linad.solve.fitting.names_elsewhere import OF_LIKELIHOODS
 from linad.solve.fitting.parameters import Parameters, as_given
+from linad.solve.fitting.reports import not_read
 from linad.solve.fitting.seen_directions import SeenDirections
 
 FLAT = 100 * np.finfo(float).eps
@@ -39,6 +41,7 @@ class LikelihoodResult(KnownParameters):
         As of `trust_region`; ``result`` is what that returned.
     """
 
+    elsewhere = OF_LIKELIHOODS
     unchanged = "the likelihood stays"
     measure, factor = "the log-likelihood", -1.0
 
@@ -111,4 +114,4 @@ class LikelihoodResult(KnownParameters):
         return "errors unknown: the likelihood has no maximum here"
 
     def _without_effect(self, name: str) -> str:
-        return "the likelihood does not depend on it"
+        return f"the likelihood does not depend on it{not_read(self, name)}"

@@ -117,10 +117,15 @@ def without_effect(fit: Any, name: str) -> str:
             f"smooth, as abs(x) < width by 1 / (1 + np.exp((abs(x) - width) / soft)), or try "
             f"values of it, fixed=[{name!r}]"
         )
+    return f"no residual depends on it{not_read(fit, name)}"
+
+
+def not_read(fit: Any, name: str) -> str:
+    """That a function does not read a parameter at all; "" where it does."""
     key = re.split(r"[.\[]", name)[0]
-    if key in unread(fit.solve.residual.run, fit.found):
-        return f"no residual depends on it: {fit.title} does not read p[{key!r}]"
-    return "no residual depends on it"
+    if key not in unread(fit.solve.residual.run, fit.found):
+        return ""
+    return f": {fit.title} does not read p[{key!r}]"
 
 
 def pairs(fit: Any, least: float) -> list[tuple[str, str, float]]:
