@@ -160,6 +160,9 @@ def getitem(x: Any, index: Any) -> Any:
             if missing:
                 entries += (WHOLE,) * missing
             return getitem_.on((x,), {"index": BasicIndex(entries)})
+    if kind is ndarray and ndim and index.ndim and index.dtype.kind in "iu":
+        # Entries of the first axis; of a copy, since the caller may write into the index.
+        return getitem_.on((x,), {"index": Index((index.copy("K"), *(WHOLE,) * (ndim - 1)))})
     place = 0 if kind is ndarray else _of_one_array(entries)
     if place is not None:
         known = _with_one_array(entries, place, x.shape)

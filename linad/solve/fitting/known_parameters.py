@@ -43,6 +43,7 @@ class KnownParameters:
     success: bool
     message: str
     cost: float
+    elsewhere = ELSEWHERE
     solve: Callable[[Any, Any], Any]
 
     @property
@@ -62,7 +63,8 @@ class KnownParameters:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            hint = f"; {ELSEWHERE[name]}" if name in ELSEWHERE else ""
+            elsewhere = type(self).elsewhere
+            hint = f"; {elsewhere[name]}" if name in elsewhere else ""
             if name in self.__dict__.get("names", ()):
                 hint = f"; it is a parameter, whose value is found[{name!r}]"
             raise AttributeError(

@@ -8,6 +8,7 @@ import numpy as np
 
 from linad.solve.fitting.doubts import at_bounds
 from linad.solve.fitting.known_parameters import KnownParameters
+from linad.solve.fitting.names_elsewhere import OF_LIKELIHOODS
 from linad.solve.fitting.parameters import Parameters, as_given
 from linad.solve.fitting.reports import not_read
 from linad.solve.fitting.seen_directions import SeenDirections
@@ -40,6 +41,7 @@ class LikelihoodResult(KnownParameters):
         As of `trust_region`; ``result`` is what that returned.
     """
 
+    elsewhere = OF_LIKELIHOODS
     unchanged = "the likelihood stays"
     measure, factor = "the log-likelihood", -1.0
 

@@ -159,7 +159,11 @@ def test_a_prior():
     np.testing.assert_allclose(found.x, (SEEN.sum() / 0.49 + 100) / precision, rtol=1e-9)
 
 
-@pytest.mark.parametrize("wrap", [linad.jit, lambda f: f], ids=["compiled", "plain"])
+@pytest.mark.parametrize(
+    "wrap",
+    [pytest.param(linad.jit, marks=pytest.mark.full), lambda f: f],
+    ids=["compiled", "plain"],
+)
 def test_that_of_special_functions(wrap):
     """A negative binomial, whose logarithm of a gamma function is SciPy's."""
 
@@ -209,6 +213,22 @@ def test_what_cannot_be_meant():
         maximum_likelihood(lambda a, b: a * b, [1.0, 1.0])
     with pytest.raises(OptionError, match="got 'method'"):
         maximum_likelihood(normal, {"mean": 1, "sigma": 1}, method="bfgs")
+
+
+@pytest.mark.parametrize(
+    "name, words",
+    [
+        ("predict", r"propagate\(lambda p: model\(x, p\)\) has it"),
+        ("chi_square", "has no residuals"),
+        ("llf", "that is log_likelihood"),
+        ("pcov", "the covariance matrix is covariance"),
+        ("mean", r"whose value is found\['mean'\]"),
+    ],
+)
+def test_names_of_others_are_answered(name, words):
+    found = maximum_likelihood(normal, {"sigma": 1.0, "mean": 0.0})
+    with pytest.raises(AttributeError, match=words):
+        getattr(found, name)
 
 
 def test_it_is_pickled():
