@@ -228,6 +228,7 @@ class Watcher:
         """A trace has ended; raises `RunAgain` where more code is adopted now."""
         SWITCH.stop()
         give_back(trace)
+        trace.__dict__.pop("results", None)
         if trace.keys:
             forget_keys(trace)
         touches = trace.__dict__.pop("touches", None)

@@ -1,6 +1,6 @@
 """Caches while a trace runs: they keep nothing traced, and find nothing of traced values.
 
-@lru_cache             runs anew for traced values
+@lru_cache             keeps what it gives of traced numbers, for these alone, to the end of a trace
 cache[x.tobytes()]     a key that no other is equal to: it is not found, and the value computed
 cache[x]               of a number is found within a trace (`linad.arrays.keys`), at the end of
                        which the entry is taken out of what outlives it
@@ -29,17 +29,19 @@ _MADE: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
 
 def uncached(cached: Any) -> Callable[..., Any]:
-    """A cached function that runs anew for traced values; plain ones it keeps outside of traces."""
+    """A cached function that keeps apart what it gives of traced numbers, for each trace; plain
+    ones it keeps outside of traces."""
     known = _MADE.get(id(cached))
     if known is not None:
         return known  # type: ignore[no-any-return]
 
     @functools.wraps(cached)
     def function(*args: Any, **kwargs: Any) -> Any:
-        if running_trace() is None:
+        trace = running_trace()
+        if trace is None:
             return cached(*args, **kwargs)
         if reaches_traced((*args, *kwargs.values())):
-            return cached.__wrapped__(*args, **kwargs)
+            return _of_traced(trace, cached, args, kwargs)
         with outside_of_traces():
             return cached(*args, **kwargs)
 
@@ -50,6 +52,32 @@ def uncached(cached: Any) -> Callable[..., Any]:
     )
     _MADE[id(cached)] = function
     return function
+
+
+def _of_traced(trace: Any, cached: Any, args: Any, kwargs: Any) -> Any:
+    """What a cached function gives of traced numbers: once, of the same ones, while they live."""
+    kept = trace.__dict__.setdefault("results", {})
+    try:
+        key = cached, _key((args, *kwargs.items()))
+        known = kept.get(key)
+    except TypeError:  # arrays, or what holds traced values inside: each call for itself
+        return cached.__wrapped__(*args, **kwargs)
+    if known is None:
+        known = kept[key] = cached.__wrapped__(*args, **kwargs), args, kwargs
+    return known[0]
+
+
+def _key(value: Any) -> Any:
+    """Equal for the same traced numbers, and for equal plain values."""
+    if type(value) is Tracer:
+        if not isinstance(value.concrete, np.generic):
+            raise TypeError("unhashable type: 'numpy.ndarray'")
+        return Tracer, id(value)
+    if type(value) is tuple:
+        return tuple(map(_key, value))
+    if reaches_traced((value,)):
+        raise TypeError("a traced value is inside")
+    return type(value), value
 
 
 class BytesKey:

@@ -6,21 +6,29 @@ and no view can disagree with it. Elsewhere the refusal stands. A Series or Data
 to hold traced values (`linad.adoption.labelled_writes`).
 """
 
+import functools
 import operator
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from linad.adoption.callers_names import rebound
 from linad.adoption.object_arrays import gathered, gathered_to_write
+from linad.adoption.sparse_writes import (
+    by_number,
+    by_places,
+    is_plain_sparse,
+    plain_data,
+)
 from linad.arrays.conversions import held
 from linad.arrays.memory import constant_under
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
+from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
+from linad.scipy.sparse.arrays import SparseArray
 from linad.scipy.sparse.written import WRITABLE, WrittenSparse
 
 
@@ -38,7 +46,7 @@ _SOLE = _references()
 
 
 def _may_be_promoted(y: Any) -> bool:
-    return type(y) is np.ndarray or (scipy.sparse.issparse(y) and y.format in WRITABLE)
+    return type(y) is np.ndarray or is_plain_sparse(y)
 
 
 def _promoted(y: Any) -> Any:
@@ -47,13 +55,13 @@ def _promoted(y: Any) -> Any:
     if trace is None:
         return None
     if type(y) is not np.ndarray:
-        return WrittenSparse(y) if y.dtype.kind in "fc" else None
+        return WrittenSparse(y) if y.format in WRITABLE else None
     if y.base is not None or not y.flags.writeable or y.dtype.kind not in "fc":
         return None
     return trace.constant(y.copy())
 
 
-def _to_write(y: Any, v: Any, references: int) -> Any:
+def _to_write(y: Any, v: Any, references: int, promoted: Any = _promoted, frame: Any = None) -> Any:
     """What a traced value is written into, in the place of a plain array.
 
     Parameters
@@ -64,13 +72,26 @@ def _to_write(y: Any, v: Any, references: int) -> Any:
         What is to be written.
     references : int
         To ``y``, beside those that one name and the calls up to here have.
+    promoted : callable
+        What takes traced values in the place of a plain array; None for none.
+    frame : frame, optional
+        The caller's caller, where this is called on the behalf of the caller.
     """
     if not _is_traced(v) or _holds_in_place(y) or not _may_be_promoted(y):
         return y
-    new = _promoted(y)
-    if new is None or (references > 0 and not rebound(y, new, sys._getframe(2), references)):
+    new = promoted(y)
+    frame = frame or sys._getframe(2)
+    if new is None or (references > 0 and not rebound(y, new, frame, references)):
         return y
     return new
+
+
+def _to_write_at(y: Any, v: Any, references: int) -> Any:
+    """As `_to_write`, of what an index leads to: entries may come into a sparse array."""
+    frame = sys._getframe(2)
+    if type(y) is SparseArray:
+        return _sparse(y, v, references, by_places, frame)
+    return _to_write(y, v, references, frame=frame)
 
 
 def _is_traced(v: Any) -> bool:
@@ -120,7 +141,7 @@ def write(v: Any, y: Any, index: Any) -> Any:
     """``y[index] = v``; returns what to bind ``y`` to."""
     references = sys.getrefcount(y) - _SOLE
     v = _value(v, y)
-    y = _to_write(y, v, references)
+    y = _to_write_at(y, v, references)
     y[index] = _numbers(v, y)
     return y
 
@@ -138,7 +159,7 @@ def update_entry(entry: Any, v: Any, y: Any, index: Any, op: str) -> Any:
     own = type(entry) is np.ndarray and entry.base is y
     references = sys.getrefcount(y) - _SOLE - own
     v = _value(v, entry)
-    new = _to_write(y, v, references)
+    new = _to_write_at(y, v, references)
     if new is not y:
         y, entry = new, new[index]
     y[index] = getattr(operator, op)(entry, _numbers(v, y))
@@ -189,6 +210,90 @@ def _lend(owner: Any, name: str, v: Any, entry: Any) -> Any:
     return new
 
 
+# Sparse arrays: their entries A[i, j], their diagonals, and A.data.
+
+
+def _sparse(A: Any, v: Any, references: int, kind: Any, frame: Any = None) -> Any:
+    """A sparse array as one that takes traced values.
+
+    Parameters
+    ----------
+    A : object
+        What is no sparse array stays what it is, and so does a plain one for a plain value.
+    v : object
+        What is to be written.
+    references : int
+        To ``A``, beside those that one name and the calls up to here have.
+    kind : callable
+        `by_places`, where entries may come in, or `by_number`, where each has its number.
+    """
+    frame = frame or sys._getframe(2)
+    if not isinstance(A, SparseArray):
+        return _to_write(A, v, references, kind, frame)
+    if isinstance(A, WrittenSparse) == (kind is by_places):
+        return A
+    new = kind(A)
+    if references > 0 and not rebound(A, new, frame, references):
+        raise UnsupportedError(
+            "A[i, j] = v or A.setdiag(v) of a sparse array of traced values that has other names, "
+            "or stands in a list or an attribute: write into A.copy(), by one name"
+        )
+    return new
+
+
+def set_diagonal(v: Any, A: Any, *k: Any, **named: Any) -> Any:
+    """``A.setdiag(v)``; returns what to bind ``A`` to."""
+    references = sys.getrefcount(A) - _SOLE
+    v = gathered(v) if is_plain_sparse(A) else v
+    A = _sparse(A, v, references, by_places)
+    A.setdiag(v, *k, **named)
+    return A
+
+
+def set_data(v: Any, A: Any) -> Any:
+    """``A.data = v``; returns what to bind ``A`` to."""
+    references = sys.getrefcount(A) - _SOLE
+    A = _sparse(A, v, references, by_number)
+    A.data = plain_data(v) if is_plain_sparse(A) else v
+    return A
+
+
+def write_data(v: Any, A: Any, index: Any) -> Any:
+    """``A.data[index] = v``; returns what to bind ``A`` to."""
+    references = sys.getrefcount(A) - _SOLE
+    A = _sparse(A, v, references, by_number)
+    if is_plain_sparse(A):
+        A.data[index] = _numbers(v, A.data)
+    else:
+        write_attribute(v, A, "data", index)
+    return A
+
+
+def update_data(entry: Any, v: Any, A: Any, index: Any, op: str) -> Any:
+    """``A.data[index] op= v``, where ``entry`` is what stands there; returns what to bind to."""
+    references = sys.getrefcount(A) - _SOLE
+    new = _sparse(A, v, references, functools.partial(by_number, entry=entry))
+    if isinstance(new, SparseArray) or is_plain_sparse(new):
+        data = new.data
+        data[index] = getattr(operator, op)(data[index], _numbers(v, data))
+    else:
+        update_attribute(entry, v, A, "data", index, op)
+    return new
+
+
+def update_all_data(v: Any, A: Any, op: str) -> Any:
+    """``A.data op= v``; returns what to bind ``A`` to."""
+    references = sys.getrefcount(A) - _SOLE
+    A = _sparse(A, v, references, by_number)
+    if isinstance(A, SparseArray):
+        A.data = getattr(operator, op)(A.data, v)
+    elif is_plain_sparse(A):
+        A.data = plain_data(getattr(operator, op)(A.data, _numbers(v, A.data)))
+    else:
+        update_whole(v, A, "data", op)
+    return A
+
+
 LENT: dict[int, list[tuple[Any, str, Any, Any]]] = {}
 """Attributes that hold traced arrays, by the trace: owner, name, the plain array, the traced."""
 
@@ -226,6 +331,7 @@ CALLED: dict[str, Callable[..., Any]] = {
     for function in (
         *(write, update, update_entry),
         *(write_attribute, update_whole, update_attribute),
+        *(set_diagonal, set_data, write_data, update_data, update_all_data),
         binary,
     )
 }

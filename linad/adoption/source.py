@@ -15,6 +15,7 @@ its source compiles to the very code that it has.
 
 import ast
 import builtins
+import copy
 import functools
 import linecache
 import types
@@ -194,13 +195,51 @@ class _Rewrite(ast.NodeTransformer):
         if isinstance(place, ast.Name):
             call = _helper(helper, *first, _load(place.id), *last)
             return ast.Assign([ast.Name(place.id, ast.Store())], call)
+        if self._is_of_local(place):
+            owner = place.value.id
+            call = _helper(helper.removesuffix("_entry") + "_data", *first, _load(owner), *last)
+            return ast.Assign([ast.Name(owner, ast.Store())], call)
         helper = helper.removesuffix("_entry") + "_attribute"
         owner, name = _load(place.value.id), ast.Constant(place.attr)
         return ast.Expr(_helper(helper, *first, owner, name, *last))
 
+    def _is_of_local(self, place: ast.expr) -> bool:
+        """Whether it is the data of a name, which may be those of a sparse array."""
+        return (
+            isinstance(place, ast.Attribute)
+            and place.attr == "data"
+            and isinstance(place.value, ast.Name)
+            and bool(self.scopes)
+            and place.value.id in self.scopes[-1]
+        )
+
+    def visit_Expr(self, node: ast.Expr) -> Any:
+        """``A.setdiag(v)``, of a name."""
+        original = copy.deepcopy(node)
+        self.generic_visit(node)
+        call = original.value
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+            return node
+        owner = call.func.value
+        is_own = isinstance(owner, ast.Name) and self.scopes and owner.id in self.scopes[-1]
+        if not is_own or call.func.attr != "setdiag" or not call.args:
+            return node
+        assert isinstance(owner, ast.Name)
+        assert isinstance(node.value, ast.Call)
+        first, *rest = node.value.args
+        made = _helper("set_diagonal", first, _load(owner.id), *rest)
+        made.keywords = node.value.keywords
+        return self._guarded(node, ast.Assign([ast.Name(owner.id, ast.Store())], made))
+
     def visit_Assign(self, node: ast.Assign) -> Any:
         self.generic_visit(node)
         target = node.targets[0]
+        if len(node.targets) == 1 and self._is_of_local(target):
+            assert isinstance(target, ast.Attribute)
+            assert isinstance(target.value, ast.Name)
+            owner = target.value.id
+            made = _helper("set_data", node.value, _load(owner))
+            return self._guarded(node, ast.Assign([ast.Name(owner, ast.Store())], made))
         place = self._place(target)
         if len(node.targets) > 1 or place is None or not isinstance(target, ast.Subscript):
             return node
@@ -235,6 +274,10 @@ class _Rewrite(ast.NodeTransformer):
     def _updated_attribute(self, node: ast.AugAssign, target: ast.Attribute, op: str) -> Any:
         if not isinstance(target.value, ast.Name):
             return node
+        if self._is_of_local(target):
+            owner = target.value.id
+            made = _helper("update_all_data", node.value, _load(owner), ast.Constant(op))
+            return self._guarded(node, ast.Assign([ast.Name(owner, ast.Store())], made))
         name, op_name = ast.Constant(target.attr), ast.Constant(op)
         call = _helper("update_whole", node.value, _load(target.value.id), name, op_name)
         return self._guarded(node, ast.Expr(call))

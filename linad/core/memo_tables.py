@@ -100,7 +100,7 @@ def _keeps(function: Any, table: ast.expr, key: ast.expr) -> bool:
     """Whether a function writes what it computes into a table by a key, and changes it never."""
     place = ast.dump(table), ast.dump(key)
     for node in ast.walk(function):
-        changed = node.target if isinstance(node, ast.AugAssign) else None
+        changed: ast.expr | None = node.target if isinstance(node, ast.AugAssign) else None
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             changed = node.func.value
         if changed is not None and _place(changed) == place:

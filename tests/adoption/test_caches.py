@@ -270,3 +270,45 @@ def test_a_lasting_cache_forgets(installed):
             assert linad.grad(lambda x: package.f(x, square))(x) == 3 * x**2
             assert linad.jit(linad.grad(lambda x: package.f(x, square)))(x) == 3 * x**2
     assert square(3.0) == 9.0
+
+
+CACHED = """
+import functools
+
+CALLS = []
+
+
+@functools.lru_cache(maxsize=4)
+def series(n, s, *, factor=0.1):
+    CALLS.append(n)
+    return s + n if n < 2 else series(n - 1, s) * s * factor + series(n - 2, s)
+
+
+def at_twenty(x):
+    return series(20, x[0]) + series(20, x[1], factor=x[2]) + series(20, 0.5) * x[0]
+
+
+@functools.lru_cache
+def total(rows, k):
+    return sum(rows) * k
+
+
+def of_tuples(x):
+    return total((x[0], x[1]), 2) * total((x[0], x[1]), 2.0) * total(tuple(x), k=x[0])
+"""
+
+
+def test_cached_functions_keep_results_of_traced_numbers_for_their_trace(installed):
+    package, plain = installed(CACHED), installed(CACHED)
+    with linad.adopt(package.__name__):
+        for f, g in (
+            (package.at_twenty, plain.at_twenty),
+            (package.of_tuples, plain.of_tuples),
+        ):
+            for x in (Y, Y, np.array([0.3, 0.3, 0.1])):
+                expected = differences(g, x)
+                np.testing.assert_allclose(linad.grad(f)(x), expected, rtol=1e-6)
+                np.testing.assert_allclose(f(x), g(x), rtol=1e-14)
+        package.CALLS.clear()
+        linad.grad(package.at_twenty)(Y)
+    assert len(package.CALLS) <= 3 * 21

@@ -16,6 +16,7 @@ import scipy.sparse
 from linad.core.array_type import Array
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, TracerError, UnsupportedError
+from linad.rules.creation import asarray
 from linad.rules.shaping import as_array
 from linad.rules.sparsearrays import Pattern, sparse_product
 from linad.scipy.mirror import inexact
@@ -64,6 +65,15 @@ class SparseArray:
     def data(self) -> Any:
         """The entries (nnz,), traced."""
         return self._entries
+
+    @data.setter
+    def data(self, values: Any) -> None:
+        values = as_array(asarray(values))
+        if values.shape != self._entries.shape:
+            raise ShapeError(
+                f"A.data = values: they have shape {values.shape}, and A has {self.nnz} entries"
+            )
+        self._entries = values
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -139,6 +149,12 @@ class SparseArray:
     def __getitem__(self, index: Any) -> Any:
         return rearranged(operator.getitem, self, index)
 
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise UnsupportedError(
+            "A[i, j] = v of a sparse array with traced entries: linad.adopt(__name__) lets code of "
+            "this module write so; or write into A.data, or a dense array, A.toarray()"
+        )
+
     def _with(self, data: Any) -> "SparseArray":
         return SparseArray(data, self.pattern, self.format, is_matrix=self.is_matrix)
 
@@ -198,7 +214,7 @@ class SparseArray:
                 f"format {format!r} of a sparse array with traced entries is not traced by linad; "
                 f"use 'csr', 'csc' or 'coo'"
             )
-        return made[format]()
+        return self.copy() if copy and format == self.format else made[format]()
 
     def sum_duplicates(self) -> None:
         """Add entries at one place, here."""

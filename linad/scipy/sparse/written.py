@@ -1,11 +1,11 @@
 """Sparse arrays into which traced entries are written, one by one or in blocks."""
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse
 
-from linad.errors import ShapeError
+from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import as_array
 from linad.rules.sparsearrays import Pattern
@@ -59,6 +59,18 @@ class WrittenSparse(SparseArray):
     @property
     def _entries(self) -> Any:  # type: ignore[override]
         return self._now()[0]
+
+    @_entries.setter
+    def _entries(self, values: Any) -> None:
+        self.refuse_data()
+
+    def refuse_data(self) -> NoReturn:
+        """Raise: the entries are to be written by their numbers."""
+        raise UnsupportedError(
+            "A.data of a sparse array into which traced entries were written, by A[i, j] = v or "
+            "A.setdiag(v): they are in the order of places, which that of SciPy may not be; "
+            "multiply, A = A * 2.0, or write by places, A[i, j] = v"
+        )
 
     @property
     def pattern(self) -> Pattern:  # type: ignore[override]
