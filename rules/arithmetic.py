@@ -60,7 +60,10 @@ def power_slope(y: Any, a: Any, b: Any) -> Any:
 
     Only at a = 0, where 0 * a**-1 is NaN, another one stands in, with all slopes 0.
     """
-    at_zero = (b == 0) & (np.abs(a) < np.finfo(y.dtype).tiny)
+    zero = b == 0
+    if not isinstance(zero, Traced) and not np.count_nonzero(zero):
+        return b * a ** (b - 1)
+    at_zero = zero & (np.abs(a) < np.finfo(y.dtype).tiny)
     return b * a ** np.where(at_zero, 2, b - 1)
 
 

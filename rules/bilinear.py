@@ -119,14 +119,20 @@ def cross(
     a, b = as_array(a), as_array(b)
     if not a.ndim or not b.ndim:
         raise ShapeError("cross: both arguments need at least one axis")
-    a = np.moveaxis(a, normalize_axis(axisa, a.ndim, "cross"), -1)
-    b = np.moveaxis(b, normalize_axis(axisb, b.ndim, "cross"), -1)
+    a, b = _with_last(a, axisa), _with_last(b, axisb)
     if a.shape[-1] != 3 or b.shape[-1] != 3:
         raise ShapeError(
             f"cross: expected vectors of 3 entries, got {a.shape[-1]} and {b.shape[-1]} "
             f"(of 2-vectors it is a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0])"
         )
-    return np.moveaxis(cross_(a, b), -1, axisc)
+    y = cross_.on((a, b), {})
+    return y if axisc == -1 else np.moveaxis(y, -1, axisc)
+
+
+def _with_last(a: Any, axis: int) -> Any:
+    """``a`` with an axis moved to the end."""
+    axis = normalize_axis(axis, a.ndim, "cross")
+    return a if axis == a.ndim - 1 else np.moveaxis(a, axis, -1)
 
 
 @implements(np.linalg.cross)

@@ -20,13 +20,13 @@ from linad.arrays.zero_dim import gives, number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.marks import running_traces
-from linad.core.primitive import Primitive
+from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import normalize_axes, normalize_axis
 from linad.core.showing import shown
 from linad.operators.base import JacobianOperator
 from linad.operators.recurrences import Difference, along
 from linad.rules.floating import as_floats
-from linad.rules.shaping import as_array, laid_as, laid_out, not_boolean
+from linad.rules.shaping import as_array, astype, laid_as, laid_out, not_boolean
 
 FEW_KNOTS = 256
 """Knots among which a program finds the interval of one number by comparing it with each."""
@@ -101,7 +101,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     if edge_order not in (1, 2):
         raise ValueError("'edge_order' greater than 2 not supported")
     results = [
-        laid_as(_gradient(f, k - f.ndim, h, edge_order).astype(f.dtype, copy=False), f)
+        laid_as(astype(_gradient(f, k - f.ndim, h, edge_order), f.dtype, copy=False), f)
         for k, h in zip(axes, _spacings(varargs, axes, f), strict=True)
     ]
     return results[0] if len(results) == 1 else tuple(results)
@@ -163,8 +163,14 @@ def _gradient(f: Array, axis: int, h: Array, edge_order: int) -> Any:
         spacing = [h] * 4
         inside = (at(2, n) - at(0, n - 2)) / (2.0 * h)
     if edge_order == 1:
-        first = (at(1, 2) - at(0, 1)) / spacing[0]
-        last = (at(n - 1, n) - at(n - 2, n - 1)) / spacing[3]
+        steps = diff_.on((f,), {"axis": axis % f.ndim})
+        first, last = [
+            entry if type(h) is float and h == 1.0 else entry / h
+            for entry, h in (
+                (steps[along(axis, slice(0, 1))], spacing[0]),
+                (steps[along(axis, slice(n - 2, n - 1))], spacing[3]),
+            )
+        ]
     else:
         first = _one_sided(at(0, 1), at(1, 2), at(2, 3), spacing[0], spacing[1])
         last = -_one_sided(at(n - 1, n), at(n - 2, n - 1), at(n - 3, n - 2), spacing[3], spacing[2])
@@ -221,9 +227,8 @@ def interp(
         x, xp, fp = _unrolled(x, xp, fp, period)
         left = right = None
     n = xp.shape[0]
-    left = fp[0] if left is None else left
-    right = fp[-1] if right is None else right
     if n == 1:
+        left, right = [fp[0] if end is None else end for end in (left, right)]
         y = np.where(x < xp[0], left, np.where(x > xp[0], right, fp[0] + 0 * x))
         return laid_out(y, "C", "interp")
     entry = _interval(x, xp)
@@ -232,8 +237,17 @@ def interp(
     slope = entry(np.diff(fp) / np.where(width == 0, 1.0, width))
     y = entry(fp[:-1]) + slope * (x - entry(xp[:-1]))
     end = entry(xp[1:])
-    y = np.where(x == end, entry(fp[1:]) + slope * (x - end), y)
-    return laid_out(np.where(x < xp[0], left, np.where(x > xp[-1], right, y)), "C", "interp")
+    y = _instead(x == end, lambda: entry(fp[1:]) + slope * (x - end), y)
+    y = _instead(x > xp[-1], lambda: fp[-1] if right is None else right, y)
+    y = _instead(x < xp[0], lambda: fp[0] if left is None else left, y)
+    return laid_out(y, "C", "interp")
+
+
+def _instead(mask: Any, value: Callable[[], Any], y: Any) -> Any:
+    """``y``, with another value where the mask is true; which nobody asks for where it never is."""
+    if not isinstance(mask, Traced) and not np.any(mask):
+        return y
+    return np.where(mask, value(), y)
 
 
 def _interval(x: Any, xp: Any) -> Callable[[Any], Any]:
@@ -255,7 +269,7 @@ def _interval(x: Any, xp: Any) -> Callable[[Any], Any]:
 def _double(a: Any) -> Any:
     """``a`` in double precision, which is what NumPy's interp computes in."""
     a = as_array(a)
-    return np.astype(a, np.complex128 if a.dtype.kind == "c" else np.float64)
+    return astype(a, np.complex128 if a.dtype.kind == "c" else np.float64, copy=False)
 
 
 def _unrolled(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:

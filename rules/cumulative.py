@@ -50,10 +50,11 @@ def _solve(a: Array, b: Array) -> Any:
 
 def _recurrence(a: Array, b: Array, *, axis: int, backward: bool) -> Any:
     dtype = np.result_type(a, b)
-    a, b = np.moveaxis(np.asarray(a, dtype), axis, -1), np.moveaxis(np.asarray(b, dtype), axis, -1)
-    if backward:
-        return np.moveaxis(_solve(a[..., ::-1], b[..., ::-1])[..., ::-1], -1, axis)
-    return np.moveaxis(_solve(a, b), -1, axis)
+    a, b = np.asarray(a, dtype), np.asarray(b, dtype)
+    if axis != -1:
+        a, b = np.moveaxis(a, axis, -1), np.moveaxis(b, axis, -1)
+    h = _solve(a[..., ::-1], b[..., ::-1])[..., ::-1] if backward else _solve(a, b)
+    return h if axis == -1 else np.moveaxis(h, -1, axis)
 
 
 recurrence = Primitive("recurrence", _recurrence)

@@ -38,7 +38,7 @@ from linad.operators.relations import Gather
 from linad.operators.system_matrix import SystemMatrix
 from linad.rules.complements import qr_complement, qr_rest_
 from linad.rules.linalg import adjoint, check_square
-from linad.rules.shaping import laid_out
+from linad.rules.shaping import laid_out, still
 
 QRResult = type(np.linalg.qr(np.eye(1)))
 
@@ -111,8 +111,9 @@ def symmetrized(a: Any, otherwise: Callable[[Any], Any] = lambda a: a) -> Any:
 
     Else ``otherwise(A)``, by default A.
     """
-    mirrored = adjoint(a)
-    exact = np.all(a == mirrored)
+    mirrored, value = adjoint(a), still(a)
+    plain = not isinstance(value, Traced)
+    exact = np.all(value == adjoint(value) if plain else a == mirrored)
     if isinstance(exact, Traced):  # a recorded program decides anew, for its own rounding
         return np.where(exact, 0.5 * a + 0.5 * mirrored, otherwise(a))
     return 0.5 * a + 0.5 * mirrored if exact else otherwise(a)

@@ -12,7 +12,7 @@ import numpy as np
 
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
-from linad.core.indices import WHOLE, Index
+from linad.core.indices import WHOLE, DistinctIndex
 from linad.core.primitive import Primitive
 from linad.core.shapes import normalize_axis
 from linad.core.ufunc_keywords import refuse_out
@@ -79,7 +79,7 @@ main_diagonal = Primitive("main_diagonal", lambda x: np.einsum("...ii->...i", x)
 def diagonal_wrt_x(y: Array, x: Array, *, offset: int) -> JacobianOperator:
     rows, columns = x.shape[-2:]
     i, j = _positions(rows, columns, offset)
-    index = Index((*[WHOLE] * (x.ndim - 2), i, j))
+    index = DistinctIndex((*[WHOLE] * (x.ndim - 2), i, j))
     return Selection(index, y.shape, x.shape, y.dtype)
 
 
@@ -118,7 +118,7 @@ def diag(v: Any, k: int = 0) -> Any:
     if v.ndim != 1:
         raise ValueError(f"diag: expected an array of one or two axes, got shape {v.shape}")
     n = v.shape[0] + abs(k)
-    return add_at(v, index=Index(_positions(n, n, k)), shape=(n, n))
+    return add_at(v, index=DistinctIndex(_positions(n, n, k)), shape=(n, n))
 
 
 @implements(np.diagflat)

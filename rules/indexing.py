@@ -19,7 +19,7 @@ from linad.arrays.moving import moves, moving_region, taken_up
 from linad.arrays.zero_dim import array, gives, is_number, number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
-from linad.core.indices import WHOLE, BasicIndex, Index, canonical
+from linad.core.indices import WHOLE, BasicIndex, DistinctIndex, Index, canonical
 from linad.core.moving_regions import in_a_body
 from linad.core.primitive import Primitive, Traced, innermost_trace
 from linad.core.shapes import Shape, normalize_axis, size_of
@@ -160,6 +160,9 @@ def getitem(x: Any, index: Any) -> Any:
             if missing:
                 entries += (WHOLE,) * missing
             return getitem_.on((x,), {"index": BasicIndex(entries)})
+    if kind is ndarray and ndim and index.ndim and index.dtype.kind in "iu":
+        # Entries of the first axis; of a copy, since the caller may write into the index.
+        return getitem_.on((x,), {"index": Index((index.copy("K"), *(WHOLE,) * (ndim - 1)))})
     place = 0 if kind is ndarray else _of_one_array(entries)
     if place is not None:
         known = _with_one_array(entries, place, x.shape)
@@ -208,7 +211,8 @@ def _with_one_array(entries: tuple[Any, ...], place: int, shape: Shape) -> Index
         return None
     if rest < 0:
         return None
-    return Index((*entries[:place], *parts, *entries[place + 1 :], *(WHOLE,) * rest))
+    kind = DistinctIndex if array.dtype.kind == "b" else Index
+    return kind((*entries[:place], *parts, *entries[place + 1 :], *(WHOLE,) * rest))
 
 
 def _moving(x: Any, index: Any) -> Any:

@@ -251,7 +251,9 @@ def unstack(x: Array, /, *, axis: int = 0) -> Any:
 @implements(np.append)
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
     if axis is None:
-        return concatenate((ravel(arr), ravel(values)))
+        return concatenate(
+            tuple([a if a.ndim == 1 else ravel(a) for a in map(as_array, (arr, values))])
+        )
     return concatenate((arr, values), axis)
 
 

@@ -35,7 +35,7 @@ from linad.rules.shaping import as_array, laid_out
 
 matmul_ = Primitive("matmul", np.matmul)
 matvec_ = Primitive("matvec", np.matmul)  # A (m, n), x (n,)
-dot_ = Primitive("dot", np.matmul)  # a (n,), b (n,)
+dot_ = Primitive("dot", np.dot)  # a (n,), b (n,)
 
 
 @matmul_.jacobian(wrt=0)

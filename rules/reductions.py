@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from linad.arrays.zero_dim import number
 from linad.core.array_type import Array
@@ -116,12 +117,18 @@ def mean_wrt_x(y: Array, x: Array, *, axes: Any) -> JacobianOperator:
 def products_of_others(x: Any) -> Any:
     """Π_{j≠i} x_j along axis 0, without division.
 
-    Neighbours are paired; what a pair needs from outside, it gets from the same problem for
-    the products of pairs. O(n) multiplications in O(log n) calls.
+    Plain arrays multiply the product of what comes before by that of what comes after. Those of
+    traced arrays have a shorter derivative: neighbours are paired; what a pair needs from outside,
+    it gets from the same problem for the products of pairs. O(n) multiplications in O(log n) calls.
     """
     n = x.shape[0]
     if n < 2:
         return np.ones_like(x)
+    if type(x) is ndarray:
+        before, after = np.ones_like(x), np.ones_like(x)
+        np.multiply.accumulate(x[:-1], axis=0, out=before[1:])
+        np.multiply.accumulate(x[:0:-1], axis=0, out=after[-2::-1])
+        return before * after
     if n % 2:
         x = np.concatenate([x, np.ones_like(x[:1])])
     pairs = x.reshape((x.shape[0] // 2, 2, *x.shape[1:]))
@@ -133,6 +140,8 @@ def products_of_others(x: Any) -> Any:
 def _others(y: Array, x: Array, axes: tuple[int, ...]) -> Any:
     if not axes:
         return np.ones_like(x)
+    if axes == EVERY_AXIS[x.ndim]:
+        return products_of_others(x.reshape(-1)).reshape(x.shape)
     order = (*axes, *[k for k in range(x.ndim) if k not in axes])
     moved = x.transpose(order)
     lanes = moved.reshape((lane_size(x, axes), *moved.shape[len(axes) :]))

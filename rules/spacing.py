@@ -32,7 +32,7 @@ def _counted(start: Any, stop: Any, num: Any, axis: int) -> tuple[Any, int]:
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     real = np.finfo(_dtype(start, stop)).dtype
-    ndim = max(np.ndim(start), np.ndim(stop))
+    ndim = max([as_array(end).ndim for end in (start, stop)])
     axis = normalize_axis(axis, ndim + 1, "linspace")
     return np.arange(num, dtype=real).reshape((num,) + (1,) * ndim), axis
 
@@ -41,7 +41,9 @@ def _ended(y: Array, stop: Array, endpoint: bool) -> Any:
     """The same with ``stop`` as its last entry, unless it is the first as well."""
     if not endpoint or y.shape[0] < 2:
         return y
-    return np.concatenate([y[:-1], np.broadcast_to(stop, y.shape[1:])[None]])
+    if stop.shape != y.shape[1:]:
+        stop = np.broadcast_to(stop, y.shape[1:])
+    return np.concatenate([y[:-1], stop[None]])
 
 
 def _placed(y: Any, axis: int, dtype: Any) -> Any:
@@ -63,7 +65,7 @@ def linspace(
 ) -> Any:
     k, axis = _counted(start, stop, num, axis)
     ends = _dtype(start, stop)
-    start, stop = (np.astype(as_array(v), ends, copy=False) for v in (start, stop))
+    start, stop = (astype(as_array(v), ends, copy=False) for v in (start, stop))
     parts = as_index(num) - bool(endpoint)
     step = (stop - start) / parts if parts > 0 else np.full(np.shape(stop - start), np.nan)
     y = _ended(k * (step if parts > 0 else stop - start) + start, stop, endpoint)

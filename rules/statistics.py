@@ -218,7 +218,9 @@ _register_nan_moment("nanvar")
 _register_nan_moment("nanstd")
 
 
-def _register_nan_extremum(name: str, ufunc: Any) -> None:
+def _register_nan_extremum(name: str, ufunc: Any, least: float) -> None:
+    """``least`` stands for what is missing beside numbers, and keeps its derivative out of them."""
+
     @implements(getattr(np, name))
     def extremum(
         a: Any,
@@ -228,6 +230,11 @@ def _register_nan_extremum(name: str, ufunc: Any) -> None:
         initial: Any = NoValue,
         where: Any = True,
     ) -> Any:
+        a = as_array(a)
+        if a.dtype.kind == "f":
+            present = _present(a, where, None)
+            beside = np.any(present, axis=axis, keepdims=True)
+            a = np.where(np.isnan(a) & beside, a.dtype.type(least), a)
         y = ufunc.reduce(
             a, axis=axis, out=out, keepdims=bool(keepdims), initial=initial, where=where
         )
@@ -238,8 +245,8 @@ def _register_nan_extremum(name: str, ufunc: Any) -> None:
     extremum.__name__ = extremum.__qualname__ = name
 
 
-_register_nan_extremum("nanmax", np.fmax)
-_register_nan_extremum("nanmin", np.fmin)
+_register_nan_extremum("nanmax", np.fmax, -np.inf)
+_register_nan_extremum("nanmin", np.fmin, np.inf)
 
 
 # Weighted averages.

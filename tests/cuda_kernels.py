@@ -58,6 +58,27 @@ def test_kernels_of_users():
     assert all([cubin.code.startswith(b"\x7fELF") for cubin in report.cubins()])
 
 
+@linad.kernel
+def chosen(x, n, y):
+    for i in range(len(x)):
+        z = x[len(x) - 1 - i]
+        y[i] = np.maximum(x[i], z) + np.minimum(x[i], n) + np.fmax(x[i], z) + np.fmin(x[i], z)
+        y[i] += np.clip(x[i], 0, z) + max(x[i], z) * min(x[i], z) + abs(x[i]) + np.sign(n)
+
+
+def test_choices_between_numbers():
+    """None is libdevice's, which leaves NaN out."""
+
+    def f(x):
+        y = np.zeros_like(x)
+        chosen(x, 2, y)
+        return y
+
+    for g in (f, linad.grad(lambda x: np.sum(f(x)))):
+        report = check_program(g, np.linspace(-1.0, 1.0, 5))
+        assert not any([re.search(r"\b(?:max|min)\.f64", text) for text in report.ptx()])
+
+
 @pytest.mark.parametrize("dtype", NAMES)
 def test_dtypes_of_users_kernels(dtype):
     described = (

@@ -134,6 +134,7 @@ SIGNAL = {
     "bilinear_zpk": (lambda m, z, p, k: m.bilinear_zpk(z, p, k, 2.0)[2], ZEROS, POLES, GAIN),
     "bode": (lambda m, b, a: np.stack(m.bode((b, a), w=[0.1, 1.0])[1:]), NUM, DEN),
     "butter": (lambda m, w: m.butter(3, w)[1], EDGE),
+    "butter-sampled": (lambda m, f: m.butter(2, 3.0, fs=9 * f)[1], GAIN),
     "butter-band": (lambda m, w: m.butter(2, w, "band", output="sos"), BAND),
     "butter-analog": (lambda m, w: m.butter(2, w, "stop", analog=True)[1], BAND),
     "buttord": (lambda m, w: m.buttord(w[0], w[1], 3, 40)[1] * np.exp(w), BAND),
@@ -504,6 +505,24 @@ STATS = {
     "wishart": (
         lambda m, x, s: m.wishart.logpdf(symmetric(x), 5.0, symmetric(s)),
         *(SPD, SPD + np.eye(3)),
+    ),
+    "wishart-degrees": (lambda m, x, d: m.wishart.logpdf(symmetric(x), 5 * d, SPD), SPD, GAIN),
+    "invwishart-degrees": (
+        lambda m, x, d: m.invwishart.logpdf(symmetric(x), 5 * d, SPD),
+        SPD,
+        GAIN,
+    ),
+    "vonmises_fisher-kappa": (
+        lambda m, x, k: m.vonmises_fisher.logpdf([0, 0.6, 0.8], unit(x), 1 * k),
+        *(P[:3], GAIN),
+    ),
+    "matrix_t-degrees": (
+        lambda m, x, d: m.matrix_t.logpdf(x, None, np.eye(2), np.eye(2), 3 * d),
+        *(M[:2, :2], GAIN),
+    ),
+    "multivariate_normal-entropy": (
+        lambda m, s: m.multivariate_normal.entropy(None, symmetric(s)),
+        SPD,
     ),
     "yeojohnson": (lambda m, x, e: m.yeojohnson(x, e), X, EDGE),
     "yeojohnson_llf": (lambda m, e, x: m.yeojohnson_llf(e, x), EDGE, X),

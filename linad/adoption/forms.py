@@ -26,6 +26,7 @@ from linad.adoption.fast_reductions import reductions
 from linad.adoption.form_table import FORMS, form_of, has_form, register
 from linad.adoption.masked import masked_arrays
 from linad.adoption.module_forms import FormOfArrayFunction, FormOfModule
+from linad.adoption.normal_dist import NormalDist
 from linad.adoption.object_arrays import gathered, method_of
 from linad.adoption.objects import of_object, owner_of
 from linad.adoption.subclasses import (
@@ -35,7 +36,7 @@ from linad.adoption.subclasses import (
     remade,
     view_as,
 )
-from linad.arrays.conversions import BUILTINS, CMATH, MATH, held, number, sample
+from linad.arrays.conversions import BUILTINS, CMATH, MATH, held, number
 from linad.arrays.number_texts import text_of
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
@@ -113,10 +114,6 @@ CALLING_ROOMS = ("scipy.integrate", "scipy.optimize")
 """Rooms of SciPy whose functions do."""
 
 
-def _is_scalar(x: Any) -> bool:
-    return np.isscalar(sample(x))
-
-
 def _poly1d(c_or_r: Any, r: bool = False, variable: Any = None) -> Any:
     return np.poly1d(gathered(c_or_r), r, variable)
 
@@ -134,7 +131,7 @@ def _text(original: Callable[..., str]) -> Callable[..., str]:
 
 
 def _register_numpy() -> None:
-    forms: dict[str, Any] = {"isscalar": _is_scalar, "poly1d": _poly1d}
+    forms: dict[str, Any] = {"poly1d": _poly1d}
     for name in ("format_float_positional", "format_float_scientific"):
         forms[name] = _text(getattr(np, name))
     dispatched = type(np.sum)
@@ -396,8 +393,9 @@ def _build() -> None:
     ASKING.update((id(isinstance), id(hasattr), id(getattr)))
     for calling in (map, filter, sorted, min, max, functools.reduce, functools.partial):
         register(calling, _calling(calling))
-    for module, forms in ((math, MATH), (cmath, CMATH), (statistics, STATISTICS)):
+    for module, forms in ((math, MATH), (cmath, CMATH)):
         _register_module(module, forms)
+    _register_module(statistics, {**STATISTICS, "NormalDist": NormalDist})
     _register_numpy()
     TRACED_METHODS.update(item=item, tobytes=tobytes, tolist=tolist, view=view_as)
 

@@ -153,6 +153,13 @@ class TracedArray(ExtensionArray):
         """As `numpy.round`."""
         return type(self)(np.round(self.array, decimals))
 
+    def interpolate(self, *args: Any, **kwargs: Any) -> Any:
+        """Not traced."""
+        raise UnsupportedError(
+            "interpolate of a Series around traced values is not traced by linad; take the values "
+            "y = s.to_numpy() that are known, np.interp(x, x[known], y[known])"
+        )
+
     def _known(self, skipna: bool) -> Any:
         missing = self.isna()
         return self.array[~missing] if skipna and missing.any() else self.array

@@ -1,15 +1,17 @@
 """Objects of SciPy's that were made before a trace, where adopted code calls them.
 
 A spline that a module made when it was imported, or a frozen distribution, is SciPy's own and takes
-plain numbers. For a traced one it is copied into what its class has as a traced form, which shares
-the arrays: one of `linad.scipy` of the same layout or that has an ``of_plain``, or the twin of its
-class (`linad.scipy.twins`). Distributions of a package's own, classes over SciPy's, get a class
-with the same functions over the twin. What a class over an interpolator of SciPy's has from there
-is computed by the functions of the interpolator's traced form.
+plain numbers, as Python's `statistics.NormalDist` does. For a traced one it is copied into what its
+class has as a traced form, which shares the arrays: one of `linad.scipy` of the same layout or that
+has an ``of_plain``, or the twin of its class (`linad.scipy.twins`). Distributions of a package's
+own, classes over SciPy's, get a class with the same functions over the twin. What a class over an
+interpolator of SciPy's has from there is computed by the functions of the interpolator's traced
+form.
 """
 
 import copy
 import functools
+import statistics
 import types
 from collections.abc import Callable
 from typing import Any
@@ -27,11 +29,14 @@ from linad.scipy.twins import class_twin, instance_twin, twin_of
 
 DISTRIBUTIONS = (rv_continuous, rv_discrete)
 
+_SINGLE = (scipy.sparse.linalg.SuperLU, statistics.NormalDist)
+"""Classes that are known one by one."""
+
 _KINDS: dict[type, bool] = {}
 
 
 def is_object(value: Any) -> bool:
-    """Whether a value is an object of SciPy's, or a distribution of a package's own."""
+    """Whether a value is an object of SciPy's or Python's, or a distribution of a package's own."""
     kind = type(value)
     known = _KINDS.get(kind)
     if known is None:
@@ -40,7 +45,7 @@ def is_object(value: Any) -> bool:
 
 
 def _is_kind(kind: type) -> bool:
-    if issubclass(kind, DISTRIBUTIONS) or kind is scipy.sparse.linalg.SuperLU:
+    if issubclass(kind, DISTRIBUTIONS) or kind in _SINGLE:
         return True
     if _interpolator(kind) is not None:
         return True
@@ -79,15 +84,18 @@ def of_object(owner: Any, f: Any, form_of: Callable[[Any], Any]) -> Callable[...
     def call(*args: Any, **kwargs: Any) -> Any:
         if running_trace() is None:
             return f(*args, **kwargs)
+        given = (*args, *kwargs.values())
         if base is not None:
-            given = held((*args, *kwargs.values(), *_attributes(owner)))
-            function = _from_scipy(owner, f, None if made_by else form_of(base)) if given else f
+            traced = held((*given, *_attributes(owner)))
+            function = _from_scipy(owner, f, None if made_by else form_of(base)) if traced else f
             return function(*args, **kwargs)
-        if not held((*args, *kwargs.values())):
+        form = form_of(type(owner))
+        traced = form is not type(owner) and any(type(a) is form for a in given)
+        if not traced and not held(given):
             return f(*args, **kwargs)
         made = form_of(owner)
         if made is owner:
-            made = _traced(owner, form_of(type(owner)))
+            made = _traced(owner, form)
         return (made if f is owner else _method_of(made, owner, f))(*args, **kwargs)
 
     return call

@@ -47,6 +47,8 @@ class DifferentiatedCall:
         Leaves of the chosen arguments.
     in_tree : structure
         Of the one chosen argument, or of a tuple of them.
+    every : bool
+        Whether these are all, in their order.
     aux : object
         What ``f`` returned beside its result, after a run with ``has_aux``.
     """
@@ -71,13 +73,20 @@ class DifferentiatedCall:
             self.around.derives = True
         self.keep = keep
         self.aux: Any = None
-        self.single = len(args) == 1 if argnums is None else isinstance(argnums, (int, np.integer))
-        self.argnums = (
-            (argnums,)
-            if type(argnums) is int and 0 <= argnums < len(args)
-            else positions(argnums, len(args), f)
-        )
-        chosen = args[self.argnums[0]] if self.single else tuple([args[i] for i in self.argnums])
+        count = len(args)
+        every = tuple(range(count))
+        self.every = argnums == every if type(argnums) is tuple else argnums is None and count != 1
+        if self.every:
+            self.single, self.argnums, chosen = False, every, args
+        else:
+            self.single = argnums is None or isinstance(argnums, (int, np.integer))
+            self.argnums = (
+                (argnums,)
+                if type(argnums) is int and 0 <= argnums < count
+                else positions(argnums, count, f)
+            )
+            first = args[self.argnums[0]]
+            chosen = first if self.single else tuple([args[i] for i in self.argnums])
         leaves, self.in_tree = tree.flatten(chosen)
         self.given = leaves
         if not leaves:
@@ -145,11 +154,11 @@ class DifferentiatedCall:
         trace, inputs = leaves[0]._trace, list(map(NODE, leaves))
         trace.arguments = dict(zip(map(id, leaves), enumerate(leaves), strict=True)), self
         given = tree.unflatten(self.in_tree, leaves)
-        args = list(self.args)
-        if self.single:
-            args[self.argnums[0]] = given
-        else:
-            for i, value in zip(self.argnums, given, strict=True):
+        args: Any = given
+        if not self.every:
+            args = list(self.args)
+            values = (given,) if self.single else given
+            for i, value in zip(self.argnums, values, strict=True):
                 args[i] = value
         try:
             if self.around is None:  # and so no program is recorded

@@ -210,7 +210,8 @@ def hessian(f: Callable[P, Any], argnums: int | Sequence[int] = 0) -> Callable[P
     Notes
     -----
     One gradient, and as many seeds as ``x`` has entries in batched sweeps over it.
-    `hessian_operator` multiplies by the Hessian without forming it.
+    `hessian_operator` multiplies by the Hessian without forming it; of a container its
+    ``todense()`` is one matrix, to be inverted or decomposed, in the order of `linad.ravel`.
 
     Examples
     --------

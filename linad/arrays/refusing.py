@@ -294,12 +294,18 @@ def _of_numpy(name: str) -> str:
             "import linad.numpy as np, whose vectorize traces, or call NumPy functions on whole "
             "arrays"
         )
+    if name in ("ndenumerate", "nditer"):
+        return "use np.ndindex: for i in np.ndindex(x.shape) x[i] is an entry"
     if not NAMESPACE or name not in vars(NAMESPACE[0]):
         return ""
     if name == "array":
         return LIST
     drop = f"drop np.{name}, or " if name.startswith("as") else ""
-    return f"{drop}use linad.numpy.{name}, which traces, or np.stack([...]) for a list"
+    joins = "" if name == "stack" else "np.stack([...]) for a list, "
+    return (
+        f"{drop}use linad.numpy.{name}, which traces, or {joins}np.block([[...], [...]]) for lists "
+        f"within a list"
+    )
 
 
 def _mirror(module: str) -> Any:

@@ -394,8 +394,9 @@ class Tracer(Arithmetic):
     )
     _refuse_scipy = escape(
         "making a plain NumPy array, as this SciPy function does,",
-        "linad.scipy has traced forms of many functions, A @ x and A.toarray() * x work with a "
-        "sparse A, and @linad.primitive wraps any function",
+        "linad.scipy has traced forms of many functions, and @linad.primitive wraps any; of a "
+        "sparse array A the product with a vector is A @ x, and A * x, entry by entry, is "
+        "A.toarray() * x",
         kind="array",
         by_caller=True,
     )

@@ -115,7 +115,7 @@ def run_tape(body: Body, values: list[Any]) -> list[Any]:
 
 
 def run_equations(
-    equations: list[Equation], values: dict[Var, Any], around: Sequence[Trace] = ()
+    equations: Sequence[Equation], values: dict[Var, Any], around: Sequence[Trace] = ()
 ) -> dict[Var, Any]:
     """What equations make of values, plain or traced; with the values they are given.
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from linad.arrays.tracer import Tracer
 from linad.control.absorbing import absorbed
-from linad.control.bodies import Body
+from linad.control.bodies import Body, run_equations
 from linad.control.joined_rows import joined
 from linad.control.known_bodies import known
 from linad.control.memory_arrays import reads_of
@@ -421,6 +421,8 @@ def rolled_part(
     trace.equations[mark:] = [e for e in trace.equations[mark:] if id(e) not in checked]
 
     def run(leaves: Sequence[Any]) -> list[Any]:
-        return rolled.run([*leaves, *tracers[len(traced) :]])
+        given = dict(zip(rolled.inputs, [*leaves, *tracers[len(traced) :]], strict=True))
+        found = run_equations(rolled.equations, given, [trace])  # each names its own line
+        return [found[a] if isinstance(a, Var) else a for a in rolled.outputs]
 
     return run

@@ -39,9 +39,8 @@ OF_SOLVERS: dict[str, str] = {
         "right where a model is not linear",
     ),
     **dict.fromkeys(
-        ("mle", "max_likelihood", "maximum_likelihood", "likelihood", "nll"),
-        "minimise minus the logarithm with linad.solve.newton_cg; the inverse of linad.hessian at "
-        "the minimum is the covariance",
+        ("mle", "max_likelihood", "likelihood", "nll", "mlefit", "GenericLikelihoodModel"),
+        "linad.solve.maximum_likelihood takes the logarithm of the likelihood",
     ),
     **dict.fromkeys(
         ("mcmc", "emcee", "sample", "sampler"),

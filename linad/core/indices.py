@@ -60,6 +60,15 @@ class BasicIndex(Index):
         return False
 
 
+class DistinctIndex(Index):
+    """An index with arrays in it that is known to name no entry twice."""
+
+    advanced = True  # type: ignore[assignment]
+
+    def repeats(self, shape: Shape) -> bool:
+        return False
+
+
 def _has_duplicates(index: Index, shape: Shape) -> bool:
     axes = [entry for entry in index if entry is not None]
     lengths = shape[len(shape) - len(axes) :]

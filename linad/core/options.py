@@ -145,6 +145,7 @@ INSTEAD = {
     "method": "leave it out: fits are by Levenberg-Marquardt, bounds or not, and each other method "
     "is a function of its own",
     **dict.fromkeys(("maxfev", "max_nfev"), "maxiter limits the steps"),
+    "missing": "nan_policy='omit' leaves out the points of curve_fit that are NaN",
     "nan_policy": "leave out what is missing, seen = np.isfinite(y), or give it weights=0",
     "sigma": "divide the residuals by it; absolute_sigma=True where it is known",
     "weights": "multiply the residuals by them",

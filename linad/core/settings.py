@@ -62,7 +62,8 @@ class Settings:
         on a core of its own. They need the folder of kernels (`cache`). Default 7.
     progress : bool
         Whether a line is printed on the standard error when recording a function or compiling a
-        program takes more than two seconds, or a fit in Python more than five. Default True.
+        program takes more than two seconds, as does an integration or a fit in Python. Default
+        True.
     check_loops : bool
         Whether all repetitions of a `linad.loop` run in Python, each compared with the one before
         it. Default False.

@@ -23,6 +23,9 @@ leaf_types: set[type] = {np.ndarray, float}
 
 _registered: set[type] = set()
 
+_rows: dict[int, Any] = {}
+"""The structures that `row` has made, by their ids: they stay, and so an id is that of no other."""
+
 
 def _register_dataclass(cls: type) -> None:
     names = [field.name for field in dataclasses.fields(cls) if field.init]
@@ -93,7 +96,9 @@ def _is_shallow(value: Any) -> bool:
 def row(n: int) -> Any:
     """The structure of a tuple of n leaves."""
     leaves: Any = (0,) * n
-    return optree.tree_structure(leaves, namespace=NAMESPACE)
+    made = optree.tree_structure(leaves, namespace=NAMESPACE)
+    _rows[id(made)] = made
+    return made
 
 
 def has_sorted_keys(value: Mapping[Any, Any]) -> bool:
@@ -133,7 +138,9 @@ def _children(value: Any) -> Iterable[Any]:
 
 def unflatten(structure: Any, leaves: list[Any]) -> Any:
     """Put leaves back into a container."""
-    return leaves[0] if structure is LEAF else optree.tree_unflatten(structure, leaves)
+    if structure is LEAF:
+        return leaves[0]
+    return tuple(leaves) if id(structure) in _rows else optree.tree_unflatten(structure, leaves)
 
 
 def vector(value: Any) -> Any:

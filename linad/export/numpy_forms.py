@@ -189,6 +189,17 @@ def _check(found, expected, place):
         raise ValueError(f"the program took another path when it was recorded: {place}")
 '''
 
+RAISES = '''
+def _raises(operation):
+    """Whether an operation raises an error, as a `try` around it has seen."""
+    try:
+        with np.errstate(all="ignore"):
+            operation()
+    except Exception:
+        return np.True_
+    return np.False_
+'''
+
 
 @row("add_at")
 def add_at(module: Module, eqn: Equation, args: list[str]) -> str:
@@ -225,3 +236,12 @@ def guard(module: Module, eqn: Equation, args: list[str]) -> str:
     name = module.helper("_check", GUARD)
     place = repr(str(eqn.source or "a condition"))
     return f"{name}({args[0]}, {module.text(eqn.params['expected'])}, {place})"
+
+
+@row("raises")
+def raises(module: Module, eqn: Equation, args: list[str]) -> str:
+    """Whether an operation raises, of which there is no result to know."""
+    primitive, params = eqn.params["primitive"], eqn.params["params"]
+    name = module.helper("_raises", RAISES)
+    tried = Equation(primitive, eqn.inputs, params, (), eqn.source)
+    return f"{name}(lambda: {call(module, tried, args)})"

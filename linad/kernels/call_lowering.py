@@ -1,6 +1,7 @@
 """Calls in the user's source: functions of numbers and arrays; see `linad.kernels.inlining`."""
 
 import ast
+import math
 import types
 from collections.abc import Hashable
 from typing import Any
@@ -54,7 +55,6 @@ ARGUMENTS = {
     "len": (1, 1),
     "logical_not": (1, 1),
     "negative": (1, 1),
-    "clip": (3, 3),
     "where": (3, 3),
     "arange": (1, 3),
     "diag": (1, 1),
@@ -125,6 +125,8 @@ class CallLowering(ReductionLowering):
         if name in OPERATORS_BY_NAME and len(node.args) == 2:
             op = OPERATORS_BY_NAME[name]
             given = [self.value(a) for a in node.args]
+            if function in (math.pow, np.float_power):  # of integers, too, a floating-point number
+                given = [self.elementwise(lambda a: call("float", a), v, node=node) for v in given]
             return self.elementwise(lambda a, b: self.operation(op, a, b), *given, node=node)
         handler = getattr(self, f"call_{name}", None)
         if name in MAKERS:
@@ -170,11 +172,6 @@ class CallLowering(ReductionLowering):
 
     def call_negative(self, node: ast.Call, values: list[Any]) -> Any:
         return self.elementwise(negative, *values, node=node)
-
-    def call_clip(self, node: ast.Call, values: list[Any]) -> Any:
-        return self.elementwise(
-            lambda a, low, high: call("min", call("max", a, low), high), *values, node=node
-        )
 
     def call_where(self, node: ast.Call, values: list[Any]) -> Any:
         return self.elementwise(lambda *x: Expr("if", x), *values, node=node)

@@ -253,6 +253,8 @@ def name_of_function(value: Any) -> str:
     name = getattr(value, "__name__", "")
     for module in (math, np):
         if getattr(module, name, None) is value:
+            if module is math and name == "remainder":
+                return "math.remainder"  # to the nearest multiple; NumPy's is Python's %
             rounding = module is np and name in ("floor", "ceil", "trunc", "rint")
             return f"np{name}" if rounding else name
     import builtins

@@ -6,6 +6,8 @@ computed; two parts that are equal have one name.
 
 from collections.abc import Callable, Collection
 
+import numpy as np
+
 from linad.kernels.expressions import (
     FUNCTIONS,
     NONE,
@@ -28,6 +30,8 @@ from linad.kernels.expressions import (
     var,
 )
 from linad.kernels.statements import Let, Statement
+
+TINY = num(float(np.finfo(float).tiny))
 
 RESULT = var("=")
 """Stands for the result of a function in its slopes, until somebody asks for it."""
@@ -137,29 +141,30 @@ class Derivative:
             if self.varies(a):
                 found.append((a, num(1.0)))
             if self.varies(b):
-                ratio = div(v.atom(a), v.atom(b))
-                found.append((b, negative(call("npfloor", ratio))))
+                found.append((b, negative(Expr("//", (v.atom(a), v.atom(b))))))
         else:
             assert e.op == "**"
             if self.varies(a):
                 found.append((a, self.slope_of_base(v.atom(a), v.atom(b))))
             if self.varies(b):
                 x = v.atom(a)
-                log = call("log", x)
-                positive = Expr(">", (x, NONE))
-                found.append((b, Expr("if", (positive, mul(v.atom(e), log), NONE))))
+                base = Expr("if", (Expr("==", (x, NONE)), num(1.0), x))
+                found.append((b, mul(v.atom(e), call("log", base))))
         return found
 
     def slope_of_base(self, x: Expr, n: Expr) -> Expr:
-        """n x**(n - 1), which is 0 where n is."""
+        """n x**(n - 1), 0 where n is, and there 1 / x its own slope in n.
+
+        Only at x = 0, where 0 * x**-1 is NaN, it is 0 with all its slopes.
+        """
         if n in (num(2), num(2.0)):
             return mul(num(2.0), x)
         if n in (num(1), num(1.0)):
             return num(1.0)
         if n.op == "num":
             return mul(n, binary("**", x, sub(n, num(1)))) if n != num(0) else NONE
-        less = sub(n, num(1))
-        return Expr("if", (Expr("==", (n, num(0))), NONE, mul(n, Expr("**", (x, less)))))
+        at_zero = Expr("and", (Expr("==", (n, num(0))), Expr("<", (call("abs", x), TINY))))
+        return Expr("if", (at_zero, NONE, mul(n, Expr("**", (x, sub(n, num(1)))))))
 
     def pull(
         self, e: Expr, w: Expr, sink: Callable[[Expr, Expr], None], out: list[Statement]

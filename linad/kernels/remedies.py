@@ -22,6 +22,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "use x * 2.0**n": ("ldexp",),
     "compare abs(x - y) with a tolerance": ("isclose", "allclose"),
     "write x - y * np.trunc(x / y)": ("fmod",),
+    "write x - y * np.rint(x / y), or np.remainder for Python's x % y": ("remainder",),
     BY_INDEX: ("append", "extend", "insert", "pop", "list", "dict", "set"),
     SORTING: ("sorted", "partition", "argpartition", "lexsort"),
     RESHAPED: ("squeeze", "expand_dims", "swapaxes", "moveaxis"),

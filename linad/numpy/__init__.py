@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.conversions import sample
 from linad.arrays.traces import running_trace
 from linad.core.array_type import Array
 from linad.core.dispatch import NAMESPACE
@@ -127,6 +128,11 @@ def arange(*args: Any, **keywords: Any) -> Any:
     keywords.pop("like", None)
     check_options(np.arange, keywords)
     return creation.arange(*args, **keywords)
+
+
+@functools.wraps(np.isscalar)
+def isscalar(element: Any) -> bool:
+    return np.isscalar(sample(element))
 
 
 # Arrays to be written into.

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from linad.core.array_type import Array
 from linad.core.shapes import Shape, keep_axes, matrix_transpose, size_of
@@ -21,6 +22,9 @@ from linad.operators.relations import Gather, Product, Relation
 from linad.operators.reordering import Reshape
 from linad.operators.rewrites import product
 from linad.operators.structured import Diagonal
+
+_FEW = 2**16
+"""Products of entries for which NumPy's own order is as good as any."""
 
 
 def _as_wide(array: Array, dtype: Any) -> Any:
@@ -79,7 +83,10 @@ class Contraction(JacobianOperator):
     def _contract(self, given: str, wanted: str, x: Array, conjugate: bool) -> Any:
         labels = ",".join(["..." + given, *[names for names, _ in self.fixed]])
         arrays = [np.conj(a) if conjugate else a for _, a in self.fixed]
-        return np.einsum(f"{labels}->...{wanted}", x, *arrays, optimize=bool(arrays))
+        # To look for an order takes longer than a few products.
+        few = type(x) is ndarray and x.size * size_of([a.size for a in arrays]) <= _FEW
+        optimize = bool(arrays) and not few
+        return np.einsum(f"{labels}->...{wanted}", x, *arrays, optimize=optimize)
 
     def pushforward(self, tangent: Array) -> Array:
         return self._contract(self.in_labels, self.out_labels, tangent, False)

@@ -13,22 +13,22 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 
-from linad.errors import UnsupportedError
 from linad.rules.shaping import still
-from linad.scipy.implicit_solutions import plain
+from linad.scipy.boxes import sides_of_pair
+from linad.scipy.implicit_solutions import plain, with_derivative
 from linad.scipy.mirror import check_real, holds_traced, inexact, traced_form
 
 
-def _moved(A: Any, b: Any, found: Any, free: Any) -> Any:
-    """The solution with its derivative, of which the entries that are free can move."""
+def _moved(A: Any, b: Any, found: Any, free: Any, resting: Any) -> Any:
+    """The solution with its derivative: of entries that are free, and of those at bounds."""
     where = np.flatnonzero(free)
     if not where.size:
-        return found + 0.0 * np.sum(b)
-    at_rest = np.where(free, 0.0, found)
+        return resting + 0.0 * np.sum(b)
+    at_rest = np.where(free, 0.0, resting)
     columns = A[:, where]
     part = np.linalg.lstsq(columns, b - A @ at_rest, rcond=None)[0]
     embed = np.eye(found.size, dtype=found.dtype)[:, where]
-    return found + embed @ (part - still(part))
+    return np.where(free, found, resting) + embed @ (part - still(part))
 
 
 @traced_form(scipy.optimize.nnls)
@@ -36,19 +36,22 @@ def nnls(A: Any, b: Any, **options: Any) -> Any:
     check_real("nnls", A=A, b=b)
     found, _ = scipy.optimize.nnls(plain(A), plain(b), **options)
     A, b = inexact(A), inexact(b).reshape(-1)
-    x = _moved(A, b, found, found > 0)
+    x = _moved(A, b, found, found > 0, found)
     return x, np.linalg.norm(A @ x - b)
 
 
 @traced_form(scipy.optimize.lsq_linear)
 def lsq_linear(A: Any, b: Any, bounds: Any = (-np.inf, np.inf), **options: Any) -> Any:
     check_real("lsq_linear", A=A, b=b)
-    low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
-    if holds_traced((low, high)):
-        raise UnsupportedError("lsq_linear: bounds must be plain numbers")
-    result = scipy.optimize.lsq_linear(plain(A), plain(b), bounds, **options)
+    sides = sides_of_pair(bounds)
+    result = scipy.optimize.lsq_linear(plain(A), plain(b), plain(bounds), **options)
     A, b, x = inexact(A), inexact(b).reshape(-1), result.x
-    result.x = _moved(A, b, x, result.active_mask == 0)
+    free, resting = result.active_mask == 0, x
+    if holds_traced(sides):
+        low, high = (np.broadcast_to(side, x.shape) for side in sides)
+        ends = np.where(result.active_mask < 0, low, high)
+        resting = with_derivative(x, np.where(free, 0.0, ends))
+    result.x = _moved(A, b, x, free, resting)
     result.fun = A @ result.x - b
     result.cost = 0.5 * np.dot(result.fun, result.fun)
     return result

@@ -10,6 +10,10 @@ from linad.arrays.buffers import concrete
 from linad.core.array_type import Array
 from linad.rules.creation import asarray
 
+Interval = tuple[float, float]
+Values = Callable[[Array], Array]
+"""A function of nodes, each with a row of the result."""
+
 _X, _W = np.polynomial.legendre.leggauss(21)
 HALVES = 2
 """Each interval is cut into so many, for the integrand's derivatives vary more than it does."""
@@ -28,21 +32,22 @@ MOST = 100
 """How many intervals there are at most, beside those that there have been."""
 
 
-def nodes(starts: Any, ends: Any, parts: int = HALVES) -> Any:
+def nodes(starts: Array, ends: Array, parts: int = HALVES) -> tuple[Array, Array]:
     """The nodes and weights of the rule on halves of intervals, or on other parts of them."""
-    for start, end in zip(starts, ends, strict=True):
-        edges = np.linspace(start, end, parts + 1)
-        for left, right in itertools.pairwise(edges):
-            half = (right - left) / 2
-            yield from zip((left + right) / 2 + half * _X, half * _W, strict=True)
+    edges = np.linspace(starts, ends, parts + 1, axis=-1)
+    left, right = edges[..., :-1, None], edges[..., 1:, None]
+    half = (right - left) / 2
+    return ((left + right) / 2 + half * _X).ravel(), (half * _W).ravel()
 
 
-def _looked_at(f: Callable[[float], Any], start: float, end: float) -> tuple[Array, Array]:
-    """The integral of the absolute value, and what the last coefficients are, times the length;
-    of each entry of a result."""
-    values = np.array([f(x) for x, _ in nodes([start], [end], 1)]).reshape(len(_X), -1)
-    half = (end - start) / 2
-    return half * (_W @ np.abs(values)), half * np.max(np.abs(LAST @ values), axis=0)
+def _looked_at(f: Values, intervals: list[Interval]) -> list[tuple[Interval, Array, Array]]:
+    """Each interval, with the integral of the absolute value there, and with what the last
+    coefficients are, times the length; of each entry of a result."""
+    starts, ends = np.array(intervals).reshape(-1, 2).T
+    values = f(nodes(starts, ends, 1)[0]).reshape(len(starts), len(_X), -1)
+    half = ((ends - starts) / 2)[:, None]
+    sizes, tails = half * (_W @ np.abs(values)), half * np.max(np.abs(LAST @ values), axis=1)
+    return list(zip(intervals, sizes, tails, strict=True))
 
 
 def broken(a: Any, b: Any, points: Any) -> list[tuple[Any, Any]]:
@@ -55,15 +60,14 @@ def broken(a: Any, b: Any, points: Any) -> list[tuple[Any, Any]]:
     return list(itertools.pairwise(ends))
 
 
-def resolved(
-    f: Callable[[float], Any], starts: Array, ends: Array, low: Any, high: Any
-) -> tuple[Array, Array]:
+def resolved(f: Values, starts: Array, ends: Array, low: Any, high: Any) -> tuple[Array, Array]:
     """The intervals of 0 to 1, to which a part of the range is mapped, that the rule is good on.
 
     Parameters
     ----------
     f : callable
-        The plain integrand over 0 to 1, of one result or several.
+        The plain integrand over 0 to 1, of one result or several: takes an array of nodes, and
+        gives a row for each.
     starts, ends : ndarray
         Of the intervals that SciPy has found: of the range where the part is finite, and of 0 to 1
         where it is not.
@@ -86,23 +90,24 @@ def _in_unit(starts: Array, ends: Array, low: Any, high: Any) -> tuple[Array, Ar
     return np.minimum(u, v), np.maximum(u, v)
 
 
-def _refined(f: Callable[[float], Any], starts: Array, ends: Array) -> tuple[Array, Array]:
+def _refined(f: Values, starts: Array, ends: Array) -> tuple[Array, Array]:
     """Intervals of 0 to 1, halved until the rule resolves the integrand on each.
 
     SciPy stops where the integral is as accurate as was asked for. Beside a kink or a steep step
     its derivatives are not, then: they are less smooth by one order.
     """
-    waiting = [(s, e, *_looked_at(f, s, e)) for s, e in zip(starts, ends, strict=True)]
-    allowed, most = SMALL * sum([size for *_, size, _ in waiting]), len(waiting) + MOST
-    done: list[tuple[float, float]] = []
+    waiting = _looked_at(f, list(zip(starts, ends, strict=True)))
+    allowed, most = SMALL * sum([size for _, size, _ in waiting]), len(waiting) + MOST
+    done: list[Interval] = []
     while waiting:
-        start, end, _, tail = waiting.pop(0)
-        # NaN, which no interval resolves, is not more.
-        rough = np.any(tail > allowed)
-        if rough and end - start > LEAST and len(done) + len(waiting) < most:
-            halves = itertools.pairwise((start, (start + end) / 2, end))
-            waiting += [(s, e, *_looked_at(f, s, e)) for s, e in halves]
-        else:
-            done.append((start, end))
+        halves: list[Interval] = []
+        for k, ((start, end), _, tail) in enumerate(waiting):
+            known = len(done) + len(halves) + len(waiting) - k - 1
+            # NaN, which no interval resolves, is not more.
+            if np.any(tail > allowed) and end - start > LEAST and known < most:
+                halves += itertools.pairwise((start, (start + end) / 2, end))
+            else:
+                done.append((start, end))
+        waiting = _looked_at(f, halves) if halves else []
     found = np.array(sorted(done))
     return found[:, 0], found[:, 1]

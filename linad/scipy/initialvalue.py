@@ -47,6 +47,7 @@ from linad.core.showing import shown
 from linad.errors import DTypeError, GuardError, ShapeError, TracerError, UnsupportedError
 from linad.rules.shaping import as_array, astype, form, ravel
 from linad.scipy.implicit_solutions import in_program
+from linad.scipy.long_integrations import Integration
 from linad.scipy.loopedmethods import EXPLICIT, as_program, loops_of
 from linad.scipy.mirror import holds_traced
 from linad.scipy.neverbegun import check_slope, never_begun
@@ -229,7 +230,13 @@ def replayed(
     times = [span[0]]
     plain = _plain_field(plain, span[0], form(y0))
     result = scipy.integrate.solve_ivp(
-        *(lambda t, y: form(plain(t, y)), span, form(y0), _recording(kind, times), moments),
+        *(
+            lambda t, y: form(plain(t, y)),
+            span,
+            form(y0),
+            _recording(kind, times, span[1]),
+            moments,
+        ),
         *(dense_output or bool(given) or not explicit, watched),
         **_plain_options(options, plain_args),
     )
@@ -287,14 +294,16 @@ def _looped_lsoda(
     return METHODS[in_place_of_lsoda(field, y0, np.linspace(*span, LOOKS), limits)[1]]
 
 
-def _recording(kind: Any, times: list[float]) -> Any:
+def _recording(kind: Any, times: list[float], end: float) -> Any:
     """A method of SciPy's that enters the end of each step into ``times``."""
+    integration = Integration(kind.__name__, end, issubclass(kind, EXPLICIT))
 
     class Recorded(kind):  # type: ignore[misc]
         def step(self) -> Any:
             message = super().step()
             if self.status != "failed":
                 times.append(float(self.t))
+                integration.stepped(times[-1])
             return message
 
     return Recorded

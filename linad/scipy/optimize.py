@@ -63,6 +63,7 @@ from linad.scipy.minima import (
 from linad.scipy.mirror import check_real, holds_traced, traced_form
 from linad.scipy.refusedparts import refuse_parts
 from linad.scipy.twinforms import twins_among
+from linad.solve.losses import LOSSES, Loss
 
 Function = Callable[..., Any]
 
@@ -269,35 +270,43 @@ def minimize_scalar(fun: Function, args: Any = (), **given: Any) -> Any:
 # Fits.
 
 
-def _fitted(name: str, residuals: Function, found: Any, sides: Sides) -> Any:
-    """The point where half the sum of squares is least."""
+def _fitted(
+    name: str, residuals: Function, found: Any, sides: Sides, loss: Loss | None = None
+) -> Any:
+    """The point where half the sum of squares, or of a loss of them, is least."""
+    cost = _half_squares if loss is None else loss.cost
+    return minimum_within(name, lambda x: cost(residuals(x).reshape(-1)), found, sides)
 
-    def half_sum(x: Any) -> Any:
-        r = residuals(x).reshape(-1)
-        return 0.5 * np.dot(r, r)
 
-    return minimum_within(name, half_sum, found, sides)
+def _half_squares(r: Any) -> Any:
+    return 0.5 * np.dot(r, r)
+
+
+def _loss_of(loss: Any = "linear", f_scale: Any = 1.0, **given: Any) -> Loss | None:
+    """The loss of a fit, where it is another than squares; SciPy refuses names it does not know."""
+    return Loss(loss, f_scale) if callable(loss) or loss in LOSSES else None
 
 
 @while_tracing(theirs.least_squares)
 def least_squares(fun: Function, x0: Any, jac: Any = "2-point", **given: Any) -> Any:
     args, named = tuple(given.pop("args", ())), given.pop("kwargs", None) or {}
     fun, jac = (functools.partial(f, **named) if named and callable(f) else f for f in (fun, jac))
-    sides = sides_of_pair(given.get("bounds"))
+    sides, loss = sides_of_pair(given.get("bounds")), _loss_of(**given)
     r, given = Watched(fun, args), for_search({**given, "jac": jac}, args)
     result = theirs.least_squares(r, plain(x0), **given)
-    if not r.traced and not holds_traced(sides):
+    if not (r.traced or holds_traced((*sides, None if loss is None else loss.scale))):
         return result
-    if given.get("loss", "linear") != "linear":
-        raise UnsupportedError(
-            'least_squares: only loss="linear" is differentiated; use scipy.optimize.minimize with '
-            "the sum of the losses"
-        )
-    result.x = _fitted("least_squares", r.values, result.x, sides)
+    result.x = _fitted("least_squares", r.values, result.x, sides, loss)
     result.fun = r.values(result.x).reshape(-1)
-    result.cost = 0.5 * np.dot(result.fun, result.fun)
     result.jac = jacobian(_flat(r))(result.x)
-    result.grad = with_derivative(result.grad, result.jac.T @ result.fun)
+    if loss is None:
+        result.cost, slopes = _half_squares(result.fun), result.fun
+    else:
+        result.cost, slopes = loss.cost(result.fun), loss.influence(result.fun)
+    result.grad = with_derivative(result.grad, result.jac.T @ slopes)
+    if loss is not None:  # SciPy's J is one whose J^T J is near the Hessian
+        weights = np.maximum(loss.curvature(result.fun), np.finfo(float).eps)
+        result.jac = np.sqrt(weights)[:, None] * result.jac
     return result
 
 
@@ -327,6 +336,10 @@ def _residuals_told(name: str, told: Any, residuals: Any) -> Any:
 @while_tracing(theirs.curve_fit)
 def curve_fit(f: Function, xdata: Any, ydata: Any, sigma: Any = None, **given: Any) -> Any:
     sides = sides_of_pair(given.get("bounds"))
+    if given.get("loss", "linear") != "linear":
+        raise UnsupportedError(
+            "curve_fit: a loss is not traced by linad; call least_squares, whose losses are"
+        )
     g, given = Watched(f), for_search(given, ())
     found = theirs.curve_fit(g, plain(xdata), plain(ydata), sigma=plain(sigma), **given)
     if not g.traced and not holds_traced((xdata, ydata, sigma, *sides)):

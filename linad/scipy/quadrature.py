@@ -35,6 +35,7 @@ from linad.errors import ConvergenceError, GuardError, TracerError, UnsupportedE
 from linad.rules.creation import asarray
 from linad.scipy.gaussintervals import HALVES, broken, nodes, resolved
 from linad.scipy.implicit_solutions import Watched, in_program, plain, while_tracing
+from linad.scipy.integrandvalues import Shares
 from linad.scipy.mirror import holds_traced
 
 
@@ -99,10 +100,7 @@ class Piece(NamedTuple):
 
 def _integral(pieces: list[Piece]) -> Any:
     return sum(
-        [
-            factor * sum([share(u, w) for u, w in nodes(starts, ends)])
-            for share, factor, starts, ends in pieces
-        ]
+        [factor * Shares(share).sum(*nodes(starts, ends)) for share, factor, starts, ends in pieces]
     )
 
 
@@ -119,14 +117,9 @@ def _pieces(
     for left, right in broken(a, b, points):
         low, high = [concrete(asarray(end))[()] for end in (left, right)]
         plain_share = _over_unit(lambda t: asarray(plainly(t)), low, high)[0]
-        integrand = functools.partial(_as_number, plain_share)
-        intervals = resolved(integrand, starts, ends, low, high)
+        intervals = resolved(Shares(plain_share).plain, starts, ends, low, high)
         found.append(Piece(*_over_unit(f.values, left, right), *intervals))
     return found
-
-
-def _as_number(share: Callable[[Any, Any], Any], u: float) -> float:
-    return float(share(u, 1.0))
 
 
 def _as_program(f: Watched, a: Any, b: Any, options: dict[str, Any], points: Any) -> Any:
@@ -167,7 +160,7 @@ def _as_program(f: Watched, a: Any, b: Any, options: dict[str, Any], points: Any
 def _in_a_loop(piece: Piece) -> Any:
     """The integral over a piece by the rule on halves of intervals and on whole ones, of a loop
     over all nodes; None where the integrand cannot be one."""
-    fine, coarse = [np.array(list(nodes(piece.starts, piece.ends, parts))) for parts in (HALVES, 1)]
+    fine, coarse = [np.transpose(nodes(piece.starts, piece.ends, parts)) for parts in (HALVES, 1)]
     rows = np.concatenate([fine, coarse])
     shares = in_any_way(
         lambda g: loops.map(lambda row: g(row[0], row[1]), rows),
@@ -179,21 +172,22 @@ def _in_a_loop(piece: Piece) -> Any:
 
 
 def _over_unit(f: Callable[..., Any], a: Any, b: Any) -> tuple[Any, Any]:
-    """The share of a node u of 0 to 1 with the weight w, and what the sum of shares is times."""
+    """The share of a node u of 0 to 1 with the weight w, or of arrays of both, and what the sum of
+    shares is times."""
     low, high = concrete(asarray(a)), concrete(asarray(b))
     if np.isfinite(low) and np.isfinite(high):
-        return lambda u, w: w * f(a + (b - a) * u).reshape(()), b - a
+        return lambda u, w: w * f(a + (b - a) * u).reshape(np.shape(u)), b - a
     sign = 1.0
     if low > high:
         a, b, low, high, sign = b, a, high, low, -1.0
     if np.isfinite(low):
-        return lambda u, w: w / u**2 * f(a + (1 - u) / u).reshape(()), sign
+        return lambda u, w: w / u**2 * f(a + (1 - u) / u).reshape(np.shape(u)), sign
     if np.isfinite(high):
-        return lambda u, w: w / u**2 * f(b - (1 - u) / u).reshape(()), sign
+        return lambda u, w: w / u**2 * f(b - (1 - u) / u).reshape(np.shape(u)), sign
 
     def both(u: Any, w: Any) -> Any:
         t = (1 - u) / u
-        return w / u**2 * (f(t) + f(-t)).reshape(())
+        return w / u**2 * (f(t) + f(-t)).reshape(np.shape(u))
 
     return both, sign
 

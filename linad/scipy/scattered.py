@@ -173,7 +173,10 @@ class Triangulated:
 
     def __init__(self, points: Any, values: Any, fill_value: Any, rescale: bool) -> None:
         NUMERIC.check("LinearNDInterpolator", "fill_value", fill_value)
-        self.points = astype(_joined(points), float, copy=False)
+        known = points if hasattr(points, "find_simplex") else None
+        if known is not None and rescale:
+            raise ValueError("LinearNDInterpolator: a triangulation as points cannot be rescaled")
+        self.points = astype(_joined(known.points if known else points), float, copy=False)
         self.values, self.fill_value = inexact(values), fill_value
         plain = still(self.points)
         if self.values.shape[:1] != plain.shape[:1] or plain.ndim != 2 or plain.shape[1] < 2:
@@ -184,7 +187,7 @@ class Triangulated:
         self.origin, self.unit = np.zeros(plain.shape[1]), np.ones(plain.shape[1])
         if rescale:
             self.origin, self.unit = plain.mean(axis=0), np.ptp(plain, axis=0)
-        self.simplices = scipy.spatial.Delaunay((plain - self.origin) / self.unit)
+        self.simplices = known or scipy.spatial.Delaunay((plain - self.origin) / self.unit)
 
     def __call__(self, *xi: Any) -> Any:
         """The values at points (..., d), or at d arrays of coordinates."""

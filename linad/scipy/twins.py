@@ -248,7 +248,9 @@ def _exchanged(value: Any, back: bool = False) -> Any:
     if type(value) is tuple:
         return tuple([_exchanged(part, back) for part in value])
     if type(value) is dict:
-        return {name: _exchanged(part, back) for name, part in value.items()}
+        made = {name: _exchanged(part, back) for name, part in value.items()}
+        # Itself where nothing is exchanged: SciPy takes options out of what it is given.
+        return made if any(made[name] is not part for name, part in value.items()) else value
     old, new = (_compat(), traced_numpy) if back else (traced_numpy, _compat())
     return new if value is old else value
 

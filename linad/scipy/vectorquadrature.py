@@ -55,10 +55,11 @@ def _integral(f: Watched, a: Any, b: Any, points: Any, intervals: Array) -> Any:
         low, high = [float(concrete(asarray(end))[()]) for end in (left, right)]
         integrand = functools.partial(_over_unit, f, low, high)
         unit = resolved(integrand, intervals[:, 0], intervals[:, 1], low, high)
-        part = sum([w * f.values(left + (right - left) * u) for u, w in nodes(*unit)])
+        weighted = zip(*nodes(*unit), strict=True)
+        part = sum([w * f.values(left + (right - left) * u) for u, w in weighted])
         total = total + (right - left) * part
     return total
 
 
-def _over_unit(f: Watched, low: float, high: float, u: float) -> Any:
-    return f(low + (high - low) * u)
+def _over_unit(f: Watched, low: float, high: float, u: Array) -> Array:
+    return np.array([f(t) for t in low + (high - low) * u])

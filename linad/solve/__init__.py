@@ -11,6 +11,8 @@ from linad.core import guessed_names
 from linad.solve.continuation import continuation
 from linad.solve.fitting.curve_fit import curve_fit, fit
 from linad.solve.fitting.fit_result import FitResult
+from linad.solve.fitting.likelihood import maximum_likelihood
+from linad.solve.fitting.likelihood_result import LikelihoodResult
 from linad.solve.fitting.propagation import Propagated
 from linad.solve.lbfgs import lbfgs
 from linad.solve.least_squares import gauss_newton, levenberg_marquardt
@@ -24,6 +26,7 @@ from linad.solve.trust_region import trust_region
 
 __all__ = [
     "FitResult",
+    "LikelihoodResult",
     "Propagated",
     "Status",
     "continuation",
@@ -35,6 +38,7 @@ __all__ = [
     "least_squares",
     "levenberg_marquardt",
     "linear",
+    "maximum_likelihood",
     "minimum",
     "newton",
     "newton_cg",

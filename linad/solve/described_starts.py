@@ -118,7 +118,7 @@ def of_parameters(name: str, start: Any) -> DescribedStart:
 
 
 def _option(name: str) -> str:
-    return "p0" if name == "curve_fit" else "x0"
+    return "x0" if name == "fit" else "p0"
 
 
 def _is_open(bounds: Any) -> bool:

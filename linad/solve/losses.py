@@ -105,24 +105,27 @@ class Loss:
         """½ c² Σ ρ, in double precision."""
         return 0.5 * self.scale**2 * np.sum(self._values(r)[0]).astype(float)
 
+    def curvature(self, r: Any) -> Any:
+        """ρ' + 2 ρ'' (r / c)², the second derivative of the cost in each residual."""
+        _, first, second = self._values(r)
+        return first + 2.0 * second * (r / self.scale) ** 2
+
     def spread(self, r: Any, n: int) -> tuple[float, float]:
         """K² s² / μ² and K² s² / μ, of residuals and a number of parameters.
 
         The second is what differences of 2 cost are compared with. Infinite where residuals are so
         many times the scale that on average a larger one would count for less.
         """
-        _, first, second = self._values(r)
-        slopes = first + 2.0 * second * (r / self.scale) ** 2
+        slopes = self.curvature(r)
         mu, m = float(np.mean(slopes)), r.size
         if m <= n or not mu > 0:
             return np.inf, np.inf
         K = 1.0 + n / m * float(np.var(slopes)) / mu**2
-        scale = K**2 * float(np.sum((first * r) ** 2)) / (m - n) / mu
+        scale = K**2 * float(np.sum(self.influence(r) ** 2)) / (m - n) / mu
         return scale / mu, scale
 
     def model(self, r: Any) -> tuple[Any, Any]:
         """w, by which the rows of J are multiplied, and w r̃."""
-        _, first, second = self._values(r)
-        squared = first + 2.0 * second * (r / self.scale) ** 2
+        first, squared = self._values(r)[1], self.curvature(r)
         w = np.sqrt(np.maximum(squared, 1e-4 * np.abs(first) + np.finfo(float).tiny))
         return w.astype(r.dtype), (r * first / w).astype(r.dtype)

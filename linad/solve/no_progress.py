@@ -48,7 +48,8 @@ def why_stuck(problem: Residual, x: Any, r: Any, J: Any, p: Any) -> str:
     if not np.array_equal(problem.value(x), problem.value(x), equal_nan=True):
         return (
             f"{f} gives other residuals each time at the same parameters: draw random numbers "
-            f"once, outside of it"
+            f"once, outside of it, and let it change nothing that it reads again, as an array in "
+            f"place (x -= 1 for x = x - 1), a counter or a list"
         )
     if told := _loose(problem, x):
         return f"{f} is only as accurate as {told}"

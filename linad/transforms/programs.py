@@ -9,6 +9,7 @@ from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.core.shapes import name_of
 from linad.core.tape import Source, Tape, Var, needed
+from linad.errors import ExportError
 from linad.operators.base import JacobianOperator
 from linad.operators.wrappers import SameMatrix
 from linad.transforms.linearize import LinearTrace, linearize_leaves
@@ -69,6 +70,11 @@ def trace_vjp(f: Callable[..., Any], *args: Any) -> tuple[Tape, Tape]:
     reverse : Tape
         ``(residuals, cotangent) -> cotangents of the arguments``, a tuple.
 
+    Raises
+    ------
+    ExportError
+        If the function catches floating-point errors, or leaves another error state behind.
+
     Notes
     -----
     Both are flat lists of primitives; neither contains a closure. An equation of the reverse
@@ -83,6 +89,11 @@ def trace_vjp(f: Callable[..., Any], *args: Any) -> tuple[Tape, Tape]:
             lambda xs: f(*tree.unflatten(in_tree, xs)), tracers, in_tree, SourcedTrace(recorder)
         )
         recorder.operands.check()
+        if recorder.errors.finish():
+            raise ExportError(
+                f"{name_of(f)} raises or catches floating-point errors of NumPy, which programs do "
+                f"not raise; use np.where in the place of np.errstate(...='raise')"
+            )
         cut = len(recorder.equations)
         recorder.line = lambda: None  # sums of cotangents come from no line in particular
         seeds = [recorder.input(slot.zeros()) for slot in J.out_slots]
@@ -94,7 +105,7 @@ def trace_vjp(f: Callable[..., Any], *args: Any) -> tuple[Tape, Tape]:
     used = [a for eqn in reverse for a in eqn.inputs] + cotangents
     residuals = list(dict.fromkeys(a for a in used if isinstance(a, Var) and a not in defined))
     _, nodes, out_tree = recorded_outputs(tree.unflatten(J.out_tree, results), recorder)
-    forward = needed(recorder.equations[:cut], [*nodes, *residuals])
+    forward = recorder.program([*nodes, *residuals], cut)
     pair = tree.flatten((tree.unflatten(out_tree, nodes), residuals))[1]
     taken = tree.flatten(([0.0] * len(residuals), tree.unflatten(J.out_tree, seeds)))[1]
     return (

@@ -120,12 +120,15 @@ class RecordTrace(Trace):
             Equation(guard, (var,), {"expected": expected}, (), line),
         ]
 
-    def program(self, outputs: list[Any]) -> list[Equation]:
-        """The equations that outputs need, and what else would have raised."""
-        known = demands(needed(self.equations, outputs))
+    def program(self, outputs: list[Any], count: int | None = None) -> list[Equation]:
+        """The equations, of all or the first ``count``, that outputs need, and what else would
+        have raised.
+        """
+        equations = self.equations[:count]
+        known = demands(needed(equations, outputs))
         read = {a for a in outputs if type(a) is Var}
         found: list[Equation] = []
-        for e in reversed(self.equations):  # what is tried may need what was not needed before
+        for e in reversed(equations):  # what is tried may need what was not needed before
             if e.primitive.guards or not read.isdisjoint(e.outputs):
                 kept = [e]
             elif may_raise(e) and demand_of(e) not in known:

@@ -294,7 +294,9 @@ class TapeOperator(Typed):
         if watched:
             for part in results:
                 least = minimum(part, axis=None, initial=0) if isinstance(part, ndarray) else part
-                if least != least and (kept := guarded(self)) is not None:
+                # A traced part, of a trace that runs in another thread, tells nothing.
+                unsure = type(least) is Tracer or least != least
+                if unsure and (kept := guarded(self)) is not None:
                     return self.pull_leaves(cotangents, seeds, kept)
         return results
 

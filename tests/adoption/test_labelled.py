@@ -245,3 +245,20 @@ def test_without_adoption_the_error_names_it(installed):
     package = installed(SOURCE)
     with pytest.raises(LinadError, match=r"pandas.* linad.adopt\(name\) of the package"):
         linad.jacobian(package.numbers)(X)
+
+
+def test_gaps_are_filled_by_numpy():
+    import pandas as pd
+
+    from linad.adoption.labelled_arrays import TracedArray
+
+    def f(x, fill):
+        s = pd.Series(TracedArray(np.array([1.0, np.nan, 3.0]) * x))
+        if not fill:
+            return np.sum(s.interpolate().to_numpy())
+        place, known = np.arange(3.0), np.array([True, False, True])
+        return np.sum(np.interp(place, place[known], s.array.array[known]))
+
+    with pytest.raises(LinadError, match=r"np.interp\(x, x\[known\], y\[known\]\)"):
+        linad.derivative(lambda x: f(x, False))(2.0)
+    assert linad.derivative(lambda x: f(x, True))(2.0) == pytest.approx(6.0)

@@ -112,6 +112,10 @@ REFUSALS = [
         "use linad.scipy.spatial.transform.Rotation, which traces; or linad.adopt",
     ),
     (lambda x: PLAIN.__iadd__(x[0]), "^add: out=", r"or linad.adopt\(__name__\) lets"),
+    (lambda x: np.stack([[x[0], x[1]], [x[1], 0.0]]), "^numpy.stack", r"traces, or np.block\(\["),
+    (lambda x: np.sum([[x[0], x[1]], [x[1], 0.0]]), "^numpy.sum", r"np.stack.*, np.block\(\["),
+    (lambda x: list(np.ndenumerate(x)), "^numpy.ndenumerate", "use np.ndindex: for i in"),
+    (lambda x: sparse.csr_array(np.eye(2)) * x, "as this SciPy function", r"A.toarray\(\) \* x"),
     (lambda x: scipy.spatial.distance.pdist(x[None]), "^scipy", r"or linad.adopt\(__name__\) lets"),
     (lambda x: pickle.dumps(x), "^pickling", "return the value"),
 ]

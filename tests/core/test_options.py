@@ -37,6 +37,9 @@ CALLS = {
     "levenberg_marquardt": solver(linad.solve.levenberg_marquardt),
     "curve_fit": lambda **options: linad.solve.curve_fit(lambda x, a: a * x, X, X, **options),
     "fit": solver(linad.solve.fit),
+    "maximum_likelihood": lambda **options: linad.solve.maximum_likelihood(
+        lambda p: -np.sum((p - X) ** 2), X, **options
+    ),
     "newton_cg": solver(linad.solve.newton_cg, f),
     "trust_region": solver(linad.solve.trust_region, f),
     "lbfgs": solver(linad.solve.lbfgs, f),
@@ -81,7 +84,8 @@ CALLS = {
     "column_norms": lambda **options: J.column_norms(**options),
 }
 
-TYPES = {"FitResult", "Propagated", "Status"}
+FITS = ("curve_fit", "fit", "maximum_likelihood")
+TYPES = {"FitResult", "LikelihoodResult", "Propagated", "Status"}
 
 FUNCTIONS = {
     **{name: getattr(linad.solve, name) for name in linad.solve.__all__ if name not in TYPES},
@@ -109,8 +113,8 @@ VALID = {
     ("curve_fit", "p0"): [-1, 2.5],
     ("curve_fit", "sigma"): [2.5],
     ("curve_fit", "weights"): [2.5],
-    **{(name, "bounds"): [None] for name in ("curve_fit", "fit")},
-    **{(name, "fixed"): [[]] for name in ("curve_fit", "fit")},
+    **{(name, "bounds"): [None] for name in FITS},
+    **{(name, "fixed"): [[]] for name in FITS},
     # What scipy.optimize.minimize hands on where there are none.
     **{(name, "constraints"): [None, []] for name in ("newton_cg", "trust_region", "lbfgs")},
 }

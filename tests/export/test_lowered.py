@@ -1,5 +1,6 @@
 """linad.lower: programs as NumPy modules, run in a process that cannot import linad."""
 
+import contextlib
 import pickle
 import subprocess
 import sys
@@ -275,3 +276,52 @@ def test_random_programs(steps):
 
 
 # Values as text.
+
+
+def definite(x):
+    try:
+        np.linalg.cholesky(x.reshape(2, 2))  # whose result nobody reads
+    except np.linalg.LinAlgError:
+        return np.sum(x) * 7.0
+    return np.sum(x) * 2.0
+
+
+def inverse(x):
+    try:
+        return np.sum(np.linalg.inv(x.reshape(2, 2)))
+    except np.linalg.LinAlgError:
+        return np.sum(x) * 5.0
+
+
+def suppressed(x):
+    c = 1.0
+    with contextlib.suppress(np.linalg.LinAlgError):
+        np.linalg.cholesky(x.reshape(2, 2))
+        c = 2.0
+    return c * np.sum(x)
+
+
+@pytest.mark.parametrize("f", [definite, inverse, suppressed])
+def test_what_a_try_has_decided_is_checked(f):
+    """The module holds where the same is raised, and nowhere else."""
+    good, singular = np.array([2.0, 0.5, 0.5, 1.0]), np.array([1.0, 2.0, 2.0, 4.0])
+    for here, there in ((good, singular), (singular, good)):
+        module = linad.lower(f)(here).load()
+        value, residuals = module["forward"](here)
+        assert value == pytest.approx(f(here))
+        np.testing.assert_allclose(module["reverse"](residuals, 1.0), linad.grad(f)(here))
+        with pytest.raises(ValueError, match="another path|Singular"):
+            module["forward"](there)
+
+
+def test_floating_point_errors_are_refused():
+    def f(x):
+        with np.errstate(all="raise"):
+            try:
+                np.log(x)
+            except FloatingPointError:
+                return 3.0 * np.sum(x)
+        return np.sum(x)
+
+    with pytest.raises(ExportError, match=r"f raises or catches floating-point .* use np\.where"):
+        linad.lower(f)(np.ones(2))

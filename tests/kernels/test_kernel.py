@@ -279,14 +279,15 @@ def test_slopes_agree_with_the_rules_of_linad(as_python):
     from linad.kernels.expressions import FUNCTIONS
 
     numpys = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2"}
-    numpys |= {"asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "min": "minimum"}
-    numpys |= {"max": "maximum"}
-    others = {"erf", "erfc", "float"}
+    numpys |= {"asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh"}
+    others = {"erf", "erfc", "float", "min", "max", "npside"}
     for name, function in FUNCTIONS.items():
         if not function.slopes or name in others:
             continue
         f = getattr(np, numpys.get(name, name))
-        x = [1.3, 0.7] if len(function.slopes) == 2 else [1.3 if name == "acosh" else 0.3]
+        x = [1.3, 0.7, 2.1][: len(function.slopes)]
+        if len(x) == 1 and name != "acosh":
+            x = [0.3]
         scope = {"np": np, "f": f}
         text = f"def g(x):\n    return f({', '.join([f'x[{k}]' for k in range(len(x))])})\n"
         file = f"<slope of {name}>"

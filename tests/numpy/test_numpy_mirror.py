@@ -268,3 +268,14 @@ def test_windows_and_shapes_of_traced_arrays():
     check_derivatives(pairs, x)
     np.testing.assert_array_equal(lnp.kaiser(5, 3.0), np.kaiser(5, 3.0))
     assert type(lnp.broadcast(x, fixed)) is np.broadcast
+
+
+def test_a_traced_number_is_a_scalar():
+    asked = []
+
+    def f(x):
+        asked.extend(lnp.isscalar(v) for v in (x[0], x, np.sum(x), lnp.asarray(x[0]), 2.0, "s", []))
+        return x[0]
+
+    linad.grad(f)(np.ones(2))
+    assert asked == [True, False, True, False, True, True, False]

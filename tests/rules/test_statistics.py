@@ -115,6 +115,19 @@ def test_nan_left_out(function, axis):
     assert not np.any(J.pullback(np.ones_like(y))[~MASK])
 
 
+@pytest.mark.parametrize("function", [*NAN_FUNCTIONS, np.nanmedian])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_derivatives_of_what_is_left_out_do_not_count(function, compiled):
+    """What is missing may be a parameter times NaN, whose derivative is NaN as well."""
+
+    def f(s):
+        return np.sum(function(s * HOLES, axis=0))
+
+    with np.errstate(invalid="ignore"):
+        slope = linad.derivative(linad.jit(f) if compiled else f)(1.5)
+    np.testing.assert_allclose(slope, (f(1.5 + 1e-6) - f(1.5 - 1e-6)) / 2e-6, rtol=1e-7)
+
+
 @pytest.mark.parametrize("function", [np.nanmax, np.nanmin])
 def test_lane_of_nothing_but_nan(function):
     with pytest.warns(RuntimeWarning, match="All-NaN"):

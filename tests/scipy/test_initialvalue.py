@@ -687,6 +687,21 @@ def test_why_one_program_does_not_do(options, words):
     assert "np.where" not in str(seen[0].message)
 
 
+def test_why_one_program_of_a_gradient_does_not_do():
+    """Recorded steps that repeat become a loop, and name their own lines in it too."""
+
+    def late(k):
+        made = si.solve_ivp(lambda t, y: -k * y, (0, 1), [1.0], rtol=1e-6, dense_output=True)
+        return made.sol(0.4 + 0.1 * k)[0]
+
+    gradient = linad.jit(linad.grad(late))
+    with linad.config(variants=1):
+        gradient(1.0)
+        with pytest.warns(UserWarning, match="dense_output is a program of its own") as seen:
+            gradient(1.5)
+    assert "made = si.solve_ivp" in str(seen[0].message)
+
+
 def test_args_that_are_no_tuple():
     def solved(k):
         return linad.scipy.integrate.solve_ivp(lambda t, y, k: -k * y, (0, 1), [1.0], args=k)

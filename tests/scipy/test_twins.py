@@ -352,3 +352,13 @@ def test_neighbours_are_found_at_each_run():
         expected = [f(x + 1e-6 * e) / 2e-6 - f(x - 1e-6 * e) / 2e-6 for e in np.eye(4)]
         np.testing.assert_allclose(g(x), f(x))
         np.testing.assert_allclose(linad.jacobian(g)(x), np.stack(expected, -1), atol=1e-8)
+
+
+def test_a_dictionary_that_is_given_is_the_one_that_is_read():
+    """SciPy's fits take the options that they know out of it, and refuse what is left."""
+    data = np.array([0.2, 0.5, 0.9, 1.1, 1.9])
+    found, J = linad.linearize(lambda x: lt.t.fit(x, fdf=4.0)[1:], data)
+    np.testing.assert_allclose(found, scipy.stats.t.fit(data, fdf=4.0)[1:])
+    # That of location and scale: a shift moves the one, a multiple multiplies both.
+    np.testing.assert_allclose(J.pushforward(np.ones(5)), [1, 0], atol=1e-3)
+    np.testing.assert_allclose(J.pushforward(data), found, rtol=1e-3)

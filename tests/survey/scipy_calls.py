@@ -27,6 +27,8 @@ BOX = [(-3.0, 3.0)] * 3
 
 
 NINTHS = np.arange(9.0) / 8
+WIDE = np.random.default_rng(3).standard_normal((9, 2))
+PLANES = np.array([[1.0, 0.1, -1.0], [-1.0, 0.2, -1.0], [0.1, 1.0, -1.0], [0.2, -1.0, -1.0]])
 SCATTERED = np.random.default_rng(0).random((3, 30))
 
 
@@ -128,6 +130,12 @@ CALLS: dict[str, Call] = {
     "scipy.optimize.fmin_slsqp": lambda f, a: f(away(a), np.zeros(3), iprint=0),
     "scipy.optimize.fmin_tnc": lambda f, a: f(away(a), np.zeros(3), approx_grad=True, disp=0)[0],
     "scipy.optimize.fminbound": lambda f, a: f(lambda t: (t - a[0, 0]) ** 2, -3.0, 3.0),
+    "scipy.spatial.ConvexHull": lambda f, a: f(WIDE + 0.1 * a.ravel()[:, None]).volume,
+    "scipy.spatial.Delaunay": lambda f, a: f(WIDE + 0.1 * a.ravel()[:, None]).transform,
+    "scipy.spatial.HalfspaceIntersection": lambda f, a: (
+        f(PLANES + 0.01 * np.concatenate([a, a[:1]]), np.zeros(2)).intersections
+    ),
+    "scipy.spatial.Voronoi": lambda f, a: f(WIDE + 0.1 * a.ravel()[:, None]).vertices,
     "scipy.sparse.diags": lambda f, a: f([a[0], a[1, :2]], [0, 1]) @ a[2],
     "scipy.sparse.find": lambda f, a: f(squeezed(a))[2],
     "scipy.sparse.spdiags": lambda f, a: f(a[:2], [0, 1], 3, 3) @ a[2],

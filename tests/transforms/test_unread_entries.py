@@ -1,5 +1,7 @@
 """What nobody reads has a cotangent of zero, behind infinite slopes too."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -119,3 +121,20 @@ def test_many_seeds():
     with np.errstate(all="ignore"):
         y, J = linad.linearize(f, np.array([0.0, 4.0]))
         np.testing.assert_allclose(J.pullback(np.eye(3)), [[0, 0.5], [0, 1], [0, 1.5]])
+
+
+def test_an_inner_gradient_in_a_thread_of_its_own():
+    """No trace runs there, and yet what comes back is traced."""
+
+    def inner(z):
+        def work():
+            with np.errstate(all="ignore"):
+                g = linad.grad(lambda w: np.sum(np.where(w > 0, np.sqrt(w) * z, w)))
+                return np.sum(g(np.array([0.25, 0.0, 4.0])))
+
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(work).result()
+
+    z = np.array([0.5, 2.0, 3.0])
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(linad.grad(inner)(z), [1.0, 0.0, 0.25])

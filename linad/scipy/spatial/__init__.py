@@ -1,4 +1,4 @@
-"""scipy.spatial with traced values: distances, nearest neighbours, rotations."""
+"""scipy.spatial with traced values: distances, neighbours, hulls, triangulations, rotations."""
 
 import scipy.spatial
 
@@ -9,6 +9,12 @@ from linad.scipy.spatial.minkowski import (
     minkowski_distance_p as minkowski_distance_p,
 )
 from linad.scipy.spatial.trees import KDTree as KDTree, cKDTree as cKDTree
+from linad.scipy.spatial.triangulations import (
+    ConvexHull as ConvexHull,
+    Delaunay as Delaunay,
+    HalfspaceIntersection as HalfspaceIntersection,
+    Voronoi as Voronoi,
+)
 from linad.scipy.twinforms import twins_among
 
 TWINS = ("Rectangle", "distance_matrix", "procrustes")

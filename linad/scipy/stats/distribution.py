@@ -47,6 +47,8 @@ def double(x: Any) -> Any:
 
 def check_formula(original: Any, name: str) -> None:
     """Refuse moments that SciPy integrates numerically, for want of a formula."""
+    if not isinstance(original, (scipy.stats.rv_discrete, scipy.stats.rv_continuous)):
+        return  # one of vectors, which has formulas only
     generic = scipy.stats.rv_discrete if hasattr(original, "pmf") else scipy.stats.rv_continuous
     hooks = {"entropy": ("_entropy",), **dict.fromkeys(_MOMENTS, ("_stats", "_munp"))}.get(name)
     if hooks and all(getattr(type(original), h) is getattr(generic, h) for h in hooks):

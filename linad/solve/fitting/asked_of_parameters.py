@@ -146,8 +146,11 @@ def refuse_misread(solver: str, asking: Asking, p: Any, error: Exception) -> Non
 def unread(asking: Asking, p: Any) -> list[str]:
     """The parameters, by key, that a function does not read where they are p."""
     asked = {name: _remembering(part, name, _Asked()) for name, part in asking.named(p).items()}
-    with quiet():
-        asking.call(inspect.unwrap(asking.f), asked)
+    try:
+        with quiet():
+            asking.call(inspect.unwrap(asking.f), asked)
+    except Exception:  # it takes no other kind of dict: then nothing is known
+        return []
     return [
         str(key)
         for part in asked.values()

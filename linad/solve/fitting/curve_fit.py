@@ -32,7 +32,7 @@ from linad.solve.fitting.data_places import (
     joined_places,
 )
 from linad.solve.fitting.doubts import tell_doubts
-from linad.solve.fitting.fit_options import ABSOLUTE, POSITIVES, START, VERBOSE, WEIGHTS
+from linad.solve.fitting.fit_options import ABSOLUTE, NAN_POLICY, POSITIVES, START, VERBOSE, WEIGHTS
 from linad.solve.fitting.fit_result import FitResult
 from linad.solve.fitting.misread_places import refuse_places
 from linad.solve.fitting.parameters import (
@@ -40,11 +40,13 @@ from linad.solve.fitting.parameters import (
     binding,
     by_name,
     call_by_name,
-    first_name,
     parameter_names,
     refuse_further_names,
     refuse_other_signatures,
+    told,
 )
+from linad.solve.fitting.with_arguments import WithArguments
+from linad.solve.fitting.written_data import OnCopies, copied, is_written
 from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.losses import LOSS
 from linad.solve.problems import refuse_traced
@@ -64,6 +66,7 @@ INTEGRATORS = ("solve_ivp", "odeint", "ode")
     check_finite=FLAG,
     loss=LOSS,
     f_scale=POSITIVE,
+    nan_policy=NAN_POLICY,
     verbose=VERBOSE,
 )
 def curve_fit(
@@ -80,6 +83,7 @@ def curve_fit(
     fixed: Any = None,
     loss: Any = "linear",
     f_scale: float = 1.0,
+    nan_policy: str | None = None,
     verbose: int = 0,
     **options: Any,
 ) -> FitResult:
@@ -121,6 +125,9 @@ def curve_fit(
         Parameters that keep their start, ``["a"]``, or a value, ``{"a": 3.0}``; or booleans.
     loss, f_scale
         A robust loss, as for `levenberg_marquardt`, of residuals divided by sigma.
+    nan_policy : "raise", "omit" or "propagate", optional
+        Of data that are NaN: "omit" leaves out the points where ydata, sigma or what belongs to
+        them of xdata is NaN. By default ``check_finite`` says.
     verbose : 0, 1 or 2
         1 prints the report, 2 each step as well.
     **options
@@ -168,7 +175,8 @@ def curve_fit(
         model = OfJoinedPlaces(model)
 
     def data_of(labels: bool) -> Data:
-        return Data(f, as_places(xdata, labels), ydata, sigma, weights, check_finite)
+        places = as_places(xdata, labels)
+        return Data(f, places, ydata, sigma, weights, check_finite, nan_policy)
 
     deviations = _Deviations(model, data_of, holds_integers(xdata))
 
@@ -189,7 +197,8 @@ def curve_fit(
         )
         if data.integrator:
             found.message += f", as its {data.integrator} does where it fails"
-    found.model, found.xdata, found.data, found.title = model, data.xdata, data, name_of(f)
+    found.model, found.xdata, found.data = deviations.model, data.xdata, data
+    found.title = name_of(f)
     found.labels = deviations.labels
     tell_doubts("curve_fit", found)
     if verbose:
@@ -253,11 +262,11 @@ def fit(
     """
     args = args_of(args)
     x0, bounds, fixed = of_described("fit", x0, bounds, fixed)
-    refuse_other_signatures(f, args)
+    refuse_other_signatures(f, args, "fit")
     parameters = Parameters("fit", x0, None, fixed)
 
     found = _solve(
-        Waiting("fit", name_of(f), f, _Residuals(f, args)),
+        Waiting("fit", name_of(f), f, WithArguments("fit", f, args)),
         parameters,
         bounds,
         loss,
@@ -324,6 +333,7 @@ class _Deviations:
         self, model: Callable[..., Any], data_of: Callable[[bool], Data], may_index: bool
     ) -> None:
         self.model, self.data_of, self.may_index = model, data_of, may_index
+        self.joined = isinstance(model, OfJoinedPlaces)
         self.data, self.labels = data_of(False), False
 
     def __getstate__(self) -> dict[str, Any]:
@@ -342,8 +352,9 @@ class _Deviations:
         try:
             if data.fitted:
                 return self.model(xdata, p)
+            given = copied(xdata)
             with watched_tolerances() as found:
-                predicted = self.model(xdata, p)
+                predicted = self.model(given, p)
         except (TypeError, *MISREAD) as error:
             if self.may_index and isinstance(error, (TypeError, IndexError)):
                 return self._with_labels(p)
@@ -354,6 +365,8 @@ class _Deviations:
                 refuse_further_names("curve_fit", bare_model(self.model), p, error)
             raise
         self.may_index = False
+        if is_written(given, xdata):
+            self.model = OnCopies(self.model)
         data.integrator = next((one.routine for one in found if one.routine in INTEGRATORS), "")
         return predicted
 
@@ -375,29 +388,10 @@ class _Deviations:
         return by_name(bare_model(self.model), p)
 
     def call(self, f: Callable[..., Any], named: dict[str, Any]) -> Any:
-        joined = isinstance(self.model, OfJoinedPlaces)
-        x = joined_places(self.data.xdata) if joined else self.data.xdata
-        return call_by_name(bare_model(self.model), f, x, named)
-
-
-class _Residuals:
-    """A function of residuals, with its further arguments."""
-
-    def __init__(self, f: Callable[..., Any], args: tuple[Any, ...]) -> None:
-        self.f, self.args = f, args
-
-    def __call__(self, p: Any) -> Any:
-        try:
-            return self.f(p, *self.args)
-        except MISREAD as error:
-            refuse_misread("fit", self, p, error)
-            raise
-
-    def named(self, p: Any) -> dict[str, Any]:
-        return {first_name(self.f): p}
-
-    def call(self, f: Callable[..., Any], named: dict[str, Any]) -> Any:
-        return f(*named.values(), *self.args)
+        x = copied(self.data.xdata)
+        return call_by_name(
+            bare_model(self.model), f, joined_places(x) if self.joined else x, named
+        )
 
 
 class _Refit:
@@ -449,7 +443,7 @@ def _solve(
         result.success, result.status = False, Status.SINGULAR
         result.message = (
             f"{name}: the Jacobian is singular: no residual depends on any parameter where the "
-            f"fit started, {_told(parameters)}; start elsewhere, where the model responds, or, if "
+            f"fit started, {told(parameters)}; start elsewhere, where the model responds, or, if "
             f"what it returns is cut off from them by comparisons, rounding, or decisions on plain "
             f"numbers as of a bisection by hand, mend that (linad.scipy.optimize.brentq has a "
             f"derivative)"
@@ -467,13 +461,6 @@ def _solve(
         else:
             result.message = f"{said}; {words}"
     return FitResult(result, parameters, (lower, upper), loss, f_scale, absolute_sigma, solve)
-
-
-def _told(parameters: Parameters) -> str:
-    """The start, as far as a line holds it."""
-    pairs = list(zip(parameters.names, parameters.start, strict=True))
-    first = ", ".join(f"{name} = {value:g}" for name, value in pairs[:6])
-    return first + (", ..." if len(pairs) > 6 else "")
 
 
 def _is_cut_off(result: Any, parameters: Parameters) -> bool:

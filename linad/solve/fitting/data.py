@@ -23,7 +23,7 @@ from linad.errors import (
 )
 from linad.rules.creation import asarray
 from linad.solve.fitting.data_covariance import whitening
-from linad.solve.fitting.left_out import finite, masked, related, with_finite_places
+from linad.solve.fitting.left_out import finite, is_nan, masked, related, with_finite_places
 
 _NUMBERS = frozenset("biufc")
 """Kinds of dtypes that are numbers."""
@@ -36,7 +36,7 @@ class Data:
     ----------
     f : callable
         The model, for messages.
-    xdata, ydata, sigma, weights, check_finite
+    xdata, ydata, sigma, weights, check_finite, nan_policy
         As of `curve_fit`.
 
     Attributes
@@ -60,10 +60,19 @@ class Data:
     """
 
     def __init__(
-        self, f: Any, xdata: Any, ydata: Any, sigma: Any, weights: Any, check_finite: bool
+        self,
+        f: Any,
+        xdata: Any,
+        ydata: Any,
+        sigma: Any,
+        weights: Any,
+        check_finite: bool,
+        nan_policy: str | None,
     ) -> None:
         self.f, self.x_shape, self.labelled = f, _shape_of(xdata), hasattr(xdata, "to_numpy")
         self.fitted, self.cut_short, self.integrator = False, 0, ""
+        self.omits = nan_policy == "omit"
+        check_finite = nan_policy == "raise" or (check_finite and nan_policy != "propagate")
         _refuse_units("ydata", ydata)
         self.container = as_arrays(ydata, foreign=True)
         leaves, self.structure = tree.flatten(self.container)
@@ -97,6 +106,12 @@ class Data:
         if given is not None:
             known = self._for_each_set(option, given)
         out = [masked(j, pairs, places, sets, value) for j, value in enumerate(known)]
+        if self.omits:
+            nans = [is_nan(j, places, sets, value) for j, value in enumerate(known)]
+            known = [
+                np.where(n, 1.0, v) if n.any() else v for n, v in zip(nans, known, strict=True)
+            ]
+            out = [o | n for o, n in zip(out, nans, strict=True)]
         known = [np.ma.filled(value, 1.0) for value in known]
         if option == "weights":
             self._require_weights(known)
@@ -172,7 +187,7 @@ class Data:
             if single and not option:
                 raise ArgumentError(
                     f"{came}leave these points out, xdata[keep] and ydata[keep] for keep = "
-                    f"np.isfinite({name})"
+                    f"np.isfinite({name}); nan_policy='omit' leaves out those that are NaN"
                 )
             weights = {
                 "": "weights=keep",

@@ -15,6 +15,7 @@ import numpy as np
 from linad.core import tree
 from linad.errors import ArgumentError
 from linad.solve.fitting.data import as_arrays
+from linad.solve.fitting.written_data import OnCopies
 
 
 def as_places(xdata: Any, labels: bool = False) -> Any:
@@ -93,8 +94,10 @@ class OfJoinedPlaces:
 
 
 def bare_model(model: Any) -> Any:
-    """A model, without what joins its places."""
-    return model.model if isinstance(model, OfJoinedPlaces) else model
+    """A model, without what copies or joins its places."""
+    while isinstance(model, (OfJoinedPlaces, OnCopies)):
+        model = model.model
+    return model
 
 
 def is_single(ydata: Any) -> bool:

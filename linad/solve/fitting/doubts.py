@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from linad.core.callers import warn_user
-from linad.solve.fitting.reports import openings, unknown
+from linad.solve.fitting.reports import openings
 
 MOST = 6
 """Names in a message, and directions in a warning."""
@@ -29,7 +29,7 @@ def tell_doubts(name: str, fit: Any) -> None:
         words = ". ".join(line.rstrip(".") for line in openings(fit, MOST))
         _warn(f"{name}: the data do not determine all parameters, and errors are infinite. {words}")
     elif not fit._are_known:
-        why = unknown(fit)
+        why = fit._why_unknown()
         fit.message += f"; {why}"
         _warn(f"{name}: {why}: errors and covariance are infinite")
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
-from linad.core.options import FLAG, Kind, is_integer, is_number
+from linad.core.options import FLAG, Kind, choice, is_integer, is_number
 from linad.solve.described_starts import holds_parameters
 
 VERBOSE = Kind(
@@ -52,4 +52,5 @@ WEIGHTS = Kind(
     "numbers >= 0, one or like ydata or one for each data set",
     _holds_data,
 ).optional
+NAN_POLICY = choice("raise", "omit", "propagate", None)
 LEVEL = Kind("a number between 0 and 1", lambda value: is_number(value) and 0 < value < 1)

@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
-from linad.core.options import NAMES, TOLERANCE, takes
-from linad.errors import ArgumentError, ConvergenceError, OptionError
+from linad.core.options import takes
+from linad.errors import ArgumentError, OptionError
 from linad.solve.fits import cleaned_jacobian
+from linad.solve.fitting import reports
 from linad.solve.fitting.bands import at_places, observed_at
 from linad.solve.fitting.data_places import as_places
 from linad.solve.fitting.fit_options import LEVEL
 from linad.solve.fitting.known_parameters import KnownParameters
 from linad.solve.fitting.parameters import Parameters, as_given
 from linad.solve.fitting.propagation import Propagated
-from linad.solve.fitting.reports import html, text
 from linad.solve.fitting.seen_directions import SeenDirections
 from linad.solve.losses import Loss
 from linad.solve.problems import quiet
@@ -62,6 +62,8 @@ class FitResult(KnownParameters):
     data: Any = None
     labels = False
     title = "fit"
+    unchanged = "no residual changes"
+    measure, factor = "chi-square", 2.0
 
     def __init__(
         self,
@@ -187,46 +189,6 @@ class FitResult(KnownParameters):
 
     # Intervals.
 
-    def profile_intervals(
-        self, level: float = 0.95, names: Any = None
-    ) -> dict[str, tuple[float, float]]:
-        """Intervals from fits with one parameter held, right where the model is not linear.
-
-        Parameters
-        ----------
-        level : float
-            As of `confidence_intervals`.
-        names : str or sequence of str, optional
-            Parameters; all free ones by default.
-
-        Returns
-        -------
-        dict of (lower, upper)
-            A bound, or an infinity, where the data do not end the interval.
-
-        Raises
-        ------
-        ConvergenceError
-            If the fit itself has not ended well.
-
-        Notes
-        -----
-        Each end takes some three to ten fits of the other parameters, so all take some tens of
-        times as long as the fit: a model in Python wants `linad.jit`, or ``names`` of few.
-        """
-        from linad.solve.fitting.profiles import profiles
-
-        LEVEL.check("profile_intervals", "level", level)
-        if not self.success:
-            raise ConvergenceError(f"profile_intervals: {self.message}", self)
-        free: list[int] = np.flatnonzero(self.parameters.free).tolist()
-        NAMES.optional.check("profile_intervals", "names", names)
-        if names is not None:
-            keys = [names] if isinstance(names, str) else names
-            free = [i for key in keys for i in self.parameters.positions("names", key)]
-        t = self._quantile(level)
-        return profiles(self, free, t)
-
     def _quantile(self, level: float) -> float:
         from scipy.stats import norm, t
 
@@ -322,16 +284,17 @@ class FitResult(KnownParameters):
 
     # How it is told.
 
-    def report(self, correlations: float = 0.1) -> str:
-        """The fit in words and tables.
+    def _statistics(self) -> list[tuple[str, str]]:
+        return reports.statistics(self)
 
-        Parameters
-        ----------
-        correlations : float
-            The least that is shown.
-        """
-        TOLERANCE.check("report", "correlations", correlations)
-        return text(self, correlations)
+    def _why_unknown(self) -> str:
+        return reports.unknown(self)
+
+    def _cautions(self) -> list[str]:
+        return reports.cautions(self)
+
+    def _without_effect(self, name: str) -> str:
+        return reports.without_effect(self, name)
 
     @takes(level=LEVEL)
     def plot(
@@ -368,9 +331,3 @@ class FitResult(KnownParameters):
             raise OptionError("plot: ax and axes say the same; give one of them")
         axes = ax if axes is None else axes
         return plot(self, axes, self._quantile(level), Captions(xlabel, ylabel, title))
-
-    def __repr__(self) -> str:
-        return self.report()
-
-    def _repr_html_(self) -> str:
-        return html(self)

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from linad.core import tree
-from linad.core.options import FUNCTION
+from linad.core.options import FUNCTION, NAMES, TOLERANCE
 from linad.errors import ConvergenceError
 from linad.solve.fitting.fit_options import LEVEL
 from linad.solve.fitting.names_elsewhere import ELSEWHERE
 from linad.solve.fitting.parameters import Parameters, as_given
 from linad.solve.fitting.propagation import OfParameters, Propagated
+from linad.solve.fitting.reports import html, text
 from linad.solve.fitting.seen_directions import SeenDirections
 
 
@@ -28,6 +29,10 @@ class KnownParameters:
         The parameters, in ordered dicts; ``x`` is what is like the start.
     parameters : Parameters
     bounds : pair of ndarray (n,)
+    cost : float
+        What the parameters minimise, half a sum of squares or minus the logarithm of a likelihood.
+    solve : callable
+        ``solve(start, held)`` minimises it with some parameters held.
     """
 
     found: Any
@@ -37,6 +42,9 @@ class KnownParameters:
     names: list[str]
     success: bool
     message: str
+    cost: float
+    elsewhere = ELSEWHERE
+    solve: Callable[[Any, Any], Any]
 
     @property
     def _directions(self) -> SeenDirections:
@@ -55,7 +63,8 @@ class KnownParameters:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            hint = f"; {ELSEWHERE[name]}" if name in ELSEWHERE else ""
+            elsewhere = type(self).elsewhere
+            hint = f"; {elsewhere[name]}" if name in elsewhere else ""
             if name in self.__dict__.get("names", ()):
                 hint = f"; it is a parameter, whose value is found[{name!r}]"
             raise AttributeError(
@@ -164,6 +173,46 @@ class KnownParameters:
             for (name, value, error), low, high in zip(self.rows(), lower, upper, strict=True)
         }
 
+    def profile_intervals(
+        self, level: float = 0.95, names: Any = None
+    ) -> dict[str, tuple[float, float]]:
+        """Intervals from fits with one parameter held, right where the model is not linear.
+
+        Parameters
+        ----------
+        level : float
+            As of `confidence_intervals`.
+        names : str or sequence of str, optional
+            Parameters; all free ones by default.
+
+        Returns
+        -------
+        dict of (lower, upper)
+            A bound, or an infinity, where the data do not end the interval.
+
+        Raises
+        ------
+        ConvergenceError
+            If the fit itself has not ended well.
+
+        Notes
+        -----
+        Each end takes some three to ten fits of the other parameters, so all take some tens of
+        times as long as the fit: a model in Python wants `linad.jit`, or ``names`` of few.
+        """
+        from linad.solve.fitting.profiles import profiles
+
+        LEVEL.check("profile_intervals", "level", level)
+        if not self.success:
+            raise ConvergenceError(f"profile_intervals: {self.message}", self)
+        free: list[int] = np.flatnonzero(self.parameters.free).tolist()
+        NAMES.optional.check("profile_intervals", "names", names)
+        if names is not None:
+            keys = [names] if isinstance(names, str) else names
+            free = [i for key in keys for i in self.parameters.positions("names", key)]
+        t = self._quantile(level)
+        return profiles(self, free, t)
+
     def propagate(self, g: Callable[..., Any]) -> Propagated:
         """A function of the parameters, with the errors that it has from theirs.
 
@@ -216,3 +265,42 @@ class KnownParameters:
             moved = J.any(axis=1)
             return np.where(moved[:, None] & moved, np.inf, 0.0)
         return self._directions.covariance(self._variance, J)
+
+    # How it is told.
+
+    unchanged = "nothing changes"
+    title = ""
+    measure, factor = "the cost", 1.0
+
+    def _statistics(self) -> list[tuple[str, str]]:
+        """What there is to say beside the parameters."""
+        raise NotImplementedError
+
+    def _why_unknown(self) -> str:
+        """Why there is no error of a parameter that the data determine."""
+        raise NotImplementedError
+
+    def _cautions(self) -> list[str]:
+        """What is wrong as a whole."""
+        return []
+
+    def _without_effect(self, name: str) -> str:
+        """What there is to say of a parameter whose derivatives are zero."""
+        raise NotImplementedError
+
+    def report(self, correlations: float = 0.1) -> str:
+        """The fit in words and tables.
+
+        Parameters
+        ----------
+        correlations : float
+            The least that is shown.
+        """
+        TOLERANCE.check("report", "correlations", correlations)
+        return text(self, correlations)
+
+    def __repr__(self) -> str:
+        return self.report()
+
+    def _repr_html_(self) -> str:
+        return html(self)

@@ -28,6 +28,40 @@ def related(places: list[Any], sets: list[Any]) -> Related:
     return [(i, j) for i, j in pairs if np.shape(places[i]) == np.shape(sets[j])]
 
 
+def is_nan(j: int, places: list[Any], sets: list[Any], also: Any) -> Any:
+    """The points of data set j at which it, its xdata or a further array is NaN.
+
+    An array of xdata that has more axes than the one data set has its points along the last one,
+    as in SciPy, or along the first.
+    """
+    y = sets[j]
+    found = _nans(y).reshape(np.shape(y))
+    if np.shape(also) == np.shape(y):
+        found = found | _nans(also)
+    mine = {i for i, k in related(places, sets) if k == j}
+    for i, place in enumerate(places):
+        nans = _nans(place)
+        if i in mine:
+            found = found | nans
+        elif len(sets) == 1 and np.ndim(y) == 1 and nans.ndim > 1 and nans.any():
+            axis = _axis_of_points(nans.shape, len(y))
+            if axis is not None:
+                found = found | np.moveaxis(nans, axis, -1).any(axis=tuple(range(nans.ndim - 1)))
+    return found
+
+
+def _axis_of_points(shape: tuple[int, ...], count: int) -> int | None:
+    return next((axis for axis in (-1, 0) if shape[axis] == count), None)
+
+
+def _nans(array: Any) -> Any:
+    """Where an array is NaN; nowhere, if it holds no floats, and where it is masked."""
+    values = np.asarray(np.ma.getdata(array))
+    if values.dtype.kind not in "fc":
+        return np.zeros(values.shape, bool)
+    return np.isnan(values) & ~np.ma.getmaskarray(array)
+
+
 def is_masked(array: Any) -> bool:
     """Whether an array has a mask, with something in it."""
     return isinstance(array, np.ma.MaskedArray) and bool(np.ma.getmaskarray(array).any())
@@ -66,6 +100,11 @@ def with_finite_places(xdata: Any, pairs: Related, out: list[Any]) -> Any:
     places, structure = tree.flatten(xdata)
     held = list(places)
     for i, place in enumerate(places):
+        if len(out) == 1 and out[0].ndim == 1 and type(place) is np.ndarray and place.ndim > 1:
+            axis = _axis_of_points(place.shape, len(out[0]))
+            if axis is not None:
+                held[i] = np.moveaxis(finite(np.moveaxis(place, axis, -1), out[0]), -1, axis)
+                continue
         mine = [out[j] for k, j in pairs if k == i]
         if not isinstance(place, np.ndarray):
             if mine and hasattr(place, "where"):  # of pandas or xarray: it stays one

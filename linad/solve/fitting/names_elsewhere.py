@@ -1,4 +1,4 @@
-"""What SciPy, lmfit and statsmodels call what the result of a fit has."""
+"""What SciPy, lmfit and statsmodels call what the results of fits and likelihoods have."""
 
 ELSEWHERE = {
     **dict.fromkeys(("params", "best_values", "popt", "p", "beta"), "parameters are x, or values"),
@@ -40,3 +40,20 @@ ELSEWHERE = {
     "fun": "residuals are (model - data) / sigma",
 }
 """What is said of a name that a result does not have."""
+
+OF_LIKELIHOODS = {
+    **ELSEWHERE,
+    **dict.fromkeys(
+        (
+            *("predict", "prediction_errors", "confidence_band", "eval", "evaluate", "best_fit"),
+            *("eval_uncertainty", "fitted", "fittedvalues", "get_prediction", "band", "bands"),
+        ),
+        "a likelihood does not tell of a model; propagate(lambda p: model(x, p)) has it, with errors",
+    ),
+    **dict.fromkeys(
+        ("residuals", "resid", "residual", "chi_square", "chisqr", "chi2", "r_squared", "redchi"),
+        "a likelihood has no residuals; log_likelihood and aic tell how good it is",
+    ),
+    **dict.fromkeys(("llf", "loglike", "loglikelihood", "fun", "nll"), "that is log_likelihood"),
+}
+"""The same of what `maximum_likelihood` returns."""

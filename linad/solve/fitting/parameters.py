@@ -144,9 +144,9 @@ def binding(f: Model, p0: Any) -> tuple[Model, Any, list[str] | None]:
             return ByName(f), dict(point), None
     elif np.ndim(point) == 1 if isinstance(point, np.ndarray) else type(point) in (list, tuple):
         if _fits(signature, point, {}):
-            names = _positional(signature, len(point))
-            is_one = isinstance(p0, np.ndarray) and len(point) == 1 and names
-            return (OfOne if is_one else OneByOne)(f), point, names
+            taken = _positional(signature, len(point))
+            is_one = isinstance(p0, np.ndarray) and len(point) == 1 and taken
+            return (OfOne if is_one else OneByOne)(f), point, taken
     elif np.ndim(point) == 0 and _fits(signature, (point,), {}):
         return OfNumbers(f, p0), point, _positional(signature, 1)
     if not _fits(signature, (point,), {}):
@@ -195,15 +195,15 @@ def first_name(f: Model) -> str:
     return next(iter(signature.parameters), "p") if signature else "p"
 
 
-def refuse_other_signatures(f: Model, args: tuple[Any, ...]) -> None:
-    """Raise where a function of residuals takes its parameters one by one."""
+def refuse_other_signatures(f: Model, args: tuple[Any, ...], name: str) -> None:
+    """Raise where a function of all parameters takes them one by one."""
     signature = _signature(f)
     if signature is None or _fits(signature, args, {}):
         return
     names = list(signature.parameters)[: len(signature.parameters) - len(args)]
     unpacked = f", which {', '.join(names)} = p unpacks" if len(names) > 1 else ""
     raise ArgumentError(
-        f"fit: {name_of(f)}{signature} is called with one argument, p, and with those of args, "
+        f"{name}: {name_of(f)}{signature} is called with one argument, p, and with those of args, "
         f"of which there are {len(args)}; p holds all parameters{unpacked}"
     )
 
@@ -474,3 +474,10 @@ def _flags(values: Iterable[Any]) -> bool:
     """Whether all of the values are booleans, or arrays of such."""
     found = [np.asarray(v).dtype.kind == "b" for v in values]
     return bool(found) and all(found)
+
+
+def told(parameters: Parameters) -> str:
+    """The start, as far as a line holds it."""
+    pairs = list(zip(parameters.names, parameters.start, strict=True))
+    first = ", ".join(f"{name} = {value:g}" for name, value in pairs[:6])
+    return first + (", ..." if len(pairs) > 6 else "")

@@ -41,8 +41,9 @@ def profiles(fit: Any, chosen: Sequence[int], t: float) -> dict[str, tuple[float
     cost, x = min(met.known, key=operator.itemgetter(0))
     if cost < fit.cost - LOWER * fit._scales[1]:
         warn_user(
-            f"profile_intervals: the fit is not the best there is: chi-square is {2 * cost:.6g} at "
-            f"{as_given(x, fit.parameters.form)}, {fit.chi_square:.6g} at its own; fit from there"
+            f"profile_intervals: the fit is not the best there is: {fit.measure} is "
+            f"{fit.factor * cost:.6g} at {as_given(x, fit.parameters.form)}, "
+            f"{fit.factor * fit.cost:.6g} at its own; fit from there"
         )
     return found
 

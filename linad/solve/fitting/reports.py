@@ -62,7 +62,7 @@ def remarks(fit: Any) -> list[str]:
         elif value in (lower[i], upper[i]):
             words.append("at its bound")
         elif not np.isfinite(error):
-            words.append(unknown(fit))
+            words.append(fit._why_unknown())
         elif error and abs(error) < 10 * abs(value):
             words.append(f"{abs(error / value):.2%}")
         if fit.parameters.free[i] and (np.isfinite(lower[i]) or np.isfinite(upper[i])):
@@ -83,18 +83,14 @@ def unknown(fit: Any) -> str:
 def openings(fit: Any, most: int = STRONGEST) -> list[str]:
     """Sentences on what the data do not determine, with what to do."""
     directions = fit.undetermined
-    found = []
-    if fit.data is None and fit.observations == 1:
-        found.append("There is one residual: return all of them, not the sum of their squares.")
+    found = fit._cautions()
     for direction in directions[:most]:
         names = list(direction)
         if len(names) == 1:
-            found.append(f"{names[0]}: {_without_effect(fit, names[0])}")
+            found.append(f"{names[0]}: {fit._without_effect(names[0])}")
         else:
             moves = ", ".join(f"{name} by {move:.4g}" for name, move in direction.items())
-            found.append(
-                f"{' and '.join(names)}: no residual changes if they move together, {moves}"
-            )
+            found.append(f"{' and '.join(names)}: {fit.unchanged} if they move together, {moves}")
     if len(directions) > most:
         found.append(f"... and {len(directions) - most} more")
     if directions and len(directions) == np.count_nonzero(fit.parameters.free):
@@ -105,7 +101,14 @@ def openings(fit: Any, most: int = STRONGEST) -> list[str]:
     return found
 
 
-def _without_effect(fit: Any, name: str) -> str:
+def cautions(fit: Any) -> list[str]:
+    """What is wrong with a fit as a whole."""
+    if fit.data is None and fit.observations == 1:
+        return ["There is one residual: return all of them, not the sum of their squares."]
+    return []
+
+
+def without_effect(fit: Any, name: str) -> str:
     """What there is to say of a parameter whose derivatives are zero."""
     if depends_by_steps(fit, fit.names.index(name)):
         return (
@@ -114,10 +117,15 @@ def _without_effect(fit: Any, name: str) -> str:
             f"smooth, as abs(x) < width by 1 / (1 + np.exp((abs(x) - width) / soft)), or try "
             f"values of it, fixed=[{name!r}]"
         )
+    return f"no residual depends on it{not_read(fit, name)}"
+
+
+def not_read(fit: Any, name: str) -> str:
+    """That a function does not read a parameter at all; "" where it does."""
     key = re.split(r"[.\[]", name)[0]
-    if key in unread(fit.solve.residual.run, fit.found):
-        return f"no residual depends on it: {fit.title} does not read p[{key!r}]"
-    return "no residual depends on it"
+    if key not in unread(fit.solve.residual.run, fit.found):
+        return ""
+    return f": {fit.title} does not read p[{key!r}]"
 
 
 def pairs(fit: Any, least: float) -> list[tuple[str, str, float]]:
@@ -135,7 +143,7 @@ def pairs(fit: Any, least: float) -> list[tuple[str, str, float]]:
 def text(fit: Any, correlations: float) -> str:
     """The report as text."""
     lines = [f"Fit of {fit.title}", ""]
-    lines += [f"  {label:<20} {value}" for label, value in statistics(fit)]
+    lines += [f"  {label:<20} {value}" for label, value in fit._statistics()]
     rows = fit.rows()[:MOST]
     shown = [(name, *rounded(value, error)) for name, value, error in rows]
     widths = [max(len(row[k]) for row in shown) for k in range(3)]
@@ -176,7 +184,7 @@ def html(fit: Any) -> str:
     )
     said = "".join(
         f"<tr><th>{escape(label)}</th><td>{escape(value)}</td></tr>"
-        for label, value in statistics(fit)
+        for label, value in fit._statistics()
     )
     left = "".join(f"<tr><td>{escape(line)}</td></tr>" for line in openings(fit))
     return (

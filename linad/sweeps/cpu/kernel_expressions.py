@@ -26,6 +26,7 @@ from linad.sweeps.cpu.kernel_arrays import (
 from linad.sweeps.cpu.kernel_functions import (
     IN_PLACE,
     LONGEST,
+    OF_ONE_TYPE,
     TYPES,
     power_of_integer,
     power_of_real,
@@ -236,6 +237,8 @@ class Expressions(Variables):
                 x if isinstance(x.type, types.Float) else self.kernel.cast(x, types.float64)
                 for x in numbers
             ]
+        if function in OF_ONE_TYPE:
+            function, numbers = OF_ONE_TYPE[function], self.kernel.of_one_type(numbers)
         if isinstance(function, types.Type):
             (number,) = numbers
             return self.kernel.cast(number, function)

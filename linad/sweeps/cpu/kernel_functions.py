@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numba.core import types
 
+from linad.sweeps.cpu.native import clipped, select
 from linad.sweeps.cpu.vector_math import FUNCTIONS
 
 LONGEST = 0x10000
@@ -67,3 +68,29 @@ IN_PLACE: dict[Any, Any] = {
     np.logaddexp: logaddexp,
 }
 """What kernels write for functions of floating-point numbers."""
+
+
+def maximum(a: Any, b: Any) -> Any:
+    return select((a > b) | (a != a), a, b)
+
+
+def minimum(a: Any, b: Any) -> Any:
+    return select((a < b) | (a != a), a, b)
+
+
+def fmax(a: Any, b: Any) -> Any:
+    return select((a > b) | (b != b), a, b)
+
+
+def fmin(a: Any, b: Any) -> Any:
+    return select((a < b) | (b != b), a, b)
+
+
+OF_ONE_TYPE: dict[Any, Any] = {
+    np.maximum: maximum,
+    np.minimum: minimum,
+    np.fmax: fmax,
+    np.fmin: fmin,
+    np.clip: clipped,
+}
+"""What stands for functions of NumPy's once their arguments have the type that holds them all."""

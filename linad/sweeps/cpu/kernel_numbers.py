@@ -98,10 +98,14 @@ class NumberWriter:
 
     def extreme(self, sign: Any, a: Number, b: Number) -> Number:
         """The lesser or the greater of two numbers; the first if they are equal, or NaN."""
-        kind = contexts()[0].unify_types(unliteral(a.type), unliteral(b.type))
-        first, second = self.cast(a, kind), self.cast(b, kind)
+        first, second = self.of_one_type([a, b])
         test = self.applied(sign, second, first).value
-        return Number(self.builder.select(test, second.value, first.value), kind)
+        return Number(self.builder.select(test, second.value, first.value), first.type)
+
+    def of_one_type(self, numbers: Sequence[Number]) -> list[Number]:
+        """Numbers cast to the type that holds them all."""
+        kind = contexts()[0].unify_types(*[unliteral(x.type) for x in numbers])
+        return [self.cast(x, kind) for x in numbers]
 
     def product(self, a: Number, b: Number) -> Number:
         """(x + iu)(y + iv) = xy - uv + i(xv + uy), as NumPy computes it."""

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from linad.sweeps.cpu import complex_numbers, kernel_arrays, native, number_pairs, vector_math
+from linad.sweeps.cpu.kernel_functions import OF_ONE_TYPE
 from linad.sweeps.cuda.complex_functions import WRITTEN
 from linad.sweeps.cuda.device_functions import (
     SPECIAL,
@@ -139,7 +140,29 @@ def device_names() -> dict[str, Any]:
     helpers |= {n: f for n, f in complex_numbers.NAMES.items() if hasattr(f, "py_func")}
     for name, function in helpers.items():
         names[name] = _inlined(function, stand_ins)
+    for ufunc, function in OF_ONE_TYPE.items():
+        setattr(numpy, ufunc.__name__, _inlined(function, stand_ins))
+    # Python's: those of numba-cuda are libdevice's, which leave NaN out.
+    names["max"], names["min"] = _inlined(greater, stand_ins), _inlined(lesser, stand_ins)
+    numpy.sign = _inlined(sign, stand_ins)
     return names
+
+
+def greater(a: Any, b: Any) -> Any:
+    """Python's `max`: the second where it is greater, which it is not if one is NaN."""
+    return b if b > a else a
+
+
+def lesser(a: Any, b: Any) -> Any:
+    return b if b < a else a
+
+
+def sign(x: Any) -> Any:
+    return (x > 0) - (x < 0) if x == x else x
+
+
+OF_NUMBERS = frozenset([greater, lesser, *OF_ONE_TYPE.values()])
+"""What gives one of its arguments, whatever their types."""
 
 
 def _is_nan(x: Any) -> Any:
@@ -169,9 +192,10 @@ def _inlined(function: Any, stand_ins: dict[Any, Any]) -> Any:
     """A helper of the CPU's kernels, compiled with the kernel that calls it.
 
     It is bound to what stands on the device for the names it uses. Its result is like its first
-    argument, but for those that say something of a complex number.
+    argument, but for those that say something of a complex number, or that choose among several.
     """
     from numba.core import types
+    from numba.core.types.misc import unliteral
     from numba.cuda.extending import intrinsic
 
     if function in stand_ins:
@@ -188,22 +212,25 @@ def _inlined(function: Any, stand_ins: dict[Any, Any]) -> Any:
             names[name] = stand_ins.get(used, used)
     bound = python_types.FunctionType(plain.__code__, {"__builtins__": __builtins__, **names})
 
-    def result(a: Any) -> Any:
+    def signature_of(context: Any, *args: Any) -> Any:
+        if function in OF_NUMBERS:  # which meet in the type that holds them all
+            kind = context.unify_types(*map(unliteral, args))
+            return kind(*[kind] * len(args))
         if function in (complex_numbers.is_finite, complex_numbers.is_infinite):
-            return types.boolean
-        return a.underlying_float if function is complex_numbers.size else a
+            return types.boolean(*args)
+        return (args[0].underlying_float if function is complex_numbers.size else args[0])(*args)
 
-    def made(*args: Any) -> Any:
+    def made(*given: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             return context.compile_internal(builder, bound, signature, values)
 
-        return result(args[0])(*args), generate
+        return signature_of(*given), generate
 
     takes: Any = {
-        1: lambda context, a: made(a),
-        2: lambda context, a, b: made(a, b),
-        3: lambda context, a, b, c: made(a, b, c),
-        4: lambda context, a, b, c, d: made(a, b, c, d),
+        1: lambda context, a: made(context, a),
+        2: lambda context, a, b: made(context, a, b),
+        3: lambda context, a, b, c: made(context, a, b, c),
+        4: lambda context, a, b, c, d: made(context, a, b, c, d),
     }
     stand_ins[function] = intrinsic(takes[plain.__code__.co_argcount])
     return stand_ins[function]

@@ -41,7 +41,12 @@ KNOWN = {
             *("ceil", "floor", "trunc", "isfinite", "isinf", "isnan", "e", "inf", "nan", "pi"),
         }
     ),
-    "np": frozenset({"inf", "nan", "uint64", "floor", "ceil", "trunc", "rint", "sqrt", "copysign"}),
+    "np": frozenset(
+        {
+            *("inf", "nan", "uint64", "floor", "ceil", "trunc", "rint", "sqrt", "copysign"),
+            *("maximum", "minimum", "fmax", "fmin", "clip", "sign"),
+        }
+    ),
 }
 """What kernels may call of these modules on a device."""
 

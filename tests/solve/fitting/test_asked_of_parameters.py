@@ -62,7 +62,7 @@ def test_errors_that_are_not_of_the_parameters_stay():
         with pytest.raises((KeyError, IndexError)) as raised:
             curve_fit(f, T, Y, START)
         assert not isinstance(raised.value, linad.errors.LinadError)
-    with pytest.warns(OptimizeWarning, match="does not read p\\['rate'\\]"):
+    with pytest.warns(OptimizeWarning, match=r"<lambda> does not read p\['rate'\]"):
         found = curve_fit(
             lambda t, p: p.get("height") * np.exp(-p.get("rat", 0.7) * t), T, Y, START
         )
@@ -75,3 +75,13 @@ def test_names_that_a_model_does_not_have():
         curve_fit(lambda t, a: a * t, T, Y, {"a": 1.0, "b": 1.0})
     one = curve_fit(lambda t, p: p["p"] * np.exp(-p["w"] * t), T, Y, {"p": 1.0, "w": 1.0})
     np.testing.assert_allclose(one.vector, [3.0, 0.7])
+
+
+def test_likelihoods():
+    def likelihood(p):
+        return -np.sum((p["mean"] - Y) ** 2)
+
+    with pytest.raises(ArgumentError, match=r"^maximum_likelihood: .* reads p\['mean'\]"):
+        linad.solve.maximum_likelihood(likelihood, {"mena": 1.0})
+    with pytest.warns(OptimizeWarning, match=r"on it: likelihood does not read p\['width'\]"):
+        linad.solve.maximum_likelihood(likelihood, {"mean": 1.0, "width": 1.0})

@@ -90,12 +90,12 @@ def test_of_several_data_sets():
 def test_as_many_observations_lie_in_a_band_as_it_says():
     rng = np.random.default_rng(5)
     inside = []
-    for _ in range(200):
+    for _ in range(100):
         y = 1.0 + 2.0 * X + 0.1 * rng.standard_normal(12)
         lower, upper = curve_fit(line, X, y).prediction_band(NEW, 0.8)
         seen = 1.0 + 2.0 * NEW + 0.1 * rng.standard_normal((50, 3))
         inside.append(np.mean((seen > lower) & (seen < upper)))
-    assert abs(np.mean(inside) - 0.8) < 0.05
+    assert abs(np.mean(inside) - 0.8) < 0.06
 
 
 def test_of_complex_data():

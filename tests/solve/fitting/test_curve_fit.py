@@ -271,7 +271,7 @@ class TestParameters:
             ({"verbose": 3}, "verbose must be 0, 1 or 2"),
             ({"bounds": {"rate": (2, 3)}}, "the start must lie within the bounds, but rate starts"),
             ({"maxfev": 9}, "^curve_fit: .* got 'maxfev'; maxiter limits the steps"),
-            ({"nan_policy": "omit"}, "got 'nan_policy'; leave out what is missing"),
+            ({"missing": "drop"}, "got 'missing'; nan_policy='omit' leaves out"),
             (
                 {"method": "lm"},
                 "^curve_fit: expected options among p0, .* ftol, .* got 'method'; leave it",
@@ -671,6 +671,7 @@ class TestTelling:
             (lambda: curve_fit(decay, T, Y, a=2, c=0), "a is a parameter of decay; starts"),
             (lambda: curve_fit(decay, T, Y, 2, 1, 3), "all starts are in one list"),
             (lambda: fit(lambda p: p, START, lb=0), "lb'; bounds are"),
+            (lambda: fit(lambda p: p, START, nan_policy="omit"), "'; leave out what is missing"),
             (lambda: fit(lambda p: p, START, sigma=2), "sigma'; divide the residuals by it"),
             (lambda: fit(lambda a, b: a * b, START), "a, b = p unpacks"),
             (lambda: found.plot(figsize=(3, 3)), "figsize'; axes are made"),

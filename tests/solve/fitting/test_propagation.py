@@ -1,5 +1,7 @@
 """Functions of fitted parameters: by closed forms, by SciPy's covariance, by simulation."""
 
+import functools
+
 import numpy as np
 import pytest
 import scipy.optimize
@@ -89,6 +91,16 @@ def test_options_of_a_function_stay():
 def test_what_is_no_parameter(g, words):
     with pytest.raises(ArgumentError, match=words):
         FOUND.propagate(g)
+
+
+def test_functions_of_all_kinds():
+    expected = list(FOUND.propagate(lambda rate: 2.0 / rate))
+    for g in (
+        linad.jit(lambda rate: 2.0 / rate),
+        functools.partial(lambda rate, s: s / rate, s=2.0),
+        functools.partial(lambda p, s: s / p["rate"], s=2.0),
+    ):
+        np.testing.assert_allclose(list(FOUND.propagate(g)), expected, rtol=1e-12)
 
 
 def test_fixed_and_open_parameters():

@@ -69,6 +69,14 @@ def special(x, y):
         y[i] = np.cbrt(x[i])
 
 
+@linad.kernel
+def chosen(x, y):
+    for i in range(len(x)):
+        z = x[len(x) - 1 - i]
+        y[i] = np.maximum(x[i], z) + np.minimum(x[i], 1) * np.fmax(x[i], z) + np.fmin(x[i], z)
+        y[i] += np.clip(x[i], 0.0, z) + max(x[i], z) * min(x[i], z) + abs(x[i]) + np.sign(x[i])
+
+
 def result_of(kernel, *more):
     def f(x):
         y = np.zeros_like(x)
@@ -132,6 +140,18 @@ def test_loops_for_one_thread(name):
     tape = recorded(f, x)
     with kernels_in_python(), pytest.raises(KernelStoppedError):
         CUDA.compile(tape).run([x])
+
+
+def test_choices_between_numbers():
+    """What is of NaN, ties and signs."""
+    x = np.array([0.3, np.nan, -2.0, 1.0, 1.0, 2.0, 0.5, 0.7, 0.3])
+    f = result_of(chosen)
+    for g in (lambda x: linad.linearize(f, x)[0], *derivatives(f)):  # Numba clips no numbers
+        expected = [r for r in np.atleast_2d(g(x)) if np.ndim(r)]
+        with kernels_in_python():
+            found = CUDA.compile(recorded(g, x)).run([x])
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-14)
 
 
 def test_a_division_by_zero_stops_the_run():

@@ -1,0 +1,312 @@
+"""`maximum_likelihood`: estimates where data are not least squares, with their uncertainties.
+
+    covariance      H^-1        H the Hessian of minus the logarithm, at its minimum
+    interval        x ± z s_x   z of the normal distribution
+
+Counts, times until something happens, mixtures, censored data: whatever has a likelihood. With the
+logarithm of a prior added, the maximum is that of the posterior, and H^-1 Laplace's approximation.
+
+Source: Y. Pawitan, "In all likelihood: statistical modelling and inference using likelihood", 2001.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from linad.api.gradients import grad, hessian_operator
+from linad.core import tree
+from linad.core.options import COUNT, FUNCTION, TOLERANCE, args_of, takes
+from linad.core.shapes import name_of
+from linad.core.showing import shown
+from linad.errors import ArgumentError, OutputError
+from linad.solve.bounds import as_box
+from linad.solve.described_starts import of_described
+from linad.solve.fitting.doubts import tell_doubts
+from linad.solve.fitting.fit_options import START, VERBOSE
+from linad.solve.fitting.likelihood_result import LikelihoodResult
+from linad.solve.fitting.parameters import Parameters, refuse_other_signatures, told
+from linad.solve.fitting.with_arguments import WithArguments
+from linad.solve.lbfgs import lbfgs
+from linad.solve.problems import quiet
+from linad.solve.status import WORDS, Status
+from linad.solve.trust_region import trust_region
+from linad.solve.waiting import Waiting
+
+NAME = "maximum_likelihood"
+
+SMALL = 1e-6
+"""Of standard errors, a step that does not matter."""
+
+RELEASES = 10
+"""How often a bound that holds a parameter is tried without."""
+
+
+@takes(f=FUNCTION, p0=START, maxiter=COUNT.optional, gtol=TOLERANCE.optional, verbose=VERBOSE)
+def maximum_likelihood(
+    f: Callable[..., Any],
+    p0: Any,
+    args: Any = (),
+    *,
+    bounds: Any = (-np.inf, np.inf),
+    fixed: Any = None,
+    maxiter: int | None = None,
+    gtol: float | None = None,
+    verbose: int = 0,
+) -> LikelihoodResult:
+    """Find the parameters that make data most likely, with uncertainties.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(p, *args)`` in plain NumPy: the logarithm of the likelihood, one number; terms without
+        parameters may be left out. It may be -inf where parameters have no meaning.
+    p0 : array or container of arrays
+        Where to start.
+    args : tuple
+        Further arguments of ``f``.
+    bounds, fixed
+        As for `curve_fit`.
+    maxiter, gtol
+        Most steps, and the largest entry of the gradient to stop at, as for `trust_region`.
+    verbose : 0, 1 or 2
+        1 prints the report, 2 each step as well.
+
+    Returns
+    -------
+    LikelihoodResult
+        ``x`` like p0, ``errors``, ``covariance``, ``log_likelihood``, ``report()``, intervals and
+        ``propagate(g)``. It unpacks to ``x`` and ``covariance``.
+
+    Raises
+    ------
+    ArgumentError, OptionError, OutputError, ShapeError, TreeError
+        If what was given cannot be meant. A search that does not converge says so in ``success``
+        and ``message``, and raises ConvergenceError when it is unpacked.
+
+    See Also
+    --------
+    curve_fit, fit : where the logarithm is minus a sum of squares, or of a robust loss.
+
+    Notes
+    -----
+    A trust-region method with the exact Hessian; within bounds L-BFGS-B finds which of them hold
+    parameters, and the Hessian the rest.
+
+    Examples
+    --------
+    Counts that fall, with Poisson's distribution:
+
+    >>> import numpy as np, linad
+    >>> t = np.arange(6.0)
+    >>> counts = np.array([31, 22, 11, 9, 4, 3])
+    >>> def log_likelihood(p):
+    ...     expected = p["height"] * np.exp(-p["rate"] * t)
+    ...     return np.sum(counts * np.log(expected) - expected)
+    >>> found = linad.solve.maximum_likelihood(log_likelihood, {"rate": 1.0, "height": 20.0})
+    >>> [f"{name} = {v:.2f} ± {e:.2f}" for name, v, e in found.rows()]
+    ['rate = 0.48 ± 0.08', 'height = 32.13 ± 4.84']
+    """
+    args = args_of(args)
+    p0, bounds, fixed = of_described(NAME, p0, bounds, fixed)
+    refuse_other_signatures(f, args, NAME)
+    parameters = Parameters(NAME, p0, None, fixed)
+    unknown = parameters.unknown
+    unknown.start = parameters.start
+    _require_number(f, parameters, args)
+    box = as_box(NAME, parameters.bounds(bounds), unknown, parameters.names)
+    lower = np.full(parameters.start.shape, -np.inf) if box is None else box.lower
+    upper = np.full(parameters.start.shape, np.inf) if box is None else box.upper
+
+    minus = Waiting(NAME, name_of(f), f, _Times(-1.0, f, args))
+    options = {"maxiter": maxiter, "gtol": gtol, "disp": verbose == 2}
+    solve = Maximum(minus, parameters, (lower, upper), options)
+    result = solve(parameters.start, ~parameters.free)
+    if not result.success and _falls(f, args, parameters, (lower, upper)):
+        result.message += (
+            f"; minus {name_of(f)} has a maximum: return the logarithm of the likelihood itself"
+        )
+    found = LikelihoodResult(result, parameters, (lower, upper), solve, name_of(f))
+    tell_doubts(NAME, found)
+    if verbose:
+        print(found.report())
+    return found
+
+
+def _require_number(f: Any, parameters: Parameters, args: Any) -> None:
+    """Raise where a function does not return one number at the start, or none to start from."""
+    with quiet():
+        value = WithArguments(NAME, f, args)(parameters.container(parameters.start))
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf" or array.size != 1:
+        came = f"an array of shape {array.shape}" if array.size != 1 else shown(value)
+        raise OutputError(
+            f"{NAME}: {name_of(f)} must return one number, the logarithm of the likelihood; it "
+            f"returned {came}{'; return np.sum() of it' * (array.size > 1)}"
+        )
+    if not np.isfinite(array).all():
+        raise ArgumentError(
+            f"{NAME}: {name_of(f)} is {float(array.reshape(())):g} at the start, "
+            f"{told(parameters)}; start where it is finite"
+        )
+
+
+def _falls(f: Any, args: Any, parameters: Parameters, bounds: tuple[Any, Any]) -> bool:
+    """Whether what has no maximum has a minimum: it is minus what was asked for."""
+    plus = Waiting(NAME, name_of(f), f, _Times(1.0, f, args))
+    start = parameters.start
+    return bool(Maximum(plus, parameters, bounds, {})(start, ~parameters.free).success)
+
+
+class _Times(WithArguments):
+    """A function with a factor."""
+
+    def __init__(self, factor: float, f: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        super().__init__(NAME, f, args)
+        self.factor = factor
+
+    def __call__(self, p: Any) -> Any:
+        return self.factor * super().__call__(p)
+
+
+class Maximum:
+    """The maximum with some parameters held at their start.
+
+    Parameters
+    ----------
+    residual : Waiting
+        Minus the logarithm of the likelihood, of the container of parameters.
+    parameters : Parameters
+    bounds : (lower, upper)
+        Arrays.
+    options : dict
+        For `trust_region`.
+    """
+
+    def __init__(
+        self, residual: Waiting, parameters: Parameters, bounds: Any, options: dict[str, Any]
+    ) -> None:
+        self.residual, self.parameters, self.options = residual, parameters, options
+        self.lower, self.upper = bounds
+
+    def cost(self, start: Any, free: Any) -> "_OfFree":
+        return _OfFree(self, start, free)
+
+    def __call__(self, start: Any, held: Any) -> Any:
+        free = ~held
+        if np.isfinite(self.lower[free]).any() or np.isfinite(self.upper[free]).any():
+            found, x = self._within(start, free)
+        else:
+            found, x = self._inside(start, free)
+        found.x, found.cost = self.parameters.container(x), float(found.fun)
+        found.message = f"{NAME}: {found.message.partition(': ')[2] or found.message}"
+        return found
+
+    def _inside(self, start: Any, free: Any) -> tuple[Any, Any]:
+        """Where no bound holds a free parameter; beyond them the cost is infinite."""
+        cost = self.cost(start, free)
+        x = start.copy()
+        if not free.any():
+            with quiet():
+                return _ended(cost(start[free])), x
+        found = trust_region(cost, start[free], **self.options)
+        x[free] = found.x
+        if found.status == Status.STAGNATED and self.options.get("gtol") is None:
+            self._settle(found, x, free)
+        return found, x
+
+    def _settle(self, found: Any, x: Any, free: Any) -> None:
+        """Call it an end where rounding hides what is left, a small part of the errors:
+
+        g^T H^-1 g, the square of the next step in standard errors.
+        """
+        if not free.any():
+            return
+        H, g = self.hessian(x, free), found.jac
+        with suppress(np.linalg.LinAlgError):  # H is not positive definite: it is no maximum
+            left = np.linalg.norm(np.linalg.solve(np.linalg.cholesky(H), g))
+            if left <= SMALL:
+                found.success, found.status = True, int(Status.CONVERGED)
+                found.message = (
+                    f"{NAME}: {WORDS[Status.CONVERGED]}: the next step is {left:.1e} of an error"
+                )
+
+    def _within(self, start: Any, free: Any) -> tuple[Any, Any]:
+        """L-BFGS-B tells which bounds hold; where those are right Newton's steps end it."""
+        from scipy.optimize import Bounds
+
+        lower, upper = self.lower[free], self.upper[free]
+        cost, slope = self.cost(start, free), grad(self.cost(start, free))
+        shown = bool(self.options.get("disp"))
+        first = lbfgs(cost, start[free], bounds=Bounds(lower, upper), disp=shown)
+        x = start.copy()
+        x[free] = first.x
+        for _ in range(RELEASES):
+            with quiet():
+                g = slope(x[free])
+            outwards = ((x[free] <= lower) & (g > 0)) | ((x[free] >= upper) & (g < 0))
+            inner = free.copy()
+            inner[free] = ~outwards
+            found, better = self._inside(x, inner)
+            if not found.success:
+                break
+            same = np.array_equal(better, x)
+            x = better
+            if same or not outwards.any() or self._holds(x, free, outwards, slope):
+                if self.options.get("gtol") is None:
+                    self._settle(found, x, inner)
+                return found, x
+        x[free] = first.x
+        return first, x
+
+    def _holds(self, x: Any, free: Any, outwards: Any, slope: Any) -> bool:
+        """Whether the bounds that hold parameters still do."""
+        with quiet():
+            g = slope(x[free])
+        low = x[free] <= self.lower[free]
+        return bool(np.all(np.where(low, g, -g)[outwards] >= 0))
+
+    def hessian(self, x: Any, free: Any) -> Any:
+        """The Hessian of the cost in the free parameters, as a matrix."""
+        with quiet():
+            return np.asarray(hessian_operator(self.cost(x, free), x[free]).todense(), float)
+
+
+class _OfFree:
+    """Minus the logarithm, as a function of the free parameters as a vector."""
+
+    def __init__(self, maximum: Maximum, start: Any, free: Any) -> None:
+        self.residual, self.__name__ = maximum.residual, maximum.residual.called
+        self.unknown = maximum.parameters.unknown
+        self.ends = np.cumsum([slot.size for slot in self.unknown.slots]).tolist()
+        held = np.flatnonzero(~free)
+        self.order = np.argsort(np.concatenate([np.flatnonzero(free), held]))
+        self.rest = start[held].copy()
+        self.lower, self.upper = maximum.lower[free], maximum.upper[free]
+        self.bounded = np.isfinite(self.lower).any() or np.isfinite(self.upper).any()
+
+    def __call__(self, v: Any) -> Any:
+        if self.bounded and not np.all((v >= self.lower) & (v <= self.upper)):
+            return np.inf
+        full = np.concatenate([v, self.rest])[self.order] if len(self.rest) else v
+        slots, ends = self.unknown.slots, self.ends
+        parts = [
+            full[end - slot.size : end].reshape(slot.shape) if slot.shape else full[end - 1]
+            for end, slot in zip(ends, slots, strict=True)
+        ]
+        return self.residual(tree.unflatten(self.unknown.structure, parts))
+
+
+def _ended(value: Any) -> Any:
+    """The result where nothing is left to vary."""
+    return SimpleNamespace(
+        fun=float(np.reshape(value, ())),
+        success=True,
+        status=int(Status.CONVERGED),
+        message=WORDS[Status.CONVERGED],
+        nit=0,
+        nfev=1,
+        njev=0,
+    )

@@ -1,0 +1,117 @@
+"""What `maximum_likelihood` has found: parameters, their covariance, and how it is told."""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from linad.solve.fitting.doubts import at_bounds
+from linad.solve.fitting.known_parameters import KnownParameters
+from linad.solve.fitting.names_elsewhere import OF_LIKELIHOODS
+from linad.solve.fitting.parameters import Parameters, as_given
+from linad.solve.fitting.reports import not_read
+from linad.solve.fitting.seen_directions import SeenDirections
+
+FLAT = 100 * np.finfo(float).eps
+"""Times their number, eigenvalues of a scaled Hessian that are none, relative to the largest."""
+
+
+class LikelihoodResult(KnownParameters):
+    """Parameters with their uncertainties; prints as a report.
+
+    Attributes
+    ----------
+    x : container like p0
+        The parameters. ``x`` and ``covariance`` are what the result unpacks to.
+    names : list of str
+        Of the parameters, one a number.
+    values, standard_errors : dict
+        Their values by name, and the standard errors of these.
+    errors : container like p0
+        Standard errors; 0 for a fixed parameter, infinite for one that the data leave open.
+    covariance, correlation : ndarray (n, n)
+        In the order of ``names``: the inverse of the Hessian of minus the logarithm.
+    log_likelihood, aic : float
+        The logarithm at its maximum, as ``f`` returns it, and Akaike's criterion of it.
+    undetermined : list of dict
+        Directions in which the parameters can move and the likelihood stays.
+    free_parameters : int
+    success, status, message, nit, nfev, njev
+        As of `trust_region`; ``result`` is what that returned.
+    """
+
+    elsewhere = OF_LIKELIHOODS
+    unchanged = "the likelihood stays"
+    measure, factor = "the log-likelihood", -1.0
+
+    def __init__(
+        self,
+        result: Any,
+        parameters: Parameters,
+        bounds: tuple[Any, Any],
+        solve: Any,
+        title: str,
+    ) -> None:
+        self.result, self.parameters, self.bounds = result, parameters, bounds
+        self.solve, self.title, self.cost = solve, title, result.cost
+        self._hessian: Callable[[Any, Any], Any] = solve.hessian
+        self.found = result.x
+        self.x = result.x = as_given(result.x, parameters.form)
+        self.success, self.status, self.message = result.success, result.status, result.message
+        self.nit, self.nfev, self.njev = result.nit, result.nfev, result.njev
+        self.names = parameters.names
+
+    @property
+    def log_likelihood(self) -> float:
+        """The logarithm of the likelihood at its maximum."""
+        return -self.cost
+
+    @property
+    def aic(self) -> float:
+        """Akaike's information criterion."""
+        return 2.0 * (self.free_parameters + self.cost)
+
+    _variance = 1.0
+    _scales = (1.0, 1.0)
+
+    @cached_property
+    def _directions(self) -> SeenDirections:
+        """Those of a root of the Hessian, H = R^T R: R is to it what a Jacobian is to J^T J."""
+        H = self._hessian(self.vector, self.parameters.free)
+        if not np.isfinite(H).all():
+            return SeenDirections(H)
+        sizes = np.sqrt(np.abs(np.diagonal(H)))
+        D = np.where(sizes > 0, sizes, 1.0)
+        values, vectors = np.linalg.eigh(H / D / D[:, None])
+        least = FLAT * len(H) * np.abs(values).max(initial=0.0)
+        if (values < -least).any():  # no maximum: nothing is known
+            return SeenDirections(np.full(H.shape, np.nan))
+        roots = np.sqrt(np.where(values > least, values, 0.0))
+        return SeenDirections(roots[:, None] * vectors.T * D)
+
+    def _quantile(self, level: float) -> float:
+        from scipy.stats import norm
+
+        return float(norm.ppf(0.5 * (1.0 + level)))
+
+    # How it is told.
+
+    def _statistics(self) -> list[tuple[str, str]]:
+        return [
+            ("result", self.message.partition(": ")[2] or self.message),
+            ("free parameters", str(self.free_parameters)),
+            ("log-likelihood", f"{self.log_likelihood:.8g}"),
+            ("Akaike criterion", f"{self.aic:.6g}"),
+            ("steps", f"{self.nit}, evaluations {self.nfev}"),
+        ]
+
+    def _why_unknown(self) -> str:
+        if at_bounds(self):
+            return (
+                "errors unknown: the likelihood is not bent as at a maximum; fix what is at a bound"
+            )
+        return "errors unknown: the likelihood has no maximum here"
+
+    def _without_effect(self, name: str) -> str:
+        return f"the likelihood does not depend on it{not_read(self, name)}"

@@ -1,0 +1,42 @@
+"""A user's function of parameters alone: its further arguments are as they were given."""
+
+from collections.abc import Callable
+from typing import Any
+
+from linad.solve.fitting.asked_of_parameters import MISREAD, refuse_misread
+from linad.solve.fitting.parameters import first_name
+from linad.solve.fitting.written_data import copied, is_written
+
+
+class WithArguments:
+    """``f(p, *args)`` of p; a class, to be pickled.
+
+    Parameters
+    ----------
+    solver : str
+        For messages.
+    f : callable
+    args : tuple
+        Copies are given, where ``f`` writes into them.
+    """
+
+    def __init__(self, solver: str, f: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        self.solver, self.f, self.args = solver, f, args
+        self.writes: bool | None = None  # not known before it has run
+
+    def __call__(self, p: Any) -> Any:
+        args = self.args if self.writes is False else copied(self.args)
+        try:
+            y = self.f(p, *args)
+        except MISREAD as error:
+            refuse_misread(self.solver, self, p, error)
+            raise
+        if self.writes is None:
+            self.writes = is_written(args, self.args)
+        return y
+
+    def named(self, p: Any) -> dict[str, Any]:
+        return {first_name(self.f): p}
+
+    def call(self, f: Callable[..., Any], named: dict[str, Any]) -> Any:
+        return f(*named.values(), *copied(self.args))

@@ -1,0 +1,85 @@
+"""An integrand is called with arrays where that is the same, and with numbers where it is not."""
+
+import numpy as np
+import pytest
+
+import linad
+from linad.scipy.integrandvalues import Shares
+from linad.scipy.integrate import quad
+
+U = np.linspace(0.1, 0.9, 21)
+
+
+def counted(f):
+    def g(u, w):
+        g.calls += 1
+        return w * f(u)
+
+    g.calls = 0
+    return g
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda t: t if t < 0.5 else t * t,
+        lambda t: float(t) ** 2,
+        lambda t: np.exp(t - np.max(t)) * t,
+        lambda t: t - np.mean(t) + t**2,
+        lambda t: {0.5: 1.0}.get(t, 2.0),
+    ],
+    ids=["choice", "float", "max", "mean", "key"],
+)
+def test_what_takes_no_arrays_is_asked_node_by_node(f):
+    shares = Shares(counted(f))
+    expected = [f(u) for u in U]
+    np.testing.assert_allclose(shares.plain(U), expected, rtol=1e-15)
+    np.testing.assert_allclose(shares.sum(U, 2 * U), np.sum(2 * U * expected), rtol=1e-14)
+    assert not shares.takes_arrays
+
+
+def test_other_integrands_have_one_call_for_all_nodes():
+    f = counted(np.tanh)
+    shares = Shares(f)
+    np.testing.assert_allclose(shares.sum(U, U), np.sum(U * np.tanh(U)), rtol=1e-14)
+    assert f.calls == 6  # with the numbers that are compared
+    nans = Shares(counted(lambda t: np.where(t > 0.6, np.nan, t)))
+    np.testing.assert_array_equal(nans.plain(U), np.where(U > 0.6, np.nan, U))
+    assert nans.takes_arrays
+
+
+def test_an_integrand_that_writes_into_its_node_does_not_change_the_rule():
+    def f(t):
+        t *= 2
+        return t
+
+    before = U.copy()
+    shares = Shares(lambda u, w: w * f(u))
+    np.testing.assert_allclose(shares.sum(U, np.ones_like(U)), 2 * U.sum(), rtol=1e-14)
+    np.testing.assert_array_equal(U, before)
+
+
+@pytest.mark.parametrize(
+    "f, low, slope",
+    [
+        (lambda t, p: np.abs(t - p), -1, -0.4),
+        (lambda t, p: t * p if t < 0.5 else t**2 * p, 0, 0.125 + (8 - 0.125) / 3),
+        (lambda t, p: np.sum(p * np.stack([t, t**2])), 0, 2 + 8 / 3),
+    ],
+    ids=["kink", "choice", "sum"],
+)
+def test_derivatives_are_right_in_either_way(f, low, slope):
+    found = linad.grad(lambda p: quad(lambda t: f(t, p), low, 2, points=[0.5])[0])(0.3)
+    np.testing.assert_allclose(found, slope, rtol=2e-7)
+
+
+def test_few_calls_of_a_smooth_integrand():
+    calls = 0
+
+    def f(t, p):
+        nonlocal calls
+        calls += 1
+        return np.exp(-p * t)
+
+    linad.grad(lambda p: quad(lambda t: f(t, p), 0.0, 1.0)[0])(1.0)
+    assert calls == 33  # 21 of them QUADPACK's

@@ -1,0 +1,96 @@
+"""Points that are NaN, by `nan_policy`: as fits without them."""
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+from linad.errors import ArgumentError, OptionError
+from linad.solve import curve_fit
+
+T = np.linspace(0.0, 3.0, 20)
+Y = 2.0 * np.exp(-1.1 * T) + 0.05 * np.cos(9 * T)
+BAD = np.isin(np.arange(20), [3, 11])
+HOLED = np.where(BAD, np.nan, Y)
+SIGMA = np.linspace(0.1, 0.3, 20)
+KEPT = T[~BAD], Y[~BAD]
+
+
+def decay(t, a, rate):
+    return a * np.exp(-rate * t)
+
+
+def both(x, a, rate):
+    return a * np.exp(-rate * x[0]) + 0.1 * x[1]
+
+
+def same(found, alone):
+    np.testing.assert_allclose(found.x, alone.x, rtol=1e-8)
+    np.testing.assert_allclose(found.covariance, alone.covariance, rtol=1e-6)
+    assert found.observations == alone.observations
+    assert np.isfinite(found.chi_square)
+
+
+@pytest.mark.parametrize(
+    "x, y, sigma",
+    [
+        (T, HOLED, None),
+        (np.where(BAD, np.nan, T), Y, None),
+        (np.where(np.arange(20) == 3, np.nan, T), np.where(np.arange(20) == 11, np.nan, Y), None),
+        (T, HOLED, SIGMA),
+        (T, Y, np.where(BAD, np.nan, SIGMA)),
+        (T, HOLED, np.diag(SIGMA**2)),
+    ],
+)
+def test_points_that_are_nan_are_left_out(x, y, sigma):
+    alone = None if sigma is None else SIGMA[~BAD]
+    same(
+        curve_fit(decay, x, y, sigma=sigma, nan_policy="omit"), curve_fit(decay, *KEPT, sigma=alone)
+    )
+
+
+@pytest.mark.parametrize("rows", [np.stack, list, lambda rows: np.stack(rows, axis=1)])
+def test_in_rows_of_places(rows):
+    """Also where all places are one array: points along its last axis, or along its first."""
+    model = both
+    if np.ndim(rows([T, T])) == 2 and np.shape(rows([T, T])) == (20, 2):
+
+        def model(x, a, rate):
+            return both(x.T, a, rate)
+
+    found = curve_fit(model, rows([T, np.where(BAD, np.nan, T**2)]), Y, [1, 1], nan_policy="omit")
+    alone = curve_fit(both, np.stack([KEPT[0], KEPT[0] ** 2]), KEPT[1], [1, 1])
+    same(found, alone)
+    assert np.isfinite(found.prediction_errors()).all()
+
+
+def test_of_several_data_sets():
+    def model(t, p):
+        return [decay(t, *p), 2 * decay(t, *p)]
+
+    found = curve_fit(model, T, [HOLED, 2 * Y], np.ones(2), nan_policy="omit")
+    alone = curve_fit(
+        lambda t, p: [decay(t[~BAD], *p), 2 * decay(t, *p)], T, [Y[~BAD], 2 * Y], np.ones(2)
+    )
+    same(found, alone)
+
+
+def test_as_scipy_has_it():
+    theirs = scipy.optimize.curve_fit(decay, T, HOLED, nan_policy="omit")
+    ours = curve_fit(decay, T, HOLED, nan_policy="omit")
+    np.testing.assert_allclose(ours.x, theirs[0], rtol=1e-5)
+    np.testing.assert_allclose(ours.covariance, theirs[1], rtol=1e-4)
+
+
+def test_raise_and_propagate():
+    for options in ({}, {"nan_policy": "raise"}, {"nan_policy": "raise", "check_finite": False}):
+        with pytest.raises(ArgumentError, match="nan_policy='omit' leaves out"):
+            curve_fit(decay, T, HOLED, **options)
+    found = curve_fit(decay, T, HOLED, nan_policy="propagate")
+    assert not found.success
+    assert "NaN" in found.message
+    with pytest.raises(ArgumentError, match="ydata is infinite or NaN in 2 of 20"):
+        curve_fit(decay, T, np.where(BAD, np.inf, Y), nan_policy="omit")
+    with pytest.raises(OptionError, match="nan_policy must be"):
+        curve_fit(decay, T, Y, nan_policy="drop")
+    with pytest.raises(ArgumentError, match="all of ydata"):
+        curve_fit(decay, T, Y * np.nan, nan_policy="omit")

@@ -1,0 +1,237 @@
+"""Maximum likelihood: estimates and covariances that have closed forms, and fits that agree."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.special
+import scipy.stats
+from scipy.optimize import OptimizeWarning
+
+import linad
+from linad.errors import ArgumentError, ConvergenceError, OptionError, OutputError
+from linad.solve import curve_fit, maximum_likelihood
+
+RNG = np.random.default_rng(0)
+T = np.linspace(0.0, 3.0, 25)
+COUNTS = RNG.poisson(40 * np.exp(-1.1 * T) + 3)
+SEEN = RNG.normal(2.0, 0.7, 50)
+
+
+def poisson(p):
+    expected = p["height"] * np.exp(-p["rate"] * T) + p["floor"]
+    return np.sum(COUNTS * np.log(expected) - expected)
+
+
+def normal(p):
+    return np.sum(-np.log(p["sigma"]) - 0.5 * ((SEEN - p["mean"]) / p["sigma"]) ** 2)
+
+
+START = {"rate": 1.0, "height": 30.0, "floor": 1.0}
+
+
+def test_a_normal_distribution():
+    found = maximum_likelihood(normal, {"sigma": 1.0, "mean": 0.0})
+    s = SEEN.std()
+    np.testing.assert_allclose([found["mean"], found["sigma"]], [SEEN.mean(), s], rtol=1e-9)
+    np.testing.assert_allclose(
+        found.covariance, np.diag([s**2 / 100, s**2 / 50]), rtol=1e-8, atol=1e-12
+    )
+    assert found.names == ["sigma", "mean"]
+    assert list(found.x) == list(found.errors) == found.names
+    np.testing.assert_allclose(found.log_likelihood, normal(found.x), rtol=1e-12)
+    assert found.aic == pytest.approx(4 - 2 * found.log_likelihood)
+    z = scipy.stats.norm.ppf(0.975)
+    expected = found["mean"] - z * s / np.sqrt(50), found["mean"] + z * s / np.sqrt(50)
+    np.testing.assert_allclose(found.confidence_intervals()["mean"], expected, rtol=1e-8)
+    known = found.propagate(lambda mean, sigma: mean / sigma)
+    J = np.array([-SEEN.mean() / s**2, 1 / s])
+    np.testing.assert_allclose(known.covariance, J @ found.covariance @ J, rtol=1e-8)
+
+
+def test_poisson_regression():
+    """Newton's steps by hand, which are those of iteratively reweighted least squares."""
+    A = np.stack([np.ones_like(T), T, T**2], axis=1)
+    b = start = np.array([3.5, -1.0, 0.0])
+    for _ in range(30):
+        mu = np.exp(A @ b)
+        H = A.T @ (mu[:, None] * A)
+        b = b + np.linalg.solve(H, A.T @ (COUNTS - mu))
+    found = maximum_likelihood(lambda b: np.sum(COUNTS * (A @ b) - np.exp(A @ b)), start)
+    np.testing.assert_allclose(found.x, b, rtol=1e-7)
+    np.testing.assert_allclose(found.covariance, np.linalg.inv(H), rtol=1e-6)
+
+
+def test_counts_by_a_model_of_the_users():
+    """As a minimum of SciPy's, with the Hessian by differences of the exact gradient."""
+    found = maximum_likelihood(poisson, START)
+    value = scipy.optimize.minimize(
+        lambda v: -poisson(dict(zip(START, v, strict=True))),
+        *([1.0, 30.0, 1.0], (), "Nelder-Mead"),
+        options={"xatol": 1e-9, "fatol": 1e-12, "maxiter": 5000},
+    )
+    np.testing.assert_allclose(found.vector, value.x, rtol=1e-6)
+    slope = linad.grad(lambda v: -poisson(dict(zip(START, v, strict=True))))
+    steps = 1e-5 * np.eye(3)
+    H = np.stack([(slope(value.x + s) - slope(value.x - s)) / 2e-5 for s in steps])
+    np.testing.assert_allclose(found.covariance, np.linalg.inv(H), rtol=1e-5)
+    assert "log-likelihood" in found.report()
+    assert "<table>" in found._repr_html_()
+    x, covariance = found
+    assert x is found.x
+    assert covariance is found.covariance
+    J = linad.linearize(lambda p: p["height"] / p["rate"], found.x)[1].todense()
+    error = found.propagate(lambda rate, height: height / rate).errors
+    np.testing.assert_allclose(J @ covariance @ J.T, [[error**2]], rtol=1e-10)
+
+
+def test_least_squares_are_a_likelihood():
+    def model(t, b, a):
+        return a * t + b
+
+    y = 1.0 + 2.0 * T + 0.1 * np.cos(7 * T)
+    fitted = curve_fit(model, T, y, {"b": 0.0, "a": 0.0}, sigma=0.1, absolute_sigma=True)
+    found = maximum_likelihood(
+        lambda p, y: -0.5 * np.sum(((model(T, **p) - y) / 0.1) ** 2), {"b": 0.0, "a": 0.0}, (y,)
+    )
+    np.testing.assert_allclose(found.vector, fitted.vector, rtol=1e-9)
+    np.testing.assert_allclose(found.covariance, fitted.covariance, rtol=1e-9)
+    for name, interval in fitted.profile_intervals().items():
+        np.testing.assert_allclose(found.profile_intervals(names=name)[name], interval, rtol=1e-5)
+
+
+def test_profiles_of_one_parameter():
+    """Waiting times: n log(rate) - rate Σt, whose profile has its ends by a root."""
+    found = maximum_likelihood(lambda rate: 8 * np.log(rate) - 4.0 * rate, 1.0)
+    drop = 0.5 * scipy.stats.chi2.ppf(0.9, 1)
+
+    def above(rate):
+        return 8 * np.log(rate / 2) - 4 * (rate - 2) + drop
+
+    ends = scipy.optimize.brentq(above, 0.2, 2), scipy.optimize.brentq(above, 2, 9)
+    np.testing.assert_allclose(found.profile_intervals(0.9)["p"], ends, rtol=1e-5)
+
+
+def test_fixed_parameters_and_containers():
+    held = maximum_likelihood(poisson, START, fixed={"floor": 3.0})
+    assert held["floor"] == 3.0
+    assert held.errors["floor"] == 0.0
+    assert held.free_parameters == 2
+
+    def nested(p):
+        (rate, (height,)) = p["z"][0], p["z"][1]
+        return poisson({"rate": rate, "height": height, "floor": p["a"]})
+
+    free = maximum_likelihood(poisson, START)
+    found = maximum_likelihood(nested, {"z": (1.0, np.array([30.0])), "a": 1.0})
+    assert found.names == ["z[0]", "z[1][0]", "a"]
+    np.testing.assert_allclose(found.vector, free.vector, rtol=1e-7)
+    np.testing.assert_allclose(found.covariance, free.covariance, rtol=1e-6)
+
+
+def test_bounds():
+    free = maximum_likelihood(poisson, START)
+    wide = maximum_likelihood(poisson, START, bounds={"rate": (0, 9), "floor": (-5, None)})
+    np.testing.assert_allclose(wide.vector, free.vector, rtol=1e-7)
+    start = START | {"floor": 9.0, "rate": 0.4}
+    low = free["floor"] + 2.0
+    found = maximum_likelihood(poisson, start, bounds={"floor": (low, None)})
+    assert found["floor"] == low
+    assert found.message.endswith("at a bound: floor")
+    rest = maximum_likelihood(poisson, START, fixed={"floor": low})
+    np.testing.assert_allclose(found.vector, rest.vector, rtol=1e-7)
+    both = maximum_likelihood(poisson, start, bounds={"floor": (low, None), "rate": (0, 0.5)})
+    assert both.message.endswith("at a bound: rate, floor")
+    rest = maximum_likelihood(poisson, START, fixed={"floor": low, "rate": 0.5})
+    np.testing.assert_allclose(both.vector, rest.vector, rtol=1e-7)
+    with pytest.raises(OptionError, match="must lie within the bounds"):
+        maximum_likelihood(poisson, START, bounds={"floor": (2.0, None)})
+
+
+def test_a_prior():
+    """The normal posterior of a mean: precisions add."""
+    found = maximum_likelihood(
+        lambda m: -0.5 * np.sum((SEEN - m) ** 2) / 0.49 - 0.5 * (m - 1.0) ** 2 / 0.01, 0.0
+    )
+    precision = 50 / 0.49 + 100
+    np.testing.assert_allclose(found.covariance, [[1 / precision]], rtol=1e-10)
+    np.testing.assert_allclose(found.x, (SEEN.sum() / 0.49 + 100) / precision, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [pytest.param(linad.jit, marks=pytest.mark.full), lambda f: f],
+    ids=["compiled", "plain"],
+)
+def test_that_of_special_functions(wrap):
+    """A negative binomial, whose logarithm of a gamma function is SciPy's."""
+
+    @wrap
+    def log_likelihood(p):
+        m, k = np.exp(p[0]), np.exp(p[1])
+        terms = scipy.special.gammaln(COUNTS + k) - scipy.special.gammaln(k)
+        return np.sum(terms + k * np.log(k / (k + m)) + COUNTS * np.log(m / (k + m)))
+
+    found = maximum_likelihood(log_likelihood, [1.0, 0.0])
+    assert found.success
+    np.testing.assert_allclose(np.exp(found.x[0]), COUNTS.mean(), rtol=1e-8)
+    k = np.exp(found.x[1])
+    m = COUNTS.mean()
+    np.testing.assert_allclose(found.errors[0], np.sqrt((1 + m / k) / (25 * m)), rtol=1e-7)
+
+
+def test_what_is_undetermined():
+    with pytest.warns(OptimizeWarning, match="the likelihood stays if they move together"):
+        found = maximum_likelihood(
+            lambda p: poisson({"rate": p["rate"], "height": p["a"] * p["b"], "floor": 3.0}),
+            {"rate": 1.0, "b": 5.0, "a": 6.0},
+        )
+    assert found.success
+    assert found.message.endswith("undetermined: b, a")
+    assert np.isinf([found.errors["a"], found.errors["b"]]).all()
+    held = maximum_likelihood(poisson, START, fixed={"floor": 3.0})
+    product = found.propagate(lambda a, b: a * b)
+    np.testing.assert_allclose(product.errors, held.errors["height"], rtol=1e-4)
+    with pytest.warns(OptimizeWarning, match="idle: the likelihood does not depend on it"):
+        maximum_likelihood(lambda p: normal(p) + 0 * p["idle"], {"mean": 1, "sigma": 1, "idle": 2})
+
+
+def test_what_cannot_be_meant():
+    found = maximum_likelihood(lambda p: -poisson(p), START)
+    assert not found.success
+    assert "return the logarithm of the likelihood itself" in found.message
+    with pytest.raises(ConvergenceError, match="the logarithm of the likelihood itself"):
+        _ = [*found]
+    with pytest.raises(OutputError, match=r"must return one number.*return np.sum\(\) of it"):
+        maximum_likelihood(lambda m: -((SEEN - m) ** 2), 0.0)
+    with pytest.raises(OutputError, match="it returned None"):
+        maximum_likelihood(lambda m: None, 0.0)
+    with pytest.raises(ArgumentError, match="is nan at the start, p = -1; start where"):
+        maximum_likelihood(lambda m: np.log(m) - m, -1.0)
+    with pytest.raises(ArgumentError, match=r"maximum_likelihood: <lambda>\(a, b\) is called"):
+        maximum_likelihood(lambda a, b: a * b, [1.0, 1.0])
+    with pytest.raises(OptionError, match="got 'method'"):
+        maximum_likelihood(normal, {"mean": 1, "sigma": 1}, method="bfgs")
+
+
+@pytest.mark.parametrize(
+    "name, words",
+    [
+        ("predict", r"propagate\(lambda p: model\(x, p\)\) has it"),
+        ("chi_square", "has no residuals"),
+        ("llf", "that is log_likelihood"),
+        ("pcov", "the covariance matrix is covariance"),
+        ("mean", r"whose value is found\['mean'\]"),
+    ],
+)
+def test_names_of_others_are_answered(name, words):
+    found = maximum_likelihood(normal, {"sigma": 1.0, "mean": 0.0})
+    with pytest.raises(AttributeError, match=words):
+        getattr(found, name)
+
+
+def test_it_is_pickled():
+    found = pickle.loads(pickle.dumps(maximum_likelihood(normal, {"sigma": 1.0, "mean": 0.0})))
+    np.testing.assert_allclose(found.errors["mean"], SEEN.std() / np.sqrt(50), rtol=1e-8)
+    assert found.profile_intervals(names="mean")["mean"][0] < SEEN.mean()
