@@ -69,6 +69,7 @@ INTERPOLATE = {
 
 LINALG = {
     "diagsvd": (lambda m, a: m.diagsvd(a, 5, len(A)), A),
+    "expm_cond": (lambda m, a: m.expm_cond(a), M[:2, :2]),
     "fiedler_companion": (lambda m, a: m.fiedler_companion(a), A),
     "cdf2rdf": (
         lambda m, a: np.concatenate([p.ravel() for p in m.cdf2rdf(*m.eig(a))]),
@@ -116,6 +117,8 @@ OPTIMIZE = {
 
 SPECIAL = {
     "diric": (lambda m, x: m.diric(x, 4), P),
+    "factorial2": (lambda m, x: m.factorial2(x + 1, extend="complex").real, P),
+    "roots_sh_jacobi": (lambda m, p: np.stack(m.roots_sh_jacobi(3, p[0] + p[1], p[1])), P[:2]),
     "perm": (lambda m, n: m.perm(n + 5, 2.0), P),
 }
 
@@ -123,6 +126,8 @@ SIGNAL = {
     "cheb1ap": (lambda m, r: m.cheb1ap(3, r)[1].real, ONE),
     "cheb2ap": (lambda m, r: m.cheb2ap(3, 20 * r)[1].real, ONE),
     "CZT": (lambda m, x: np.abs(m.CZT(14, 8)(x)), X),
+    "findfreqs": (lambda m, a: m.findfreqs(a[:2], a, 5), A),
+    "firwin_2d": (lambda m, w: m.firwin_2d((3, 5), ("hann", "hann"), fc=w, circular=False), EDGE),
     "ellipap": (lambda m, r: m.ellipap(3, r[0], 20 * r[1])[1].real, TWO),
     "gammatone": (lambda m, f: m.gammatone(400 * f, "fir", fs=16000, numtaps=12)[0], ONE),
     "iirdesign": (lambda m, w: m.iirdesign(w[0], w[1], 1.0, 20.0)[1], BAND),
@@ -374,6 +379,10 @@ STATS = {
     ),
     "dpareto_lognorm": (lambda m, x, a: m.dpareto_lognorm.logpdf(x, 0.1, 1.2, a, 0.8), GAIN, ONE),
     "gausshyper": (lambda m, x: m.gausshyper.pdf(x, 1.2, 1.3, 0.4, 0.5), ONE),
+    "skellam": (lambda m, a, b: m.skellam.logpmf(2, a, b), GAIN, ONE),
+    "skellam-below": (lambda m, a, b: m.skellam.cdf(-1, a, b), GAIN, ONE),
+    "Binomial": (lambda m, p: m.Binomial(n=5, p=p).logpmf(2), EDGE),
+    "relfreq": (lambda m, x: m.relfreq(x).lowerlimit, X),
     "irwinhall": (lambda m, x: m.irwinhall.pdf(x, 3), ONE),
     **{
         name: (lambda m, x, y, name=name: both(getattr(m, name)(x, y)), X, Y[:14])

@@ -6,6 +6,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from linad.adoption.dispatchers import is_dispatcher, python_of
 from linad.core.callers import AWARE, defining_package, is_installed, line_of, package_of
 from linad.core.failures import is_from_compiled
 from linad.errors import LinadError
@@ -16,10 +17,13 @@ NEVER = AWARE | {"matplotlib", "cupy", "jax", "torch", "llvmlite", "pytest", "IP
 
 def adoptable(frame: Any) -> str:
     """The installed package whose code a frame runs; "" for code that is never adopted so."""
-    package = package_of(frame)
+    return _if_adoptable(package_of(frame), frame.f_code.co_filename)
+
+
+def _if_adoptable(package: str, file: str) -> str:
     if package in NEVER or package in sys.stdlib_module_names or package == "__main__":
         return ""
-    return package if is_installed(frame.f_code.co_filename) else ""
+    return package if is_installed(file) else ""
 
 
 class Touches:
@@ -105,8 +109,21 @@ def raisers(error: Any) -> Iterator[types.TracebackType]:
 
 
 def packages_on(places: list[types.TracebackType]) -> Iterator[tuple[str, str]]:
-    """The installed packages on the way to refusals, with their lines."""
+    """The installed packages on the way to refusals, with their lines.
+
+    Of a package's function that Numba compiled, a call shows code of Numba's alone.
+    """
     for place in places:
         package = adoptable(place.tb_frame)
         if package:
             yield package, line_of(place.tb_frame.f_code.co_filename, place.tb_lineno)
+        called = place.tb_frame.f_locals.get("self") if _is_in_numba(place) else None
+        if is_dispatcher(called):
+            python = python_of(called)
+            code, package = python.__code__, defining_package(python)
+            if _if_adoptable(package, code.co_filename):
+                yield package, line_of(code.co_filename, code.co_firstlineno)
+
+
+def _is_in_numba(place: types.TracebackType) -> bool:
+    return package_of(place.tb_frame) == "numba"

@@ -29,6 +29,7 @@ from linad.adoption.module_forms import FormOfArrayFunction, FormOfModule
 from linad.adoption.normal_dist import NormalDist
 from linad.adoption.object_arrays import gathered, method_of
 from linad.adoption.objects import of_object, owner_of
+from linad.adoption.promotion import LABELLED
 from linad.adoption.subclasses import (
     array_maker,
     isinstance_of_held,
@@ -236,6 +237,8 @@ def refresh() -> bool:
         pandas = sys.modules["pandas"]
         _OTHERS["pandas"] = _register_module(pandas, labelled.FORMS)
         LIFTED.update(dict.fromkeys((pandas.Series, pandas.DataFrame), labelled.lifted))
+        writes = importlib.import_module("linad.adoption.labelled_writes")
+        LABELLED.update(dict.fromkeys((pandas.Series, pandas.DataFrame), writes.hold_traced))
     for name in _rooms():
         if name in _SCIPY or name not in sys.modules:
             continue

@@ -149,6 +149,11 @@ class TracedFrame(_Labelled, pd.DataFrame):
         y = ufunc(*[self.to_numpy() if x is self else x for x in inputs])
         return frame(y, self.index, self.columns)
 
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """A column may be a traced array."""
+        one_axis = type(value) is Tracer and value.ndim == 1
+        super().__setitem__(key, TracedArray(value) if one_axis else value)
+
     @property
     def _held(self) -> Any:
         return self.to_numpy()
@@ -187,6 +192,26 @@ class TracedFrame(_Labelled, pd.DataFrame):
         if other.ndim == 1:
             return series(other, index=self.columns)
         return frame(other, index=self.index, columns=self.columns)
+
+    def apply(
+        self,
+        func: Any,
+        axis: Any = 0,
+        raw: bool = False,
+        result_type: str | None = None,
+        args: tuple[Any, ...] = (),
+        **kwargs: Any,
+    ) -> Any:
+        """The results of a function of each column, or of each row, which pandas would copy."""
+        if axis not in (1, "columns") or not callable(func) or result_type or not len(self):
+            return super().apply(func, axis, raw, result_type, args, **kwargs)
+        entries = list(self.to_numpy()) if raw else [self.iloc[i] for i in range(len(self))]
+        results = [func(entry, *args, **kwargs) for entry in entries]
+        if not all(isinstance(result, pd.Series) for result in results):
+            return series(results, index=self.index)
+        made = frame(results)
+        made.index = self.index
+        return made
 
     def _reduce(self, op: Any, name: str, *, axis: Any = 0, **kwargs: Any) -> Any:
         if axis in (1, "columns"):
@@ -340,7 +365,12 @@ LABELS[:] = [_labelled_as]
 
 
 def lifted(x: Any) -> Any:
-    """A plain Series or DataFrame of numbers as one that takes traced operands; others stay."""
+    """A Series or DataFrame of numbers as one that takes traced operands; others stay.
+
+    One of pandas's own class may hold traced arrays already, as pandas makes one of another's.
+    """
+    if not isinstance(x, _Labelled) and _is_traced(x):
+        return frame(x) if x.ndim == 2 else series(x)
     trace = running_trace()
     if trace is None or isinstance(x, _Labelled) or x.to_numpy().dtype.kind not in "biuf":
         return x

@@ -146,8 +146,9 @@ class TracedArray(ExtensionArray):
         return _plain(self.array)
 
     def map(self, mapper: Any, na_action: Any = None) -> Any:
-        """The results of a function of each number."""
-        return self._from_sequence([mapper(x) for x in self.array])
+        """The results of a function of each number, plain ones of the type that pandas infers."""
+        results = [mapper(x) for x in self.array]
+        return self._from_sequence(results) if held(results) else pd.Series(results).array
 
     def round(self, decimals: int = 0, *args: Any, **kwargs: Any) -> Any:
         """As `numpy.round`."""

@@ -2,7 +2,8 @@
 
 A plain array, sparse ones of SciPy's as well, becomes a traced constant, to be written into, where
 all that refers to it is a name here and names of those that wait for this call: then no other name
-and no view can disagree with it. Elsewhere the refusal stands.
+and no view can disagree with it. Elsewhere the refusal stands. A Series or DataFrame is itself made
+to hold traced values (`linad.adoption.labelled_writes`).
 """
 
 import functools
@@ -76,7 +77,7 @@ def _to_write(y: Any, v: Any, references: int, promoted: Any = _promoted, frame:
     frame : frame, optional
         The caller's caller, where this is called on the behalf of the caller.
     """
-    if not held((v,)) or not _may_be_promoted(y):
+    if not _is_traced(v) or _holds_in_place(y) or not _may_be_promoted(y):
         return y
     new = promoted(y)
     frame = frame or sys._getframe(2)
@@ -91,6 +92,29 @@ def _to_write_at(y: Any, v: Any, references: int) -> Any:
     if type(y) is SparseArray:
         return _sparse(y, v, references, by_places, frame)
     return _to_write(y, v, references, frame=frame)
+
+
+def _is_traced(v: Any) -> bool:
+    return held((v,)) or getattr(type(v), "holds_array", False)
+
+
+LABELLED: dict[type, Callable[[Any, str | None], Callable[[], None] | None]] = {}
+"""The classes of pandas, and what lets an object of them hold traced values, to be written by an
+index of it or of an attribute, and returns what undoes it."""
+
+TURNED: dict[int, list[Callable[[], None]]] = {}
+"""What makes objects plain again, by the trace."""
+
+
+def _holds_in_place(y: Any, name: str | None = None) -> bool:
+    """Whether an object is itself made to hold traced values, in the place of another array."""
+    hold, trace = LABELLED.get(type(y)), running_trace()
+    if hold is None or trace is None:
+        return False
+    undo = hold(y, name)
+    if undo is not None:
+        TURNED.setdefault(id(trace), []).append(undo)
+    return undo is not None
 
 
 def _value(v: Any, y: Any) -> Any:
@@ -170,6 +194,8 @@ def _lend(owner: Any, name: str, v: Any, entry: Any) -> Any:
 
     ``entry``, which may be a view of it, is one more reference to the array.
     """
+    if _is_traced(v) and (_holds_in_place(owner, name) or _holds_in_place(getattr(owner, name))):
+        return getattr(owner, name)
     y = getattr(owner, name)
     if not held((v,)) or not _may_be_promoted(y):
         return y
@@ -274,6 +300,8 @@ LENT: dict[int, list[tuple[Any, str, Any, Any]]] = {}
 
 def give_back(trace: Any) -> None:
     """Let attributes hold their own arrays again, with the values that were written."""
+    for undo in TURNED.pop(id(trace), ()):
+        undo()
     for owner, name, y, new in LENT.pop(id(trace), ()):
         if vars(owner).get(name) is new:
             if isinstance(new, WrittenSparse):

@@ -20,7 +20,7 @@ from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, still
-from linad.scipy.mirror import TracedClass, holds_traced, inexact
+from linad.scipy.mirror import StandIn, TracedClass, holds_traced, inexact
 from linad.scipy.piecewise import column
 
 
@@ -51,7 +51,7 @@ def basis_at(t: Any, k: int, x: Any) -> tuple[Any, Any]:
     return basis(t, k, x, i), i - k
 
 
-class Spline:
+class Spline(StandIn):
     """A traced B-spline: what `BSpline` and its makers give for traced arguments.
 
     Parameters

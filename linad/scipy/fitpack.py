@@ -18,6 +18,7 @@ from linad.rules.creation import asarray
 from linad.rules.shaping import still
 from linad.scipy.bsplines import Spline, spline_of
 from linad.scipy.mirror import (
+    StandIn,
     TracedClass,
     bound_form,
     check_real,
@@ -207,7 +208,7 @@ def splint(a: Any, b: Any, tck: Any) -> Any:
     return number(tck.integrate(a, b, extrapolate=False))
 
 
-class Univariate:
+class Univariate(StandIn):
     """A traced spline: what `UnivariateSpline` and its kind make of traced data.
 
     Parameters

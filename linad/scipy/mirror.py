@@ -273,6 +273,27 @@ def made_form(scipy_function: Function) -> Callable[[Function], Function]:
     return decorate
 
 
+class StandIn:
+    """Base of what stands in for an object of SciPy's: what only the latter has is refused by name.
+
+    Attributes
+    ----------
+    stands_for : type
+        The class of SciPy's.
+    """
+
+    stands_for: type
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "stands_for" or not hasattr(self.stands_for, name):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        kind = self.stands_for.__name__
+        raise UnsupportedError(
+            f"{kind}.{name} is not traced by linad; ask it of the {kind} that SciPy makes of "
+            f"linad.stop_gradient of the data, as a constant"
+        )
+
+
 class TracedClass:
     """Base, before a class of SciPy's, of one that is SciPy's for plain data.
 

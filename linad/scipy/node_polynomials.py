@@ -23,7 +23,7 @@ from linad.core.primitive import Traced
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import astype, still
-from linad.scipy.mirror import check_real, holds_traced, inexact, traced_form
+from linad.scipy.mirror import StandIn, check_real, holds_traced, inexact, traced_form
 from linad.scipy.piecewise import column
 
 
@@ -34,7 +34,7 @@ def _placed(y: Any, ndim: int, axis: int) -> Any:
     return np.transpose(y, before + list(range(ndim)) + rest) if axis else y
 
 
-class NodePolynomial:
+class NodePolynomial(StandIn):
     """The polynomial through traced values at traced nodes.
 
     Parameters

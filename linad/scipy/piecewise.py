@@ -24,11 +24,12 @@ import scipy.interpolate
 from linad.arrays.zero_dim import array, gives
 from linad.core.array_type import Array
 from linad.core.shapes import normalize_axis
-from linad.errors import ShapeError, UnsupportedError
+from linad.errors import DegenerateError, ShapeError, UnsupportedError
 from linad.rules.banded import solve_banded_
 from linad.rules.creation import asarray
-from linad.rules.shaping import astype, still
-from linad.scipy.mirror import TracedClass, check_real, holds_traced, inexact, traced_form
+from linad.rules.shaping import astype, concrete, still
+from linad.scipy.implicit_solutions import Watched, roots_of_numbers
+from linad.scipy.mirror import StandIn, TracedClass, check_real, holds_traced, inexact, traced_form
 
 
 def interval(knots: Any, x: Any) -> Any:
@@ -55,7 +56,7 @@ def column(h: Any, like: Any) -> Any:
     return h.reshape(h.shape + (1,) * (like.ndim - 1))
 
 
-class Piecewise:
+class Piecewise(StandIn):
     """A traced piecewise polynomial: what the classes here make of traced arguments.
 
     Parameters
@@ -149,14 +150,29 @@ class Piecewise:
         whole = self.antiderivative()
         return whole(b, extrapolate=extrapolate) - whole(a, extrapolate=extrapolate)
 
-    def solve(self, *args: Any, **keywords: Any) -> Any:
-        """Not traced."""
-        raise UnsupportedError(
-            "roots and solve of a piecewise polynomial are not traced by linad; take them of "
-            "linad.stop_gradient of the data, and one Newton step from there has the derivative"
-        )
+    def solve(self, y: Any = 0.0, discontinuity: bool = True, extrapolate: Any = None) -> Any:
+        """Where the polynomials have a value, in order: SciPy's points, which move."""
+        if self.c.ndim > 2:
+            raise UnsupportedError(
+                "roots and solve of several piecewise polynomials at once are not traced by linad; "
+                "make one of each"
+            )
+        known = scipy.interpolate.PPoly(concrete(self.c), concrete(self.x), self.extrapolate)
+        found = known.solve(concrete(y), discontinuity, extrapolate)
+        if not np.all(np.isfinite(found)):
+            raise DegenerateError(
+                f"PPoly.solve: a piece has the value {concrete(y)} everywhere, which no point of "
+                f"it moves with; move the value, or the data"
+            )
+        if not found.size:
+            return found
+        reach = "periodic" if self.extrapolate == "periodic" else True
+        gap = Watched(lambda x: self(x, extrapolate=reach) - y)
+        return roots_of_numbers("PPoly.solve", gap, found)
 
-    roots = solve
+    def roots(self, discontinuity: bool = True, extrapolate: Any = None) -> Any:
+        """Where the polynomials are zero."""
+        return self.solve(0.0, discontinuity, extrapolate)
 
 
 def _extrapolation(extrapolate: Any, default: Any = True) -> Any:

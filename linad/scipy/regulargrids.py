@@ -18,7 +18,7 @@ from linad.core.array_type import Array
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, still
-from linad.scipy.mirror import TracedClass, bound_form, holds_traced, inexact
+from linad.scipy.mirror import StandIn, TracedClass, bound_form, holds_traced, inexact
 from linad.scipy.piecewise import pchip_at_each
 from linad.scipy.tensorsplines import TensorSpline
 
@@ -35,7 +35,7 @@ def check_method(name: str, method: Any, allowed: tuple[str, ...]) -> None:
         )
 
 
-class RegularGrid:
+class RegularGrid(StandIn):
     """Traced values on a regular grid: what `RegularGridInterpolator` makes of traced arguments.
 
     Parameters

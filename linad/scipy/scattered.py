@@ -22,7 +22,7 @@ from linad.core.array_type import Array
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, still
-from linad.scipy.mirror import TracedClass, bound_form, doubled, holds_traced, inexact
+from linad.scipy.mirror import StandIn, TracedClass, bound_form, doubled, holds_traced, inexact
 from linad.scipy.option_kinds import NUMERIC
 
 # Radial basis functions, of s = (ε r)^2. Where s is 0 a root has no slope, and the function has.
@@ -67,7 +67,7 @@ def _squares(x: Array, y: Array) -> Any:
     return np.sum(difference * difference, axis=-1)
 
 
-class RadialBasis:
+class RadialBasis(StandIn):
     """A traced sum of radial functions: what `RBFInterpolator` makes of traced arguments."""
 
     stands_for: type = scipy.interpolate.RBFInterpolator
@@ -166,7 +166,7 @@ def _joined(points: Any) -> Any:
     return points[..., None] if points.ndim == 1 else points
 
 
-class Triangulated:
+class Triangulated(StandIn):
     """Traced values at the corners of simplices: what `LinearNDInterpolator` makes of them."""
 
     stands_for: type = scipy.interpolate.LinearNDInterpolator

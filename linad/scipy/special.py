@@ -46,7 +46,7 @@ from linad.scipy.special_series import (
 )
 from linad.scipy.twinforms import twins_among
 
-TWINS = ("perm",)
+TWINS = ("factorial2", "perm", "roots_sh_jacobi")
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 

@@ -10,8 +10,9 @@ import scipy.signal
 
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
-from linad.rules.shaping import astype, still
-from linad.scipy.mirror import bound_form, inexact, traced_form
+from linad.rules.shaping import astype, concrete, still
+from linad.scipy.mirror import bound_form, holds_traced, inexact, traced_form
+from linad.scipy.twins import function_twin
 
 
 def _vector(name: str, what: str, c: Any) -> Any:
@@ -26,9 +27,12 @@ def _vector(name: str, what: str, c: Any) -> Any:
 
 
 def _frequencies(dtype: Any, worN: Any, whole: bool, fs: Any, include_nyquist: bool) -> Any:
-    """SciPy's own, which a filter that does nothing has as well."""
-    one = np.ones(1, dtype)
-    return scipy.signal.freqz(one, one, worN, whole, None, fs, include_nyquist)[0]
+    """SciPy's own, which a filter that does nothing has as well; those that are asked for stay."""
+    if holds_traced(worN):
+        return np.atleast_1d(inexact(worN))
+    one, rate = np.ones(1, dtype), still(fs)
+    w = scipy.signal.freqz(one, one, worN, whole, None, concrete(rate), include_nyquist)[0]
+    return w * (fs / rate) if holds_traced(fs) and (worN is None or np.ndim(worN) == 0) else w
 
 
 @bound_form(scipy.signal.freqz)
@@ -38,7 +42,7 @@ def freqz(b: Any, a: Any, worN: Any, whole: bool, fs: Any, include_nyquist: bool
     a = np.ones(1, b.dtype) if isinstance(a, int) and a == 1 else _vector("freqz", "a", a)
     dtype = np.result_type(b.dtype, a.dtype)
     w = _frequencies(np.result_type(dtype, given), worN, whole, fs, include_nyquist)
-    late = np.exp(-1j * (2 * np.pi * w / fs).astype(np.finfo(dtype).dtype))
+    late = np.exp(-1j * astype(2 * np.pi * w / fs, np.finfo(dtype).dtype))
     return w, np.polyval(b[::-1], late) / np.polyval(a[::-1], late)
 
 
@@ -64,6 +68,17 @@ sosfreqz = traced_form(scipy.signal.sosfreqz)(_of_sections)
 
 
 # Representations.
+
+
+@bound_form(scipy.signal.lp2hp)
+def lp2hp(b: Any, a: Any, wo: Any) -> Any:
+    """H(wo/s), as H(1/s) at s/wo: for wo = 1 SciPy does not multiply by its powers."""
+    turned = function_twin(scipy.signal.lp2hp)
+    if not holds_traced(wo):
+        return turned(b, a, wo)
+    b, a = turned(b, a)
+    both = function_twin(scipy.signal.lp2lp)(b, a, wo)
+    return tuple([astype(c, b.dtype, copy=False) for c in both])
 
 
 def _normalized(name: str, num: Any, den: Any) -> tuple[Any, Any]:

@@ -15,7 +15,7 @@ import scipy.interpolate
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import astype, still
 from linad.scipy.bsplines import Spline, basis_at
-from linad.scipy.mirror import TracedClass, check_real, holds_traced, inexact, traced_form
+from linad.scipy.mirror import StandIn, TracedClass, check_real, holds_traced, inexact, traced_form
 from linad.scipy.piecewise import increasing
 from linad.scipy.splinemakers import interpolated, knots_of
 
@@ -89,7 +89,7 @@ class TensorSpline:
         return y
 
 
-class Bivariate:
+class Bivariate(StandIn):
     """A traced spline of two variables: what `RectBivariateSpline` makes of traced data.
 
     Parameters

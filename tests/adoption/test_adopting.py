@@ -525,6 +525,14 @@ def test_functions_that_numba_compiles(installed):
     assert type(package.bent).__name__ == "DUFunc"
 
 
+@pytest.mark.compiles
+def test_a_compiled_function_alone_is_met(installed):
+    package = installed(COMPILED)
+    line = f"{package.__name__}/__init__.py, line"
+    with linad.adopt(), pytest.warns(AdoptionWarning, match=line):
+        check(lambda x: package.total(x) * x[1])
+
+
 VECTORIZED = """
 import math
 import numpy as np

@@ -70,7 +70,16 @@ def missing(x):
 
 def applied(x):
     whole = s(x).groupby([0] * 6).sum()[0]
-    return s(x).apply(lambda v: v * v).to_numpy() + sum(v for v in s(x)) + whole
+    large = s(x).apply(lambda v: v > 0.5) & (PLAIN.to_numpy() < 4)
+    return s(x).apply(lambda v: v * v).to_numpy() + sum(v for v in s(x)[large]) + whole
+
+
+def rows(x):
+    table = d(x).assign(name=["u", "v", "w"])
+    each = table.apply(lambda row: row["a"] * row.b if row["name"] != "v" else row.b, axis=1)
+    both = d(x).apply(lambda row, k: row**k, axis=1, args=(2,))["b"]
+    raw = d(x).apply(lambda row: row[0] / row[1], axis="columns", raw=True)
+    return (each * both - raw).to_numpy()
 
 
 def columns(x):
@@ -245,6 +254,19 @@ def test_without_adoption_the_error_names_it(installed):
     package = installed(SOURCE)
     with pytest.raises(LinadError, match=r"pandas.* linad.adopt\(name\) of the package"):
         linad.jacobian(package.numbers)(X)
+
+
+def test_series_of_pandas_own_class_that_hold_traced_arrays():
+    import pandas as pd
+
+    from linad.adoption.labelled_arrays import TracedArray
+
+    def product(x):
+        return (x[0] * pd.Series(TracedArray(x))).to_numpy()
+
+    expected = np.diag(np.full(X.size, X[0]))
+    expected[:, 0] += X
+    np.testing.assert_allclose(linad.jacobian(product)(X), expected)
 
 
 def test_gaps_are_filled_by_numpy():

@@ -25,12 +25,16 @@ def array(*shape):
 FULL = Pattern(*(k.ravel() for k in np.indices((3, 3))), (3, 3))
 
 
-def largest_two(matrix):
-    """The largest eigenvalues of a real matrix, with vectors of length 1."""
-    w, v = np.linalg.eig(matrix.toarray())
+WEIGHTS = Pattern(np.array([0, 1, 2, 0, 1]), np.array([0, 1, 2, 1, 0]), (3, 3))
+
+
+def largest_two(matrix, weights):
+    """The largest eigenvalues of real matrices A and M, with vectors for which v^T M v = 1."""
+    M = weights.toarray()
+    w, v = np.linalg.eig(np.linalg.solve(M, matrix.toarray()))
     first = np.argsort(-w.real)[:2]
     w, v = w[first], v[:, first]
-    v = v / np.linalg.norm(v, axis=0)
+    v = v / np.sqrt(np.sum(v * (M @ v), axis=0))
     return w, v * np.abs(v[0]) / v[0]
 
 
@@ -38,7 +42,14 @@ CASES = [
     Case(
         eigenpairs,
         np.diag([5.0, 2.0, 1.0]).ravel() + 0.3 * array(9),
+        np.ones(3),
         problem=EigenProblem("eigs", FULL, largest_two),
+    ),
+    Case(
+        eigenpairs,
+        np.diag([5.0, 2.0, 1.0]).ravel() + 0.3 * array(9),
+        np.array([2.0, 1.5, 1.2, 0.3, 0.3]),
+        problem=EigenProblem("eigs", FULL, largest_two, WEIGHTS),
     ),
     Case(sparse_product, array(6), array(5), pattern=WIDE, check=COMPLEX),
     Case(sparse_product, array(6), array(2, 5), pattern=WIDE, check=COMPLEX),

@@ -7,7 +7,7 @@ import scipy.sparse.linalg
 
 import linad
 import linad.scipy.interpolate as li
-from linad.errors import DTypeError, LinadError, ShapeError, UnsupportedError
+from linad.errors import DegenerateError, DTypeError, LinadError, ShapeError, UnsupportedError
 from linad.testing.derivative_checks import check_derivatives
 
 rng = np.random.default_rng(9)
@@ -428,7 +428,6 @@ def test_a_spline_is_fitted():
         (lambda y: li.CubicSpline(X, y, bc_type="loose"), ValueError, "'loose'"),
         (lambda y: li.CubicSpline(X, y, bc_type=("natural",)), ValueError, "each end"),
         (lambda y: li.CubicSpline(X, y, bc_type=((3, 0.0), "natural")), ValueError, "1 or 2"),
-        (lambda y: li.CubicSpline(X, y).roots(), UnsupportedError, "roots"),
         (lambda y: li.CubicSpline(X, y)(Q, -1), ValueError, "non-negative"),
         (
             lambda y: li.CubicSpline(X, y).integrate(0, 1, extrapolate="periodic"),
@@ -544,3 +543,61 @@ def test_what_plain_splines_give_takes_traced_numbers(made):
     assert slope == pytest.approx(float(spline(1.2, 2)))
     whole = linad.derivative(spline.antiderivative())(1.2)
     assert whole == pytest.approx(float(spline(1.2)))
+
+
+PIECES = {
+    "CubicSpline": lambda m, x, y: m.CubicSpline(x, y),
+    "PchipInterpolator": lambda m, x, y: m.PchipInterpolator(x, y),
+    "Akima1DInterpolator": lambda m, x, y: m.Akima1DInterpolator(x, y),
+    "PPoly": lambda m, x, y: m.PPoly(np.stack([(y[1:] - y[:-1]) / (x[1:] - x[:-1]), y[:-1]]), x),
+    "periodic": lambda m, x, y: m.CubicSpline(
+        x, np.concatenate([y[:-1], y[:1]]), bc_type="periodic"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_where_a_piecewise_polynomial_has_a_value(name):
+    x = np.array([0.0, 0.3, 0.5, 0.9, 1.4, 1.6, 2.0, 2.3])
+    made, y = PIECES[name], np.cos(2 * x)
+
+    def crossings(m, x, y, level):
+        curve = made(m, x, y)
+        return curve.solve(level, extrapolate=False), curve.roots(False, extrapolate=False)
+
+    found = linad.linearize(lambda *a: crossings(li, *a), x, y, np.array(0.3))[0]
+    for mine, theirs in zip(found, crossings(scipy.interpolate, x, y, 0.3), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-13)
+        assert mine.size
+    check_derivatives(lambda *a: crossings(li, *a), x, y, np.array(0.3))
+
+
+def test_values_that_are_not_met_or_everywhere():
+    x, y = np.arange(5.0), np.array([1.0, 2.0, 1.0, 3.0, 2.0])
+    empty = []
+    linad.grad(lambda y: empty.append(li.CubicSpline(x, y).solve(9.0, False, False)) or y[0])(y)
+    assert empty[0].size == 0
+    with pytest.raises(DegenerateError, match="everywhere"):
+        linad.jacobian(lambda c: li.PPoly(c, x).roots())(np.zeros((2, 4)))
+    with pytest.raises(UnsupportedError, match="several piecewise polynomials at once"):
+        linad.jacobian(lambda c: li.PPoly(c, x).roots())(np.ones((2, 4, 2)))
+
+
+@pytest.mark.parametrize(
+    "ask, words",
+    [
+        (lambda x, y: li.UnivariateSpline(x, y, k=2).get_residual(), "UnivariateSpline.get_res"),
+        (lambda x, y: li.make_interp_spline(x, y).insert_knot(0.4), "BSpline.insert_knot is not"),
+        (
+            lambda x, y: li.RectBivariateSpline(x, x, np.outer(y, y)).get_residual(),
+            "Spline.get_res",
+        ),
+    ],
+    ids=["residual", "knots", "plane"],
+)
+def test_what_only_scipys_object_has_is_refused_by_name(ask, words):
+    x = np.linspace(0.0, 1.0, 6)
+    with pytest.raises(UnsupportedError, match=words):
+        linad.jacobian(lambda y: ask(x, y))(np.sin(x))
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        linad.jacobian(lambda y: li.CubicSpline(x, y).nonsense)(np.sin(x))

@@ -37,6 +37,16 @@ CASES = {
     ),
     "lfilter-plain-filter": (lambda m, x: m.lfilter([1, 2], [2, 1, 0.5], x), X),
     "lfilter-plain-lists": (lambda m, b, x: m.lfilter([b[0], 1.0], [1.0, -b[1]], x), B, X),
+    "freqz-sampled": (
+        lambda m, a, f: m.freqz(a, a[:2], worN=4, fs=1 * f)[0].astype(a.dtype),
+        A,
+        np.array(3.0),
+    ),
+    "freqz-asked": (lambda m, a, w: m.freqz(a, worN=w, fs=2 * w[1]), A, np.array([0.3, 1.1])),
+    "freqz-asked-plainly": (
+        lambda m, a, f: m.freqz(a, worN=[0.3, 1.1], fs=1 * f)[1],
+        *(A, np.array(3.0)),
+    ),
     "lfilter_zi": (lambda m, b, a: m.lfilter_zi(b, a), B, A),
     "lfilter_zi-longer-b": (lambda m, b, a: m.lfilter_zi(b, a[:2]), B, A),
     "sosfilt": (lambda m, x: m.sosfilt(SOS, x), X),

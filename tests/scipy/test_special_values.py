@@ -46,6 +46,9 @@ CASES = {
     "roots_jacobi, one": (lambda p: np.stack(linad.scipy.special.roots_jacobi(3, p, -0.4)), 0.4),
     "roots_gegenbauer": (lambda p: np.stack(linad.scipy.special.roots_gegenbauer(4, p)), 0.0),
     "roots_gegenbauer, 1": (lambda p: np.stack(linad.scipy.special.roots_gegenbauer(1, p)), 1.0),
+    "lp2hp": (lambda p: np.concatenate(signal.lp2hp([1.0, 2.0], [1.0, 0.5, 0.2], p)), 1.0),
+    "lp2hp, one": (lambda p: np.concatenate(signal.lp2hp([1.0, 2.0], [1.0], p)), 1.0),
+    "iqr": (lambda p: stats.iqr(X, scale=p), 1.0),
     "kaiser": (lambda p: signal.windows.kaiser(7, p), 0.0),
     "general_gaussian": (lambda p: signal.windows.general_gaussian(7, p, 2.0), 1.0),
 }
@@ -92,6 +95,9 @@ def test_what_is_refused_there():
             linad.derivative(lambda p: stats.chi2_contingency(table, lambda_=p)[0])(exponent)
         f = linad.grad(lambda o, p=exponent: stats.power_divergence(o, e, lambda_=p)[0])
         assert np.all(np.isfinite(f(o)))
+    with pytest.raises(UnsupportedError, match="pmean: for p=0"):
+        linad.derivative(lambda p: stats.pmean(X, p))(0.0)
+    assert np.all(linad.grad(lambda x: stats.pmean(x, 0))(X) > 0)
     with pytest.raises(UnsupportedError, match="one point"):
         linad.grad(lambda v: spatial.geometric_slerp(v, np.array([1.0, 0.0]), 0.3)[0])(
             np.array([1.0, 0.0])

@@ -92,7 +92,7 @@ from linad.scipy.subspaces import (
 )
 from linad.scipy.twinforms import twins_among
 
-TWINS = ("cdf2rdf", "diagsvd", "fiedler_companion")
+TWINS = ("cdf2rdf", "diagsvd", "expm_cond", "fiedler_companion")
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 

@@ -1,11 +1,11 @@
-"""Some eigenvalues and singular values of scipy.sparse.linalg, traced in the entries of the matrix.
+"""Some eigenvalues and singular values of scipy.sparse.linalg, traced in the entries of matrices.
 
-A pair A v = λ M v with v^H M v = 1 moves with A by one system, A bordered by the vector,
+A pair A v = λ M v with v^H M v = 1 moves with A and M by one system, A bordered by the vector,
 
-    [A - λ M    -M v] [dv]   [-dA v]
-    [(M v)^H      0 ] [dλ] = [  0  ]
+    [A - λ M    -M v] [dv]   [λ dM v - dA v ]
+    [(M v)^H      0 ] [dλ] = [-½ v^H dM v   ]
 
-whose second row keeps the norm, and of complex vectors the phase: v^H M dv = 0. It is regular if
+whose second row keeps the norm, and of complex vectors the phase. It is regular if
 and only if λ is simple, and for a general A as well, where its adjoint finds the left vector. The
 entries of the bordered matrix are traced in turn, so derivatives of all orders are exact, and cost
 a factorisation a pair and two substitutions a sweep. Singular values are eigenvalues,
@@ -37,7 +37,7 @@ from linad.rules.sparsearrays import Factorized, Pattern, sparse_solve
 from linad.scipy.mirror import bound_form, holds_traced, inexact
 from linad.scipy.sparse.arrays import SparseArray
 
-Find = Callable[[Any], tuple[Any, Any]]
+Find = Callable[[Any, Any], tuple[Any, Any]]
 
 ROOT = math.sqrt(2)
 
@@ -76,21 +76,21 @@ class EigenProblem:
     pattern : Pattern
         (n, n)
     find : callable
-        The eigenvalues (k,) and vectors (n, k) of a plain sparse matrix.
-    weight : sparse array, optional
-        M; by default the identity.
+        The eigenvalues (k,) and vectors (n, k) of plain sparse matrices A and M.
+    weight : Pattern, optional
+        Of M; by default that of the identity.
     """
 
-    def __init__(self, name: str, pattern: Pattern, find: Find, weight: Any = None) -> None:
+    def __init__(
+        self, name: str, pattern: Pattern, find: Find, weight: Pattern | None = None
+    ) -> None:
         n = pattern.shape[0]
-        self.pattern, self.find = pattern, find
-        self.weight = scipy.sparse.coo_array(
-            scipy.sparse.eye_array(n) if weight is None else weight
-        )
         ends, last = np.arange(n), np.full(n, n)
+        self.pattern, self.find = pattern, find
+        self.weight = Pattern(ends, ends, (n, n)) if weight is None else weight
         self.bordered = Pattern(
-            np.concatenate([pattern.rows, self.weight.row, ends, last]),
-            np.concatenate([pattern.cols, self.weight.col, last, ends]),
+            np.concatenate([pattern.rows, self.weight.rows, ends, last]),
+            np.concatenate([pattern.cols, self.weight.cols, last, ends]),
             (n + 1, n + 1),
         )
         self._name, self._systems = name, list[_Bordered]()
@@ -98,9 +98,9 @@ class EigenProblem:
     def __repr__(self) -> str:
         return f"EigenProblem({self._name}, {self.pattern})"
 
-    def solve(self, data: Any) -> Any:
+    def solve(self, data: Any, weight: Any) -> Any:
         """Rows (k, n + 1): a vector, its eigenvalue."""
-        w, v = self.find(self.pattern.matrix(data))
+        w, v = self.find(self.pattern.matrix(data), self.weight.matrix(weight))
         return np.concatenate([v.T, w[:, None].astype(v.dtype)], axis=1)
 
     def system(self, j: int) -> _Bordered:
@@ -109,31 +109,28 @@ class EigenProblem:
             self._systems.append(_Bordered(self.bordered, self._name))
         return self._systems[j]
 
-    def entries(self, data: Any, v: Any, w: Any) -> Any:
+    def entries(self, data: Any, weight: Any, v: Any, w: Any) -> Any:
         """Of the bordered matrix of a pair."""
-        single = np.dtype(v.dtype.char.lower()).itemsize == 4
-        weight = self.weight.data
-        if single and weight.dtype == np.float64:
-            weight = weight.astype(np.float32)
-        places = Pattern(self.weight.row, self.weight.col, self.weight.shape)
-        image = places.gather(weight * v[self.weight.col])
+        image = self.weight.gather(weight * v[self.weight.cols])
         return np.concatenate([data, -w * weight, -image, np.conj(image)])
 
 
-eigenpairs = Primitive("eigenpairs", lambda data, *, problem: problem.solve(data))
-"""Some eigenvectors and eigenvalues, in rows (k, n + 1), of the entries (nnz,) of a matrix."""
+eigenpairs = Primitive("eigenpairs", lambda data, weight, *, problem: problem.solve(data, weight))
+"""Some eigenvectors and eigenvalues, in rows (k, n + 1), of the entries (nnz,) of A and M."""
 
 
 class EigenpairChanges(JacobianOperator):
-    """dA -> (dv, dλ) of each pair, of the entries of A.
+    """dA, or dM, -> (dv, dλ) of each pair, of the entries.
 
     Parameters
     ----------
-    data : array (nnz,)
-        The entries, kept by reference.
+    data, weight : array (nnz,)
+        The entries of A and M, kept by reference.
     pairs : array (k, n + 1)
         What `eigenpairs` gives for them.
     problem : EigenProblem
+    of_weight : bool
+        Whether it is of the entries of M.
 
     Notes
     -----
@@ -144,33 +141,59 @@ class EigenpairChanges(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, data: Any, pairs: Any, problem: EigenProblem) -> None:
-        self.problem, self.vectors = problem, pairs[:, :-1]
-        self.matrices = [problem.entries(data, pair[:-1], pair[-1]) for pair in pairs]
-        super().__init__(pairs.shape, data.shape, pairs.dtype)
+    def __init__(
+        self, data: Any, weight: Any, pairs: Any, problem: EigenProblem, of_weight: bool
+    ) -> None:
+        self.problem, self.vectors, self.values = problem, pairs[:, :-1], pairs[:, -1]
+        self.of_weight = of_weight
+        self.places = problem.weight if of_weight else problem.pattern
+        self.matrices = [problem.entries(data, weight, pair[:-1], pair[-1]) for pair in pairs]
+        shape = weight.shape if of_weight else data.shape
+        super().__init__(pairs.shape, shape, pairs.dtype)
 
     def pushforward(self, tangent: Array) -> Array:
-        places, changes = self.problem.pattern, []
+        changes = []
         for j, entries in enumerate(self.matrices):
-            right = -places.gather(tangent * self.vectors[j][places.cols])
-            right = np.concatenate([right, np.zeros((*right.shape[:-1], 1), right.dtype)], axis=-1)
+            v = self.vectors[j]
+            terms = tangent * v[self.places.cols]
+            if self.of_weight:
+                right = self.values[j] * self.places.gather(terms)
+                norm = -0.5 * np.sum(np.conj(v)[self.places.rows] * terms, axis=-1, keepdims=True)
+            else:
+                right = -self.places.gather(terms)
+                norm = np.zeros((*right.shape[:-1], 1), right.dtype)
+            right = np.concatenate([right, norm], axis=-1)
             system = self.problem.system(j)
             changes.append(sparse_solve(entries, right, system=system, transposed=False))
         return np.stack(changes, axis=-2)
 
     def pullback(self, cotangent: Array) -> Array:
-        places, total = self.problem.pattern, 0.0
+        rows, total = self.places.rows, 0.0
         for j, entries in enumerate(self.matrices):
             adjoint = np.conj(entries) if self.dtype.kind == "c" else entries
             system = self.problem.system(j)
             y = sparse_solve(adjoint, cotangent[..., j, :], system=system, transposed=True)
-            total = total - y[..., places.rows] * np.conj(self.vectors[j])[places.cols]
+            v = self.vectors[j]
+            if self.of_weight:
+                y = np.conj(self.values[j]) * y[..., rows] - 0.5 * y[..., -1:] * v[rows]
+                total = total + y * np.conj(v)[self.places.cols]
+            else:
+                total = total - y[..., rows] * np.conj(v)[self.places.cols]
         return total
 
 
 @eigenpairs.jacobian(wrt=0)
-def eigenpairs_wrt_data(y: Array, data: Array, *, problem: EigenProblem) -> JacobianOperator:
-    return EigenpairChanges(data, y, problem)
+def eigenpairs_wrt_data(
+    y: Array, data: Array, weight: Array, *, problem: EigenProblem
+) -> JacobianOperator:
+    return EigenpairChanges(data, weight, y, problem, of_weight=False)
+
+
+@eigenpairs.jacobian(wrt=1)
+def eigenpairs_wrt_weight(
+    y: Array, data: Array, weight: Array, *, problem: EigenProblem
+) -> JacobianOperator:
+    return EigenpairChanges(data, weight, y, problem, of_weight=True)
 
 
 # Forms.
@@ -182,13 +205,13 @@ def _plain(name: str, given: dict[str, Any]) -> dict[str, Any]:
     for key, value in given.items():
         known = constant_under(value) if isinstance(value, Traced) else value
         if holds_traced(known) or (known is None and value is not None):
-            raise UnsupportedError(f"{name}: {key} must be plain; only the matrix is traced")
+            raise UnsupportedError(f"{name}: {key} must be plain; only the matrices are traced")
         found[key] = known
     return found
 
 
 def _entries_of(name: str, A: Any) -> tuple[Any, Pattern]:
-    """The entries of a traced matrix, and where they are."""
+    """The entries of a matrix, and where they are."""
     if isinstance(A, SparseArray):
         data, pattern = A.data, A.pattern
     elif isinstance(A, Traced):
@@ -196,35 +219,48 @@ def _entries_of(name: str, A: Any) -> tuple[Any, Pattern]:
             raise ShapeError(f"{name}: expected one matrix, got shape {A.shape}")
         rows, cols = np.divmod(np.arange(A.size), A.shape[1])
         data, pattern = A.reshape((A.size,)), Pattern(rows, cols, A.shape)
+    elif isinstance(A, np.ndarray) or scipy.sparse.issparse(A):
+        known = scipy.sparse.coo_array(A)
+        data, pattern = known.data, Pattern(known.row, known.col, known.shape)
     else:
-        raise UnsupportedError(f"{name}: only the matrix is traced, and it is a plain {type(A)}")
+        raise UnsupportedError(
+            f"{name}: beside a traced value a matrix must be an array or a sparse array, got a "
+            f"{type(A).__name__}"
+        )
     return inexact(data), pattern
 
 
 def _pairs(name: str, A: Any, M: Any, with_vectors: bool, options: dict[str, Any]) -> Any:
-    M, options = _plain(name, {"M": M})["M"], _plain(name, options)
+    options = _plain(name, options)
     data, pattern = _entries_of(name, A)
     if pattern.shape[0] != pattern.shape[1]:
         raise ShapeError(f"{name}: expected a square matrix, got shape {pattern.shape}")
     original, is_real = getattr(scipy.sparse.linalg, name), data.dtype.kind == "f"
-    weight = None if M is None else scipy.sparse.coo_array(M)
-    if weight is not None and weight.shape != pattern.shape:
-        raise ShapeError(f"{name}: A has shape {pattern.shape} and M {weight.shape}")
+    weight, places = (None, None) if M is None else _entries_of(name, M)
+    if places is not None and places.shape != pattern.shape:
+        raise ShapeError(f"{name}: A has shape {pattern.shape} and M {places.shape}")
 
-    def find(matrix: Any) -> Any:
-        matrix = matrix.real if is_real else matrix
-        w, v = original(matrix, M=M, **options)
+    def find(matrix: Any, weights: Any) -> Any:
+        matrix = matrix.real.copy() if is_real else matrix
+        given = {} if M is None else {"M": weights.real.copy() if weight_is_real else weights}
+        w, v = original(matrix, **given, **options)
         if not with_vectors:  # SciPy has another order then
-            alone = original(matrix, M=M, return_eigenvectors=False, **options)
+            alone = original(matrix, **given, return_eigenvectors=False, **options)
             order = np.argmin(np.abs(alone[:, None] - w), axis=1)
             w, v = w[order], v[:, order]
-        if weight is not None:
-            v = v / np.sqrt(np.sum(np.conj(v) * (weight @ v), axis=0).real)
+        if M is not None:
+            v = v / np.sqrt(np.sum(np.conj(v) * (weights @ v), axis=0).real)
         return w, v
 
-    if name == "eigs":  # which has complex pairs of real matrices
-        data = astype(data, np.result_type(data.dtype, np.complex64))
-    return eigenpairs(data, problem=EigenProblem(name, pattern, find, weight))
+    weight_is_real = weight is None or weight.dtype.kind == "f"
+    if weight is None:
+        weight = np.ones(pattern.shape[0], data.dtype.char.lower())
+    precision = data.dtype
+    if name == "eigs" or weight.dtype.kind == "c":  # real matrices may have complex pairs
+        precision = np.result_type(precision, np.complex64)
+    data, weight = astype(data, precision, copy=False), astype(weight, precision, copy=False)
+    problem = EigenProblem(name, pattern, find, places)
+    return eigenpairs(data, weight, problem=problem)
 
 
 @bound_form(scipy.sparse.linalg.eigsh)
@@ -253,13 +289,12 @@ def svds(A: Any, return_singular_vectors: Any = True, **options: Any) -> Any:
     rows, cols = places.rows, m + places.cols
     both = Pattern(np.concatenate([rows, cols]), np.concatenate([cols, rows]), (m + n, m + n))
 
-    def find(matrix: Any) -> Any:
+    def find(matrix: Any, weights: Any) -> Any:
         u, s, vh = scipy.sparse.linalg.svds(matrix[:m, m:], **options)
         return s, np.concatenate([u, vh.conj().T]) / ROOT
 
-    pairs = eigenpairs(
-        np.concatenate([data, np.conj(data)]), problem=EigenProblem("svds", both, find)
-    )
+    problem, ones = EigenProblem("svds", both, find), np.ones(m + n, data.dtype)
+    pairs = eigenpairs(np.concatenate([data, np.conj(data)]), ones, problem=problem)
     s = np.real(pairs[:, -1])
     u, vh = ROOT * pairs[:, :m].T, ROOT * np.conj(pairs[:, m:-1])
     if not return_singular_vectors:

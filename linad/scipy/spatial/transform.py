@@ -19,7 +19,7 @@ from linad.core.array_type import Array
 from linad.core.mirrored_names import mirrored_names
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
-from linad.scipy.implicit_solutions import plain
+from linad.scipy.implicit_solutions import plain, root_of_vector, with_derivative
 from linad.scipy.mirror import check_real, doubled, holds_traced
 from linad.scipy.twinforms import twins_among
 
@@ -316,11 +316,31 @@ class Rotation(metaclass=_Either):
         return TracedRotation(np.concatenate([np.atleast_2d(r.as_quat()) for r in rotations]))
 
     @staticmethod
-    def align_vectors(*args: Any, **kwargs: Any) -> Any:
-        """As `scipy.spatial.transform.Rotation.align_vectors`, of plain vectors."""
-        if holds_traced((args, kwargs)):
+    def align_vectors(a: Any, b: Any, weights: Any = None, return_sensitivity: bool = False) -> Any:
+        """As `scipy.spatial.transform.Rotation.align_vectors`: it is SciPy's, and moves.
+
+        Of B = Σ w a b^T the best rotation R makes R^T B symmetric, which three numbers, those of a
+        turn after R, see to. G. Wahba, SIAM Review 7, 1965; F. Markley, "Attitude determination
+        using vector observations and the singular value decomposition", 1988.
+        """
+        if not holds_traced((a, b, weights)):
+            return theirs.Rotation.align_vectors(a, b, weights, return_sensitivity)
+        a, b = (np.atleast_2d(_real(name, v)) for name, v in (("a", a), ("b", b)))
+        w = np.ones(a.shape[0]) if weights is None else _real("weights", weights)
+        if return_sensitivity or a.shape[0] < 2 or np.any(np.isinf(plain(w))):
             raise UnsupportedError(
-                "Rotation.align_vectors: traced vectors are not traced by linad; minimize the sum "
-                "of squares over a rotation vector with linad.scipy.optimize.least_squares"
+                "Rotation.align_vectors: return_sensitivity=True, a single vector and weights of "
+                "infinity are not traced by linad; pass two vectors or more, of finite weights"
             )
-        return theirs.Rotation.align_vectors(*args, **kwargs)
+        found, distance = theirs.Rotation.align_vectors(plain(a), plain(b), plain(w))
+        seen = found.as_matrix().T @ ((w[:, None] * a).T @ b)
+
+        def twist(turn: Any) -> Any:
+            M = TracedRotation(_of_rotvec(-turn)).as_matrix() @ seen
+            skew = M - M.T
+            return np.stack([skew[2, 1], skew[0, 2], skew[1, 0]])
+
+        turn = root_of_vector("Rotation.align_vectors", twist, np.zeros(3))
+        best = TracedRotation(_product(asarray(found.as_quat()), _of_rotvec(turn)))
+        apart = np.sqrt(w)[:, None] * (a - best.apply(b))
+        return best, with_derivative(np.float64(distance), np.sqrt(np.sum(apart**2)))

@@ -14,6 +14,11 @@ from typing import Any
 import scipy.stats
 
 from linad.core.mirrored_names import mirrored_names
+from linad.scipy.stats.branches import (
+    iqr as iqr,
+    pmean as pmean,
+    power_divergence as power_divergence,
+)
 from linad.scipy.stats.cases import (
     burr,
     cosine,
@@ -41,7 +46,6 @@ from linad.scipy.stats.continuous import (
     weibull_min,
 )
 from linad.scipy.stats.discrete import bernoulli, binom, geom, nbinom, poisson
-from linad.scipy.stats.divergences import power_divergence as power_divergence
 from linad.scipy.stats.extremes import genextreme, genpareto, kappa4
 from linad.scipy.stats.hooks import HOOKED
 from linad.scipy.stats.kernels import gaussian_kde
@@ -99,16 +103,23 @@ TWINS = (
     # Samples in numbers.
     *("bayes_mvs", "binned_statistic", "binned_statistic_2d", "binned_statistic_dd", "circmean"),
     *("circstd", "circvar", "describe", "differential_entropy", "directional_stats"),
-    *("entropy", "expectile", "gmean", "gstd", "gzscore", "hmean", "iqr", "kstat", "kstatvar"),
+    *("entropy", "expectile", "gmean", "gstd", "gzscore", "hmean", "kstat", "kstatvar"),
     *("kurtosis", "lmoment", "median_abs_deviation", "mode", "moment", "mvsdist"),
-    *("obrientransform", "percentileofscore", "pmean", "quantile", "rankdata"),
+    *("obrientransform", "percentileofscore", "quantile", "rankdata", "relfreq"),
     *("scoreatpercentile", "sem", "sigmaclip", "skew", "tmax", "tmean", "tmin", "trim1"),
     *("trim_mean", "trimboth", "tsem", "tstd", "tvar", "variation", "zmap", "zscore"),
     *("energy_distance", "wasserstein_distance", "ecdf", "probplot"),
     # Two samples, or more: how they are related, and tests.
     *("linregress", "pearsonr", "spearmanr", "kendalltau"),
     *("theilslopes", "chatterjeexi", "somersd"),
-    *("alexandergovern", "anderson", "ansari", "bartlett", "brunnermunzel", "chi2_contingency"),
+    *(
+        "alexandergovern",
+        "anderson",
+        "ansari",
+        "bartlett",
+        "brunnermunzel",
+        "chi2_contingency",
+    ),
     *("chisquare", "cramervonmises", "cramervonmises_2samp", "f_oneway", "fligner"),
     *("friedmanchisquare", "jarque_bera", "kruskal", "ks_2samp"),
     *("kurtosistest", "levene", "mannwhitneyu", "median_test", "mood", "normaltest"),
@@ -123,7 +134,7 @@ TWINS = (
     *("matrix_t", "multinomial", "multivariate_t", "normal_inverse_gamma", "vonmises_fisher"),
     *("wishart", "Normal", "Uniform", "Logistic", "Mixture"),
     *("abs", "exp", "log", "order_statistic"),
-    *("dpareto_lognorm", "gausshyper", "irwinhall"),
+    *("dpareto_lognorm", "gausshyper", "irwinhall", "skellam", "Binomial"),
     *("rv_histogram",),
 )
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""

@@ -48,7 +48,7 @@ OF_LIKELIHOODS = {
             *("predict", "prediction_errors", "confidence_band", "eval", "evaluate", "best_fit"),
             *("eval_uncertainty", "fitted", "fittedvalues", "get_prediction", "band", "bands"),
         ),
-        "a likelihood does not tell of a model; propagate(lambda p: model(x, p)) has it, with errors",
+        "a likelihood knows no model; propagate(lambda p: model(x, p)) has it, with errors",
     ),
     **dict.fromkeys(
         ("residuals", "resid", "residual", "chi_square", "chisqr", "chi2", "r_squared", "redchi"),

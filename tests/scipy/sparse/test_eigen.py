@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.linalg
 import scipy.sparse
 import scipy.sparse.linalg
 
@@ -134,12 +135,77 @@ def test_equal_values_have_no_derivative():
         J.pullback(np.ones(1))
 
 
+MASSES = np.linspace(1.0, 2.0, 8)
+
+
+def chain(m, springs):
+    """A chain of eight masses between nine springs."""
+    return m.diags_array(
+        [springs[:-1] + springs[1:], -springs[1:-1], -springs[1:-1]], offsets=[0, 1, -1]
+    ).tocsc()
+
+
+def consistent(m, masses):
+    """A mass matrix with couplings."""
+    return m.diags_array([masses, 0.1 * masses[1:], 0.1 * masses[1:]], offsets=[0, 1, -1]).tocsc()
+
+
+WEIGHTED = {
+    "eigsh": lambda m, s, K, M: s.eigsh(K, 2, M=M, sigma=0.0, v0=np.ones(8))[0],
+    "eigsh-largest": lambda m, s, K, M: s.eigsh(K, 2, M=M, v0=np.ones(8))[0],
+    "eigsh-values": lambda m, s, K, M: s.eigsh(
+        K, 2, M=M, sigma=0.0, v0=np.ones(8), return_eigenvectors=False
+    ),
+    "eigsh-vectors": lambda m, s, K, M: eigenvectors(s.eigsh(K, 2, M=M, sigma=0.0, v0=np.ones(8))),
+    "eigsh-dense": lambda m, s, K, M: s.eigsh(K, 2, M=M.toarray(), sigma=0.0, v0=np.ones(8))[0],
+    "eigs": lambda m, s, K, M: s.eigs(K, 2, M=M, v0=np.ones(8))[0].real,
+    "eigs-sigma": lambda m, s, K, M: s.eigs(K, 2, M=M, sigma=0.1, v0=np.ones(8))[0].real,
+    "eigs-vectors": lambda m, s, K, M: eigenvectors(s.eigs(K, 2, M=M, sigma=0.1, v0=np.ones(8))),
+}
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_frequencies_move_with_masses(name):
+    f, springs = WEIGHTED[name], np.linspace(3.0, 2.0, 9)
+
+    def both(springs, masses):
+        return f(ls, lsl, chain(ls, springs), consistent(ls, masses))
+
+    theirs = scipy.sparse
+    plain = f(theirs, theirs.linalg, chain(theirs, springs), consistent(theirs, MASSES))
+    np.testing.assert_allclose(linad.linearize(both, springs, MASSES)[0], plain, rtol=1e-9)
+    check_derivatives(both, springs, MASSES)
+
+
+def test_masses_alone_move():
+    K = chain(scipy.sparse, np.ones(9))
+    check_derivatives(lambda m: lsl.eigsh(K, 2, M=np.diag(m), sigma=0.0, v0=np.ones(8))[0], MASSES)
+
+
+def test_a_frequency_by_its_quotient():
+    """dλ = -λ v^T dM v for v^T M v = 1."""
+    springs = np.ones(9)
+    slope = linad.grad(
+        lambda m: lsl.eigsh(
+            chain(scipy.sparse, springs), 1, M=ls.diags_array(m).tocsc(), sigma=0.0, v0=np.ones(8)
+        )[0][0]
+    )(MASSES)
+    K = chain(scipy.sparse, springs).toarray()
+    w, v = scipy.linalg.eigh(K, np.diag(MASSES))
+    np.testing.assert_allclose(slope, -w[0] * v[:, 0] ** 2, rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     "f, error, words",
     [
         (lambda d: lsl.eigsh(tall(ls, d), 2), ShapeError, "square"),
         (lambda d: lsl.eigsh(np.eye(4), 2, sigma=d[0]), UnsupportedError, "sigma must be plain"),
-        (lambda d: lsl.eigsh(np.eye(4), 2, M=tall(ls, d)), UnsupportedError, "M must be plain"),
+        (lambda d: lsl.eigsh(np.eye(4), 2, M=tall(ls, d)), ShapeError, "and M"),
+        (
+            lambda d: lsl.eigsh(scipy.sparse.linalg.aslinearoperator(np.eye(4)), 2, M=tall(ls, d)),
+            UnsupportedError,
+            "beside a traced value a matrix must be an array",
+        ),
         (
             lambda d: lsl.svds(tall(ls, d), 2, return_singular_vectors="v"),
             UnsupportedError,
