@@ -128,6 +128,10 @@ class KernelError(LinadError, ValueError):
     """A function for `linad.kernel` is not in its language, or is called with the wrong arrays."""
 
 
+class KernelRoomError(LinadError, MemoryError):
+    """The process has no room for one more compiled kernel."""
+
+
 class GuardError(LinadError, RuntimeError):
     """A recorded program met a value for which Python would have taken another path."""
 

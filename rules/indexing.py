@@ -160,6 +160,12 @@ def getitem(x: Any, index: Any) -> Any:
             if missing:
                 entries += (WHOLE,) * missing
             return getitem_.on((x,), {"index": BasicIndex(entries)})
+    elif kind is tuple and entries[0] is Ellipsis and SIMPLE.issuperset(map(type, entries[1:])):
+        entries = entries[1:]
+        missing = ndim - len(entries) + entries.count(None)
+        if missing > 0 or (not missing and slice in map(type, entries)):  # else it is one entry
+            return getitem_.on((x,), {"index": BasicIndex((WHOLE,) * missing + entries)})
+        entries = index
     if kind is ndarray and ndim and index.ndim and index.dtype.kind in "iu":
         # Entries of the first axis; of a copy, since the caller may write into the index.
         return getitem_.on((x,), {"index": Index((index.copy("K"), *(WHOLE,) * (ndim - 1)))})

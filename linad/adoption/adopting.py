@@ -33,6 +33,7 @@ from linad.adoption.vectorized import is_vectorized
 from linad.arrays.traces import running_trace
 from linad.core.adopted import CODES, SPACES, WATCHERS, RunAgain
 from linad.core.callers import ENGINES, is_installed, package_of_file, warn_user
+from linad.core.interrupts import uninterrupted
 from linad.core.renaming import check_version
 from linad.core.showing import shown
 from linad.errors import AdoptionWarning, ArgumentError
@@ -215,28 +216,31 @@ class Watcher:
 
     def enter(self, trace: Any) -> None:
         """A trace starts."""
-        with LOCK:
+        with uninterrupted(), LOCK:
             self.look_for_new()
             for key in self.own:
                 if self._has_late(key):
                     self._adopt_late(key)
+            trace.watcher = self
             SWITCH.start()
         if self.automatic:
             trace.touches = Touches(trace, sys._getframe(2), self._belongs)
 
     def leave(self, trace: Any, error: Any) -> None:
         """A trace has ended; raises `RunAgain` where more code is adopted now."""
-        SWITCH.stop()
-        give_back(trace)
-        trace.__dict__.pop("results", None)
-        if trace.keys:
-            forget_keys(trace)
+        with uninterrupted():
+            SWITCH.stop()
+            trace.watcher = None
+            give_back(trace)
+            trace.__dict__.pop("results", None)
+            if trace.keys:
+                forget_keys(trace)
         touches = trace.__dict__.pop("touches", None)
         if touches is not None:
             touches.end()
         if not self.users or isinstance(error, RunAgain):
             return
-        with LOCK:
+        with uninterrupted(), LOCK:
             new_forms = len(sys.modules) != self._seen and refresh()  # of what it has imported
             again = self.look_for_new()
             refused = list(refusals(trace, error))
@@ -309,7 +313,7 @@ class Adoption:
         self.automatic = not names and not functions
         self._changes: list[Changes] = []
         self._undone = False
-        with LOCK:
+        with uninterrupted(), LOCK:
             refresh()
             _WATCHER.hold()
             _WATCHER.automatic += self.automatic
@@ -322,12 +326,11 @@ class Adoption:
                 _WATCHER.know(f, changes)
         trace = running_trace()
         if trace is not None and trace.watcher is None:
-            trace.watcher = _WATCHER
             _WATCHER.enter(trace)
 
     def undo(self) -> None:
         """Undo it; doing so twice has no further effect."""
-        with LOCK:
+        with uninterrupted(), LOCK:
             if self._undone:
                 return
             self._undone = True

@@ -2,6 +2,7 @@
 
 import importlib
 import numbers
+import sys
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy import ndarray
 from linad.arrays.buffers import is_private
 from linad.arrays.keys import KEYS, compared
 from linad.arrays.methods import Methods, traced_function
+from linad.arrays.refusing import refuse
 from linad.arrays.writes import overwrite, stacked
 from linad.arrays.zero_dim import is_number
 from linad.core.adopted import WATCHERS
@@ -244,11 +246,27 @@ def _of_arrays(forward: Any, reflected: Any) -> tuple[Any, Any]:
     return product, turned
 
 
+POWER_OF_ROTATION = (
+    "for r ** n write linad.scipy.spatial.transform.Rotation.from_rotvec(n * r.as_rotvec())"
+)
+
+
+def _is_of_rotations(frame: Any) -> bool:
+    return str(frame.f_globals.get("__name__")).startswith("scipy.spatial.transform.")
+
+
 def _comparison(ufunc: np.ufunc) -> Any:
-    """``==`` and ``!=``: what cannot be compared, numbers and text, is unequal everywhere."""
+    """``==`` and ``!=``: what cannot be compared, numbers and text, is unequal everywhere.
+
+    SciPy's rotations have powers -1, 0 and 1 of their own, of which the exponent, compared with
+    these, would have no derivative.
+    """
     forward = _binary(ufunc)[0]
 
     def compare(self: Any, other: Any) -> Any:
+        asking = sys._getframe(1)
+        if asking.f_code.co_name == "__pow__" and _is_of_rotations(asking):
+            refuse(self, "a power of SciPy's Rotation", POWER_OF_ROTATION, True, "float")
         if getattr(getattr(other, "dtype", None), "kind", "f") in "SUMm":
             shape = np.broadcast_shapes(self.shape, other.shape)
             return np.full(shape, ufunc is np.not_equal)

@@ -123,13 +123,21 @@ class Trace:
     def __enter__(self) -> "Trace":
         if self.records:
             interrupt_pending()
-        self._around = running.set(self)
-        if warnings.filters[:1] != [FILTER]:  # a call less
-            move_to_user_lines()
-        if WATCHERS:
-            self.watcher = next(iter(WATCHERS), None)  # another thread may have ended it
+        around = running.get()
+        try:
+            self._around = running.set(self)
+            if warnings.filters[:1] != [FILTER]:  # a call less
+                move_to_user_lines()
+            if WATCHERS:
+                watcher = next(iter(WATCHERS), None)  # another thread may have ended it
+                if watcher is not None:
+                    watcher.enter(self)
+        except BaseException:  # an interrupt: there is no end of a block that has not begun
+            running.set(around)
+            self.finished = True
             if self.watcher is not None:
-                self.watcher.enter(self)
+                self.watcher.leave(self, None)
+            raise
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:

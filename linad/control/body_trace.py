@@ -1,7 +1,6 @@
 """The recorder of a loop's body, which runs on values that are examples."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
 from contextvars import ContextVar
 from typing import Any
 
@@ -26,13 +25,22 @@ class BodyTrace(RecordTrace):
         return script(test if test.dtype.kind == "b" else test != 0)
 
     def __enter__(self) -> "BodyTrace":
-        with ExitStack() as around:
-            around.enter_context(example_values())
-            around.enter_context(read_results())
+        self._around_it = example_values(), read_results()
+        try:  # an interrupt may come between any two calls
+            for around in self._around_it:
+                around.__enter__()
             super().__enter__()
-            self._around_it = around.pop_all()
+        except BaseException:
+            self._leave()
+            raise
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        self._around_it.close()
-        super().__exit__(kind, error, traceback)
+        try:
+            self._leave()
+        finally:
+            super().__exit__(kind, error, traceback)
+
+    def _leave(self) -> None:
+        for around in reversed(self._around_it):
+            around.__exit__(None, None, None)

@@ -122,7 +122,7 @@ class _Path:
             outputs = [node_of(recorder, v) for v in found]
             recorder.check()
         self.read: list[Any] = list(range(owner.given))  # numbers of captured values, or arrays
-        for (held, stands), key in zip(recorder.captured, recorder.keys, strict=True):
+        for (held, stands), key in zip(recorder.captured, recorder.names, strict=True):
             self.read.append(owner.place(held, key) if isinstance(held, Tracer) else held)
             nodes.append(stands._node)
         equations = needed(recorder.equations, outputs)
@@ -142,13 +142,13 @@ class _Recorder(ClosureTrace):
 
     def __init__(self) -> None:
         super().__init__()
-        self.keys: list[Any] = []
+        self.names: list[Any] = []
 
     def lifted(self, a: Any) -> Any:
         count = len(self.captured)
         found = super().lifted(a)
         if len(self.captured) > count:
-            self.keys.append(next(reversed(self._known)))
+            self.names.append(next(reversed(self._known)))
         return found
 
 

@@ -113,7 +113,14 @@ def while_loop(
         if test(carry):
             body(carry)
 
-    recorded = RecordedBody("while_loop", name_of(body), step, init, [], again)
+    try:
+        recorded = RecordedBody("while_loop", name_of(body), step, init, [], again)
+    except LinadError:
+        raise
+    except Exception:  # the body's own; Python decides whether it runs at all
+        leaves, structure = tree.flatten(init)
+        carry = tree.unflatten(structure, [c.copy() if hasattr(c, "copy") else c for c in leaves])
+        return _while_by_python(test, body, carry, limit)
     if recorded.by_python:
         return _while_by_python(test, body, recorded.first_carry(), limit)
     bodies = _parts(recorded, cuts[-1])

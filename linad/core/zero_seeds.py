@@ -5,8 +5,8 @@ zero as well. To run a loop for that, which may take a thousand repetitions and 
 first, would be work for a result that is known.
 """
 
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any
 
@@ -42,11 +42,9 @@ def unread_results() -> AbstractContextManager[None]:
     return during(_known_results, True)
 
 
-@contextmanager
-def read_results() -> Iterator[None]:
+def read_results() -> AbstractContextManager[None]:
     """A recording of its own, inside of one that is about zeros: rules decide on its values."""
-    with during(_zero_seeds, False), during(_known_results, False):
-        yield
+    return during(_zero_seeds, False, _known_results, False)
 
 
 def results_are_zeros() -> bool:

@@ -29,7 +29,7 @@ INSTALLED = {"linad", "numpy", "scipy", "numba", *sys.stdlib_module_names} - {"_
 
 def compares_objects(f: Callable[..., Any]) -> bool:
     """Whether the code of a function, or of users' functions that it refers to, says ``is``."""
-    return any([_says_is(code) for code in _codes(f, DEPTH, set())])
+    return any([says_is(code) for code in _codes(f, DEPTH, set())])
 
 
 def _codes(f: Any, depth: int, seen: set[int]) -> list[types.CodeType]:
@@ -50,13 +50,13 @@ def _is_users(f: types.FunctionType) -> bool:
 
 
 @functools.lru_cache(1024)
-def _says_is(code: types.CodeType) -> bool:
+def says_is(code: types.CodeType) -> bool:
     """Whether two objects are compared; None and other constants are nobody's arrays."""
     words = code.co_code
     for k in range(2, len(words), 2):
         if words[k] == IS and words[k - 2] != CONSTANT:
             return True
-    return any([_says_is(c) for c in code.co_consts if isinstance(c, types.CodeType)])
+    return any([says_is(c) for c in code.co_consts if isinstance(c, types.CodeType)])
 
 
 def first_of_each(arrays: Sequence[Any]) -> list[int]:

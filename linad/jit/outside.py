@@ -15,6 +15,7 @@ import numpy as np
 
 from linad.core.compiler_lock import books
 from linad.core.memory_layouts import layout_of
+from linad.jit.identity import says_is
 from linad.jit.outside_walk import OutsideWalk
 from linad.jit.static import contents
 from linad.transforms.plain_operands import is_frozen
@@ -137,12 +138,19 @@ class Outside:
             self.names = self.names | names
             self.whole = self.whole or whole
         walk.hold_first()
+        if len(walk.arrays) > 1 and any([says_is(f.__code__) for f in walk.functions]):
+            walk.lines.append(f"{walk.bind(_distinct)}({', '.join(walk.texts)})")
         look = Look(walk)
         if len(self._looks) >= REMEMBERED:
             self._looks.clear()
         self._looks[place] = look, list(given)
         self.nothing = not (given or look.counts)
         return (look if look.counts else None), walk.arrays
+
+
+def _distinct(*arrays: Any) -> bool:
+    """Whether no two of them are one object, as when each was found by itself."""
+    return len(set(map(id, arrays))) == len(arrays)
 
 
 REMEMBERED = 64

@@ -45,7 +45,8 @@ _MODULES = {
     "timeit": "default_timer",
     "uuid": "uuid1 uuid4",
     "secrets": "randbits randbelow choice token_bytes token_hex token_urlsafe",
-    "random": "SystemRandom.random SystemRandom.getrandbits",
+    "random": "SystemRandom.random SystemRandom.getrandbits Random.getstate",
+    "numpy.random": "RandomState.get_state Generator.bit_generator BitGenerator.state",
     "os": "popen system walk getloadavg fdopen",
     "posix": "urandom getrandom open read listdir scandir stat lstat getloadavg times",
     "nt": "urandom open read listdir scandir stat lstat times",
@@ -113,7 +114,10 @@ MISSING: Any = object()
 
 
 def qualified(x: Any) -> str:
-    """The name of a function or class: ``time.time``."""
+    """The name of a function or class: ``time.time``. A method is one of its object's class."""
+    owner = getattr(x, "__self__", None) if isinstance(x, _BOUND) else None
+    if owner is not None and not isinstance(owner, (type, types.ModuleType)):
+        x = _Method(type(owner), x.__name__)  # `random.getstate` is one
     if not isinstance(x, (type, _Method, *_FUNCTIONS)):
         return ""
     module = getattr(x, "__module__", None)
@@ -199,6 +203,7 @@ class _Method:
         self.__qualname__ = f"{owner.__qualname__}.{name}"
 
 
+_BOUND = (types.MethodType, types.BuiltinFunctionType)
 _FUNCTIONS = (
     types.FunctionType,
     types.BuiltinFunctionType,

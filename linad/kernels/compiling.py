@@ -34,7 +34,7 @@ from linad.kernels.statements import (
     expressions,
     lines,
 )
-from linad.sweeps.cpu.kernel_stops import DIVISION, NO_MEMORY, NO_STEP, stop_of
+from linad.sweeps.cpu.kernel_stops import DIVISION, NO_ENTRY, NO_MEMORY, NO_STEP, stop_of
 from linad.sweeps.instructions import OTHER_ARGUMENTS
 
 
@@ -140,7 +140,12 @@ def kernel_source_of(program: KernelProgram, error_model: str) -> str:
 
 def head_of(program: KernelProgram, error_model: str) -> list[str]:
     """How a kernel begins: with names for its operands."""
+    with compiling:
+        from numba import config
+
     lines = ["def kernel(_words, _start, _stop):"]
+    if config.BOUNDSCHECK:
+        lines.append("    check_indices()")
     if error_model == "python":
         lines.append("    check_divisions()")
     k = 0
@@ -214,6 +219,8 @@ class CompiledProgram:
         line, reason = stop_of(status)
         if reason == DIVISION:
             raise ZeroDivisionError(f"kernel {self.name}: division by zero")
+        if reason == NO_ENTRY:
+            raise IndexError(f"kernel {self.name}: an index that the array does not have")
         if reason == NO_STEP:
             raise ValueError(f"kernel {self.name}: the step of a range is zero")
         if reason == NO_MEMORY:

@@ -308,12 +308,14 @@ class ExpressionLowering(ListBuilder):
         for part in node.values[1:]:
             with self.into() as before:
                 value = self.scalar(part)
-            if before:  # evaluated only where it decides
+            numbers = {self.kind_here(found), self.kind_here(value)} != {"b"}
+            if before or numbers:  # evaluated only where it decides; of numbers it is one of them
                 flag = self.fresh("flag")
                 self.emit(Let(flag, found))
+                test = self.held(Expr("!=", (var(flag), ZERO))) if numbers else var(flag)
                 before.append(Let(flag, value))
                 yes = op == "and"
-                self.emit(If(var(flag), before if yes else [], [] if yes else before))
+                self.emit(If(test, before if yes else [], [] if yes else before))
                 found = var(flag)
             else:
                 found = Expr(op, (found, value))

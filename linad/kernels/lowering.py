@@ -81,10 +81,16 @@ class LoweredKernel(StatementLowering):
 
     @classmethod
     def settled(cls, source: FunctionSource, kinds: Sequence[Kind | Any]) -> "LoweredKernel":
-        """A kernel whose arrays have the dtypes that its scalars turn out to need."""
+        """A kernel whose arrays have the dtypes that its scalars turn out to need.
+
+        Each attempt but the last has learnt something: one more name whose arrays are copied, or
+        a wider kind of a scalar.
+        """
         hints: dict[str, Kind] = {}
         copies: set[tuple[Any, str]] = set()
-        while True:
+        learnt: tuple[int, dict[str, Kind]] = (-1, {})
+        while (len(copies), hints) != learnt:
+            learnt = len(copies), hints
             try:
                 made = cls(source, kinds, hints, copies)
             except LowerAgain:
@@ -92,10 +98,15 @@ class LoweredKernel(StatementLowering):
             if all([kind_of(e, made.kinds) == guess for e, guess in made.guesses]):
                 return made
             found = {n: kind for n, kind in made.kinds.items() if isinstance(kind, str)}
-            hints = {
+            hints = hints | {
                 n: joined([kind, str(hints.get(n, kind))])  # only ever wider, so this ends
                 for n, kind in found.items()
             }
+        raise source.error(
+            source.tree,
+            "the kinds of its numbers do not settle",
+            "give a number that becomes a floating-point one such a value at first, as in x = 0.0",
+        )
 
     def function(self, frame: Frame) -> Any:
         """Lower the body of a function; returns what it returns."""

@@ -14,6 +14,7 @@ from linad.kernels.numpy_matrices import (
     kron,
     norm,
     outer,
+    root,
     slogdet,
     solve,
     trace,
@@ -49,7 +50,7 @@ def var(a):
 
 
 def std(a):
-    return np.sqrt(np.var(a))
+    return root(np.var(a))
 
 
 def ptp(a):
@@ -104,6 +105,8 @@ def searchsorted(a, v):
 
 def interp(x, xp, fp):
     k = min(max(np.searchsorted(xp, x), 1), len(xp) - 1)
+    if k < len(xp) - 1 and x == xp[k]:  # the slope at a knot is that of the interval on the right
+        k += 1
     inside = fp[k - 1] + (x - xp[k - 1]) * (fp[k] - fp[k - 1]) / (xp[k] - xp[k - 1])
     return fp[0] if x < xp[0] else fp[-1] if x > xp[-1] else inside
 

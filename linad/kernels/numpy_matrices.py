@@ -46,8 +46,13 @@ def diagonal_matrix(a):
     return out
 
 
+def root(x):
+    """The square root, whose slope at 0 is 0, as that of the size of a vector, not infinite."""
+    return abs(x) if x == 0.0 else np.sqrt(x)
+
+
 def norm(a):
-    return np.sqrt(np.sum(a * a))
+    return root(np.sum(a * a))
 
 
 def tril(m, k=0):

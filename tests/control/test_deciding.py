@@ -75,3 +75,30 @@ def test_a_branch_does_not_write_into_arrays_around_it():
 
     with pytest.raises(linad.errors.TracerError, match="made outside of a branch"):
         linad.grad(f)(np.ones(3))
+
+
+def refused(carry):
+    raise RuntimeError("the body has run")
+
+
+def root(carry):
+    return np.linalg.cholesky(carry.reshape(2, 2)).ravel() * 0.1
+
+
+@pytest.mark.parametrize("body", [refused, root])
+def test_a_body_that_raises_where_it_never_runs(body):
+    """Python decides then, and a compiled function asks it again."""
+
+    def f(x):
+        return np.sum(linad.while_loop(lambda s: s[0] > 3.0, body, x * 1.0) ** 2)
+
+    x = np.array([1.0, 2.0, 2.0, 1.0])
+    error = RuntimeError if body is refused else np.linalg.LinAlgError
+    for g in (f, linad.jit(f)):
+        for _ in range(3):
+            assert g(x) == 10.0
+        np.testing.assert_array_equal(linad.grad(g)(x), 2 * x)
+        np.testing.assert_array_equal(linad.jvp(g, (x,), (x,))[1], 20.0)
+        with pytest.raises(error):
+            g(x * [4.0, 4.0, 4.0, 1.0])
+        assert g(x) == 10.0

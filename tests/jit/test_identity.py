@@ -1,10 +1,12 @@
 """Which arguments are one object, and which functions ask for that."""
 
 import functools
+import sys
 
 import numpy as np
 import pytest
 
+import linad
 from linad.jit.identity import compares_objects, first_of_each, memory_of_all
 
 
@@ -54,3 +56,18 @@ def test_shared_memory():
     frozen = base[:4]
     frozen.flags.writeable = False
     assert same[0] != memory_of_all([frozen, base[2:], base[6:]])
+
+
+WEIGHTS, DEFAULT = np.ones(2), np.ones(2)
+
+
+def weighted(x):
+    return x * WEIGHTS if WEIGHTS is DEFAULT else x * WEIGHTS + DEFAULT
+
+
+def test_arrays_outside_that_become_one(monkeypatch):
+    x, jitted = np.array([0.5, 0.7]), linad.jit(weighted)
+    for weights in (DEFAULT, DEFAULT, np.ones(2), np.ones(2), DEFAULT, np.full(2, 3.0)):
+        monkeypatch.setattr(sys.modules[__name__], "WEIGHTS", weights)
+        for _ in range(2):
+            np.testing.assert_array_equal(jitted(x), weighted(x))

@@ -519,6 +519,7 @@ def _local_clock(x):
 
 
 PATH = pathlib.Path(__file__)
+GENERATOR = np.random.default_rng(0)
 ONCE = {
     "time.time": lambda x: x * time.time(),
     "now": lambda x: x * dt.datetime.now().microsecond,
@@ -526,6 +527,9 @@ ONCE = {
     "default_rng": lambda x: x * np.random.default_rng().normal(),
     "default_rng of None": lambda x: x * np.random.default_rng(None).normal(),
     "random.Random": lambda x: x * random.Random().random(),
+    "getstate": lambda x: x * random.getstate()[1][-1],
+    "get_state": lambda x: x * np.random.get_state()[2],  # noqa: NPY002
+    "bit_generator.state": lambda x: x * len(GENERATOR.bit_generator.state),
     "randbelow": lambda x: x * secrets.randbelow(9),
     "uuid4": lambda x: x * (uuid.uuid4().int % 9),
     "open": lambda x: x * len(open(PATH).readline()),  # noqa: SIM115, PTH123

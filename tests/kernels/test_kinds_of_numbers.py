@@ -80,3 +80,15 @@ def test_not_a_number(function, place, as_python):
     x = np.array([0.5, 1.5, -0.5])
     x[place] = np.nan
     np.testing.assert_array_equal(linad.linearize(linad.kernel(function), x)[0], function(x))
+
+
+def one_of_two_numbers(x):
+    a = x[0] or 3.0
+    b = x[1] and x[2]
+    c = 0.0 * x[3] or x[3] * x[0]
+    d = (x[0] > 9.0) or x[1]
+    return a * x + b * c + d
+
+
+def test_and_and_or_of_numbers_are_one_of_them():
+    check_small(one_of_two_numbers)

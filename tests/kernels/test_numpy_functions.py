@@ -110,3 +110,29 @@ def determinant(a):
 def test_the_logarithm_of_a_determinant_of_zero():
     with np.errstate(divide="ignore"):
         assert WRITTEN[np.linalg.slogdet](np.zeros((3, 3))) == (0.0, -np.inf)
+
+
+@pytest.mark.usefixtures("kernels")
+def test_slopes_where_there_is_a_choice():
+    """Those of `docs/conventions.md`: at the tip of a norm, and at knots."""
+    knots, at = np.array([0.0, 1.0, 2.0, 4.0]), np.array([0.0, 0.5, 1.0, 2.0, 4.0, 5.0])
+    values = np.array([0.0, 1.0, 3.0, 9.0])
+
+    def norms(x):
+        return np.linalg.norm(x) + np.std(x)
+
+    def between(x):
+        total = 0.0
+        for k in range(len(x)):
+            total += np.interp(x[k], knots, values)
+        return total
+
+    def between_all(x):
+        return np.sum(np.interp(x, knots, values))
+
+    np.testing.assert_array_equal(linad.grad(linad.kernel(norms))(np.zeros(3)), np.zeros(3))
+    assert np.isnan(linad.hessian(linad.kernel(norms))(np.zeros(3))).all()
+    expected = linad.grad(between_all)(at)
+    np.testing.assert_array_equal(expected, [1, 1, 2, 3, 3, 0])
+    for f in (between, between_all):
+        np.testing.assert_array_equal(linad.grad(linad.kernel(f))(at), expected)

@@ -327,10 +327,15 @@ def test_integers_and_slices_need_no_general_reading(monkeypatch):
         raise AssertionError(f"{index} is read as indices of any kind are")
 
     x = np.arange(12.0).reshape(3, 4)
-    found = [x[1, 2], x[1], x[1:, 2], x[:, ::-1], x[-1:]]
+
+    def read(x):
+        parts = [x[1, 2], x[1], x[1:, 2], x[:, ::-1], x[-1:], x[..., 0], x[..., 1:, None]]
+        return [*parts, x[np.array([0, 1])], x[1:, np.array([3, 1])], x[x[:, 0] > 1]]
+
+    found = read(x)
     monkeypatch.setattr(indexing, "canonical", refuse)
-    made = linad.linearize(lambda x: [x[1, 2], x[1], x[1:, 2], x[:, ::-1], x[-1:]], x)[0]
+    made = linad.linearize(read, x)[0]
     for mine, theirs in zip(made, found, strict=True):
         np.testing.assert_array_equal(mine, theirs)
     with pytest.raises(AssertionError, match="is read"):
-        linad.linearize(lambda x: x[..., 0], x)
+        linad.linearize(lambda x: x[..., 0, 0], x)

@@ -504,3 +504,13 @@ def test_names_of_scipy_say_where_to_look():
         linad.fit  # noqa: B018
     with pytest.raises(AttributeError, match="'linad.solve' has no attribute 'nothing'$"):
         linad.solve.nothing  # noqa: B018
+
+
+def test_a_solution_within_adopted_code():
+    def solved(a):
+        return np.sum(linad.solve.root(lambda t: t**3 + t - a, np.ones(2)))
+
+    a = np.array([0.4, 0.9])
+    expected = linad.grad(solved)(a)
+    with linad.adopt(solved):
+        np.testing.assert_allclose(linad.grad(solved)(a), expected)

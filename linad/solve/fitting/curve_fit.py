@@ -355,13 +355,13 @@ class _Deviations:
             given = copied(xdata)
             with watched_tolerances() as found:
                 predicted = self.model(given, p)
-        except (TypeError, *MISREAD) as error:
+        except (TypeError, ValueError, *MISREAD) as error:
             if self.may_index and isinstance(error, (TypeError, IndexError)):
                 return self._with_labels(p)
             refuse_places(self.f, error, xdata)
             if isinstance(error, MISREAD):
                 refuse_misread("curve_fit", self, p, error)
-            else:
+            elif isinstance(error, TypeError):
                 refuse_further_names("curve_fit", bare_model(self.model), p, error)
             raise
         self.may_index = False

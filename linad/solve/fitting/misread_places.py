@@ -23,7 +23,9 @@ def refuse_places(f: Any, error: Exception, xdata: Any) -> None:
         words = _of_labels(xdata)
     elif isinstance(error, KeyError):
         words = _of_keys(error, xdata)
-    elif isinstance(error, TypeError):
+    elif any(word in str(error) for word in _SEQUENCE):
+        words = _of_list(xdata)
+    if not words and isinstance(error, TypeError):
         words = _of_kinds(xdata)
     if not words:
         return
@@ -32,6 +34,22 @@ def refuse_places(f: Any, error: Exception, xdata: Any) -> None:
     raise ArgumentError(
         f"curve_fit: {name_of(f)} cannot compute with xdata{came}: {words}"
     ) from error
+
+
+_SEQUENCE = ("sequence", "inhomogeneous", "'list'", "'tuple'")
+"""Words in the errors of those who compute with a list as with an array."""
+
+
+def _of_list(xdata: Any) -> str:
+    """Of arrays that stand side by side: one for each data set, or of several shapes."""
+    listed = type(xdata) in (list, tuple) and len(xdata)
+    if not listed or not all(isinstance(part, np.ndarray) for part in xdata):
+        return ""
+    kind, shapes = type(xdata).__name__, ", ".join(str(part.shape) for part in xdata[:6])
+    return (
+        f"it is a {kind} of {len(xdata)} arrays, of shapes {shapes}, which the model is given as "
+        f"it is; compute with each, [... for part in x]"
+    )
 
 
 def _of_labels(xdata: Any) -> str:

@@ -179,6 +179,7 @@ NAMESPACE: dict[str, Any] = {
     "replace_shared_word": atomic.replace_shared_word,
     "set_shared_word": atomic.set_shared_word,
     "check_divisions": native.check_divisions,
+    "check_indices": native.check_indices,
     "grown": kernel_arrays.grown,
     "any_order": loop_hints.any_order,
     **kernel_arrays.MAKERS,

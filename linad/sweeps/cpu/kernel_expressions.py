@@ -32,9 +32,9 @@ from linad.sweeps.cpu.kernel_functions import (
     power_of_real,
 )
 from linad.sweeps.cpu.kernel_numbers import INT64, Number
-from linad.sweeps.cpu.kernel_stops import DIVISION, NO_STEP
+from linad.sweeps.cpu.kernel_stops import DIVISION, NO_ENTRY, NO_STEP
 from linad.sweeps.cpu.kernel_variables import Variables
-from linad.sweeps.cpu.native import check_divisions
+from linad.sweeps.cpu.native import check_divisions, check_indices
 
 OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Add: operator.add,
@@ -220,6 +220,9 @@ class Expressions(Variables):
         if function is check_divisions:
             self.kernel.divisions_are_checked = True
             return self.kernel.constant(0)
+        if function is check_indices:
+            self.kernel.indices_are_checked = True
+            return self.kernel.constant(0)
         numbers = [self.value(a) for a in node.args]
         if isinstance(function, ArrayMaker):
             at, *shape = [self.kernel.cast(x, types.int64).value for x in numbers]
@@ -276,6 +279,9 @@ class Expressions(Variables):
             i = kernel.cast(number, types.int64).value
             signed = getattr(unliteral(number.type), "signed", True)
             indices.append(from_beginning(kernel.builder, i, length) if signed else i)
+            if kernel.indices_are_checked:
+                beyond = kernel.builder.icmp_unsigned(">=", indices[-1], length)
+                kernel.leave_if(beyond, NO_ENTRY)
         return array, indices
 
     def _choose(self, test: Any, first: Callable[[], None], other: Callable[[], None]) -> None:

@@ -84,7 +84,7 @@ class Kernel(NumberWriter):
         self.kinds = kinds
         self.scopes = 0
         self.line = 0
-        self.divisions_are_checked = False
+        self.divisions_are_checked = self.indices_are_checked = False
         self.memory = Memory(self.builder, lambda test: self.leave_if(test, NO_MEMORY))
 
     def write(self, tree: ast.FunctionDef, namespace: dict[str, Any]) -> None:

@@ -2,8 +2,8 @@
 
 from linad.sweeps.instructions import NOT_COMPILED
 
-REASONS = RAISED, DIVISION, NO_STEP, NO_MEMORY = range(4)
-"""What the line raises, a division by zero, a range whose step is zero, memory."""
+REASONS = RAISED, DIVISION, NO_STEP, NO_MEMORY, NO_ENTRY = range(5)
+"""What the line raises, a division by zero, a range whose step is zero, memory, an index."""
 
 FIRST = NOT_COMPILED + 1
 

@@ -155,6 +155,10 @@ def check_divisions() -> None:
     """From here on, a division by zero ends the kernel, as in Python."""
 
 
+def check_indices() -> None:
+    """From here on, an index that an array does not have ends the kernel, as in Python."""
+
+
 @intrinsic
 def select(context: Any, condition: Any, a: Any, b: Any) -> Any:
     """``a if condition else b``, both computed: no branch, so that loops vectorise."""

@@ -14,6 +14,7 @@ from numba.core import config
 from numba.core.registry import cpu_target
 
 from linad.sweeps.cpu.kernel_arrays import name_allocator
+from linad.sweeps.cpu.memory_maps import map_room
 
 LEVEL = 3
 RELOCATION = {"x86": "static", "ppc": "pic"}
@@ -129,6 +130,7 @@ def assembly(text: str) -> str:
 
 def loaded(code: bytes, name: str) -> int:
     """Put machine code into memory; the address of a function of it."""
+    map_room.take()
     engine = _engine()
     engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
     engine.finalize_object()

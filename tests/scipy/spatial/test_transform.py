@@ -8,7 +8,7 @@ import scipy.spatial.transform as theirs
 
 import linad
 import linad.scipy.spatial.transform as lt
-from linad.errors import UnsupportedError
+from linad.errors import TracerError, UnsupportedError
 from linad.scipy.spatial.transform import Rotation
 from linad.testing.derivative_checks import check_derivatives
 
@@ -30,6 +30,29 @@ def test_angles_about_all_sequences_of_axes():
 def test_their_derivatives():
     for seq in ("xyz", "YXZ", "zxz", "YZY"):
         check_derivatives(lambda x, seq=seq: Rotation.from_rotvec(x).as_euler(seq), X)
+
+
+@pytest.mark.skipif(
+    not hasattr(theirs.Rotation.__pow__, "__code__"),
+    reason="rotations of this SciPy are compiled, and show nobody what they compare",
+)
+@pytest.mark.parametrize("n", [-1.0, 0.0, 1.0, 2.0])
+def test_powers_of_plain_rotations(n):
+    """SciPy takes powers -1, 0 and 1 apart, where the exponent would have no derivative."""
+
+    def power(n):
+        return (theirs.Rotation.from_rotvec(X) ** n).as_rotvec()
+
+    def written(n):
+        return Rotation.from_rotvec(n * X).as_rotvec()
+
+    for f in (power, linad.jit(power)):
+        with pytest.raises(
+            TracerError, match=r"power .* write .*Rotation\.from_rotvec\(n \* r\.as"
+        ):
+            linad.jvp(f, (n,), (1.0,))
+    np.testing.assert_allclose(power(n), written(n), atol=1e-15)
+    np.testing.assert_allclose(linad.jvp(written, (n,), (1.0,))[1], X)
 
 
 SEEN = np.random.default_rng(4).standard_normal((6, 3))

@@ -98,3 +98,23 @@ def test_only_integrators_are_named():
 
     with pytest.raises(ShapeError, match="its solve_ivp may have failed, which ends early"):
         curve_fit(exploding, T, Y)
+
+
+@pytest.mark.parametrize("second", [T, T[:10]])
+def test_places_of_several_data_sets(second):
+    with pytest.raises(ArgumentError, match=r"list of 2 arrays, of shapes \(30,\), .*for part in"):
+        curve_fit(line, [T, second], [line(T, 2, 1), line(second, 2, 1)])
+    found = curve_fit(
+        lambda x, a, b: [line(part, a, b) for part in x],
+        [T, second],
+        [line(T, 2, 1), line(second, 2, 1)],
+    )
+    np.testing.assert_allclose(found.x, [2.0, 1.0])
+
+
+def test_errors_of_the_model_itself_stay():
+    def refusing(t, a, b):
+        raise ValueError("no such sequence")
+
+    with pytest.raises(ValueError, match="^no such sequence$"):
+        curve_fit(refusing, T, Y)
