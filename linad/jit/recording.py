@@ -34,6 +34,7 @@ from linad.jit.signature import Signature, as_recorded, is_python_number
 from linad.jit.specializations import COMPUTED, Variant, own
 from linad.transforms.plain_operands import same_bits
 from linad.transforms.recorded_run import RecordedRun
+from linad.transforms.traced_values import refuse_keys
 
 log = logging.getLogger("linad")
 
@@ -104,6 +105,8 @@ class _Recording:
                 self._write_back()  # as NumPy would have before it raised
                 raise
             leaves, out_tree = tree.flatten(result)
+            if traced.trace.keys:
+                refuse_keys(traced.trace, result)
             self._check_shapes()
             equations = traced.finish(leaves)
             if not leaves and not traced.written:

@@ -101,6 +101,22 @@ def read_written(trace: Trace, value: Any) -> tuple[Any, Any]:
     return None, value
 
 
+def refuse_keys(trace: Trace, result: Any) -> None:
+    """Raise if a result has values of the trace as keys of its dictionaries."""
+    if any([_is_of(trace, tuple(keys)) for keys in tree.key_orders(result)]):
+        raise OutputError(
+            "the function returned a dictionary that has traced numbers as keys, which end with "
+            "it; return the numbers and what belongs to them as two arrays, or as pairs"
+        )
+
+
+def _is_of(trace: Trace, key: Any) -> bool:
+    """Whether a value of a trace is in a key."""
+    if type(key) is tuple:
+        return any([_is_of(trace, part) for part in key])
+    return type(key) is Tracer and key._trace is trace
+
+
 def read_results(trace: Trace, result: Any) -> tuple[list[Any], list[Any], Any]:
     """Take what a function returned apart.
 
@@ -116,9 +132,11 @@ def read_results(trace: Trace, result: Any) -> tuple[list[Any], list[Any], Any]:
     Raises
     ------
     OutputError
-        If it holds no array, or something that is none.
+        If it holds no array, something that is none, or values of this trace as keys.
     """
     leaves, out_tree = tree.flatten(result)
+    if trace.keys:
+        refuse_keys(trace, result)
     if not leaves:
         raise OutputError(
             f"the function returned {result!r}, which holds no array; return the result to "

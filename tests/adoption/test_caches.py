@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linad
-from linad.errors import SwallowedError, UnsupportedError
+from linad.errors import OutputError, SwallowedError, UnsupportedError
 
 SOURCE = """
 import numpy as np
@@ -312,3 +312,12 @@ def test_cached_functions_keep_results_of_traced_numbers_for_their_trace(install
         package.CALLS.clear()
         linad.grad(package.at_twenty)(Y)
     assert len(package.CALLS) <= 3 * 21
+
+
+def test_results_by_traced_keys_are_refused(installed):
+    package = installed("def f(x):\n    return {x: x**2}\n\n\ndef g(x):\n    return {(1, x): x}\n")
+    with linad.adopt(package.__name__):
+        for f in (package.f, package.g):
+            for derivative in (linad.jacobian(f), linad.jit(f), linad.derivative(f)):
+                with pytest.raises(OutputError, match="traced numbers as keys"):
+                    derivative(0.3)
