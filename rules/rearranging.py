@@ -47,13 +47,13 @@ def roll_wrt_x(y: Array, x: Array, *, shifts: Any, axes: Any) -> JacobianOperato
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     a = as_array(a)
     if axis is None:
-        shifts = {"shifts": (sum(as_shape(shift)),), "axes": (0,)}
+        moved = {"shifts": (sum(as_shape(shift)),), "axes": (0,)}
         if a.ndim == 1:
-            return roll_.on((a,), shifts)
-        return reshape_(roll_(ravel(a), **shifts), shape=a.shape)
+            return roll_.on((a,), moved)
+        return reshape_(roll_(ravel(a), **moved), shape=a.shape)
     if type(shift) is int and type(axis) is int:
-        places = (normalize_axis(axis, a.ndim, "roll"),)
-        return roll_.on((a,), {"shifts": (shift,), "axes": places})
+        place = normalize_axis(axis, a.ndim, "roll")
+        return roll_.on((a,), {"shifts": (shift,), "axes": (place,)})
     shifts, axes = np.broadcast_arrays(as_shape(shift), as_shape(axis))
     places = tuple([normalize_axis(k, a.ndim, "roll") for k in axes.tolist()])
     return roll_(a, shifts=tuple(shifts.tolist()), axes=places)
