@@ -16,7 +16,7 @@ import numpy as np
 from linad.core import tree
 from linad.core.options import is_number
 from linad.errors import ArgumentError, OptionError, ShapeError
-from linad.solve.fitting.data import as_arrays
+from linad.solve.fitting.given_data import as_arrays
 from linad.solve.fitting.propagation import Propagated
 
 

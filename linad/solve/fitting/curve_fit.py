@@ -5,56 +5,25 @@ from typing import Any
 
 import numpy as np
 
-from linad.core import tree
-from linad.core.options import (
-    FLAG,
-    FUNCTION,
-    POSITIVE,
-    args_of,
-    check_names,
-    takes,
-)
+from linad.core.options import FLAG, FUNCTION, POSITIVE, args_of, takes
 from linad.core.shapes import name_of
 from linad.core.showing import shown
-from linad.core.tolerances import watched_tolerances
 from linad.errors import OptionError
-from linad.solve.bounds import as_box, sides
+from linad.solve.bounds import sides
 from linad.solve.described_starts import of_described
-from linad.solve.fits import cleaned_jacobian
-from linad.solve.fitting.asked_of_parameters import MISREAD, refuse_misread
 from linad.solve.fitting.data import Data
-from linad.solve.fitting.data_places import (
-    OfJoinedPlaces,
-    as_places,
-    bare_model,
-    holds_integers,
-    is_single,
-    joined_places,
-)
+from linad.solve.fitting.data_places import OfJoinedPlaces, as_places, holds_integers, is_single
+from linad.solve.fitting.deviations import Deviations
 from linad.solve.fitting.doubts import tell_doubts
 from linad.solve.fitting.fit_options import ABSOLUTE, NAN_POLICY, POSITIVES, START, VERBOSE, WEIGHTS
 from linad.solve.fitting.fit_result import FitResult
-from linad.solve.fitting.misread_places import refuse_places
-from linad.solve.fitting.parameters import (
-    Parameters,
-    binding,
-    by_name,
-    call_by_name,
-    parameter_names,
-    refuse_further_names,
-    refuse_other_signatures,
-    told,
-)
+from linad.solve.fitting.model_bindings import binding, parameter_names, refuse_other_signatures
+from linad.solve.fitting.parameters import Parameters
+from linad.solve.fitting.solving import solved
 from linad.solve.fitting.with_arguments import WithArguments
-from linad.solve.fitting.written_data import OnCopies, copied, is_written
-from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.losses import LOSS
 from linad.solve.problems import refuse_traced
-from linad.solve.status import Status
 from linad.solve.waiting import Waiting
-
-INTEGRATORS = ("solve_ivp", "odeint", "ode")
-"""Routines that return fewer numbers where they fail."""
 
 
 @takes(
@@ -178,9 +147,10 @@ def curve_fit(
         places = as_places(xdata, labels)
         return Data(f, places, ydata, sigma, weights, check_finite, nan_policy)
 
-    deviations = _Deviations(model, data_of, holds_integers(xdata))
+    deviations = Deviations(model, data_of, holds_integers(xdata))
 
-    found = _solve(
+    found = solved(
+        curve_fit,
         Waiting("curve_fit", name_of(f), f, deviations),
         parameters,
         bounds,
@@ -265,7 +235,8 @@ def fit(
     refuse_other_signatures(f, args, "fit")
     parameters = Parameters("fit", x0, None, fixed)
 
-    found = _solve(
+    found = solved(
+        fit,
         Waiting("fit", name_of(f), f, WithArguments("fit", f, args)),
         parameters,
         bounds,
@@ -314,176 +285,3 @@ def _between(bounds: Any, names: list[str], start: Any) -> Any:
     above = np.isfinite(upper) & ~middle & (upper <= 1)
     inside[above] = upper[above] - 1.0
     return inside
-
-
-class _Deviations:
-    """(model - data) / sigma, of the parameters.
-
-    Parameters
-    ----------
-    model : callable
-        ``model(xdata, p)``.
-    data_of : callable
-        The data, ``data_of(labels)``, with integers of xdata as floats or as labels.
-    may_index : bool
-        Whether there are integers: a model that indexes by them gets labels from there on.
-    """
-
-    def __init__(
-        self, model: Callable[..., Any], data_of: Callable[[bool], Data], may_index: bool
-    ) -> None:
-        self.model, self.data_of, self.may_index = model, data_of, may_index
-        self.joined = isinstance(model, OfJoinedPlaces)
-        self.data, self.labels = data_of(False), False
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "data_of": None}  # a closure, which a fit at its end has no use of
-
-    @property
-    def f(self) -> Callable[..., Any]:
-        """The model as it was given."""
-        return self.data.f
-
-    def __call__(self, p: Any) -> Any:
-        return self.data.residual(self._predicted(p))
-
-    def _predicted(self, p: Any) -> Any:
-        data, xdata = self.data, self.data.xdata
-        try:
-            if data.fitted:
-                return self.model(xdata, p)
-            given = copied(xdata)
-            with watched_tolerances() as found:
-                predicted = self.model(given, p)
-        except (TypeError, ValueError, *MISREAD) as error:
-            if self.may_index and isinstance(error, (TypeError, IndexError)):
-                return self._with_labels(p)
-            refuse_places(self.f, error, xdata)
-            if isinstance(error, MISREAD):
-                refuse_misread("curve_fit", self, p, error)
-            elif isinstance(error, TypeError):
-                refuse_further_names("curve_fit", bare_model(self.model), p, error)
-            raise
-        self.may_index = False
-        if is_written(given, xdata):
-            self.model = OnCopies(self.model)
-        data.integrator = next((one.routine for one in found if one.routine in INTEGRATORS), "")
-        return predicted
-
-    def _with_labels(self, p: Any) -> Any:
-        """The prediction with integers as they were given, for a model that fails with floats."""
-        floats, self.may_index = self.data, False
-        self.data = self.data_of(True)
-        try:
-            predicted = self._predicted(p)
-        except Exception as other:
-            if isinstance(other, IndexError) or isinstance(other.__cause__, IndexError):
-                raise  # of the index, as it was given
-            self.data = floats
-            return self._predicted(p)  # which raises, in words
-        self.labels = True
-        return predicted
-
-    def named(self, p: Any) -> dict[str, Any]:
-        return by_name(bare_model(self.model), p)
-
-    def call(self, f: Callable[..., Any], named: dict[str, Any]) -> Any:
-        x = copied(self.data.xdata)
-        return call_by_name(
-            bare_model(self.model), f, joined_places(x) if self.joined else x, named
-        )
-
-
-class _Refit:
-    """A minimum with some parameters held at their start."""
-
-    def __init__(
-        self, residual: Waiting, parameters: Parameters, lower: Any, upper: Any, options: Any
-    ) -> None:
-        self.residual, self.parameters = residual, parameters
-        self.lower, self.upper, self.options = lower, upper, options
-
-    def __call__(self, start: Any, held: Any) -> Any:
-        low, high = np.where(held, start, self.lower), np.where(held, start, self.upper)
-        container = self.parameters.container
-        return levenberg_marquardt(
-            self.residual,
-            container(start),
-            bounds=(container(low), container(high)),
-            **self.options,
-        )
-
-
-def _solve(
-    residual: Waiting,
-    parameters: Parameters,
-    bounds: Any,
-    loss: Any,
-    f_scale: float,
-    absolute_sigma: bool,
-    verbose: int,
-    options: dict[str, Any],
-) -> FitResult:
-    name = residual.name
-    own: Callable[..., Any] = curve_fit if name == "curve_fit" else fit
-    check_names(name, options, own, levenberg_marquardt)
-    unknown = parameters.unknown
-    unknown.start = parameters.start
-    box = as_box(name, parameters.bounds(bounds), unknown, parameters.names)
-    lower = np.full(parameters.start.shape, -np.inf) if box is None else box.lower
-    upper = np.full(parameters.start.shape, np.inf) if box is None else box.upper
-    options = {"disp": verbose == 2, "loss": loss, "f_scale": f_scale, **options}
-
-    solve = _Refit(residual, parameters, lower, upper, options)
-    result = solve(parameters.start, ~parameters.free)
-    result.message = result.message.replace("levenberg_marquardt", name, 1)
-    if result.status == Status.NOT_FINITE:
-        result.message = _without_slope(name, result) or result.message
-    elif result.success and result.optimality == 0.0 and _is_cut_off(result, parameters):
-        result.success, result.status = False, Status.SINGULAR
-        result.message = (
-            f"{name}: the Jacobian is singular: no residual depends on any parameter where the "
-            f"fit started, {told(parameters)}; start elsewhere, where the model responds, or, if "
-            f"what it returns is cut off from them by comparisons, rounding, or decisions on plain "
-            f"numbers as of a bisection by hand, mend that (linad.scipy.optimize.brentq has a "
-            f"derivative)"
-        )
-    count = np.count_nonzero(result.saturated)
-    if count:
-        words = (
-            f"{count} of {result.saturated.size} residuals are constant where their derivative "
-            f"overflows"
-        )
-        said = result.message
-        if not result.success:  # then it is the cause
-            said = said.removeprefix(f"{name}: ")
-            result.message = f"{name}: {words}: {said}"
-        else:
-            result.message = f"{said}; {words}"
-    return FitResult(result, parameters, (lower, upper), loss, f_scale, absolute_sigma, solve)
-
-
-def _is_cut_off(result: Any, parameters: Parameters) -> bool:
-    """Whether residuals that are not zero depend on no parameter that is free."""
-    here = any(np.any(leaf) for leaf in tree.flatten(result.fun)[0])
-    return here and not cleaned_jacobian(result)[:, parameters.free].any()
-
-
-def _without_slope(name: str, result: Any) -> str:
-    """Where the model is finite and its derivative is not."""
-    if not all(np.isfinite(leaf).all() for leaf in tree.flatten(result.fun)[0]):
-        return ""
-    bad = ~np.isfinite(cleaned_jacobian(result)).all(axis=1)
-    if not bad.any():
-        return ""
-    if bad.all():
-        return (
-            f"{name}: infinite or NaN: in the derivatives of all {bad.size} residuals, which "
-            f"themselves are finite; start elsewhere: the model overflows there, or has no slope"
-        )
-    return (
-        f"{name}: infinite or NaN: in the derivatives of {bad.sum()} of {bad.size} residuals, "
-        f"first that of index {np.argmax(bad)}, which itself is finite; start elsewhere, or write "
-        f"the model without what has no slope there, as np.sqrt(x) at 0 and np.arccos(x) at 1: "
-        f"np.arccos(np.where(abs(x) < 1, x, 0.0)) has one"
-    )

@@ -23,10 +23,16 @@ from linad.errors import (
 )
 from linad.rules.creation import asarray
 from linad.solve.fitting.data_covariance import whitening
+from linad.solve.fitting.given_data import (
+    NUMBERS,
+    as_array,
+    as_arrays,
+    count_not_finite,
+    refuse_texts,
+    refuse_units,
+    shape_of,
+)
 from linad.solve.fitting.left_out import finite, is_nan, masked, related, with_finite_places
-
-_NUMBERS = frozenset("biufc")
-"""Kinds of dtypes that are numbers."""
 
 
 class Data:
@@ -69,18 +75,18 @@ class Data:
         check_finite: bool,
         nan_policy: str | None,
     ) -> None:
-        self.f, self.x_shape, self.labelled = f, _shape_of(xdata), hasattr(xdata, "to_numpy")
+        self.f, self.x_shape, self.labelled = f, shape_of(xdata), hasattr(xdata, "to_numpy")
         self.fitted, self.cut_short, self.integrator = False, 0, ""
         self.omits = nan_policy == "omit"
         check_finite = nan_policy == "raise" or (check_finite and nan_policy != "propagate")
-        _refuse_units("ydata", ydata)
+        refuse_units("ydata", ydata)
         self.container = as_arrays(ydata, foreign=True)
         leaves, self.structure = tree.flatten(self.container)
-        self.leaves = [_as_array(leaf) for leaf in leaves]
+        self.leaves = [as_array(leaf) for leaf in leaves]
         self.names = [_set_name(path) for path in tree.leaf_paths(self.structure)]
         if not sum(y.size for y in self.leaves):
             raise ArgumentError("curve_fit: ydata holds no numbers")
-        _refuse_texts("ydata", self.leaves)
+        refuse_texts("ydata", self.leaves)
         if sigma is not None and weights is not None:
             raise OptionError("curve_fit: sigma and weights say the same; give one of them")
         option, given = ("weights", weights) if sigma is None else ("sigma", sigma)
@@ -93,7 +99,7 @@ class Data:
         self.whiten: Any = None
         self.variances: Any = None
         if is_matrix:
-            _refuse_texts("sigma", [given])
+            refuse_texts("sigma", [given])
             sigma = np.asarray(given, float)
             self.whiten = whitening(sigma, leaves[0].shape, self.counted)
             self.variances = np.diagonal(sigma)
@@ -180,7 +186,7 @@ class Data:
         named = [*zip(tree.leaf_paths(structure), places, strict=True)]
         arrays += [(f"xdata{path}", leaf) for path, leaf in named]
         for name, array in arrays:
-            bad, size = _not_finite(array)
+            bad, size = count_not_finite(array)
             if not bad:
                 continue
             came = f"curve_fit: {name} is infinite or NaN in {bad} of {size} places; "
@@ -202,8 +208,8 @@ class Data:
 
     def _for_each_set(self, option: str, given: Any) -> list[Any]:
         """Numbers or arrays, one each data set, of what may be one number for all."""
-        _refuse_units(option, given)
-        _refuse_texts(option, tree.flatten(given)[0])
+        refuse_units(option, given)
+        refuse_texts(option, tree.flatten(given)[0])
         held = as_arrays(given, foreign=True, keep=not tree.is_leaf(self.structure))
         if is_number(held):
             values = [held for _ in self.leaves]
@@ -223,7 +229,7 @@ class Data:
                     f"curve_fit: {option}{whole} must have the shape {y.shape} of ydata, or be a "
                     f"number; got {np.shape(value)}"
                 )
-        return [_as_array(v).astype(float) for v in values]
+        return [as_array(v).astype(float) for v in values]
 
     def as_container(self, given: Any) -> Any:
         """A sequence of as many parts as there are data sets, in the form of theirs."""
@@ -311,7 +317,7 @@ class Data:
                 f"give or read the column, X[{part.columns[0]!r}]"
             )
         kind = getattr(getattr(part, "dtype", None), "kind", "")
-        if isinstance(part, numbers.Complex) or kind in _NUMBERS:
+        if isinstance(part, numbers.Complex) or kind in NUMBERS:
             return part
         came = f"a {type(part).__name__}" + (f" of dtype {part.dtype}" if kind else "")
         raise OutputError(
@@ -399,75 +405,9 @@ def is_cut_short(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
     )
 
 
-def as_arrays(data: Any, foreign: bool = False, keep: bool = False) -> Any:
-    """A container with lists of numbers as arrays, and tables of pandas' kind if ``foreign``.
-
-    With ``keep`` the outermost list stays one: it has a number for each data set.
-    """
-    if foreign and hasattr(data, "to_numpy"):
-        return data.to_numpy()
-    if type(data) is dict:
-        return {key: as_arrays(value, foreign) for key, value in data.items()}
-    if type(data) not in (list, tuple):
-        return data
-    if all(isinstance(part, numbers.Complex) for part in data):
-        return data if keep else np.asarray(data)
-    return type(data)(as_arrays(part, foreign) for part in data)
-
-
-def _shape_of(xdata: Any) -> tuple[int, ...] | None:
-    """The shape of xdata, which may be a list of arrays of one shape."""
-    if type(xdata) not in (list, tuple):
-        return getattr(xdata, "shape", None)
-    shapes = {np.shape(part) for part in xdata if hasattr(part, "shape")}
-    alike = len(shapes) == 1 and all(hasattr(part, "shape") for part in xdata)
-    return (len(xdata), *shapes.pop()) if alike else None
-
-
 def _set_name(path: str) -> str:
     """A data set as a reader would call it: by its keys, or by its number."""
     if not path:
         return ""
     keys = [part.strip("'\"") for part in path.strip("[].").replace("].", "][").split("][")]
     return ", ".join(f"data set {int(key) + 1}" if key.isdigit() else key for key in keys)
-
-
-def _refuse_units(option: str, given: Any) -> None:
-    """Raise for quantities with units, which would lose them."""
-    for leaf in tree.flatten(given)[0]:
-        unit = getattr(leaf, "units", None) or getattr(leaf, "unit", None)
-        if unit is not None and hasattr(leaf, "to"):
-            number = "magnitude" if hasattr(leaf, "magnitude") else "value"
-            raise ArgumentError(
-                f"curve_fit: {option} is in {unit}, and a fit is of plain numbers; give "
-                f"{option}.{number}, and let the model return numbers in that unit"
-            )
-
-
-def _as_array(leaf: Any) -> Any:
-    """An array, whose mask is kept."""
-    return leaf if isinstance(leaf, np.ma.MaskedArray) else np.asarray(leaf)
-
-
-def _refuse_texts(option: str, arrays: list[Any]) -> None:
-    """Raise for what holds no numbers."""
-    kinds = [np.asarray(array).dtype for array in arrays]
-    if any(kind.kind not in _NUMBERS for kind in kinds):
-        words = dict.fromkeys(["texts" if k.kind in "SU" else k.name for k in kinds])
-        remedy = f"np.asarray({option}, float) reads them from texts"
-        if any(kind.kind in "mM" for kind in kinds):
-            since = f"({option} - {option}[0])" if any(k.kind == "M" for k in kinds) else option
-            remedy = f"{since} / np.timedelta64(1, 'D') is in days"
-        raise ArgumentError(
-            f"curve_fit: {option} must hold numbers, got {', '.join(words)}; {remedy}"
-        )
-
-
-def _not_finite(array: Any) -> tuple[int, int]:
-    """How many numbers are infinite or NaN, and of how many."""
-    if hasattr(array, "units"):
-        return 0, 0  # a quantity, which the model may take
-    values = np.asarray(array)
-    if values.dtype.kind not in "fc":
-        return 0, values.size
-    return int(np.count_nonzero(~np.isfinite(values))), values.size

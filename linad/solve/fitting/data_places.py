@@ -14,7 +14,7 @@ import numpy as np
 
 from linad.core import tree
 from linad.errors import ArgumentError
-from linad.solve.fitting.data import as_arrays
+from linad.solve.fitting.given_data import as_arrays
 from linad.solve.fitting.written_data import OnCopies
 
 

@@ -27,7 +27,8 @@ from linad.solve.described_starts import of_described
 from linad.solve.fitting.doubts import tell_doubts
 from linad.solve.fitting.fit_options import START, VERBOSE
 from linad.solve.fitting.likelihood_result import LikelihoodResult
-from linad.solve.fitting.parameters import Parameters, refuse_other_signatures, told
+from linad.solve.fitting.model_bindings import refuse_other_signatures
+from linad.solve.fitting.parameters import Parameters, told
 from linad.solve.fitting.with_arguments import WithArguments
 from linad.solve.lbfgs import lbfgs
 from linad.solve.problems import quiet

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from linad.solve.fitting.asked_of_parameters import MISREAD, refuse_misread
-from linad.solve.fitting.parameters import first_name
+from linad.solve.fitting.model_bindings import first_name
 from linad.solve.fitting.written_data import copied, is_written
 
 

@@ -1,0 +1,78 @@
+"""What users give as data: lists, tables and arrays; units and texts, which are refused."""
+
+import numbers
+from typing import Any
+
+import numpy as np
+
+from linad.core import tree
+from linad.errors import ArgumentError
+
+NUMBERS = frozenset("biufc")
+"""Kinds of dtypes that are numbers."""
+
+
+def as_arrays(data: Any, foreign: bool = False, keep: bool = False) -> Any:
+    """A container with lists of numbers as arrays, and tables of pandas' kind if ``foreign``.
+
+    With ``keep`` the outermost list stays one: it has a number for each data set.
+    """
+    if foreign and hasattr(data, "to_numpy"):
+        return data.to_numpy()
+    if type(data) is dict:
+        return {key: as_arrays(value, foreign) for key, value in data.items()}
+    if type(data) not in (list, tuple):
+        return data
+    if all(isinstance(part, numbers.Complex) for part in data):
+        return data if keep else np.asarray(data)
+    return type(data)(as_arrays(part, foreign) for part in data)
+
+
+def shape_of(xdata: Any) -> tuple[int, ...] | None:
+    """The shape of xdata, which may be a list of arrays of one shape."""
+    if type(xdata) not in (list, tuple):
+        return getattr(xdata, "shape", None)
+    shapes = {np.shape(part) for part in xdata if hasattr(part, "shape")}
+    alike = len(shapes) == 1 and all(hasattr(part, "shape") for part in xdata)
+    return (len(xdata), *shapes.pop()) if alike else None
+
+
+def refuse_units(option: str, given: Any) -> None:
+    """Raise for quantities with units, which would lose them."""
+    for leaf in tree.flatten(given)[0]:
+        unit = getattr(leaf, "units", None) or getattr(leaf, "unit", None)
+        if unit is not None and hasattr(leaf, "to"):
+            number = "magnitude" if hasattr(leaf, "magnitude") else "value"
+            raise ArgumentError(
+                f"curve_fit: {option} is in {unit}, and a fit is of plain numbers; give "
+                f"{option}.{number}, and let the model return numbers in that unit"
+            )
+
+
+def as_array(leaf: Any) -> Any:
+    """An array, whose mask is kept."""
+    return leaf if isinstance(leaf, np.ma.MaskedArray) else np.asarray(leaf)
+
+
+def refuse_texts(option: str, arrays: list[Any]) -> None:
+    """Raise for what holds no numbers."""
+    kinds = [np.asarray(array).dtype for array in arrays]
+    if any(kind.kind not in NUMBERS for kind in kinds):
+        words = dict.fromkeys(["texts" if k.kind in "SU" else k.name for k in kinds])
+        remedy = f"np.asarray({option}, float) reads them from texts"
+        if any(kind.kind in "mM" for kind in kinds):
+            since = f"({option} - {option}[0])" if any(k.kind == "M" for k in kinds) else option
+            remedy = f"{since} / np.timedelta64(1, 'D') is in days"
+        raise ArgumentError(
+            f"curve_fit: {option} must hold numbers, got {', '.join(words)}; {remedy}"
+        )
+
+
+def count_not_finite(array: Any) -> tuple[int, int]:
+    """How many numbers are infinite or NaN, and of how many."""
+    if hasattr(array, "units"):
+        return 0, 0  # a quantity, which the model may take
+    values = np.asarray(array)
+    if values.dtype.kind not in "fc":
+        return 0, values.size
+    return int(np.count_nonzero(~np.isfinite(values))), values.size

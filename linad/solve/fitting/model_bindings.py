@@ -1,0 +1,260 @@
+"""How a model takes its parameters: one by one, by name, or all as one argument."""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import Any, NoReturn
+
+import numpy as np
+
+from linad.core.shapes import name_of
+from linad.core.showing import shown
+from linad.errors import ArgumentError
+from linad.solve.problems import as_point
+
+Model = Callable[..., Any]
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+"""Arguments of a model that are parameters, as SciPy has it: those after a star are options."""
+
+
+class OneByOne:
+    """A model that takes its parameters by position; a class, since a lambda is not pickled."""
+
+    def __init__(self, f: Model) -> None:
+        self.f = f
+
+    def __call__(self, x: Any, p: Any) -> Any:
+        return self.f(x, *p)
+
+    def named(self, p: Any) -> dict[str, Any]:
+        """The arguments by the model's names for them."""
+        names = _positional(_signature(self.f), len(p)) or [f"p[{k}]" for k in range(len(p))]
+        return dict(zip(names, p, strict=True))
+
+
+class ByName(OneByOne):
+    """One that takes them by name."""
+
+    def __call__(self, x: Any, p: Any) -> Any:
+        return self.f(x, **p)
+
+    def named(self, p: Any) -> dict[str, Any]:
+        return dict(p)
+
+
+class OfOne(OneByOne):
+    """One whose parameter was given as an array of one number, and is one."""
+
+    def __call__(self, x: Any, p: Any) -> Any:
+        try:
+            return self.f(x, p)
+        except Exception as error:
+            (name,) = _positional(_signature(self.f), 1) or ["p"]
+            error.add_note(
+                f"curve_fit: {name} is an array of shape (1,), as p0 is; p0=[1.0] gives a number"
+            )
+            raise
+
+
+class OfNumbers(OneByOne):
+    """One that was given a number for each parameter, by nobody's word or by a p0 that is one."""
+
+    def __init__(self, f: Model, p0: Any) -> None:
+        super().__init__(f)
+        self.p0 = p0
+
+    def __call__(self, x: Any, p: Any) -> Any:
+        numbers = (p,) if np.ndim(p) == 0 else tuple(p)
+        try:
+            return self.f(x, *numbers)
+        except Exception as error:
+            self._tell_of_containers(error, x, len(numbers))
+            raise
+
+    def named(self, p: Any) -> dict[str, Any]:
+        return super().named((p,) if np.ndim(p) == 0 else p)
+
+    def _tell_of_containers(self, error: Exception, x: Any, count: int) -> None:
+        """Raise what to write if the model takes a parameter for an array or a container."""
+        probes = [_Probe() for _ in range(count)]
+        with suppress(Exception):  # what it raises has been raised before, and is not lost
+            inspect.unwrap(self.f)(x, *probes)
+        names = _positional(_signature(self.f), count) or []
+        for name, probe in zip(names, probes, strict=False):
+            if probe.use:
+                came = "no p0 is given" if self.p0 is None else f"p0 is {shown(self.p0)}"
+                raise ArgumentError(
+                    f"curve_fit: {name_of(self.f)}{_signature(self.f)} takes {name} for an array "
+                    f"or a container, {probe.use.format(name)}, and {came}, so that it was called "
+                    f"with a number; give p0 as {name} is, an array p0=np.ones(2) or a dict "
+                    f"p0={{'a': 1.0, 'b': 1.0}}"
+                ) from error
+
+
+class _Probe(float):
+    """A number, 1, that remembers how it was used as what it is not."""
+
+    use = ""
+
+    def __new__(cls) -> "_Probe":
+        return super().__new__(cls, 1.0)
+
+    def _refuse(self, use: str) -> NoReturn:
+        self.use = self.use or use
+        raise TypeError("a number")
+
+    def __getitem__(self, key: Any) -> NoReturn:
+        self._refuse(f"{{}}[{shown(key)}]")
+
+    def __iter__(self) -> NoReturn:
+        self._refuse("which it unpacks")
+
+    def __len__(self) -> NoReturn:
+        self._refuse("len({})")
+
+    def __matmul__(self, other: Any) -> NoReturn:
+        self._refuse("{} @ ...")
+
+    def __getattr__(self, name: str) -> Any:
+        if not (name.startswith("__") or hasattr(np.float64, name)):
+            self.use = self.use or f"{{}}.{name}"
+        return getattr(np.float64(self), name)
+
+
+def binding(f: Model, p0: Any) -> tuple[Model, Any, list[str] | None]:
+    """How ``f(x, ...)`` takes its parameters: a function ``(x, p)``, p0, and names it has for them.
+
+    A dict is given by name where f has parameters of these names; a sequence one by one where f
+    takes as many; anything else, and what does not fit so, as one argument.
+    """
+    signature = _signature(f)
+    if p0 is None:
+        names = _scalars(f, signature)
+        return OfNumbers(f, None), np.ones(len(names)), names
+    point = as_point(p0)
+    is_matrix = isinstance(point, np.ndarray) and point.ndim > 1
+    if type(p0) in (list, tuple) and is_matrix and not _fits(signature, (point,), {}):
+        point = list(point)  # no matrix: arrays of one length, one for each parameter
+    if isinstance(point, Mapping):
+        if all(isinstance(k, str) for k in point) and _fits(signature, (), point):
+            return ByName(f), dict(point), None
+    elif np.ndim(point) == 1 if isinstance(point, np.ndarray) else type(point) in (list, tuple):
+        if _fits(signature, point, {}):
+            taken = _positional(signature, len(point))
+            is_one = isinstance(p0, np.ndarray) and len(point) == 1 and taken
+            return (OfOne if is_one else OneByOne)(f), point, taken
+    elif np.ndim(point) == 0 and _fits(signature, (point,), {}):
+        return OfNumbers(f, p0), point, _positional(signature, 1)
+    if not _fits(signature, (point,), {}):
+        raise ArgumentError(
+            f"curve_fit: {name_of(f)}{signature} does not take the parameters of p0, by name, one "
+            f"by one or as one argument; {_difference(signature, point)}"
+        )
+    return f, point, None
+
+
+def by_name(model: Model, p: Any) -> dict[str, Any]:
+    """The parameters of a model that `binding` made, by what it calls them."""
+    if isinstance(model, OneByOne):
+        return model.named(p)
+    return {next(iter(parameter_names(model)), "p"): p}
+
+
+def call_by_name(model: Model, f: Model, x: Any, named: dict[str, Any]) -> Any:
+    """Call ``f`` in the place of a model's function with such parameters."""
+    return f(x, **named) if isinstance(model, ByName) else f(x, *named.values())
+
+
+def parameter_names(f: Model) -> list[str]:
+    """What a model calls its parameters, as far as its signature says."""
+    return [p.name for p in _after_first(_signature(f)) if p.kind in _POSITIONAL]
+
+
+def refuse_further_names(solver: str, model: Model, p: Any, error: TypeError) -> None:
+    """Raise where a start has all the names that a model has, and others, so that it was called
+    with the whole as one argument, which it took for a number."""
+    if isinstance(model, OneByOne) or not isinstance(p, Mapping):
+        return
+    names = parameter_names(model)
+    more = [str(key) for key in p if key not in names]
+    if names and more and all(name in p for name in names):
+        raise ArgumentError(
+            f"{solver}: {name_of(model)}{_signature(model)} does not take {', '.join(more)}, which "
+            f"p0 names beside {', '.join(names)}, so that it was called with all of p0, a dict; "
+            f"leave {'it' if len(more) == 1 else 'them'} out of p0"
+        ) from error
+
+
+def first_name(f: Model) -> str:
+    """What a function of residuals calls its parameters."""
+    signature = _signature(f)
+    return next(iter(signature.parameters), "p") if signature else "p"
+
+
+def refuse_other_signatures(f: Model, args: tuple[Any, ...], name: str) -> None:
+    """Raise where a function of all parameters takes them one by one."""
+    signature = _signature(f)
+    if signature is None or _fits(signature, args, {}):
+        return
+    names = list(signature.parameters)[: len(signature.parameters) - len(args)]
+    unpacked = f", which {', '.join(names)} = p unpacks" if len(names) > 1 else ""
+    raise ArgumentError(
+        f"{name}: {name_of(f)}{signature} is called with one argument, p, and with those of args, "
+        f"of which there are {len(args)}; p holds all parameters{unpacked}"
+    )
+
+
+def _difference(signature: inspect.Signature | None, point: Any) -> str:
+    """What a model has for parameters, and what p0 gives."""
+    names = [p.name for p in _after_first(signature) if p.kind is not p.VAR_KEYWORD]
+    wanted = f"after its first argument it has {', '.join(names) or 'none'}"
+    if isinstance(point, Mapping):
+        return f"{wanted}, and p0 {', '.join(map(str, point))}"
+    if isinstance(point, np.ndarray) and point.ndim > 1:
+        return f"{wanted}, and p0 is an array of shape {point.shape}, of {point.size} numbers"
+    if np.ndim(point) == 0 and not isinstance(point, (list, tuple)):
+        return f"{wanted}, and p0 is one number, {shown(point)}; give one for each, p0=[1, 1]"
+    return f"{wanted}, and p0 has {len(point)} number{'s' * (len(point) != 1)}"
+
+
+def _signature(f: Model) -> inspect.Signature | None:
+    try:
+        return inspect.signature(f.pyfunc if isinstance(f, np.vectorize) else f)
+    except (TypeError, ValueError):  # a builtin without one
+        return None
+
+
+def _fits(signature: inspect.Signature | None, args: Iterable[Any], kwargs: Any) -> bool:
+    if signature is None:
+        return True
+    try:
+        signature.bind(None, *args, **kwargs)
+    except TypeError:
+        return False
+    return True
+
+
+def _after_first(signature: inspect.Signature | None) -> list[inspect.Parameter]:
+    parameters = [] if signature is None else list(signature.parameters.values())
+    takes_all = parameters and parameters[0].kind is inspect.Parameter.VAR_POSITIONAL
+    return parameters if takes_all else parameters[1:]
+
+
+def _positional(signature: inspect.Signature | None, count: int) -> list[str] | None:
+    parameters = _after_first(signature)
+    names = [p.name for p in parameters if p.kind in _POSITIONAL][:count]
+    for p in parameters:
+        if p.kind is p.VAR_POSITIONAL and names:  # of ``*p`` alone p[0] is the name in any case
+            names += [f"{p.name}[{k}]" for k in range(count - len(names))]
+    return names if len(names) == count else None
+
+
+def _scalars(f: Model, signature: inspect.Signature | None) -> list[str]:
+    parameters = _after_first(signature)
+    names = [p.name for p in parameters if p.kind in _POSITIONAL]
+    if not names or any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        raise ArgumentError(
+            f"curve_fit: {name_of(f)} does not say how many parameters it has; give p0"
+        )
+    return names

@@ -1,0 +1,112 @@
+"""The minimum of a fit: how it is found, again with parameters held, and how it has ended."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linad.core import tree
+from linad.core.options import check_names
+from linad.solve.bounds import as_box
+from linad.solve.fits import cleaned_jacobian
+from linad.solve.fitting.fit_result import FitResult
+from linad.solve.fitting.parameters import Parameters, told
+from linad.solve.least_squares import levenberg_marquardt
+from linad.solve.status import Status
+from linad.solve.waiting import Waiting
+
+
+class Refit:
+    """A minimum with some parameters held at their start."""
+
+    def __init__(
+        self, residual: Waiting, parameters: Parameters, lower: Any, upper: Any, options: Any
+    ) -> None:
+        self.residual, self.parameters = residual, parameters
+        self.lower, self.upper, self.options = lower, upper, options
+
+    def __call__(self, start: Any, held: Any) -> Any:
+        low, high = np.where(held, start, self.lower), np.where(held, start, self.upper)
+        container = self.parameters.container
+        return levenberg_marquardt(
+            self.residual,
+            container(start),
+            bounds=(container(low), container(high)),
+            **self.options,
+        )
+
+
+def solved(
+    solver: Callable[..., Any],
+    residual: Waiting,
+    parameters: Parameters,
+    bounds: Any,
+    loss: Any,
+    f_scale: float,
+    absolute_sigma: bool,
+    verbose: int,
+    options: dict[str, Any],
+) -> FitResult:
+    """Minimise residuals, and tell how that has ended; ``solver`` is what the user has called."""
+    name = residual.name
+    check_names(name, options, solver, levenberg_marquardt)
+    unknown = parameters.unknown
+    unknown.start = parameters.start
+    box = as_box(name, parameters.bounds(bounds), unknown, parameters.names)
+    lower = np.full(parameters.start.shape, -np.inf) if box is None else box.lower
+    upper = np.full(parameters.start.shape, np.inf) if box is None else box.upper
+    options = {"disp": verbose == 2, "loss": loss, "f_scale": f_scale, **options}
+
+    solve = Refit(residual, parameters, lower, upper, options)
+    result = solve(parameters.start, ~parameters.free)
+    result.message = result.message.replace("levenberg_marquardt", name, 1)
+    if result.status == Status.NOT_FINITE:
+        result.message = _without_slope(name, result) or result.message
+    elif result.success and result.optimality == 0.0 and _is_cut_off(result, parameters):
+        result.success, result.status = False, Status.SINGULAR
+        result.message = (
+            f"{name}: the Jacobian is singular: no residual depends on any parameter where the "
+            f"fit started, {told(parameters)}; start elsewhere, where the model responds, or, if "
+            f"what it returns is cut off from them by comparisons, rounding, or decisions on plain "
+            f"numbers as of a bisection by hand, mend that (linad.scipy.optimize.brentq has a "
+            f"derivative)"
+        )
+    count = np.count_nonzero(result.saturated)
+    if count:
+        words = (
+            f"{count} of {result.saturated.size} residuals are constant where their derivative "
+            f"overflows"
+        )
+        said = result.message
+        if not result.success:  # then it is the cause
+            said = said.removeprefix(f"{name}: ")
+            result.message = f"{name}: {words}: {said}"
+        else:
+            result.message = f"{said}; {words}"
+    return FitResult(result, parameters, (lower, upper), loss, f_scale, absolute_sigma, solve)
+
+
+def _is_cut_off(result: Any, parameters: Parameters) -> bool:
+    """Whether residuals that are not zero depend on no parameter that is free."""
+    here = any(np.any(leaf) for leaf in tree.flatten(result.fun)[0])
+    return here and not cleaned_jacobian(result)[:, parameters.free].any()
+
+
+def _without_slope(name: str, result: Any) -> str:
+    """Where the model is finite and its derivative is not."""
+    if not all(np.isfinite(leaf).all() for leaf in tree.flatten(result.fun)[0]):
+        return ""
+    bad = ~np.isfinite(cleaned_jacobian(result)).all(axis=1)
+    if not bad.any():
+        return ""
+    if bad.all():
+        return (
+            f"{name}: infinite or NaN: in the derivatives of all {bad.size} residuals, which "
+            f"themselves are finite; start elsewhere: the model overflows there, or has no slope"
+        )
+    return (
+        f"{name}: infinite or NaN: in the derivatives of {bad.sum()} of {bad.size} residuals, "
+        f"first that of index {np.argmax(bad)}, which itself is finite; start elsewhere, or write "
+        f"the model without what has no slope there, as np.sqrt(x) at 0 and np.arccos(x) at 1: "
+        f"np.arccos(np.where(abs(x) < 1, x, 0.0)) has one"
+    )
