@@ -55,7 +55,7 @@ def _power_slope_a(y: Array, a: Array, b: Any) -> Any:
     return power_slope(y, a, b)
 
 
-def power_slope(y: Any, a: Any, b: Any) -> Any:
+def power_slope(y: Array, a: Array, b: Array) -> Any:
     """b a^(b-1). Where b is 0 it is 0, and its own slope in b is 1 / a: the exponent has to be -1.
 
     Only at a = 0, where 0 * a**-1 is NaN, another one stands in, with all slopes 0.
@@ -78,7 +78,7 @@ power.partial = "of no negative powers"
 OPERATORS[np.power] = power
 
 
-def _power(a: Any, b: Any) -> Any:
+def _power(a: Array, b: Array) -> Any:
     """np.power, of which ``a ** b`` is not quite the same.
 
     Squares of truth values have the dtype of 2, not that of a byte. And of a number, too, the
@@ -92,7 +92,7 @@ def _power(a: Any, b: Any) -> Any:
     return power(a, b)
 
 
-def _is_half(b: Any) -> bool:
+def _is_half(b: Array) -> bool:
     """Whether an exponent is the one number 1/2, for which NumPy's powers are roots."""
     if isinstance(b, Traced) or np.size(b) != 1:
         return False
@@ -113,14 +113,14 @@ def _of_whole_numbers(a: Any, b: Any) -> bool:
 power.stumbles = _of_whole_numbers
 
 
-def float_power(a: Any, b: Any) -> Any:
+def float_power(a: Array, b: Array) -> Any:
     """In double precision, and of an array without roots: at -inf the power 1/2 is inf, not NaN."""
     if _is_half(b) and shape_of(a):
         b = np.full(np.broadcast_shapes(shape_of(a), shape_of(b)), 0.5)
     return power(_double(a), _double(b))
 
 
-def _double(a: Any) -> Any:
+def _double(a: Array) -> Any:
     if not hasattr(a, "dtype"):
         return a if isinstance(a, complex) else float(a)
     return a.astype(complex if a.dtype.kind == "c" else float)
@@ -138,7 +138,7 @@ remainder = binary(
 fmod = binary("fmod", np.fmod, None, lambda y, a, b: np.rint((y - a) / b))
 
 
-def divmod_(a: Any, b: Any) -> Any:
+def divmod_(a: Array, b: Array) -> Any:
     return floor_divide(a, b), remainder(a, b)
 
 
@@ -151,14 +151,14 @@ fraction = unary("fraction", lambda x: np.modf(x)[0], lambda y, x: 1)
 exponent = Primitive("exponent", lambda x: np.frexp(x)[1], constant=True)
 
 
-def modf(x: Any) -> Any:
+def modf(x: Array) -> Any:
     part, whole = fraction(x), trunc(x)
     if whole.dtype != part.dtype:  # of integers both are floats
         whole = np.astype(whole, part.dtype)
     return part, whole
 
 
-def frexp(x: Any) -> Any:
+def frexp(x: Array) -> Any:
     """x = m 2^e with 1/2 <= |m| < 1: dm = 2^-e dx."""
     e = exponent(x)
     return ldexp(x, -e), e
@@ -203,5 +203,5 @@ def unwrap_wrt_p(y: Array, p: Array, **keywords: Any) -> JacobianOperator:
 
 
 @implements(np.unwrap)
-def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * np.pi) -> Any:
+def unwrap(p: Array, discont: Any = None, axis: int = -1, *, period: float = 2 * np.pi) -> Any:
     return unwrap_(p, discont=discont, axis=axis, period=period)

@@ -36,7 +36,7 @@ def _writable(target: Array, name: str) -> Any:
     return target
 
 
-def _array(target: Any, name: str) -> Any:
+def _array(target: Array, name: str) -> Any:
     """As `_writable`, for functions that refuse numbers. Others write into a copy of one."""
     if is_number(target):
         raise TypeError(f"{name}: the first argument must be an array, got a number")
@@ -75,7 +75,7 @@ def _in_turn(values: Array, places: Array) -> Any:
 
 
 @implements(np.put)
-def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+def put(a: Array, ind: Any, v: Any, mode: str = "raise") -> None:
     a = _writable(a, "put")
     flat = _plain_integers(ind, "put").ravel()
     if mode == "wrap":
@@ -91,7 +91,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 
 @implements(np.place)
-def place(arr: Any, mask: Any, vals: Any) -> None:
+def place(arr: Array, mask: Array, vals: Any) -> None:
     arr = _array(arr, "place")
     _check_cast(arr, vals, "place")
     mask = np.asarray(mask)
@@ -105,7 +105,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 
 @implements(np.putmask)
-def putmask(a: Any, /, mask: Any, values: Any) -> None:
+def putmask(a: Array, /, mask: Array, values: Any) -> None:
     a = _array(a, "putmask")
     _check_cast(a, values, "putmask")
     mask = np.asarray(mask)
@@ -118,7 +118,7 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
 
 
 @implements(np.put_along_axis)
-def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
+def put_along_axis(arr: Array, indices: Array, values: Array, axis: int | None = -1) -> None:
     arr = _writable(arr, "put_along_axis")
     indices = _plain_integers(indices, "put_along_axis")
     if axis is None:
@@ -142,7 +142,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -
 
 
 @implements(np.fill_diagonal)
-def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+def fill_diagonal(a: Array, val: Array, wrap: bool = False) -> None:
     a = _writable(a, "fill_diagonal")
     if a.ndim < 2:
         raise ValueError("fill_diagonal: expected an array of at least two axes")
@@ -155,7 +155,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 
 
 @implements(np.ufunc.at)
-def update_at(ufunc: Any, x: Any, index: Any, *operands: Any) -> None:
+def update_at(ufunc: Any, x: Array, index: Any, *operands: Any) -> None:
     """``x[index] = ufunc(x[index], *operands)``, once for each time an entry is named.
 
     Notes

@@ -12,6 +12,7 @@ import scipy.linalg
 
 from linad.core.array_type import Array
 from linad.core.primitive import Primitive
+from linad.core.shapes import Shape
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
 from linad.operators.linear_solves import LinearSolve, solution_rules
@@ -40,7 +41,7 @@ def _neighbours(l_and_u: tuple[int, int], n: int, step: int) -> tuple[Any, Any]:
     return np.clip(places, 0, n - 1), (places >= 0) & (places < n)
 
 
-def adjoint_bands(ab: Any, l_and_u: tuple[int, int]) -> Any:
+def adjoint_bands(ab: Array, l_and_u: tuple[int, int]) -> Any:
     """The bands of A^H, of which (u, l) lie below and above the diagonal."""
     lower, upper = l_and_u
     columns, exists = _neighbours((upper, lower), ab.shape[1], 1)
@@ -62,7 +63,9 @@ class BandedSolve(LinearSolve):
     dtype : numpy.dtype
     """
 
-    def __init__(self, ab: Any, l_and_u: tuple[int, int], shape: Any, dtype: Any) -> None:
+    def __init__(
+        self, ab: Array, l_and_u: tuple[int, int], shape: Shape, dtype: np.dtype[Any]
+    ) -> None:
         self.ab, self.l_and_u = ab, l_and_u
         super().__init__(shape, shape, dtype)
 
@@ -88,7 +91,7 @@ class BandedProduct(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, x: Array, l_and_u: tuple[int, int], dtype: Any) -> None:
+    def __init__(self, x: Array, l_and_u: tuple[int, int], dtype: np.dtype[Any]) -> None:
         self.x, self.l_and_u = x, l_and_u
         n = x.shape[0]
         bands = sum(l_and_u) + 1

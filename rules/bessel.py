@@ -15,6 +15,7 @@ Source: DLMF chapters 9, 10, 11, 12.
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ ive_wrt_order: Primitive = several("ive_wrt_order", ive_in_order, v=_ive_higher,
 
 
 def _in_order(name: str, scaled: Primitive, scale: Slope) -> Slope:
-    def slope(y: Any, v: Any, x: Any) -> Any:
+    def slope(y: Array, v: Array, x: Array) -> Any:
         real_only(name, x)
         return scale(x) * scaled(v, x, nth=1)
 
@@ -99,14 +100,14 @@ special("kn", n=NO_SLOPE, x=_kn_slope)
 
 
 def _jve_slope(name: str, plain: Any) -> Slope:
-    def slope(y: Any, v: Any, x: Any) -> Any:
+    def slope(y: Array, v: Any, x: Array) -> Any:
         real_only(name, x)
         return 0.5 * (plain(v - 1, x) - plain(v + 1, x))
 
     return slope
 
 
-def _ive_slope(y: Array, v: Any, x: Array) -> Any:
+def _ive_slope(y: Array, v: Array, x: Array) -> Any:
     real_only("ive", x)
     return 0.5 * (sp.ive(v - 1, x) + sp.ive(v + 1, x)) - side(x) * y
 
@@ -144,7 +145,7 @@ special("i1e", x=lambda y, x: 0.5 * (sp.i0e(x) + sp.ive(2, x)) - side(x) * y)
 
 @implements(np.i0)
 @gives(array)
-def i0(x: Any) -> Any:
+def i0(x: Array) -> Any:
     if x.dtype.kind in "biu":  # scipy.special takes small ones in single precision
         x = astype(x, np.dtype(float))
     return astype(_i0(x), x.dtype) if x.dtype == np.float16 else _i0(x)
@@ -191,10 +192,10 @@ def _struve_source(v: Array, x: Array) -> Any:
 
 def _struve_slope(f: Any, sign: int) -> Slope:
     # f_(-1) = 2/π + sign f_1: no order below 0 is asked for where 0 or -1 is differentiated.
-    def between(v: Any, x: Any) -> Any:
+    def between(v: Array, x: Array) -> Any:
         return 0.5 * (f(v - 1, x) + sign * f(v + 1, x) + _struve_source(v, x))
 
-    def slope(y: Any, v: Any, x: Any) -> Any:
+    def slope(y: Array, v: Any, x: Array) -> Any:
         zero, minus = np.equal(v, 0), np.equal(v, -1)
         order = np.where(zero | minus, 1.0, v)
         found = between(order, x)
@@ -212,7 +213,7 @@ special("modstruve", v=NO_SLOPE, x=_struve_slope(sp.modstruve, 1))
 special_fan("airy", x=lambda y, x: (y[1], x * y[0], y[3], x * y[2]))
 
 
-def _airye_slopes(y: Any, x: Array) -> Any:
+def _airye_slopes(y: tuple[Any, ...], x: Array) -> Any:
     # Scaled by exp(±2/3 x^(3/2)) where x > 0.
     real_only("airye", x)
     a, da, b, db = y
@@ -243,7 +244,7 @@ _BER = [(-1) ** k * 4 * k / 16**k / math.factorial(2 * k) ** 2 for k in range(1,
 _BEI = [(-1) ** k * (k + 0.5) / 16**k / math.factorial(2 * k + 1) ** 2 for k in range(8)]
 
 
-def _per_x(y: Array, x: Array, near: Any, series: Any) -> Any:
+def _per_x(y: Array, x: Array, near: Array, series: Callable[..., Any]) -> Any:
     """y / x, by its series near 0."""
     small = np.where(near, x, 0.0)
     return np.where(near, series(small), np.where(near, 0.0, y) / np.where(near, 1.0, x))
@@ -257,7 +258,7 @@ def _beip_per_x(y: Array, x: Array) -> Any:
     return _per_x(y, x, np.abs(x) < 1, lambda x: _series(x, _BEI))
 
 
-def _kelvin_slopes(y: Any, x: Array) -> Any:
+def _kelvin_slopes(y: tuple[Any, ...], x: Array) -> Any:
     first = _berp_per_x(np.real(y[2]), x) + 1j * _beip_per_x(np.imag(y[2]), x)
     return y[2], y[3], 1j * y[0] - first, 1j * y[1] - y[3] / x
 
@@ -277,7 +278,7 @@ _SQUARES = [1 / 4 ** (k + 1) / math.factorial(k + 1) ** 2 for k in range(12)]
 
 
 def _step_per_x(y: Array, x: Array, sign: int) -> Any:
-    def series(x: Any) -> Any:
+    def series(x: Array) -> Any:
         total: Any = 0.0
         for c in reversed(_SQUARES):
             total = total * (sign * x * x) + c
@@ -296,7 +297,7 @@ _ODD = [2 / math.pi / math.prod(range(1, 2 * k + 2, 2)) ** 2 for k in range(12)]
 
 
 def _struve0_per_x(x: Array) -> Any:
-    def series(x: Any) -> Any:
+    def series(x: Array) -> Any:
         total: Any = 0.0
         for c in reversed(_ODD):
             total = c - total * x * x
@@ -309,7 +310,7 @@ special("it2struve0", x=lambda y, x: -_struve0_per_x(x))
 special("itmodstruve0", x=lambda y, x: sp.modstruve(0, x))
 
 
-def _itairy_slopes(y: Any, x: Array) -> Any:
+def _itairy_slopes(y: tuple[Any, ...], x: Array) -> Any:
     right, left = sp.airy(x), sp.airy(-x)
     return right[0], right[2], left[0], left[2]
 

@@ -72,13 +72,13 @@ def _sum(n: int, v: Array, x: Array) -> Array:
     return 0.5 * width * total
 
 
-def _kind(v: Any, x: Any) -> Any:
+def _kind(v: Array, x: Array) -> Any:
     """The dtype of a result; Python's numbers alone are doubles."""
     given = [a.dtype for a in (v, x) if getattr(a, "dtype", None) is not None]
     return np.result_type(np.float32 if given else np.float64, *given)
 
 
-def kve_in_order(v: Any, x: Any, *, nth: int) -> Array:
+def kve_in_order(v: Array, x: Array, *, nth: int) -> Array:
     """∂_v^n e^x K_v(x), for real x > 0, infinite towards 0."""
     dtype = _kind(v, x)
     v, x = np.broadcast_arrays(np.asarray(v, float), np.asarray(x, float))
@@ -141,7 +141,7 @@ def _reflected(n: int, v: Array, x: Array) -> Array:
     return (-1) ** n * total
 
 
-def ive_in_order(v: Any, x: Any, *, nth: int) -> Array:
+def ive_in_order(v: Array, x: Array, *, nth: int) -> Array:
     """∂_v^n e^-x I_v(x), for real x > 0; NaN for others."""
     dtype = _kind(v, x)
     v, x = np.broadcast_arrays(np.asarray(v, float), np.asarray(x, float))

@@ -13,7 +13,7 @@ import numpy as np
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
-from linad.core.shapes import align, normalize_axis, sum_to_shape
+from linad.core.shapes import Shape, align, normalize_axis, sum_to_shape
 from linad.errors import ShapeError
 from linad.operators.base import JacobianOperator
 from linad.operators.contraction import Contraction
@@ -51,7 +51,7 @@ def kron_wrt_b(y: Array, a: Array, b: Array) -> JacobianOperator:
 
 
 @implements(np.kron)
-def kron(a: Any, b: Any) -> Any:
+def kron(a: Array, b: Array) -> Any:
     a, b = as_array(a), as_array(b)
     ndim = max(a.ndim, b.ndim)
     if ndim == 0:
@@ -81,7 +81,7 @@ class CrossProduct(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, b: Any, out_shape: Any, in_shape: Any, dtype: Any) -> None:
+    def __init__(self, b: Array, out_shape: Shape, in_shape: Shape, dtype: np.dtype[Any]) -> None:
         self.b = b
         super().__init__(out_shape, in_shape, dtype)
 
@@ -112,7 +112,7 @@ def cross_wrt_b(y: Array, a: Array, b: Array) -> JacobianOperator:
 
 @implements(np.cross)
 def cross(
-    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+    a: Array, b: Array, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Any:
     if axis is not None:
         axisa = axisb = axisc = axis
@@ -136,5 +136,5 @@ def _with_last(a: Any, axis: int) -> Any:
 
 
 @implements(np.linalg.cross)
-def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+def linalg_cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Any:
     return cross(x1, x2, axis=as_index(axis))

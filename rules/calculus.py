@@ -41,7 +41,7 @@ def diff_wrt_x(y: Array, x: Array, *, axis: int) -> JacobianOperator:
     return Difference(axis, x.shape, y.dtype)
 
 
-def _edge(value: Any, a: Array, axis: int) -> Any:
+def _edge(value: Array, a: Array, axis: int) -> Any:
     """An argument prepend or append: a scalar stands for one entry."""
     value = as_array(value)
     if value.ndim:
@@ -51,7 +51,7 @@ def _edge(value: Any, a: Array, axis: int) -> Any:
 
 @implements(np.diff)
 def diff(
-    a: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append: Any = np._NoValue
+    a: Array, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append: Any = np._NoValue
 ) -> Any:
     if n == 0:
         return a
@@ -71,7 +71,7 @@ def diff(
 
 
 @implements(np.ediff1d)
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+def ediff1d(ary: Array, to_end: Array | None = None, to_begin: Any = None) -> Any:
     ary = not_boolean(as_array(ary), "ediff1d")
     parts = [diff(np.ravel(ary))]
     if to_begin is not None:
@@ -81,7 +81,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
 
-def _end_of_ediff1d(value: Any, dtype: Any, name: str) -> Any:
+def _end_of_ediff1d(value: Any, dtype: np.dtype[Any], name: str) -> Any:
     """What stands at an end, of the dtype of the differences."""
     value = as_array(value)
     if not np.can_cast(value.dtype, dtype, casting="same_kind"):
@@ -93,7 +93,7 @@ def _end_of_ediff1d(value: Any, dtype: Any, name: str) -> Any:
 
 
 @implements(np.gradient)
-def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+def gradient(f: Array, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     f = as_array(f)
     f = as_floats(not_boolean(f, "gradient") if f.ndim else f)  # a number has no neighbours
     varargs = tuple([as_floats(h) for h in varargs])
@@ -117,7 +117,7 @@ def _gradient_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     return tuple([normalize_axis(k, ndim, "gradient") for k in axis])
 
 
-def _spacings(varargs: Any, axes: Any, f: Array) -> list[Any]:
+def _spacings(varargs: tuple[Any, ...], axes: tuple[Any, ...], f: Array) -> list[Any]:
     """For each axis a scalar spacing, or the spacings between 1-D coordinates."""
     if not varargs:
         return [1.0] * len(axes)
@@ -177,7 +177,7 @@ def _gradient(f: Array, axis: int, h: Array, edge_order: int) -> Any:
     return np.concatenate([first, inside, last], axis=axis)
 
 
-def _one_sided(f0: Array, f1: Array, f2: Array, h1: Any, h2: Any) -> Any:
+def _one_sided(f0: Array, f1: Array, f2: Array, h1: Array, h2: Array) -> Any:
     """Second-order slope at f0 from two neighbours at distances h1 and h1 + h2."""
     whole = h1 + h2
     return -(h1 + whole) / (h1 * whole) * f0 + whole / (h1 * h2) * f1 - h1 / (h2 * whole) * f2
@@ -187,7 +187,7 @@ def _one_sided(f0: Array, f1: Array, f2: Array, h1: Any, h2: Any) -> Any:
 
 
 @implements(np.trapezoid)
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+def trapezoid(y: Array, x: Array | None = None, dx: Any = 1.0, axis: int = -1) -> Any:
     y = as_array(y)
     axis = normalize_axis(axis, y.ndim, "trapezoid") - y.ndim
     if x is None:
@@ -250,7 +250,7 @@ def _instead(mask: Any, value: Callable[[], Any], y: Any) -> Any:
     return np.where(mask, value(), y)
 
 
-def _interval(x: Any, xp: Any) -> Callable[[Any], Any]:
+def _interval(x: Array, xp: Array) -> Callable[[Any], Any]:
     """Takes from what each interval between knots has the entry of the interval that x lies in.
 
     By an index; but a program would decide on that of a number, and be another one for each
@@ -272,7 +272,7 @@ def _double(a: Any) -> Any:
     return astype(a, np.complex128 if a.dtype.kind == "c" else np.float64, copy=False)
 
 
-def _unrolled(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
+def _unrolled(x: Array, xp: Array, fp: Array, period: Any) -> tuple[Any, Any, Any]:
     """Periodic data as data on one period, with one knot more at either end."""
     if period == 0:
         raise ValueError("period must be a non-zero value")

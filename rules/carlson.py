@@ -17,6 +17,7 @@ Source: DLMF 19.16, 19.18, 19.25; B. Carlson, "Special Functions of Applied Math
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -80,12 +81,20 @@ def carlson_wrt_z(i: int, y: Array, *z: Array, a: float, b: tuple[float, ...]) -
     return diagonal if z[i].shape == y.shape else Chain((diagonal, copied(y, z[i])))
 
 
-def _near(x: Any, p: Any) -> Any:
+def _near(x: Array, p: Array) -> Any:
     """Where a difference x - p is not divided by."""
     return np.abs(x - p) < NEAR * np.abs(x)
 
 
-def _between(x: Array, p: Any, divided: Any, f: Array, z: tuple[Any, ...], a: float, b: Any) -> Any:
+def _between(
+    x: Array,
+    p: Array,
+    divided: Callable[..., Any],
+    f: Array,
+    z: tuple[Any, ...],
+    a: float,
+    b: tuple[Any, ...],
+) -> Any:
     """∂R_(-a)(b; z) / ∂x, x the first of z: ``divided(f, *z)``, or the integral if x is near p."""
     near = _near(x, p)
     if not isinstance(near, Traced) and not np.any(near):
@@ -124,14 +133,14 @@ special(
 
 
 def _elliprc_x(f: Array, x: Array, y: Array) -> Any:
-    def divided(f: Any, x: Any, y: Any) -> Any:
+    def divided(f: Array, x: Array, y: Array) -> Any:
         return (1 / np.sqrt(x) - f) / (2 * (x - y))
 
     return _between(x, y, divided, f, (x, y), 0.5, (0.5, 1.0))
 
 
 def _elliprc_y(f: Array, x: Array, y: Array) -> Any:
-    def divided(f: Any, y: Any, x: Any) -> Any:
+    def divided(f: Array, y: Array, x: Array) -> Any:
         return (f - np.sqrt(x) / y) / (2 * (x - y))
 
     return _between(y, x, divided, f, (y, x), 0.5, (1.0, 0.5))
@@ -140,20 +149,20 @@ def _elliprc_y(f: Array, x: Array, y: Array) -> Any:
 special("elliprc", x=_elliprc_x, y=_elliprc_y)
 
 
-def _elliprd_x(f: Array, x: Array, y: Any, z: Any) -> Any:
-    def divided(f: Any, x: Any, y: Any, z: Any) -> Any:
+def _elliprd_x(f: Array, x: Array, y: Array, z: Array) -> Any:
+    def divided(f: Array, x: Array, y: Array, z: Array) -> Any:
         return (sp.elliprd(y, z, x) - f) / (2 * (x - z))
 
     return _between(x, z, divided, f, (x, y, z), 1.5, (0.5, 0.5, 1.5))
 
 
-def _moment(slope: Any, x: Any) -> Any:
+def _moment(slope: Callable[..., Any], x: Array) -> Any:
     """x ∂/∂x, which is 0 where x is 0 and the slope infinite."""
     zero = x == 0
     return np.where(zero, 0.0, x * slope(np.where(zero, 1.0, x)))
 
 
-def _elliprd_z(f: Array, x: Any, y: Any, z: Array) -> Any:
+def _elliprd_z(f: Array, x: Array, y: Array, z: Array) -> Any:
     # Homogeneous of degree -3/2.
     rest = _moment(lambda x: _elliprd_x(f, x, y, z), x) + _moment(
         lambda y: _elliprd_x(f, y, x, z), y
@@ -165,7 +174,7 @@ special("elliprd", x=_elliprd_x, y=lambda f, x, y, z: _elliprd_x(f, y, x, z), z=
 
 
 def _elliprj_x(f: Array, x: Array, y: Array, z: Array, p: Array) -> Any:
-    def divided(f: Any, x: Any, y: Any, z: Any, p: Any) -> Any:
+    def divided(f: Array, x: Array, y: Array, z: Array, p: Array) -> Any:
         return (sp.elliprd(y, z, x) - f) / (2 * (x - p))
 
     return _between(x, p, divided, f, (x, y, z, p), 1.5, (0.5, 0.5, 0.5, 1.0))
@@ -189,7 +198,7 @@ special(
 )
 
 
-def _agm_b(mean: Array, a: Any, b: Array) -> Any:
+def _agm_b(mean: Array, a: Array, b: Array) -> Any:
     # agm(a, b) = π a / (2 R_F(0, p, 1)),  p = b² / a².  agm(0, b) = 0; at b = 0 it rises like
     # 1 / log(1 / b).
     bare = a == 0

@@ -64,7 +64,7 @@ fix_ = Primitive("fix", lambda x: np.trunc(x), constant=True)
 
 
 @implements(np.round, np.around)
-def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
+def round(a: Array, decimals: int = 0, out: Any = None) -> Any:
     if out is not None:
         refuse_out("round", (out,))
     if WATCHERS and decimals > 0 and isinstance(a, Traced):
@@ -88,7 +88,7 @@ def _warn_of_digits(a: Any, decimals: int) -> None:
 
 
 @implements(np.fix)
-def fix(x: Any, out: Any = None) -> Any:
+def fix(x: Array, out: Any = None) -> Any:
     if out is not None:
         refuse_out("fix", (out,))
     return fix_(x)

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.rules.linalg import adjoint
 from linad.rules.shaping import still
@@ -44,7 +45,7 @@ qr_rest_ = Primitive(
 """The last columns (..., m, m - n) of Q of matrices (..., m, n)."""
 
 
-def complement(u: Any, basis: Any) -> Any:
+def complement(u: Array, basis: Array) -> Any:
     """The basis, which is orthogonal to the columns of u, as it moves with them.
 
     Parameters

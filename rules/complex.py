@@ -44,7 +44,7 @@ def conjugate_wrt_x(y: Array, x: Array) -> JacobianOperator:
     return Conjugation(y.shape, y.dtype)
 
 
-def part(slope: Any, y: Array, z: Array) -> JacobianOperator:
+def part(slope: Array, y: Array, z: Array) -> JacobianOperator:
     """dy = Re(slope dz) for real y and complex z."""
     return Chain((RealPart(y.shape, y.dtype, z.dtype), Diagonal(slope, y.shape, z.dtype)))
 
@@ -85,12 +85,12 @@ register(np.sign, sign)
 
 
 @implements(np.real)
-def real(val: Any) -> Any:
+def real(val: Array) -> Any:
     return real_(val) if val.dtype.kind == "c" else val
 
 
 @implements(np.imag)
-def imag(val: Any) -> Any:
+def imag(val: Array) -> Any:
     if val.dtype.kind == "c":
         return imag_(val)
     # Of a real array it is zero: zeros that depend on nothing, and NumPy's cannot be written.

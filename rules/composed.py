@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
+
 
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
     same = (a == b) | ((np.abs(a - b) <= atol + rtol * np.abs(b)) & (np.abs(b) < np.inf))
@@ -19,14 +21,14 @@ def allclose(*args: Any, **keywords: Any) -> Any:
     return np.all(isclose(*args, **keywords))
 
 
-def array_equal(a: Any, b: Any, *, equal_nan: bool = False) -> Any:
+def array_equal(a: Array, b: Array, *, equal_nan: bool = False) -> Any:
     if np.shape(a) != np.shape(b):
         return np.array(False)
     same = a == b
     return np.all(same | ((a != a) & (b != b)) if equal_nan else same)
 
 
-def rounded(x: Any, *, decimals: int = 0) -> Any:
+def rounded(x: Array, *, decimals: int = 0) -> Any:
     """As NumPy does it: by a power of ten, to an integer, and back."""
     if not decimals or (x.dtype.kind != "f" and decimals > 0):
         return np.rint(x) if x.dtype.kind == "f" else x

@@ -49,7 +49,7 @@ class CosineTransform(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, shape: Shape, dtype: Any, kind: str, type: int, axis: int) -> None:
+    def __init__(self, shape: Shape, dtype: np.dtype[Any], kind: str, type: int, axis: int) -> None:
         self.kind, self.type, self.axis = kind, type, axis
         n = shape[axis]
         real = np.dtype(dtype.char.lower())

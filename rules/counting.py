@@ -16,19 +16,19 @@ from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.indices import Index
 from linad.core.primitive import Traced
-from linad.core.shapes import is_inexact, size_of
+from linad.core.shapes import Shape, is_inexact, size_of
 from linad.errors import DTypeError
 from linad.rules.indexing import add_at
 from linad.rules.shaping import as_array, concrete, form, ravel, still
 
 
-def tally(weights: Any, bins: Any, n: int) -> Any:
+def tally(weights: Array, bins: Array, n: int) -> Any:
     """Σ of the weights in each of n bins."""
     return add_at(weights, index=Index((bins,)), shape=(n,))
 
 
 @implements(np.bincount)
-def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+def bincount(x: Any, /, weights: Array | None = None, minlength: int = 0) -> Any:
     if isinstance(x, Traced):
         return _counted(x, weights, minlength)
     counts = np.bincount(x, minlength=minlength)
@@ -40,7 +40,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     return tally(np.astype(weights, np.float64), np.array(x, np.intp), counts.size)
 
 
-def _weights(weights: Any, shape: Any) -> Any:
+def _weights(weights: Array, shape: Shape) -> Any:
     weights = as_array(weights)
     if weights.dtype.kind == "c":
         raise TypeError("Cannot cast weights data from complex to float64")
@@ -49,7 +49,7 @@ def _weights(weights: Any, shape: Any) -> Any:
     return weights
 
 
-def _counted(x: Any, weights: Any, minlength: int) -> Any:
+def _counted(x: Array, weights: Array | None, minlength: int) -> Any:
     """Counts of traced integers: of an argument of a program that is recorded."""
     if x.dtype.kind not in "biu":
         raise DTypeError(f"bincount: x must hold integers, got a traced array of {x.dtype}")
@@ -70,7 +70,9 @@ def _counted(x: Any, weights: Any, minlength: int) -> Any:
 
 
 @implements(np.histogram_bin_edges)
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+def histogram_bin_edges(
+    a: Array, bins: Any = 10, range: tuple[Any, ...] | None = None, weights: Array | None = None
+) -> Any:
     if isinstance(bins, Traced) and bins.ndim:
         if bins.ndim > 1 or np.any(np.diff(still(bins)) < 0):
             raise ValueError(
@@ -98,7 +100,11 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 
 @implements(np.histogram)
 def histogram(
-    a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+    a: Array,
+    bins: Any = 10,
+    range: tuple[Any, ...] | None = None,
+    density: Any = None,
+    weights: Array | None = None,
 ) -> Any:
     edges = histogram_bin_edges(a, bins, range, weights)
     fixed, values = still(edges), ravel(as_array(still(a)))
@@ -129,7 +135,11 @@ def histogram(
 
 @implements(np.histogramdd)
 def histogramdd(
-    sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+    sample: Any,
+    bins: Any = 10,
+    range: Any = None,
+    density: Any = None,
+    weights: Array | None = None,
 ) -> Any:
     columns = _columns(sample)
     d = len(columns)
@@ -177,7 +187,7 @@ def _columns(sample: Any) -> list[Any]:
     return [as_array(part) for part in sample]
 
 
-def _outer_edges(column: Any, bins: Any, range: Any, fixed: Any) -> Any:
+def _outer_edges(column: Array, bins: Array, range: Any, fixed: Array) -> Any:
     """Edges that NumPy places between the extremes of a traced column move with those."""
     if _is_sequence(bins) or range is not None or not isinstance(column, Traced):
         return fixed
@@ -198,7 +208,12 @@ def _cells(points: Array, edges: Any) -> tuple[Any, Any]:
 
 @implements(np.histogram2d)
 def histogram2d(
-    x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+    x: Array,
+    y: Array,
+    bins: Any = 10,
+    range: Any = None,
+    density: Any = None,
+    weights: Array | None = None,
 ) -> Any:
     if len(x) != len(y):
         raise ValueError("x and y must have the same length.")

@@ -18,12 +18,12 @@ from linad.core.primitive import Primitive
 from linad.rules.elementwise import NO_SLOPE, several
 
 
-def log_poisson(k: Any, mu: Any) -> Any:
+def log_poisson(k: Array, mu: Array) -> Any:
     """The logarithm of Poisson's probability of a count k >= 0."""
     return sp.xlogy(k, mu) - sp.gammaln(k + 1) - mu
 
 
-def log_binomial(k: Any, n: Any, q: Any) -> Any:
+def log_binomial(k: Array, n: Array, q: Array) -> Any:
     """The logarithm of the binomial probability of 0 <= k <= n successes."""
     choices = sp.gammaln(n + 1) - sp.gammaln(k + 1) - sp.gammaln(n - k + 1)
     return choices + sp.xlogy(k, q) + sp.xlog1py(n - k, -q)

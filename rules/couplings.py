@@ -19,35 +19,35 @@ from linad.core.primitive import Traced
 from linad.rules.degeneracy import equal_values
 
 
-def reciprocal(x: Array, zero: Any) -> Any:
+def reciprocal(x: Array, zero: Array) -> Any:
     """1 / x, and 0 where the mask ``zero`` is true."""
     one = np.ones((), x.dtype)
     return np.where(zero, 0 * one, one / np.where(zero, one, x))
 
 
-def reciprocal_gaps(values: Any) -> Any:
+def reciprocal_gaps(values: Array) -> Any:
     """F_ij = 1 / (λ_j - λ_i), 0 on the diagonal and for values that count as equal."""
     return reciprocal(values[..., None, :] - values[..., :, None], equal_values(values))
 
 
-def more_than_rounding(m: Any, axes: tuple[int, ...]) -> Any:
+def more_than_rounding(m: Array, axes: tuple[int, ...]) -> Any:
     """Which entries are more than rounding beside the largest along ``axes``."""
     size = np.abs(m)
     far = 100 * m.shape[-1] * float(np.finfo(m.dtype).eps)
     return size > far * np.max(size, axis=axes, keepdims=True, initial=0.0)
 
 
-def others_equal(values: Any) -> Any:
+def others_equal(values: Array) -> Any:
     """Which pairs of different values count as equal."""
     return equal_values(values) & ~np.eye(values.shape[-1], dtype=bool)
 
 
-def lost_couplings(values: Any, m: Any) -> Any:
+def lost_couplings(values: Array, m: Array) -> Any:
     """Where a coupling M of vectors of equal values is not 0: it is in no F ∘ M."""
     return others_equal(values) & more_than_rounding(m, (-2, -1))
 
 
-def used_values(values: Any, *vectors: Any) -> Any:
+def used_values(values: Array, *vectors: Any) -> Any:
     """Which values a function makes use of, judging by cotangents of theirs and of their vectors.
 
     Those of values that are cut off are exactly 0, beside others. So are those of f(Λ) where f is 0
@@ -60,33 +60,33 @@ def used_values(values: Any, *vectors: Any) -> Any:
     return used | ~np.any(used, axis=-1, keepdims=True)
 
 
-def spoilt(values: Any, used: Any, turned: Any) -> Any:
+def spoilt(values: Array, used: Array, turned: Array) -> Any:
     """``turned``, and NaN for pairs of equal values that are used."""
     pairs = used[..., None, :] | used[..., :, None]
     return np.where(others_equal(values) & pairs, np.nan, turned)
 
 
-def any_equal(values: Any) -> bool:
+def any_equal(values: Array) -> bool:
     """Whether two values are equal, as far as is known before a program runs."""
     return isinstance(values, Traced) or bool(np.any(others_equal(values)))
 
 
-def in_pairs(lost: Any) -> Any:
+def in_pairs(lost: Array) -> Any:
     """Which values, and which vectors, a coupling belongs to."""
     return np.any(lost, axis=-1) | np.any(lost, axis=-2)
 
 
-def diagonal(m: Any) -> Any:
+def diagonal(m: Array) -> Any:
     return np.diagonal(m, axis1=-2, axis2=-1)
 
 
-def plus(a: Any, b: Any) -> Any:
+def plus(a: Array, b: Array | None) -> Any:
     """a + b, where None is zero."""
     if a is None or b is None:
         return b if a is None else a
     return a + b
 
 
-def embedded(values: Any, eye: Any) -> Any:
+def embedded(values: Array, eye: Array) -> Any:
     """The diagonal matrices of ``values``."""
     return values[..., None] * eye

@@ -18,6 +18,7 @@ from linad.arrays.zero_dim import array as no_number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive, Traced
+from linad.core.shapes import Shape
 from linad.core.tree import bare
 from linad.errors import UnsupportedError
 from linad.rules.arrays_of_objects import objects_of
@@ -57,11 +58,11 @@ def _constant_like(numpy_function: Callable[..., Any], impl: Callable[..., Any])
     primitive = Primitive(name, impl, constant=True)
 
     def function(
-        a: Any,
+        a: Array,
         dtype: Any = None,
         order: str = "K",
         subok: bool = True,
-        shape: Any = None,
+        shape: Shape | None = None,
         *,
         device: Any = None,
     ) -> Any:
@@ -89,7 +90,7 @@ def full_like(
     dtype: Any = None,
     order: Any = "K",
     subok: bool = True,
-    shape: Any = None,
+    shape: Shape | None = None,
     *,
     device: Any = None,
 ) -> Any:
@@ -131,13 +132,15 @@ def fromiter(iter: Any, dtype: Any, count: int = -1) -> Any:
 
 
 @implements(np.fromfunction)
-def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **keywords: Any) -> Any:
+def fromfunction(
+    function: Callable[..., Any], shape: Shape, *, dtype: Any = float, **keywords: Any
+) -> Any:
     return function(*np.indices(shape, dtype=dtype), **keywords)
 
 
 @implements(np.full)
 def full(
-    shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None
+    shape: Any, fill_value: Array, dtype: Any = None, order: Any = "C", *, device: Any = None
 ) -> Any:
     if not isinstance(fill_value, Traced):
         return np.full(shape, fill_value, dtype, order)
@@ -197,7 +200,7 @@ def asarray(
 
 
 @implements(np.ascontiguousarray)
-def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
+def ascontiguousarray(a: Array, dtype: Any = None) -> Any:
     return array(a, dtype, copy=False, order="C", ndmin=1)
 
 
@@ -245,11 +248,11 @@ def _answer(numpy_function: Callable[..., Any]) -> None:
     implements(numpy_function)(answer)
 
 
-def _printed(x: Any) -> Any:
+def _printed(x: Array) -> Any:
     return x.printed() if isinstance(x, Traced) else x
 
 
-def _placed(x: Any) -> Any:
+def _placed(x: Array) -> Any:
     return x.placed if isinstance(x, Traced) else x
 
 
@@ -286,7 +289,7 @@ for _question in (
 
 
 @implements(np.can_cast)
-def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
+def can_cast(from_: Array, to: Any, casting: Any = "safe") -> bool:
     return np.can_cast(_dtype(from_), _dtype(to), casting)
 
 

@@ -13,6 +13,7 @@ second h leaves the same problem of half the length, O(n) multiplications in O(l
 Source: G. Blelloch, "Prefix sums and their applications", 1990, section 1.4.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -130,18 +131,18 @@ def _first_attaining(x: Array, *, axis: int, ufunc: Any) -> Any:
 first_attaining = Primitive("first_attaining", _first_attaining, constant=True)
 
 
-def _running_maximum(x: Any, *, axis: int) -> Any:
+def _running_maximum(x: Array, *, axis: int) -> Any:
     return np.take_along_axis(x, first_attaining(x, axis=axis, ufunc=np.maximum), axis=axis)
 
 
-def _running_minimum(x: Any, *, axis: int) -> Any:
+def _running_minimum(x: Array, *, axis: int) -> Any:
     return np.take_along_axis(x, first_attaining(x, axis=axis, ufunc=np.minimum), axis=axis)
 
 
 def _first_against_rest(ufunc: Any, accumulate: Any) -> Any:
     """x_0, x_0 - x_1, x_0 - (x_1 + x_2) ...; and so for quotients."""
 
-    def run(x: Any, *, axis: int) -> Any:
+    def run(x: Array, *, axis: int) -> Any:
         x = as_operand(ufunc, x)
         lanes = np.moveaxis(x, axis, 0)
         rest = ufunc(lanes[:1], accumulate(lanes[1:], axis=0))
@@ -156,7 +157,9 @@ def _first_against_rest(ufunc: Any, accumulate: Any) -> Any:
 def _cumulative(name: str, run: Any, missing: Any = None) -> Any:
     """A function (a, axis, dtype, out) over a primitive; NaN counts as ``missing``."""
 
-    def accumulate(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    def accumulate(
+        a: Array, axis: Any = None, dtype: np.dtype[Any] | None = None, out: Any = None
+    ) -> Any:
         if out is not None:
             refuse_out(name, out if isinstance(out, tuple) else (out,))
         a = cast(a, dtype)
@@ -179,11 +182,11 @@ implements(np.nancumsum)(_cumulative("nancumsum", cumsum_, 0))
 implements(np.nancumprod)(_cumulative("nancumprod", cumprod_, 1))
 
 
-def _array_api(name: str, function: Any, start: float) -> Any:
+def _array_api(name: str, function: Callable[..., Any], start: float) -> Any:
     """cumulative_sum and cumulative_prod: one axis, and an initial value on request."""
 
     def accumulate(
-        x: Any,
+        x: Array,
         /,
         *,
         axis: Any = None,
@@ -216,7 +219,9 @@ def _method(ufunc: Any, run: Any) -> None:
     function = _cumulative(f"{ufunc.__name__}.accumulate", run)
 
     @implements_ufunc(ufunc, "accumulate")
-    def accumulate(a: Array, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+    def accumulate(
+        a: Array, axis: int = 0, dtype: np.dtype[Any] | None = None, out: Any = None
+    ) -> Any:
         if not a.ndim:
             raise TypeError("cannot accumulate on a scalar")
         y = function(a, axis, dtype, out)
@@ -258,7 +263,9 @@ def add_reduceat(ufunc: Any) -> None:
     name = f"{ufunc.__name__}.reduceat"
 
     @implements_ufunc(ufunc, "reduceat")
-    def reduceat(a: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+    def reduceat(
+        a: Array, indices: Array, axis: int = 0, dtype: np.dtype[Any] | None = None, out: Any = None
+    ) -> Any:
         if out is not None:
             refuse_out(name, out)
         axis = normalize_axis(axis, a.ndim, name)

@@ -62,7 +62,7 @@ class HermitianReading(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, shape: Shape, dtype: Any, lower: bool) -> None:
+    def __init__(self, shape: Shape, dtype: np.dtype[Any], lower: bool) -> None:
         n = shape[-1]
         strict = np.tri(n, k=-1, dtype=bool)
         self._strict = strict if lower else strict.T
@@ -106,7 +106,7 @@ def hermitian_wrt_a(y: Array, a: Array, *, lower: bool) -> JacobianOperator:
     return HermitianReading(a.shape, y.dtype, lower)
 
 
-def symmetrized(a: Any, otherwise: Callable[[Any], Any] = lambda a: a) -> Any:
+def symmetrized(a: Array, otherwise: Callable[[Any], Any] = lambda a: a) -> Any:
     """A / 2 + A^H / 2 where A is exactly Hermitian, which changes its derivative only.
 
     Else ``otherwise(A)``, by default A.
@@ -119,7 +119,7 @@ def symmetrized(a: Any, otherwise: Callable[[Any], Any] = lambda a: a) -> Any:
     return 0.5 * a + 0.5 * mirrored if exact else otherwise(a)
 
 
-def hermitian_argument(a: Any, name: str, lower: bool = True) -> Any:
+def hermitian_argument(a: Array, name: str, lower: bool = True) -> Any:
     """The matrix that NumPy sees when it reads one triangle of ``a``."""
     check_square(a, name)
     return symmetrized(a, lambda a: hermitian_(a, lower=lower))
@@ -144,7 +144,7 @@ class CholeskyDerivative(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, lower: Any) -> None:
+    def __init__(self, lower: Array) -> None:
         self.lower = lower
         self.matrix = SystemMatrix(lower)
         n = lower.shape[-1]
@@ -175,7 +175,7 @@ def cholesky_wrt_a(y: Array, a: Array) -> JacobianOperator:
 
 
 @implements(np.linalg.cholesky)
-def cholesky(a: Any, /, *, upper: bool = False) -> Any:
+def cholesky(a: Array, /, *, upper: bool = False) -> Any:
     check_square(a, "cholesky")
     # The upper factor is read from the upper triangle, the lower one of the adjoint.
     a = symmetrized(a)
@@ -200,7 +200,7 @@ class QRDerivative(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, q: Any, r: Any) -> None:
+    def __init__(self, q: Array, r: Array) -> None:
         self.q, self.r = q, r
         k = r.shape[-2]
         self._k = k

@@ -42,7 +42,7 @@ vectors that are as close has no digit: the error of V^H dA V is divided by the 
 """
 
 
-def equal_values(values: Any) -> Any:
+def equal_values(values: Array) -> Any:
     """Which pairs count as equal, the diagonal with them."""
     gaps = values[..., None, :] - values[..., :, None]
     largest = np.max(np.abs(values), axis=-1, initial=0.0)[..., None, None]
@@ -82,7 +82,7 @@ def inside_wrt_x(y: Array, x: Array) -> JacobianOperator:
     return Identity(y.shape, y.dtype)
 
 
-def inside(x: Any) -> Any:
+def inside(x: Array) -> Any:
     """Values or vectors, for their own rules, which `settle` what they make of both."""
     return inside_(x) if isinstance(x, Traced) else x
 
@@ -129,7 +129,7 @@ def settled_wrt_values(
 settled.zero_slope_args = frozenset({2})  # a link would say that they enter
 
 
-def settle(vectors: Any, values: Any, weights: Any, name: str) -> Any:
+def settle(vectors: Array, values: Array, weights: Array | None, name: str) -> Any:
     """``vectors``, for a derivative that may be differentiated again.
 
     Parameters

@@ -41,20 +41,20 @@ def masked_wrt_x(y: Array, x: Array, *, mask: Array) -> JacobianOperator:
 
 
 @implements(np.tril)
-def tril(m: Any, k: int = 0) -> Any:
+def tril(m: Array, k: int = 0) -> Any:
     m = _matrices(m, "tril")
     rows, columns = m.shape[-2:]
     return masked(m, mask=np.tri(rows, columns, k, dtype=bool))
 
 
 @implements(np.triu)
-def triu(m: Any, k: int = 0) -> Any:
+def triu(m: Array, k: int = 0) -> Any:
     m = _matrices(m, "triu")
     rows, columns = m.shape[-2:]
     return masked(m, mask=~np.tri(rows, columns, k - 1, dtype=bool))
 
 
-def _matrices(m: Any, name: str) -> Any:
+def _matrices(m: Array, name: str) -> Any:
     """An array of matrices; NumPy reads a vector as n equal rows."""
     m = as_array(m)
     if m.ndim == 0:
@@ -89,7 +89,7 @@ def main_diagonal_wrt_x(y: Array, x: Array) -> JacobianOperator:
 
 
 @implements(np.diagonal)
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def diagonal(a: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     a = as_array(a)
     if a.ndim < 2:
         raise ValueError(f"diagonal: expected an array of at least two axes, got shape {a.shape}")
@@ -103,7 +103,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 @implements(np.trace)
 def trace(
-    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+    a: Array, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
 ) -> Any:
     if out is not None:
         refuse_out("trace", (out,))
@@ -111,7 +111,7 @@ def trace(
 
 
 @implements(np.diag)
-def diag(v: Any, k: int = 0) -> Any:
+def diag(v: Array, k: int = 0) -> Any:
     v = as_array(v)
     if v.ndim == 2:
         return diagonal(v, k)
@@ -122,12 +122,12 @@ def diag(v: Any, k: int = 0) -> Any:
 
 
 @implements(np.diagflat)
-def diagflat(v: Any, k: int = 0) -> Any:
+def diagflat(v: Array, k: int = 0) -> Any:
     return diag(ravel(v), k)
 
 
 @implements(np.vander)
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+def vander(x: Array, N: int | None = None, increasing: bool = False) -> Any:
     x = as_array(x)
     if x.ndim != 1:
         raise ValueError(f"vander: x must have one axis, got shape {x.shape}")

@@ -104,7 +104,7 @@ special("_kolmogp", y=lambda p, y: -_kolmogorov_density_slope(y))
 # Chi-squared.
 
 
-def _chi_density(v: Any, x: Array) -> Any:
+def _chi_density(v: Array, x: Array) -> Any:
     return 0.5 * gamma_density(0.5 * v, 0.5 * x)
 
 
@@ -149,7 +149,7 @@ NEAR, NEAR_WEIGHTS = np.polynomial.legendre.leggauss(20)
 NEAR, NEAR_WEIGHTS = 0.5 * (1 + NEAR), 0.5 * NEAR_WEIGHTS
 
 
-def _t_density(v: Any, t: Array) -> Any:
+def _t_density(v: Array, t: Array) -> Any:
     power = -0.5 * (v + 1) * np.log1p(t * t / v)
     return np.exp(power - sp.betaln(0.5, 0.5 * v)) / np.sqrt(v)
 

@@ -94,7 +94,7 @@ hypot = binary(
 )
 
 
-def _per_square(x: Any, a: Any, b: Array) -> Any:
+def _per_square(x: Array, a: Array, b: Array) -> Any:
     """x / (a^2 + b^2), the square not formed: it might overflow."""
     h = np.hypot(a, b)
     return x / h / h

@@ -37,7 +37,7 @@ def register(ufunc: Any, function: Callable[..., Any]) -> None:
 
 
 def _outer(ufunc: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    def outer(a: Any, b: Any, **keywords: Any) -> Any:
+    def outer(a: Array, b: Array, **keywords: Any) -> Any:
         column = np.reshape(a, shape_of(a) + (1,) * len(shape_of(b)))
         if keywords:
             return call_with_keywords(ufunc, function, (column, b), keywords)
@@ -46,7 +46,7 @@ def _outer(ufunc: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     return outer
 
 
-def shape_of(a: Any) -> Shape:
+def shape_of(a: Array) -> Shape:
     """Shape of an array, a traced value or a Python number."""
     return getattr(a, "shape", ())
 
@@ -92,7 +92,7 @@ def NO_SLOPE(y: Any, *args: Any) -> Any:
 
 
 def _refusal(name: str, i: int, argument: str) -> Any:
-    def rule(y: Any, *args: Any) -> JacobianOperator:
+    def rule(y: Array, *args: Any) -> JacobianOperator:
         remedy = "pass a number or array that does not depend on what you differentiate in"
         raise MissingRuleError(
             f"{name}: the derivative in argument {i}, {argument}, has no closed form; "
@@ -107,7 +107,7 @@ def copied(y: Array, x: Array) -> JacobianOperator:
     return broadcast(y.shape, x.shape, y.dtype)
 
 
-def masked(mask: Any, y: Array, x: Array) -> JacobianOperator:
+def masked(mask: Array, y: Array, x: Array) -> JacobianOperator:
     """The operator of y = x where the mask is true, and something independent elsewhere.
 
     Entries masked out pass nothing on, not even NaN.
@@ -144,7 +144,13 @@ class Fan(Typed):
 
     owns_result = True
 
-    def __init__(self, diagonals: Any, shape: Shape, out_dtype: Any, in_dtype: Any) -> None:
+    def __init__(
+        self,
+        diagonals: tuple[Any, ...],
+        shape: Shape,
+        out_dtype: np.dtype[Any],
+        in_dtype: np.dtype[Any],
+    ) -> None:
         self.diagonals = tuple(diagonals)
         self._out_dtype, self._in_dtype = out_dtype, in_dtype
         super().__init__(shape, shape, np.promote_types(out_dtype, in_dtype))
@@ -184,7 +190,7 @@ def fan(name: str, ufunc: Any, outputs: int, **slopes: Slope) -> Primitive:
 
 
 def _fan_rule(i: int, slope: Slope) -> Any:
-    def rule(y: Any, *args: Any) -> JacobianOperator:
+    def rule(y: tuple[Any, ...], *args: Any) -> JacobianOperator:
         x, shape = args[i], y[0].shape
         op = Fan(slope(y, *args), shape, y[0].dtype, x.dtype)
         return op if x.shape == shape else Chain((op, Broadcast(shape, x.shape, x.dtype)))

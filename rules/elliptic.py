@@ -36,24 +36,24 @@ special("ellipe", m=lambda y, m: _complete_e_slope(m))
 special("ellipkm1", p=lambda y, p: -sp.elliprd(0, 1, p) / 6)
 
 
-def _root(phi: Array, m: Any) -> Any:
+def _root(phi: Array, m: Array) -> Any:
     return np.sqrt(1 - m * np.sin(phi) ** 2)
 
 
-def _reduced(phi: Any, m: Array) -> tuple[Any, Any, Any, Any]:
+def _reduced(phi: Array, m: Array) -> tuple[Any, Any, Any, Any]:
     """The number of half periods in φ; s³/6, c² and 1 - m s² of the rest."""
     turns = np.rint(phi / math.pi)
     s = np.sin(phi - math.pi * turns)
     return turns, s**3 / 6, 1 - s * s, 1 - m * s * s
 
 
-def _ellipkinc_m(y: Array, phi: Any, m: Array) -> Any:
+def _ellipkinc_m(y: Array, phi: Array, m: Array) -> Any:
     turns, cube, cosine, d = _reduced(phi, m)
     rest = cube * sp.elliprd(cosine, 1, d)
     return rest + np.where(turns == 0, 0, 2 * turns * _complete_k_slope(np.where(turns == 0, 0, m)))
 
 
-def _ellipeinc_m(y: Array, phi: Any, m: Array) -> Any:
+def _ellipeinc_m(y: Array, phi: Array, m: Array) -> Any:
     turns, cube, cosine, d = _reduced(phi, m)
     return 2 * turns * _complete_e_slope(m) - cube * sp.elliprd(cosine, d, 1)
 
@@ -62,7 +62,7 @@ special("ellipkinc", phi=lambda y, phi, m: 1 / _root(phi, m), m=_ellipkinc_m)
 special("ellipeinc", phi=lambda y, phi, m: _root(phi, m), m=_ellipeinc_m)
 
 
-def _ellipj_m(y: Any, u: Array, m: Array) -> Any:
+def _ellipj_m(y: tuple[Any, ...], u: Array, m: Array) -> Any:
     # F(ph, m) = u gives d ph = -F_m / F_φ dm, and the others follow from ph.
     sn, cn, dn, ph = y
     turn = -_ellipkinc_m(u, ph, m) * dn

@@ -88,7 +88,7 @@ def clip_wrt_high(y: Array, x: Array, low: Array, high: Array) -> JacobianOperat
     return masked((x > high) | (low > high), y, high)
 
 
-def _without_vain_bounds(a: Any, low: Any, high: Any) -> tuple[Any, Any]:
+def _without_vain_bounds(a: Array, low: Any, high: Any) -> tuple[Any, Any]:
     """Bounds of integers, less Python's numbers that no integer of their dtype is beyond.
 
     Such a number need not be one of that dtype, nor widen it: ``np.clip(unsigned, -1, 5)``.
@@ -103,7 +103,7 @@ def _without_vain_bounds(a: Any, low: Any, high: Any) -> tuple[Any, Any]:
 
 @implements(np.clip)
 def clip(
-    a: Any,
+    a: Array,
     a_min: Any = _UNSET,
     a_max: Any = _UNSET,
     out: Any = None,
@@ -176,7 +176,7 @@ def where_wrt_b(y: Array, condition: Array, a: Array, b: Array) -> JacobianOpera
 
 
 @implements(np.where)
-def where(condition: Any, x: Any = _UNSET, y: Any = _UNSET, /) -> Any:
+def where(condition: Array, x: Any = _UNSET, y: Any = _UNSET, /) -> Any:
     if x is _UNSET and y is _UNSET:
         return np.nonzero(condition)
     if x is _UNSET or y is _UNSET:
@@ -184,12 +184,12 @@ def where(condition: Any, x: Any = _UNSET, y: Any = _UNSET, /) -> Any:
     return chosen(_mask(of_list(condition)), of_list(x), of_list(y))
 
 
-def chosen(condition: Any, x: Any, y: Any) -> Any:
+def chosen(condition: Array, x: Array, y: Array) -> Any:
     """As np.where; what Python rounds to an int promotes no other array."""
     return where_.on((condition, *weakly(np.where, x, y)), {})
 
 
-def _mask(condition: Any) -> Any:
+def _mask(condition: Array) -> Any:
     """A condition as plain booleans: a number is true where it is not 0."""
     return condition if is_boolean(condition) else np.not_equal(condition, 0)
 
@@ -200,7 +200,7 @@ def is_boolean(a: Array) -> bool:
 
 
 @implements(np.select)
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Array = 0) -> Any:
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
     if len(condlist) == 0:

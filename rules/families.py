@@ -8,6 +8,7 @@ x = F^-1(a, 1 - q)      dx = (-dq - F_a da) / f(a, x)
 
 from typing import Any
 
+from linad.core.array_type import Array
 from linad.rules.elementwise import NO_SLOPE, Slope
 from linad.rules.special import special
 
@@ -55,7 +56,7 @@ def _moved(slope: Slope, density: Slope) -> Slope:
     if slope is NO_SLOPE:
         return slope
 
-    def moved(x: Any, *args: Any) -> Any:
+    def moved(x: Array, *args: Any) -> Any:
         return -slope(*args[:-1], x) / density(*args[:-1], x)
 
     return moved

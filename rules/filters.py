@@ -150,7 +150,7 @@ def _mode(name: str, mode: Any) -> str:
 
 
 @implements(np.convolve)
-def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
+def convolve(a: Array, v: Any, mode: Any = "full") -> Any:
     mode = _mode("convolve", mode)
     a, v = _vector("convolve", a), _vector("convolve", v)
     if a.shape[0] < v.shape[0]:
@@ -162,7 +162,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
 
 
 @implements(np.correlate)
-def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
+def correlate(a: Array, v: Array, mode: Any = "valid") -> Any:
     mode = _mode("correlate", mode)
     a, v = of_list(a), of_list(v)
     if not (np.ndim(a) and np.ndim(v)):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.dispatch import FUNCTIONS
 from linad.core.primitive import Traced
 
@@ -36,7 +37,7 @@ def in_floats(function: Callable[..., Any]) -> Callable[..., Any]:
     return form
 
 
-def as_floats(a: Any) -> Any:
+def as_floats(a: Array) -> Any:
     if isinstance(a, Traced) and a.dtype.kind in "biu":
         return a.astype(np.float64)
     return a

@@ -49,7 +49,7 @@ def _fold(ufunc: Any, parts: Any) -> Any:
 def _add_reduce(ufunc: Any) -> None:
     name = f"{ufunc.__name__}.reduce"
 
-    def fold(a: Any, axes: tuple[int, ...], initial: Any, where: Any) -> Any:
+    def fold(a: Array, axes: tuple[int, ...], initial: Any, where: Any) -> Any:
         start = initial if given(initial) else ufunc.identity
         if ufunc.identity is None and where is not True and where is not NoValue:
             raise UnsupportedError(f"{name}: where= is not traced by linad; use np.where first")
@@ -71,7 +71,9 @@ def _add_accumulate(ufunc: Any) -> None:
     name = f"{ufunc.__name__}.accumulate"
 
     @implements_ufunc(ufunc, "accumulate")
-    def accumulate(a: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+    def accumulate(
+        a: Array, axis: int = 0, dtype: np.dtype[Any] | None = None, out: Any = None
+    ) -> Any:
         if out is not None:
             refuse_out(name, out)
         if not a.ndim:

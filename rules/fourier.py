@@ -142,12 +142,12 @@ def irfft(a: Array, n: int | None = None, axis: int = -1, norm: Any = None, out:
 
 
 @implements(np.fft.hfft)
-def hfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+def hfft(a: Array, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     return irfft(np.conj(a), n, axis, OPPOSITE[_norm(norm)], out)
 
 
 @implements(np.fft.ihfft)
-def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+def ihfft(a: Array, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     return np.conj(rfft(a, n, axis, OPPOSITE[_norm(norm)], out))
 
 
@@ -174,7 +174,7 @@ def _lengths_and_axes(
 
 
 def _transform_axes(
-    a: Any, lengths: Sequence[int], places: Sequence[int], norm: Any, inverse: bool
+    a: Array, lengths: Sequence[int], places: Sequence[int], norm: Any, inverse: bool
 ) -> Any:
     """The complex transform, over distinct axes in one go."""
     if not places:
@@ -192,11 +192,15 @@ def _transform_axes(
     return fourier_(x, axes=axes, inverse=inverse, norm=_norm(norm))
 
 
-def _complex_fftn(name: str, inverse: bool, default: Any) -> Any:
+def _complex_fftn(name: str, inverse: bool, default: tuple[Any, ...] | None) -> Any:
     """fftn, ifftn and their two-dimensional forms."""
 
     def transform(
-        a: Any, s: Any = None, axes: Any = default, norm: Any = None, out: Any = None
+        a: Array,
+        s: tuple[Any, ...] | None = None,
+        axes: Any = default,
+        norm: Any = None,
+        out: Any = None,
     ) -> Any:
         if out is not None:
             refuse_out(name, (out,))
@@ -214,7 +218,9 @@ ifft2 = implements(np.fft.ifft2)(_complex_fftn("ifft2", True, (-2, -1)))
 
 
 @implements(np.fft.rfftn)
-def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+def rfftn(
+    a: Array, s: Any = None, axes: tuple[Any, ...] | None = None, norm: Any = None, out: Any = None
+) -> Any:
     if out is not None:
         refuse_out("rfftn", (out,))
     lengths, places = _lengths_and_axes(a, s, axes, "rfftn")
@@ -223,7 +229,9 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = 
 
 
 @implements(np.fft.irfftn)
-def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+def irfftn(
+    a: Array, s: Any = None, axes: tuple[Any, ...] | None = None, norm: Any = None, out: Any = None
+) -> Any:
     if out is not None:
         refuse_out("irfftn", (out,))
     lengths, places = _lengths_and_axes(a, s, axes, "irfftn", half=True)
@@ -232,12 +240,16 @@ def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any =
 
 
 @implements(np.fft.rfft2)
-def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
+def rfft2(
+    a: Array, s: Any = None, axes: tuple[Any, ...] = (-2, -1), norm: Any = None, out: Any = None
+) -> Any:
     return rfftn(a, s, axes, norm, out)
 
 
 @implements(np.fft.irfft2)
-def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
+def irfft2(
+    a: Array, s: Any = None, axes: tuple[Any, ...] = (-2, -1), norm: Any = None, out: Any = None
+) -> Any:
     return irfftn(a, s, axes, norm, out)
 
 

@@ -44,7 +44,7 @@ def _rgamma_slope(y: Array, x: Array) -> Any:
 special("rgamma", x=_rgamma_slope)
 
 
-def _psi_gap(x: Array, m: Any) -> Any:
+def _psi_gap(x: Array, m: Array) -> Any:
     """ψ(x + m) - ψ(x); where both are poles, a whole m apart, the limit along x.
 
     There it is ψ(1 - x - m) - ψ(1 - x), for the cotangents of the reflection are equal. Along m
@@ -75,7 +75,7 @@ def _over_gamma(scale: Array, lift: Array, x: Array) -> Any:
     return scale * (lift * y + _rgamma_slope(y, x))
 
 
-def _choice(cases: Any, args: Any, y: Array) -> Any:
+def _choice(cases: Any, args: tuple[Any, ...], y: Array) -> Any:
     """The slope of the first case that holds, each asked where it holds only.
 
     Parameters
@@ -93,12 +93,12 @@ def _choice(cases: Any, args: Any, y: Array) -> Any:
     return result
 
 
-def _binom_n(y: Array, n: Array, k: Any) -> Any:
+def _binom_n(y: Array, n: Array, k: Array) -> Any:
     # 1 / Γ(n - k + 1) is 0 where n + 1 <= k.
-    def few(y: Any, n: Any, k: Any) -> Any:
+    def few(y: Array, n: Array, k: Array) -> Any:
         return _over_gamma(sp.poch(k + 1, n - k), sp.psi(n + 1), n - k + 1)
 
-    def usual(y: Any, n: Any, k: Any) -> Any:
+    def usual(y: Array, n: Array, k: Array) -> Any:
         return y * _psi_gap(n - k + 1, k)
 
     is_few = (n - k < -0.5) & (k > -0.5) & (n > -1)
@@ -107,13 +107,13 @@ def _binom_n(y: Array, n: Array, k: Any) -> Any:
 
 def _binom_k(y: Array, n: Array, k: Array) -> Any:
     # Γ(n + 1) / (Γ(k + 1) Γ(n - k + 1)): one of the factors below may be 0.
-    def low(y: Any, n: Any, k: Any) -> Any:
+    def low(y: Array, n: Array, k: Array) -> Any:
         return _over_gamma(sp.poch(n - k + 1, k), sp.psi(n - k + 1), k + 1)
 
-    def high(y: Any, n: Any, k: Any) -> Any:
+    def high(y: Array, n: Array, k: Array) -> Any:
         return -low(y, n, n - k)
 
-    def usual(y: Any, n: Any, k: Any) -> Any:
+    def usual(y: Array, n: Array, k: Array) -> Any:
         return y * (sp.psi(n - k + 1) - sp.psi(k + 1))
 
     cases = [
@@ -127,12 +127,12 @@ def _binom_k(y: Array, n: Array, k: Array) -> Any:
 special("binom", n=_binom_n, k=_binom_k)
 
 
-def _poch_a(y: Array, a: Array, m: Any) -> Any:
+def _poch_a(y: Array, a: Array, m: Array) -> Any:
     # Γ(a + m) / Γ(a), where 1 / Γ(a) may be 0.
-    def left(y: Any, a: Any, m: Any) -> Any:
+    def left(y: Array, a: Array, m: Array) -> Any:
         return _over_gamma(sp.gamma(a + m), sp.psi(a + m), a)
 
-    def usual(y: Any, a: Any, m: Any) -> Any:
+    def usual(y: Array, a: Array, m: Array) -> Any:
         return y * _psi_gap(a, m)
 
     # Far to the left 1 / Γ overflows; there it is needed at its zeros only.

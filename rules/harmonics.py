@@ -20,14 +20,14 @@ from linad.core.array_type import Array
 from linad.rules.elementwise import NO_SLOPE, several
 
 
-def _values(n: Any, m: Any, theta: Array) -> Any:
+def _values(n: Array, m: Array, theta: Array) -> Any:
     """In the precision of the angle; SciPy's have one more axis, of derivatives."""
     n, m = np.asarray(n, np.int64), np.asarray(m, np.int64)
     made = sp.sph_legendre_p(n, m, np.asarray(theta, np.float64))[0]
     return made.astype(np.result_type(theta, np.float16))
 
 
-def _slope(y: Array, n: Any, m: Any, theta: Array) -> Any:
+def _slope(y: Array, n: Array, m: Array, theta: Array) -> Any:
     n, m = np.asarray(n, np.int64), np.asarray(m, np.int64)
     up = np.sqrt(np.maximum((n - m) * (n + m + 1), 0))
     down = np.sqrt(np.maximum((n + m) * (n - m + 1), 0))

@@ -53,12 +53,12 @@ special(
 # Orthogonal polynomials; n is a degree.
 
 
-def _below(n: Any) -> Any:
+def _below(n: Array) -> Any:
     """n - 1, and 0 for n = 0, whose polynomial has slope 0 through a factor n."""
     return n - (n != 0)
 
 
-def _gegenbauer(n: Any, a: Any, x: Array) -> Any:
+def _gegenbauer(n: Array, a: Any, x: Array) -> Any:
     """C_(n-1)^(a)(x); 0 for n = 0, and for the degrees between -2a and 0."""
     absent = np.less_equal(n, 0) & np.greater(n, 1 - 2 * a) & np.equal(n, np.trunc(n))
     return np.where(absent, 0.0, sp.eval_gegenbauer(np.where(absent, 0, _below(n)), a, x))
@@ -150,7 +150,7 @@ special_fan("pbwa", a=NO_SLOPE, x=lambda y, a, x: (y[1], (a - 0.25 * x * x) * y[
 def _mathieu(name: str, characteristic: Any, hyperbolic: bool) -> None:
     """y'' = ±(2 q cos 2x - a) y, in degrees for the angular functions."""
 
-    def slopes(y: Any, m: Any, q: Any, x: Any) -> Any:
+    def slopes(y: tuple[Any, ...], m: Any, q: Any, x: Array) -> Any:
         a = characteristic(m, q)
         if hyperbolic:
             return y[1], (a - 2 * q * np.cosh(2 * x)) * y[0]

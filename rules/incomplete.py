@@ -11,6 +11,7 @@ their derivatives are the same of a higher order, and in x they are the densitie
 Source: DLMF chapter 8.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,32 +29,34 @@ from linad.rules.incompleteintegrals import (
 )
 
 
-def _with_ends(end: Any, inside: Any, powers: Any, x: Array, other: float) -> Any:
+def _with_ends(
+    end: Array, inside: Callable[..., Any], powers: Callable[..., Any], x: Array, other: float
+) -> Any:
     """``inside(x)``, and ``powers(x)`` at ends, where logarithms have no derivative."""
     if not isinstance(end, Traced) and not np.any(end):
         return inside(x)
     return np.where(end, powers(np.where(end, x, other)), inside(np.where(end, other, x)))
 
 
-def gamma_density(a: Any, x: Any) -> Any:
+def gamma_density(a: Array, x: Array) -> Any:
     """x^(a-1) e^-x / Γ(a)."""
 
-    def inside(x: Any) -> Any:
+    def inside(x: Array) -> Any:
         return np.exp(sp.xlogy(a - 1, x) - x - sp.gammaln(a))
 
-    def powers(x: Any) -> Any:
+    def powers(x: Array) -> Any:
         return x ** (a - 1.0) * np.exp(-x) * sp.rgamma(a)
 
     return _with_ends(x == 0, inside, powers, x, 1.0)
 
 
-def beta_density(a: Any, b: Any, x: Any) -> Any:
+def beta_density(a: Array, b: Array, x: Array) -> Any:
     """x^(a-1) (1 - x)^(b-1) / B(a, b)."""
 
-    def inside(x: Any) -> Any:
+    def inside(x: Array) -> Any:
         return np.exp(sp.xlogy(a - 1, x) + sp.xlog1py(b - 1, -x) - sp.betaln(a, b))
 
-    def powers(x: Any) -> Any:
+    def powers(x: Array) -> Any:
         return x ** (a - 1.0) * (1 - x) ** (b - 1.0) / sp.beta(a, b)
 
     return _with_ends((x == 0) | (x == 1), inside, powers, x, 0.5)
@@ -64,7 +67,7 @@ def _log(x: Array) -> Any:
     return np.log(np.where(x == 0, 1e-30, x))
 
 
-def _at_end(end: Any, shape: Any, order: int, y: Array) -> Any:
+def _at_end(end: Array, shape: Array, order: int, y: Array) -> Any:
     """``y``, and the power of a logarithm at an end where the density is neither 0 nor infinite."""
     if order == 0:
         return y
@@ -85,7 +88,7 @@ gammainc_wrt_shape: Primitive = several(
 )
 
 
-def _beta_a(y: Array, a: Array, b: Any, x: Array, *, orders: tuple[int, int]) -> Any:
+def _beta_a(y: Array, a: Array, b: Array, x: Array, *, orders: tuple[int, int]) -> Any:
     return betainc_wrt_shapes(a, b, x, orders=(orders[0] + 1, orders[1]))
 
 
@@ -93,7 +96,7 @@ def _beta_b(y: Array, a: Array, b: Array, x: Array, *, orders: tuple[int, int]) 
     return betainc_wrt_shapes(a, b, x, orders=(orders[0], orders[1] + 1))
 
 
-def _beta_x(y: Array, a: Array, b: Any, x: Array, *, orders: tuple[int, int]) -> Any:
+def _beta_x(y: Array, a: Array, b: Array, x: Array, *, orders: tuple[int, int]) -> Any:
     log = sp.xlogy(a - 1, x) + sp.xlog1py(b - 1, -x)
     scale = np.exp(log + sp.gammaln(a + b) - sp.gammaln(1 + a) - sp.gammaln(1 + b))
     slope = scale * beta_factor(*orders, a, b, _log(x), _log(1 - x))
@@ -105,17 +108,17 @@ betainc_wrt_shapes: Primitive = several(
 )
 
 
-def P_a(a: Any, x: Any) -> Any:
+def P_a(a: Array, x: Array) -> Any:
     """∂P(a, x)/∂a."""
     return gammainc_wrt_shape(a, x, nth=1)
 
 
-def I_a(a: Any, b: Any, x: Any) -> Any:
+def I_a(a: Array, b: Array, x: Array) -> Any:
     """∂I_x(a, b)/∂a."""
     return betainc_wrt_shapes(a, b, x, orders=(1, 0))
 
 
-def I_b(a: Any, b: Any, x: Any) -> Any:
+def I_b(a: Array, b: Array, x: Array) -> Any:
     """∂I_x(a, b)/∂b."""
     return betainc_wrt_shapes(a, b, x, orders=(0, 1))
 

@@ -33,7 +33,7 @@ NODES, WEIGHTS = 0.5 * (1 + NODES), 0.5 * WEIGHTS
 # The factor that a derivative brings to exp(E): polynomials in the derivatives of E.
 
 
-def digammas(order: int, a: Any) -> list[Any]:
+def digammas(order: int, a: Array) -> list[Any]:
     """The first derivatives of log Γ: ψ, ψ', ..."""
     if not order:
         return []
@@ -70,13 +70,13 @@ def _gamma_factors(order: int, a: Array, log: Array) -> list[Any]:
     return [factors[n, 0] for n in range(order + 1)]
 
 
-def gamma_factor(order: int, a: Any, log: Any) -> Any:
+def gamma_factor(order: int, a: Array, log: Array) -> Any:
     """∂_a^n (x^a / Γ(a)), over x^a / Γ(1 + a), at log x."""
     factors = _gamma_factors(order, a, log)
     return a * factors[order] + (order * factors[order - 1] if order else 0)
 
 
-def _beta_factors(i: int, j: int, a: Array, b: Any, log: Array, log1m: Any) -> Any:
+def _beta_factors(i: int, j: int, a: Array, b: Array, log: Array, log1m: Array) -> Any:
     """Of x^a (1 - x)^b Γ(a + b) / (Γ(1 + a) Γ(1 + b))."""
     both = digammas(i + j, a + b)
     of_a, of_b = digammas(i, 1 + a), digammas(j, 1 + b)
@@ -92,7 +92,7 @@ def _beta_factors(i: int, j: int, a: Array, b: Any, log: Array, log1m: Any) -> A
     return _factors(i, j, slope)
 
 
-def beta_factor(i: int, j: int, a: Any, b: Any, log: Any, log1m: Any) -> Any:
+def beta_factor(i: int, j: int, a: Array, b: Array, log: Array, log1m: Array) -> Any:
     """∂_a^i ∂_b^j (x^a (1 - x)^b / B(a, b)), over x^a (1 - x)^b Γ(a + b) / (Γ(1 + a) Γ(1 + b))."""
     factors = _beta_factors(i, j, a, b, log, log1m)
     y = a * b * factors[i, j]
@@ -124,7 +124,7 @@ def _integral(reach: Array, integrand: Callable[[Array], Array]) -> Array:
 # P(a, x).
 
 
-def gammainc_in_shape(a: Any, x: Any, *, nth: int) -> Array:
+def gammainc_in_shape(a: Array, x: Array, *, nth: int) -> Array:
     """∂_a^n P(a, x), for a >= 0 and n >= 1."""
     dtype = np.result_type(a, x, np.float32)
     a, x = np.broadcast_arrays(np.asarray(a, float), np.asarray(x, float))
@@ -190,7 +190,7 @@ def _gamma_above(order: int, a: Array, x: Array) -> Array:
 # I_x(a, b).
 
 
-def betainc_in_shapes(a: Any, b: Any, x: Any, *, orders: tuple[int, int]) -> Array:
+def betainc_in_shapes(a: Array, b: Array, x: Array, *, orders: tuple[int, int]) -> Array:
     """∂_a^i ∂_b^j I_x(a, b), for a, b > 0 and i + j >= 1."""
     dtype = np.result_type(a, b, x, np.float32)
     a, b, x = np.broadcast_arrays(*[np.asarray(v, float) for v in (a, b, x)])

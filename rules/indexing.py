@@ -80,7 +80,9 @@ class Selection(JacobianOperator):
     copies = True
     unknown = "triangles definiteness diagonal_entries spectral_norm adjoint_form multiple"
 
-    def __init__(self, index: Index, out_shape: Shape, in_shape: Shape, dtype: Any) -> None:
+    def __init__(
+        self, index: Index, out_shape: Shape, in_shape: Shape, dtype: np.dtype[Any]
+    ) -> None:
         self.index = index
         self.owns_result = index.advanced
         # A 0-d cotangent may be a NumPy scalar, which cannot be added to in place.
@@ -133,7 +135,7 @@ def getitem_wrt_x(y: Array, x: Array, *, index: Any) -> JacobianOperator:
 
 
 @add_at.jacobian(wrt=0)
-def add_at_wrt_values(y: Array, values: Array, *, index: Any, shape: Any) -> JacobianOperator:
+def add_at_wrt_values(y: Array, values: Array, *, index: Any, shape: Shape) -> JacobianOperator:
     return Selection(index, values.shape, shape, y.dtype).H
 
 
@@ -146,7 +148,7 @@ _numbered = [BasicIndex((k,)) for k in range(NUMBERED)]
 
 
 @implements(np.ndarray.__getitem__)
-def getitem(x: Any, index: Any) -> Any:
+def getitem(x: Array, index: Any) -> Any:
     kind, ndim = type(index), x.ndim
     if kind is int and ndim == 1 and 0 <= index < NUMBERED:
         return getitem_.on((x,), {"index": _numbered[index]})
@@ -221,7 +223,7 @@ def _with_one_array(entries: tuple[Any, ...], place: int, shape: Shape) -> Index
     return kind((*entries[:place], *parts, *entries[place + 1 :], *(WHOLE,) * rest))
 
 
-def _moving(x: Any, index: Any) -> Any:
+def _moving(x: Array, index: Any) -> Any:
     """``x[index]`` with integers in it that are traced, in the body of a loop."""
     index = taken_up(index)
     entries = index if type(index) is tuple else (index,)
@@ -260,7 +262,7 @@ def _has_arrays(entries: tuple[Any, ...]) -> bool:
     return any([isinstance(e, Traced) and not is_number(e) for e in entries])
 
 
-def _entry_as_view(x: Any, index: Index) -> Any:
+def _entry_as_view(x: Array, index: Index) -> Any:
     """``x[1, 2, ...]``: a 0-d view, where ``x[1, 2]`` is a number."""
     form(x)[index]  # raises where an integer is out of range, as a slice does not
     view = getitem_(x, index=BasicIndex([slice(i, i + 1 or None) for i in index]))
@@ -273,7 +275,7 @@ def _has_scalar_array(entries: tuple[Any, ...]) -> bool:
     return bool(arrays) and all(e.ndim == 0 and e.dtype.kind != "b" for e in arrays)
 
 
-def along(x: Any, axis: int, entry: Any) -> Any:
+def along(x: Array, axis: int, entry: Any) -> Any:
     """``x[:, ..., entry, ..., :]`` with the entry at ``axis``."""
     return getitem(x, (WHOLE,) * axis + (entry,) if axis else entry)
 
@@ -281,7 +283,7 @@ def along(x: Any, axis: int, entry: Any) -> Any:
 @implements(np.take)
 @gives(number)
 def take(
-    a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise"
+    a: Array, indices: Array, axis: int | None = None, out: Any = None, mode: str = "raise"
 ) -> Any:
     if out is not None:
         refuse_out("take", (out,))
@@ -320,7 +322,7 @@ def _within(indices: Array, n: int, mode: str) -> Any:
 
 
 @implements(np.take_along_axis)
-def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
+def take_along_axis(arr: Array, indices: Array, axis: int | None = -1) -> Any:
     arr = as_array(arr)
     if axis is None:
         arr, axis = ravel(arr), 0
@@ -346,7 +348,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
 
 
 @implements(np.compress)
-def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
+def compress(condition: Any, a: Array, axis: int | None = None, out: Any = None) -> Any:
     if out is not None:
         refuse_out("compress", (out,))
     condition = as_array(condition)
@@ -356,7 +358,7 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
 
 
 @implements(np.extract)
-def extract(condition: Any, arr: Any) -> Any:
+def extract(condition: Array, arr: Array) -> Any:
     return take(ravel(arr), np.flatnonzero(as_array(condition)))
 
 
@@ -374,7 +376,7 @@ count_nonzero_ = Primitive(
 
 def _places(function: Any, primitive: Primitive) -> None:
     @implements(function)
-    def places(a: Any) -> Any:
+    def places(a: Array) -> Any:
         # How many there are is the length of the result, which anybody may read: a decision.
         int(np.count_nonzero(a))
         return primitive(a)
@@ -388,5 +390,5 @@ _places(np.argwhere, argwhere)
 
 
 @implements(np.count_nonzero)
-def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def count_nonzero(a: Array, axis: Any = None, *, keepdims: bool = False) -> Any:
     return count_nonzero_(a, axis=axis, keepdims=keepdims)[()]

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
+from linad.core.shapes import Shape
 from linad.core.tape import Var
 from linad.rules.shaping import as_array
 
@@ -29,21 +31,23 @@ ravel_multi_index_.stumbles = lambda *index: any([isinstance(i, Var) for i in in
 
 
 @implements(np.packbits)
-def packbits(a: Any, /, axis: Any = None, bitorder: Any = "big") -> Any:
+def packbits(a: Array, /, axis: Any = None, bitorder: Any = "big") -> Any:
     return packbits_(a, axis=axis, bitorder=bitorder)
 
 
 @implements(np.unpackbits)
-def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: Any = "big") -> Any:
+def unpackbits(a: Array, /, axis: Any = None, count: Any = None, bitorder: Any = "big") -> Any:
     return unpackbits_(a, axis=axis, count=count, bitorder=bitorder)
 
 
 @implements(np.unravel_index)
-def unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
+def unravel_index(indices: Array, shape: Shape, order: Any = "C") -> Any:
     return unravel_index_(indices, shape=shape, order=order)
 
 
 @implements(np.ravel_multi_index)
-def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: Any = "C") -> Any:
+def ravel_multi_index(
+    multi_index: tuple[Any, ...], dims: tuple[Any, ...], mode: Any = "raise", order: Any = "C"
+) -> Any:
     entries = tuple([as_array(part) for part in multi_index])
     return ravel_multi_index_(*entries, dims=dims, mode=mode, order=order)

@@ -71,7 +71,7 @@ def concatenate(
     return _join(_cast(parts, dtype, casting, "concatenate"), axis)
 
 
-def as_part(a: Any) -> Any:
+def as_part(a: Array) -> Any:
     """An array as it is joined with others: what is an int of Python's is one of integers."""
     a = as_array(a)
     return as_array(a.astype(int)) if isinstance(a, Traced) and a._whole else a
@@ -193,7 +193,7 @@ def _block(arrays: Any, depth: int, ndim: int) -> Any:
 
 
 @implements(np.array_split)
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+def array_split(ary: Array, indices_or_sections: Array, axis: int = 0) -> Any:
     ary = as_array(ary)
     axis = normalize_axis(axis, ary.ndim, "array_split")
     n = ary.shape[axis]
@@ -209,7 +209,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
 
 
 @implements(np.split)
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+def split(ary: Array, indices_or_sections: Array, axis: int = 0) -> Any:
     ary = as_array(ary)
     if np.ndim(indices_or_sections) == 0:
         n = ary.shape[normalize_axis(axis, ary.ndim, "split")]
@@ -223,7 +223,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
 def _split_along(numpy_function: Callable[..., Any], ndim: int, axis: int) -> None:
     name = numpy_function.__name__
 
-    def function(ary: Any, indices_or_sections: Any) -> Any:
+    def function(ary: Array, indices_or_sections: Any) -> Any:
         if ary.ndim < ndim:
             raise ValueError(f"{name}: expected an array of at least {ndim} axes, got {ary.ndim}")
         return split(ary, indices_or_sections, min(axis, ary.ndim - 1))
@@ -257,14 +257,14 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
     return concatenate((arr, values), axis)
 
 
-def _flat_or_axis(arr: Any, axis: int | None, name: str) -> tuple[Any, int]:
+def _flat_or_axis(arr: Array, axis: int | None, name: str) -> tuple[Any, int]:
     """The array and a non-negative axis; with axis=None, the flat array and 0."""
     arr = as_array(arr)
     return (ravel(arr), 0) if axis is None else (arr, normalize_axis(axis, arr.ndim, name))
 
 
 @implements(np.delete)
-def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
+def delete(arr: Array, obj: Any, axis: int | None = None) -> Any:
     arr, axis = _flat_or_axis(arr, axis, "delete")
     obj = concrete(obj)
     y = along(arr, axis, np.delete(np.arange(arr.shape[axis]), obj))
@@ -274,7 +274,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
 
 
 @implements(np.insert)
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+def insert(arr: Array, obj: Any, values: Any, axis: int | None = None) -> Any:
     arr, axis = _flat_or_axis(arr, axis, "insert")
     n, obj = arr.shape[axis], concrete(obj)
     if not isinstance(values, Traced):

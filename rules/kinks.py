@@ -49,16 +49,16 @@ def side_wrt_x(y: Array, x: Array) -> JacobianOperator:
     return diagonal(_at_zero(x, np.nan, 0.0, y), y.shape, y.dtype)
 
 
-def size_squared(d: Any) -> Any:
+def size_squared(d: Array) -> Any:
     """|d|², real."""
     return np.real(d) ** 2 + np.imag(d) ** 2 if d.dtype.kind == "c" else d * d
 
 
-def side(x: Any) -> Any:
+def side(x: Array) -> Any:
     """The sign of a real x, as the slope of what has a kink at 0."""
     return side_(x) if isinstance(x, Traced) else np.sign(x)
 
 
-def tip(x: Any) -> Any:
+def tip(x: Array) -> Any:
     """A denominator, 1 in place of 0, where the numerator is 0 as well."""
     return tip_(x) if isinstance(x, Traced) else _tip(x)

@@ -41,7 +41,7 @@ from linad.rules.shaping import as_array, still
 from linad.rules.singularvalues import svdvals
 
 
-def _adjoint_of(shape: Shape, dtype: Any) -> JacobianOperator:
+def _adjoint_of(shape: Shape, dtype: np.dtype[Any]) -> JacobianOperator:
     """dA -> dA^H."""
     ndim = len(shape)
     swap = Permutation((*range(ndim - 2), ndim - 1, ndim - 2), shape, dtype)
@@ -162,7 +162,7 @@ def lstsq_wrt_b(y: Array, a: Array, b: Array, *, rcond: Any) -> JacobianOperator
 
 
 @implements(np.linalg.lstsq)
-def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+def lstsq(a: Array, b: Array, rcond: Any = None) -> Any:
     """Solution, residuals and singular values are traced; the rank is an integer."""
     a, b = as_array(a), as_array(b)
     if a.ndim != 2 or b.ndim not in (1, 2):

@@ -88,7 +88,7 @@ solution_rules(
 
 
 @implements(np.linalg.solve)
-def solve(a: Any, b: Any) -> Any:
+def solve(a: Array, b: Array) -> Any:
     a, b = as_array(a), as_array(b)
     check_square(a, "solve")
     if b.ndim != 1:
@@ -98,7 +98,7 @@ def solve(a: Any, b: Any) -> Any:
 
 
 @implements(np.linalg.tensorsolve)
-def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
+def tensorsolve(a: Array, b: Array, axes: Sequence[int] | None = None) -> Any:
     a, b = as_array(a), as_array(b)
     if axes is not None:
         order = list(range(a.ndim))
@@ -129,7 +129,7 @@ def inv_wrt_a(y: Array, a: Array) -> JacobianOperator:
 
 
 @implements(np.linalg.inv)
-def inv(a: Any) -> Any:
+def inv(a: Array) -> Any:
     check_square(a, "inv")
     return inv_(a)
 
@@ -149,7 +149,7 @@ def tensorinv(a: Array, ind: int = 2) -> Any:
 # Determinants.
 
 
-def trace_of_product(m: Any, y: Array, a: Array) -> JacobianOperator:
+def trace_of_product(m: Array, y: Array, a: Array) -> JacobianOperator:
     """The operator dA -> tr(M dA), matrix by matrix of the stack ``a``."""
     last = (a.ndim - 2, a.ndim - 1)
     total = Broadcast(a.shape, y.shape, y.dtype, last).H
@@ -165,7 +165,7 @@ def det_wrt_a(y: Array, a: Array) -> JacobianOperator:
 
 
 @implements(np.linalg.det)
-def det(a: Any) -> Any:
+def det(a: Array) -> Any:
     check_square(a, "det")
     return det_(a)
 
@@ -234,7 +234,7 @@ class AdjugateDerivative(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, products: Any, shape: Shape, dtype: Any) -> None:
+    def __init__(self, products: Array, shape: Shape, dtype: np.dtype[Any]) -> None:
         self.products = products
         self._eye = np.eye(shape[-1], dtype=dtype)
         super().__init__(shape, shape, dtype)
@@ -279,7 +279,7 @@ class LogDeterminant(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, sign: Any, inverse: Any) -> None:
+    def __init__(self, sign: Array, inverse: Array) -> None:
         self.sign, self.inverted = sign, inverse
         self._complex = sign.dtype.kind == "c"
         self.clinear = not self._complex
@@ -311,6 +311,6 @@ def slogdet_wrt_a(y: Array, a: Array) -> JacobianOperator:
 
 
 @implements(np.linalg.slogdet)
-def slogdet(a: Any) -> Any:
+def slogdet(a: Array) -> Any:
     check_square(a, "slogdet")
     return SlogdetResult(*slogdet_(a))

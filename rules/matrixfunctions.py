@@ -76,7 +76,7 @@ class FrechetDerivative(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, function: Function, a: Array, dtype: Any) -> None:
+    def __init__(self, function: Function, a: Array, dtype: np.dtype[Any]) -> None:
         self.function, self.a = function, a
         super().__init__(a.shape, a.shape, dtype)
 
@@ -143,7 +143,7 @@ def _schur(block: Array) -> Any:
 def _in_blocks(function: Function) -> Function:
     """A function of a matrix that finds equal eigenvalues of blocks on one side of the cut."""
 
-    def decomposed(a: Any, **params: Any) -> Any:
+    def decomposed(a: Array, **params: Any) -> Any:
         blocks = _blocks(a)
         if len(blocks) < 2 or not np.all(np.isfinite(a)):
             return function(a, **params)
@@ -192,7 +192,7 @@ def _with_cut(name: str, function: Function) -> Primitive:
     primitive = matrix_function(name, _in_blocks(function))
     rule = primitive.rules[0]
 
-    def checked(y: Any, a: Any, **params: Any) -> JacobianOperator:
+    def checked(y: Array, a: Array, **params: Any) -> JacobianOperator:
         _check_cut(name, a)
         return rule(y, a, **params)
 
@@ -243,7 +243,7 @@ class SylvesterSolve(LinearSolve):
 
     axes = (-2, -1)
 
-    def __init__(self, a: Array, b: Array, dtype: Any) -> None:
+    def __init__(self, a: Array, b: Array, dtype: np.dtype[Any]) -> None:
         self.a, self.b = a, b
         shape = (a.shape[0], b.shape[0])
         super().__init__(shape, shape, dtype)

@@ -61,12 +61,12 @@ def _mixture(half: Array, low: Array, term: Callable[[Array], Array]) -> Array:
     return total
 
 
-def chi_in_freedom(x: Any, v: Any, nc: Any, *, nth: int) -> Array:
+def chi_in_freedom(x: Array, v: Array, nc: Array, *, nth: int) -> Array:
     """∂_v^n of the distribution function of noncentral chi-squared, n >= 1."""
     return _of_chi(x, v, nc, lambda a, x: 0.5**nth * gammainc_in_shape(a, x, nth=nth))
 
 
-def chi_density_in_freedom(x: Any, v: Any, nc: Any, *, nth: int) -> Array:
+def chi_density_in_freedom(x: Array, v: Array, nc: Array, *, nth: int) -> Array:
     """∂_v^n of the density."""
 
     def term(a: Array, x: Array) -> Array:
@@ -76,7 +76,7 @@ def chi_density_in_freedom(x: Any, v: Any, nc: Any, *, nth: int) -> Array:
     return _of_chi(x, v, nc, term)
 
 
-def _of_chi(x: Any, v: Any, nc: Any, term: Callable[[Array, Array], Array]) -> Array:
+def _of_chi(x: Array, v: Array, nc: Array, term: Callable[[Array, Array], Array]) -> Array:
     dtype, (x, v, nc) = _arrays(x, v, nc)
     y = np.where((x >= 0) & (v > 0) & (nc >= 0), 0.0, np.nan)
     some = (x > 0) & (x < np.inf) & (v > 0) & (nc >= 0) & np.isfinite(v + nc)
@@ -86,7 +86,7 @@ def _of_chi(x: Any, v: Any, nc: Any, term: Callable[[Array, Array], Array]) -> A
     return y.astype(dtype)[()]
 
 
-def ratio_in_freedoms(m: Any, n: Any, nc: Any, z: Any, *, orders: tuple[int, int]) -> Array:
+def ratio_in_freedoms(m: Array, n: Array, nc: Array, z: Array, *, orders: tuple[int, int]) -> Array:
     """∂_m^i ∂_n^k of Σ_j w_j I_z(m/2 + j, n/2), i + k >= 1."""
     scale = 0.5 ** sum(orders)
     return _of_ratio(
@@ -94,7 +94,9 @@ def ratio_in_freedoms(m: Any, n: Any, nc: Any, z: Any, *, orders: tuple[int, int
     )
 
 
-def ratio_density_in_freedoms(m: Any, n: Any, nc: Any, z: Any, *, orders: tuple[int, int]) -> Array:
+def ratio_density_in_freedoms(
+    m: Array, n: Array, nc: Array, z: Array, *, orders: tuple[int, int]
+) -> Array:
     """∂_m^i ∂_n^k of its slope in z."""
 
     def term(a: Array, b: Array, z: Array) -> Array:
@@ -106,7 +108,7 @@ def ratio_density_in_freedoms(m: Any, n: Any, nc: Any, z: Any, *, orders: tuple[
 
 
 def _of_ratio(
-    m: Any, n: Any, nc: Any, z: Any, term: Callable[[Array, Array, Array], Array]
+    m: Array, n: Array, nc: Array, z: Array, term: Callable[[Array, Array, Array], Array]
 ) -> Array:
     dtype, (m, n, nc, z) = _arrays(m, n, nc, z)
     valid = (m > 0) & (n > 0) & (nc >= 0) & (z >= 0) & (z <= 1)
@@ -152,7 +154,7 @@ def _freedom_factor(order: int, n: Array, r: Array) -> Any:
     return factors_of(order, slopes)
 
 
-def t_integral(n: Any, nc: Any, x: Any, *, power: int, slope: int, nth: int) -> Array:
+def t_integral(n: Array, nc: Array, x: Array, *, power: int, slope: int, nth: int) -> Array:
     """∫_0^∞ s^power φ^(slope)(x s - δ) ∂_n^l h_n(s) ds; slope -1 stands for Φ, where l >= 1."""
     dtype, (n, nc, x) = _arrays(n, nc, x)
     some = (n > 0) & np.isfinite(n + nc + x)

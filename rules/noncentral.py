@@ -17,6 +17,7 @@ from typing import Any
 
 import scipy.special as sp
 
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.rules.elementwise import register, several
 from linad.rules.mixtures import (
@@ -31,11 +32,11 @@ from linad.rules.special import special, ufunc_of
 # Chi-squared: the distribution function F and the density f differentiated in v.
 
 
-def _half_step(function: Any, x: Any, v: Any, nc: Any, **orders: Any) -> Any:
+def _half_step(function: Any, x: Array, v: Array, nc: Array, **orders: Any) -> Any:
     return 0.5 * (function(x, v + 2, nc, **orders) - function(x, v, nc, **orders))
 
 
-def _chi_density_x(y: Any, x: Any, v: Any, nc: Any, *, nth: int) -> Any:
+def _chi_density_x(y: Array, x: Array, v: Array, nc: Array, *, nth: int) -> Any:
     further = chi_density_wrt_freedom(x, v + 2, nc, nth=nth)
     slope = ((0.5 * v - 1) / x - 0.5) * y + 0.5 * nc / x * further
     return slope + 0.5 * nth / x * chi_density_wrt_freedom(x, v, nc, nth=nth - 1) if nth else slope
@@ -57,11 +58,11 @@ chi_wrt_freedom: Primitive = several(
 )
 
 
-def _chi_v(x: Any, v: Any, nc: Any) -> Any:
+def _chi_v(x: Array, v: Array, nc: Array) -> Any:
     return chi_wrt_freedom(x, v, nc, nth=1)
 
 
-def _density(x: Any, v: Any, nc: Any) -> Any:
+def _density(x: Array, v: Array, nc: Array) -> Any:
     return chi_density_wrt_freedom(x, v, nc, nth=0)
 
 
@@ -84,7 +85,7 @@ _chndtrix = special(
 _ncx2_pdf = ufunc_of("_ncx2_pdf")
 
 
-def _ncx2_x(y: Any, x: Any, k: Any, nc: Any) -> Any:
+def _ncx2_x(y: Array, x: Array, k: Array, nc: Array) -> Any:
     return y * ((0.5 * k - 1) / x - 0.5) + 0.5 * nc / x * _ncx2_pdf(x, k + 2, nc)
 
 
@@ -110,11 +111,13 @@ special(
 # F: the mixture as a function of z, and its slope in z.
 
 
-def _step(function: Any, m: Any, n: Any, nc: Any, z: Any, orders: Any) -> Any:
+def _step(function: Any, m: Array, n: Array, nc: Array, z: Array, orders: tuple[Any, ...]) -> Any:
     return 0.5 * (function(m + 2, n, nc, z, orders=orders) - function(m, n, nc, z, orders=orders))
 
 
-def _ratio_density_z(y: Any, m: Any, n: Any, nc: Any, z: Any, *, orders: tuple[int, int]) -> Any:
+def _ratio_density_z(
+    y: Array, m: Array, n: Array, nc: Array, z: Array, *, orders: tuple[int, int]
+) -> Any:
     i, k = orders
     further = ratio_density_wrt_freedoms(m + 2, n, nc, z, orders=orders)
     slope = ((0.5 * m - 1) / z - (0.5 * n - 1) / (1 - z)) * y + 0.5 * nc / z * further
@@ -129,7 +132,7 @@ def _ratio_density_z(y: Any, m: Any, n: Any, nc: Any, z: Any, *, orders: tuple[i
 def _raised(function: Callable[[], Any], place: int) -> Any:
     """The slope in a degree of freedom: the derivative of the next order."""
 
-    def slope(y: Any, m: Any, n: Any, nc: Any, z: Any, *, orders: tuple[int, int]) -> Any:
+    def slope(y: Array, m: Array, n: Array, nc: Array, z: Array, *, orders: tuple[int, int]) -> Any:
         i, k = orders
         return function()(m, n, nc, z, orders=(i + (place == 0), k + (place == 1)))
 
@@ -157,7 +160,7 @@ ratio_wrt_freedoms: Primitive = several(
 class _Ratio:
     """z, its derivatives, and the density in it, at one point."""
 
-    def __init__(self, m: Any, n: Any, nc: Any, x: Any) -> None:
+    def __init__(self, m: Array, n: Array, nc: Array, x: Array) -> None:
         self.m, self.n, self.nc = m, n, nc
         self.whole = whole = n + m * x
         self.z = m * x / whole
@@ -172,29 +175,29 @@ class _Ratio:
         return _ratio_density_z(self.density(), *point, orders=(0, 0))
 
 
-def _ratio_x(m: Any, n: Any, nc: Any, x: Any) -> Any:
+def _ratio_x(m: Array, n: Array, nc: Array, x: Array) -> Any:
     at = _Ratio(m, n, nc, x)
     return at.density() * at.in_x
 
 
-def _ratio_m(m: Any, n: Any, nc: Any, x: Any) -> Any:
+def _ratio_m(m: Array, n: Array, nc: Array, x: Array) -> Any:
     at = _Ratio(m, n, nc, x)
     return ratio_wrt_freedoms(m, n, nc, at.z, orders=(1, 0)) + at.density() * at.in_m
 
 
-def _ratio_n(m: Any, n: Any, nc: Any, x: Any) -> Any:
+def _ratio_n(m: Array, n: Array, nc: Array, x: Array) -> Any:
     at = _Ratio(m, n, nc, x)
     return ratio_wrt_freedoms(m, n, nc, at.z, orders=(0, 1)) + at.density() * at.in_n
 
 
-def _ratio_nc(m: Any, n: Any, nc: Any, x: Any) -> Any:
+def _ratio_nc(m: Array, n: Array, nc: Array, x: Array) -> Any:
     return 0.5 * (sp.ncfdtr(m + 2, n, nc, m * x / (m + 2)) - sp.ncfdtr(m, n, nc, x))
 
 
 _ncf_sf = ufunc_of("_ncf_sf")
 
 
-def _tail_nc(m: Any, n: Any, nc: Any, x: Any) -> Any:
+def _tail_nc(m: Array, n: Array, nc: Array, x: Array) -> Any:
     return 0.5 * (_ncf_sf(m * x / (m + 2), m + 2, n, nc) - _ncf_sf(x, m, n, nc))
 
 
@@ -228,24 +231,24 @@ special(
 )
 
 
-def _ncf_pdf_x(y: Any, x: Any, m: Any, n: Any, nc: Any) -> Any:
+def _ncf_pdf_x(y: Array, x: Array, m: Array, n: Array, nc: Array) -> Any:
     at = _Ratio(m, n, nc, x)
     return at.density_slope() * at.in_x**2 - 2 * m / at.whole * y
 
 
-def _ncf_pdf_m(y: Any, x: Any, m: Any, n: Any, nc: Any) -> Any:
+def _ncf_pdf_m(y: Array, x: Array, m: Array, n: Array, nc: Array) -> Any:
     at = _Ratio(m, n, nc, x)
     slope = at.density(1, 0) + at.density_slope() * at.in_m
     return slope * at.in_x + y * (1 / m - 2 * x / at.whole)
 
 
-def _ncf_pdf_n(y: Any, x: Any, m: Any, n: Any, nc: Any) -> Any:
+def _ncf_pdf_n(y: Array, x: Array, m: Array, n: Array, nc: Array) -> Any:
     at = _Ratio(m, n, nc, x)
     slope = at.density(0, 1) + at.density_slope() * at.in_n
     return slope * at.in_x + y * (1 / n - 2 / at.whole)
 
 
-def _ncf_pdf_nc(y: Any, x: Any, m: Any, n: Any, nc: Any) -> Any:
+def _ncf_pdf_nc(y: Array, x: Array, m: Array, n: Array, nc: Array) -> Any:
     at = _Ratio(m, n, nc, x)
     return 0.5 * (at.density(more=2) - at.density()) * at.in_x
 
@@ -269,7 +272,7 @@ t_expectation: Primitive = several(
 )
 
 
-def _t(n: Any, nc: Any, x: Any, power: int, slope: int, nth: int) -> Any:
+def _t(n: Array, nc: Array, x: Array, power: int, slope: int, nth: int) -> Any:
     return t_expectation(n, nc, x, power=power, slope=slope, nth=nth)
 
 

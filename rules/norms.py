@@ -65,7 +65,7 @@ def p_norm_wrt_x(y: Array, x: Array, *, p: float, axes: tuple[int, ...]) -> Jaco
     return RealPart(y.shape, y.dtype, x.dtype) @ total
 
 
-def _norm(x: Any, p: float, axes: tuple[int, ...]) -> Any:
+def _norm(x: Array, p: float, axes: tuple[int, ...]) -> Any:
     """The p-norm over ``axes``; that of p = 2 with its square."""
     y = p_norm_(x, p=p, axes=axes)
     return rooted(y, x, lambda x: np.sum(size_squared(x), axis=axes)) if p == 2 else y
@@ -88,7 +88,7 @@ def _vector(x: Array, order: Any, axes: tuple[int, ...], name: str) -> Any:
     return _norm(x, float(order), tuple(sorted(axes)))
 
 
-def _matrix(x: Any, order: Any, rows: int, columns: int, name: str) -> Any:
+def _matrix(x: Array, order: Any, rows: int, columns: int, name: str) -> Any:
     """The matrix norm over two axes."""
     if order in (None, "fro", "f"):
         return _norm(x, 2.0, tuple(sorted((rows, columns))))
@@ -135,7 +135,7 @@ def vector_norm(x: Array, /, *, axis: Any = None, keepdims: bool = False, ord: A
 
 
 @implements(np.linalg.matrix_norm)
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     return norm(x, ord, (-2, -1), keepdims)
 
 
@@ -143,7 +143,7 @@ QUIET = np.lib.NumpyVersion(np.__version__) >= "2.5.0"
 """Whether NumPy's condition numbers are not an error where there are no singular values."""
 
 
-def _values_for_cond(x: Any) -> Any:
+def _values_for_cond(x: Array) -> Any:
     if not QUIET:
         return svdvals(x)
     bad = ~np.all(np.isfinite(x), axis=(-2, -1), keepdims=True)
@@ -151,7 +151,7 @@ def _values_for_cond(x: Any) -> Any:
 
 
 @implements(np.linalg.cond)
-def cond(x: Any, p: Any = None) -> Any:
+def cond(x: Array, p: Any = None) -> Any:
     if x.size == 0:
         raise LinAlgError("cond: it is not defined on empty arrays")
     if p in (None, 2, -2):
@@ -187,7 +187,9 @@ matrix_rank_ = Primitive(
 
 
 @implements(np.linalg.matrix_rank)
-def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+def matrix_rank(
+    A: Array, tol: Array | None = None, hermitian: bool = False, *, rtol: Any = None
+) -> Any:
     if np.ndim(A) < 2:  # of which NumPy gives a number of Python's
         return int(bool(np.any(A != 0)))
     return matrix_rank_(A, tol=concrete(tol), hermitian=hermitian, rtol=concrete(rtol))

@@ -30,7 +30,7 @@ pad_ = Primitive("pad", lambda x, *, widths, values: np.pad(x, widths, constant_
 
 
 @pad_.jacobian(wrt=0)
-def pad_wrt_x(y: Array, x: Array, *, widths: Any, values: Any) -> JacobianOperator:
+def pad_wrt_x(y: Array, x: Array, *, widths: tuple[Any, ...], values: Any) -> JacobianOperator:
     return Pad([before for before, _ in widths], y.shape, x.shape, y.dtype)
 
 
@@ -50,7 +50,7 @@ KEYWORDS = {
 
 
 @implements(np.pad)
-def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+def pad(array: Array, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
     x = as_array(array)
     widths = _widths(pad_width, x.ndim)
     if callable(mode):
@@ -67,7 +67,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     return laid_plainly(_padded(x, widths, mode, kwargs), x)
 
 
-def _padded(x: Any, widths: Any, mode: Any, kwargs: Any) -> Any:
+def _padded(x: Array, widths: tuple[Any, ...], mode: Any, kwargs: Any) -> Any:
     if mode in ("constant", "empty"):
         values = kwargs.get("constant_values", 0)
         if lists_traced(values):
@@ -92,7 +92,7 @@ def _padded(x: Any, widths: Any, mode: Any, kwargs: Any) -> Any:
     return x if any(pair != (0, 0) for pair in widths) else copy_(x, layout="K")
 
 
-def _reflected_oddly(x: Any, axis: int, before: int, after: int, *, edge_twice: bool) -> Any:
+def _reflected_oddly(x: Array, axis: int, before: int, after: int, *, edge_twice: bool) -> Any:
     """Continue x beyond each end as if it were odd about the entry there: 2 end - x reflected.
 
     A border that is wider than x is made of several reflections, each of whole periods of x.
@@ -127,7 +127,7 @@ def _widths(pad_width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
     return tuple([(int(b), int(a)) for b, a in _pairs(pairs, ndim, "pad_width")])
 
 
-def _pairs(given: Any, ndim: int, name: str) -> Any:
+def _pairs(given: Array, ndim: int, name: str) -> Any:
     """Numbers, plain or traced, as a pair an axis."""
     try:
         if not lists_traced(given):
@@ -140,7 +140,7 @@ def _pairs(given: Any, ndim: int, name: str) -> Any:
         ) from None
 
 
-def _bordered(x: Any, widths: Any, values: Any) -> Any:
+def _bordered(x: Array, widths: tuple[Any, ...], values: Any) -> Any:
     """Join borders of these values to x, axis after axis."""
     for axis, (pair, ends) in enumerate(zip(widths, values, strict=True)):
         first, last = [
@@ -151,7 +151,7 @@ def _bordered(x: Any, widths: Any, values: Any) -> Any:
     return x
 
 
-def _slab_pad(x: Any, widths: Any, mode: str, kwargs: dict[str, Any]) -> Any:
+def _slab_pad(x: Array, widths: tuple[Any, ...], mode: str, kwargs: dict[str, Any]) -> Any:
     """Pad with what ``mode`` makes of the slab of x next to the border."""
     ends = _pairs(kwargs.get("end_values", 0), x.ndim, "end_values")
     given = kwargs.get("stat_length")
@@ -171,7 +171,7 @@ def _slab_pad(x: Any, widths: Any, mode: str, kwargs: dict[str, Any]) -> Any:
     return x
 
 
-def _like(border: Any, x: Any) -> Any:
+def _like(border: Array, x: Array) -> Any:
     """A border in the dtype of the array, which it is written into."""
     return np.astype(border, x.dtype, copy=False)
 
@@ -184,13 +184,13 @@ STATISTICS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _ramp(edge: Any, axis: int, width: int, end: Any) -> Any:
+def _ramp(edge: Array, axis: int, width: int, end: Array) -> Any:
     """From ``end`` at the outside to next to the edge, in equal steps."""
     edge = np.squeeze(edge, axis)
     return linspace(end, edge, width, endpoint=False, dtype=edge.dtype, axis=axis)
 
 
-def _level(slab: Any, axis: int, width: int, statistic: Callable[..., Any]) -> Any:
+def _level(slab: Array, axis: int, width: int, statistic: Callable[..., Any]) -> Any:
     """A border of one value, repeated."""
     level = statistic(slab, axis=axis, keepdims=True)
     if slab.dtype.kind in "iu":

@@ -57,7 +57,7 @@ def polyval_wrt_x(y: Array, p: Array, x: Array) -> JacobianOperator:
 
 
 @implements(np.polyval)
-def polyval(p: Any, x: Any) -> Any:
+def polyval(p: Array, x: Any) -> Any:
     p = as_array(p)
     if isinstance(x, np.poly1d):
         return functools.reduce(lambda y, coefficient: y * x + coefficient, p, np.poly1d([0.0]))
@@ -71,7 +71,7 @@ def polyval(p: Any, x: Any) -> Any:
 
 
 @implements(np.polyder)
-def polyder(p: Any, m: int = 1) -> Any:
+def polyder(p: Array, m: int = 1) -> Any:
     if m < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
     p = as_array(p)
@@ -86,14 +86,14 @@ def _derived(p: Array, dtype: Any = None) -> Any:
     return p[:-1] * powers
 
 
-def _real(p: Any) -> Any:
+def _real(p: Array) -> Any:
     """A real dtype that widens ``p`` as little as it can."""
     return np.finfo(p.dtype).dtype if p.dtype.kind in "fc" else np.dtype(float)
 
 
 @implements(np.polyint)
 @gives(array)
-def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+def polyint(p: Array, m: int = 1, k: Any = None) -> Any:
     if m < 0:
         raise ValueError("Order of integral must be positive (see polyder)")
     p = as_array(p)
@@ -110,7 +110,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 
 
 @implements(np.polymul)
-def polymul(a1: Any, a2: Any) -> Any:
+def polymul(a1: Array, a2: Any) -> Any:
     return convolve(*[_without_leading_zeros(a) for a in (a1, a2)])
 
 
@@ -124,18 +124,18 @@ def _without_leading_zeros(a: Any) -> Any:
 
 
 @implements(np.polyadd)
-def polyadd(a1: Any, a2: Any) -> Any:
+def polyadd(a1: Array, a2: Array) -> Any:
     a1, a2 = _aligned(a1, a2)
     return a1 + a2
 
 
 @implements(np.polysub)
-def polysub(a1: Any, a2: Any) -> Any:
+def polysub(a1: Array, a2: Array) -> Any:
     a1, a2 = _aligned(a1, a2)
     return a1 - a2
 
 
-def _aligned(a1: Any, a2: Any) -> tuple[Any, Any]:
+def _aligned(a1: Array, a2: Array) -> tuple[Any, Any]:
     """Two polynomials with as many coefficients, zeros in front of the shorter."""
     a1, a2 = np.atleast_1d(as_array(a1)), np.atleast_1d(as_array(a2))
     n = max(a1.shape[0], a2.shape[0])
@@ -148,7 +148,7 @@ def _padded(p: Array, n: int) -> Any:
 
 
 @implements(np.poly)
-def poly(seq_of_zeros: Any) -> Any:
+def poly(seq_of_zeros: Array) -> Any:
     zeros = np.atleast_1d(seq_of_zeros)
     if zeros.ndim == 2:
         zeros = np.linalg.eigvals(zeros)
@@ -171,11 +171,11 @@ def _in_pairs(zeros: Array) -> bool:
 @implements(np.polyfit)
 def polyfit(
     x: Any,
-    y: Any,
+    y: Array,
     deg: Any,
     rcond: Any = None,
     full: bool = False,
-    w: Any = None,
+    w: Array | None = None,
     cov: Any = False,
 ) -> Any:
     if np.ndim(deg) or deg < 0:
@@ -224,12 +224,12 @@ def roots_wrt_p(y: Array, p: Array) -> JacobianOperator:
 
 
 @implements(np.roots)
-def roots(p: Any) -> Any:
+def roots(p: Array) -> Any:
     return roots_(np.atleast_1d(p))
 
 
 @implements(np.polydiv)
-def polydiv(u: Any, v: Any) -> Any:
+def polydiv(u: Array, v: Any) -> Any:
     u, v = np.atleast_1d(as_array(u)), np.atleast_1d(as_array(v))
     if u.ndim > 1 or v.ndim > 1:
         raise ShapeError(f"polydiv: u and v must have one axis, got {u.shape} and {v.shape}")
@@ -261,7 +261,7 @@ def _series(x: Array, c: Array, tensor: bool = True) -> Any:
     return y
 
 
-def polyvalnd(pts: Any, c: Any) -> Any:
+def polyvalnd(pts: tuple[Any, ...], c: Array) -> Any:
     points = [as_array(x) for x in pts]
     if any(x.shape != points[0].shape for x in points):
         shapes = ", ".join(str(x.shape) for x in points)
@@ -278,5 +278,5 @@ if hasattr(np.polynomial.polynomial, "polyvalnd"):  # since NumPy 2.5
 
 
 @implements(np.polynomial.polynomial.polygrid2d)
-def polygrid2d(x: Any, y: Any, c: Any) -> Any:
+def polygrid2d(x: Array, y: Array, c: Array) -> Any:
     return _series(as_array(y), _series(as_array(x), c))

@@ -112,7 +112,7 @@ def _with_axes(product: Any, cores: tuple[int, int, int], a: Array, b: Array, ax
 
 
 @implements_ufunc(np.matmul)
-def matmul(a: Any, b: Any, *, axes: Any = None) -> Any:
+def matmul(a: Array, b: Array, *, axes: Any = None) -> Any:
     a, b = as_array(a), as_array(b)
     if axes is None:
         return _product(a, b)
@@ -120,7 +120,7 @@ def matmul(a: Any, b: Any, *, axes: Any = None) -> Any:
 
 
 @implements(np.linalg.matmul)
-def linalg_matmul(x1: Any, x2: Any, /) -> Any:
+def linalg_matmul(x1: Array, x2: Array, /) -> Any:
     return matmul(x1, x2)
 
 
@@ -142,7 +142,7 @@ def _vecdot(a: Array, b: Array) -> Any:
 @implements_ufunc(np.vecdot)
 @gives(number)
 def vecdot(
-    a: Any, b: Any, *, axis: int | None = None, axes: Any = None, keepdims: bool = False
+    a: Array, b: Array, *, axis: int | None = None, axes: Any = None, keepdims: bool = False
 ) -> Any:
     a, b = as_array(a), as_array(b)
     if axis is not None:
@@ -157,7 +157,7 @@ def vecdot(
 
 
 @implements(np.linalg.vecdot)
-def linalg_vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+def linalg_vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Any:
     return vecdot(x1, x2, axis=as_index(axis))
 
 
@@ -170,7 +170,7 @@ def _matvec(a: Array, b: Array) -> Any:
 
 
 @implements_ufunc(np.matvec)
-def matvec(a: Any, b: Any, *, axes: Any = None) -> Any:
+def matvec(a: Array, b: Array, *, axes: Any = None) -> Any:
     a, b = as_array(a), as_array(b)
     return _matvec(a, b) if axes is None else _with_axes(_matvec, (2, 1, 1), a, b, axes)
 
@@ -182,7 +182,7 @@ def _vecmat(a: Array, b: Array) -> Any:
 
 
 @implements_ufunc(np.vecmat)
-def vecmat(a: Any, b: Any, *, axes: Any = None) -> Any:
+def vecmat(a: Array, b: Array, *, axes: Any = None) -> Any:
     a, b = as_array(a), as_array(b)
     return _vecmat(a, b) if axes is None else _with_axes(_vecmat, (1, 2, 1), a, b, axes)
 
@@ -192,14 +192,14 @@ def _conjugate(a: Array) -> Any:
     return np.conj(a) if a.dtype.kind == "c" else a
 
 
-def _multiple(a: Any, b: Any) -> Any:
+def _multiple(a: Array, b: Array) -> Any:
     """A number times an array; BLAS writes a matrix in order C."""
     y = a * b
     return laid_out(y, "C", "dot") if y.ndim == 2 and y.dtype.kind in "fc" else y
 
 
 @implements(np.dot)
-def dot(a: Any, b: Any, out: Any = None) -> Any:
+def dot(a: Array, b: Array, out: Any = None) -> Any:
     if out is not None:
         refuse_out("dot", (out,))
     a, b = as_array(a), as_array(b)
@@ -212,13 +212,13 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
 
 
 @implements(np.vdot)
-def vdot(a: Any, b: Any, /) -> Any:
+def vdot(a: Array, b: Array, /) -> Any:
     return _product(_conjugate(as_array(a)).reshape(-1), as_array(b).reshape(-1))
 
 
 @implements(np.inner)
 @gives(number)
-def inner(a: Any, b: Any, /) -> Any:
+def inner(a: Array, b: Array, /) -> Any:
     a, b = as_array(a), as_array(b)
     if a.ndim == 0 or b.ndim == 0:
         return _multiple(a, b)
@@ -228,7 +228,7 @@ def inner(a: Any, b: Any, /) -> Any:
 
 
 @implements(np.outer)
-def outer(a: Any, b: Any, out: Any = None) -> Any:
+def outer(a: Array, b: Array, out: Any = None) -> Any:
     if out is not None:
         refuse_out("outer", (out,))
     a, b = as_array(a), as_array(b)
@@ -236,7 +236,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
 
 
 @implements(np.linalg.outer)
-def linalg_outer(x1: Any, x2: Any, /) -> Any:
+def linalg_outer(x1: Array, x2: Array, /) -> Any:
     x1, x2 = as_array(x1), as_array(x2)
     if x1.ndim != 1 or x2.ndim != 1:
         raise ShapeError(f"outer: both arguments must have one axis, got {x1.shape}, {x2.shape}")
@@ -244,7 +244,7 @@ def linalg_outer(x1: Any, x2: Any, /) -> Any:
 
 
 @implements(np.tensordot)
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+def tensordot(a: Array, b: Array, axes: Any = 2) -> Any:
     a, b = as_array(a), as_array(b)
     summed_a, summed_b = _summed_axes(axes, a.ndim, b.ndim)
     kept_a = [k for k in range(a.ndim) if k not in summed_a]
@@ -292,7 +292,7 @@ def _summed_axes(axes: Any, a_ndim: int, b_ndim: int) -> tuple[list[int], list[i
 
 
 @implements(np.linalg.tensordot)
-def linalg_tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+def linalg_tensordot(x1: Array, x2: Array, /, *, axes: Any = 2) -> Any:
     return tensordot(x1, x2, axes)
 
 
@@ -351,7 +351,7 @@ def cheapest_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
 
 
 @implements(np.linalg.matrix_power)
-def matrix_power(a: Any, n: int) -> Any:
+def matrix_power(a: Array, n: int) -> Any:
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise np.linalg.LinAlgError(f"matrix_power: expected square matrices, got shape {a.shape}")
     n = as_index(n)
@@ -373,12 +373,12 @@ def matrix_power(a: Any, n: int) -> Any:
 
 
 @implements(np.linalg.trace)
-def linalg_trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+def linalg_trace(x: Array, /, *, offset: int = 0, dtype: Any = None) -> Any:
     return np.trace(x, offset, axis1=-2, axis2=-1, dtype=dtype)
 
 
 @implements(np.linalg.diagonal)
-def linalg_diagonal(x: Any, /, *, offset: int = 0) -> Any:
+def linalg_diagonal(x: Array, /, *, offset: int = 0) -> Any:
     return np.diagonal(x, offset, axis1=-2, axis2=-1)
 
 

@@ -38,17 +38,17 @@ CONTINUOUS = {
 }
 
 
-def _up_unless(h: Array, stay: Any) -> Any:
+def _up_unless(h: Array, stay: Array) -> Any:
     """The integer below ``h`` where ``stay``, above it elsewhere."""
     return np.maximum(np.where(stay, np.floor(h), np.floor(h) + 1), 0)
 
 
-def _closest(n: Array, q: Any) -> Any:
+def _closest(n: Array, q: Array) -> Any:
     h = n * q - 1.5
     return _up_unless(h, (h == np.floor(h)) & (np.floor(h) % 2 == 1))
 
 
-def _averaged(n: Any, q: Any) -> Any:
+def _averaged(n: Any, q: Array) -> Any:
     h = n * q - 1
     return np.floor(h) + np.where(h == np.floor(h), 0.5, 1.0)
 
@@ -72,7 +72,7 @@ ENTRIES = {"inverted_cdf", "closest_observation", "lower", "higher", "nearest"}
 """Methods that give an entry as it is; the others are computed in the dtype of entries and q."""
 
 
-def _position(method: str, n: Any, q: Any) -> Any:
+def _position(method: str, n: Array, q: Array) -> Any:
     """h(q); traced when ``q`` is and the method is continuous."""
     if method == "linear":
         return (n - 1) * q
@@ -154,7 +154,7 @@ def order_statistics(
         chosen = np.unique(np.concatenate([low.ravel(), high.ravel(), [total - 1]]))
         order = np.argpartition(x, chosen, axis=-1)
 
-    def entry(k: Any) -> Any:
+    def entry(k: Array) -> Any:
         picked = np.moveaxis(np.broadcast_to(k, shape + lead).reshape((count, *lead)), 0, -1)
         picked = np.take_along_axis(order, picked, axis=-1)
         y = np.moveaxis(np.take_along_axis(x, picked, axis=-1), -1, 0)
@@ -217,7 +217,7 @@ def _quantile(
 def _register(name: str, scale: int, ignore_nan: bool) -> None:
     @implements(getattr(np, name))
     def quantile(
-        a: Any,
+        a: Array,
         q: Any,
         axis: Any = None,
         out: Any = None,

@@ -39,12 +39,14 @@ roll_ = Primitive("roll", lambda x, *, shifts, axes: np.roll(x, shifts, axes))
 
 
 @roll_.jacobian(wrt=0)
-def roll_wrt_x(y: Array, x: Array, *, shifts: Any, axes: Any) -> JacobianOperator:
+def roll_wrt_x(
+    y: Array, x: Array, *, shifts: tuple[Any, ...], axes: tuple[Any, ...]
+) -> JacobianOperator:
     return Roll(shifts, axes, y.shape, y.dtype)
 
 
 @implements(np.roll)
-def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+def roll(a: Array, shift: Any, axis: Any = None) -> Any:
     a = as_array(a)
     if axis is None:
         moved = {"shifts": (sum(as_shape(shift)),), "axes": (0,)}
@@ -60,7 +62,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
 
 
 @implements(np.flip)
-def flip(m: Any, axis: Any = None) -> Any:
+def flip(m: Array, axis: Any = None) -> Any:
     m = as_array(m)
     axes = normalize_axes(None if axis is None else as_shape(axis), m.ndim, "flip")
     return getitem(m, tuple([slice(None, None, -1 if k in axes else 1) for k in range(m.ndim)]))
@@ -81,7 +83,7 @@ def fliplr(m: Array) -> Any:
 
 
 @implements(np.rot90)
-def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+def rot90(m: Array, k: int = 1, axes: tuple[Any, ...] = (0, 1)) -> Any:
     m = as_array(m)
     if len(axes) != 2:
         raise ValueError(f"rot90: expected two axes, got {axes!r}")
@@ -106,12 +108,12 @@ spread = Primitive("spread", lambda x, *, shape: np.array(np.broadcast_to(x, sha
 
 
 @spread.jacobian(wrt=0)
-def spread_wrt_x(y: Array, x: Array, *, shape: Any) -> JacobianOperator:
+def spread_wrt_x(y: Array, x: Array, *, shape: Shape) -> JacobianOperator:
     return Broadcast(y.shape, x.shape, y.dtype)
 
 
 @implements(np.repeat)
-def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
+def repeat(a: Array, repeats: Any, axis: int | None = None) -> Any:
     a = as_array(a)
     if axis is None or not a.ndim:
         a, axis = a if a.ndim == 1 else ravel(a), axis or 0
@@ -128,7 +130,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
 
 
 @implements(np.tile)
-def tile(A: Any, reps: Any) -> Any:
+def tile(A: Array, reps: Any) -> Any:
     A = as_array(A)
     counts = as_shape(reps)
     ndim = max(A.ndim, len(counts))
@@ -141,7 +143,7 @@ def tile(A: Any, reps: Any) -> Any:
 
 
 @implements(np.resize)
-def resize(a: Any, new_shape: Any) -> Any:
+def resize(a: Array, new_shape: Any) -> Any:
     shape = as_shape(new_shape)
     if any(n < 0 for n in shape):
         raise ValueError(f"resize: all lengths must be non-negative, got {new_shape!r}")
@@ -153,7 +155,7 @@ def resize(a: Any, new_shape: Any) -> Any:
 
 @implements(np.trim_zeros)
 @as_its_method
-def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+def trim_zeros(filt: Array, trim: str = "fb", axis: Any = None) -> Any:
     where = trim.lower()
     if where not in ("f", "b", "fb", "bf"):
         raise ValueError(f"trim_zeros: trim must be made of 'f' and 'b', got {trim!r}")
@@ -212,7 +214,12 @@ class Windows(JacobianOperator):
     unknown = UNSTRUCTURED
 
     def __init__(
-        self, window: Shape, axes: tuple[int, ...], out_shape: Shape, in_shape: Shape, dtype: Any
+        self,
+        window: Shape,
+        axes: tuple[int, ...],
+        out_shape: Shape,
+        in_shape: Shape,
+        dtype: np.dtype[Any],
     ) -> None:
         self.window, self.axes = window, axes
         super().__init__(out_shape, in_shape, dtype)
@@ -232,13 +239,15 @@ class Windows(JacobianOperator):
 
 
 @windows_.jacobian(wrt=0)
-def windows_wrt_x(y: Array, x: Array, *, window: Any, axes: Any) -> JacobianOperator:
+def windows_wrt_x(
+    y: Array, x: Array, *, window: tuple[Any, ...], axes: tuple[Any, ...]
+) -> JacobianOperator:
     return Windows(window, axes, y.shape, x.shape, y.dtype)
 
 
 @overlap_add.jacobian(wrt=0)
 def overlap_add_wrt_windows(
-    y: Array, windows: Array, *, window: Any, axes: Any, shape: Any
+    y: Array, windows: Array, *, window: tuple[Any, ...], axes: tuple[Any, ...], shape: Shape
 ) -> JacobianOperator:
     return Windows(window, axes, windows.shape, shape, y.dtype).H
 

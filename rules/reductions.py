@@ -26,7 +26,7 @@ from linad.arrays.zero_dim import number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements, implements_ufunc
 from linad.core.primitive import Primitive, Traced
-from linad.core.shapes import EVERY_AXIS, drop_axes, keep_axes, normalize_axes, size_of
+from linad.core.shapes import EVERY_AXIS, Shape, drop_axes, keep_axes, normalize_axes, size_of
 from linad.core.ufunc_keywords import refuse_out
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
@@ -50,14 +50,14 @@ def lane_size(a: Array, axes: tuple[int, ...]) -> int:
     return size_of([a.shape[k] for k in axes])
 
 
-def kept(y: Any, shape: Any, axes: tuple[int, ...], keepdims: Any) -> Any:
+def kept(y: Array, shape: Shape, axes: tuple[int, ...], keepdims: Any) -> Any:
     """``y``, with the reduced axes of ``shape`` back as 1 when ``keepdims``."""
     if keepdims and keepdims is not NoValue and axes:
         return reshape(y, keep_axes(shape, axes))
     return y
 
 
-def selected(a: Array, where: Any, neutral: Any) -> Any:
+def selected(a: Array, where: Array, neutral: Any) -> Any:
     """``a`` with ``neutral`` where the mask is false."""
     if where is True or where is NoValue:
         return a
@@ -78,7 +78,7 @@ def row_wise(name: str, ufunc: Any, weights: Callable[..., Any]) -> Primitive:
     """A primitive y = ufunc.reduce(x) with the derivative Σ weights(y, x, axes) dx."""
     primitive = Primitive(name, lambda x, *, axes: ufunc.reduce(x, axis=axes))
 
-    def rule(y: Array, x: Array, *, axes: Any) -> JacobianOperator:
+    def rule(y: Array, x: Array, *, axes: tuple[Any, ...]) -> JacobianOperator:
         return WeightedSum(weights(y, x, axes), axes, x.shape, y.dtype)
 
     rule.__name__ = rule.__qualname__ = f"{name}_wrt_x"
@@ -92,11 +92,11 @@ sum_ = Primitive("sum", lambda x, *, axes: np.add.reduce(x, axis=axes))
 
 
 @sum_.jacobian(wrt=0)
-def sum_wrt_x(y: Array, x: Array, *, axes: Any) -> JacobianOperator:
+def sum_wrt_x(y: Array, x: Array, *, axes: tuple[Any, ...]) -> JacobianOperator:
     return ScaledSum(axes, x.shape, y.dtype)
 
 
-def _mean(x: Array, *, axes: Any) -> Any:
+def _mean(x: Array, *, axes: tuple[Any, ...]) -> Any:
     n = lane_size(x, axes)
     if n == 0 or x.dtype.itemsize == 2:  # NumPy warns of the one, adds the other in float32
         return np.mean(x, axis=axes)
@@ -107,14 +107,14 @@ mean_ = Primitive("mean", _mean)
 
 
 @mean_.jacobian(wrt=0)
-def mean_wrt_x(y: Array, x: Array, *, axes: Any) -> JacobianOperator:
+def mean_wrt_x(y: Array, x: Array, *, axes: tuple[Any, ...]) -> JacobianOperator:
     return ScaledSum(axes, x.shape, y.dtype, 1 / max(lane_size(x, axes), 1))
 
 
 # Products.
 
 
-def products_of_others(x: Any) -> Any:
+def products_of_others(x: Array) -> Any:
     """Π_{j≠i} x_j along axis 0, without division.
 
     Plain arrays multiply the product of what comes before by that of what comes after. Those of
@@ -179,7 +179,7 @@ fmin_ = row_wise("fmin_reduce", np.fmin, _shares)
 
 
 def _softmax(exponential: Any) -> Callable[..., Any]:
-    def weights(y: Any, x: Array, axes: tuple[int, ...]) -> Any:
+    def weights(y: Array, x: Array, axes: tuple[int, ...]) -> Any:
         y = y.reshape(keep_axes(x.shape, axes))
         return exponential(x - replaced(y, y == -np.inf, 0))
 
@@ -208,7 +208,7 @@ def reducer(name: str, primitive: Primitive, combine: Any, neutral: Any = None) 
     """
 
     def reduce(
-        a: Any,
+        a: Array,
         axis: Any = None,
         dtype: Any = None,
         out: Any = None,
@@ -243,7 +243,7 @@ def reducer(name: str, primitive: Primitive, combine: Any, neutral: Any = None) 
     return reduce
 
 
-def _of_result(initial: Any, dtype: Any, combine: Any) -> Any:
+def _of_result(initial: Array, dtype: np.dtype[Any], combine: Any) -> Any:
     """``initial`` in the dtype of the result: wider than that of small integers and booleans."""
     if dtype.kind in "biu":
         dtype = combine.reduce(np.zeros(1, dtype)).dtype
@@ -265,11 +265,11 @@ implements(np.sum)(_sum)
 implements(np.prod)(_prod)
 
 
-def _extremum(function: Any) -> Any:
+def _extremum(function: Callable[..., Any]) -> Any:
     """max and min have no ``dtype`` argument."""
 
     def reduce(
-        a: Any,
+        a: Array,
         axis: Any = None,
         out: Any = None,
         keepdims: Any = False,
@@ -287,13 +287,13 @@ amin = implements(np.min, np.amin)(_extremum(_min))
 
 
 @implements(np.ptp)
-def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+def ptp(a: Array, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
     return amax(a, axis, out, keepdims) - amin(a, axis, out, keepdims)
 
 
 @implements(np.mean)
 def mean(
-    a: Any,
+    a: Array,
     axis: Any = None,
     dtype: Any = None,
     out: Any = None,
@@ -327,10 +327,10 @@ def count(where: Any, a: Array, axes: tuple[int, ...]) -> Any:
 # Methods of ufuncs: their default axis is 0.
 
 
-def _method(ufunc: Any, function: Any) -> None:
+def _method(ufunc: Any, function: Callable[..., Any]) -> None:
     @implements_ufunc(ufunc, "reduce")
     def reduce(
-        a: Any,
+        a: Array,
         axis: Any = 0,
         dtype: Any = None,
         out: Any = None,
@@ -359,7 +359,7 @@ def as_first(ufunc: Any, y: Array, x: Array) -> Any:
 
 
 @functools.cache
-def _dtype_of_loop(ufunc: Any, dtype: Any) -> Any:
+def _dtype_of_loop(ufunc: Any, dtype: np.dtype[Any]) -> Any:
     return ufunc.accumulate(np.zeros(1, dtype)).dtype
 
 
@@ -383,7 +383,7 @@ def reduced_in_order(ufunc: Any, function: Callable[..., Any]) -> None:
     name = f"{ufunc.__name__}.reduce"
 
     def reduce(
-        a: Any, axis: Any, dtype: Any, out: Any, keepdims: Any, initial: Any, where: Any
+        a: Array, axis: Any, dtype: Any, out: Any, keepdims: Any, initial: Any, where: Any
     ) -> Any:
         if out is not None:
             refuse_out(name, out)
@@ -401,11 +401,11 @@ def no_identity(name: str) -> ValueError:
     return ValueError(f"zero-size array to reduction operation {name} has no identity")
 
 
-def _first_against_rest(ufunc: Any, rest: Any) -> None:
+def _first_against_rest(ufunc: Any, rest: Callable[..., Any]) -> None:
     """a_0 - a_1 - a_2 ... = a_0 - (a_1 + a_2 + ...), and so for quotients."""
     name = f"{ufunc.__name__}.reduce"
 
-    def lanes(a: Any, axes: tuple[int, ...], initial: Any, where: Any) -> Any:
+    def lanes(a: Array, axes: tuple[int, ...], initial: Any, where: Array) -> Any:
         if given(initial):
             a = selected(a, where, a.dtype.type(ufunc is np.true_divide))
             first, others = np.astype(as_array(initial), a.dtype), rest(a, axes)

@@ -28,14 +28,14 @@ def _signed(x: Array) -> Any:
     return _complex_if(lambda x: x < 0, x)
 
 
-def _bounded(x: Any) -> Any:
+def _bounded(x: Array) -> Any:
     return _complex_if(lambda x: np.abs(x) > 1, x)
 
 
 def _extend(name: str, domain: Callable[[Any], Any]) -> None:
     function = getattr(np, name)
 
-    def extended(x: Any) -> Any:
+    def extended(x: Array) -> Any:
         return function(domain(x))
 
     extended.__name__ = extended.__qualname__ = name
@@ -49,7 +49,7 @@ for _name in ("arcsin", "arccos", "arctanh"):
 
 
 @implements(np.emath.power)
-def power(x: Any, p: Any) -> Any:
+def power(x: Array, p: Array) -> Any:
     p = as_array(p)
     if p.dtype.kind in "iu" and bool((p < 0).any()):
         p = p.astype(float)  # NumPy has no negative integer powers of integers
@@ -57,5 +57,5 @@ def power(x: Any, p: Any) -> Any:
 
 
 @implements(np.emath.logn)
-def logn(n: Any, x: Any) -> Any:
+def logn(n: Array, x: Array) -> Any:
     return np.log(_signed(x)) / np.log(_signed(n))

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.indices import Index
-from linad.core.shapes import size_of
+from linad.core.shapes import Shape, size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain, Sum, chain_of
 from linad.operators.placement import Pad, Roll
@@ -33,12 +34,12 @@ from linad.operators.wrappers import Adjoint
 from linad.rules.indexing import Selection
 
 
-def numbered(shape: Any) -> Any:
+def numbered(shape: Shape) -> Any:
     """The numbers 0, 1, 2, ... in an array of this shape."""
     return np.arange(size_of(shape)).reshape(shape)
 
 
-def reading(sources: Any, a: JacobianOperator, b: JacobianOperator) -> JacobianOperator:
+def reading(sources: Array, a: JacobianOperator, b: JacobianOperator) -> JacobianOperator:
     """The operator y = x.ravel()[sources], from the argument of b to the result of a."""
     n = size_of(b.in_shape)
     flat = np.ravel(sources)

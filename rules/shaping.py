@@ -24,7 +24,7 @@ from linad.arrays.zero_dim import array as no_number, gives, is_number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive, Traced
-from linad.core.shapes import EVERY_AXIS, is_inexact, normalize_axes, normalize_axis
+from linad.core.shapes import EVERY_AXIS, Shape, is_inexact, normalize_axes, normalize_axis
 from linad.core.tape import stop
 from linad.core.tree import bare
 from linad.errors import UnsupportedError
@@ -34,11 +34,11 @@ from linad.operators.structured import Cast, Identity
 from linad.rules.arrays_of_objects import objects_of
 
 
-def _reshape(x: Any, *, shape: Any) -> Any:
+def _reshape(x: Array, *, shape: Shape) -> Any:
     return x.reshape(shape) if isinstance(x, (ndarray, generic)) else np.reshape(x, shape)
 
 
-def _transpose(x: Any, *, axes: Any) -> Any:
+def _transpose(x: Array, *, axes: tuple[Any, ...]) -> Any:
     return x.transpose(axes) if type(x) is ndarray else np.transpose(x, axes)
 
 
@@ -47,7 +47,7 @@ transpose_ = Primitive("transpose", _transpose, view=True)
 broadcast_to_ = Primitive("broadcast_to", lambda x, *, shape: np.broadcast_to(x, shape), view=True)
 
 
-def _astype(x: Any, *, dtype: Any) -> Any:
+def _astype(x: Array, *, dtype: np.dtype[Any]) -> Any:
     y = np.asarray(x).astype(dtype)
     return y if y.ndim or isinstance(x, np.ndarray) else y[()]
 
@@ -58,22 +58,22 @@ copy_ = Primitive("copy", lambda x, *, layout: np.array(x, order=layout))
 
 
 @reshape_.jacobian(wrt=0)
-def reshape_wrt_x(y: Array, x: Array, *, shape: Any) -> JacobianOperator:
+def reshape_wrt_x(y: Array, x: Array, *, shape: Shape) -> JacobianOperator:
     return Reshape(y.shape, x.shape, y.dtype)
 
 
 @transpose_.jacobian(wrt=0)
-def transpose_wrt_x(y: Array, x: Array, *, axes: Any) -> JacobianOperator:
+def transpose_wrt_x(y: Array, x: Array, *, axes: tuple[Any, ...]) -> JacobianOperator:
     return Permutation(axes, x.shape, y.dtype)
 
 
 @broadcast_to_.jacobian(wrt=0)
-def broadcast_to_wrt_x(y: Array, x: Array, *, shape: Any) -> JacobianOperator:
+def broadcast_to_wrt_x(y: Array, x: Array, *, shape: Shape) -> JacobianOperator:
     return Broadcast(y.shape, x.shape, y.dtype)
 
 
 @astype_.jacobian(wrt=0)
-def astype_wrt_x(y: Array, x: Array, *, dtype: Any) -> JacobianOperator:
+def astype_wrt_x(y: Array, x: Array, *, dtype: np.dtype[Any]) -> JacobianOperator:
     return Cast(x.shape, y.dtype, x.dtype)
 
 
@@ -82,7 +82,7 @@ def copy_wrt_x(y: Array, x: Array, *, layout: Any) -> JacobianOperator:
     return Identity(y.shape, y.dtype)
 
 
-def as_array(x: Any) -> Any:
+def as_array(x: Array) -> Any:
     """``x`` as an array; a traced value stays as it is, and lists that hold some become one."""
     if isinstance(x, Traced):
         return x
@@ -118,7 +118,7 @@ def of_holder(x: Any) -> Any:
     return made if isinstance(made, Traced) else x
 
 
-def gives_traced(x: Any) -> bool:
+def gives_traced(x: Array) -> bool:
     """Whether ``x`` is traced, or what `of_holder` makes traced and that has no say in ufuncs."""
     kind = type(x)
     if kind is float or kind is int:  # of which lists are long
@@ -139,7 +139,7 @@ def _is_of_traced_numbers(x: Array) -> bool:
     )
 
 
-def of_list(x: Any) -> Any:
+def of_list(x: Array) -> Any:
     """A list, which may hold traced numbers, as an array; all else, a number say, as it is."""
     if isinstance(x, Traced):  # which would be asked for its class by the other question
         return x
@@ -155,7 +155,7 @@ def concrete(x: Any) -> Any:
     return x.decided if isinstance(x, Traced) else x  # type: ignore[attr-defined]
 
 
-def still(x: Any) -> Any:
+def still(x: Array) -> Any:
     """``x`` without its derivative, to find places, signs and the like.
 
     A plain array, or what a program that is being recorded computes again at each run: a constant
@@ -169,7 +169,7 @@ def still(x: Any) -> Any:
     return x
 
 
-def require_finite(a: Any) -> None:
+def require_finite(a: Array) -> None:
     """Raise ValueError for infinities and NaNs, as `numpy.asarray_chkfinite`."""
     a = still(a)
     if not isinstance(a, Traced):
@@ -183,7 +183,7 @@ def form(x: Any) -> Any:
     return x.concrete if isinstance(x, Traced) else x  # type: ignore[attr-defined]
 
 
-def layout(x: Any) -> Any:
+def layout(x: Array) -> Any:
     """A plain array in place of ``x``, to ask how it lies in memory.
 
     A program that is being recorded holds for arguments that lie as those it was recorded with.
@@ -191,7 +191,7 @@ def layout(x: Any) -> Any:
     return x.laid if isinstance(x, Traced) else x  # type: ignore[attr-defined]
 
 
-def replaced(x: Any, bad: Any, value: Any) -> Any:
+def replaced(x: Array, bad: Array, value: Any) -> Any:
     """``x`` with a number in place of its bad entries.
 
     Plain arrays without any are not copied; a recorded program decides nothing.
@@ -221,13 +221,13 @@ def as_shape(shape: Any) -> tuple[int, ...]:
         return (as_index(shape),)
 
 
-def memory_order(a: Any) -> tuple[int, ...]:
+def memory_order(a: Array) -> tuple[int, ...]:
     """The axes of ``a`` as they lie in memory, slowest first, as order="K" reads them."""
     strides = np.asarray(layout(a)).strides
     return tuple(sorted(range(len(strides)), key=lambda k: -abs(strides[k])))
 
 
-def _is_fortran(a: Any) -> bool:
+def _is_fortran(a: Array) -> bool:
     """Whether order="A" means "F" for this array."""
     return bool(np.asarray(layout(a)).flags.fnc)
 
@@ -241,7 +241,7 @@ def _check_order(order: str | None, allowed: str, name: str) -> str:
     return order.upper()
 
 
-def laid_out(a: Any, order: str | None, name: str) -> Any:
+def laid_out(a: Array, order: str | None, name: str) -> Any:
     """``a``, or a copy of it where ``order`` asks for a layout that it does not have."""
     order = _check_order(order or "K", "CFAK", name)
     flags = np.asarray(layout(a)).flags
@@ -249,7 +249,7 @@ def laid_out(a: Any, order: str | None, name: str) -> Any:
     return a if there else copy_(a, layout=order)
 
 
-def laid_as(y: Any, a: Any) -> Any:
+def laid_as(y: Array, a: Array) -> Any:
     """``y`` as a copy of ``a``, which has its axes, lies in memory in order "K"."""
     if np.asarray(layout(a)).flags.c_contiguous:
         return laid_out(y, "C", "copy")
@@ -257,13 +257,13 @@ def laid_as(y: Any, a: Any) -> Any:
     return transpose(laid_out(transpose(y, order), "C", "copy"), np.argsort(order))
 
 
-def laid_plainly(y: Any, a: Any) -> Any:
+def laid_plainly(y: Array, a: Array) -> Any:
     """``y`` in order "F" if ``a`` is in that order alone, else in order "C"."""
     return laid_out(y, "F" if _is_fortran(a) else "C", "copy")
 
 
 @implements(np.reshape)
-def reshape(a: Any, /, shape: Any, order: str | None = "C", *, copy: bool | None = None) -> Any:
+def reshape(a: Array, /, shape: Any, order: str | None = "C", *, copy: bool | None = None) -> Any:
     order = "C" if order == "C" else _check_order(order, "CFA", "reshape")
     target = as_shape(shape)
     if not target and is_number(a):
@@ -278,7 +278,7 @@ def reshape(a: Any, /, shape: Any, order: str | None = "C", *, copy: bool | None
 
 
 @implements(np.ravel)
-def ravel(a: Any, order: str | None = "C") -> Any:
+def ravel(a: Array, order: str | None = "C") -> Any:
     a = as_array(a)
     order = _check_order(order, "CFAK", "ravel")
     if order == "K":
@@ -294,7 +294,7 @@ def ravel(a: Any, order: str | None = "C") -> Any:
 
 
 @implements(np.transpose)
-def transpose(a: Any, axes: Any = None) -> Any:
+def transpose(a: Array, axes: tuple[Any, ...] | None = None) -> Any:
     a = as_array(a)
     ndim = a.ndim
     if not ndim and is_number(a):
@@ -322,7 +322,7 @@ def matrix_transpose(x: Array, /) -> Any:
 
 
 @implements(np.moveaxis)
-def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+def moveaxis(a: Array, source: Any, destination: Any) -> Any:
     a = as_array(a)
     moved = _distinct(source, a.ndim, "moveaxis: source")
     places = _distinct(destination, a.ndim, "moveaxis: destination")
@@ -352,7 +352,7 @@ def rollaxis(a: Array, axis: int, start: int = 0) -> Any:
 
 @implements(np.expand_dims)
 @gives(no_number)
-def expand_dims(a: Any, axis: Any) -> Any:
+def expand_dims(a: Array, axis: Any) -> Any:
     a = as_array(a)
     ndim = a.ndim + len(as_shape(axis))
     added = normalize_axes(as_shape(axis), ndim, "expand_dims")
@@ -377,7 +377,7 @@ def squeeze(a: Array, axis: Any = None) -> Any:
     return reshape_(a, shape=tuple([n for k, n in enumerate(a.shape) if k not in dropped]))
 
 
-def _at_least(ndim: int, x: Any) -> Any:
+def _at_least(ndim: int, x: Array) -> Any:
     x = as_array(x)
     if x.ndim >= ndim:
         return x
@@ -407,7 +407,7 @@ def atleast_3d(*arys: Any) -> Any:
 
 
 @implements(np.broadcast_to)
-def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
+def broadcast_to(array: Array, shape: Shape, subok: bool = False) -> Any:
     # Of the same shape it is a view, too, and read-only.
     return broadcast_to_(no_number(as_array(array)), shape=as_shape(shape))
 
@@ -434,5 +434,5 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) ->
 
 
 @implements(np.copy)
-def copy(a: Any, order: str | None = "K", subok: bool = False) -> Any:
+def copy(a: Array, order: str | None = "K", subok: bool = False) -> Any:
     return copy_(a, layout=_check_order("K" if order is None else order, "CFAK", "copy"))

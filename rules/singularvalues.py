@@ -70,7 +70,7 @@ class SingularDerivative(Entangled):
 
     values_at, rows_at = 1, 2
 
-    def __init__(self, u: Any, s: Any, vh: Any) -> None:
+    def __init__(self, u: Array, s: Array, vh: Array) -> None:
         u, s, vh = inside(u), inside(s), inside(vh)
         self.u, self.s, self.vh = u, s, vh
         sums = s[..., None, :] + s[..., :, None]
@@ -116,7 +116,7 @@ class SingularDerivative(Entangled):
         )
         return in_pairs(lost) | zero & (np.any(outside[0], axis=-2) | np.any(outside[1], axis=-2))
 
-    def _lost_at_zero(self, m: Any) -> Any:
+    def _lost_at_zero(self, m: Array) -> Any:
         """Where both values are 0, and M is not."""
         zero = ~self._positive
         return zero[..., None, :] & zero[..., :, None] & more_than_rounding(m, (-2, -1))
@@ -182,7 +182,7 @@ def svd(
     return SVDResult(u, s, vh)
 
 
-def _hermitian_svd(a: Any) -> Any:
+def _hermitian_svd(a: Array) -> Any:
     """By eigh, as NumPy: s = |λ| in falling order, the signs go into V."""
     values, vectors = eigh(a)
     order = np.argsort(np.abs(values), axis=-1)[..., ::-1]
@@ -195,5 +195,5 @@ def _hermitian_svd(a: Any) -> Any:
 
 
 @implements(np.linalg.svdvals)
-def svdvals(x: Any, /) -> Any:
+def svdvals(x: Array, /) -> Any:
     return svd(x, compute_uv=False)

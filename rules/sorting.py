@@ -10,6 +10,7 @@ the first of equal entries.
 """
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,9 @@ LEFT_OUT: dict[Any, Any] = {
 """What changes nothing stands where ``where=`` is False: of truth values, a traced mask is one."""
 
 
-def _without_where(left_out: Any, a: Any, *args: Any, where: Any = True, **kwargs: Any) -> Any:
+def _without_where(
+    left_out: Callable[..., Any], a: Any, *args: Any, where: Array = True, **kwargs: Any
+) -> Any:
     """The arguments of a reduction over truth values, its traced mask taken into ``a``."""
     if isinstance(where, Traced):
         a = as_array(a).astype(bool)
@@ -110,7 +113,9 @@ def _check_order(name: str, order: Any) -> None:
 
 
 @implements(np.sort)
-def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+def sort(
+    a: Array, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> Any:
     _check_order("sort", order)
     if axis is None:
         a, axis = ravel(a), -1
@@ -120,7 +125,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
 
 
 @implements(np.sort_complex)
-def sort_complex(a: Any) -> Any:
+def sort_complex(a: Array) -> Any:
     y = sort(a)
     if y.dtype.kind == "c":
         return y
@@ -130,7 +135,7 @@ def sort_complex(a: Any) -> Any:
 
 @implements(np.partition)
 def partition(
-    a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
+    a: Array, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
 ) -> Any:
     _check_order("partition", order)
     if axis is None:
@@ -167,7 +172,7 @@ unsorted_positions = Primitive("unsorted_positions", _unsorted_positions, consta
 
 @implements(np.unique)
 def unique(
-    ar: Any,
+    ar: Array,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
@@ -185,7 +190,7 @@ def unique(
 
 
 @implements(np.unique_values)
-def unique_values(x: Any, /) -> Any:
+def unique_values(x: Array, /) -> Any:
     x = as_array(x)
     return ravel(x)[unsorted_positions(x)]
 
@@ -195,7 +200,7 @@ def _unique_tuple(function: Any, **asked: bool) -> None:
     kind = type(function(np.zeros(1)))
 
     @implements(function)
-    def unique_(x: Any, /) -> Any:
+    def unique_(x: Array, /) -> Any:
         return kind(*unique(x, equal_nan=False, **asked))
 
     unique_.__name__ = unique_.__qualname__ = function.__name__
@@ -207,18 +212,18 @@ _unique_tuple(np.unique_inverse, return_inverse=True)
 
 
 @implements(np.union1d)
-def union1d(ar1: Any, ar2: Any) -> Any:
+def union1d(ar1: Array, ar2: Array) -> Any:
     return unique(np.concatenate([ravel(as_array(ar1)), ravel(as_array(ar2))]))
 
 
 @implements(np.setdiff1d)
-def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+def setdiff1d(ar1: Array, ar2: Array, assume_unique: bool = False) -> Any:
     ar1 = ravel(as_array(ar1)) if assume_unique else unique(ar1)
     return ar1[~np.isin(ar1, of_list(ar2))]
 
 
 @implements(np.setxor1d)
-def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+def setxor1d(ar1: Array, ar2: Array, assume_unique: bool = False) -> Any:
     ar1, ar2 = (ravel(as_array(a)) if assume_unique else unique(a) for a in (ar1, ar2))
     both = np.concatenate([ar1[~np.isin(ar1, ar2)], ar2[~np.isin(ar2, ar1)]])
     return sort(both)
@@ -226,7 +231,7 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
 
 @implements(np.intersect1d)
 def intersect1d(
-    ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
+    ar1: Array, ar2: Any, assume_unique: bool = False, return_indices: bool = False
 ) -> Any:
     ar1, ar2 = ravel(as_array(ar1)), ravel(as_array(ar2))
     values, *where = np.intersect1d(

@@ -26,7 +26,7 @@ def _dtype(*ends: Any) -> Any:
     return np.dtype(float) if dtype.kind in "biu" else dtype
 
 
-def _counted(start: Any, stop: Any, num: Any, axis: int) -> tuple[Any, int]:
+def _counted(start: Array, stop: Array, num: Any, axis: int) -> tuple[Any, int]:
     """The numbers k, shaped to broadcast, and where their axis goes."""
     num = as_index(num)
     if num < 0:
@@ -46,19 +46,19 @@ def _ended(y: Array, stop: Array, endpoint: bool) -> Any:
     return np.concatenate([y[:-1], stop[None]])
 
 
-def _placed(y: Any, axis: int, dtype: Any) -> Any:
+def _placed(y: Array, axis: int, dtype: np.dtype[Any] | None) -> Any:
     y = np.moveaxis(y, 0, axis) if axis else y
     return y if dtype is None else np.astype(y, dtype)
 
 
 @implements(np.linspace)
 def linspace(
-    start: Any,
-    stop: Any,
+    start: Array,
+    stop: Array,
     num: int = 50,
     endpoint: bool = True,
     retstep: bool = False,
-    dtype: Any = None,
+    dtype: np.dtype[Any] | None = None,
     axis: int = 0,
     *,
     device: Any = None,
@@ -77,11 +77,11 @@ def linspace(
 
 @implements(np.logspace)
 def logspace(
-    start: Any,
-    stop: Any,
+    start: Array,
+    stop: Array,
     num: int = 50,
     endpoint: bool = True,
-    base: Any = 10.0,
+    base: Array = 10.0,
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
@@ -98,8 +98,8 @@ def logspace(
 
 @implements(np.geomspace)
 def geomspace(
-    start: Any,
-    stop: Any,
+    start: Array,
+    stop: Array,
     num: int = 50,
     endpoint: bool = True,
     dtype: Any = None,
@@ -121,7 +121,7 @@ def geomspace(
 
 @implements(np.apply_along_axis)
 def apply_along_axis(
-    func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
+    func1d: Callable[..., Any], axis: int, arr: Array, *args: Any, **kwargs: Any
 ) -> Any:
     arr = as_array(arr)
     axis = normalize_axis(axis, arr.ndim, "apply_along_axis")
@@ -139,7 +139,7 @@ def apply_along_axis(
 
 
 @implements(np.apply_over_axes)
-def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
+def apply_over_axes(func: Callable[..., Any], a: Array, axes: Any) -> Any:
     for axis in axes if isinstance(axes, (tuple, list)) else (axes,):
         axis = axis + a.ndim if axis < 0 else axis  # which ``func`` checks
         y = func(a, axis)

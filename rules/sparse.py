@@ -38,7 +38,7 @@ def apply_from_right(A: Array, x: Array) -> Any:
     return _rows_times(A, x, transposed=True)
 
 
-def _rows_times(A: Any, x: Any, transposed: bool) -> Any:
+def _rows_times(A: Any, x: Array, transposed: bool) -> Any:
     """A, or its transpose, times each of the vectors x (..., n)."""
     stored = _read_where_it_is(A, x)
     if stored:
@@ -49,7 +49,7 @@ def _rows_times(A: Any, x: Any, transposed: bool) -> Any:
     return apply_operator(x, op=op, adjoint=transposed)
 
 
-def _read_where_it_is(A: Any, x: Any) -> list[Any]:
+def _read_where_it_is(A: Any, x: Array) -> list[Any]:
     """What stands for the arrays of a matrix that are operands of a program; else nothing.
 
     Those that nobody can write into are not operands, and stay themselves.
@@ -65,7 +65,7 @@ def _read_where_it_is(A: Any, x: Any) -> list[Any]:
     return parts if any([isinstance(a, Traced) for a in parts]) else []
 
 
-def _kept(A: Any, x: Any) -> Any:
+def _kept(A: Any, x: Array) -> Any:
     """A matrix that stays as it is now, for the derivative, whatever the caller writes into it.
 
     A program outlives the run that it is recorded in, and owns a large one, too.

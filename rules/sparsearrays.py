@@ -16,6 +16,7 @@ Source: M. Giles, "An extended collection of matrix derivative results for forwa
 mode algorithmic differentiation", 2008, section 2.2; the restriction to a pattern is ours.
 """
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -43,7 +44,7 @@ class Pattern:
         (m, n)
     """
 
-    def __init__(self, rows: Any, cols: Any, shape: tuple[int, int]) -> None:
+    def __init__(self, rows: Array, cols: Array, shape: tuple[int, int]) -> None:
         self.rows, self.cols, self.shape = rows, cols, shape
 
     def __repr__(self) -> str:
@@ -64,7 +65,7 @@ class Pattern:
         np.cumsum(np.bincount(self.rows, minlength=self.shape[0]), out=starts[1:])
         return order, self.cols[order], starts
 
-    def matrix(self, data: Any) -> Any:
+    def matrix(self, data: Array) -> Any:
         """The matrix with these entries, as SciPy's CSR array."""
         order, cols, starts = self._by_rows
         return scipy.sparse.csr_array((data[order], cols, starts), shape=self.shape)
@@ -75,13 +76,13 @@ class Pattern:
         n = len(self.rows)
         return Pattern(self.rows, np.arange(n), (self.shape[0], n))
 
-    def gather(self, terms: Any) -> Any:
+    def gather(self, terms: Array) -> Any:
         """Add the terms (..., nnz) up by rows: (..., m)."""
         ones = np.ones(len(self.rows), terms.dtype.char.lower())
         return sparse_product(ones, terms, pattern=self.gathering)
 
 
-def _rows(x: Array, n: int, apply: Any) -> Any:
+def _rows(x: Array, n: int, apply: Callable[..., Any]) -> Any:
     """Apply a function of columns (n, k) to rows (..., n)."""
     columns = x.reshape((size_of(x.shape[:-1]), n)).T
     y = apply(columns).T
@@ -116,7 +117,7 @@ class SparseProduct(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, data: Any, pattern: Pattern, lead: Shape, dtype: Any) -> None:
+    def __init__(self, data: Array, pattern: Pattern, lead: Shape, dtype: np.dtype[Any]) -> None:
         self.data, self.places = data, pattern
         m, n = pattern.shape
         super().__init__((*lead, m), (*lead, n), dtype)
@@ -158,7 +159,7 @@ class EntryProducts(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, x: Array, pattern: Pattern, dtype: Any) -> None:
+    def __init__(self, x: Array, pattern: Pattern, dtype: np.dtype[Any]) -> None:
         self.x, self.places = x, pattern
         self._lead = x.ndim - 1
         super().__init__((*x.shape[:-1], pattern.shape[0]), pattern.rows.shape, dtype)
@@ -229,11 +230,11 @@ class System:
         """A^-1 b, A^-T b or A^-H b, for trans "N", "T" or "H" and columns b (n, k)."""
         raise NotImplementedError
 
-    def solve(self, data: Any, b: Any, transposed: bool) -> Any:
+    def solve(self, data: Array, b: Array, transposed: bool) -> Any:
         """A^-1 b, or A^-T b, for the entries of A and vectors b (..., n)."""
         prepared, conjugate = self._prepared(data)
 
-        def apply(columns: Any) -> Any:
+        def apply(columns: Array) -> Any:
             if not conjugate:
                 return self.solve_columns(prepared, columns, "T" if transposed else "N")
             if transposed:  # (conj A)^T = A^H
@@ -316,7 +317,7 @@ class SparseInverse(LinearSolve):
     axes = (-1,)
 
     def __init__(
-        self, data: Any, system: System, transposed: bool, lead: Shape, dtype: Any
+        self, data: Array, system: System, transposed: bool, lead: Shape, dtype: np.dtype[Any]
     ) -> None:
         self.data, self.system, self.transposed = data, system, transposed
         shape = (*lead, system.pattern.shape[0])

@@ -98,7 +98,7 @@ def _modfresnel(sign: int) -> Slope:
     # F = int_x^inf exp(±i t^2) dt,  K = exp(∓i (x^2 + pi/4)) F / sqrt(pi)
     i = sign * 1j
 
-    def slope(y: Any, x: Any) -> Any:
+    def slope(y: tuple[Any, ...], x: Array) -> Any:
         turn = complex(math.cos(math.pi / 4), -sign * math.sin(math.pi / 4)) / SQRT_PI
         return -np.exp(i * x * x), -2 * i * x * y[1] - turn
 
@@ -134,7 +134,7 @@ def _voigt_gamma(y: Array, x: Array, sigma: Array, gamma: Array) -> Any:
 def _or_lorentz(slope: Slope, lorentz: Slope) -> Slope:
     """``slope``, and where sigma is 0 that of the limit Re L, L = i / (π (x + i gamma))."""
 
-    def either(y: Any, x: Any, sigma: Any, gamma: Any) -> Any:
+    def either(y: Array, x: Array, sigma: Array, gamma: Array) -> Any:
         narrow = np.equal(sigma, 0)
         if not isinstance(narrow, Traced) and not np.any(narrow):
             return slope(y, x, sigma, gamma)
@@ -188,7 +188,7 @@ special("logit", x=lambda y, x: 1 / (x * (1 - x)))
 special("log_expit", x=lambda y, x: sp.expit(-x))
 
 
-def _ratio(a: Any, b: Array) -> Any:
+def _ratio(a: Array, b: Array) -> Any:
     """a / b; 0 where both are 0. Elsewhere b stays: at a = 0 the slope of this is 1 / b."""
     return a / np.where((a == 0) & (b == 0), np.inf, b)
 
@@ -211,7 +211,7 @@ special("kl_div", a=lambda y, a, b: _log_ratio(a, b), b=lambda y, a, b: 1 - _rat
 
 
 # (x^p - 1) / p = L exprel(p L) with L = log x: no division by p, which may be 0.
-def boxcox_power(log: Any, p: Any) -> Any:
+def boxcox_power(log: Array, p: Array) -> Any:
     """The derivative of (x^p - 1) / p in p."""
     return 0.5 * log * log * sp.hyp1f1(2, 3, p * log)
 

@@ -72,7 +72,7 @@ class HermitianEigen(Entangled):
 
     owns_result = True
 
-    def __init__(self, values: Any, vectors: Any) -> None:
+    def __init__(self, values: Array, vectors: Array) -> None:
         self.values, self.vectors = inside(values), inside(vectors)
         self.gaps = reciprocal_gaps(self.values)
         self._eye = np.eye(vectors.shape[-1], dtype=values.dtype)
@@ -130,7 +130,7 @@ def eigh_wrt_a(y: Array, a: Array, *, UPLO: str) -> JacobianOperator:
     return Read(HermitianEigen(*y), HermitianReading(a.shape, y[1].dtype, UPLO == "L"))
 
 
-def _eigh(a: Any, UPLO: str, name: str) -> Any:
+def _eigh(a: Array, UPLO: str, name: str) -> Any:
     UPLO = UPLO.upper()
     if UPLO not in ("L", "U"):
         raise ValueError(f"{name}: UPLO must be 'L' or 'U', got {UPLO!r}")
@@ -139,19 +139,19 @@ def _eigh(a: Any, UPLO: str, name: str) -> Any:
 
 
 @implements(np.linalg.eigh)
-def eigh(a: Any, UPLO: str = "L") -> Any:
+def eigh(a: Array, UPLO: str = "L") -> Any:
     return EighResult(*_eigh(a, UPLO, "eigh"))
 
 
 @implements(np.linalg.eigvalsh)
-def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+def eigvalsh(a: Array, UPLO: str = "L") -> Any:
     return _eigh(a, UPLO, "eigvalsh")[0]
 
 
 # General matrices.
 
 
-def _conditions(vectors: Any) -> Any:
+def _conditions(vectors: Array) -> Any:
     """1 / |cos| of the angles between right and left eigenvectors; inf for singular matrices."""
     found = np.full(vectors.shape[:-1], np.inf, vectors.real.dtype)
     for index in np.ndindex(vectors.shape[:-2]):
@@ -166,7 +166,7 @@ def _conditions(vectors: Any) -> Any:
 conditions_ = Primitive("eigen_conditions", _conditions, constant=True)
 
 
-def defective(vectors: Any) -> Any:
+def defective(vectors: Array) -> Any:
     """Which eigenvalues have no derivative, or none with a digit that holds.
 
     The derivative of an eigenvalue of condition c has an error of eps c² beside it.
@@ -193,7 +193,7 @@ class GeneralEigen(Entangled):
 
     owns_result = True
 
-    def __init__(self, values: Any, vectors: Any, in_dtype: Any) -> None:
+    def __init__(self, values: Array, vectors: Array, in_dtype: np.dtype[Any]) -> None:
         values, vectors = inside(values), inside(vectors)
         self.values, self.vectors = values, vectors
         self.gaps = reciprocal_gaps(values)
@@ -218,7 +218,7 @@ class GeneralEigen(Entangled):
     def out_dtype(self) -> Any:
         return self.vectors.dtype
 
-    def _settled(self, weights: Any) -> tuple[Any, SystemMatrix]:
+    def _settled(self, weights: Array | None) -> tuple[Any, SystemMatrix]:
         """V, and V to solve with."""
         v = settle(self.vectors, self.values, weights, "eig")
         return v, self.matrix if v is self.vectors else SystemMatrix(v)
@@ -274,7 +274,7 @@ def eig_wrt_a(y: Array, a: Array) -> JacobianOperator:
 
 
 @implements(np.linalg.eig)
-def eig(a: Any) -> Any:
+def eig(a: Array) -> Any:
     check_square(a, "eig")
     return EigResult(*eig_(a))
 
@@ -286,7 +286,7 @@ eigvals_.partial = "finite"
 class GeneralEigenvalues(GeneralEigen):
     """dA -> dλ = diag(V^-1 dA V); the parameters are those of `GeneralEigen`."""
 
-    def __init__(self, values: Any, vectors: Any, in_dtype: Any) -> None:
+    def __init__(self, values: Array, vectors: Array, in_dtype: np.dtype[Any]) -> None:
         super().__init__(values, vectors, in_dtype)
         self.out_shape = values.shape
         self.clinear = True  # unlike vectors, with their norm and their phase
@@ -314,7 +314,7 @@ def _in_order(wanted: Array, values: Array, vectors: Array) -> Any:
 
 
 @implements(np.linalg.eigvals)
-def eigvals(a: Any) -> Any:
+def eigvals(a: Array) -> Any:
     check_square(a, "eigvals")
     return eigvals_(a)
 

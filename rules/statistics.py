@@ -51,12 +51,12 @@ def _factor(x: Array, axes: tuple[int, ...], ddof: float) -> float:
     return 1 / free if free > 0 else float("nan")
 
 
-def _deviation(x: Any, axes: tuple[int, ...]) -> Any:
+def _deviation(x: Array, axes: tuple[int, ...]) -> Any:
     return x - np.mean(x, axis=axes, keepdims=True)
 
 
 @var_.jacobian(wrt=0)
-def var_wrt_x(y: Array, x: Array, *, axes: Any, ddof: float) -> JacobianOperator:
+def var_wrt_x(y: Array, x: Array, *, axes: tuple[Any, ...], ddof: float) -> JacobianOperator:
     weights = _deviation(x, axes) * (2 * _factor(x, axes, ddof))
     return _deviation_row(y, x, weights, axes)
 
@@ -67,7 +67,7 @@ def _is_rounding(y: Array, mean: Array) -> Any:
 
 
 @std_.jacobian(wrt=0)
-def std_wrt_x(y: Array, x: Array, *, axes: Any, ddof: float) -> JacobianOperator:
+def std_wrt_x(y: Array, x: Array, *, axes: tuple[Any, ...], ddof: float) -> JacobianOperator:
     m = np.mean(x, axis=axes, keepdims=True)
     y = y.reshape(keep_axes(x.shape, axes))
     rounding = np.where(_is_rounding(y, m), y, np.zeros((), y.dtype))
@@ -75,7 +75,7 @@ def std_wrt_x(y: Array, x: Array, *, axes: Any, ddof: float) -> JacobianOperator
     return _deviation_row(np.squeeze(y, axis=axes), x, weights, axes)
 
 
-def _root_of_var(y: Array, mean: Any) -> Any:
+def _root_of_var(y: Array, mean: Array) -> Any:
     """sqrt(y) of a variance; its slope is 0 where the entries are equal up to rounding."""
     std, zero = root_(stop(y)), np.zeros((), y.dtype)
     flat = _is_rounding(std, mean)
@@ -107,7 +107,7 @@ def _register_moment(name: str, primitive: Primitive, root: bool) -> None:
     @implements(getattr(np, name))
     @gives(number)
     def moment(
-        a: Any,
+        a: Array,
         axis: Any = None,
         dtype: Any = None,
         out: Any = None,
@@ -147,7 +147,7 @@ _register_moment("std", std_, True)
 # NaN left out: the same functions of a mask.
 
 
-def _present(a: Any, where: Any, dtype: Any) -> Any:
+def _present(a: Array, where: Any, dtype: Any) -> Any:
     if dtype is not None and not is_inexact(np.dtype(dtype)):
         raise TypeError("If a is inexact, then dtype must be inexact")
     present = ~np.isnan(a)
@@ -159,7 +159,7 @@ def _register_filled(name: str, fill: float) -> None:
     function = FUNCTIONS[getattr(np, name.removeprefix("nan"))]
 
     @implements(getattr(np, name))
-    def reduce(a: Any, *args: Any, **kwargs: Any) -> Any:
+    def reduce(a: Array, *args: Any, **kwargs: Any) -> Any:
         return function(np.where(np.isnan(a), fill, a), *args, **kwargs)
 
     reduce.__name__ = reduce.__qualname__ = name
@@ -188,13 +188,13 @@ def _lenient(a: Array, axis: Any) -> Any:
 
 @implements(np.nanmean)
 def nanmean(
-    a: Any,
+    a: Array,
     axis: Any = None,
     dtype: Any = None,
     out: Any = None,
     keepdims: Any = False,
     *,
-    where: Any = True,
+    where: Array = True,
 ) -> Any:
     where = _present(a, where, dtype)
     return mean(a, _lenient(a, axis), dtype, out, keepdims, where=where)
@@ -206,7 +206,12 @@ def _register_nan_moment(name: str) -> None:
     @implements(getattr(np, name))
     @gives(number)
     def moment(
-        a: Any, axis: Any = None, dtype: Any = None, *args: Any, where: Any = True, **keywords: Any
+        a: Array,
+        axis: Any = None,
+        dtype: Any = None,
+        *args: Any,
+        where: Any = True,
+        **keywords: Any,
     ) -> Any:
         where = _present(a, where, dtype)
         return function(a, _lenient(a, axis), dtype, *args, where=where, **keywords)
@@ -223,7 +228,7 @@ def _register_nan_extremum(name: str, ufunc: Any, least: float) -> None:
 
     @implements(getattr(np, name))
     def extremum(
-        a: Any,
+        a: Array,
         axis: Any = None,
         out: Any = None,
         keepdims: Any = False,
@@ -254,9 +259,9 @@ _register_nan_extremum("nanmin", np.fmin, np.inf)
 
 @implements(np.average)
 def average(
-    a: Any,
+    a: Array,
     axis: Any = None,
-    weights: Any = None,
+    weights: Array | None = None,
     returned: bool = False,
     *,
     keepdims: Any = False,
@@ -278,12 +283,12 @@ def average(
     return (y, _spread(total, y)) if returned else y
 
 
-def _spread(total: Any, y: Any) -> Any:
+def _spread(total: Array, y: Array) -> Any:
     """The sum of the weights of each average, in an array of its own where it is of several."""
     return total if total.shape == y.shape else np.copy(np.broadcast_to(total, y.shape))
 
 
-def _aligned_weights(a: Array, weights: Any, axis: Any, axes: tuple[int, ...]) -> Any:
+def _aligned_weights(a: Array, weights: Array, axis: Any, axes: tuple[int, ...]) -> Any:
     """``weights`` with the axes of ``a``, of length 1 where they do not depend on one."""
     if weights.dtype.kind in "biu" and a.dtype.kind in "biu":
         weights = weights.astype(float)
@@ -307,13 +312,13 @@ def _aligned_weights(a: Array, weights: Any, axis: Any, axes: tuple[int, ...]) -
 
 @implements(np.cov)
 def cov(
-    m: Any,
-    y: Any = None,
+    m: Array,
+    y: Array | None = None,
     rowvar: bool = True,
     bias: bool = False,
     ddof: Any = None,
-    fweights: Any = None,
-    aweights: Any = None,
+    fweights: Array | None = None,
+    aweights: Array | None = None,
     *,
     dtype: Any = None,
 ) -> Any:
@@ -347,7 +352,7 @@ def cov(
     return cast(np.squeeze(d @ np.conj(weighted.T) / free), dtype)
 
 
-def _variables(m: Any, rowvar: bool) -> Any:
+def _variables(m: Array, rowvar: bool) -> Any:
     """One variable a row."""
     m = as_array(m)
     if m.ndim > 2:
@@ -358,7 +363,7 @@ def _variables(m: Any, rowvar: bool) -> Any:
     return m if rowvar or m.shape[0] == 1 else m.T
 
 
-def _sample_weights(fweights: Any, aweights: Any, n: int) -> Any:
+def _sample_weights(fweights: Array | None, aweights: Array | None, n: int) -> Any:
     """The product of the weights given; None if none is."""
     w = None
     for name, given in (("fweights", fweights), ("aweights", aweights)):
@@ -378,7 +383,7 @@ def _sample_weights(fweights: Any, aweights: Any, n: int) -> Any:
 
 
 @implements(np.corrcoef)
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+def corrcoef(x: Array, y: Array | None = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
     c = cov(x, y, rowvar, dtype=dtype)
     if not c.ndim:
         return c / c

@@ -78,7 +78,13 @@ class TriangularSolve(LinearSolve):
     )
 
     def __init__(
-        self, a: Any, out_shape: Shape, in_shape: Shape, dtype: Any, lower: bool, unit: bool
+        self,
+        a: Array,
+        out_shape: Shape,
+        in_shape: Shape,
+        dtype: np.dtype[Any],
+        lower: bool,
+        unit: bool,
     ) -> None:
         self.a, self.lower, self.unit = a, lower, unit
         super().__init__(out_shape, in_shape, dtype)
@@ -140,7 +146,7 @@ def _lu(a: Array) -> Any:
 lu_ = Primitive("lu", _lu, outputs=2)
 
 
-def permutation(pivots: Any) -> Any:
+def permutation(pivots: Array) -> Any:
     """Rows in their order after LAPACK's exchanges: P A = A[permutation(pivots)]."""
     pivots = np.asarray(pivots)
     order = np.empty(pivots.shape, np.intp)
@@ -152,7 +158,7 @@ def permutation(pivots: Any) -> Any:
     return order
 
 
-def permute_rows(a: Array, order: Any) -> Any:
+def permute_rows(a: Array, order: Array) -> Any:
     """The rows of a (*more, ..., n, k) in the orders (..., n)."""
     if order.ndim == 1:
         return a[..., order, :]
@@ -176,7 +182,7 @@ class LUDerivative(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, lu: Any, order: Any) -> None:
+    def __init__(self, lu: Array, order: Array) -> None:
         self.lu, self.order = lu, order
         self.back = np.argsort(order, axis=-1)
         self.lower = np.tril(lu, -1) + np.eye(lu.shape[-1], dtype=lu.dtype)

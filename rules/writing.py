@@ -21,6 +21,7 @@ from linad.core.moving_regions import (
     write_moving,
 )
 from linad.core.regions import insert_region, read_region, view_region, write_region
+from linad.core.shapes import Shape
 from linad.operators.base import JacobianOperator
 from linad.operators.region_writes import Erase, Extract
 from linad.operators.reordering import broadcast
@@ -46,7 +47,9 @@ def write_region_wrt_value(y: Array, x: Array, value: Array, *, region: Any) -> 
 
 
 @insert_region.jacobian(wrt=0)
-def insert_region_wrt_value(y: Array, value: Array, *, region: Any, shape: Any) -> JacobianOperator:
+def insert_region_wrt_value(
+    y: Array, value: Array, *, region: Any, shape: Shape
+) -> JacobianOperator:
     return Extract(region, value.shape, y.shape, y.dtype).H
 
 
@@ -73,6 +76,6 @@ def moving_wrt_value(y: Array, x: Array, v: Array, at: Array, *, region: Any) ->
 
 @insert_moving.jacobian(wrt=0)
 def insert_moving_wrt_value(
-    y: Array, v: Array, at: Array, *, region: Any, shape: Any
+    y: Array, v: Array, at: Array, *, region: Any, shape: Shape
 ) -> JacobianOperator:
     return Extract(Moving(region, at), v.shape, y.shape, y.dtype).H

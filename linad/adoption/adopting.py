@@ -6,6 +6,7 @@ import sys
 import types
 from collections import Counter
 from collections.abc import Iterator
+from types import FrameType
 from typing import Any
 
 from linad.adoption.automatic import (
@@ -151,7 +152,7 @@ class Watcher:
         changes = self.modules[key]
         return any([changes.deepen(f) for f in functions_of(SPACES[key], file)])
 
-    def _deepen_everywhere(self, frame: Any) -> bool:
+    def _deepen_everywhere(self, frame: FrameType) -> bool:
         """Compile the function that a frame runs anew, with all of its arithmetic looked at."""
         changes, code = self.modules.get(id(frame.f_globals)), frame.f_code
         known = self.alone
@@ -181,7 +182,7 @@ class Watcher:
             if not self.codes[key]:
                 del self.codes[key], CODES[key]
 
-    def _adopt_unnamed(self, frame: Any) -> bool:
+    def _adopt_unnamed(self, frame: FrameType) -> bool:
         """Adopt what adopted code makes by ``exec``, of a file or a text; whether a frame does."""
         space, package = frame.f_globals, package_of_file(frame.f_code.co_filename)
         if space.get("__name__"):

@@ -4,6 +4,7 @@ import opcode
 import sys
 import types
 from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import Any
 
 from linad.adoption.dispatchers import is_dispatcher, python_of
@@ -15,7 +16,7 @@ NEVER = AWARE | {"matplotlib", "cupy", "jax", "torch", "llvmlite", "pytest", "IP
 """Packages that treat arrays of other kinds themselves, or that nothing is computed in."""
 
 
-def adoptable(frame: Any) -> str:
+def adoptable(frame: FrameType) -> str:
     """The installed package whose code a frame runs; "" for code that is never adopted so."""
     return _if_adoptable(package_of(frame), frame.f_code.co_filename)
 
@@ -38,7 +39,7 @@ class Touches:
         The packages, and a line of each.
     """
 
-    def __init__(self, trace: Any, started: Any, known: Callable[[str], bool]) -> None:
+    def __init__(self, trace: Any, started: FrameType, known: Callable[[str], bool]) -> None:
         self.met: dict[str, str] = {}
         self._started = id(started)
         self._known = known
@@ -47,7 +48,7 @@ class Touches:
         self._seen: set[int] = set()
         trace.apply = self.apply
 
-    def apply(self, primitive: Any, args: Any, params: Any) -> Any:
+    def apply(self, primitive: Any, args: tuple[Any, ...], params: Any) -> Any:
         """Run a primitive, as the trace does."""
         self._note(sys._getframe(1))
         return self._apply(primitive, args, params)

@@ -13,45 +13,46 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.conversions import concrete_parts, decided, held, listed
+from linad.core.array_type import Array
 from linad.rules.creation import asarray
 
 
-def _weighted_mean(data: Any, weights: Any = None) -> Any:
+def _weighted_mean(data: Array, weights: Array | None = None) -> Any:
     return np.mean(data) if weights is None else data @ weights / np.sum(weights)
 
 
-def _geometric_mean(data: Any) -> Any:
+def _geometric_mean(data: Array) -> Any:
     return np.exp(np.mean(np.log(data)))
 
 
-def _harmonic_mean(data: Any, weights: Any = None) -> Any:
+def _harmonic_mean(data: Array, weights: Array | None = None) -> Any:
     weights = np.ones(data.shape) if weights is None else weights
     return np.sum(weights) / np.sum(weights / data)
 
 
-def _sum_of_squares(data: Any, center: Any) -> Any:
+def _sum_of_squares(data: Array, center: Array | None) -> Any:
     return np.sum((data - (np.mean(data) if center is None else center)) ** 2)
 
 
-def _variance(data: Any, xbar: Any = None) -> Any:
+def _variance(data: Array, xbar: Array | None = None) -> Any:
     return _sum_of_squares(data, xbar) / (data.size - 1)
 
 
-def _pvariance(data: Any, mu: Any = None) -> Any:
+def _pvariance(data: Array, mu: Any = None) -> Any:
     return _sum_of_squares(data, mu) / data.size
 
 
-def _covariance(x: Any, y: Any, /) -> Any:
+def _covariance(x: Array, y: Array, /) -> Any:
     return (x - np.mean(x)) @ (y - np.mean(y)) / (x.size - 1)
 
 
-def _correlation(x: Any, y: Any, /, *, method: str = "linear") -> Any:
+def _correlation(x: Array, y: Array, /, *, method: str = "linear") -> Any:
     if method == "ranked":  # constant between its steps
         return statistics.correlation(decided(x), decided(y), method=method)  # type: ignore[call-arg]
     return _covariance(x, y) / np.sqrt(_variance(x) * _variance(y))
 
 
-def _linear_regression(x: Any, y: Any, /, *, proportional: bool = False) -> Any:
+def _linear_regression(x: Array, y: Array, /, *, proportional: bool = False) -> Any:
     if proportional:
         return statistics.LinearRegression(x @ y / (x @ x), 0.0)
     slope = _covariance(x, y) / _variance(x)

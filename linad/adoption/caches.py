@@ -21,6 +21,7 @@ from linad.adoption.reached import reaches_traced
 from linad.arrays.memory import constant_under
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
+from linad.core.array_type import Array
 from linad.core.marks import outside_of_traces
 from linad.errors import UnsupportedError
 
@@ -96,7 +97,7 @@ class BytesKey:
         return self._number
 
 
-def tobytes(x: Any, *args: Any, **kwargs: Any) -> Any:
+def tobytes(x: Array, *args: Any, **kwargs: Any) -> Any:
     """As `numpy.ndarray.tobytes` of a constant; of what depends on arguments, a key alone."""
     plain = constant_under(x)
     return BytesKey() if plain is None else plain.tobytes(*args, **kwargs)

@@ -12,6 +12,7 @@ compares the count with all references learns whether all names are known.
 import ctypes
 import sys
 from collections.abc import Iterator
+from types import CodeType, FrameType
 from typing import Any
 
 from linad.core.adopted import is_adopted
@@ -28,13 +29,13 @@ def _callers(frame: Any) -> Iterator[Any]:
         frame = frame.f_back
 
 
-def _own_names(code: Any) -> list[str]:
+def _own_names(code: CodeType) -> list[str]:
     """Local variables that no closure shares."""
     shared = {*code.co_cellvars, *code.co_freevars}
     return [name for name in code.co_varnames if name not in shared]
 
 
-def rebound(y: Any, new: Any, frame: Any, count: int) -> bool:
+def rebound(y: Any, new: Any, frame: FrameType, count: int) -> bool:
     """Let the names that callers have for an array stand for another value.
 
     Parameters

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.conversions import held
+from linad.core.array_type import Array
 
 _NAMES = (
     *("nansum", "nanmean", "nanstd", "nanvar", "nanmin", "nanmax", "nanmedian", "median"),
@@ -22,7 +23,7 @@ def reductions(bottleneck: types.ModuleType) -> dict[str, Callable[..., Any]]:
 
 def _form(original: Callable[..., Any], of_numpy: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def form(a: Any, *args: Any, **kwargs: Any) -> Any:
+    def form(a: Array, *args: Any, **kwargs: Any) -> Any:
         if not held((a,)):
             return original(a, *args, **kwargs)
         spread = dict(zip(("axis", "ddof"), args, strict=False)) | kwargs

@@ -42,6 +42,7 @@ from linad.arrays.number_texts import text_of
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.core.adopted import METHODS as TRACED_METHODS
+from linad.core.array_type import Array
 from linad.numpy.strides import as_strided
 from linad.rules.creation import asarray
 
@@ -123,7 +124,7 @@ def _text(original: Callable[..., str]) -> Callable[..., str]:
     """A function of NumPy's that writes a number, as ``format`` does."""
 
     @functools.wraps(original)
-    def form(x: Any, *args: Any, **kwargs: Any) -> str:
+    def form(x: Array, *args: Any, **kwargs: Any) -> str:
         if type(x) is not Tracer:
             return original(x, *args, **kwargs)
         return text_of(x, lambda value: original(value, *args, **kwargs))
@@ -271,7 +272,7 @@ def _method(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda owner, *args, **kwargs: function(owner, *args, **kwargs)
 
 
-def _search(owner: Any, v: Any, *args: Any, **kwargs: Any) -> Any:
+def _search(owner: Array, v: Array, *args: Any, **kwargs: Any) -> Any:
     return np.searchsorted(owner, v, *args, **kwargs)
 
 
@@ -374,7 +375,7 @@ def _of_plain_subclass(f: Any) -> Callable[..., Any]:
 # Methods of traced arrays that are refused elsewhere.
 
 
-def item(x: Any, *index: Any) -> Any:
+def item(x: Array, *index: Any) -> Any:
     """As `numpy.ndarray.item`; the number stays traced."""
     if not index:
         if x.size != 1:
@@ -385,7 +386,7 @@ def item(x: Any, *index: Any) -> Any:
     return x[index[0] if len(index) == 1 else index]
 
 
-def tolist(x: Any) -> Any:
+def tolist(x: Array) -> Any:
     """As `numpy.ndarray.tolist`; the numbers stay traced."""
     return [tolist(row) if type(row) is Tracer else row for row in x] if x.ndim else x
 

@@ -22,6 +22,7 @@ from linad.adoption.labelled_windows import (
 from linad.arrays.out_argument import LABELS
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
+from linad.core.array_type import Array
 from linad.core.dispatch import FOREIGN
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
@@ -37,7 +38,9 @@ class _Labelled:
     _held: Any
     _by_column: Callable[[Callable[[Any], Any]], Any]
 
-    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(
+        self, func: Any, types: tuple[Any, ...], args: tuple[Any, ...], kwargs: Any
+    ) -> Any:
         written: Any = getattr(func, "_implementation", None)
         of_methods = (
             getattr(written, "__globals__", {}).get("__name__") == "numpy._core.fromnumeric"
@@ -316,7 +319,9 @@ def _is_known(x: Any) -> Any:
     return ~np.isnan(x.decided) if type(x) is Tracer else pd.notna(x)
 
 
-def frame(data: Any = None, index: Any = None, columns: Any = None, *args: Any, **kw: Any) -> Any:
+def frame(
+    data: Array | None = None, index: Any = None, columns: Any = None, *args: Any, **kw: Any
+) -> Any:
     """As `pandas.DataFrame`, of values that may be traced."""
     if not _is_traced(data):
         return pd.DataFrame(data, index, columns, *args, **kw)
@@ -354,7 +359,7 @@ def _column(part: Any, size: int) -> Any:
     return TracedArray(part if part.ndim else np.broadcast_to(part, size))
 
 
-def _labelled_as(x: Any, array: Any) -> Any:
+def _labelled_as(x: Any, array: Array) -> Any:
     """An array with the labels of a Series or DataFrame."""
     if array.ndim == 2:
         return frame(array, x.index, x.columns)

@@ -18,6 +18,7 @@ from pandas.api.indexers import check_array_indexer
 from linad.arrays.conversions import held
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
+from linad.core.array_type import Array
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
 
@@ -56,7 +57,7 @@ class TracedArray(ExtensionArray):
 
     __array_priority__ = 1600.0  # above traced arrays
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: Array) -> None:
         self.array = array
 
     @classmethod
@@ -88,13 +89,13 @@ class TracedArray(ExtensionArray):
         found = self.array[check_array_indexer(self, item)]
         return type(self)(found) if np.ndim(found) else found
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: Array, value: Any) -> None:
         value, trace = numbers(bare_array(value)), running_trace()
         if held((value,)) and type(self.array) is np.ndarray and trace is not None:
             self.array = trace.constant(self.array.copy())
         self.array[check_array_indexer(self, key)] = value
 
-    def take(self, indices: Any, *, allow_fill: bool = False, fill_value: Any = None) -> Any:
+    def take(self, indices: Array, *, allow_fill: bool = False, fill_value: Any = None) -> Any:
         """As pandas wants it: -1 stands for the last entry, or for ``fill_value``."""
         indices = np.asarray(indices, dtype=np.intp)
         if not allow_fill:
@@ -195,7 +196,7 @@ def _plain(x: Any) -> Any:
     return np.array(x.decided) if type(x) is Tracer else x
 
 
-def _wrapped(y: Any) -> Any:
+def _wrapped(y: Array) -> Any:
     """A result as pandas wants it: decisions are plain."""
     if isinstance(y, tuple):
         return tuple([_wrapped(part) for part in y])

@@ -19,6 +19,7 @@ import numpy as np
 import scipy.signal
 
 from linad.adoption.labelled_arrays import REDUCTIONS, TracedArray
+from linad.core.array_type import Array
 from linad.errors import UnsupportedError
 from linad.rules.shaping import still
 from linad.scipy.linalg import solve_banded
@@ -53,7 +54,7 @@ class LabelledWindows:
         self._ahead = (size - 1) // 2 if center and size is not None else 0
 
     def _reduced(self, reduce: Callable[[Any], Any]) -> Any:
-        def of_column(x: Any) -> Any:
+        def of_column(x: Array) -> Any:
             missing = np.asarray(np.isnan(x))
             found: list[Any] = []
             for end in range(1 + self._ahead, len(missing) + 1 + self._ahead):

@@ -22,6 +22,7 @@ from linad.arrays.conversions import is_instance
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.core.adopted import SPACES
+from linad.core.array_type import Array
 from linad.core.tree import bare
 from linad.errors import UnsupportedError
 from linad.scipy.twins import same_code
@@ -43,7 +44,9 @@ class HeldData(Held):
         result = ufunc(*[_data(x) for x in inputs], **kwargs)
         return owner.__array_wrap__(_constant(result), (ufunc, inputs, 0))
 
-    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(
+        self, func: Any, types: tuple[Any, ...], args: tuple[Any, ...], kwargs: Any
+    ) -> Any:
         written: Any = getattr(func, "_implementation", None)
         name, of = func.__name__, getattr(written, "__globals__", {}).get("__name__")
         if of == "numpy._core.fromnumeric" or name == "take_along_axis":
@@ -71,7 +74,7 @@ def _data(x: Any) -> Any:
     return x.data if type(x) is np.ma.MaskedArray else unwrapped(x)
 
 
-def _constant(x: Any) -> Any:
+def _constant(x: Array) -> Any:
     """A plain array as a traced one: NumPy's own cannot be viewed as what is made here."""
     trace = running_trace()
     return trace.constant(x) if type(x) is np.ndarray and trace is not None else x

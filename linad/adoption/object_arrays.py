@@ -12,11 +12,12 @@ import numpy as np
 
 from linad.arrays.conversions import held
 from linad.arrays.tracer import Tracer
+from linad.core.array_type import Array
 from linad.rules.creation import asarray
 from linad.rules.shaping import gives_traced, of_holder
 
 
-def is_of_numbers(a: Any) -> bool:
+def is_of_numbers(a: Array) -> bool:
     """Whether an array is one of objects, all of them numbers, one at least of them traced."""
     return type(a) is np.ndarray and a.dtype.kind == "O" and type(of_holder(a)) is Tracer
 

@@ -26,6 +26,7 @@ from linad.arrays.conversions import held
 from linad.arrays.memory import constant_under
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
+from linad.core.array_type import Array
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
 from linad.scipy.sparse.arrays import SparseArray
@@ -35,7 +36,7 @@ from linad.scipy.sparse.written import WRITABLE, WrittenSparse
 def _references() -> int:
     """References to an array that one local name and the function it was given to have."""
 
-    def inner(v: Any, y: Any) -> int:
+    def inner(v: Any, y: Array) -> int:
         return sys.getrefcount(y)
 
     y = np.zeros(1)
@@ -154,7 +155,7 @@ def update(v: Any, y: Any, op: str) -> Any:
     return getattr(operator, op)(y, _numbers(v, y))
 
 
-def update_entry(entry: Any, v: Any, y: Any, index: Any, op: str) -> Any:
+def update_entry(entry: Array, v: Array, y: Any, index: Any, op: str) -> Any:
     """``y[index] op= v``, where ``entry`` is ``y[index]``; returns what to bind ``y`` to."""
     own = type(entry) is np.ndarray and entry.base is y
     references = sys.getrefcount(y) - _SOLE - own
@@ -166,21 +167,21 @@ def update_entry(entry: Any, v: Any, y: Any, index: Any, op: str) -> Any:
     return y
 
 
-def write_attribute(v: Any, owner: Any, name: str, index: Any) -> None:
+def write_attribute(v: Array, owner: Any, name: str, index: Any) -> None:
     """``owner.name[index] = v``."""
     v = _value(v, getattr(owner, name))
     y = _lend(owner, name, v, None)
     y[index] = _numbers(v, y)
 
 
-def update_whole(v: Any, owner: Any, name: str, op: str) -> None:
+def update_whole(v: Array, owner: Any, name: str, op: str) -> None:
     """``owner.name op= v``."""
     v = _value(v, getattr(owner, name))
     y = _lend(owner, name, v, None)
     setattr(owner, name, getattr(operator, op)(y, _numbers(v, y)))
 
 
-def update_attribute(entry: Any, v: Any, owner: Any, name: str, index: Any, op: str) -> None:
+def update_attribute(entry: Array, v: Array, owner: Any, name: str, index: Any, op: str) -> None:
     """``owner.name[index] op= v``, where ``entry`` is what stands there."""
     v = _value(v, entry)
     y = _lend(owner, name, v, entry)
@@ -189,7 +190,7 @@ def update_attribute(entry: Any, v: Any, owner: Any, name: str, index: Any, op: 
     y[index] = getattr(operator, op)(entry, _numbers(v, y))
 
 
-def _lend(owner: Any, name: str, v: Any, entry: Any) -> Any:
+def _lend(owner: Any, name: str, v: Array, entry: Array | None) -> Any:
     """The array of an attribute, promoted for a traced value; the trace gives it back at its end.
 
     ``entry``, which may be a view of it, is one more reference to the array.

@@ -20,7 +20,9 @@ from linad.arrays.python_operators import has_own_arithmetic, refuse_arithmetic
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.core.adopted import WATCHERS
+from linad.core.array_type import Array
 from linad.core.dispatch import FOREIGN
+from linad.core.shapes import Shape
 from linad.errors import UnsupportedError
 from linad.rules.shaping import of_holder
 
@@ -44,7 +46,7 @@ class Held(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         return self._like(array)
 
-    def _like(self, array: Any) -> Any:
+    def _like(self, array: Array) -> Any:
         return _made(type(self), array, self)
 
     def view(self, dtype: Any = None, type: Any = None) -> Any:
@@ -74,13 +76,15 @@ class Held(np.lib.mixins.NDArrayOperatorsMixin):
             return tuple([owner._result(y, ufunc, inputs, k) for k, y in enumerate(result)])
         return owner._result(result, ufunc, inputs, 0)
 
-    def _result(self, y: Any, ufunc: Any, inputs: Any, k: int) -> Any:
+    def _result(self, y: Array, ufunc: Any, inputs: tuple[Any, ...], k: int) -> Any:
         """The k-th result of a ufunc: as the class wraps results up, where it does."""
         if type(self).__array_wrap__ is Held.__array_wrap__:
             return self._like(y)
         return self.__array_wrap__(y, (ufunc, inputs, k), False)
 
-    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(
+        self, func: Any, types: tuple[Any, ...], args: tuple[Any, ...], kwargs: Any
+    ) -> Any:
         result = func(*unwrapped(args), **unwrapped(kwargs))
         return self._like(result) if type(result) in (Tracer, np.ndarray) else result
 
@@ -190,7 +194,7 @@ def unwrapped(x: Any) -> Any:
     return x
 
 
-def _made(cls: Any, array: Any, source: Any) -> Any:
+def _made(cls: Any, array: Array, source: Any) -> Any:
     new = object.__new__(cls)
     new.__dict__["_held"] = array
     new.__array_finalize__(source)
@@ -271,7 +275,7 @@ def _function(f: types.FunctionType, cell: Any) -> types.FunctionType:
     return new
 
 
-def view_as(x: Any, cls: type) -> Any:
+def view_as(x: Array, cls: type) -> Any:
     """``x.view(cls)`` of a traced array."""
     if cls is np.ndarray:
         return x.view()
@@ -316,7 +320,9 @@ def array_maker(maker: Callable[..., Any], keeps: bool) -> Callable[..., Any]:
 def new_array(original: Callable[..., Any]) -> Callable[..., Any]:
     """``ndarray.__new__(cls, shape, dtype, buffer)``, whose buffer may be a traced array."""
 
-    def new(cls: Any, shape: Any = (), dtype: Any = float, buffer: Any = None, *rest: Any) -> Any:
+    def new(
+        cls: Any, shape: Shape = (), dtype: Any = float, buffer: Array | None = None, *rest: Any
+    ) -> Any:
         array = unwrapped(buffer)
         if type(array) is not Tracer:
             return original(cls, shape, dtype, buffer, *rest)

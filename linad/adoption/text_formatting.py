@@ -8,6 +8,7 @@ from typing import Any
 from linad.arrays.conversions import held
 from linad.arrays.number_texts import text_of
 from linad.arrays.tracer import Tracer
+from linad.core.array_type import Array
 
 
 def modulo(text: Any, values: Any) -> Any:
@@ -24,5 +25,5 @@ def modulo(text: Any, values: Any) -> Any:
     return text % values
 
 
-def _printed(value: Any) -> Any:
+def _printed(value: Array) -> Any:
     return value.printed() if type(value) is Tracer else value

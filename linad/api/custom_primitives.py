@@ -105,7 +105,7 @@ class UserPrimitive(Primitive, Generic[P, R]):
         vjp_rule, self.vjp_rule = self._untested, None
 
         def rule_of(wrt: int) -> Rule:
-            def rule(y: Any, *args: Any, **params: Any) -> Any:
+            def rule(y: Array, *args: Any, **params: Any) -> Any:
                 _, pull = vjp_rule(*args, **params)
 
                 def pull_one(cotangent: Array) -> Any:
@@ -119,7 +119,9 @@ class UserPrimitive(Primitive, Generic[P, R]):
 
         self._each = lambda i, y, *args, **params: self._of_each(rule_of(i), i, y, args, params)
 
-    def _of_each(self, rule: Rule, wrt: int, y: Any, args: Any, params: Any) -> JacobianOperator:
+    def _of_each(
+        self, rule: Rule, wrt: int, y: Array, args: tuple[Any, ...], params: Any
+    ) -> JacobianOperator:
         self.jacobian(wrt)(rule)
         return self.rules[wrt](y, *args, **params)  # type: ignore[no-any-return]
 
@@ -142,11 +144,11 @@ class UserPrimitive(Primitive, Generic[P, R]):
         def register(rule: Rule) -> Rule:
             FUNCTION.check(self.name, "a Jacobian rule", rule)
 
-            def plain(y: Any, *args: Any, **params: Any) -> JacobianOperator:
+            def plain(y: Array, *args: Any, **params: Any) -> JacobianOperator:
                 found = called(rule, (y, *args), params, name, "the result and the arguments")
                 return as_jacobian(found, y, args[wrt], name)
 
-            def checked(y: Any, *args: Any, **params: Any) -> JacobianOperator:
+            def checked(y: Array, *args: Any, **params: Any) -> JacobianOperator:
                 if self.outputs is None and innermost_trace((y, *args)) is not None:
                     return seen_or_opaque(plain, checked, y, args, wrt, params, name)
                 J = plain(y, *args, **params)
@@ -211,7 +213,9 @@ class UserPrimitive(Primitive, Generic[P, R]):
 
         return tested
 
-    def _compare(self, args: Any, params: Any, pull: Any, results: Any) -> None:
+    def _compare(
+        self, args: tuple[Any, ...], params: Any, pull: Callable[..., Any], results: tuple[Any, ...]
+    ) -> None:
         active = [
             i
             for i, a in enumerate(args)
@@ -238,7 +242,7 @@ def _positions(function: Callable[..., Any]) -> float:
     return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
 
 
-def _plain(y: Any, outputs: int | None) -> Any:
+def _plain(y: Array, outputs: int | None) -> Any:
     """Results as arrays or NumPy scalars; traced ones stay."""
     if outputs is not None:
         return tuple(_plain(v, None) for v in y)

@@ -19,6 +19,7 @@ from linad.api.differentiated_call import (
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.core import device_arrays, tree
+from linad.core.array_type import Array
 from linad.core.folding import fold
 from linad.core.options import is_integer
 from linad.core.shapes import name_of
@@ -422,5 +423,5 @@ def stop_gradient(x: Any) -> Any:
     return tree.unflatten(structure, [_detached(leaf) for leaf in leaves])
 
 
-def _detached(leaf: Any) -> Any:
+def _detached(leaf: Array) -> Any:
     return leaf._trace.detach(leaf) if isinstance(leaf, Tracer) else leaf

@@ -14,6 +14,7 @@ from linad.control.rolling import rolled_part
 from linad.control.watching import watched
 from linad.core import tree
 from linad.core.adopted import repeated
+from linad.core.array_type import Array
 from linad.core.foreign_arrays import taken_in
 from linad.core.marks import running
 from linad.core.memory_layouts import copied
@@ -98,7 +99,7 @@ class DifferentiatedCall:
             for k, v in enumerate(leaves)
         ]
 
-    def _checked(self, k: int, v: Any) -> Any:
+    def _checked(self, k: int, v: Array) -> Any:
         """Leaf ``k`` as an array that has a derivative."""
         if type(v) is not ndarray or v.dtype.kind not in "fc":
             v = check_input(v, functools.partial(self._leaf_name, k))

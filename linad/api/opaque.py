@@ -12,6 +12,7 @@ import numpy as np
 
 from linad.core.array_type import Array
 from linad.core.primitive import Primitive
+from linad.core.shapes import Shape
 from linad.errors import LinadError, OpaqueRuleError, RefusalError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
@@ -34,7 +35,7 @@ class PlainRule:
         self.rule, self.name, self.reason = rule, name, str(reason)
 
 
-def _product(seed: Any, y: Any, *args: Any, rule: PlainRule, adjoint: bool) -> Any:
+def _product(seed: Array, y: Array, *args: Any, rule: PlainRule, adjoint: bool) -> Any:
     J = rule.rule(y, *args)
     dtype = J.in_dtype if adjoint else J.out_dtype
     found = J.pullback(seed) if adjoint else J.pushforward(seed)
@@ -67,9 +68,9 @@ class Opaque(JacobianOperator):
         self,
         rule: PlainRule,
         point: tuple[Any, ...],
-        out_shape: Any,
-        in_shape: Any,
-        dtype: Any,
+        out_shape: Shape,
+        in_shape: Shape,
+        dtype: np.dtype[Any],
         turned: bool = False,
     ) -> None:
         self.rule, self.point, self.turned = rule, point, turned
@@ -84,7 +85,7 @@ class Opaque(JacobianOperator):
 
 @product.jacobian(wrt="each")
 def product_wrt(
-    i: int, result: Any, seed: Any, *point: Any, rule: PlainRule, adjoint: bool
+    i: int, result: Array, seed: Array, *point: Any, rule: PlainRule, adjoint: bool
 ) -> JacobianOperator:
     if i:
         refuse_second(rule.name, rule.reason)

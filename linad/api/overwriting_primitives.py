@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.compiler_lock import compiling
 from linad.core.cuda_kernels import is_cuda_kernel, python_function
 from linad.core.device_arrays import is_on_device
@@ -314,7 +315,7 @@ class InPlaceJacobian(JacobianOperator):
     owns_result = True
 
     def __init__(
-        self, owner: Overwriting, values: list[Any], y: Any, active: tuple[int, ...]
+        self, owner: Overwriting, values: list[Any], y: Array, active: tuple[int, ...]
     ) -> None:
         self.owner, self.values, self.y, self.active = owner, values, y, active
         super().__init__((), (), y.dtype)
@@ -343,7 +344,9 @@ class InPlaceJacobian(JacobianOperator):
         rule(*buffers, self.y, *self.values)
         return [buffers[i] for i in written]
 
-    def _seeded(self, given: Sequence[Any], shapes: Sequence[Shape], apply: Any) -> tuple[Any, ...]:
+    def _seeded(
+        self, given: Sequence[Any], shapes: Sequence[Shape], apply: Callable[..., Any]
+    ) -> tuple[Any, ...]:
         """Apply a rule seed by seed, where there are leading axes."""
         lead: Shape = next(
             g.shape[: g.ndim - len(s)] for g, s in zip(given, shapes, strict=True) if g is not None

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.shapes import size_of
 from linad.errors import ShapeError, TreeError
 
@@ -53,7 +54,7 @@ def ravel(container: Any) -> tuple[Any, Callable[[Any], Any]]:
     vector = np.concatenate([x.astype(dtype) for x in flat])
     ends = np.cumsum(sizes).tolist()
 
-    def unravel(vector: Any) -> Any:
+    def unravel(vector: Array) -> Any:
         """Put the numbers of a vector back into the container."""
         if np.shape(vector) != (ends[-1],):
             raise ShapeError(

@@ -47,7 +47,7 @@ def called(rule: Rule, args: Any, params: Any, name: str, given: str) -> Any:
 
 
 def seen_or_opaque(
-    rule: Rule, on_plain: Rule, y: Any, args: tuple[Any, ...], wrt: int, params: Any, name: str
+    rule: Rule, on_plain: Rule, y: Array, args: tuple[Any, ...], wrt: int, params: Any, name: str
 ) -> JacobianOperator:
     """The operator of a rule at a traced point; as a whole where the rule does not trace."""
 
@@ -83,7 +83,7 @@ class Tried(JacobianOperator):
     def pullback(self, cotangent: Array) -> Array:
         return self._apply("pullback", cotangent)
 
-    def _apply(self, how: str, seeds: Any) -> Any:
+    def _apply(self, how: str, seeds: Array) -> Any:
         attempt = Attempt()
         try:
             return getattr(self.J, how)(seeds)
@@ -103,7 +103,13 @@ class FromFunctions(JacobianOperator):
     owns_result = False
 
     def __init__(
-        self, push: Any, pull: Any, out_shape: Shape, in_shape: Shape, dtype: Any, name: str
+        self,
+        push: Callable[..., Any] | None,
+        pull: Callable[..., Any],
+        out_shape: Shape,
+        in_shape: Shape,
+        dtype: np.dtype[Any],
+        name: str,
     ) -> None:
         self.push, self.pull, self.name = push, pull, name
         super().__init__(out_shape, in_shape, dtype)
@@ -139,7 +145,14 @@ class FromPullback(JacobianOperator):
 
     unknown = EVERYTHING
 
-    def __init__(self, pull: Any, out_shape: Shape, in_shape: Shape, dtype: Any, name: str) -> None:
+    def __init__(
+        self,
+        pull: Callable[..., Any],
+        out_shape: Shape,
+        in_shape: Shape,
+        dtype: np.dtype[Any],
+        name: str,
+    ) -> None:
         self.pulled = FromFunctions(None, pull, out_shape, in_shape, dtype, name)
         self.L: Any = None
         self.matrix: Any = None
@@ -169,7 +182,7 @@ class FromPullback(JacobianOperator):
         return (self.pulled.pullback if self.L is None else self.L.pushforward)(cotangent)
 
 
-def check_linear(given: Any, expected: Any, name: str) -> None:
+def check_linear(given: Array, expected: Array, name: str) -> None:
     """Raise WrongRuleError unless what a pullback gave is what its linear part gives."""
     error, size = np.linalg.norm(given - expected), np.linalg.norm(expected)
     if not error <= 1e3 * np.finfo(expected.dtype).eps * (size + np.linalg.norm(given)):
@@ -179,7 +192,7 @@ def check_linear(given: Any, expected: Any, name: str) -> None:
         )
 
 
-def as_jacobian(found: Any, y: Any, x: Any, name: str) -> JacobianOperator:
+def as_jacobian(found: Any, y: Array, x: Array, name: str) -> JacobianOperator:
     """Return what a user's rule gave as an operator between the shapes of x and y.
 
     Parameters

@@ -23,7 +23,7 @@ def _matrix(
     f: Callable[..., Any],
     args: tuple[Any, ...],
     argnums: Any,
-    linearize: Any,
+    linearize: Callable[..., Any],
     format: str,
     out: Any,
 ) -> Any:

@@ -18,19 +18,20 @@ import scipy.special
 from linad.arrays.number_texts import NumberText
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
+from linad.core.array_type import Array
 from linad.core.tree import bare
 
 Function = Callable[..., Any]
 
 
-def sample(x: Any) -> Any:
+def sample(x: Array) -> Any:
     """The plain value under a traced one, to ask for its type."""
     while type(x) is Tracer:
         x = x._value
     return x
 
 
-def decided(x: Any) -> Any:
+def decided(x: Array) -> Any:
     """The plain value under traced ones, to decide on: a recorded program is guarded by it."""
     if type(x) is Tracer:
         return x.decided
@@ -49,19 +50,19 @@ def held(values: Any) -> bool:
     return False
 
 
-def listed(x: Any) -> Any:
+def listed(x: Array) -> Any:
     """What can be read once as a list, which can be read again; others stay."""
     return list(x) if hasattr(x, "__next__") else x
 
 
-def concrete_parts(x: Any) -> Any:
+def concrete_parts(x: Array) -> Any:
     """A traced array, or those in lists and tuples, as plain ones, to ask for errors."""
     if isinstance(x, (list, tuple)):
         return [concrete_parts(part) for part in x]
     return x.concrete if type(x) is Tracer else x
 
 
-def number(x: Any) -> Any:
+def number(x: Array) -> Any:
     """A traced array of one entry as a number; others, and what is plain, stay."""
     if type(x) is not Tracer or x.size != 1:
         return x
@@ -199,7 +200,7 @@ def _of_one_number(original: Function, traced: Function) -> Function:
     """As `traced_math`, without what several arguments cost: plain loops may call it."""
 
     @functools.wraps(original)
-    def function(x: Any, /) -> Any:
+    def function(x: Array, /) -> Any:
         if type(x) is float:
             return original(x)
         x = bare(listed(x))
@@ -225,11 +226,11 @@ def decision(original: Function) -> Function:
     return function
 
 
-def _log(x: Any, base: Any = None) -> Any:
+def _log(x: Array, base: Array | None = None) -> Any:
     return np.log(x) if base is None else np.log(x) / np.log(base)
 
 
-def _frexp(x: Any) -> Any:
+def _frexp(x: Array) -> Any:
     exponent = math.frexp(decided(x))[1]
     return x * 2.0**-exponent, exponent
 
@@ -250,7 +251,7 @@ def _distance(p: Any, q: Any) -> Any:
     return _hypot(*[a - b for a, b in zip(p, q, strict=True)])
 
 
-def _angle(z: Any) -> Any:
+def _angle(z: Array) -> Any:
     return np.arctan2(np.imag(z), np.real(z))
 
 

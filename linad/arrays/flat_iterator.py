@@ -8,6 +8,7 @@ import numpy as np
 from linad.arrays.buffers import in_memory, share_storage
 from linad.arrays.writes import REFUSES_SEQUENCES, as_written, in_dtype
 from linad.arrays.zero_dim import is_number
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.shapes import size_of
 
@@ -24,7 +25,7 @@ class Flat:
 
     __slots__ = ("base",)
 
-    def __init__(self, base: Any) -> None:
+    def __init__(self, base: Array) -> None:
         # What is written to the entry of a number stays in this array.
         self.base: Any = base if base.ndim else np.reshape(base, (1,))
 
@@ -36,7 +37,7 @@ class Flat:
                 key = 0 if key else slice(0)
         return np.arange(size_of(self.base.shape))[key]
 
-    def _places(self, numbers: Any) -> Any:
+    def _places(self, numbers: Array) -> Any:
         """The index into the array for entries with these numbers."""
         return np.unravel_index(numbers, self.base.shape)
 
@@ -52,7 +53,7 @@ class Flat:
             self.base.flatten() if key is Ellipsis else self.base[self._places(self._numbers(key))]
         )
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: Any, value: Array) -> None:
         key = _alone(key)
         if isinstance(key, (list, np.ndarray)):
             key = self._inside(np.asarray(key), value)
@@ -81,7 +82,7 @@ class Flat:
         except OverflowError as problem:  # as NumPy's flat says it
             raise ValueError("Error setting single item of array.") from problem
 
-    def _inside(self, key: np.ndarray, value: Any) -> np.ndarray:
+    def _inside(self, key: np.ndarray, value: Array) -> np.ndarray:
         """An index of which all entries are there.
 
         NumPy looks at each when it comes to it: what stands before the first one that is not there
@@ -105,7 +106,7 @@ class Flat:
                 f"{np.shape(value)}"
             )
 
-    def reads_itself(self, value: Any) -> bool:
+    def reads_itself(self, value: Array) -> bool:
         """Whether a value of several entries stands in the same memory, in the same dtype."""
         base = self.base
         if not isinstance(value, Traced) or value.size < 2 or value.dtype != base.dtype:

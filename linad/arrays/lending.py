@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.buffers import root_of
+from linad.core.array_type import Array
 from linad.errors import UnsupportedError
 
 
-def lent(x: Any, plain: Any, dtype: Any, copy: bool | None) -> np.ndarray:
+def lent(x: Array, plain: Array, dtype: np.dtype[Any] | None, copy: bool | None) -> np.ndarray:
     """The numbers ``plain`` of a constant ``x``, as ``__array__`` gives them."""
     found = np.array(plain, dtype)
     if not copy:

@@ -1,5 +1,6 @@
 """``len`` of a traced value: arrays have one; numbers, and arrays without axes, have none."""
 
+from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
@@ -18,7 +19,7 @@ class LengthOfArrays:
     ``hasattr(x, "__len__")`` is how many functions tell one from the other.
     """
 
-    def __init__(self, method: Any) -> None:
+    def __init__(self, method: Callable[..., Any]) -> None:
         self.method = method
 
     def __get__(self, x: Any, kind: Any = None) -> Any:

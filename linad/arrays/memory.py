@@ -15,6 +15,7 @@ from linad.arrays.buffers import is_private, refresh, root_of
 from linad.arrays.namespaces import namespace_for
 from linad.arrays.refusing import WRAP, label, numpys_error, refuse
 from linad.core.adopted import METHODS, WATCHERS, is_adopted
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.errors import BytesError, UnsupportedError
 
@@ -24,15 +25,15 @@ OUTSIDE = "call linad.stop_gradient(x) first"
 _ARRAY: Any = np.empty(0)  # answers for all of them
 
 
-def _tolist(x: Any) -> Any:
+def _tolist(x: Array) -> Any:
     return np.asarray(x).tolist()
 
 
-def _item(x: Any, *index: Any) -> Any:
+def _item(x: Array, *index: Any) -> Any:
     return np.asarray(x).item(*index)
 
 
-def constant_under(x: Any) -> Any:
+def constant_under(x: Array) -> Any:
     """The plain value of what depends on no argument of any trace; None for all else."""
     while isinstance(x, Traced):
         if not x._trace.is_constant(x):
@@ -85,7 +86,9 @@ def in_adopted_code(name: str, refusal: Callable[..., Any]) -> Callable[..., Any
     return method
 
 
-def _refuse_as_numpy(self: Any, exact: Callable[..., Any], args: Any, kwargs: Any) -> None:
+def _refuse_as_numpy(
+    self: Any, exact: Callable[..., Any], args: tuple[Any, ...], kwargs: Any
+) -> None:
     """Raise what NumPy raises, where it does not give the plain value either."""
     try:
         with warnings.catch_warnings(action="ignore"):
@@ -133,7 +136,7 @@ class Flags:
 
     __slots__ = ("_array",)
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: Array) -> None:
         object.__setattr__(self, "_array", array)
 
     def __getattr__(self, name: str) -> Any:

@@ -10,6 +10,7 @@ from linad.arrays.memory import OUTSIDE, MemoryMethods, escape
 from linad.arrays.out_argument import call_into, output_position
 from linad.arrays.writes import write
 from linad.arrays.zero_dim import is_number, like_its_methods
+from linad.core.array_type import Array
 from linad.core.dispatch import FUNCTIONS, remedy
 from linad.core.numpy_options import check_options
 from linad.core.stand_ins import STANDING, stand_in
@@ -89,7 +90,7 @@ class Methods(MemoryMethods):
         return traced_function(np.real)(self)
 
     @real.setter
-    def real(self, value: Any) -> None:
+    def real(self, value: Array) -> None:
         write(self.real, ..., value)
 
     @property
@@ -98,7 +99,7 @@ class Methods(MemoryMethods):
         return traced_function(np.imag)(self)
 
     @imag.setter
-    def imag(self, value: Any) -> None:
+    def imag(self, value: Array) -> None:
         if self.dtype.kind != "c":
             raise TypeError("array does not have imaginary part to set")
         write(self.imag, ..., value)

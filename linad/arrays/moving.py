@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.marks import running_traces
 from linad.core.moving_regions import Moving, first_entry, in_a_body, shifted
 from linad.core.primitive import Traced
@@ -20,7 +21,7 @@ from linad.core.view_regions import region_of
 from linad.errors import UnsupportedError
 
 
-def moves(index: Any) -> bool:
+def moves(index: Array) -> bool:
     """Whether an index names other entries in other repetitions of a loop's body."""
     if not in_a_body.get():
         return False
@@ -151,11 +152,11 @@ def _is_integer(e: Any) -> bool:
     return isinstance(e, (int, np.integer))
 
 
-def _concrete(x: Any) -> Any:
+def _concrete(x: Array) -> Any:
     return x.concrete if isinstance(x, Traced) else x
 
 
-def _width(start: Any, stop: Any) -> int:
+def _width(start: Array, stop: Array) -> int:
     """stop - start, which is the same in all repetitions."""
     (a, m), (b, n) = _affine(start), _affine(stop)
     return n - m if a is b else as_index(stop - start)

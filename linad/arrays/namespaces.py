@@ -6,6 +6,7 @@ its functions are NumPy's, which find the traced argument by themselves.
 """
 
 import importlib
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from linad.core.dispatch import NAMESPACE
 _HELPERS = ".common._helpers"
 
 
-def namespace_for(frame: Any) -> Any:
+def namespace_for(frame: FrameType) -> Any:
     """The namespace for whoever asks: the frame that calls ``x.__array_namespace__()``.
 
     array_api_compat may be a part of another package (``scipy._external.array_api_compat``).

@@ -9,6 +9,7 @@ that of ``np.round`` is.
 from collections.abc import Callable
 from typing import Any
 
+from linad.core.array_type import Array
 from linad.core.texts import is_for_people
 
 _RESOLVED = 1e-10
@@ -33,7 +34,7 @@ class NumberText(str):
     number: Any
     resolves: bool
 
-    def __new__(cls, number: Any, value: Any, write: Callable[[Any], str]) -> "NumberText":
+    def __new__(cls, number: Array, value: Array, write: Callable[[Any], str]) -> "NumberText":
         new = super().__new__(cls, write(value))
         new.number = number
         new.resolves = str(new) != write(value * (1 + _RESOLVED))

@@ -15,7 +15,9 @@ import numpy as np
 from linad.arrays.buffers import concrete
 from linad.arrays.memory import constant_under
 from linad.arrays.writes import count_as_written, overwrite, stacked
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
+from linad.core.shapes import Shape
 from linad.core.ufunc_keywords import refuse_out
 from linad.errors import TracerError, UnsupportedError
 
@@ -93,7 +95,7 @@ BY_COPY = {np.argmax, np.argmin, *(PICKING if COPIES else ())}
 """Functions for which NumPy makes a copy of ``out``, in the dtype of the result."""
 
 
-def _take_dtype(x: Any, target: Any, kwargs: dict[str, Any]) -> None:
+def _take_dtype(x: Array, target: Array, kwargs: dict[str, Any]) -> None:
     """Calculate in a dtype that holds those of ``x`` and of the output array, as sums do."""
     given, made = (getattr(a, "dtype", None) for a in (x, target))
     if kwargs.get("dtype") is not None or given is None or made is None:
@@ -102,7 +104,7 @@ def _take_dtype(x: Any, target: Any, kwargs: dict[str, Any]) -> None:
         kwargs["dtype"] = np.result_type(given, made)
 
 
-def _check_copied_back(name: str, target: Any, result: Any) -> None:
+def _check_copied_back(name: str, target: Array, result: Array) -> None:
     """Raise where NumPy cannot copy what is in ``out`` into an array like the result."""
     if not isinstance(concrete(target), np.ndarray) or target.shape != result.shape:
         return
@@ -113,7 +115,7 @@ def _check_copied_back(name: str, target: Any, result: Any) -> None:
         )
 
 
-def _check_for_blas(target: Any, result: Any, operands: tuple[Any, ...]) -> None:
+def _check_for_blas(target: Array, result: Array, operands: tuple[Any, ...]) -> None:
     """Raise where NumPy does, which multiplies by a number entry by entry where BLAS does not.
 
     BLAS scales arrays of one and two axes of floating numbers; the rest of such products has no
@@ -194,7 +196,7 @@ EXTREMA = {np.maximum, np.minimum, np.fmax, np.fmin}
 """Ufuncs whose reductions are rounded to the same numbers at the end as on the way."""
 
 
-def _check_kept(ufunc: Any, x: Any, target: Any, kwargs: dict[str, Any]) -> None:
+def _check_kept(ufunc: Any, x: Array, target: Array, kwargs: dict[str, Any]) -> None:
     """Raise where NumPy keeps what it has so far in an array that rounds it.
 
     How often it does depends on its buffers.
@@ -212,7 +214,7 @@ LOGICAL = {np.logical_and, np.logical_or, np.logical_xor}
 """Ufuncs whose reductions compute truth values, whatever ``out`` holds."""
 
 
-def _core_axes(ufunc: Any, method: str, inputs: Any) -> int | None:
+def _core_axes(ufunc: Any, method: str, inputs: tuple[Any, ...]) -> int | None:
     """How many axes of a result are not repeated to fill ``out``; None for all of them."""
     if method != "__call__":
         return None
@@ -222,16 +224,16 @@ def _core_axes(ufunc: Any, method: str, inputs: Any) -> int | None:
     return len(made.split(",")) if made else 0
 
 
-def _spread(value: Any, shape: Any) -> Any:
+def _spread(value: Array, shape: Shape) -> Any:
     return value if value.shape == shape else np.copy(np.broadcast_to(value, shape))
 
 
 def _deliver(
     name: str,
-    target: Any,
-    value: Any,
+    target: Array,
+    value: Array,
     casting: Any = "same_kind",
-    where: Any = True,
+    where: Array = True,
     *,
     core: int | None = 0,
 ) -> None:
@@ -271,7 +273,7 @@ def _deliver(
         np.copyto(target, value, casting=casting)
 
 
-def copy_to(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+def copy_to(dst: Array, src: Any, casting: Any = "same_kind", where: Array = True) -> None:
     """``np.copyto``."""
     src = stacked(src) if isinstance(src, (list, tuple)) else src
     if isinstance(src, Traced) and not isinstance(dst, Traced):

@@ -3,6 +3,7 @@
 import importlib
 import numbers
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from linad.arrays.refusing import refuse
 from linad.arrays.writes import overwrite, stacked
 from linad.arrays.zero_dim import is_number
 from linad.core.adopted import WATCHERS
+from linad.core.array_type import Array
 from linad.core.callers import defining_package
 from linad.core.dispatch import FOREIGN, OPERATORS, ROOMS_OF, UFUNCS
 from linad.core.primitive import Primitive, Traced
@@ -143,7 +145,7 @@ RING = {np.add, np.subtract, np.multiply}
 """What makes an int of two ints."""
 
 
-def _is_int(x: Any) -> bool:
+def _is_int(x: Array) -> bool:
     return x._whole if isinstance(x, Traced) else type(x) is int
 
 
@@ -152,7 +154,7 @@ def _whole(y: Any) -> Any:
     return y
 
 
-def weakly(function: Any, a: Any, b: Any) -> tuple[Any, Any]:
+def weakly(function: Any, a: Array, b: Array) -> tuple[Any, Any]:
     """Two operands. What is an int of Python's without a trace promotes no other array."""
     of_a, of_b = isinstance(a, Traced) and a._whole, isinstance(b, Traced) and b._whole
     if of_a == of_b:
@@ -160,7 +162,7 @@ def weakly(function: Any, a: Any, b: Any) -> tuple[Any, Any]:
     return (a, _like_int(function, b, a)) if of_b else (_like_int(function, a, b), b)
 
 
-def _like_int(function: Any, whole: Any, other: Any) -> Any:
+def _like_int(function: Any, whole: Array, other: Array) -> Any:
     dtype = getattr(other, "dtype", None)
     if dtype is not None and dtype.kind in "biu" and function not in COMPARISONS:
         return _integer(whole, dtype if dtype.kind != "b" else np.dtype(int))
@@ -227,7 +229,7 @@ def _binary(ufunc: np.ufunc, table: Any = UFUNCS) -> tuple[Any, Any]:
     return forward, reflected
 
 
-def _of_arrays(forward: Any, reflected: Any) -> tuple[Any, Any]:
+def _of_arrays(forward: Callable[..., Any], reflected: Callable[..., Any]) -> tuple[Any, Any]:
     """``@``, which numbers do not have: a number times a number is a TypeError, not a product."""
 
     def refused(self: Any, other: Any) -> bool:
@@ -263,7 +265,7 @@ def _comparison(ufunc: np.ufunc) -> Any:
     """
     forward = _binary(ufunc)[0]
 
-    def compare(self: Any, other: Any) -> Any:
+    def compare(self: Any, other: Array) -> Any:
         asking = sys._getframe(1)
         if asking.f_code.co_name == "__pow__" and _is_of_rotations(asking):
             refuse(self, "a power of SciPy's Rotation", POWER_OF_ROTATION, True, "float")
@@ -277,7 +279,7 @@ def _comparison(ufunc: np.ufunc) -> Any:
     return compare
 
 
-def rooted(y: Any, x: Any, square: Any) -> Any:
+def rooted(y: Array, x: Array, square: Callable[..., Any]) -> Any:
     """Mark ``y`` as the root of ``square(x)``, which is smooth where y has a tip.
 
     |x|² has derivatives of all orders at 0, which no rule finds on the way through |x|: so
@@ -289,7 +291,7 @@ def rooted(y: Any, x: Any, square: Any) -> Any:
     return y
 
 
-def _to_the(power: Any) -> Any:
+def _to_the(power: Callable[..., Any]) -> Any:
     def raised(self: Any, other: Any) -> Any:
         if type(other) is int and other == 2:
             square = self._square
@@ -302,7 +304,7 @@ def _to_the(power: Any) -> Any:
     return raised
 
 
-def _is_half(other: Any, x: Any) -> bool:
+def _is_half(other: Array, x: Array) -> bool:
     """Whether an exponent is the number 1/2, and leaves the dtype of ``x``, without axes."""
     if not isinstance(other, float) or other != 0.5 or x.shape or x.dtype.kind != "f":
         return False

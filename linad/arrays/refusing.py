@@ -14,6 +14,7 @@ import numpy as np
 
 from linad.core import callers
 from linad.core.adopted import is_adopted
+from linad.core.array_type import Array
 from linad.core.callers import AWARE, ENGINES, is_installed, refused_frame
 from linad.core.dispatch import NAMESPACE
 from linad.core.frames import Asked, asked, public_name
@@ -80,7 +81,7 @@ MATHS = ("math", "cmath")
 """Modules whose functions take numbers alone."""
 
 
-def label(x: Any) -> str:
+def label(x: Array) -> str:
     """How messages call a traced array."""
     return f"(shape {x.shape}, {x.dtype})"
 
@@ -125,7 +126,7 @@ def refuse(x: Any, how: str, remedy: str, by_caller: bool, kind: str) -> NoRetur
     raise TracerError(words, kind=kind, trace=x._trace)
 
 
-def numpys_error(x: Any, error: Exception) -> Exception:
+def numpys_error(x: Array, error: Exception) -> Exception:
     """NumPy's error about an array where one number is needed, with the function that asked.
 
     ``math.exp(v)`` raises it for a plain v as well. A line does not show that v has axes, and
@@ -185,7 +186,7 @@ def _has_form(what: Asked, remedy: str) -> bool:
     return gains and frame is not None and not is_adopted(frame)
 
 
-def refuse_index(x: Any) -> NoReturn:
+def refuse_index(x: Array) -> NoReturn:
     """Raise: a traced value that is not an integer is used as a count or as an index."""
     what = asked()
     how = f"{what.name}()" if what.kind == "call" and what.name else "an index or a count"

@@ -8,6 +8,7 @@ would take the value out of the trace (``float(x)``, ``np.array([x, 1.0])``) rai
 import math
 import operator
 import sys
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -35,6 +36,7 @@ from linad.arrays.traces import Trace
 from linad.arrays.writes import write, write_into
 from linad.core import tree
 from linad.core.adopted import WATCHERS, is_adopted
+from linad.core.array_type import Array
 from linad.core.callers import PASSES_AS_PLAIN, passes_as_plain
 from linad.core.dispatch import FUNCTIONS, UFUNC_METHODS, UFUNCS, remedy
 from linad.core.moving_regions import Moving
@@ -54,7 +56,7 @@ _ARRAYS = (Traced, np.ndarray)
 _INDEXING = np.ndarray.__getitem__
 
 
-def _in_package(frame: Any, package: str) -> bool:
+def _in_package(frame: FrameType, package: str) -> bool:
     return frame.f_globals.get("__name__", "").startswith(package + ".")
 
 
@@ -78,7 +80,7 @@ class Tracer(Arithmetic):
     __pandas_priority__ = 5000  # a Series leaves its operators to the traced value
     __hash__ = hash_of  # of a number in adopted code; as ndarray it has none: == is elementwise
 
-    def __init__(self, trace: Trace, node: Any, value: Any) -> None:
+    def __init__(self, trace: Trace, node: Any, value: Array) -> None:
         self._trace = trace
         self._node = node
         self._value = value
@@ -109,7 +111,7 @@ class Tracer(Arithmetic):
         self._trace.aliased(made)
         return made
 
-    def write_at(self, region: Region, value: Any) -> None:
+    def write_at(self, region: Region, value: Array) -> None:
         """Write a value at a region of the array, which is the root of its views."""
         write_into(self, region, value)
 
@@ -303,7 +305,9 @@ class Tracer(Arithmetic):
             return call_with_keywords(ufunc, function, inputs, kwargs)
         return function.on(inputs, kwargs) if type(function) is Primitive else function(*inputs)
 
-    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(
+        self, func: Any, types: tuple[Any, ...], args: tuple[Any, ...], kwargs: Any
+    ) -> Any:
         if len(types) > 1:
             for kind in types:
                 if kind not in _KNOWN and getattr(kind, "holds_array", False):
@@ -315,7 +319,7 @@ class Tracer(Arithmetic):
             return self._trace.constant(result)
         return result
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+    def __array__(self, dtype: np.dtype[Any] | None = None, copy: bool | None = None) -> Any:
         if self.dtype.kind in "biu":
             found = self._trace.answer(self, np.array)
             if copy:
@@ -362,7 +366,7 @@ class Tracer(Arithmetic):
     def __getitem__(self, index: Any) -> Any:
         return FUNCTIONS[_INDEXING](self, index)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Any, value: Array) -> None:
         write(self, index, value)
 
     def __contains__(self, value: Any) -> bool:

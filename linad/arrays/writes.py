@@ -21,6 +21,7 @@ from linad.arrays.buffers import (
 from linad.arrays.lending import check_not_lent
 from linad.arrays.moving import moves, moving_region
 from linad.arrays.zero_dim import is_number
+from linad.core.array_type import Array
 from linad.core.frames import called_function, place
 from linad.core.moving_regions import Moving, in_a_body
 from linad.core.options import is_integer
@@ -34,7 +35,7 @@ from linad.errors import ShapeError, TracerError, UnsupportedError
 # Writing.
 
 
-def write(x: Any, index: Any, value: Any) -> None:
+def write(x: Array, index: Any, value: Array) -> None:
     """``x[index] = value`` for a traced ``x``, as NumPy does it.
 
     Parameters
@@ -91,7 +92,7 @@ REFUSES_SEQUENCES = np.lib.NumpyVersion(np.__version__) >= "2.4.0"
 """Whether NumPy takes an array of one entry for no number any more."""
 
 
-def _check_sequence(x: Any, index: Any, ndim: int) -> None:
+def _check_sequence(x: Array, index: Any, ndim: int) -> None:
     """Raise where NumPy wants a number, or one entry a place, and gets a value of ``ndim`` axes."""
     entries = _entries(index)
     takes_arrays = x.dtype.kind == "b" or not REFUSES_SEQUENCES
@@ -114,7 +115,7 @@ def _is_integer(entry: Any) -> bool:
     return is_integer(entry) or (dtype is not None and dtype.kind in "iu" and not entry.shape)
 
 
-def _target(x: Any, root: Any, index: Any, value: Any) -> tuple[Region, Shape, Any] | None:
+def _target(x: Array, root: Array, index: Any, value: Array) -> tuple[Region, Shape, Any] | None:
     """The region of the root that ``x[index]`` names, the shape a value must have there, and
     which of the values stay where an entry is named twice (None: all).
 
@@ -172,7 +173,7 @@ def _has_ellipsis(index: tuple[Any, ...]) -> bool:
     return any([entry is Ellipsis for entry in index])
 
 
-def _shows_root(value: Any, root: Any) -> bool:
+def _shows_root(value: Array, root: Array) -> bool:
     """Whether a value is a view of an array."""
     return (
         isinstance(value, Traced)
@@ -206,7 +207,7 @@ def _check_writable(x: Any, target: np.ndarray) -> None:
         raise ValueError("assignment destination is read-only")
 
 
-def _check_no_swap(x: Any, value: Any, root: Any) -> None:
+def _check_no_swap(x: Array, value: Array, root: Array) -> None:
     """Raise where compiled code swaps rows: ``x[i], x[j] = x[j], x[i]``, where both are views.
 
     `numpy.random.Generator.shuffle` has a buffer for an array's rows, and does this with all else.
@@ -239,7 +240,7 @@ def _plain_index(index: Any) -> Any:
     return np.asarray(index) if isinstance(index, Traced) else index
 
 
-def _fitting(value: Any, shape: Shape, dtype: Any) -> Any:
+def _fitting(value: Array, shape: Shape, dtype: np.dtype[Any]) -> Any:
     """``value`` broadcast to a shape and cast to a dtype, as assignment does; a plain number stays
     one."""
     if not isinstance(value, Traced) and not isinstance(value := bare(value), Traced):
@@ -259,7 +260,7 @@ def _fitting(value: Any, shape: Shape, dtype: Any) -> Any:
     return value
 
 
-def _number_within(value: Any, dtype: Any) -> Any:
+def _number_within(value: Any, dtype: np.dtype[Any]) -> Any:
     """A number that is written at a place of integers, where NumPy takes it for a Python number.
 
     Raises
@@ -282,7 +283,7 @@ def _number_within(value: Any, dtype: Any) -> Any:
     return value
 
 
-def _is_outside(value: Any, ends: Any) -> bool:
+def _is_outside(value: Array, ends: Any) -> bool:
     """Whether a number, its fraction cut off, is below or above some integers."""
     if value.dtype.kind == "f":
         past = -float(ends.min)  # 2^63 is a float, 2^63 - 1 is not
@@ -290,7 +291,7 @@ def _is_outside(value: Any, ends: Any) -> bool:
     return bool(value < ends.min or value > ends.max)
 
 
-def in_dtype(value: Any, dtype: Any) -> Any:
+def in_dtype(value: Array, dtype: np.dtype[Any]) -> Any:
     """An array, plain or traced, in the dtype that it is written in."""
     if value.dtype == dtype:
         return value
@@ -298,7 +299,7 @@ def in_dtype(value: Any, dtype: Any) -> Any:
     return value.astype(dtype)
 
 
-def _check_part(given: Any, dtype: Any) -> None:
+def _check_part(given: np.dtype[Any], dtype: np.dtype[Any]) -> None:
     if given.kind == "c" and dtype.kind != "c":
         raise TracerError(
             f"assigning complex values to an array of {dtype} would discard the imaginary part; "
@@ -306,7 +307,7 @@ def _check_part(given: Any, dtype: Any) -> None:
         )
 
 
-def as_written(value: Any, dtype: Any) -> Any:
+def as_written(value: Array, dtype: np.dtype[Any]) -> Any:
     """What NumPy writes into an array of a dtype for a number, a list of numbers or a plain array.
 
     Of a list with traced values an array of them, in the dtype that comes of them.
@@ -326,7 +327,7 @@ def as_written(value: Any, dtype: Any) -> Any:
     return np.asarray(value, dtype)
 
 
-def parts_as_written(value: Any, dtype: Any) -> Any:
+def parts_as_written(value: Any, dtype: np.dtype[Any]) -> Any:
     """Nested lists with traced values as they are written: each number alone, not as a dtype that
     all of them have in common."""
     if isinstance(value, (list, tuple)):
@@ -385,7 +386,7 @@ def write_into(root: Any, region: Region, value: Any) -> None:
     root._buffer.version += 1
 
 
-def count_as_written(x: Any) -> None:
+def count_as_written(x: Array) -> None:
     """Take note of a write that changes nothing, which NumPy refuses for a read-only array."""
     root = root_of(x)
     own_storage(root)
@@ -399,7 +400,7 @@ def write_value(root: Any, region: Region, value: Any) -> None:
     region.assign(root._value, _apart(value, root._value))
 
 
-def _apart(value: Any, array: Any) -> Any:
+def _apart(value: Array, array: Array) -> Any:
     """The value, or a copy of it if it is a view of the array's storage.
 
     NumPy 2.5 and older overlook some overlaps: ``a[:, 3] = a[1]`` reads ``a[1, 3]`` when it is new.
@@ -425,7 +426,7 @@ def overwrite(x: Any, value: Any) -> None:
         write(x, ..., value)
 
 
-def _same_layout(a: Any, b: Any) -> bool:
+def _same_layout(a: Array, b: Array) -> bool:
     return (
         type(a) is type(b) and a.dtype == b.dtype and a.shape == b.shape and a.strides == b.strides
     )

@@ -21,18 +21,19 @@ from typing import Any
 import numpy as np
 from numpy import generic, ndarray
 
+from linad.core.array_type import Array
 from linad.core.dispatch import FUNCTIONS
 from linad.core.primitive import Traced
 
 
-def is_number(x: Any) -> bool:
+def is_number(x: Array) -> bool:
     """Whether a value is a number, and no array: one that ``x += 1`` does not change."""
     while isinstance(x, Traced):
         x = x._value
     return type(x) is not ndarray and isinstance(x, (generic, int, float, complex))
 
 
-def number(x: Any) -> Any:
+def number(x: Array) -> Any:
     """An array without axes as a number of its own; anything else as it is."""
     if isinstance(x, Traced):
         if x.shape or is_number(x):
@@ -43,7 +44,7 @@ def number(x: Any) -> Any:
     return x[()] if isinstance(x, np.ndarray) and not x.ndim else x
 
 
-def array(x: Any) -> Any:
+def array(x: Array) -> Any:
     """A number as an array of its own, without axes; anything else as it is."""
     if isinstance(x, Traced):
         if x.shape or not is_number(x):
@@ -52,7 +53,7 @@ def array(x: Any) -> Any:
     return np.asarray(x)
 
 
-def like(x: Any, y: Any) -> Any:
+def like(x: Any, y: Array) -> Any:
     """``y`` as a number if ``x`` is one; otherwise as an array."""
     return number(y) if is_number(x) else array(y)
 
@@ -73,7 +74,7 @@ def gives(kind: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return decorate
 
 
-def like_its_methods(x: Any, y: Any) -> Any:
+def like_its_methods(x: Array, y: Array) -> Any:
     """``y``, which a method of ``x`` gave: the methods of a number give numbers."""
     return number(y) if is_number(x) else y
 

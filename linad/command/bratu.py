@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 
 import linad
+from linad.core.array_type import Array
 
 SIDE = 24
 
 
-def bratu(u: Any, lam: float = 6.0) -> Any:
+def bratu(u: Array, lam: float = 6.0) -> Any:
     """The residual on a grid of n x n inner points, (n, n)."""
     v = np.pad(u, 1)
     around = v[:-2, 1:-1] + v[2:, 1:-1] + v[1:-1, :-2] + v[1:-1, 2:]

@@ -20,6 +20,7 @@ import numpy as np
 from linad.api.derivatives import linearize
 from linad.api.gradients import grad, hvp
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.shapes import is_inexact
 from linad.core.vectors import combine, inner, norm, precision, random_like
 
@@ -75,7 +76,7 @@ def run_checks(
     eps = max(precision(point), precision(y))
     rounding = 50 * eps * np.sqrt(1 + sum(np.size(x) for x in tree.flatten((y, point))[0]))
 
-    def pushed(direction: Any) -> Any:
+    def pushed(direction: tuple[Any, ...]) -> Any:
         return J.pushforward(direction[0] if len(point) == 1 else direction)
 
     Jv, Jw = pushed(v), _as_tuple(J.pullback(w), point)
@@ -100,14 +101,18 @@ def run_checks(
 
 
 def _second_order(
-    g: Callable[..., Any], point: tuple[Any, ...], directions: Any, rng: Any, rounding: float
+    g: Callable[..., Any],
+    point: tuple[Any, ...],
+    directions: tuple[Any, ...],
+    rng: Any,
+    rounding: float,
 ) -> list[Finding]:
     """The checks of the Hessian of a scalar function."""
     v, d = directions
     gradient = grad(g, tuple(range(len(point))))(*point)
     Hv, Hd = (_as_tuple(hvp(g, point, u), point) for u in (v, d))
 
-    def pushed(direction: Any) -> Any:
+    def pushed(direction: tuple[Any, ...]) -> Any:
         return np.float64(inner(gradient, direction))
 
     slope = taylor_order(g, point, d, [pushed(d), np.float64(inner(d, Hd))], pushed, rng)
@@ -165,14 +170,14 @@ def _scalar(f: Callable[..., Any], y: Any, w: Any) -> Callable[..., Any]:
     return weighted
 
 
-def _inner_with(weight: Any, result: Any) -> Any:
+def _inner_with(weight: Array, result: Array) -> Any:
     if result.dtype.kind != "c":
         return np.sum(weight * result)
     return np.sum(np.real(np.conj(weight) * result))
 
 
 def _differences(
-    f: Callable[..., Any], point: tuple[Any, ...], v: Any, Jv: Any, eps: float
+    f: Callable[..., Any], point: tuple[Any, ...], v: tuple[Any, ...], Jv: Any, eps: float
 ) -> Finding:
     expected, uncertain = extrapolated_difference(f, point, v)
     scale = norm(expected) + norm(Jv)
@@ -266,7 +271,12 @@ def taylor_order(
 
 
 def _observed_order(
-    f: Any, point: Any, direction: Any, terms: Any, pushed: Any, rng: Any
+    f: Any,
+    point: tuple[Any, ...],
+    direction: tuple[Any, ...],
+    terms: Any,
+    pushed: Callable[..., Any],
+    rng: Any,
 ) -> float | None:
     y = f(*_copies(point))
     if not all(np.isfinite(norm(term)) for term in terms):
@@ -293,7 +303,9 @@ def _observed_order(
     return float(np.log2(last[0] / last[-1]) / (len(last) - 1))
 
 
-def _rounding_noise(f: Any, point: Any, y: Any, pushed: Any, rng: Any) -> float:
+def _rounding_noise(
+    f: Any, point: tuple[Any, ...], y: Any, pushed: Callable[..., Any], rng: Any
+) -> float:
     """How far ``f`` is from its linear part a few units of rounding away from the point.
 
     The rounding of ``point + step`` is meant to be in it, as it is in each remainder.

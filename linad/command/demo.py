@@ -31,6 +31,7 @@ import linad
 from linad.command.bratu import SIDE, Solved, solved
 from linad.command.loading import UsageError
 from linad.command.terminal import Series, Terminal, legend, plot
+from linad.core.array_type import Array
 
 YEARS = np.arange(1900, 1921)
 HARE = np.array([
@@ -51,7 +52,7 @@ STEPS_A_YEAR = 5
 SIGNS = np.array([1.0, -1.0])
 
 
-def states(theta: Any, steps: int = STEPS_A_YEAR, years: int = 20) -> list[Any]:
+def states(theta: Array, steps: int = STEPS_A_YEAR, years: int = 20) -> list[Any]:
     """Integrate the equations by the classical Runge-Kutta method of order 4.
 
     Parameters
@@ -71,7 +72,7 @@ def states(theta: Any, steps: int = STEPS_A_YEAR, years: int = 20) -> list[Any]:
     rates = np.exp(theta[:4]) / steps
     growth, eaten = SIGNS * rates[0::2], SIGNS * rates[1::2]
 
-    def slope(z: Any) -> Any:
+    def slope(z: Array) -> Any:
         return growth - eaten * np.exp(z[::-1])
 
     z = theta[4:]
@@ -86,12 +87,12 @@ def states(theta: Any, steps: int = STEPS_A_YEAR, years: int = 20) -> list[Any]:
     return found
 
 
-def model(theta: Any) -> Any:
+def model(theta: Array) -> Any:
     """Log populations of hare and lynx in each of YEARS, (21, 2)."""
     return np.stack(states(theta)[::STEPS_A_YEAR])
 
 
-def residual(theta: Any) -> Any:
+def residual(theta: Array) -> Any:
     """Fit minus data in the log scale, (42,)."""
     return (model(theta) - LOG_PELTS).ravel()
 
@@ -172,7 +173,7 @@ def _least_squares(jacobian: Any) -> tuple[Any, float]:
     return result, time.perf_counter() - start
 
 
-def exact_jacobian(theta: Any) -> Any:
+def exact_jacobian(theta: Array) -> Any:
     """The Jacobian by complex steps, exact to rounding: Im f(x + i h e_j) / h for tiny h."""
     h = 1e-30
     columns = [residual(theta + 1j * h * unit).imag / h for unit in np.eye(len(theta))]
@@ -292,7 +293,7 @@ def _costs(fits: list[PopulationFit]) -> list[str]:
     ]
 
 
-def _series(theta: Any) -> tuple[Series, Series]:
+def _series(theta: Array) -> tuple[Series, Series]:
     """Data and fitted curves of both animals, in thousands."""
     steps = 20
     curves = np.exp(np.stack(states(theta, steps), axis=1))
@@ -303,13 +304,13 @@ def _series(theta: Any) -> tuple[Series, Series]:
     )
 
 
-def _picture(theta: Any, terminal: Terminal) -> str:
+def _picture(theta: Array, terminal: Terminal) -> str:
     series = _series(theta)
     picture = plot(series, range(1900, 1921, 5), range(0, 81, 20), terminal)
     return f"{picture}\n\n  {legend(series, terminal)}   lines: the fit"
 
 
-def save_plot(theta: Any, path: str) -> None:
+def save_plot(theta: Array, path: str) -> None:
     """Write data and fit as an image; the format is that of the suffix.
 
     Raises

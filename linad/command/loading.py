@@ -22,6 +22,7 @@ import numpy as np
 
 import linad
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.shapes import is_inexact
 from linad.core.showing import shown
 from linad.errors import RefusalError
@@ -82,7 +83,7 @@ class Problem:
         return getattr(self.function, "__name__", None) or type(self.function).__name__
 
 
-def _is_floating(value: Any) -> bool:
+def _is_floating(value: Array) -> bool:
     leaves = tree.flatten(value)[0]
     return bool(leaves) and all(is_inexact(np.asarray(leaf).dtype) for leaf in leaves)
 

@@ -3,13 +3,14 @@
 What its derivatives run is a body again, see `linad.control.body_derivatives`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from linad.arrays.traces import Trace
 from linad.control.memory_arrays import reads_of
+from linad.core.array_type import Array
 from linad.core.shapes import is_inexact, size_of
 from linad.core.tape import Equation, Tape, Var, tape_of
 from linad.errors import GuardError
@@ -41,7 +42,7 @@ class Body:
         self.outputs = [_described(a) for a in tape.outputs]
         self._made: dict[Any, Any] = {}
 
-    def once(self, key: Any, make: Any) -> Any:
+    def once(self, key: Any, make: Callable[..., Any]) -> Any:
         """What ``make()`` gave when it was first asked for by that key."""
         found = self._made.get(key)
         if found is None:
@@ -149,6 +150,6 @@ def cast(value: Any, dtype: Any) -> Any:
     return value.astype(dtype)
 
 
-def own_copy(value: Any) -> Any:
+def own_copy(value: Array) -> Any:
     """A value of the body's own: it is looked at later."""
     return value.copy() if isinstance(value, np.ndarray) else np.asarray(value)[()]

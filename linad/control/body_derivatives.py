@@ -20,6 +20,7 @@ from linad.control.body_trace import BodyTrace
 from linad.control.known_bodies import known
 from linad.control.memory_arrays import arranged, reads_of
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, is_inexact
 from linad.core.tape import Equation, Tape, Var, needed, tape_of
@@ -93,7 +94,7 @@ class Push:
         self.body = known(Body(tape, [e.concrete for _, e in order], nc + n, rows))
 
 
-def _met_by(recorder: Any, x: Any) -> Any:
+def _met_by(recorder: Any, x: Array) -> Any:
     """A value as a recorder knows it, of one of a derivative that runs inside of it."""
     while isinstance(x, Tracer) and x._trace is not recorder:
         refresh(x)
@@ -213,7 +214,7 @@ def _find_reading(body: Body) -> tuple[Tape, list[Var], list[Any]]:
     return tape, reads, [own_copy(v) for v in found]
 
 
-def _rule_before(y: Any, x: Any, read: Any, *rest: Any, of: Primitive, **params: Any) -> Any:
+def _rule_before(y: Array, x: Array, read: Array, *rest: Any, of: Primitive, **params: Any) -> Any:
     return of.rule_of(0)(y, x, *rest, **params)
 
 
@@ -261,5 +262,5 @@ def _linearized(
     return made, results, J
 
 
-def _result(value: Any) -> Any:
+def _result(value: Array) -> Any:
     return value if hasattr(value, "dtype") else np.asarray(value)[()]

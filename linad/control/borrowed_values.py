@@ -15,6 +15,7 @@ from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.arrays.zero_dim import array, is_number, number
 from linad.control.closures import ClosureTrace
+from linad.core.array_type import Array
 from linad.core.memory_layouts import copied
 from linad.core.tape import Var
 
@@ -50,7 +51,7 @@ class AdoptingTrace(ClosureTrace):
         """Give everything back."""
         raise NotImplementedError
 
-    def _result(self, value: Any) -> Tracer:
+    def _result(self, value: Array) -> Tracer:
         result = super()._result(value)
         self.made.append(weakref.ref(result))
         return result
@@ -71,7 +72,7 @@ class AdoptingTrace(ClosureTrace):
         self.made.append(weakref.ref(x))
         return True
 
-    def lifted(self, a: Any) -> Any:
+    def lifted(self, a: Array) -> Any:
         """What stands here for a value of a trace around."""
         if type(a) is not Tracer or a._trace is self:
             return a
@@ -165,7 +166,7 @@ class AdoptingTrace(ClosureTrace):
             del held[id(t)]
         return list(held.values()), views
 
-    def _give(self, t: Tracer, value: Any) -> None:
+    def _give(self, t: Tracer, value: Array) -> None:
         """Make a value stand for another."""
         if not isinstance(value, Tracer):
             value = self.around[0].constant(np.array(value)[()])

@@ -11,6 +11,7 @@ from linad.control.closures import plain
 from linad.control.control_primitive import ControlPrimitive
 from linad.control.known_bodies import known
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.shapes import Shape, is_inexact
 from linad.core.tape import needed, tape_of
 from linad.core.zero_seeds import zero_seeds
@@ -157,7 +158,7 @@ def _derived(body: Body, kind: str, active: Numbers, moving: Numbers, seeds: Sha
     return known(Body(tape, [t.concrete for t in (*ins, *given)], 0, 0))
 
 
-def branch(index: Any, leaves: list[Any], recorded: Sequence[Any]) -> tuple[Any, ...]:
+def branch(index: Array, leaves: list[Any], recorded: Sequence[Any]) -> tuple[Any, ...]:
     """Run the branch of that index, of functions that were recorded on ``leaves``.
 
     Parameters

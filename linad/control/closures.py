@@ -12,6 +12,7 @@ from linad.arrays.buffers import refresh_node, root_of
 from linad.arrays.tracer import Tracer
 from linad.control.body_trace import BodyTrace
 from linad.control.replaced_methods import Hooks
+from linad.core.array_type import Array
 from linad.core.moving_regions import Moving
 from linad.core.primitive import Primitive
 from linad.core.regions import Region
@@ -45,7 +46,7 @@ class ClosureTrace(BodyTrace):
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         return super().apply(primitive, tuple([self.lifted(a) for a in args]), params)
 
-    def write(self, root: Tracer, region: Region, value: Any) -> None:
+    def write(self, root: Tracer, region: Region, value: Array) -> None:
         if any([t is root for _, t in self.captured]):
             raise TracerError(
                 "an array that was made outside of the body of a loop is written in it; give it "
@@ -58,7 +59,7 @@ class ClosureTrace(BodyTrace):
     def own(self, x: Tracer) -> Tracer:
         return self.lifted(x)  # type: ignore[no-any-return]
 
-    def lifted(self, a: Any) -> Any:
+    def lifted(self, a: Array) -> Any:
         """The input that stands for a value of another trace; any other value as it is."""
         if isinstance(a, Tracer):
             if a._trace is self:
@@ -83,7 +84,7 @@ class ClosureTrace(BodyTrace):
             return a
         return self._known[key]
 
-    def _meet(self, key: Any, a: Any, held: Any, concrete: Any) -> None:
+    def _meet(self, key: tuple[Any, ...], a: Array, held: Array, concrete: Array) -> None:
         self._alive += [a, getattr(a, "_node", None), getattr(a, "_value", None)]
         self._known[key] = self.input(concrete)
         self.captured.append((held, self._known[key]))
@@ -128,7 +129,7 @@ def _check_same(a: np.ndarray, copy: np.ndarray) -> None:
         )
 
 
-def plain(value: Any) -> Any:
+def plain(value: Array) -> Any:
     """The array or number that a value is, traced or not."""
     if isinstance(value, Tracer):
         return value.concrete

@@ -19,6 +19,7 @@ import numpy as np
 from linad.control.body_trace import BodyTrace
 from linad.control.control_primitive import uncompiled
 from linad.control.deciding import while_loop
+from linad.core.array_type import Array
 from linad.core.tape import Equation, Tape, needed, tape_of
 from linad.linalg.linear_systems import iterate
 from linad.sweeps.assurances import assured, on_examples
@@ -36,7 +37,7 @@ class Approximation(NamedTuple):
     products: Any
 
 
-def conjugate_gradients(product: Callable[[Any], Any], b: Any, rtol: float, most: int) -> Any:
+def conjugate_gradients(product: Callable[[Any], Any], b: Array, rtol: float, most: int) -> Any:
     """Solve A x = b from zero, to a relative residual, or until a number of products is reached.
 
     Parameters
@@ -72,10 +73,10 @@ def _program(eqn: Equation) -> Tape | None:
         return None
     target = max(10 * options.rtol, 1e3 * float(np.finfo(b.dtype).eps))
 
-    def solved(b: Any, *arrays: Any) -> Any:
+    def solved(b: Array, *arrays: Any) -> Any:
         op = recipe(arrays).flat
 
-        def product(v: Any) -> Any:
+        def product(v: Array) -> Any:
             return op._apply_rows(v, adjoint)
 
         x = conjugate_gradients(product, b, options.rtol, options.maxiter)

@@ -19,6 +19,7 @@ from linad.control.replaced_methods import Hooks
 from linad.control.rolling import rolled_body
 from linad.control.whiles import affordable, too_many, while_
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.during import during
 from linad.core.moving_regions import in_a_body
 from linad.core.options import count, takes
@@ -109,7 +110,7 @@ def while_loop(
         with np.errstate(all="ignore"):  # it may not be its turn to run
             return body(carry), (go,)
 
-    def again(carry: Any) -> None:
+    def again(carry: Array) -> None:
         if test(carry):
             body(carry)
 
@@ -132,7 +133,9 @@ def while_loop(
     return tree.unflatten(recorded.tree, list(found[: len(recorded.init)]))
 
 
-def _while_by_python(test: Any, body: Any, carry: Any, limit: int | None) -> Any:
+def _while_by_python(
+    test: Callable[..., Any], body: Callable[..., Any], carry: tuple[Any, ...], limit: int | None
+) -> Any:
     """Every repetition, one by one: Python asks for integers that are others in each."""
     k = 0
     while test(carry):
@@ -155,7 +158,7 @@ def _parts(recorded: RecordedBody, cut: int) -> tuple[Body, Body]:
     return test, body
 
 
-def cond(condition: Any, yes: Callable[..., Any], no: Callable[..., Any], *operands: Any) -> Any:
+def cond(condition: Array, yes: Callable[..., Any], no: Callable[..., Any], *operands: Any) -> Any:
     """Return ``yes(*operands)`` where the condition holds, and ``no(*operands)`` elsewhere.
 
     Parameters
@@ -200,7 +203,7 @@ def cond(condition: Any, yes: Callable[..., Any], no: Callable[..., Any], *opera
     return yes(*operands) if condition else no(*operands)
 
 
-def switch(index: Any, branches: Any, *operands: Any) -> Any:
+def switch(index: Array, branches: Any, *operands: Any) -> Any:
     """Return ``branches[index](*operands)``.
 
     Parameters
@@ -239,7 +242,11 @@ def switch(index: Any, branches: Any, *operands: Any) -> Any:
 
 
 def _all_recorded(
-    name: str, given: Any, index: Callable[[], Any], branches: tuple[Any, ...], operands: Any
+    name: str,
+    given: Array,
+    index: Callable[[], Any],
+    branches: tuple[Any, ...],
+    operands: tuple[Any, ...],
 ) -> tuple[Any] | None:
     """The result where all branches are recorded; None for a decision of Python's."""
     if in_a_body.get():
@@ -277,7 +284,7 @@ def _refuse_write(*_: Any) -> None:
     )
 
 
-def _choose(name: str, index: Any, branches: tuple[Any, ...], operands: Any) -> Any:
+def _choose(name: str, index: Array, branches: tuple[Any, ...], operands: tuple[Any, ...]) -> Any:
     leaves, in_tree = tree.flatten(operands)
     leaves = [v if hasattr(v, "dtype") else np.asarray(v)[()] for v in leaves]
     recorded = []

@@ -21,7 +21,8 @@ import numpy as np
 from linad.control.bodies import Body
 from linad.control.control_primitive import ControlPrimitive
 from linad.control.lowering_loops import simple
-from linad.core.shapes import with_length
+from linad.core.array_type import Array
+from linad.core.shapes import Shape, with_length
 from linad.core.tape import Equation, Tape, Var, tape_of
 from linad.sweeps.loop_reductions import reduces_in_loop
 from linad.sweeps.plan import is_elementwise
@@ -102,7 +103,7 @@ class Lanes:
         self.inputs += [self._axis(a.shape) for a in self.tables]
         self.tape = tape_of(tape.name, [*inputs, *self._given], equations, outputs)
 
-    def _axis(self, shape: Any) -> int | None:
+    def _axis(self, shape: Shape) -> int | None:
         if self.n == 1 or self.n not in shape:
             return WHOLE
         if shape.count(self.n) > 1:
@@ -232,7 +233,7 @@ def _behind(axis: Any) -> Any:
     return axis if axis is WHOLE else axis + 1
 
 
-def _first_lane(value: Any, axis: Any) -> Any:
+def _first_lane(value: Array, axis: Any) -> Any:
     return value if axis is WHOLE else np.take(value, [0], axis)
 
 

@@ -3,6 +3,7 @@
 import gc
 import weakref
 from collections import Counter
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from linad.control.equal_operations import exact_key, same_params
 from linad.control.python_state import state_of
 from linad.control.replaced_methods import Hooks
 from linad.control.rolled_repetitions import INDEX, Place, RolledRepetitions
+from linad.core.array_type import Array
 from linad.core.marks import mark, running_traces
 from linad.core.memory_layouts import copied
 from linad.core.tape import Equation, Var, needed
@@ -39,7 +41,7 @@ class LoopTrace(ClosureTrace):
             raise self.reason
         super().check_alive()
 
-    def _result(self, value: Any) -> Tracer:
+    def _result(self, value: Array) -> Tracer:
         result = super()._result(value)
         self.made.append(weakref.ref(result))
         return result
@@ -92,7 +94,7 @@ class Recording:
 
     # What runs around the body.
 
-    def start(self, frame: Any) -> None:
+    def start(self, frame: FrameType) -> None:
         """Record from here on what is done with values of the traces around."""
         found: list[Tracer] = []
 
@@ -141,7 +143,7 @@ class Recording:
         self.first = len(self.trace.equations)
         return i
 
-    def end(self, k: int, frame: Any) -> None:
+    def end(self, k: int, frame: FrameType) -> None:
         """Write down what the repetition has done, and compare it with the one before."""
         equations = self.repetitions[k] = self.trace.equations[self.first :]
         for m, e in enumerate(equations):
@@ -352,7 +354,7 @@ class Recording:
     def _home(self) -> Trace:
         return self.around[0]
 
-    def _give(self, t: Tracer, value: Any) -> None:
+    def _give(self, t: Tracer, value: Array) -> None:
         """Make a traced value stand for another."""
         if not isinstance(value, Tracer):
             value = self._home().constant(np.array(value)[()])

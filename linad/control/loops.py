@@ -18,6 +18,7 @@ from linad.control.memory_arrays import arranged
 from linad.control.repeat import repeat
 from linad.control.rolling import rolled_body
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.options import FLAG, count, takes
 from linad.core.shapes import check_function, name_of
 from linad.core.tape import needed, tape_of, type_of
@@ -32,7 +33,7 @@ LOOP_BYTES = 256 * 2**20
 def scan(
     f: Callable[[Any, Any], Any],
     init: Any,
-    xs: Any = None,
+    xs: Array | None = None,
     length: int | None = None,
     *,
     reverse: bool = False,
@@ -124,7 +125,7 @@ def scan(
 
 
 def counted_scan(
-    f: Callable[[Any, Any], Any], init: Any, xs: Any, count: Any, *, reverse: bool = False
+    f: Callable[[Any, Any], Any], init: Array, xs: Any, count: Array, *, reverse: bool = False
 ) -> Any:
     """`scan` over the first ``count`` rows alone, a traced integer; other results are zero.
 
@@ -140,7 +141,7 @@ def counted_scan(
     """
     rows, rows_tree = tree.flatten(xs)
 
-    def step(carry: Any, row: list[Any]) -> Any:
+    def step(carry: Array, row: list[Any]) -> Any:
         return f(carry, tree.unflatten(rows_tree, row))
 
     def again(carry: Any) -> None:
@@ -197,7 +198,7 @@ def fori_loop(
     if stop <= start:
         return init
 
-    def step(carry: Any, i: Any) -> Any:
+    def step(carry: Any, i: Array) -> Any:
         return body(i, carry), None
 
     return scan(step, init, np.arange(start, stop), checkpoints=checkpoints)[0]
@@ -270,7 +271,13 @@ class RecordedBody:
     """
 
     def __init__(
-        self, name: str, called: str, step: Any, init: Any, rows: list[Any], again: Any
+        self,
+        name: str,
+        called: str,
+        step: Callable[..., Any],
+        init: Any,
+        rows: list[Any],
+        again: Callable[..., Any],
     ) -> None:
         self.name, self.again = name, again
         carries, self.tree = tree.flatten(init)
@@ -296,7 +303,7 @@ class RecordedBody:
                     f"came out of {called} as {type_of(v)}{remedy}"
                 )
 
-    def _recorded(self, called: str, step: Any, rows: list[Any]) -> list[Any]:
+    def _recorded(self, called: str, step: Callable[..., Any], rows: list[Any]) -> list[Any]:
         try:
             return self._record(called, step, rows)
         except Exception as failure:
@@ -305,7 +312,7 @@ class RecordedBody:
                     self.again(self.first_carry())
             raise
 
-    def _record(self, called: str, step: Any, rows: list[Any]) -> list[Any]:
+    def _record(self, called: str, step: Callable[..., Any], rows: list[Any]) -> list[Any]:
         recorder = ClosureTrace()
         carries = [recorder.input(plain(c)) for c in self.init]
         given = [recorder.input(r) for r in rows]
@@ -349,7 +356,9 @@ class RecordedBody:
         """The first carry, in arrays that a body may write into."""
         return tree.unflatten(self.tree, [c.copy() for c in self.init])
 
-    def run_by_python(self, step: Any, rows: list[Any], n: int, reverse: bool) -> Any:
+    def run_by_python(
+        self, step: Callable[..., Any], rows: list[Any], n: int, reverse: bool
+    ) -> Any:
         """Every repetition, one by one."""
         carry = self.first_carry()
         made: list[Any] = [None] * n
@@ -366,7 +375,7 @@ class RecordedBody:
         return carry, self.unflatten_results(list(found[count:]))
 
 
-def leaf_of(recorder: ClosureTrace, value: Any) -> Any:
+def leaf_of(recorder: ClosureTrace, value: Array) -> Any:
     """A result of a function that is being recorded, as an array, traced or not."""
     value = recorder.lifted(value)
     return value if hasattr(value, "dtype") else np.asarray(value)[()]

@@ -183,7 +183,11 @@ def _programs(owner: Any, chosen: Any) -> Any:
 
 
 def _emit_registers(
-    statements: Any, lowering: Any, owner: Any, places: list[Place], results: list[Place]
+    statements: tuple[Any, ...],
+    lowering: Any,
+    owner: Any,
+    places: list[Place],
+    results: list[Place],
 ) -> None:
     test, body = statements
     words: list[Any] = [NO_LIMIT if owner.limit is None else owner.limit, owner.kept, owner.leap]
@@ -295,7 +299,7 @@ class LoopState:
 
 
 def _emit_threaded(
-    programs: Any, lowering: Any, owner: Any, places: list[Place], results: list[Place]
+    programs: tuple[Any, ...], lowering: Any, owner: Any, places: list[Place], results: list[Place]
 ) -> None:
     test, body = programs
     nc = owner.body.carries

@@ -14,7 +14,7 @@ nothing else; of all other operations every result depends on every operand.
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -317,7 +317,7 @@ def while_reach(J: Any, parts: Parts, adjoint: bool, n: int) -> Parts:
     return {p: found_in[i] for p, i in enumerate(J.active) if i in found_in}
 
 
-def _telling(way: Any) -> Any:
+def _telling(way: Callable[..., Any]) -> Any:
     """None where sets are better not told apart."""
 
     def told(J: Any, parts: Parts, adjoint: bool, n: int) -> Parts | None:

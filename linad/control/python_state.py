@@ -12,6 +12,7 @@ import random
 import sys
 import types
 from collections.abc import Callable, Iterator
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,7 @@ class _StateWalk:
         return parts
 
 
-def _names(code: Any, local: Any, around: Any) -> Iterator[tuple[str, Any]]:
+def _names(code: CodeType, local: Any, around: Any) -> Iterator[tuple[str, Any]]:
     """The variables of a function, and those of its module that it names."""
     if local is not around:
         yield from list(local.items())
@@ -137,7 +138,7 @@ def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield from [(f"{name}.{key}", v) for key, v in list(own.items())]
 
 
-def _of_function(f: Any) -> Iterator[tuple[str, Any]]:
+def _of_function(f: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
     if _is_library(f):
         return
     for key, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):

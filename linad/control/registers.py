@@ -13,7 +13,7 @@ import numpy as np
 from linad.control.memory_arrays import ENTRIES, in_memory, moves_an_array
 from linad.core.moving_regions import numbers_at_zero
 from linad.core.regions import Part
-from linad.core.shapes import size_of
+from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Tape, Var, guard
 from linad.sweeps.instructions import GUARD_FAILED, NO_RESULT
 from linad.sweeps.kernel_dtypes import name_of_dtype
@@ -214,7 +214,7 @@ class Statements:
             made = self._elementwise(found, operands, out)
         self._values[out] = made
 
-    def _elementwise(self, found: Any, operands: list[Any], out: Var) -> np.ndarray:
+    def _elementwise(self, found: tuple[Any, ...], operands: list[Any], out: Var) -> np.ndarray:
         texts: list[Any] = [np.broadcast_to(self._get(a), out.shape) for a in operands]
         dtypes = [self._check(a) for a in operands]
         made = np.empty(out.shape, object)
@@ -222,7 +222,9 @@ class Statements:
             made[i] = self._entry(found, [t[i] for t in texts], dtypes, out.dtype)
         return made
 
-    def _entry(self, found: Any, texts: list[str], dtypes: list[str], result: Any) -> str:
+    def _entry(
+        self, found: tuple[Any, ...], texts: list[str], dtypes: list[str], result: np.dtype[Any]
+    ) -> str:
         row, meet = found
         wanted = name_of_dtype(result)
         assert wanted is not None
@@ -392,7 +394,7 @@ class Statements:
             self.lines += [f"if {test}:", f"    return {GUARD_FAILED}"]
 
 
-def _names(prefix: str, shape: Any) -> np.ndarray:
+def _names(prefix: str, shape: Shape) -> np.ndarray:
     made = np.empty(shape, object)
     for k, i in enumerate(np.ndindex(*shape)):
         made[i] = f"{prefix}{k}"

@@ -5,7 +5,7 @@ carries, and rows. So derivatives of every order, of loops in loops as well, fol
 rule, and a compiler has to know one kind of loop.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from linad.control.bodies import Body, run_tape
 from linad.control.body_derivatives import pull_of, push_of
 from linad.control.control_primitive import ControlPrimitive, end_at_once
+from linad.core.array_type import Array
 from linad.core.shapes import Shape
 from linad.core.zero_seeds import linear_in_seeds
 from linad.operators.base import JacobianOperator
@@ -81,7 +82,9 @@ class Repeat(ControlPrimitive):
             return self.by_numpy(values)
         return super()._run(*values)
 
-    def by_numpy(self, values: Sequence[Any], runs: Any = None) -> tuple[Any, ...]:
+    def by_numpy(
+        self, values: Sequence[Any], runs: Callable[..., Any] | None = None
+    ) -> tuple[Any, ...]:
         """Run the body once for each repetition, by NumPy or by ``runs(body, values)``."""
         body, n = self.body, self.n
         runs = runs or run_tape
@@ -219,10 +222,10 @@ class RepeatJacobian(JacobianOperator):
         return tuple([pulled.get(i) for i in self.active])
 
 
-def _rows_first(a: Any, seeds: Shape) -> Any:
+def _rows_first(a: Array, seeds: Shape) -> Any:
     """The axis of rows before those of seeds."""
     return np.moveaxis(a, len(seeds), 0) if seeds else a
 
 
-def _rows_last(a: Any, seeds: Shape) -> Any:
+def _rows_last(a: Array, seeds: Shape) -> Any:
     return np.moveaxis(a, 0, len(seeds)) if seeds else a

@@ -32,11 +32,13 @@ from linad.control.memory_arrays import reads_of
 from linad.control.moving_places import Places
 from linad.control.repeat import repeat
 from linad.control.rows_of_constants import row_of
+from linad.core.array_type import Array
 from linad.core.collection_pause import collection_paused
 from linad.core.failures import rewritten
 from linad.core.indices import canonical
 from linad.core.moving_regions import example_values
 from linad.core.primitive import Primitive
+from linad.core.shapes import Shape
 from linad.core.tape import Equation, Tape, Var, guard, needed, tape_of
 from linad.transforms.record import RecordTrace
 from linad.transforms.rewriting import params_key, value_key
@@ -206,7 +208,7 @@ class Stretch:
     """Equal repetitions, and the loop that they are."""
 
     def __init__(
-        self, roller: Roller, start: int, period: int, count: int, carried: Any, moving: Any
+        self, roller: Roller, start: int, period: int, count: int, carried: Array, moving: Array
     ) -> None:
         self.roller, self.tape = roller, roller.tape
         self.start, self.period, self.count = start, period, count
@@ -247,7 +249,7 @@ class Stretch:
         known_here = (*tape.inputs, *(v for e in equations for v in e.outputs))
         number = itertools.count(2 + max([v.index for v in known_here]))
 
-        def new(shape: Any, dtype: Any) -> Var:
+        def new(shape: Shape, dtype: np.dtype[Any]) -> Var:
             return Var(next(number), shape, dtype)
 
         ends, stacked = self._read_after(after)

@@ -57,12 +57,12 @@ class RowProgram:
         self._count = 0
         self.inputs = [self.var(np.shape(a), a.dtype) for a in operands]
 
-    def var(self, shape: Shape, dtype: Any) -> Var:
+    def var(self, shape: Shape, dtype: np.dtype[Any]) -> Var:
         self._count += 1
         return Var(self._count, tuple(shape), np.dtype(dtype))
 
     def emit(
-        self, name: str, inputs: Sequence[Any], shape: Shape, dtype: Any, /, **params: Any
+        self, name: str, inputs: Sequence[Any], shape: Shape, dtype: np.dtype[Any], /, **params: Any
     ) -> Var:
         """Add an operation; its result."""
         out = self.var(shape, dtype)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from linad.control.bodies import run_tape
+from linad.core.array_type import Array
 from linad.core.tape import Equation, Var, tape_of
 from linad.errors import GuardError
 from linad.sweeps.cpu.target import CPU
@@ -57,7 +58,7 @@ def run_program(body: Any, values: list[Any]) -> Any:
         return run_tape(body, values)
 
 
-def _as_array(value: Any, var: Var) -> np.ndarray:
+def _as_array(value: Array, var: Var) -> np.ndarray:
     dtype = canonical(var.dtype)
     array = np.require(value, dtype, ["C", "A"]).reshape(var.shape)
     return array if array.dtype is dtype else array.view(dtype)

@@ -30,6 +30,7 @@ from linad.control.template_steps import (
     same_constant,
     same_plain,
 )
+from linad.core.array_type import Array
 from linad.core.error_state import state
 from linad.core.interrupts import is_interrupt
 from linad.core.memory_layouts import kept
@@ -125,7 +126,7 @@ class ExpectingTrace(AdoptingTrace):
         for trace in self.around:
             vars(trace)["apply"] = quick
 
-    def _on_traces_around(self, primitive: Primitive, args: Any, params: Any) -> Any:
+    def _on_traces_around(self, primitive: Primitive, args: tuple[Any, ...], params: Any) -> Any:
         """End the loop; an operation that is none of its own is done there."""
         self.settle()
         if any([type(a) is Tracer and a._trace is self for a in args]):
@@ -280,7 +281,7 @@ class ExpectingTrace(AdoptingTrace):
             return self._expected(primitive, args, params)
         return self._on_traces_around(primitive, args, params)
 
-    def _expected_write(self, root: Tracer, region: Region, value: Any) -> bool:
+    def _expected_write(self, root: Tracer, region: Region, value: Array) -> bool:
         """Whether a write is the one that the template has here; it is done then."""
         if type(value) is Tracer:
             value = self.lifted(value)

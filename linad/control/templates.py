@@ -42,6 +42,7 @@ from linad.control.rolling import (
 from linad.control.template_beginnings import fewest_carries, is_sound, to_the_end
 from linad.control.template_following import ExpectingTrace
 from linad.control.template_operands import SharedOperands
+from linad.core.array_type import Array
 from linad.core.interrupts import is_interrupt
 from linad.core.moving_regions import Moving
 from linad.core.primitive import Primitive
@@ -127,7 +128,7 @@ class TemplateTrace(ExpectingTrace):
         self.around[0].cut = True
         return result
 
-    def write(self, root: Tracer, region: Region, value: Any) -> None:
+    def write(self, root: Tracer, region: Region, value: Array) -> None:
         if (
             id(root) in self.substitutes
         ):  # through a view that was made here, of an array from outside

@@ -16,7 +16,7 @@ them.
 S is 512 where carries are small, so that they stay in a cache, and C where they are large.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -116,7 +116,9 @@ class While(ControlPrimitive):
 
         return lower(lowering, eqn)
 
-    def by_numpy(self, values: Sequence[Any], runs: Any = None) -> tuple[Any, ...]:
+    def by_numpy(
+        self, values: Sequence[Any], runs: Callable[..., Any] | None = None
+    ) -> tuple[Any, ...]:
         """Run test and body by NumPy, or by ``runs(body, values)``."""
         runs = runs or run_tape
         nc, rows, stride, following = self.body.carries, 0, 1, 0

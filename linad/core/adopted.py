@@ -7,6 +7,7 @@ import functools
 import traceback
 from collections import Counter
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 from linad.errors import InternalError
@@ -46,7 +47,7 @@ _MOST_AT_ONE_PLACE = 4
 Place = tuple[tuple[str, int], ...]
 
 
-def is_adopted(frame: Any) -> bool:
+def is_adopted(frame: FrameType) -> bool:
     """Whether a frame runs adopted code."""
     return id(frame.f_globals) in SPACES or id(frame.f_code) in CODES
 

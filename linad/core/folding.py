@@ -7,14 +7,14 @@ says: a note on the error would be in the way of tests that compare its text.
 """
 
 import os
-from typing import Any
+from types import FrameType
 
 from linad.errors import LinadError
 
 FULL = os.environ.get("LINAD_TRACEBACK", "") == "full"
 
 
-def _is_own(frame: Any) -> bool:
+def _is_own(frame: FrameType) -> bool:
     name = frame.f_globals.get("__name__") or ""
     return name == "linad" or name.startswith("linad.")
 

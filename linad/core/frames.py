@@ -13,6 +13,7 @@ import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 PACKAGES = {
@@ -51,7 +52,7 @@ class Asked:
     owner: Any = None
 
 
-def library_of(frame: Any) -> str:
+def library_of(frame: FrameType) -> str:
     """The package of NumPy's kind that a frame runs in; "" for code that uses them."""
     name = frame.f_globals.get("__name__") or ""
     package = name.partition(".")[0]
@@ -108,7 +109,7 @@ def asked() -> Asked:
     return what if inner is None else _joined_by(inner)
 
 
-def _joined_by(inner: Any) -> Asked:
+def _joined_by(inner: FrameType) -> Asked:
     """What looks like an index, and is NumPy's way to join: ``np.r_[x, 1.0]``."""
     kind = type(inner.f_locals.get("self")).__name__
     return Asked("join", _JOINING[kind]) if kind in _JOINING else Asked("")
@@ -132,7 +133,7 @@ def called_function() -> str:
     return (_doing(frame).name or "compiled code") if name.startswith("CALL") else ""
 
 
-def _given(user: Any) -> Any:
+def _given(user: FrameType) -> Any:
     """The frame of a package's function that is differentiated itself, as `scipy.optimize.rosen`;
     None if one of the user's is. Another package may have called its derivative.
     """
@@ -146,31 +147,31 @@ def _given(user: Any) -> Any:
     return None
 
 
-def _entered(user: Any) -> Any:
+def _entered(user: FrameType) -> Any:
     """The frame of a package that the user's line went into; None for a function of C."""
     return next((f for f in reversed(list(_within(user))) if library_of(f) != "linad"), None)
 
 
-def _within(user: Any) -> Iterator[Any]:
+def _within(user: FrameType) -> Iterator[Any]:
     """The frames that the user's line went into, the innermost first."""
     return itertools.takewhile(lambda frame: frame is not user, frames_above(sys._getframe(1)))
 
 
-def _method_of(inner: Any, what: Asked) -> Asked | None:
+def _method_of(inner: FrameType, what: Asked) -> Asked | None:
     """What was called of an object that a call made, as in ``norm(0, 1).pdf(x)``."""
     owner, name = inner.f_locals.get("self"), inner.f_code.co_name
     kind = public_name(type(owner))
     return Asked("call", f"{kind}.{name}", None, owner) if kind and name == what.name else None
 
 
-def _name_of(inner: Any) -> str:
+def _name_of(inner: FrameType) -> str:
     owner = inner.f_locals.get("self")
     if inner.f_code.co_name == "__call__" and owner is not None:
         return public_name(type(owner))
     return public_name(inner.f_globals.get(inner.f_code.co_name))
 
 
-def _doing(frame: Any) -> Asked:
+def _doing(frame: FrameType) -> Asked:
     """What the instruction that a frame has come to does."""
     now = [i for i in dis.get_instructions(frame.f_code) if i.offset <= frame.f_lasti]
     if not now or now[-1].positions is None or now[-1].positions.col_offset is None:
@@ -187,7 +188,7 @@ def _doing(frame: Any) -> Asked:
     return Asked("")
 
 
-def enters_with(frame: Any) -> bool:
+def enters_with(frame: FrameType) -> bool:
     """Whether what the call that a frame is making returns is entered by ``with`` right away."""
     code, k = frame.f_code.co_code, frame.f_lasti + 2
     while k < len(code) and code[k] in _PASSED:
@@ -199,7 +200,7 @@ _PASSED = {dis.opmap[name] for name in ("CACHE", "COPY", "EXTENDED_ARG") if name
 _ENTERS = {dis.opmap[name] for name in ("BEFORE_WITH", "LOAD_SPECIAL") if name in dis.opmap}
 
 
-def _called(frame: Any, now: list[Any]) -> Asked:
+def _called(frame: FrameType, now: list[Any]) -> Asked:
     """The function of the call that the last instruction makes: what was loaded where the call
     begins in the source, a name and its attributes."""
     start = now[-1].positions[0], now[-1].positions[2]
@@ -226,7 +227,7 @@ def _called(frame: Any, now: list[Any]) -> Asked:
     return Asked("call", name or ".".join(written), found, owner)
 
 
-def _named(frame: Any, name: str) -> Any:
+def _named(frame: FrameType, name: str) -> Any:
     for space in (frame.f_locals, frame.f_globals, frame.f_builtins):
         if name in space:
             return space[name]

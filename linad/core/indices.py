@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.shapes import Shape
 
@@ -200,7 +201,7 @@ def _spelled_out(entries: list[Any], shape: Shape) -> list[tuple[str, Any]]:
     return spelled
 
 
-def _mask(mask: Any, shape: Shape, axis: int) -> list[tuple[str, Any]]:
+def _mask(mask: Array, shape: Shape, axis: int) -> list[tuple[str, Any]]:
     """A mask as the integer arrays of where it is true."""
     if mask.ndim == 0:
         return [("unit", np.zeros(int(mask), np.intp))]

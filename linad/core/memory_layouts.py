@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from linad.core.array_type import Array
 
-def layout_of(a: Any) -> Any:
+
+def layout_of(a: Array) -> Any:
     """Equal for arrays of one shape, plain or traced, of which NumPy makes the same views.
 
     "C" or "F" without gaps; else the strides in entries, each gap cut to one entry.
@@ -30,7 +32,7 @@ def copied(a: np.ndarray) -> np.ndarray:
     return y
 
 
-def kept(a: Any) -> Any:
+def kept(a: Array) -> Any:
     """A copy of which operations make arrays that lie as those they make of ``a``.
 
     An axis that is broadcast stays so: it says nothing about the order of an operation's result,

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.during import during
 from linad.core.primitive import Primitive, Traced, lifted
 from linad.core.regions import Part, Region, Window
@@ -74,23 +75,23 @@ def numbers_at_zero(region: Region) -> np.ndarray:
     return total
 
 
-def _read(x: Any, at: Any, *, region: Region) -> Any:
+def _read(x: Array, at: Any, *, region: Region) -> Any:
     return shifted(region, int(at)).read(x)
 
 
-def _written(x: Any, value: Any, at: Any, *, region: Region) -> Any:
+def _written(x: Array, value: Array, at: Any, *, region: Region) -> Any:
     y = np.array(x, order="C")
     shifted(region, int(at)).assign(y, value)
     return y
 
 
-def _added(x: Any, value: Any, at: Any, *, region: Region) -> Any:
+def _added(x: Array, value: Array, at: Any, *, region: Region) -> Any:
     y = np.array(x, order="C")
     shifted(region, int(at)).add(y, value)
     return y
 
 
-def _inserted(value: Any, at: Any, *, region: Region, shape: Shape) -> Any:
+def _inserted(value: Array, at: Any, *, region: Region, shape: Shape) -> Any:
     value = np.asarray(value)
     lead = value.shape[: value.ndim - len(region.shape)]
     y = np.zeros(lead + shape, region.dtype_around(value.dtype))
@@ -116,7 +117,7 @@ class Moving(Region):
 
     __slots__ = ("at", "inner")
 
-    def __init__(self, inner: Region, at: Any) -> None:
+    def __init__(self, inner: Region, at: Array) -> None:
         self.inner, self.at = inner, at
         self.shape, self.ndim, self.scalar = inner.shape, inner.ndim, inner.scalar
 
@@ -135,7 +136,7 @@ class Moving(Region):
         """Where it lies, if that is a plain number."""
         return shifted(self.inner, int(self.at))
 
-    def home(self, array: Any) -> Any:
+    def home(self, array: Array) -> Any:
         return lifted(array, self.at)
 
     def read(self, array: Any) -> Any:
@@ -146,10 +147,10 @@ class Moving(Region):
     def take(self, array: np.ndarray) -> Any:
         return self.here.take(array)
 
-    def put(self, array: np.ndarray, value: Any) -> None:
+    def put(self, array: np.ndarray, value: Array) -> None:
         self.here.put(array, value)
 
-    def add(self, array: Any, value: Any) -> None:
+    def add(self, array: Array, value: Array) -> None:
         if isinstance(array, Traced):
             super().add(array, value)
         else:
@@ -161,19 +162,19 @@ class Moving(Region):
     def covers(self, size: int) -> bool:
         return self.inner.covers(size)
 
-    def dtype_in(self, dtype: Any) -> Any:
+    def dtype_in(self, dtype: np.dtype[Any]) -> Any:
         return self.inner.dtype_in(dtype)
 
     def dtype_around(self, dtype: Any) -> Any:
         return self.inner.dtype_around(dtype)
 
-    def read_from(self, x: Any) -> Any:
+    def read_from(self, x: Array) -> Any:
         return read_moving(x, self.at, region=self.inner)
 
-    def written_in(self, x: Any, value: Any) -> Any:
+    def written_in(self, x: Array, value: Any) -> Any:
         return write_moving(x, value, self.at, region=self.inner)
 
-    def inserted_in(self, value: Any, shape: Shape) -> Any:
+    def inserted_in(self, value: Array, shape: Shape) -> Any:
         return insert_moving(value, self.at, region=self.inner, shape=shape)
 
     def _identity(self) -> Any:

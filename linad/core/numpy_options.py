@@ -24,7 +24,7 @@ def _holds(value: Any, kinds: str, axes: range = range(65)) -> bool:
     return array.dtype.kind in kinds and array.ndim in axes
 
 
-def _are_axes(value: Any) -> bool:
+def _are_axes(value: tuple[Any, ...]) -> bool:
     return is_integer(value) or (isinstance(value, tuple) and all(map(is_integer, value)))
 
 

@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.folding import fold
 from linad.core.showing import shown
 from linad.errors import OptionError, TracerError
@@ -55,7 +56,7 @@ class Kind:
             raise OptionError(f"{name}: {option} must be {self.words}, got {shown(value)}")
 
 
-def args_of(args: Any) -> tuple[Any, ...]:
+def args_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """SciPy's ``args``: a tuple, or one argument that is not a tuple."""
     return args if isinstance(args, tuple) else (args,)
 
@@ -65,7 +66,7 @@ def is_integer(value: Any) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: Array) -> bool:
     """Whether it is a real number, 0-d arrays included, and neither a bool nor NaN."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]

@@ -9,6 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from linad.core.array_type import Array
 from linad.errors import MissingRuleError
 
 Rule = Callable[..., Any]
@@ -42,7 +43,7 @@ def innermost_trace(args: tuple[Any, ...]) -> Any:
     return top
 
 
-def lifted(array: Any, value: Any) -> Any:
+def lifted(array: Array, value: Array | None) -> Any:
     """An array that ``value`` can be written into: of a trace at least as far in as the value's.
 
     One that is held by a trace further out, or by none, becomes a constant of the value's.

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape, size_of
 
@@ -52,7 +53,7 @@ class Region:
         """The entries of a plain array (*seeds, ...), as (*seeds, *shape)."""
         return self.view_of(array)
 
-    def put(self, array: np.ndarray, value: Any) -> None:
+    def put(self, array: np.ndarray, value: Array) -> None:
         """Write into a plain array in place."""
         self.view_of(array)[...] = value
 
@@ -89,28 +90,28 @@ class Region:
         entries = self.take(array)
         return entries[()] if self.scalar else entries
 
-    def assign(self, array: Any, value: Any) -> None:
+    def assign(self, array: Array, value: Array) -> None:
         """Write into an array (*seeds, ...) in place; ``value`` broadcasts."""
         if isinstance(array, Traced):
             array.write_at(self, value)  # type: ignore[attr-defined]  # a Tracer
         else:
             self.put(array, value)
 
-    def add(self, array: Any, value: Any) -> None:
+    def add(self, array: Array, value: Array) -> None:
         """Add in place."""
         self.assign(array, self.read(array) + value)
 
     # As operations, of arrays plain or traced.
 
-    def read_from(self, x: Any) -> Any:
+    def read_from(self, x: Array) -> Any:
         """The entries of ``x`` there."""
         return read_region(x, region=self)
 
-    def written_in(self, x: Any, value: Any) -> Any:
+    def written_in(self, x: Array, value: Any) -> Any:
         """``x`` with a value there."""
         return write_region(x, value, region=self)
 
-    def inserted_in(self, value: Any, shape: Shape) -> Any:
+    def inserted_in(self, value: Array, shape: Shape) -> Any:
         """Zeros with a value there."""
         return insert_region(value, region=self, shape=shape)
 
@@ -125,7 +126,7 @@ class Region:
         """The region for the values that a trace holds."""
         return self
 
-    def home(self, array: Any) -> Any:
+    def home(self, array: Array) -> Any:
         """An array in which the region can be written: traced where its place is."""
         return array
 
@@ -144,11 +145,11 @@ class Region:
 
     # What an array must be made of for its region to be of some dtype, and the reverse.
 
-    def dtype_in(self, dtype: Any) -> Any:
+    def dtype_in(self, dtype: np.dtype[Any]) -> Any:
         """Type of what is read in an array of a dtype."""
         return dtype
 
-    def dtype_around(self, dtype: Any) -> Any:
+    def dtype_around(self, dtype: np.dtype[Any]) -> Any:
         """Type of the array in which entries of a dtype are read."""
         return dtype
 
@@ -179,7 +180,7 @@ class Window(Region):
             array = np.array(array, order="C")
         return self.view_of(array)
 
-    def put(self, array: np.ndarray, value: Any) -> None:
+    def put(self, array: np.ndarray, value: Array) -> None:
         if not array.size:
             return
         if array.flags.c_contiguous:
@@ -191,7 +192,7 @@ class Window(Region):
     def _in_c_order(self, shape: Shape) -> tuple[int, Shape]:
         return self.offset, self.strides
 
-    def add(self, array: Any, value: Any) -> None:
+    def add(self, array: Array, value: Array) -> None:
         if type(array) is np.ndarray and array.size and array.flags.c_contiguous:
             self.view_of(array)[...] += value
         else:
@@ -326,7 +327,7 @@ class Positions(Region):
         first: Any = (*[int(i.flat[0]) for i in index], ...)
         return as_strided(array[first], self.shape, strides)
 
-    def put(self, array: np.ndarray, value: Any) -> None:
+    def put(self, array: np.ndarray, value: Array) -> None:
         if array.flags.c_contiguous:
             self._rows(array)[..., self.flat] = value
         elif not self.ndim:
@@ -365,7 +366,7 @@ class Part(Region):
     def take(self, array: np.ndarray) -> Any:
         return getattr(self.inner.take(array), self.name)
 
-    def put(self, array: np.ndarray, value: Any) -> None:
+    def put(self, array: np.ndarray, value: Array) -> None:
         entries = np.array(self.inner.take(array))
         setattr(entries, self.name, value)
         self.inner.put(array, entries)
@@ -382,10 +383,10 @@ class Part(Region):
     def covers(self, size: int) -> bool:
         return False  # the other part stays, and the dtype of the array
 
-    def dtype_in(self, dtype: Any) -> Any:
+    def dtype_in(self, dtype: np.dtype[Any]) -> Any:
         return np.empty(0, dtype).real.dtype
 
-    def dtype_around(self, dtype: Any) -> Any:
+    def dtype_around(self, dtype: np.dtype[Any]) -> Any:
         return np.result_type(dtype, np.complex64)
 
     def _identity(self) -> Any:
@@ -410,11 +411,11 @@ def _each_axis(index: Any, shape: Shape) -> list[Any]:
     return axes
 
 
-def _is_integer(entry: Any) -> bool:
+def _is_integer(entry: Array) -> bool:
     return isinstance(entry, (int, np.integer, np.ndarray)) and np.asarray(entry).dtype.kind in "iu"
 
 
-def _counted(entry: Any, n: int, axis: int) -> Any:
+def _counted(entry: Array, n: int, axis: int) -> Any:
     """Integers of an index, counted from the start of an axis of length n."""
     entry = np.asarray(entry)
     if ((entry < -n) | (entry >= n)).any():
@@ -425,14 +426,14 @@ def _counted(entry: Any, n: int, axis: int) -> Any:
 # The primitives.
 
 
-def _written(x: Any, value: Any, *, region: Region) -> Any:
+def _written(x: Array, value: Array, *, region: Region) -> Any:
     """A copy of ``x`` with ``value`` written at the region."""
     y = np.array(x, order="C")
     region.assign(y, value)
     return y
 
 
-def _inserted(value: Any, *, region: Region, shape: Shape) -> Any:
+def _inserted(value: Array, *, region: Region, shape: Shape) -> Any:
     """Zeros (*seeds, *shape) with ``value`` (*seeds, *region.shape) at the region."""
     value = np.asarray(value)
     lead = value.shape[: value.ndim - len(region.shape)]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy import generic, ndarray
 
+from linad.core.array_type import Array
 from linad.core.showing import shown
 from linad.errors import ArgumentError, ShapeError
 
@@ -74,12 +75,12 @@ def drop_axes(shape: Shape, axes: Sequence[int]) -> Shape:
     return tuple([n for k, n in enumerate(shape) if k not in axes])
 
 
-def matrix_transpose(a: Any) -> Any:
+def matrix_transpose(a: Array) -> Any:
     """Swap the last two axes."""
     return np.swapaxes(a, -1, -2)
 
 
-def memory_of(array: Any) -> int:
+def memory_of(array: Array) -> int:
     """A number of the memory an array lives in: views of one array have the same."""
     if (type(array) is ndarray and array.base is None) or isinstance(array, generic):
         return id(array)
@@ -97,7 +98,7 @@ def _below(array: Any) -> Any:
     return array._view_of if hasattr(type(array), "_view_of") else getattr(array, "base", None)
 
 
-def sum_to_shape(x: Any, shape: Shape, full_ndim: int) -> Any:
+def sum_to_shape(x: Array, shape: Shape, full_ndim: int) -> Any:
     """Undo a broadcast of ``shape`` to an array of ``full_ndim`` axes: sum what it repeated.
 
     Parameters
@@ -122,12 +123,12 @@ def sum_to_shape(x: Any, shape: Shape, full_ndim: int) -> Any:
     return np.sum(x, axis=axes, keepdims=True) if axes else x
 
 
-def is_real_float(dtype: Any) -> bool:
+def is_real_float(dtype: np.dtype[Any]) -> bool:
     """Whether dtype is a real floating dtype."""
     return bool(dtype.kind == "f")
 
 
-def is_inexact(dtype: Any) -> bool:
+def is_inexact(dtype: np.dtype[Any]) -> bool:
     """Whether dtype is floating or complex: the dtypes that have derivatives."""
     return dtype.kind in "fc"
 
@@ -147,7 +148,7 @@ def check_function(name: str, f: Any, what: str = "the first argument") -> None:
         raise ArgumentError(f"{name}: {what} must be a function, got {shown(f)}")
 
 
-def align(x: Any, ndim: int, full_ndim: int) -> Any:
+def align(x: Array, ndim: int, full_ndim: int) -> Any:
     """Insert axes after the seeds so that (*seeds, *shape) broadcasts to (*seeds, *full)."""
     if full_ndim == ndim or x.ndim == ndim:
         return x

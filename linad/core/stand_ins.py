@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from linad.core.array_type import Array
+
 STANDING: dict[tuple[int, int], list[tuple[Any, Any]]] = {}
 """By thread and id: arrays, and what stands for them; the last counts. Empty most of the time."""
 
@@ -34,7 +36,7 @@ def stand_in(x: Any) -> Any:
     return found[-1][1] if found else x
 
 
-def stand_in_of_view(x: Any) -> Any:
+def stand_in_of_view(x: Array) -> Any:
     """What stands for the one array that a plain one shows whole, or is; itself otherwise."""
     thread, place = threading.get_ident(), memory_of(x)
     found = [
@@ -45,6 +47,6 @@ def stand_in_of_view(x: Any) -> Any:
     return found[0] if len(found) == 1 else x
 
 
-def memory_of(x: Any) -> tuple[Any, ...]:
+def memory_of(x: Array) -> tuple[Any, ...]:
     """Where the entries of a plain array are, and what they are."""
     return x.__array_interface__["data"][0], x.shape, x.strides, x.dtype

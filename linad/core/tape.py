@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.frames import shown_file
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape
@@ -24,7 +25,7 @@ class Var:
 
     __slots__ = ("dtype", "index", "shape")
 
-    def __init__(self, index: int, shape: Shape, dtype: Any) -> None:
+    def __init__(self, index: int, shape: Shape, dtype: np.dtype[Any]) -> None:
         self.index, self.shape, self.dtype = index, shape, dtype
 
     @property
@@ -146,7 +147,7 @@ def _parameter(value: Any) -> str:
     return str(value) if isinstance(value, np.dtype) else repr(value)
 
 
-def _guard(x: Any, *, expected: Any) -> tuple[()]:
+def _guard(x: Array, *, expected: Array) -> tuple[()]:
     if not np.array_equal(x, expected, equal_nan=np.asarray(expected).dtype.kind in "fc"):
         raise GuardError(
             f"the program took another path when it was recorded: a condition was {expected!r} "
@@ -163,13 +164,13 @@ stop = Primitive("stop_gradient", lambda x: x, constant=True)
 """The value that came, without its derivative."""
 
 
-def _unchanged(x: Any, *, expected: Any) -> tuple[()]:
+def _unchanged(x: Array, *, expected: Array) -> tuple[()]:
     if not np.array_equal(_as_bytes(x), _as_bytes(expected)):
         raise GuardError("an array that the function reads from outside has other entries now")
     return ()
 
 
-def _as_bytes(x: Any) -> Any:
+def _as_bytes(x: Array) -> Any:
     return np.ascontiguousarray(x).reshape(-1).view(np.uint8)
 
 

@@ -8,10 +8,11 @@ kept elsewhere.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.during import during
 
 
@@ -34,7 +35,7 @@ def watched_tolerances() -> Iterator[list[Tolerance]]:
         yield found
 
 
-def tell_tolerance(routine: str, option: str, value: Any) -> None:
+def tell_tolerance(routine: str, option: str, value: Array | None) -> None:
     """Say that a routine runs here; of several values the largest is its tolerance."""
     found = _watched.get()
     if found is None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.options import Kind, is_integer
 from linad.errors import TracerError, UnsupportedError
 
@@ -72,7 +73,7 @@ def call_with_keywords(
     return _where(function, inputs, where, ufunc.__name__)
 
 
-def refuse_out(name: str, out: Any) -> None:
+def refuse_out(name: str, out: tuple[Any, ...]) -> None:
     """Raise: a traced result cannot be written into a plain array."""
     del out
     raise TracerError(
@@ -84,14 +85,14 @@ def refuse_out(name: str, out: Any) -> None:
     )
 
 
-def check_loop(ufunc: Any, x: Any, dtype: Any) -> None:
+def check_loop(ufunc: Any, x: Array, dtype: Any) -> None:
     """Raise TypeError where NumPy has no loop that reduces in a dtype: divide, say, in integers."""
     given = np.result_type(x)
     signature = (np.dtype(dtype), None, None)
     ufunc.resolve_dtypes((None, given, None), signature=signature, casting="unsafe", reduction=True)
 
 
-def scatter(values: Any, mask: Any) -> Any:
+def scatter(values: Array, mask: Array) -> Any:
     """Put ``values``, one for each true entry of ``mask`` in C order, in their places.
 
     The other entries repeat some value; select with `np.where`. At least one entry of
@@ -150,7 +151,7 @@ def _where(function: Callable[..., Any], inputs: tuple[Any, ...], where: Any, na
     return _placed(result, mask)
 
 
-def _placed(values: Any, mask: Any) -> Any:
+def _placed(values: Array, mask: Array) -> Any:
     """``values`` where the mask is true, 0 elsewhere."""
     if not values.size:
         # The mask, not the function, leaves the result without a derivative: no warning.

@@ -17,7 +17,7 @@ def random_like(value: Any, rng: np.random.Generator) -> Any:
     )
 
 
-def normal(shape: tuple[int, ...], dtype: Any, rng: np.random.Generator) -> Any:
+def normal(shape: tuple[int, ...], dtype: np.dtype[Any], rng: np.random.Generator) -> Any:
     """Return standard normal entries, complex where the dtype is."""
     x = rng.standard_normal(shape)
     if dtype.kind == "c":
@@ -60,7 +60,7 @@ def precision(value: Any) -> float:
 
 
 def difference(
-    f: Callable[..., Any], args: tuple[Any, ...], direction: Any, step: float = 1.0
+    f: Callable[..., Any], args: tuple[Any, ...], direction: tuple[Any, ...], step: float = 1.0
 ) -> tuple[Any, float]:
     """Directional derivative of ``f`` by the fourth-order central difference.
 

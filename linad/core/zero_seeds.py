@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.during import during
 from linad.core.primitive import Traced
 
@@ -33,7 +34,7 @@ def linear_in_seeds(given: Iterable[Any]) -> AbstractContextManager[None]:
     return during(_known_results, zeros)
 
 
-def _is_zero(seed: Any) -> bool:
+def _is_zero(seed: Array) -> bool:
     return not np.any(seed.concrete if isinstance(seed, Traced) else seed)
 
 

@@ -71,7 +71,7 @@ class Embedder:
         return name
 
 
-def _find(function: Any) -> Any:
+def _find(function: Callable[..., Any]) -> Any:
     """The syntax tree of a function or lambda."""
     code = function.__code__
     try:
@@ -95,7 +95,7 @@ def _find(function: Any) -> Any:
     return found[0]
 
 
-def _scope_of(function: Any) -> dict[str, Any]:
+def _scope_of(function: Callable[..., Any]) -> dict[str, Any]:
     """What the names in a function stand for that are not its own."""
     scope = dict(function.__globals__)
     cells = function.__closure__ or ()

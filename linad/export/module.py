@@ -6,6 +6,7 @@ import importlib
 import math
 import types
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,7 @@ class Module:
         raise ExportError(f"a {type(value).__name__} has no text form")
 
     @staticmethod
-    def _scalar_type(dtype: Any) -> str:
+    def _scalar_type(dtype: np.dtype[Any]) -> str:
         if dtype.kind not in "biufc" or not dtype.isnative:
             raise ExportError(f"dtype {dtype} has no text form")
         return f"np.{dtype.type.__name__}" if dtype.kind != "b" else "np.bool_"
@@ -168,7 +169,7 @@ class Module:
             self.imports.add(home)
         return known
 
-    def known_as(self, function: Any, name: str) -> None:
+    def known_as(self, function: Callable[..., Any], name: str) -> None:
         """Remember the name of a function before it is written."""
         self._known["function", id(function)] = name
 

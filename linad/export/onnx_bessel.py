@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
+from linad.core.array_type import Array
 from linad.core.tape import Equation
 from linad.export.onnx_special import fitted_series, scaled_bessel, whole_order
 from linad.export.onnx_writer import Writer, composed, form
@@ -31,7 +32,7 @@ TERMS = 22
 """Of Hankel's expansion, which is exact to rounding from EDGE on for orders up to 6."""
 
 
-def _hankel(n: int, x: Any) -> tuple[Any, Any]:
+def _hankel(n: int, x: Array) -> tuple[Any, Any]:
     """P cos t - Q sin t and P sin t + Q cos t, with the factor, for x >= EDGE."""
     a, parts = 1.0, [0.0 * x, 0.0 * x]
     power = 1.0 + 0.0 * x
@@ -53,7 +54,7 @@ def _first_kind(n: int) -> Callable[..., Any]:
     return lambda t: scipy.special.jv(n, EDGE * (t + 1) / 2)
 
 
-def _j(n: int, x: Any) -> Any:
+def _j(n: int, x: Array) -> Any:
     size = np.abs(x)
     near = size <= EDGE
     inside, outside = np.where(near, size, 0.0), np.where(near, EDGE, size)
@@ -66,7 +67,7 @@ def _j(n: int, x: Any) -> Any:
 
 @functools.cache
 def _second_kind(n: int) -> Callable[..., Any]:
-    def rest(t: Any) -> Any:
+    def rest(t: Array) -> Any:
         x = EDGE * (t + 1) / 2
         log = (2 / math.pi) * np.log(x / 2) * scipy.special.jv(n, x)
         pole = 2 / (math.pi * x) if n else 0.0
@@ -75,7 +76,7 @@ def _second_kind(n: int) -> Callable[..., Any]:
     return rest
 
 
-def _y(n: int, x: Any) -> Any:
+def _y(n: int, x: Array) -> Any:
     """Y_0 or Y_1."""
     near = x <= EDGE
     inside = np.where(near & (x > 0), x, 1.0)
@@ -90,7 +91,7 @@ def _y(n: int, x: Any) -> Any:
 
 @functools.cache
 def _modified(n: int) -> Callable[..., Any]:
-    def rest(t: Any) -> Any:
+    def rest(t: Array) -> Any:
         x = t + 1
         log = np.log(x / 2) * scipy.special.iv(n, x)
         return scipy.special.kv(n, x) + (log if n == 0 else -log - 1 / x)
@@ -100,7 +101,7 @@ def _modified(n: int) -> Callable[..., Any]:
 
 @functools.cache
 def _modified_far(n: int) -> Callable[..., Any]:
-    def scaled(t: Any) -> Any:
+    def scaled(t: Array) -> Any:
         end = t == -1
         x = 4 / np.where(end, 1.0, t + 1)
         return np.where(end, math.sqrt(math.pi / 2), scipy.special.kve(n, x) * np.sqrt(x))
@@ -108,7 +109,7 @@ def _modified_far(n: int) -> Callable[..., Any]:
     return scaled
 
 
-def _ke(n: int, x: Any) -> Any:
+def _ke(n: int, x: Array) -> Any:
     """K_0 or K_1 times e^x."""
     near = x <= 2
     inside, outside = np.where(near & (x > 0), x, 1.0), np.where(near, 2.0, x)

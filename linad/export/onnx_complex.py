@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linad.arrays.tracer import Tracer
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.core.tape import Equation, Var
 from linad.export.onnx_writer import COMPLEX_FORMS, Writer
@@ -32,7 +33,7 @@ class Pair(NamedTuple):
     im: Any
 
 
-def part_of(dtype: Any) -> np.dtype:
+def part_of(dtype: np.dtype[Any]) -> np.dtype:
     """The dtype of the parts of complex numbers; another one as it is."""
     return np.empty(0, dtype).real.dtype
 
@@ -149,7 +150,7 @@ def side(z: Pair) -> Pair:
 
 
 @paired("astype", "astype_exact")
-def astype(z: Any, *, dtype: Any, **_: Any) -> Any:
+def astype(z: Any, *, dtype: np.dtype[Any], **_: Any) -> Any:
     # The parts are cast to what is wanted. Of a real number the imaginary part is left out.
     kind = np.dtype(dtype).kind
     if kind == "c":
@@ -308,7 +309,7 @@ def _split(n: int) -> int:
     return max(a for a in range(1, math.isqrt(n) + 1) if n % a == 0)
 
 
-def _turns(rows: int, columns: int, n: int, sign: int, dtype: Any) -> Pair:
+def _turns(rows: int, columns: int, n: int, sign: int, dtype: np.dtype[Any]) -> Pair:
     """exp(± 2 pi i j k / n)"""
     count = np.outer(np.arange(rows), np.arange(columns)) % n
     turn = sign * 2 * np.pi * count / n
@@ -353,13 +354,13 @@ def fourier(z: Any, *, axes: tuple[int, ...], inverse: bool, norm: str | None) -
 
 
 @paired("rfft")
-def rfft(x: Any, *, axis: int, norm: str | None) -> Pair:
+def rfft(x: Array, *, axis: int, norm: str | None) -> Pair:
     n = x.shape[axis]
     found = fourier(x, axes=(axis,), inverse=False, norm=norm)
     return Pair(*[_first(part, n // 2 + 1, axis) for part in found])
 
 
-def _first(x: Any, count: int, axis: int) -> Any:
+def _first(x: Array, count: int, axis: int) -> Any:
     return np.moveaxis(np.moveaxis(x, axis, -1)[..., :count], -1, axis)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.export.onnx_writer import composed
 from linad.rules.composed import FORMS
 
@@ -23,7 +24,7 @@ def square(x: Any) -> Any:
 
 
 @composed("tip")
-def tip(x: Any) -> Any:
+def tip(x: Array) -> Any:
     return np.where(x == 0, x.dtype.type(1), x)
 
 
@@ -39,12 +40,12 @@ def cbrt(x: Any) -> Any:
 
 
 @composed("signbit")
-def signbit(x: Any) -> Any:
+def signbit(x: Array) -> Any:
     return (x < 0) | ((x == 0) & (1 / x < 0)) if x.dtype.kind == "f" else x < 0
 
 
 @composed("copysign")
-def copysign(a: Any, b: Any) -> Any:
+def copysign(a: Array, b: Array) -> Any:
     return np.where(np.signbit(b), -np.abs(a), np.abs(a))
 
 
@@ -55,12 +56,12 @@ def heaviside(x: Any, at_zero: Any) -> Any:
 
 
 @composed("isinf")
-def isinf(x: Any) -> Any:
+def isinf(x: Array) -> Any:
     return np.abs(x) == np.inf
 
 
 @composed("isfinite")
-def isfinite(x: Any) -> Any:
+def isfinite(x: Array) -> Any:
     return np.abs(x) < np.inf if x.dtype.kind == "f" else x == x
 
 
@@ -90,7 +91,7 @@ def imag(x: Any) -> Any:
 
 
 @composed("fmax")
-def fmax(a: Any, b: Any) -> Any:
+def fmax(a: Array, b: Array) -> Any:
     return np.where(a != a, b, np.where(b != b, a, np.maximum(a, b)))
 
 
@@ -118,7 +119,7 @@ def fmin_reduce(x: Any, *, axes: Any) -> Any:
 
 
 @composed("remainder")
-def remainder(a: Any, b: Any) -> Any:
+def remainder(a: Array, b: Array) -> Any:
     y = np.fmod(a, b)
     return np.where(
         (y != 0) & ((y < 0) != (b < 0)), y + b, np.where(y == 0, np.copysign(0.0, b), y)
@@ -126,7 +127,7 @@ def remainder(a: Any, b: Any) -> Any:
 
 
 @composed("floor_divide")
-def floor_divide(a: Any, b: Any) -> Any:
+def floor_divide(a: Array, b: Array) -> Any:
     quotient = (a - remainder(a, b)) / b
     return np.where(b == 0, a / b, np.rint(quotient))
 

@@ -19,6 +19,7 @@ from linad.control.bodies import Body
 from linad.control.branches import Branch
 from linad.control.repeat import Repeat
 from linad.control.whiles import While
+from linad.core.array_type import Array
 from linad.core.moving_regions import numbers_at_zero
 from linad.core.regions import Part, Region
 from linad.core.shapes import Shape, size_of
@@ -33,7 +34,7 @@ Parts = list[Value]
 """A number or array, or the two parts of complex ones."""
 
 
-def _parts(writer: Writer, a: Any, shape: Shape, dtype: Any) -> Parts:
+def _parts(writer: Writer, a: Any, shape: Shape, dtype: np.dtype[Any]) -> Parts:
     """An operand, or the result of a body, of this shape and dtype."""
     dtype, old = np.dtype(dtype), a.shape if isinstance(a, Var) else np.shape(a)
     real = part_of(dtype)
@@ -243,7 +244,7 @@ def _while(writer: Writer, eqn: Equation) -> Any:
     return tuple([_name(parts) for parts in found])
 
 
-def _every(n: int, rows: Any) -> Any:
+def _every(n: int, rows: Array) -> Any:
     """Every n-th row, before rows of zeros."""
     found = rows[::n]
     rest = np.zeros((len(rows) - len(found), *rows.shape[1:]), rows.dtype)
@@ -257,7 +258,9 @@ def _kept(writer: Writer, owner: While, k: str, state: Any, values: Any) -> list
     (following,) = state[3]
     due = writer.node("Equal", [k, following[0]])
 
-    def keep(k: Any, count: Any, rows: Any, stride: Any, following: Any, *arrays: Any) -> Any:
+    def keep(
+        k: Array, count: Array, rows: Array, stride: Array, following: Array, *arrays: Any
+    ) -> Any:
         numbers = np.arange(owner.kept)
         stored, carries = arrays[: len(arrays) // 2], arrays[len(arrays) // 2 :]
         full, first = np.equal(rows, owner.kept), np.equal(stride, 1)
@@ -313,7 +316,7 @@ def first_entry(writer: Writer, eqn: Equation) -> Any:
     (i,), params = eqn.inputs, eqn.params
     size, reach, width = params["size"], params["reach"], params["width"]
 
-    def place(i: Any) -> Any:
+    def place(i: Array) -> Any:
         ahead = (i >= 0) & (i < size - reach)
         behind = (i >= -size) & (i < min(0, 1 - width))
         return np.where(ahead, i, np.where(behind, i + size, 0)), ahead | behind

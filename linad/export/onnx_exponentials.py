@@ -1,9 +1,11 @@
 """Exponentials and logarithms, composed to rounding near 0 as well; see `onnx_compositions`."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.shapes import drop_axes
 from linad.export.onnx_writer import composed
 
@@ -12,7 +14,7 @@ LN10 = float(np.log(10.0))
 
 
 @composed("log1p")
-def log1p(x: Any) -> Any:
+def log1p(x: Array) -> Any:
     # Kahan: what u = 1 + x rounds away is made up for by x / (u - 1).
     u = 1 + x
     d = u - 1
@@ -22,7 +24,7 @@ def log1p(x: Any) -> Any:
 
 
 @composed("expm1")
-def expm1(x: Any) -> Any:
+def expm1(x: Array) -> Any:
     # The same: u = e^x, and what it rounds away of x is made up for by x / log u.
     u = np.exp(x)
     d = u - 1
@@ -32,7 +34,7 @@ def expm1(x: Any) -> Any:
 
 
 @composed("exp2")
-def exp2(x: Any) -> Any:
+def exp2(x: Array) -> Any:
     return np.power(x.dtype.type(2), x)
 
 
@@ -42,7 +44,7 @@ def exp10(x: Any) -> Any:
 
 
 @composed("log2")
-def log2(x: Any) -> Any:
+def log2(x: Array) -> Any:
     # Exact for powers of two: the quotient is rounded once more where it is nearly whole.
     y = np.log(x) / LN2
     whole = np.rint(np.where(np.isfinite(y), y, 0.0))
@@ -76,7 +78,7 @@ def logaddexp(a: Any, b: Any) -> Any:
 
 
 @composed("logaddexp2")
-def logaddexp2(a: Any, b: Any) -> Any:
+def logaddexp2(a: Array, b: Array) -> Any:
     top = np.maximum(a, b)
     gap = np.where(a == b, 0.0, np.abs(a - b))
     return top + np.log1p(np.exp2(-gap)) / LN2
@@ -103,11 +105,11 @@ def logaddexp2_reduce(x: Any, *, axes: Any) -> Any:
     return _log_sum(x, axes, np.exp2, np.log2)
 
 
-def _power(name: str, straight: Any, bent: Any) -> None:
+def _power(name: str, straight: Any, bent: Callable[..., Any]) -> None:
     """One of Box and Cox's powers: ``bent(x, lmbda)``, and ``straight(x)`` at lmbda = 0."""
 
     @composed(name)
-    def form(x: Any, lmbda: Any) -> Any:
+    def form(x: Array, lmbda: Array) -> Any:
         at_zero = lmbda == 0
         return np.where(at_zero, straight(x), bent(x, np.where(at_zero, 1.0, lmbda)))
 

@@ -21,6 +21,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.tape import Var
 from linad.errors import ExportError, LinadError
 from linad.export import (
@@ -388,7 +389,7 @@ class _Overlay:
                     return self._scaled(op, scaled[0], less, dtype)
         return None
 
-    def _scaled(self, op: str, c: Any, less: int, dtype: Any) -> str:
+    def _scaled(self, op: str, c: Array, less: int, dtype: np.dtype[Any]) -> str:
         """c (n - less), or c / (n - less)."""
         eps = 4 * float(np.finfo(dtype).eps)
         near = np.array([float(Fraction(x).limit_denominator(10**6)) for x in c.ravel().tolist()])

@@ -41,7 +41,12 @@ def _next(top: Any, bottom: Any, c: Any, d: Any, f: Any) -> tuple[Any, Any, Any]
 
 
 def _written(
-    writer: Writer, eqn: Equation, name: str, steps: list[Any], start: Any, end: Any
+    writer: Writer,
+    eqn: Equation,
+    name: str,
+    steps: list[Any],
+    start: Callable[..., Any],
+    end: Callable[..., Any],
 ) -> Any:
     """A function of the model: ``start`` of each loop, its steps, and ``end`` of what they make."""
     (y,) = eqn.outputs

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from linad.core.shapes import size_of
+from linad.core.array_type import Array
+from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Var
 from linad.export.onnx_writer import Writer, composed, form
 from linad.rules.triangular import lu_, solve_triangular_
@@ -21,7 +22,7 @@ from linad.rules.triangular import lu_, solve_triangular_
 Operand = tuple[str, tuple[int, ...], Any]
 
 
-def _operand(writer: Writer, a: Any, y: Var, shape: Any = None) -> Operand:
+def _operand(writer: Writer, a: Any, y: Var, shape: Shape | None = None) -> Operand:
     """An operand in the dtype of the result, broadcast to a shape."""
     old = np.shape(a) if not isinstance(a, Var) else a.shape
     name = writer.read(a, y.dtype)
@@ -38,12 +39,12 @@ def _empty(writer: Writer, *results: Var) -> Any:
 # Steps. `at` is the mask of the number in hand; rows[k] is picked as a sum with zeros.
 
 
-def _row(matrix: Any, at: Any) -> Any:
+def _row(matrix: Array, at: Array) -> Any:
     """Row k of each matrix (..., n, w), as (..., 1, w)."""
     return np.sum(np.where(at[..., :, None], matrix, 0.0), axis=-2, keepdims=True)
 
 
-def _column(matrix: Any, at: Any) -> Any:
+def _column(matrix: Array, at: Array) -> Any:
     """Column k of each matrix (..., n, w), as (..., n, 1)."""
     return np.sum(np.where(at[..., None, :], matrix, 0.0), axis=-1, keepdims=True)
 
@@ -51,7 +52,7 @@ def _column(matrix: Any, at: Any) -> Any:
 def _cholesky_step(n: int) -> Callable[..., Any]:
     numbers = np.arange(n)
 
-    def step(k: Any, rest: Any, lower: Any) -> Any:
+    def step(k: Array, rest: Array, lower: Array) -> Any:
         # L_k = A_k / sqrt(A_kk) from row k on;  A -= L_k L_k^T
         at = np.equal(k, numbers)
         column = _column(rest, at)
@@ -76,7 +77,7 @@ def cholesky(writer: Writer, eqn: Equation) -> Any:
     return writer.call("Cholesky", body, [_operand(writer, a, y)])
 
 
-def _exchange(k: Any, matrix: Any, numbers: Any) -> Any:
+def _exchange(k: Array, matrix: Array, numbers: Array) -> Any:
     """The matrix with row k and the row of the largest entry in column k exchanged; that row."""
     at = np.equal(k, numbers)
     sizes = np.where(np.less_equal(k, numbers), np.abs(_column(matrix, at)[..., 0]), -1.0)
@@ -90,7 +91,7 @@ def _exchange(k: Any, matrix: Any, numbers: Any) -> Any:
 def _elimination_step(n: int) -> Callable[..., Any]:
     numbers = np.arange(n)
 
-    def step(k: Any, matrix: Any) -> Any:
+    def step(k: Array, matrix: Array) -> Any:
         # Gauss and Jordan: row k is divided by the pivot, the others lose their column k.
         at = np.equal(k, numbers)
         wide = np.equal(k, np.arange(matrix.shape[-1]))
@@ -102,7 +103,7 @@ def _elimination_step(n: int) -> Callable[..., Any]:
     return step
 
 
-def _exchange_wide(k: Any, matrix: Any, numbers: Any) -> Any:
+def _exchange_wide(k: Array, matrix: Array, numbers: Array) -> Any:
     """`_exchange` for a matrix with columns beside it."""
     at = np.equal(k, numbers)
     wide = np.equal(k, np.arange(matrix.shape[-1]))
@@ -148,7 +149,7 @@ def inv(writer: Writer, eqn: Equation) -> Any:
 def _lu_step(n: int) -> Callable[..., Any]:
     numbers = np.arange(n)
 
-    def step(k: Any, matrix: Any, pivots: Any) -> Any:
+    def step(k: Array, matrix: Array, pivots: Array) -> Any:
         at, below = np.equal(k, numbers), np.less(k, numbers)
         moved, row, pivot = _exchange(k, matrix, numbers)
         divisor = _column(row, at)
@@ -176,7 +177,7 @@ def lu(writer: Writer, eqn: Equation) -> Any:
     return made, writer.cast(pivots, np.int64, p.dtype)
 
 
-def _signs(factor: Any, pivots: Any) -> Any:
+def _signs(factor: Array, pivots: Array) -> Any:
     """The diagonal of U, and the sign of the exchanges."""
     exchanged = np.not_equal(pivots, np.arange(factor.shape[-1], dtype=pivots.dtype))
     sign = np.prod(np.where(exchanged, factor.dtype.type(-1), factor.dtype.type(1)), axis=-1)
@@ -184,13 +185,13 @@ def _signs(factor: Any, pivots: Any) -> Any:
 
 
 @composed("det")
-def det(a: Any) -> Any:
+def det(a: Array) -> Any:
     diagonal, sign = _signs(*lu_(a))
     return np.prod(diagonal, axis=-1) * sign
 
 
 @composed("slogdet")
-def slogdet(a: Any) -> Any:
+def slogdet(a: Array) -> Any:
     diagonal, sign = _signs(*lu_(a))
     return (
         sign * np.prod(np.sign(diagonal), axis=-1),
@@ -199,7 +200,7 @@ def slogdet(a: Any) -> Any:
 
 
 @composed("adjugate")
-def adjugate(a: Any) -> Any:
+def adjugate(a: Array) -> Any:
     # Faddeev and LeVerrier: M_1 = 1, M_k = A M_{k-1} + c I, c = -tr(A M_{k-1}) / (k - 1);
     # the adjugate is M_n but for its sign. It divides by no pivot, and takes singular matrices.
     n = a.shape[-1]
@@ -215,7 +216,7 @@ def adjugate(a: Any) -> Any:
 def _substitution_step(n: int, lower: bool, unit: bool) -> Callable[..., Any]:
     numbers = np.arange(n)
 
-    def step(i: Any, a: Any, b: Any) -> Any:
+    def step(i: Array, a: Array, b: Array) -> Any:
         # Row k is known once those before it have been taken off.
         k = i if lower else (n - 1) - i
         at = np.equal(k, numbers)
@@ -261,7 +262,7 @@ def solve_banded(ab: Any, b: Any, *, l_and_u: tuple[int, int]) -> Any:
 def _householder_step(m: int, n: int) -> Callable[..., Any]:
     rows, columns = np.arange(m), np.arange(n)
 
-    def step(k: Any, r: Any, q: Any) -> Any:
+    def step(k: Array, r: Array, q: Array) -> Any:
         # H = 1 - 2 v v^T / v^T v maps what column k has from row k on to beta e_k.
         at = np.equal(k, rows)
         column = _column(r, np.equal(k, columns))
@@ -314,7 +315,7 @@ def sparse_solve(data: Any, b: Any, *, system: Any, transposed: bool) -> Any:
 
 
 @composed("allpole")
-def allpole(a: Any, r: Any) -> Any:
+def allpole(a: Array, r: Array) -> Any:
     # The lower triangular Toeplitz matrix with first column a.
     n = r.shape[-1]
     i, j = np.indices((n, n))

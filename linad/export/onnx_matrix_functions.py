@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.shapes import matrix_transpose, size_of
 from linad.core.tape import Equation, Var
 from linad.export.onnx_subgraphs import Step
@@ -36,7 +37,7 @@ PADE = (
 """Coefficients of p, from that of 1 on; q has those of odd powers with the other sign."""
 
 
-def _approximant(a: Any) -> tuple[Any, Any, Any]:
+def _approximant(a: Array) -> tuple[Any, Any, Any]:
     """exp(A / 2^s), s for each matrix, and the largest s."""
     norm = np.max(np.sum(np.abs(a), axis=-2, keepdims=True), axis=-1, keepdims=True)
     turns = np.maximum(np.ceil(np.log2(norm / LARGEST_NORM)), 0)
@@ -55,7 +56,7 @@ def _approximant(a: Any) -> tuple[Any, Any, Any]:
     return np.linalg.solve(even - odd, even + odd), turns, np.astype(np.max(turns), np.int64)
 
 
-def _squared(k: Any, x: Any, turns: Any) -> tuple[Any, Any]:
+def _squared(k: Array, x: Array, turns: Array) -> tuple[Any, Any]:
     return np.where(np.less(np.astype(k, turns.dtype), turns), x @ x, x), turns
 
 
@@ -94,7 +95,7 @@ def tanhm(a: Any) -> Any:
 
 
 @composed("solve_sylvester")
-def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
+def solve_sylvester(a: Array, b: Array, q: Array) -> Any:
     m, n = q.shape[-2:]
     left = np.reshape(a, (m, 1, m, 1)) * np.reshape(np.eye(n, dtype=q.dtype), (1, n, 1, n))
     right = np.reshape(np.eye(m, dtype=q.dtype), (m, 1, m, 1)) * np.reshape(b.T, (1, n, 1, n))
@@ -106,7 +107,7 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
 # By the factors Q and R.
 
 
-def _pseudoinverse(a: Any, cutoff: float) -> tuple[Any, Any]:
+def _pseudoinverse(a: Array, cutoff: float) -> tuple[Any, Any]:
     """The pseudoinverse of matrices of full rank, and whether NumPy takes all for such."""
     if a.shape[-2] < a.shape[-1]:
         found, full = _pseudoinverse(matrix_transpose(a), cutoff)

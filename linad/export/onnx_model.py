@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.shapes import check_function
 from linad.core.tape import type_of
 from linad.errors import ExportError, GuardError
@@ -116,7 +117,7 @@ class Exported:
         return f"<onnx model ({given}) -> ({made}): {nodes} nodes, {functions} functions>"
 
 
-def discrepancy(found: Any, expected: Any) -> float:
+def discrepancy(found: Array, expected: Array) -> float:
     """The largest difference, relative to the largest finite entry or 1; inf where NaN differ."""
     found, expected = np.asarray(found), np.asarray(expected)
     if found.shape != expected.shape:
@@ -134,7 +135,7 @@ def discrepancy(found: Any, expected: Any) -> float:
     return gap if gap == gap else float("inf")
 
 
-def _results(function: Jitted, args: Any, kwargs: Any) -> list[Any]:
+def _results(function: Jitted, args: tuple[Any, ...], kwargs: Any) -> list[Any]:
     """The leaves of the result of the function, and what it writes into its arguments."""
     leaves, structure = tree.flatten((args, kwargs))
     own = [np.array(x) if isinstance(x, np.ndarray) else x for x in leaves]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto
 
-from linad.core.shapes import size_of
+from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Var
 from linad.export.onnx_values import NoForm
 from linad.export.onnx_writer import FORMS, Writer, form
@@ -246,7 +246,7 @@ def fmod(writer: Writer, eqn: Equation) -> Any:
 # Reductions.
 
 
-def reduced(writer: Writer, op: str, name: str, axes: Any, shape: Any) -> str:
+def reduced(writer: Writer, op: str, name: str, axes: Any, shape: Shape) -> str:
     """A reduction over axes; over none it is the operand."""
     if not len(axes):
         return name

@@ -89,7 +89,7 @@ def _identifier(*parts: Any) -> str:
     return "_".join(words)
 
 
-def _argument_names(f: Callable[..., Any], args: Any, kwargs: Any) -> list[str]:
+def _argument_names(f: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> list[str]:
     """A name for each leaf of the arguments: the parameter, and the way inside."""
     try:
         parameters = list(inspect.signature(f).parameters.values())

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.shapes import drop_axes, size_of
 from linad.export.onnx_exponentials import logaddexp, logaddexp2
 from linad.export.onnx_writer import composed
@@ -47,7 +48,7 @@ def p_norm(x: Any, *, p: float, axes: Any) -> Any:
 
 
 @composed("diff")
-def diff(x: Any, *, axis: int) -> Any:
+def diff(x: Array, *, axis: int) -> Any:
     lanes = np.moveaxis(x, axis, -1)
     return np.moveaxis(lanes[..., 1:] - lanes[..., :-1], -1, axis)
 
@@ -88,7 +89,7 @@ def kron(a: Any, b: Any) -> Any:
 
 
 @composed("convolve")
-def convolve(a: Any, v: Any, *, mode: str, axes: int = 1) -> Any:
+def convolve(a: Array, v: Array, *, mode: str, axes: int = 1) -> Any:
     # One product of matrices: rows are entries of a, columns entries of the result.
     m, n = np.shape(a)[-axes:], np.shape(v)[-axes:]
     full = mode != "valid"
@@ -122,12 +123,12 @@ def cosines(x: Any, *, kind: str, type: int, axis: int) -> Any:
 # Running products, recurrences: the distance that is combined doubles.
 
 
-def _behind(x: Any, d: int, fill: float) -> Any:
+def _behind(x: Array, d: int, fill: float) -> Any:
     edge = np.full((*x.shape[:-1], d), fill, x.dtype)
     return np.concatenate([edge, x[..., : x.shape[-1] - d]], axis=-1)
 
 
-def _doubling(x: Any, axis: int, fill: float, combine: Any) -> Any:
+def _doubling(x: Array, axis: int, fill: float, combine: Any) -> Any:
     y = np.moveaxis(x, axis, -1)
     d = 1
     while d < y.shape[-1]:
@@ -137,7 +138,7 @@ def _doubling(x: Any, axis: int, fill: float, combine: Any) -> Any:
 
 
 @composed("cumprod")
-def cumprod(x: Any, *, axis: int) -> Any:
+def cumprod(x: Array, *, axis: int) -> Any:
     return _doubling(x, axis, 1, np.multiply)
 
 
@@ -147,12 +148,12 @@ def logaddexp_accumulate(x: Any, *, axis: int) -> Any:
 
 
 @composed("logaddexp2_accumulate")
-def logaddexp2_accumulate(x: Any, *, axis: int) -> Any:
+def logaddexp2_accumulate(x: Array, *, axis: int) -> Any:
     return _doubling(x, axis, -np.inf, logaddexp2)
 
 
 @composed("recurrence")
-def recurrence(a: Any, b: Any, *, axis: int, backward: bool) -> Any:
+def recurrence(a: Array, b: Array, *, axis: int, backward: bool) -> Any:
     # h_k = a_k h_{k-1} + b_k: maps h -> a h + b, put one behind the other.
     a = np.broadcast_to(a, np.broadcast_shapes(np.shape(a), np.shape(b)))
     b = np.broadcast_to(b, a.shape)
@@ -190,21 +191,21 @@ def first_attaining(x: Any, *, axis: int, ufunc: Any) -> Any:
     return np.moveaxis(position, -1, axis)
 
 
-def _truths(x: Any, combine: Any, fill: float) -> Any:
+def _truths(x: Array, combine: Any, fill: float) -> Any:
     numbers = np.astype(x if x.dtype.kind == "b" else x != 0, np.float64)
     return _doubling(numbers, 0, fill, combine) != 0
 
 
 @composed("logical_and_accumulate")
-def logical_and_accumulate(x: Any) -> Any:
+def logical_and_accumulate(x: Array) -> Any:
     return _truths(x, np.multiply, 1)
 
 
 @composed("logical_or_accumulate")
-def logical_or_accumulate(x: Any) -> Any:
+def logical_or_accumulate(x: Array) -> Any:
     return _truths(x, np.maximum, 0)
 
 
 @composed("logical_xor_accumulate")
-def logical_xor_accumulate(x: Any) -> Any:
+def logical_xor_accumulate(x: Array) -> Any:
     return _truths(x, lambda a, b: np.abs(a - b), 0)

@@ -11,7 +11,7 @@ from linad.export.onnx_values import NoForm
 from linad.export.onnx_writer import Writer, composed, form
 
 
-def _order(writer: Writer, name: str, dtype: Any, n: int, axis: int) -> str:
+def _order(writer: Writer, name: str, dtype: np.dtype[Any], n: int, axis: int) -> str:
     """Positions in ascending order; of equal entries the first comes first."""
     if dtype.kind != "f":
         name = writer.cast(name, dtype, np.int64)

@@ -6,10 +6,12 @@ the entries. A block of entries at equal distances is a ``Slice``, a choice alon
 added somewhere is scattered into the flat array.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.regions import Part, Region
 from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Var
@@ -23,7 +25,7 @@ def numbers_of(shape: Shape) -> np.ndarray:
     return np.arange(size_of(shape)).reshape(shape)
 
 
-def take(writer: Writer, name: str, shape: Shape, numbers: Any) -> str:
+def take(writer: Writer, name: str, shape: Shape, numbers: Array) -> str:
     """The entries of these numbers."""
     numbers = np.asarray(numbers, np.int64)
     if not numbers.size:
@@ -96,7 +98,7 @@ def _along_one_axis(numbers: np.ndarray, shape: Shape) -> Any:
 
 
 def put(
-    writer: Writer, base: str, shape: Shape, numbers: Any, values: str, old: Shape, add: bool
+    writer: Writer, base: str, shape: Shape, numbers: Array, values: str, old: Shape, add: bool
 ) -> str:
     """An array with values written, or added, at entries of these numbers."""
     numbers = np.asarray(numbers, np.int64)
@@ -165,7 +167,7 @@ def fit(writer: Writer, eqn: Equation) -> Any:
     return _placed(writer, eqn, x, y, eqn.primitive.impl)
 
 
-def _placed(writer: Writer, eqn: Equation, x: Any, y: Var, impl: Any) -> str:
+def _placed(writer: Writer, eqn: Equation, x: Any, y: Var, impl: Callable[..., Any]) -> str:
     """Entries of x among constants: found by numbers that the constants do not have."""
     background = impl(np.zeros(x.shape, y.dtype), **eqn.params)
     marks = impl(numbers_of(x.shape) + 1.0, **eqn.params) - background

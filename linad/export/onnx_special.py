@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
+from linad.core.array_type import Array
 from linad.core.tape import Equation, Var
 from linad.export.onnx_values import NoForm
 from linad.export.onnx_writer import Writer, composed, form
@@ -35,7 +36,7 @@ def _coefficients(function: Callable[..., Any], degree: int) -> tuple[float, ...
     return tuple(fitted.tolist())
 
 
-def fitted_series(function: Callable[..., Any], degree: int, t: Any) -> Any:
+def fitted_series(function: Callable[..., Any], degree: int, t: Array) -> Any:
     """The series at t, by Clenshaw's recurrence."""
     coefficients = _coefficients(function, degree)
     now, last = t * 0, t * 0
@@ -128,7 +129,7 @@ BERNOULLI = scipy.special.bernoulli(24)[2::2].tolist()
 """B_2, B_4, ..."""
 
 
-def _shifted(x: Any) -> Any:
+def _shifted(x: Array) -> Any:
     """x + SHIFT and x (x + 1) ... (x + SHIFT - 1) where x is small; x and 1 elsewhere."""
     low = x < SHIFT
     z = np.where(low, x, 1.0)
@@ -138,7 +139,7 @@ def _shifted(x: Any) -> Any:
     return np.where(low, x + SHIFT, x), np.where(low, product, 1.0)
 
 
-def _stirling_series(z: Any) -> Any:
+def _stirling_series(z: Array) -> Any:
     """What log gamma is more than (z - 1/2) log z - z + log(2 pi) / 2, for z >= SHIFT."""
     square = 1 / (z * z)
     total = square * 0
@@ -153,7 +154,7 @@ def _gammaln_positive(x: Any) -> Any:
     return stirling - np.log(product)
 
 
-def _sine_of_pi(x: Any) -> Any:
+def _sine_of_pi(x: Array) -> Any:
     """sin(pi x), exact at whole numbers."""
     whole = np.rint(x)
     odd = whole - 2 * np.floor(whole / 2)
@@ -199,7 +200,7 @@ def gammasgn(x: Any) -> Any:
     return np.where((x == 0) & np.signbit(x), -1.0, y)
 
 
-def _gamma_positive(x: Any) -> Any:
+def _gamma_positive(x: Array) -> Any:
     """gamma for x >= 0.5: the power in two halves, as it overflows earlier than the quotient."""
     w, product = _shifted(x)
     half = np.power(w, 0.5 * w - 0.25)
@@ -208,7 +209,7 @@ def _gamma_positive(x: Any) -> Any:
 
 
 @composed("gamma")
-def gamma(x: Any) -> Any:
+def gamma(x: Array) -> Any:
     negative = x < 0.5
     y = _gamma_positive(np.where(negative, 1 - x, x))
     sine = np.where(negative, _sine_of_pi(x), 1.0)
@@ -218,14 +219,14 @@ def gamma(x: Any) -> Any:
 
 
 @composed("rgamma")
-def rgamma(x: Any) -> Any:
+def rgamma(x: Array) -> Any:
     negative = x < 0.5
     y = _gamma_positive(np.where(negative, 1 - x, x))
     return np.where(negative, _sine_of_pi(np.where(negative, x, 0.0)) * y / np.pi, 1 / y)
 
 
 @composed("psi")
-def psi(x: Any) -> Any:
+def psi(x: Array) -> Any:
     negative = x < 0.5
     size = np.where(negative, 1 - x, x)
     low = size < SHIFT
@@ -297,7 +298,7 @@ def poch(a: Any, m: Any) -> Any:
 EDGE = 8.0
 
 
-def _bessel(function: Callable[..., Any], x: Any) -> Any:
+def _bessel(function: Callable[..., Any], x: Array) -> Any:
     """A scaled Bessel function e^-x I(x), x >= 0."""
     near = x <= EDGE
     inside, outside = np.where(near, x, EDGE), np.where(near, EDGE, x)
@@ -308,10 +309,10 @@ def _bessel(function: Callable[..., Any], x: Any) -> Any:
 
 @functools.cache
 def _pieces(function: Callable[..., Any], far: bool) -> Callable[..., Any]:
-    def low(t: Any) -> Any:
+    def low(t: Array) -> Any:
         return function(EDGE * (t + 1) / 2)
 
-    def high(t: Any) -> Any:
+    def high(t: Array) -> Any:
         start = t == -1
         x = 2 * EDGE / np.where(start, 1.0, t + 1)
         return np.where(start, 1 / math.sqrt(2 * math.pi), function(x) * np.sqrt(x))
@@ -341,7 +342,7 @@ def i1(x: Any) -> Any:
     return i1e(x) * half * half
 
 
-def scaled_bessel(order: int, x: Any) -> Any:
+def scaled_bessel(order: int, x: Array) -> Any:
     """e^-x I(x) of a whole order, x >= 0."""
     return _bessel(_of_order(order), x)
 
@@ -400,12 +401,12 @@ def hyp1f1(writer: Writer, eqn: Equation) -> Any:
         raise NoForm("its parameters must be numbers")
     first, second = float(np.ravel(a)[0]), float(np.ravel(b)[0])
 
-    def step(k: Any, size: Any, upper: Any, term: Any, total: Any) -> Any:
+    def step(k: Array, size: Array, upper: Array, term: Array, total: Array) -> Any:
         n = np.astype(k, size.dtype)
         term = term * (upper + n) / (second + n) * size / (n + 1)
         return size, upper, term, total + term
 
-    def body(inner: Writer, x: Any) -> Any:
+    def body(inner: Writer, x: tuple[Any, ...]) -> Any:
         # For x < 0 it is e^x times the function of b - a, b and -x.
         kinds = [(x[1], x[2])] * 3
         name, shape, dtype = x

@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from linad.core.shapes import matrix_transpose, size_of
+from linad.core.array_type import Array
+from linad.core.shapes import Shape, matrix_transpose, size_of
 from linad.core.tape import Equation, Tape, Var
 from linad.errors import GuardError
 from linad.export.onnx_subgraphs import Step
@@ -46,12 +47,12 @@ def rounds(n: int) -> np.ndarray:
     return np.array(found).reshape(-1, n)
 
 
-def _exchanged(row: Any, swap: Any) -> Any:
+def _exchanged(row: Array, swap: Array) -> Any:
     """The entries of the partners."""
     return (row[..., None, :] @ swap)[..., 0, :]
 
 
-def _rotation(k: Any, n: int, diagonal: Any, entries: Callable[[Any], Any]) -> tuple[Any, Any]:
+def _rotation(k: Array, n: int, diagonal: Array, entries: Callable[[Any], Any]) -> tuple[Any, Any]:
     """J of step k, and the entries that it makes zero."""
     table, numbers = rounds(n), np.arange(n)
     here = np.equal(np.fmod(k, len(table)), np.arange(len(table)))
@@ -71,7 +72,7 @@ def _rotation(k: Any, n: int, diagonal: Any, entries: Callable[[Any], Any]) -> t
     return np.eye(n, dtype=diagonal.dtype) * c[..., None] + swap * (t * c)[..., None], off
 
 
-def _sorted(values: Any, sign: int) -> Any:
+def _sorted(values: Array, sign: int) -> Any:
     """The permutation matrix that puts values in ascending order, or in descending."""
     n = values.shape[-1]
     order = np.argsort(sign * values, axis=-1)
@@ -79,12 +80,14 @@ def _sorted(values: Any, sign: int) -> Any:
     return np.where(np.equal(order[..., None, :], np.arange(n)[:, None]), one, 0)
 
 
-def _iterated(inner: Writer, n: int, step: Any, start: Sequence[Value]) -> list[Value]:
+def _iterated(
+    inner: Writer, n: int, step: Callable[..., Any], start: Sequence[Value]
+) -> list[Value]:
     """Steps until one finds nothing to make zero, in a whole sweep."""
     kinds = [(shape, dtype) for _, shape, dtype in start]
     count = len(rounds(n))
 
-    def run(k: Any, quiet: Any, *given: Any) -> Any:
+    def run(k: Array, quiet: Array, *given: Any) -> Any:
         found, small = step(k, *given)
         quiet = np.where(small, quiet + 1, 0)
         return (np.less(quiet, count), quiet, *found)
@@ -106,7 +109,7 @@ def _iterated(inner: Writer, n: int, step: Any, start: Sequence[Value]) -> list[
     return [(n, *kind) for n, kind in zip(ends[1:], kinds, strict=True)]
 
 
-def _identity(inner: Writer, shape: Any, dtype: Any) -> Value:
+def _identity(inner: Writer, shape: Shape, dtype: np.dtype[Any]) -> Value:
     eye = np.array(np.broadcast_to(np.eye(shape[-1], dtype=dtype), shape))
     return inner.constant(eye), shape, np.dtype(dtype)
 
@@ -125,18 +128,18 @@ def eigh(writer: Writer, eqn: Equation) -> Any:
     (a,), (w, v) = eqn.inputs, eqn.outputs
     n, lower = w.shape[-1], eqn.params["UPLO"].upper() == "L"
 
-    def step(k: Any, a: Any, v: Any) -> Any:
+    def step(k: Array, a: Array, v: Array) -> Any:
         diagonal = np.diagonal(a, axis1=-2, axis2=-1)
         J, off = _rotation(k, n, diagonal, lambda swap: np.sum(a * swap, axis=-1))
         scale = np.max(np.abs(a), axis=(-2, -1))[..., None]
         small = np.all(np.abs(off) <= np.finfo(a.dtype).eps / 8 * scale)
         return (matrix_transpose(J) @ a @ J, v @ J), small
 
-    def mirrored(a: Any) -> Any:
+    def mirrored(a: Array) -> Any:
         kept = np.tri(n, dtype=bool) if lower else np.tri(n, dtype=bool).T
         return np.where(kept, a, matrix_transpose(a))
 
-    def ordered(a: Any, v: Any) -> Any:
+    def ordered(a: Array, v: Array) -> Any:
         values = np.diagonal(a, axis1=-2, axis2=-1)
         order = _sorted(values, 1)
         return (values[..., None, :] @ order)[..., 0, :], v @ order
@@ -160,7 +163,7 @@ def svd(writer: Writer, eqn: Equation) -> Any:
     n, tall = s.shape[-1], shape[-2] >= shape[-1]
     square = (*shape[:-2], n, n)
 
-    def step(k: Any, g: Any, v: Any) -> Any:
+    def step(k: Array, g: Array, v: Array) -> Any:
         gram = matrix_transpose(g) @ g
         diagonal = np.diagonal(gram, axis1=-2, axis2=-1)
         J, off = _rotation(k, n, diagonal, lambda swap: np.sum(gram * swap, axis=-1))
@@ -168,10 +171,10 @@ def svd(writer: Writer, eqn: Equation) -> Any:
         bound = np.finfo(g.dtype).eps * np.max(size, axis=-2) * np.sqrt(diagonal)
         return (g @ J, v @ J), np.all(np.abs(off) <= bound)
 
-    def factors(a: Any) -> Any:
+    def factors(a: Array) -> Any:
         return np.linalg.qr(a if tall else matrix_transpose(a))
 
-    def ordered(q: Any, g: Any, v: Any) -> Any:
+    def ordered(q: Array, g: Array, v: Array) -> Any:
         values = np.sqrt(np.sum(g * g, axis=-2))
         order = _sorted(values, -1)
         values = (values[..., None, :] @ order)[..., 0, :]
@@ -219,7 +222,7 @@ def sign_dependent(tape: Tape, values: Sequence[Any]) -> Equation | None:
     return None
 
 
-def _near(y: Any, z: Any) -> bool:
+def _near(y: Array, z: Array) -> bool:
     y, z = np.asarray(y, float), np.asarray(z, float)
     scale = np.max(np.abs(y), initial=1.0, where=np.isfinite(y))
     near = np.abs(y - z) <= np.sqrt(np.finfo(np.float32).eps) * scale

@@ -4,17 +4,18 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.export.onnx_exponentials import LN2
 from linad.export.onnx_writer import composed
 
 
 @composed("tan")
-def tan(x: Any) -> Any:
+def tan(x: Array) -> Any:
     return np.sin(x) / np.cos(x)
 
 
 @composed("sinh")
-def sinh(x: Any) -> Any:
+def sinh(x: Array) -> Any:
     # e^x alone overflows earlier than its half.
     size = np.abs(x)
     near = np.expm1(np.minimum(size, 20.0))
@@ -24,7 +25,7 @@ def sinh(x: Any) -> Any:
 
 
 @composed("cosh")
-def cosh(x: Any) -> Any:
+def cosh(x: Array) -> Any:
     half = np.exp(0.5 * np.abs(x))
     return 0.5 * half * half + 0.5 / half / half
 
@@ -51,7 +52,7 @@ def arctanh(x: Any) -> Any:
     return 0.5 * (np.log1p(x) - np.log1p(-x))
 
 
-def _series(t: Any) -> Any:
+def _series(t: Array) -> Any:
     """arctan of |t| <= tan(pi / 16), by its power series."""
     square = t * t
     total = square * 0
@@ -61,7 +62,7 @@ def _series(t: Any) -> Any:
 
 
 @composed("arctan")
-def arctan(x: Any) -> Any:
+def arctan(x: Array) -> Any:
     # Beyond 1 the reciprocal; then the angle is halved twice: tan(a/2) = t / (1 + sqrt(1 + t^2)).
     size = np.abs(x)
     steep = size > 1
@@ -74,7 +75,7 @@ def arctan(x: Any) -> Any:
 
 
 @composed("arctan2")
-def arctan2(y: Any, x: Any) -> Any:
+def arctan2(y: Array, x: Array) -> Any:
     origin, far = (x == 0) & (y == 0), np.isinf(x) & np.isinf(y)
     above = np.where(far, np.sign(y), y)
     along = np.where(origin, np.copysign(1.0, x), np.where(far, np.sign(x), x))
@@ -94,7 +95,7 @@ def arccos(x: Any) -> Any:
 
 
 @composed("hypot")
-def hypot(a: Any, b: Any) -> Any:
+def hypot(a: Array, b: Array) -> Any:
     a, b = np.abs(a), np.abs(b)
     large, small = np.maximum(a, b), np.minimum(a, b)
     ratio = small / np.where(large == 0, 1.0, large)

@@ -19,7 +19,7 @@ class NoForm(Exception):
     """A form finds that it cannot write an equation; the text says why."""
 
 
-def tensor_type(dtype: Any) -> int:
+def tensor_type(dtype: np.dtype[Any]) -> int:
     """ONNX's number of a dtype.
 
     Raises

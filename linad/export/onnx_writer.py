@@ -234,7 +234,7 @@ def _values(names: Sequence[str], like: Sequence[Value]) -> list[Value]:
     return [(name, shape, dtype) for name, (_, shape, dtype) in zip(names, like, strict=True)]
 
 
-def _example(shape: Shape, dtype: Any) -> Any:
+def _example(shape: Shape, dtype: np.dtype[Any]) -> Any:
     """An array to record on: of different numbers, so that a matrix made of them is regular."""
     numbers = np.arange(size_of(shape)).reshape(shape)
     if np.dtype(dtype).kind != "f":

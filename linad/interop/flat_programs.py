@@ -15,6 +15,7 @@ import numpy as np
 from linad.api.derivatives import jvp, vjp
 from linad.arrays.tracer import Tracer
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.shapes import is_inexact, name_of
 from linad.core.showing import shown
 from linad.errors import OutputError
@@ -165,11 +166,11 @@ class _Linearization:
         return wrt == self.wrt and all(map(_same_bits, arrays, self.arrays))
 
 
-def _conj(x: Any) -> Any:
+def _conj(x: Array) -> Any:
     return np.conj(x) if x.dtype.kind == "c" else x
 
 
-def _same_bits(a: Any, b: np.ndarray) -> bool:
+def _same_bits(a: Array, b: np.ndarray) -> bool:
     a = np.asarray(a)
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
@@ -218,7 +219,7 @@ class FlatFunction:
         return tuple([check_result(y, self.f, self.library) for y in results])
 
 
-def check_result(value: Any, f: Any, library: str) -> Any:
+def check_result(value: Any, f: Callable[..., Any], library: str) -> Any:
     """Return a leaf of what ``f`` returned; raise if it is not an array of numbers."""
     if isinstance(value, (np.ndarray, np.generic, Tracer)) and value.dtype.kind in "biufc":
         return value

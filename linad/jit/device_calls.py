@@ -248,7 +248,9 @@ def _says_its_stream(x: Any) -> bool:
     return hasattr(x, "__cuda_array_interface__")
 
 
-def _taken_apart(jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any], do: Any) -> Any:
+def _taken_apart(
+    jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any], do: Callable[..., Any]
+) -> Any:
     """``do(call)`` with a call taken apart, a second time where numbers turn out to be static."""
     try:
         return do(DeviceCall(jitted, args, kwargs))

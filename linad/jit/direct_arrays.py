@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.transformed_functions import Transformed
 from linad.jit.followed_code import FollowedCode
 from linad.jit.static import is_users
@@ -246,7 +247,7 @@ def _last(place: str) -> str:
     return place.replace("'", "").replace("]", "").replace("[", ".").split(".")[-1]
 
 
-def _cells(f: Any) -> list[Any]:
+def _cells(f: Callable[..., Any]) -> list[Any]:
     """What a function holds on to."""
     return [c.cell_contents for c in getattr(f, "__closure__", None) or () if _is_filled(c)]
 
@@ -268,7 +269,7 @@ def _is_derivative(f: types.FunctionType) -> bool:
 def states_of(args: Sequence[Any], kwargs: dict[str, Any], moving: set[int]) -> Any:
     """The states of arguments, of which the leaves with these ids are traced."""
 
-    def state(value: Any) -> Any:
+    def state(value: Array) -> Any:
         if id(value) in moving:
             return TRACED
         if type(value) is dict:

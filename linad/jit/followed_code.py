@@ -8,6 +8,7 @@ told. An instruction that is not known uses all that it takes.
 import dis
 import sys
 import types
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -368,7 +369,7 @@ class FollowedCode:
         self.proof.use(f)
         return self._lost(args)
 
-    def _transform(self, value: Any, args: list[Any], keywords: int) -> Any:
+    def _transform(self, value: Callable[..., Any], args: list[Any], keywords: int) -> Any:
         first = args[0] if args else OTHER
         if isinstance(first, KnownValue) and not keywords:
             rest = args[1:]

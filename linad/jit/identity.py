@@ -17,6 +17,7 @@ import numpy as np
 
 from linad.arrays.buffers import root_of
 from linad.arrays.tracer import Tracer
+from linad.core.array_type import Array
 from linad.core.callers import defining_package
 from linad.core.view_regions import repeats
 from linad.jit.random_draws import DEPTH, FUNCTIONS, referred, wraps_function
@@ -77,18 +78,18 @@ def memory_of_all(arrays: Sequence[Any]) -> list[Any]:
     ]
 
 
-def _plain(x: Any) -> Any:
+def _plain(x: Array) -> Any:
     return x.concrete if isinstance(x, Tracer) else x
 
 
-def _flags_of(a: Any) -> tuple[bool, bool]:
+def _flags_of(a: Array) -> tuple[bool, bool]:
     a = _plain(a)
     if not isinstance(a, np.ndarray):
         return True, True
     return a.flags.writeable, a.flags.owndata
 
 
-def _offset(a: Any, b: Any) -> int | None:
+def _offset(a: Array, b: Array) -> int | None:
     """Bytes between the first entries of arrays that may have some in common."""
     a, b = _plain(a), _plain(b)
     if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
@@ -111,7 +112,7 @@ def share_memory(arrays: Sequence[Any], written: Sequence[int]) -> bool:
     return False
 
 
-def _overlap(a: Any, b: Any) -> bool:
+def _overlap(a: Array, b: Array) -> bool:
     if isinstance(a, Tracer) and isinstance(b, Tracer):
         return root_of(a) is root_of(b)
     plain = isinstance(a, np.ndarray) and isinstance(b, np.ndarray)

@@ -147,7 +147,7 @@ class Jitted(_Entered, Generic[P, R]):
         variant, outside = self._variant(args, kwargs)
         return variant.callable_from_numba(name_of(self.function), outside)
 
-    def _enter(self, short: Any) -> None:
+    def _enter(self, short: Callable[..., Any] | None) -> None:
         """From now on calls go this way first, and where machine code can, by it alone."""
         self._short = short
         entry = getattr(short, "entry", None)

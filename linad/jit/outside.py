@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.compiler_lock import books
 from linad.core.memory_layouts import layout_of
 from linad.jit.identity import says_is
@@ -168,7 +169,7 @@ def state_of(value: Any, outside: Outside, prefix: str) -> tuple[list[str], dict
     return walk.lines, scope | {"alike": _alike}
 
 
-def _alike(a: Any, before: Any) -> bool:
+def _alike(a: Array, before: tuple[Any, ...]) -> bool:
     if type(a) is not before[0] or a.dtype is not before[1] or a.shape != before[2]:
         return False
     return bool(layout_of(a) == before[3] and contents(a) == before[4])

@@ -118,7 +118,7 @@ def _reached(f: Any, depth: int, seen: set[int]) -> Iterator[Any]:
             yield from _reached(x, depth - 1, seen)
 
 
-def _all_names(f: Any, depth: int, seen: set[int]) -> Iterator[str]:
+def _all_names(f: Callable[..., Any], depth: int, seen: set[int]) -> Iterator[str]:
     """The names in the code of a function, and of functions that it refers to."""
     if not depth or id(f) in seen:
         return

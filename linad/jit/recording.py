@@ -17,6 +17,7 @@ from linad.arrays.zero_dim import is_number
 from linad.control.watching import watched
 from linad.core import tree
 from linad.core.adopted import repeated
+from linad.core.array_type import Array
 from linad.core.during import during
 from linad.core.memory_layouts import kept, layout_of
 from linad.core.own_draws import WATCHES
@@ -153,7 +154,7 @@ class _Recording:
         for k, entries in zip(self.traced.written, self.traced.entries, strict=True):
             self.arguments.arrays[k][...] = entries
 
-    def _delivered(self, leaf: Any, node: Any) -> Any:
+    def _delivered(self, leaf: Array, node: Any) -> Any:
         """What a call delivers of a leaf: `COMPUTED`, or a constant."""
         if node is not None:
             return COMPUTED
@@ -238,7 +239,7 @@ def _has_zero(steps: tuple[int, ...], shape: tuple[int, ...]) -> bool:
     return 0 in [step for step, n in zip(steps, shape, strict=True) if n > 1]
 
 
-def _holds_the_same(container: Any, held: tuple[list[Any], Any]) -> bool:
+def _holds_the_same(container: tuple[Any, ...], held: tuple[list[Any], Any]) -> bool:
     leaves, structure = tree.flatten(container)
     return structure == held[1] and all(map(operator.is_, leaves, held[0]))
 

@@ -17,6 +17,7 @@ from linad.arrays.python_operators import OTHER_ARITHMETIC, refuse_arithmetic
 from linad.arrays.tracer import Tracer
 from linad.arrays.zero_dim import is_number
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.foreign_arrays import leaves_taken_in
 from linad.core.memory_layouts import copied
 from linad.core.shapes import name_of
@@ -95,7 +96,7 @@ class Signature:
         if self.look is not None:
             self.key = (*self.key, self.look.key)
 
-    def _with_names(self, given: list[Any], f: Any) -> list[tuple[str, Any]]:
+    def _with_names(self, given: list[Any], f: Callable[..., Any]) -> list[tuple[str, Any]]:
         """Static arguments with the names of their parameters, "" where they have none."""
         code = getattr(f, "__code__", None)
         args, kwargs = tree.unflatten(self.structure, self.leaves)
@@ -170,7 +171,7 @@ class Signature:
         return in_single_precision(equations)
 
 
-def is_python_number(x: Any) -> bool:
+def is_python_number(x: Array) -> bool:
     """Whether an argument is a number of Python's; one of NumPy's derived classes is not."""
     return type(x) in (float, complex)
 
@@ -185,7 +186,7 @@ def in_single_precision(equations: Sequence[Equation]) -> bool:
     return any([getattr(a, "dtype", None) in NARROW for a in operands])
 
 
-def is_dynamic(x: Any, narrow: bool) -> bool:
+def is_dynamic(x: Array, narrow: bool) -> bool:
     """Whether a leaf may change from call to call without another program.
 
     A Python float beside arrays of single precision is static: NumPy would compute in single
@@ -218,13 +219,13 @@ def is_dynamic(x: Any, narrow: bool) -> bool:
     return False
 
 
-def native(x: Any) -> Any:
+def native(x: Array) -> Any:
     """An array in the byte order of the machine, and NumPy's own dtype of that name."""
     dtype = np.dtype(x.dtype.newbyteorder("=").str)
     return x if x.dtype is dtype else x.astype(dtype)
 
 
-def as_recorded(x: Any) -> Any:
+def as_recorded(x: Array) -> Any:
     """What a program is recorded on: an array or NumPy's number as `native`, else NumPy's number.
 
     ``s += 1`` changes a 0-d array, and gives another number: a number is no 0-d array here.
@@ -234,7 +235,7 @@ def as_recorded(x: Any) -> Any:
     return np.dtype(type(x)).type(x)
 
 
-def _type_of(x: Any) -> tuple[Any, Any]:
+def _type_of(x: Array) -> tuple[Any, Any]:
     """Dtype and shape; of a number, which is not an array without axes, its dtype alone."""
     if type(x) is not np.ndarray and is_number(x):
         return getattr(x, "dtype", None) or np.dtype(type(x)), None
@@ -292,7 +293,9 @@ class StaticArguments:
         self._names |= {placed[k] for k in self._numbers if 0 <= k < count}
         self._numbers |= {k for k, name in enumerate(placed) if name in self._names}
 
-    def flatten(self, args: Any, kwargs: Any) -> tuple[list[Any], Any, set[int], tuple[Any, ...]]:
+    def flatten(
+        self, args: tuple[Any, ...], kwargs: Any
+    ) -> tuple[list[Any], Any, set[int], tuple[Any, ...]]:
         """Leaves and structure of a call, which leaves are static by request, orders of keys."""
         if not self._names and not self._numbers:
             leaves, structure = tree.flatten((args, kwargs))

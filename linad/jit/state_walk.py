@@ -87,7 +87,7 @@ def entries_of(value: Any) -> bytes:
         return digest(memory if memory.c_contiguous else memory.tobytes())
 
 
-def same_entries(value: Any, before: Any) -> bool:
+def same_entries(value: Any, before: tuple[Any, ...]) -> bool:
     if not isinstance(value, np.ndarray):
         return False
     return bool((type(value), value.dtype, value.shape, contents(value)) == before)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.compiler_lock import compiling
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape
@@ -291,7 +292,7 @@ class ProgramCall(Primitive):
         return result
 
 
-def _zeros(value: Any, lead: Shape = ()) -> np.ndarray:
+def _zeros(value: Array, lead: Shape = ()) -> np.ndarray:
     return np.zeros(lead + np.shape(value), getattr(value, "dtype", float))
 
 

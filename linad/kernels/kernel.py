@@ -11,6 +11,7 @@ import numpy as np
 
 from linad.arrays.buffers import concrete, share_storage
 from linad.arrays.tracer import Tracer
+from linad.core.array_type import Array
 from linad.core.compiler_lock import compiling
 from linad.core.primitive import Traced, lists_traced
 from linad.errors import KernelError
@@ -216,7 +217,7 @@ class Kernel:
     def __repr__(self) -> str:
         return f"<linad.kernel {self.source.name}>"
 
-    def kind_of(self, name: str, a: Any) -> Any:
+    def kind_of(self, name: str, a: Array) -> Any:
         """The kind of an argument; None and functions stand for themselves."""
         if a is None:
             return None

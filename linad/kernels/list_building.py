@@ -94,7 +94,9 @@ class ListBuilder(StatementBuilder):
         for array, _ in found:
             self.emit(Put(array, (k,), var(made.scalars[array])))
 
-    def make_longer(self, made: NumberList, length: Expr, first: Any, node: ast.AST) -> None:
+    def make_longer(
+        self, made: NumberList, length: Expr, first: Callable[..., Any], node: ast.AST
+    ) -> None:
         """Room for more entries; ``first`` makes one of them, for the kind of a new list's."""
         if made.entry is None:
             self.begin(made, first(), node)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.shapes import Shape
 from linad.errors import KernelError
@@ -110,7 +111,7 @@ class MappedKernel:
         """The shape in which the loop keeps one result: a number of a row is an array of one."""
         return (1,) if self.of_rows and not core else core
 
-    def check_result(self, k: int, given: Any, shape: Shape) -> None:
+    def check_result(self, k: int, given: Array, shape: Shape) -> None:
         if not isinstance(given, Traced):
             raise KernelError(
                 f"kernel {self.name} would write values that depend on traced ones into the "

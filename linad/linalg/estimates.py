@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.settings import settings
 from linad.errors import ShapeError
 from linad.linalg import probing
@@ -107,7 +108,7 @@ def diagonal(op: JacobianOperator, exact: bool | None, samples: int, rng: Any) -
     return Estimate(value, False, "Bekas-Kokiopoulou-Saad", samples, error)
 
 
-def _on_diagonal(rows: Any, part: slice) -> Any:
+def _on_diagonal(rows: Array, part: slice) -> Any:
     return np.einsum("ii->i", rows[:, part]).copy()
 
 

@@ -11,6 +11,7 @@ Source: R. Barrett et al., "Templates for the Solution of Linear Systems", SIAM 
 M. Saunders, "LSMR: an iterative algorithm for sparse least-squares problems", 2011.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,7 +92,7 @@ class Iterative(LinearOperator):
     def _rmatmat(self, X: Array) -> Any:
         return self._columns(self._rmatvec, X)
 
-    def _columns(self, solve: Any, X: Array) -> Any:
+    def _columns(self, solve: Callable[..., Any], X: Array) -> Any:
         if X.shape[1] == 0:
             return np.zeros((self.shape[0], 0), self.dtype)
         return np.stack([solve(X[:, k]) for k in range(X.shape[1])], axis=-1)
@@ -142,7 +143,7 @@ class Iterative(LinearOperator):
             x,
         )
 
-    def _noise(self, op: Any, x: Any, size: float, kind: Any) -> float:
+    def _noise(self, op: Any, x: Array, size: float, kind: np.dtype[Any]) -> float:
         """The relative residual that rounding in a product with x explains."""
         norm, _, _ = largest_singular_value(op, 8, 0)
         return 32 * float(np.finfo(kind).eps) * norm * float(np.linalg.norm(x)) / size
@@ -167,7 +168,7 @@ class Iterative(LinearOperator):
             callback_type="pr_norm",
         )[0]
 
-    def _least_squares(self, op: Any, b: Any) -> Any:
+    def _least_squares(self, op: Any, b: Array) -> Any:
         rtol, maxiter = self.options.rtol, self.options.maxiter
         x, stop, iterations = lsmr(op, b, atol=rtol, btol=rtol, conlim=0, maxiter=maxiter)[:3]
         self.iterations += int(iterations)
@@ -177,7 +178,7 @@ class Iterative(LinearOperator):
             )
         return x.astype(np.result_type(b, self.dtype), copy=False)
 
-    def _count(self, state: Any) -> None:
+    def _count(self, state: Array) -> None:
         self.iterations += 1
 
 

@@ -300,7 +300,7 @@ class LinearSystem:
             return self.inverse._apply_rows(b, adjoint)
         return self.inverse._apply_rows(b.T, adjoint).T
 
-    def explanation(self, x: Any, b: Any) -> Explanation:
+    def explanation(self, x: Array, b: Array) -> Explanation:
         """What was done, and the residual of a solution."""
         A = self.recipe([concrete(v) for v in self.traced]) if self.traced else self.A
         x, b = concrete(x), concrete(b)

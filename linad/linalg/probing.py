@@ -14,20 +14,21 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.operators.base import JacobianOperator
 
 TOLERANCE = 1e-8
 """Relative residual of a singular value at which the iteration ends."""
 
 
-def signs(rng: np.random.Generator, k: int, n: int, dtype: Any) -> Any:
+def signs(rng: np.random.Generator, k: int, n: int, dtype: np.dtype[Any]) -> Any:
     """k vectors of length n of numbers of modulus 1: signs, or 1, i, -1, -i."""
     if dtype.kind == "c":
         return (1j ** rng.integers(0, 4, (k, n))).astype(dtype)
     return (2 * rng.integers(0, 2, (k, n)) - 1).astype(dtype)
 
 
-def _mean(samples: Any) -> tuple[Any, Any]:
+def _mean(samples: Array) -> tuple[Any, Any]:
     """Mean over the first axis, and its standard error (infinite for one sample)."""
     k = len(samples)
     mean = np.mean(samples, axis=0)
@@ -95,7 +96,7 @@ def largest_singular_value(op: JacobianOperator, steps: int, rng: Any) -> tuple[
     return value, residual, step
 
 
-def _orthogonal(x: Any, basis: list[Any]) -> tuple[Any, float]:
+def _orthogonal(x: Array, basis: list[Any]) -> tuple[Any, float]:
     """``x`` without its parts along the basis, normalised, and its length before that."""
     if basis:
         V = np.array(basis)

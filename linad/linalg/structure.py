@@ -11,6 +11,8 @@ section 7.1.
 
 from typing import Any
 
+import numpy as np
+
 from linad.core.settings import config, settings
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Composite, bare
@@ -67,7 +69,7 @@ def structure(op: JacobianOperator) -> tuple[str, ...]:
     return tuple([name for name in ORDER if name in names])
 
 
-def _level_names(level: int, dtype: Any) -> set[str]:
+def _level_names(level: int, dtype: np.dtype[Any]) -> set[str]:
     names = set()
     if level >= HERMITIAN:
         names.add("hermitian" if dtype.kind == "c" else "symmetric")

@@ -101,7 +101,7 @@ require = _converter(np.require, creation.require)
 
 
 @functools.wraps(np.asarray_chkfinite)
-def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+def asarray_chkfinite(a: Array, dtype: Any = None, order: Any = None) -> Any:
     if not _is_traced(a):
         return np.asarray_chkfinite(a, dtype, order)
     made = creation.asarray(a, dtype, order)
@@ -191,7 +191,7 @@ def full(shape: Any, fill_value: Any, *args: Any, **keywords: Any) -> Any:
 
 
 @functools.wraps(np.full_like)
-def full_like(a: Any, fill_value: Any, *args: Any, **keywords: Any) -> Any:
+def full_like(a: Any, fill_value: Array, *args: Any, **keywords: Any) -> Any:
     if not _is_traced(fill_value):
         a = a if isinstance(a, Traced) else _plain_like(a)
         return _writable(np.full_like(a, fill_value, *args, **keywords))
@@ -209,7 +209,7 @@ _PIECEWISE: Any = np.piecewise
 
 
 @functools.wraps(_PIECEWISE)
-def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **keywords: Any) -> Any:
+def piecewise(x: Array, condlist: Any, funclist: Any, *args: Any, **keywords: Any) -> Any:
     # The functions may close over traced values that x knows nothing of.
     if running_trace() is not None and not isinstance(x, Traced):
         x = _writable(np.array(x))

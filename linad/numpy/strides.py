@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as _as_strided
 
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
+from linad.core.shapes import Shape
 from linad.errors import UnsupportedError
 
 
-def _offsets(shape: Any, strides: Any) -> Any:
+def _offsets(shape: Shape, strides: tuple[Any, ...]) -> Any:
     """Where each entry of an array begins, in bytes from the first one."""
     total: Any = np.zeros(shape, np.intp)
     for axis, (n, stride) in enumerate(zip(shape, strides, strict=True)):
@@ -24,7 +26,7 @@ def _offsets(shape: Any, strides: Any) -> Any:
 
 @functools.wraps(_as_strided)
 def as_strided(
-    x: Any,
+    x: Array,
     shape: Any = None,
     strides: Any = None,
     subok: bool = False,

@@ -79,7 +79,9 @@ def matching(op: JacobianOperator, out_shape: Shape | None, in_shape: Shape | No
     return Reshaped(op, out_shape, in_shape)
 
 
-def fitted(op: JacobianOperator, in_dtype: Any, out_dtype: Any) -> JacobianOperator:
+def fitted(
+    op: JacobianOperator, in_dtype: np.dtype[Any], out_dtype: np.dtype[Any]
+) -> JacobianOperator:
     """``op`` between arrays of the given types, each at least as wide as its own."""
     if op.in_dtype != in_dtype or op.wide:
         if op.in_dtype != in_dtype or op.out_dtype != out_dtype:

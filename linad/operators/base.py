@@ -131,7 +131,7 @@ class JacobianOperator(
     # SciPy's looks at the methods of each operator that is made; this one is not a Python call.
     __new__ = object.__new__  # type: ignore[assignment]
 
-    def __init__(self, out_shape: Shape, in_shape: Shape, dtype: Any) -> None:
+    def __init__(self, out_shape: Shape, in_shape: Shape, dtype: np.dtype[Any]) -> None:
         self.out_shape = out_shape
         self.in_shape = in_shape
         self.dtype = dtype
@@ -211,7 +211,7 @@ class JacobianOperator(
 
     matvec, rmatvec, matmat, rmatmat = _matvec, _rmatvec, _matmat, _rmatmat
 
-    def _apply_vectors(self, x: Any, n: int, adjoint: bool) -> Any:
+    def _apply_vectors(self, x: Array, n: int, adjoint: bool) -> Any:
         """Apply to vectors (..., n), or to one column (n, 1), which gives a column."""
         if not isinstance(x, np.ndarray) and is_on_device(x):
             op = self.flat
@@ -346,7 +346,9 @@ class JacobianOperator(
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
 
-    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(
+        self, func: Any, types: tuple[Any, ...], args: tuple[Any, ...], kwargs: Any
+    ) -> Any:
         # SciPy's trust-region code calls np.dot(hess, p): answer it without a dense matrix.
         if func is np.dot and not kwargs and len(args) == 2:
             a, b = args
@@ -361,7 +363,7 @@ class JacobianOperator(
         return f"<{self._label()}: {self.out_shape} from {self.in_shape}>"
 
 
-def own(y: Any, taken: set[int]) -> Any:
+def own(y: Array, taken: set[int]) -> Any:
     """Return ``y``, copied if it is read-only or lives in memory that is ``taken``."""
     flags = y.concrete[...].flags if isinstance(y, Traced) else y.flags
     return y if flags.writeable and memory_of(y) not in taken else y.copy()

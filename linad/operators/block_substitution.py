@@ -72,7 +72,7 @@ class BlockTriangularSolve(Typed):
             parts[j] = self.inverses[j].pullback(parts[j])
         return np.concatenate(parts, axis=-1)
 
-    def _parts(self, x: Any) -> list[Any]:
+    def _parts(self, x: Array) -> list[Any]:
         ends = [0, *itertools.accumulate(self.sizes)]
         return [x[..., a:b] for a, b in itertools.pairwise(ends)]
 

@@ -5,7 +5,7 @@ acts as a matrix; they are applied one after the other, never formed.
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -73,12 +73,12 @@ class Blocks(Typed):
     def pullback(self, cotangent: Array) -> Array:
         return self._apply(cotangent, True, lambda op, x: op.pullback(x))
 
-    def _apply_rows(self, x: Any, adjoint: bool) -> Any:
+    def _apply_rows(self, x: Array, adjoint: bool) -> Any:
         if self.wide:
             return self._apply(x, adjoint, lambda op, part: op._apply_rows(part, adjoint))
         return super()._apply_rows(x, adjoint)
 
-    def _apply(self, x: Any, adjoint: bool, apply: Any) -> Any:
+    def _apply(self, x: Array, adjoint: bool, apply: Callable[..., Any]) -> Any:
         """Apply every block to its part of x (..., n) and join what they give."""
         taken = self._rows if adjoint else self._columns
         parts: list[Any] = [None] * len(self._columns if adjoint else self._rows)

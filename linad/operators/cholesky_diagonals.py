@@ -38,7 +38,7 @@ pull_diagonal = Primitive("pull_diagonal", _pulled_back, register=False)
 """``L^-T diag(l g / 2) L^-1``, exactly symmetric, of L (n, n) and g (n,), real and of one dtype."""
 
 
-def diagonal_if_alone(lower: Any, cotangent: Any) -> Any:
+def diagonal_if_alone(lower: Array, cotangent: Array) -> Any:
     """The diagonal of a cotangent that is zero elsewhere, where `pull_diagonal` takes it, or None.
 
     Of arrays only: what a program records is looked at when it is compiled.

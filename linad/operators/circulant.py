@@ -7,6 +7,7 @@ Cyclic shifts are circulant (λ_k = exp(-2πi k s / n)), and so sums and product
 differences, periodic convolutions. A real one has λ_{-k} = conj(λ_k).
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,9 @@ class Circulant(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, eigenvalues: Any, axes: tuple[int, ...], shape: Shape, dtype: Any) -> None:
+    def __init__(
+        self, eigenvalues: Array, axes: tuple[int, ...], shape: Shape, dtype: np.dtype[Any]
+    ) -> None:
         self.eigenvalues, self.axes = eigenvalues, axes
         super().__init__(shape, shape, dtype)
 
@@ -68,7 +71,7 @@ class Circulant(JacobianOperator):
     def pullback(self, cotangent: Array) -> Array:
         return self._apply(cotangent, np.conj(self.eigenvalues))
 
-    def _apply(self, x: Any, eigenvalues: Any) -> Any:
+    def _apply(self, x: Array, eigenvalues: Array) -> Any:
         y = np.fft.ifftn(np.fft.fftn(x, axes=self.axes) * eigenvalues, axes=self.axes)
         if self.dtype.kind != "c":
             y = np.real(y)
@@ -121,7 +124,7 @@ class Circulant(JacobianOperator):
     def relation_key(self) -> Any:
         return self.axes
 
-    def adjoint_form(self, conj: Any) -> JacobianOperator:
+    def adjoint_form(self, conj: Callable[..., Any]) -> JacobianOperator:
         # C^H = F^-1 diag(conj λ) F, and C^T has λ_{-k}
         if self.dtype.kind == "c" and conj(1j) == 1j:
             turned = _negative(self.eigenvalues, self.axes)
@@ -195,14 +198,14 @@ def _turned(op: Any) -> Spectrum | None:
     return _negative(eigenvalues, axes), axes
 
 
-def _negative(eigenvalues: Any, axes: tuple[int, ...]) -> Any:
+def _negative(eigenvalues: Array, axes: tuple[int, ...]) -> Any:
     """λ_{-k}, the eigenvalues of the transpose."""
     if not axes:
         return eigenvalues
     return np.roll(np.flip(eigenvalues, axes), [1] * len(axes), axes)
 
 
-def _merged(parts: Any, combine: Any) -> Spectrum | None:
+def _merged(parts: tuple[Any, ...], combine: Any) -> Spectrum | None:
     """The spectrum of a sum or product: all parts must run along the same axes."""
     value: Any = None
     axes: tuple[int, ...] = ()
@@ -256,7 +259,7 @@ def sandwich(op: Chain) -> Spectrum | None:
     return None
 
 
-def _whole(half: Any, n: int, axis: int) -> Any:
+def _whole(half: Array, n: int, axis: int) -> Any:
     """All n eigenvalues of a real circulant from the first n//2 + 1."""
     # What irfft does not read: the imaginary parts that belong to real coefficients.
     kept = np.ones(n // 2 + 1)

@@ -80,7 +80,7 @@ class Chain(Composite):
             cotangent = factor.pullback(cotangent)
         return cotangent
 
-    def _apply_rows(self, x: Any, adjoint: bool) -> Any:
+    def _apply_rows(self, x: Array, adjoint: bool) -> Any:
         if not self.wide:
             return super()._apply_rows(x, adjoint)
         for factor in self.factors if adjoint else reversed(self.factors):
@@ -140,7 +140,7 @@ class Chain(Composite):
             return rest * squares(last.full().reshape(-1))
         return column_squares_of(chain_of(self.factors[1:])) if first.isometric() else None
 
-    def adjoint_form(self, conj: Any) -> JacobianOperator | None:
+    def adjoint_form(self, conj: Callable[..., Any]) -> JacobianOperator | None:
         # (A B)^H = B^H A^H
         turn = _turning(self, conj)
         return turn and Chain(tuple([turn(f) for f in reversed(self.factors)]))
@@ -186,7 +186,7 @@ class Sum(Composite):
     def pullback(self, cotangent: Array) -> Array:
         return _total((t.pullback(cotangent), t.owns_result) for t in self.terms)
 
-    def _apply_rows(self, x: Any, adjoint: bool) -> Any:
+    def _apply_rows(self, x: Array, adjoint: bool) -> Any:
         if self.wide:
             return _total((t._apply_rows(x, adjoint), True) for t in self.terms)
         return super()._apply_rows(x, adjoint)
@@ -209,7 +209,7 @@ class Sum(Composite):
         parts = [diagonal_of(bare(t)) for t in self.terms]
         return None if any(p is None for p in parts) else sum(parts[1:], parts[0])
 
-    def adjoint_form(self, conj: Any) -> JacobianOperator | None:
+    def adjoint_form(self, conj: Callable[..., Any]) -> JacobianOperator | None:
         # (A + B)^H = A^H + B^H
         turn = _turning(self, conj)
         return turn and Sum(tuple([turn(t) for t in self.terms]))
@@ -261,7 +261,7 @@ def _composite_names(op: Composite) -> set[str]:
     return names
 
 
-def _turning(op: Composite, conj: Any) -> Any:
+def _turning(op: Composite, conj: Callable[..., Any]) -> Any:
     """What turns each part of a composite; None where the whole is more than its parts."""
     if op.wide or not op.clinear or op.in_dtype != op.out_dtype:
         return None

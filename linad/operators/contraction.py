@@ -6,7 +6,7 @@ one contraction is renamed where another one uses it.
 
 import functools
 import string
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ _FEW = 2**16
 """Products of entries for which NumPy's own order is as good as any."""
 
 
-def _as_wide(array: Array, dtype: Any) -> Any:
+def _as_wide(array: Array, dtype: np.dtype[Any]) -> Any:
     """An operand of no less precision than the result."""
     if array.dtype == dtype:
         return array
@@ -69,7 +69,7 @@ class Contraction(JacobianOperator):
         out_labels: str,
         out_shape: Shape,
         in_shape: Shape,
-        dtype: Any,
+        dtype: np.dtype[Any],
     ) -> None:
         self.in_labels, self.out_labels = in_labels, out_labels
         # An optimised order may sum an operand by itself: images of bytes would overflow.
@@ -101,7 +101,7 @@ class Contraction(JacobianOperator):
         kept = total.reshape(seeds + keep_axes(self.in_shape, self._summed))
         return np.broadcast_to(kept, seeds + self.in_shape) + np.zeros((), self.dtype)
 
-    def adjoint_form(self, conj: Any) -> JacobianOperator | None:
+    def adjoint_form(self, conj: Callable[..., Any]) -> JacobianOperator | None:
         # C^H: x and y change places, the fixed operands are conjugated
         if self._summed:
             return None

@@ -47,12 +47,12 @@ class Convolution(JacobianOperator):
     def __init__(
         self,
         convolve: Any,
-        kernel: Any,
+        kernel: Array,
         mode: str,
         axes: int,
         out_shape: Shape,
         in_shape: Shape,
-        dtype: Any,
+        dtype: np.dtype[Any],
     ) -> None:
         self.convolve, self.kernel, self.mode, self.axes = convolve, kernel, mode, axes
         super().__init__(out_shape, in_shape, dtype)
@@ -97,11 +97,11 @@ class ValidKernel(JacobianOperator):
     def __init__(
         self,
         convolve: Any,
-        signal: Any,
+        signal: Array,
         axes: int,
         out_shape: Shape,
         in_shape: Shape,
-        dtype: Any,
+        dtype: np.dtype[Any],
     ) -> None:
         self.convolve, self.signal, self.axes = convolve, signal, axes
         super().__init__(out_shape, in_shape, dtype)

@@ -36,7 +36,7 @@ class DenseForms:
         rows = rows.conj() if rows.dtype.kind == "c" else rows
         return rows.astype(op.dtype, copy=False)
 
-    def _dense_rows(self: Any, k: int, dtype: Any, adjoint: bool) -> Any:
+    def _dense_rows(self: Any, k: int, dtype: np.dtype[Any], adjoint: bool) -> Any:
         """Apply to each of the k unit vectors."""
         m, n = self.shape
         step = max(1, settings().block_bytes // (dtype.itemsize * (m + n + 1)))
@@ -48,7 +48,7 @@ class DenseForms:
             blocks.append(self._apply_rows(seeds, adjoint))
         return np.concatenate(blocks)
 
-    def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
+    def __array__(self: Any, dtype: np.dtype[Any] | None = None, copy: bool | None = None) -> Any:
         asking = sys._getframe(1)
         if asking.f_code.co_name == "_matmul_dispatch":
             # A sparse array meets an operator it does not know: with something that is no

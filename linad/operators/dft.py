@@ -6,6 +6,7 @@ The adjoint of a transform is the transform in the other direction with the same
 which in NumPy's words is the opposite norm: "backward" <-> "forward", "ortho" stays.
 """
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -48,7 +49,7 @@ class Fourier(JacobianOperator):
     owns_result = True
 
     def __init__(
-        self, axes: tuple[int, ...], inverse: bool, norm: Norm, shape: Shape, dtype: Any
+        self, axes: tuple[int, ...], inverse: bool, norm: Norm, shape: Shape, dtype: np.dtype[Any]
     ) -> None:
         self.axes, self.backward, self.norm = axes, inverse, norm
         super().__init__(shape, shape, dtype)
@@ -82,7 +83,7 @@ class Fourier(JacobianOperator):
     def spectral_norm(self) -> Any:
         return self.factor() * size_of([self.in_shape[k] for k in self.axes]) ** 0.5
 
-    def adjoint_form(self, conj: Any) -> JacobianOperator:
+    def adjoint_form(self, conj: Callable[..., Any]) -> JacobianOperator:
         # F^H = n F^-1: the other direction with the opposite norm. F^T = F
         if conj(1j) == 1j:
             return self
@@ -123,7 +124,13 @@ class RealFourier(JacobianOperator):
     owns_result = True
 
     def __init__(
-        self, axis: int, norm: Norm, out_shape: Shape, in_shape: Shape, dtype: Any, real_dtype: Any
+        self,
+        axis: int,
+        norm: Norm,
+        out_shape: Shape,
+        in_shape: Shape,
+        dtype: np.dtype[Any],
+        real_dtype: np.dtype[Any],
     ) -> None:
         self.axis, self.norm, self._real = axis, norm, real_dtype
         self._halves = 1 / multiplicity(in_shape[axis], axis, real_dtype)
@@ -169,7 +176,13 @@ class HermitianFourier(JacobianOperator):
     clinear = False
 
     def __init__(
-        self, axis: int, norm: Norm, out_shape: Shape, in_shape: Shape, dtype: Any, real_dtype: Any
+        self,
+        axis: int,
+        norm: Norm,
+        out_shape: Shape,
+        in_shape: Shape,
+        dtype: np.dtype[Any],
+        real_dtype: np.dtype[Any],
     ) -> None:
         self.axis, self.norm, self._real = axis, norm, real_dtype
         self._twice = multiplicity(out_shape[axis], axis, real_dtype)
@@ -193,7 +206,7 @@ class HermitianFourier(JacobianOperator):
         return self.axis
 
 
-def multiplicity(n: int, axis: int, dtype: Any) -> Any:
+def multiplicity(n: int, axis: int, dtype: np.dtype[Any]) -> Any:
     """How often a full transform of n real entries holds each of the n//2 + 1 coefficients.
 
     Shaped to multiply along ``axis`` (counted from the end).

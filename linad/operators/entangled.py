@@ -47,7 +47,7 @@ class Entangled(JacobianOperator):
             ]
         )
 
-    def spoilt(self, k: int, part: Array, lost: Any) -> Any:
+    def spoilt(self, k: int, part: Array, lost: Array) -> Any:
         """The tangent of result k, NaN where values are lost."""
         if k != self.values_at:
             lost = np.expand_dims(lost, -1 if k == self.rows_at else -2)
@@ -73,12 +73,12 @@ class Results:
         Of its results.
     """
 
-    def __init__(self, op: Entangled, tangent: Array, pushed: Any) -> None:
+    def __init__(self, op: Entangled, tangent: Array, pushed: tuple[Any, ...]) -> None:
         self._op, self._tangent = op, tangent
         self._found, self._told = pushed, [None] * len(pushed)
         self._values_hold = True
 
-    def told(self, node: Any) -> Any:
+    def told(self, node: Array) -> Any:
         """The tangent to use in place of ``node``, which may be one of these."""
         for k, found in enumerate(self._found):
             if found is node:

@@ -8,6 +8,7 @@ matrix in messages.
 Source: N. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd edition, chapters 7, 15.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ class Factored(LinearOperator):
 
     method: str
 
-    def __init__(self, dtype: Any, n: int) -> None:
+    def __init__(self, dtype: np.dtype[Any], n: int) -> None:
         super().__init__(dtype, (n, n))
 
     def solve(self, b: Any, adjoint: bool) -> Any:
@@ -44,20 +45,20 @@ class Factored(LinearOperator):
             x = self.solve(columns, adjoint)
         return x.astype(np.result_type(self.dtype, b.dtype), copy=False).reshape(b.shape)
 
-    def _matvec(self, x: Any) -> Any:
+    def _matvec(self, x: Array) -> Any:
         return self._apply(x, False)
 
     def _rmatvec(self, x: Array) -> Any:
         return self._apply(x, True)
 
-    def _matmat(self, X: Any) -> Any:
+    def _matmat(self, X: Array) -> Any:
         return self._apply(X, False)
 
     def _rmatmat(self, X: Array) -> Any:
         return self._apply(X, True)
 
 
-def double(dtype: Any) -> Any:
+def double(dtype: np.dtype[Any]) -> Any:
     """The dtype in which to factorise: single precision is solved in double, as in NumPy."""
     return np.promote_types(dtype, np.float64)
 
@@ -68,13 +69,13 @@ FEW = 1000
 """Up to this size four right sides cost no more than the call."""
 
 
-def check_finite(a: Any, what: str) -> None:
+def check_finite(a: Array, what: str) -> None:
     """Raise SingularError for a matrix with infinities or NaNs."""
     if not np.isfinite(a).all():
         raise SingularError(f"{what} holds infinities or NaNs, and has no inverse")
 
 
-def check_condition(rcond: float, dtype: Any, what: str) -> None:
+def check_condition(rcond: float, dtype: np.dtype[Any], what: str) -> None:
     """Raise SingularError if a reciprocal condition number is below the precision."""
     if not rcond >= np.finfo(dtype).eps:
         raise SingularError(
@@ -83,7 +84,7 @@ def check_condition(rcond: float, dtype: Any, what: str) -> None:
         )
 
 
-def reciprocal_condition(solve: Any, norm: float, n: int) -> float:
+def reciprocal_condition(solve: Callable[..., Any], norm: float, n: int) -> float:
     """Estimate 1 / (|A| |A^-1|) in the maximum norm from solutions ``solve(b, adjoint)``.
 
     An entry of A^-1 v, with v of n normal numbers, is as large as a row of A^-1 is long, which is
@@ -97,12 +98,12 @@ def reciprocal_condition(solve: Any, norm: float, n: int) -> float:
     return 1 / found if found > 0 else 0.0
 
 
-def scales(sizes: Any) -> Any:
+def scales(sizes: Array) -> Any:
     """Powers of two near the sizes of rows or columns; 1 for a row of zeros."""
     return np.exp2(-np.round(np.log2(np.where(sizes > 0, sizes, 1))))
 
 
-def _largest(sizes: Any, place: Any, n: int) -> Any:
+def _largest(sizes: Array, place: Array, n: int) -> Any:
     """The largest of the sizes at each of n places, 0 where there is none."""
     found = np.zeros(n)
     np.maximum.at(found, place, sizes)
@@ -119,7 +120,7 @@ class Equilibrated(Factored):
         """Solve with the scaled matrix."""
         raise NotImplementedError
 
-    def solve(self, b: Any, adjoint: bool) -> Any:
+    def solve(self, b: Array, adjoint: bool) -> Any:
         before, after = (self.columns, self.rows) if adjoint else (self.rows, self.columns)
         return after[:, None] * self.scaled_solve(before[:, None] * b, adjoint)
 
@@ -134,7 +135,7 @@ class DenseLU(Equilibrated):
 
     method = "dense LU"
 
-    def __init__(self, a: Any, what: str = WHAT) -> None:
+    def __init__(self, a: Array, what: str = WHAT) -> None:
         dtype, n = a.dtype, a.shape[0]
         super().__init__(dtype, n)
         check_finite(a, what)
@@ -150,14 +151,14 @@ class DenseLU(Equilibrated):
         self.lu, self.pivots, info = getrf(a)
         check_condition(0.0 if info > 0 else float(gecon(self.lu, norm)[0]), dtype, what)
 
-    def solve(self, b: Any, adjoint: bool) -> Any:
+    def solve(self, b: Array, adjoint: bool) -> Any:
         return super().solve(b, adjoint) if self.shape[0] else b.astype(self.dtype)
 
-    def scaled_solve(self, b: Any, adjoint: bool) -> Any:
+    def scaled_solve(self, b: Array, adjoint: bool) -> Any:
         return solved_by_lu(self.lu, self.pivots, b, adjoint)
 
 
-def solved_by_lu(lu: Any, pivots: Any, b: Any, adjoint: bool) -> Any:
+def solved_by_lu(lu: Array, pivots: Array, b: Array, adjoint: bool) -> Any:
     """Solve with LU factors, which several threads may do at once.
 
     SciPy counts the pivots from one while LAPACK runs, in the array that it is given, and lets
@@ -182,7 +183,7 @@ class Cholesky(Factored):
 
     method = "Cholesky"
 
-    def __init__(self, a: Any, what: str = WHAT) -> None:
+    def __init__(self, a: Array, what: str = WHAT) -> None:
         dtype, n = a.dtype, a.shape[0]
         super().__init__(dtype, n)
         check_finite(a, what)
@@ -196,7 +197,7 @@ class Cholesky(Factored):
         (pocon,) = get_lapack_funcs(("pocon",), (a,))
         check_condition(float(pocon(self.factor[0], norm, uplo="L")[0]), dtype, what)
 
-    def solve(self, b: Any, adjoint: bool) -> Any:
+    def solve(self, b: Array, adjoint: bool) -> Any:
         if self.shape[0] == 0:
             return b.astype(self.dtype)
         b = self.scale[:, None] * b
@@ -215,7 +216,7 @@ class Triangular(Factored):
         if zeros.size:
             raise SingularError(f"{what} is triangular with a zero on its diagonal, at {zeros[0]}")
 
-    def solve(self, b: Any, adjoint: bool) -> Any:
+    def solve(self, b: Array, adjoint: bool) -> Any:
         a = np.conj(matrix_transpose(self.a)) if adjoint else self.a
         lower = self.lower != adjoint
         return scipy.linalg.solve_triangular(a, b, lower=lower, check_finite=False)
@@ -237,7 +238,7 @@ class Banded(Equilibrated):
 
     method = "banded LU"
 
-    def __init__(self, bands: Any, below: int, above: int, what: str = WHAT) -> None:
+    def __init__(self, bands: Array, below: int, above: int, what: str = WHAT) -> None:
         dtype, n = bands.dtype, bands.shape[1]
         super().__init__(dtype, n)
         check_finite(bands, what)
@@ -257,7 +258,7 @@ class Banded(Equilibrated):
         found = 0.0 if info > 0 else reciprocal_condition(self.scaled_solve, norm, n)
         check_condition(found, dtype, what)
 
-    def scaled_solve(self, b: Any, adjoint: bool) -> Any:
+    def scaled_solve(self, b: Array, adjoint: bool) -> Any:
         b, trans = b.astype(self.lu.dtype), 2 if adjoint else 0
         pivots = self.pivots.copy()  # as `solved_by_lu` says
         return self._gbtrs(self.lu, self.below, self.above, b, pivots, trans=trans)[0]
@@ -298,7 +299,7 @@ class SparseLU(Equilibrated):
         return -1.0 if swaps % 2 else 1.0
 
 
-def _swaps(permutation: Any) -> int:
+def _swaps(permutation: Array) -> int:
     """How many swaps of two make a permutation: its size less the number of its cycles."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components

@@ -234,7 +234,7 @@ def is_hermitian(a: Array) -> bool:
     return bool(np.array_equal(a, np.conj(matrix_transpose(a))))
 
 
-def sign_of(d: Any) -> int:
+def sign_of(d: Array) -> int:
     """The definiteness of a matrix with these numbers on its diagonal, and zeros beside it."""
     d = np.asarray(d)
     if d.dtype.kind == "c":
@@ -258,12 +258,12 @@ def ones_of(op: "JacobianOperator") -> Any:
     return np.ones(op.shape[1], real_dtype(op.dtype))
 
 
-def largest_singular_value(a: Any) -> Any:
+def largest_singular_value(a: Array) -> Any:
     """Of a matrix, or of the worst of a stack."""
     return np.linalg.svd(a, compute_uv=False)[..., 0].max() if a.size else 0.0
 
 
-def real_dtype(dtype: Any) -> Any:
+def real_dtype(dtype: np.dtype[Any]) -> Any:
     """The dtype of the absolute values of numbers of a dtype."""
     return np.empty(0, dtype).real.dtype
 

@@ -33,7 +33,7 @@ class AllPole(LinearSolve):
     T(a)^-H is the filter with conj(a), run from the other end. Both cost O(n m).
     """
 
-    def __init__(self, solve: Any, a: Any, shape: Shape, dtype: Any) -> None:
+    def __init__(self, solve: Any, a: Array, shape: Shape, dtype: np.dtype[Any]) -> None:
         self.solve, self.a = solve, a
         super().__init__(shape, shape, dtype)
 
@@ -70,7 +70,7 @@ class TruncatedKernel(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, convolve: Any, y: Array, m: int, dtype: Any) -> None:
+    def __init__(self, convolve: Any, y: Array, m: int, dtype: np.dtype[Any]) -> None:
         self.convolve, self.y = convolve, y
         super().__init__(y.shape, (m,), dtype)
 
@@ -115,7 +115,9 @@ class RunningMean(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, mean: Any, size: int, out_shape: Shape, in_shape: Shape, dtype: Any) -> None:
+    def __init__(
+        self, mean: Any, size: int, out_shape: Shape, in_shape: Shape, dtype: np.dtype[Any]
+    ) -> None:
         self.mean, self.size = mean, size
         super().__init__(out_shape, in_shape, dtype)
 

@@ -229,7 +229,7 @@ class KroneckerSumInverse(Factored):
     """
 
     def __init__(
-        self, pieces: list[list[Any]], lengths: list[int], dtype: Any, what: str = WHAT
+        self, pieces: list[list[Any]], lengths: list[int], dtype: np.dtype[Any], what: str = WHAT
     ) -> None:
         n = math.prod(lengths)
         super().__init__(dtype, n)
@@ -288,7 +288,7 @@ class KroneckerSumInverse(Factored):
             x = self._sylvester(x, adjoint)
         return self._divided(x, True) if adjoint else x
 
-    def _divided(self, x: Any, adjoint: bool) -> Any:
+    def _divided(self, x: Array, adjoint: bool) -> Any:
         """By the factors in front."""
         for axis, factors in enumerate(self.before):
             if factors is not None:
@@ -301,10 +301,10 @@ class KroneckerSumInverse(Factored):
         """Columns (N, k) as an array (n_axis, the other axes, k)."""
         return np.moveaxis(x.reshape((*self.lengths, -1)), axis, 0)
 
-    def _back(self, x: Any, axis: int) -> Any:
+    def _back(self, x: Array, axis: int) -> Any:
         return np.moveaxis(x, 0, axis).reshape((self.shape[0], -1))
 
-    def _by_eigenvectors(self, x: Any) -> Any:
+    def _by_eigenvectors(self, x: Array) -> Any:
         """The inverse, which is its own adjoint."""
         for axis, q in enumerate(self.vectors):
             x = self._back(np.tensordot(q.conj().T, self._along(x, axis), 1), axis)

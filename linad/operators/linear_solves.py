@@ -85,7 +85,7 @@ def solution_rules(
 
         return rule
 
-    def wrt_right_side(x: Any, *arrays: Any, **static: Any) -> JacobianOperator:
+    def wrt_right_side(x: Array, *arrays: Any, **static: Any) -> JacobianOperator:
         return inverse(x, arrays[right_side].shape, *arrays, **static)
 
     for i, change in changes.items():

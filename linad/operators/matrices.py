@@ -5,6 +5,7 @@
 The factors of a matrix that is solved with are kept, see `linad.operators.system_matrix`.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,9 @@ class Solve(LinearSolve):
         "triangles definiteness diagonal_entries column_squares spectral_norm adjoint_form multiple"
     )
 
-    def __init__(self, matrix: Any, out_shape: Shape, in_shape: Shape, dtype: Any) -> None:
+    def __init__(
+        self, matrix: Any, out_shape: Shape, in_shape: Shape, dtype: np.dtype[Any]
+    ) -> None:
         self.matrix = matrix if isinstance(matrix, SystemMatrix) else SystemMatrix(matrix)
         super().__init__(out_shape, in_shape, dtype)
 
@@ -98,7 +101,12 @@ class Kronecker(JacobianOperator):
     owns_result = True
 
     def __init__(
-        self, left: Any, right: Any, out_shape: Shape, in_shape: Shape, dtype: Any
+        self,
+        left: Array | None,
+        right: Array | None,
+        out_shape: Shape,
+        in_shape: Shape,
+        dtype: np.dtype[Any],
     ) -> None:
         self.left, self.right = left, right
         super().__init__(out_shape, in_shape, dtype)
@@ -169,7 +177,7 @@ class Kronecker(JacobianOperator):
             product = product * largest_singular_value(f)
         return product
 
-    def adjoint_form(self, conj: Any) -> JacobianOperator | None:
+    def adjoint_form(self, conj: Callable[..., Any]) -> JacobianOperator | None:
         # (L ⊗ R)^H = L^H ⊗ R^H
         if not self.is_plain():
             return None
@@ -275,7 +283,7 @@ class Matrix(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, a: Array, dtype: Any = None) -> None:
+    def __init__(self, a: Array, dtype: np.dtype[Any] | None = None) -> None:
         self.a = a
         shape = a.shape
         self.out_shape, self.in_shape = shape[:1], shape[1:]
@@ -302,7 +310,7 @@ class Matrix(JacobianOperator):
     def column_squares(self) -> Any:
         return np.sum(squares(self.a), axis=0)
 
-    def adjoint_form(self, conj: Any) -> JacobianOperator:
+    def adjoint_form(self, conj: Callable[..., Any]) -> JacobianOperator:
         return Matrix(conj(matrix_transpose(self.a)), self.dtype)
 
     def multiple(self, alpha: Any) -> JacobianOperator:
@@ -334,7 +342,7 @@ class RowProducts(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, v: Any, in_shape: Shape, dtype: Any) -> None:
+    def __init__(self, v: Array, in_shape: Shape, dtype: np.dtype[Any]) -> None:
         self.v = v
         self.out_shape, self.in_shape = in_shape[:-1], in_shape
         self.dtype = dtype
@@ -357,7 +365,7 @@ class RowProducts(JacobianOperator):
         return dense_along((*self.out_shape, 1), self.in_shape, (-1,))
 
 
-def solver(a: Any) -> Any:
+def solver(a: Array) -> Any:
     """What applies the inverse of a matrix (n, n) to vectors: its factors, or, of a traced one,
     the matrix to solve with."""
     lower, upper = triangles_of(a)
@@ -367,7 +375,7 @@ def solver(a: Any) -> Any:
     return Triangular(a, lower) if lower or upper else DenseLU(a)
 
 
-def _solving_rows(a: Array, lead: tuple[int, ...], dtype: Any) -> JacobianOperator:
+def _solving_rows(a: Array, lead: tuple[int, ...], dtype: np.dtype[Any]) -> JacobianOperator:
     """Apply the inverse of a matrix along the last axis of arrays (*lead, n)."""
     factors, n = solver(a), a.shape[-1]
     if not isinstance(factors, Traced):

@@ -19,7 +19,7 @@ def is_operator(x: Any) -> bool:
     return isinstance(x, LinearOperator) or issparse(x) or hasattr(type(x), "matvec")
 
 
-def as_numbers(x: Any) -> Any:
+def as_numbers(x: Array) -> Any:
     """What SciPy or a user hands to an operator, as an array of numbers."""
     if isinstance(x, Traced):
         return x

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.options import is_integer
 from linad.core.primitive import Traced
 from linad.core.showing import shown
@@ -49,7 +50,7 @@ class OperatorArithmetic:
             return self.T._matvec(x)
         return columns(self.T._matmat(columns(x)))
 
-    def __getitem__(self: Any, index: Any) -> NoReturn:
+    def __getitem__(self: Any, index: tuple[Any, ...]) -> NoReturn:
         raise OperandError(
             f"{self._label()} holds no entries to index; J.todense(), or J.tosparse() where most "
             f"of them are 0, makes a matrix of it"
@@ -76,7 +77,7 @@ class OperatorArithmetic:
             self._refuse_factor(other)
         return self.dot(other)
 
-    def __rmatmul__(self: Any, other: Any) -> Any:
+    def __rmatmul__(self: Any, other: Array) -> Any:
         if not is_operator(other) and np.ndim(other) == 0:
             self._refuse_factor(other)
         return self.rdot(other)

@@ -1,7 +1,7 @@
 """Operators that place an array inside a larger one, turn it round, or read it in windows."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ class Pad(Isometry):
     unknown = "triangles definiteness diagonal_entries adjoint_form multiple inverse_form"
 
     def __init__(
-        self, before: Sequence[int], out_shape: Shape, in_shape: Shape, dtype: Any
+        self, before: Sequence[int], out_shape: Shape, in_shape: Shape, dtype: np.dtype[Any]
     ) -> None:
         self.before = tuple(before)
         self.spreads = out_shape != ()
@@ -80,7 +80,7 @@ class Roll(Isometry):
     owns_result = True
 
     def __init__(
-        self, shifts: Sequence[int], axes: Sequence[int], shape: Shape, dtype: Any
+        self, shifts: Sequence[int], axes: Sequence[int], shape: Shape, dtype: np.dtype[Any]
     ) -> None:
         self.shifts = tuple(shifts)
         # Counted from the end, so that leading seed axes do not move them.
@@ -101,7 +101,7 @@ class Roll(Isometry):
         axes = [k + len(self.in_shape) for k in self._axes]
         return Roll([-s for s in self.shifts], axes, self.in_shape, self.dtype)
 
-    def adjoint_form(self, conj: Any) -> JacobianOperator:
+    def adjoint_form(self, conj: Callable[..., Any]) -> JacobianOperator:
         return self.turned()
 
     def inverse_form(self) -> JacobianOperator:

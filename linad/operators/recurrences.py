@@ -1,5 +1,6 @@
 """Operators that run along an axis: running sums, differences, linear recurrences."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ def along(axis: int, index: Any) -> tuple[Any, ...]:
     return (..., index, *[slice(None)] * (-axis - 1))
 
 
-def reverse(x: Any, axis: int) -> Any:
+def reverse(x: Array, axis: int) -> Any:
     """``x`` backwards along an axis counted from the end."""
     return x[along(axis, slice(None, None, -1))]
 
@@ -48,7 +49,7 @@ class CumulativeSum(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, axis: int, shape: Shape, dtype: Any) -> None:
+    def __init__(self, axis: int, shape: Shape, dtype: np.dtype[Any]) -> None:
         self._axis = axis - len(shape)
         super().__init__(shape, shape, dtype)
 
@@ -103,7 +104,7 @@ class Difference(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, axis: int, in_shape: Shape, dtype: Any) -> None:
+    def __init__(self, axis: int, in_shape: Shape, dtype: np.dtype[Any]) -> None:
         self._axis = axis - len(in_shape)
         shape = list(in_shape)
         shape[axis] = max(shape[axis] - 1, 0)
@@ -147,7 +148,7 @@ class SegmentSum(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, starts: Any, axis: int, in_shape: Shape, dtype: Any) -> None:
+    def __init__(self, starts: Array, axis: int, in_shape: Shape, dtype: np.dtype[Any]) -> None:
         self.starts = starts
         self._axis = axis - len(in_shape)
         shape = list(in_shape)
@@ -201,7 +202,13 @@ class Recurrence(LinearSolve):
     unknown = "definiteness column_squares spectral_norm multiple"
 
     def __init__(
-        self, solve: Any, coefficients: Any, axis: int, backward: bool, shape: Shape, dtype: Any
+        self,
+        solve: Any,
+        coefficients: Array,
+        axis: int,
+        backward: bool,
+        shape: Shape,
+        dtype: np.dtype[Any],
     ) -> None:
         self.solve, self.coefficients = solve, coefficients
         self._axis, self._backward = axis, backward
@@ -223,7 +230,7 @@ class Recurrence(LinearSolve):
     def diagonal_entries(self) -> Any:
         return np.ones(self.shape[0], self.dtype)
 
-    def adjoint_form(self, conj: Any) -> JacobianOperator:
+    def adjoint_form(self, conj: Callable[..., Any]) -> JacobianOperator:
         # ((I - A S)^-1)^H = (I - S^T A^H)^-1, the recurrence from the other end
         a = conj(self.moved())
         return Recurrence(self.solve, a, self._axis, not self._backward, self.in_shape, self.dtype)
@@ -261,7 +268,12 @@ class BackwardDifference(JacobianOperator):
     owns_result = True
 
     def __init__(
-        self, axis: int, shape: Shape, dtype: Any, coefficients: Any = None, backward: bool = False
+        self,
+        axis: int,
+        shape: Shape,
+        dtype: np.dtype[Any],
+        coefficients: Array | None = None,
+        backward: bool = False,
     ) -> None:
         self._axis, self.coefficients, self._backward = axis, coefficients, backward
         super().__init__(shape, shape, dtype)

@@ -34,7 +34,7 @@ class ScaledSum(JacobianOperator):
     owns_result = True
 
     def __init__(
-        self, axes: tuple[int, ...], in_shape: Shape, dtype: Any, factor: Any = None
+        self, axes: tuple[int, ...], in_shape: Shape, dtype: np.dtype[Any], factor: Any = None
     ) -> None:
         # Counted from the end, so that leading seed axes do not move them.
         self._axes, self._kept, self.out_shape = reduced(in_shape, axes)
@@ -95,7 +95,9 @@ class WeightedSum(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, weights: Any, axes: tuple[int, ...], in_shape: Shape, dtype: Any) -> None:
+    def __init__(
+        self, weights: Array, axes: tuple[int, ...], in_shape: Shape, dtype: np.dtype[Any]
+    ) -> None:
         self.weights = weights
         self._axes, self._kept, self.out_shape = reduced(in_shape, axes)
         self.in_shape, self.dtype = in_shape, dtype

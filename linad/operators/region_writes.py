@@ -40,7 +40,9 @@ class Extract(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, region: Region, out_shape: Shape, in_shape: Shape, dtype: Any) -> None:
+    def __init__(
+        self, region: Region, out_shape: Shape, in_shape: Shape, dtype: np.dtype[Any]
+    ) -> None:
         self.region = region
         self.scatters = in_shape != () and _is_known(region)
         self.clinear = _is_complex_linear(region)
@@ -81,7 +83,7 @@ class Insert(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, region: Region, shape: Shape, dtype: Any) -> None:
+    def __init__(self, region: Region, shape: Shape, dtype: np.dtype[Any]) -> None:
         self.region = region
         self.clinear = _is_complex_linear(region)
         lead = shape[: len(shape) - region.ndim]
@@ -116,7 +118,7 @@ class Erase(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, region: Region, shape: Shape, dtype: Any) -> None:
+    def __init__(self, region: Region, shape: Shape, dtype: np.dtype[Any]) -> None:
         self.region, self.writes = region, _is_known(region)
         self.clinear = _is_complex_linear(region)
         self.out_shape = self.in_shape = shape

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from linad.core.array_type import Array
 from linad.core.shapes import Shape
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class Relation:
         self.n = n
 
     @classmethod
-    def of_pairs(cls, rows: Any, columns: Any, shape: tuple[int, int]) -> "Relation":
+    def of_pairs(cls, rows: Array, columns: Array, shape: tuple[int, int]) -> "Relation":
         """The relation of pairs (i, j), in any order, some twice perhaps."""
         pairs = np.broadcast_arrays(rows, columns)
         i, j = [np.ravel(p) for p in pairs]

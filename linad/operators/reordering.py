@@ -1,7 +1,7 @@
 """Operators that repeat or reorder entries: broadcasts, reshapes, transposed axes."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,11 @@ class Broadcast(JacobianOperator):
     owns_result = True
 
     def __init__(
-        self, out_shape: Shape, in_shape: Shape, dtype: Any, axes: Sequence[int] | None = None
+        self,
+        out_shape: Shape,
+        in_shape: Shape,
+        dtype: np.dtype[Any],
+        axes: Sequence[int] | None = None,
     ) -> None:
         if axes is None:
             self._axes, self._kept = _repeated(out_shape, in_shape)
@@ -89,7 +93,7 @@ def _repeated(out_shape: Shape, in_shape: Shape) -> tuple[tuple[int, ...], Shape
     return tuple([k - len(out_shape) for k in axes]), kept
 
 
-def broadcast(out_shape: Shape, in_shape: Shape, dtype: Any) -> JacobianOperator:
+def broadcast(out_shape: Shape, in_shape: Shape, dtype: np.dtype[Any]) -> JacobianOperator:
     """`Broadcast`, or `Identity` where nothing is repeated."""
     if out_shape == in_shape:
         return Identity(in_shape, dtype)
@@ -109,7 +113,7 @@ class Reshape(IdentityMatrix):
         seeds = cotangent.shape[: cotangent.ndim - len(self.out_shape)]
         return cotangent.reshape(seeds + self.in_shape)
 
-    def adjoint_form(self, conj: Any) -> JacobianOperator:
+    def adjoint_form(self, conj: Callable[..., Any]) -> JacobianOperator:
         return Reshape(self.in_shape, self.out_shape, self.dtype)
 
     def inverse_form(self) -> JacobianOperator:
@@ -125,7 +129,7 @@ class Permutation(Isometry):
     copies = True
     unknown = "triangles definiteness diagonal_entries multiple"
 
-    def __init__(self, axes: Sequence[int], in_shape: Shape, dtype: Any) -> None:
+    def __init__(self, axes: Sequence[int], in_shape: Shape, dtype: np.dtype[Any]) -> None:
         self.axes = axes = tuple(axes)
         self.out_shape, self._inverse = _permuted(in_shape, axes)
         self.in_shape = in_shape
@@ -140,7 +144,7 @@ class Permutation(Isometry):
     def pattern_names(self) -> set[str]:
         return {"permutation", "unitary"}
 
-    def adjoint_form(self, conj: Any) -> JacobianOperator:
+    def adjoint_form(self, conj: Callable[..., Any]) -> JacobianOperator:
         # P^T = P^-1
         return Permutation(self._inverse, self.out_shape, self.dtype)
 

@@ -61,7 +61,7 @@ def lifted(op: JacobianOperator) -> tuple[list[Any], Recipe]:
     return arrays, recipe
 
 
-def _mapped(x: Any, function: Any, known: dict[int, tuple[Any, Any]]) -> Any:
+def _mapped(x: Any, function: Callable[..., Any], known: dict[int, tuple[Any, Any]]) -> Any:
     """``x`` with ``function`` applied to its leaves; what holds no changed leaf is kept."""
     if id(x) in known:
         return known[id(x)][1]

@@ -47,7 +47,7 @@ def parts_of(A: Any) -> tuple[np.ndarray, ...]:
     return (A.data, A.offsets) if A.format == "dia" else ()
 
 
-def matrix_of(parts: Any, storage: StoredAs) -> Any:
+def matrix_of(parts: tuple[Any, ...], storage: StoredAs) -> Any:
     """The sparse array that is made of these arrays, which it refers to."""
     data, *places = parts
     made = getattr(scipy.sparse, f"{storage.format}_array")
@@ -90,7 +90,12 @@ class StoredMatrix(JacobianOperator):
     owns_result = True
 
     def __init__(
-        self, parts: Any, storage: StoredAs, transposed: bool, lead: Shape, dtype: Any
+        self,
+        parts: tuple[Any, ...],
+        storage: StoredAs,
+        transposed: bool,
+        lead: Shape,
+        dtype: np.dtype[Any],
     ) -> None:
         self.parts, self.storage, self.transposed = tuple(parts), storage, transposed
         m, n = storage.shape[::-1] if transposed else storage.shape
@@ -119,7 +124,7 @@ class StoredMatrix(JacobianOperator):
         places = [settled(a).copy() for a in self.parts[1:]]
         return self.storage, self.transposed, *places
 
-    def _made_of(self, data: Any) -> Any:
+    def _made_of(self, data: Array) -> Any:
         made = matrix_of((data, *map(settled, self.parts[1:])), self.storage)
         return (made.T if self.transposed else made).tocsr()
 

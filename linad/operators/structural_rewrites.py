@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.shapes import size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.circulant import Circulant, sandwich
@@ -180,14 +181,14 @@ def scaled_plus_scaled(a: Chain, b: Chain) -> Chain | None:
 # Matrices and Kronecker products.
 
 
-def is_smaller(left: Any, right: Any) -> bool:
+def is_smaller(left: Array, right: Array) -> bool:
     """Whether a product of matrices holds no more numbers than its factors, at fair cost."""
     m, k, n = left.shape[-2], left.shape[-1], right.shape[-1]
     batch = max(left.size // max(m * k, 1), right.size // max(k * n, 1))
     return m * n <= m * k + k * n and batch * m * k * n <= WORK
 
 
-def _times(left: Any, right: Any) -> Any:
+def _times(left: Array | None, right: Array | None) -> Any:
     """``left @ right``, where None is the identity."""
     if left is None or right is None:
         return left if right is None else right

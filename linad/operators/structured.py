@@ -4,6 +4,7 @@ Each is written in NumPy calls on arrays with leading seed axes, so it runs on a
 records onto a tape and differentiates again.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ class Identity(IdentityMatrix):
 
     scales_at_once = True
 
-    def __init__(self, shape: Shape, dtype: Any) -> None:
+    def __init__(self, shape: Shape, dtype: np.dtype[Any]) -> None:
         self.out_shape = self.in_shape = shape
         self.dtype = dtype
 
@@ -77,7 +78,7 @@ class Identity(IdentityMatrix):
     def pullback(self, cotangent: Array) -> Array:
         return cotangent
 
-    def adjoint_form(self, conj: Any) -> JacobianOperator:
+    def adjoint_form(self, conj: Callable[..., Any]) -> JacobianOperator:
         return self
 
     def multiple(self, alpha: Any) -> JacobianOperator:
@@ -121,7 +122,7 @@ class Zero(JacobianOperator):
     def spectral_norm(self) -> Any:
         return 0.0
 
-    def adjoint_form(self, conj: Any) -> JacobianOperator:
+    def adjoint_form(self, conj: Callable[..., Any]) -> JacobianOperator:
         # 0^H = 0
         return Zero(self.in_shape, self.out_shape, self.dtype)
 
@@ -139,7 +140,7 @@ class Zero(JacobianOperator):
         return Gather(np.full(m, -1, np.int32), n)
 
 
-def _zeros(seed: Array, taken: Shape, given: Shape, dtype: Any) -> Any:
+def _zeros(seed: Array, taken: Shape, given: Shape, dtype: np.dtype[Any]) -> Any:
     return np.zeros(seed.shape[: seed.ndim - len(taken)] + given, dtype)
 
 
@@ -200,7 +201,7 @@ class Diagonal(JacobianOperator):
     def spectral_norm(self) -> Any:
         return np.max(np.abs(self.full()))
 
-    def adjoint_form(self, conj: Any) -> JacobianOperator:
+    def adjoint_form(self, conj: Callable[..., Any]) -> JacobianOperator:
         # diag(d)^H = diag(conj d)
         return Diagonal(conj(self.entries), self.in_shape, self.dtype)
 
@@ -221,7 +222,7 @@ class Diagonal(JacobianOperator):
         return np.ndim(self.entries) == 0
 
 
-def diagonal(entries: Any, shape: Shape, dtype: Any) -> Diagonal:
+def diagonal(entries: Array, shape: Shape, dtype: np.dtype[Any]) -> Diagonal:
     """`Diagonal`, without the three calls of a constructor: programs are made of these."""
     J: Diagonal = object.__new__(Diagonal)
     J.entries = entries
@@ -240,7 +241,7 @@ class Cast(Typed):
 
     owns_result = True
 
-    def __init__(self, shape: Shape, out_dtype: Any, in_dtype: Any) -> None:
+    def __init__(self, shape: Shape, out_dtype: np.dtype[Any], in_dtype: np.dtype[Any]) -> None:
         self._out_dtype, self._in_dtype = out_dtype, in_dtype
         super().__init__(shape, shape, np.promote_types(out_dtype, in_dtype))
         self.clinear = not (in_dtype.kind == "c" and out_dtype.kind != "c")
@@ -255,7 +256,7 @@ class Cast(Typed):
         return None
 
 
-def _cast(x: Array, dtype: Any) -> Any:
+def _cast(x: Array, dtype: np.dtype[Any]) -> Any:
     if x.dtype.kind == "c" and dtype.kind != "c":
         x = x.real
     return x.astype(dtype)
@@ -269,7 +270,9 @@ class RealPart(JacobianOperator):
     owns_result = True
     clinear = False
 
-    def __init__(self, shape: Shape, real_dtype: Any, complex_dtype: Any) -> None:
+    def __init__(
+        self, shape: Shape, real_dtype: np.dtype[Any], complex_dtype: np.dtype[Any]
+    ) -> None:
         self._real, self._complex = real_dtype, complex_dtype
         super().__init__(shape, shape, complex_dtype)
 
@@ -299,7 +302,7 @@ class Conjugation(JacobianOperator):
     owns_result = True
     clinear = False
 
-    def __init__(self, shape: Shape, dtype: Any) -> None:
+    def __init__(self, shape: Shape, dtype: np.dtype[Any]) -> None:
         super().__init__(shape, shape, dtype)
 
     def pushforward(self, tangent: Array) -> Array:
@@ -319,7 +322,7 @@ class Masked(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, mask: Any, shape: Shape, dtype: Any) -> None:
+    def __init__(self, mask: Array, shape: Shape, dtype: np.dtype[Any]) -> None:
         self.mask = mask
         self.out_shape = self.in_shape = shape
         self.dtype = dtype
@@ -349,7 +352,7 @@ class Masked(JacobianOperator):
     def spectral_norm(self) -> Any:
         return float(np.any(self.mask))
 
-    def adjoint_form(self, conj: Any) -> JacobianOperator:
+    def adjoint_form(self, conj: Callable[..., Any]) -> JacobianOperator:
         return self
 
     def inverse_form(self) -> JacobianOperator:
@@ -361,7 +364,7 @@ class Masked(JacobianOperator):
         return None
 
 
-def _check_entries(op: Any, d: Any) -> None:
+def _check_entries(op: Any, d: Array) -> None:
     wrong = np.argwhere(~(np.isfinite(d) & (np.asarray(d) != 0)))
     if len(wrong):
         raise SingularError(

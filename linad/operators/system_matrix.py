@@ -31,7 +31,7 @@ class SystemMatrix:
         Kept by reference.
     """
 
-    def __init__(self, a: Any) -> None:
+    def __init__(self, a: Array) -> None:
         self.a = a
         self._factors: Any = None
 
@@ -54,7 +54,7 @@ class SystemMatrix:
         return x.astype(np.result_type(a, b), copy=False)
 
 
-def _lu_factor(a: Any) -> tuple[Any, Any]:
+def _lu_factor(a: Array) -> tuple[Any, Any]:
     """The LU factors of a matrix as `scipy.linalg.lu_solve` takes them.
 
     Raises

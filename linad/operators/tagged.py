@@ -11,11 +11,13 @@ vector shows, with probability 1, whether there are others. Definiteness is test
 values of a Lanczos iteration, which soon finds negative eigenvalues of some size.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from linad.arrays.buffers import concrete
+from linad.core.array_type import Array
 from linad.core.options import SEED, takes
 from linad.core.showing import shown
 from linad.errors import OperandError, ShapeError, WrongTagError
@@ -191,7 +193,7 @@ class _Test:
             x = x + 1j * self.rng.standard_normal((k, self.n))
         return x.astype(self.op.dtype)
 
-    def apply(self, rows: Any, adjoint: bool = False) -> Any:
+    def apply(self, rows: Array, adjoint: bool = False) -> Any:
         return concrete(self.op._apply_rows(rows, adjoint))
 
     def matrix(self) -> Any:
@@ -284,7 +286,7 @@ def band_of(op: JacobianOperator, below: int, above: int) -> Any:
     return bands
 
 
-def ritz_values(apply: Any, start: Any, steps: int) -> Any:
+def ritz_values(apply: Callable[..., Any], start: Array, steps: int) -> Any:
     """Eigenvalues of a hermitian matrix on a Krylov space, with full orthogonalisation."""
     basis = [start / np.linalg.norm(start)]
     alphas: list[float] = []

@@ -1,6 +1,7 @@
 """Operators around one other: adjoints, multiples, the same matrix on other shapes or dtypes."""
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,11 @@ class Wrapper(Typed):
     """
 
     def __init__(
-        self, op: JacobianOperator, out_shape: Shape, in_shape: Shape, dtype: Any = None
+        self,
+        op: JacobianOperator,
+        out_shape: Shape,
+        in_shape: Shape,
+        dtype: np.dtype[Any] | None = None,
     ) -> None:
         self.op = op
         self._in_dtype, self._out_dtype = op.in_dtype, op.out_dtype
@@ -56,7 +61,7 @@ class SameMatrix(Wrapper):
     def pullback(self, cotangent: Array) -> Array:
         return self.op.pullback(cotangent)
 
-    def _apply_rows(self, x: Any, adjoint: bool) -> Any:
+    def _apply_rows(self, x: Array, adjoint: bool) -> Any:
         return self.op._apply_rows(x, adjoint)
 
     def pattern_names(self) -> set[str]:
@@ -162,12 +167,12 @@ class Adjoint(_View):
     def _matvec(self, x: Array) -> Any:
         return self.op._rmatvec(x) if self.op.clinear else super()._matvec(x)
 
-    def _rmatvec(self, x: Any) -> Any:
+    def _rmatvec(self, x: Array) -> Any:
         return self.op._matvec(x) if self.op.clinear else super()._rmatvec(x)
 
     matvec, rmatvec = _matvec, _rmatvec  # ``J.T @ w`` makes this view anew: keep it short
 
-    def _apply_rows(self, x: Any, adjoint: bool) -> Any:
+    def _apply_rows(self, x: Array, adjoint: bool) -> Any:
         if self.op.clinear or self.op.in_dtype.kind != "c" or self.op.wide:
             return self.op._apply_rows(x, not adjoint)
         return super()._apply_rows(x, adjoint)
@@ -179,7 +184,7 @@ class Adjoint(_View):
         found = diagonal_of(self.op)
         return None if found is None else np.conj(found)
 
-    def adjoint_form(self, conj: Any) -> JacobianOperator | None:
+    def adjoint_form(self, conj: Callable[..., Any]) -> JacobianOperator | None:
         return self.op if self.dtype.kind != "c" or conj(1j) != 1j else None
 
     def inverse_form(self) -> JacobianOperator | None:
@@ -206,7 +211,7 @@ class Transpose(_View):
     def pullback(self, cotangent: Array) -> Array:
         return np.conj(self.op.pushforward(np.conj(cotangent)))
 
-    def _apply_rows(self, x: Any, adjoint: bool) -> Any:
+    def _apply_rows(self, x: Array, adjoint: bool) -> Any:
         return np.conj(self.op._apply_rows(np.conj(x), not adjoint))
 
     def _transpose(self) -> JacobianOperator:
@@ -215,7 +220,7 @@ class Transpose(_View):
     def diagonal_entries(self) -> Any:
         return diagonal_of(self.op)
 
-    def adjoint_form(self, conj: Any) -> JacobianOperator | None:
+    def adjoint_form(self, conj: Callable[..., Any]) -> JacobianOperator | None:
         return self.op if conj(1j) == 1j else None
 
     def inverse_form(self) -> JacobianOperator | None:
@@ -248,7 +253,7 @@ class Scaled(Wrapper):
             return self.op.pullback(self.alpha.conjugate() * cotangent)
         return _times(self.alpha, self.op.pullback(cotangent), self.op.owns_result)
 
-    def _apply_rows(self, x: Any, adjoint: bool) -> Any:
+    def _apply_rows(self, x: Array, adjoint: bool) -> Any:
         alpha = self.alpha.conjugate() if adjoint else self.alpha
         return _times(alpha, self.op._apply_rows(x, adjoint), True)
 
@@ -281,7 +286,7 @@ class Scaled(Wrapper):
         found = norm_of(self.op)
         return None if found is None else abs(self.alpha) * found
 
-    def adjoint_form(self, conj: Any) -> JacobianOperator | None:
+    def adjoint_form(self, conj: Callable[..., Any]) -> JacobianOperator | None:
         # (α A)^H = conj(α) A^H
         if not self.clinear or self.in_dtype != self.out_dtype:
             return None
@@ -296,7 +301,7 @@ class Scaled(Wrapper):
         return None if found is None else Scaled(1 / self.alpha, found)
 
 
-def _times(alpha: Any, y: Array, owned: bool) -> Any:
+def _times(alpha: Array, y: Array, owned: bool) -> Any:
     """``alpha y``, in place if ``y`` is nobody else's."""
     if owned and type(y) is np.ndarray and not isinstance(alpha, Traced):
         y *= alpha
@@ -320,7 +325,7 @@ class Reshaped(SameMatrix):
         result = self.op.pullback(cotangent.reshape(seeds + self.op.out_shape))
         return result.reshape(seeds + self.in_shape)
 
-    def _apply_rows(self, x: Any, adjoint: bool) -> Any:
+    def _apply_rows(self, x: Array, adjoint: bool) -> Any:
         return self.op._apply_rows(x, adjoint)
 
     def plainer(self, simplify: Any) -> JacobianOperator | None:
@@ -348,7 +353,9 @@ class Extended(Wrapper):
 
     owns_result = True
 
-    def __init__(self, op: JacobianOperator, in_dtype: Any, out_dtype: Any) -> None:
+    def __init__(
+        self, op: JacobianOperator, in_dtype: np.dtype[Any], out_dtype: np.dtype[Any]
+    ) -> None:
         super().__init__(op, op.out_shape, op.in_shape, np.promote_types(in_dtype, out_dtype))
         self._in_dtype, self._out_dtype = in_dtype, out_dtype
         # The matrix itself is applied, to whatever numbers.
@@ -389,11 +396,11 @@ class Extended(Wrapper):
         return norm_of(self.op)
 
 
-def _same(x: Any) -> Any:
+def _same(x: Array) -> Any:
     return x
 
 
-def _conjugate(x: Any) -> Any:
+def _conjugate(x: Array) -> Any:
     # The method, since np.conj would make a double of a Python number.
     return x.conjugate()
 

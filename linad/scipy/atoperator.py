@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import linad.numpy as traced_numpy
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype
@@ -22,7 +23,7 @@ class at:
         May be given as ``at(x)[index]`` as well.
     """
 
-    def __init__(self, x: Any, index: Any = ..., /) -> None:
+    def __init__(self, x: Array, index: Array = ..., /) -> None:
         self._x, self._index = x, index
 
     def __getitem__(self, index: Any) -> "at":
@@ -43,13 +44,13 @@ class at:
         x[index] = new
         return x
 
-    def set(self, y: Any, /, copy: Any = None, xp: Any = None) -> Any:
+    def set(self, y: Array, /, copy: Any = None, xp: Any = None) -> Any:
         """The array, with ``x[index] = y``."""
         return self._written(lambda _: y, copy)
 
 
 def _operator(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    def method(self: at, y: Any, /, copy: Any = None, xp: Any = None) -> Any:
+    def method(self: at, y: Array, /, copy: Any = None, xp: Any = None) -> Any:
         return self._written(lambda x: function(x, y), copy)
 
     return method

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, normalize_axes
 from linad.errors import DTypeError, ShapeError, UnsupportedError
@@ -37,7 +38,7 @@ def check_order(name: str, order: Any) -> None:
         raise ValueError(f"{name}: order must be an integer from 0 to 5, got {order!r}")
 
 
-def image(name: str, input: Any) -> Any:
+def image(name: str, input: Array) -> Any:
     """The input of a filter, as an array of floats or complex numbers.
 
     Raises
@@ -54,7 +55,7 @@ def image(name: str, input: Any) -> Any:
     return input
 
 
-def delivered(name: str, y: Any, input: Any, output: Any) -> Any:
+def delivered(name: str, y: Array, input: Array, output: Array | None) -> Any:
     """The result in the type that SciPy gives it: that of the input, or what ``output`` says."""
     if output is None:
         kind = "c" if y.dtype.kind == "c" else "f"
@@ -73,7 +74,7 @@ def delivered(name: str, y: Any, input: Any, output: Any) -> Any:
     return astype(y, wanted, copy=False)
 
 
-def _written(name: str, y: Any, output: Any) -> Any:
+def _written(name: str, y: Array, output: Array) -> Any:
     """The traced array that was given for the result, which is written into it."""
     if output.shape != y.shape:
         raise RuntimeError(f"{name}: output= has shape {output.shape}, the result {y.shape}")
@@ -124,7 +125,7 @@ def chosen_axes(name: str, axes: Any, ndim: int) -> tuple[int, ...]:
     return tuple([k % ndim for k in given])
 
 
-def beyond(places: Any, n: int, mode: str) -> Any:
+def beyond(places: Array, n: int, mode: str) -> Any:
     """The places in ``range(n)`` that stand for places anywhere on the axis."""
     if mode in ("wrap", "grid-wrap"):
         return places % n
@@ -137,7 +138,7 @@ def beyond(places: Any, n: int, mode: str) -> Any:
     return np.clip(places, 0, n - 1)
 
 
-def padded(x: Any, before: int, after: int, mode: str, cval: Any) -> Any:
+def padded(x: Array, before: int, after: int, mode: str, cval: Any) -> Any:
     """``x`` with what lies beyond both ends of its last axis."""
     n = x.shape[-1]
     if mode in ("constant", "grid-constant"):

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 
+from linad.core.array_type import Array
 from linad.rules.shaping import still
 from linad.scipy.boxes import sides_of_pair
 from linad.scipy.implicit_solutions import plain, with_derivative
 from linad.scipy.mirror import check_real, holds_traced, inexact, traced_form
 
 
-def _moved(A: Any, b: Any, found: Any, free: Any, resting: Any) -> Any:
+def _moved(A: Array, b: Array, found: Array, free: Array, resting: Any) -> Any:
     """The solution with its derivative: of entries that are free, and of those at bounds."""
     where = np.flatnonzero(free)
     if not where.size:
@@ -32,7 +33,7 @@ def _moved(A: Any, b: Any, found: Any, free: Any, resting: Any) -> Any:
 
 
 @traced_form(scipy.optimize.nnls)
-def nnls(A: Any, b: Any, **options: Any) -> Any:
+def nnls(A: Array, b: Array, **options: Any) -> Any:
     check_real("nnls", A=A, b=b)
     found, _ = scipy.optimize.nnls(plain(A), plain(b), **options)
     A, b = inexact(A), inexact(b).reshape(-1)
@@ -41,7 +42,7 @@ def nnls(A: Any, b: Any, **options: Any) -> Any:
 
 
 @traced_form(scipy.optimize.lsq_linear)
-def lsq_linear(A: Any, b: Any, bounds: Any = (-np.inf, np.inf), **options: Any) -> Any:
+def lsq_linear(A: Array, b: Array, bounds: Any = (-np.inf, np.inf), **options: Any) -> Any:
     check_real("lsq_linear", A=A, b=b)
     sides = sides_of_pair(bounds)
     result = scipy.optimize.lsq_linear(plain(A), plain(b), plain(bounds), **options)

@@ -23,6 +23,7 @@ from linad.api.derivatives import stop_gradient
 from linad.arrays.buffers import concrete
 from linad.control.both_ways import in_any_way
 from linad.control.deciding import while_loop
+from linad.core.array_type import Array
 from linad.core.reasons import because
 from linad.errors import GuardError, TracerError
 from linad.rules.creation import asarray
@@ -47,12 +48,12 @@ class Bracket(NamedTuple):
     count: Any
 
 
-def _divided(x: Any, y: Any) -> Any:
+def _divided(x: Array, y: Array) -> Any:
     """x / y, or NaN, which no step is taken by."""
     return np.where(y == 0, np.nan, x / np.where(y == 0, 1.0, y))
 
 
-def _differ(f: Any, g: Any) -> Any:
+def _differ(f: Array, g: Array) -> Any:
     return np.signbit(f) != np.signbit(g)
 
 
@@ -91,11 +92,11 @@ def _ridder(f: Function, s: Bracket, xtol: float, rtol: float) -> Bracket:
     )
 
 
-def _quadratic(fa: Any, da: Any, fb: Any, fc: Any, dc: Any) -> Any:
+def _quadratic(fa: Array, da: Array, fb: Array, fc: Array, dc: Array) -> Any:
     return _divided(-fb * (fc * dc - fa * da), dc * da * (fc - fa))
 
 
-def _hyperbolic(fa: Any, da: Any, fb: Any, fc: Any, dc: Any) -> Any:
+def _hyperbolic(fa: Array, da: Array, fb: Array, fc: Array, dc: Array) -> Any:
     return _divided(-fb * (fc - fa), fc * da - fa * dc)
 
 
@@ -134,7 +135,7 @@ STEPS: dict[str, Callable[..., Bracket]] = {
 
 
 def bracketed_root(
-    name: str, f: Function, a: Any, b: Any, tolerances: tuple[float, float], maxiter: int
+    name: str, f: Function, a: Array, b: Array, tolerances: tuple[float, float], maxiter: int
 ) -> Any:
     """A root between a and b, without a derivative; None where the program cannot hold it.
 
@@ -176,8 +177,8 @@ def bracketed_root(
 def _found(
     step: Callable[..., Bracket],
     f: Function,
-    a: Any,
-    b: Any,
+    a: Array,
+    b: Array,
     tolerances: tuple[float, float],
     maxiter: int,
 ) -> tuple[Any, Any]:

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.interpolate
 
 from linad.arrays.zero_dim import array, gives
+from linad.core.array_type import Array
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
@@ -24,7 +25,7 @@ from linad.scipy.mirror import StandIn, TracedClass, holds_traced, inexact
 from linad.scipy.piecewise import column
 
 
-def basis(t: Any, k: int, x: Any, i: Any) -> Any:
+def basis(t: Array, k: int, x: Array, i: Array) -> Any:
     """The k + 1 basis functions at points x (m,) of the intervals i: (m, k + 1)."""
     values: list[Any] = [np.ones(x.shape)]
     for r in range(1, k + 1):
@@ -39,13 +40,13 @@ def basis(t: Any, k: int, x: Any, i: Any) -> Any:
     return np.stack(values, axis=-1)
 
 
-def interval_of(t: Any, k: int, x: Any) -> Any:
+def interval_of(t: Array, k: int, x: Array) -> Any:
     """The i with t_i <= x < t_i+1; beyond the base interval that of the first or last piece."""
     ticks, n = still(t), t.shape[0] - k - 1
     return np.clip(np.searchsorted(ticks, x, side="right") - 1, k, n - 1)
 
 
-def basis_at(t: Any, k: int, x: Any) -> tuple[Any, Any]:
+def basis_at(t: Array, k: int, x: Array) -> tuple[Any, Any]:
     """The basis functions that are not 0 at points (m,): (m, k + 1), and the first one's number."""
     i = interval_of(t, k, still(x))
     return basis(t, k, x, i), i - k
@@ -71,7 +72,7 @@ class Spline(StandIn):
 
     stands_for: type = scipy.interpolate.BSpline
 
-    def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:
+    def __init__(self, t: Array, c: Array, k: int, extrapolate: Any = True, axis: int = 0) -> None:
         self.t, self.k, self.extrapolate, self.axis = t, k, extrapolate, axis
         self.c = c[: t.shape[0] - k - 1]
 
@@ -159,7 +160,7 @@ class BSpline(TracedClass, scipy.interpolate.BSpline):
     """As `scipy.interpolate.BSpline`; a traced argument makes a `Spline`."""
 
     @staticmethod
-    def of_traced(t: Any, c: Any, k: int, extrapolate: Any, axis: int) -> Any:
+    def of_traced(t: Array, c: Array, k: int, extrapolate: Any, axis: int) -> Any:
         t, c = inexact(t), inexact(c)
         n = t.shape[0] - k - 1
         axis = normalize_axis(axis, c.ndim, "BSpline")

@@ -19,6 +19,7 @@ from linad.api.derivatives import jacobian
 from linad.api.gradients import grad
 from linad.core.array_type import Array
 from linad.core.options import args_of
+from linad.core.shapes import Shape
 from linad.errors import ConvergenceError
 from linad.rules.creation import asarray
 from linad.scipy.boxes import Standing
@@ -75,7 +76,7 @@ class Constraint:
         """Whether traced values took part in what SciPy was given."""
         return holds_traced(self._parts) or (self.watched is not None and self.watched.traced)
 
-    def held(self, x: Any) -> Iterator[Function]:
+    def held(self, x: Array) -> Iterator[Function]:
         """Functions that are zero where the constraint holds with equality at a plain point."""
         values = np.atleast_1d(plain(self.values(x)))
         low, high = (np.broadcast_to(plain(end), values.shape) for end in (self.low, self.high))
@@ -86,8 +87,8 @@ class Constraint:
             if held.any():
                 yield self._distance(end, np.flatnonzero(held), values.shape)
 
-    def _distance(self, end: Any, where: Array, shape: Any) -> Function:
-        def distance(x: Any) -> Any:
+    def _distance(self, end: Any, where: Array, shape: Shape) -> Function:
+        def distance(x: Array) -> Any:
             values = np.atleast_1d(asarray(self.values(x))).reshape(shape)
             return (values - np.broadcast_to(asarray(end), shape))[where]
 
@@ -101,17 +102,17 @@ def constraints_of(given: Any) -> list[Constraint]:
 
 
 def constrained_minimum(
-    name: str, f: Function, found: Any, place: Standing, constraints: list[Constraint]
+    name: str, f: Function, found: Array, place: Standing, constraints: list[Constraint]
 ) -> Any:
     """A minimum under constraints, in the entries that are not at their bounds."""
     where = np.flatnonzero(place.free)
     embed = np.eye(found.size)[:, where]
     held = [distance for c in constraints for distance in c.held(found)]
 
-    def at(z: Any) -> Any:
+    def at(z: Array) -> Any:
         return place.held + embed @ z
 
-    def distances(z: Any) -> Any:
+    def distances(z: Array) -> Any:
         return np.concatenate([distance(at(z)) for distance in held])
 
     slope = grad(lambda z: asarray(f(at(z))).reshape(()))
@@ -127,7 +128,7 @@ def constrained_minimum(
         )
     multipliers = np.linalg.lstsq(normals.T, -downhill, rcond=None)[0]
 
-    def conditions(point: Any) -> Any:
+    def conditions(point: Array) -> Any:
         z, m = point[:n], point[n:]
         return np.concatenate([slope(z) + m @ rows(z), distances(z)])
 

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.fft
 import scipy.signal
 
+from linad.core.array_type import Array
 from linad.core.shapes import normalize_axes
 from linad.errors import ShapeError
 from linad.rules.creation import asarray
@@ -32,7 +33,7 @@ def _check_mode(name: str, mode: Any) -> None:
         )
 
 
-def _operands(name: str, in1: Any, in2: Any) -> tuple[Any, Any]:
+def _operands(name: str, in1: Array, in2: Array) -> tuple[Any, Any]:
     in1, in2 = asarray(in1), asarray(in2)
     if in1.ndim != in2.ndim:
         raise ValueError(
@@ -42,7 +43,9 @@ def _operands(name: str, in1: Any, in2: Any) -> tuple[Any, Any]:
     return in1, in2
 
 
-def _swapped(name: str, mode: str, s1: Any, s2: Any, axes: Sequence[int]) -> bool:
+def _swapped(
+    name: str, mode: str, s1: tuple[Any, ...], s2: tuple[Any, ...], axes: Sequence[int]
+) -> bool:
     """Whether in mode "valid" the second operand is the larger one."""
     if mode != "valid" or not s1:
         return False
@@ -56,13 +59,13 @@ def _swapped(name: str, mode: str, s1: Any, s2: Any, axes: Sequence[int]) -> boo
     )
 
 
-def _centered(y: Any, shape: Sequence[int]) -> Any:
+def _centered(y: Array, shape: Sequence[int]) -> Any:
     """The middle of an array."""
     start = [(n - m) // 2 for n, m in zip(y.shape, shape, strict=True)]
     return y[tuple([slice(k, k + m) for k, m in zip(start, shape, strict=True)])]
 
 
-def _direct(in1: Any, in2: Any, mode: str) -> Any:
+def _direct(in1: Array, in2: Array, mode: str) -> Any:
     part = "valid" if mode == "valid" else "full"
     if not in1.size or not in2.size:
         raise ShapeError(f"convolve: empty operands, of shapes {in1.shape} and {in2.shape}")
@@ -71,7 +74,7 @@ def _direct(in1: Any, in2: Any, mode: str) -> Any:
 
 
 @traced_form(scipy.signal.fftconvolve)
-def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
+def fftconvolve(in1: Array, in2: Array, mode: str = "full", axes: Any = None) -> Any:
     in1, in2 = _operands("fftconvolve", in1, in2)
     if in1.ndim == 0:
         return in1 * in2
@@ -102,7 +105,7 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
     return _centered(y, shape)
 
 
-def _product(in1: Any, in2: Any, axes: tuple[int, ...], shape: Sequence[int]) -> Any:
+def _product(in1: Array, in2: Array, axes: tuple[int, ...], shape: Sequence[int]) -> Any:
     """The full convolution along some axes, by the Fourier transform."""
     if not axes:
         return in1 * in2
@@ -119,7 +122,7 @@ def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
 
 
 @traced_form(scipy.signal.convolve)
-def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+def convolve(in1: Array, in2: Array, mode: str = "full", method: str = "auto") -> Any:
     in1, in2 = _operands("convolve", in1, in2)
     if in1.ndim == 0:
         return in1 * in2
@@ -141,7 +144,7 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
 
 
 @traced_form(scipy.signal.correlate)
-def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+def correlate(in1: Array, in2: Array, mode: str = "full", method: str = "auto") -> Any:
     in1, in2 = _operands("correlate", in1, in2)
     if in1.ndim == 0:
         return in1 * np.conj(in2)

@@ -39,7 +39,7 @@ class State(NamedTuple):
     failed: Any  # 1.0 where steps became too short
 
 
-def weighted(weights: Any, terms: Any) -> Any:
+def weighted(weights: Array, terms: Any) -> Any:
     """Σ w_j k_j, without the terms of weight 0."""
     total: Any = 0.0
     for j, w in enumerate(weights):
@@ -48,7 +48,7 @@ def weighted(weights: Any, terms: Any) -> Any:
     return total
 
 
-def stages_of(method: Any, field: Field, t: Any, y: Any, slope: Any, h: Any) -> list[Any]:
+def stages_of(method: Any, field: Field, t: Any, y: Array, slope: Array, h: Any) -> list[Any]:
     """The stages k_s of a step, but for the slope at its end."""
     k = [slope]
     for row, c in zip(method.A[1:], method.C[1:], strict=True):
@@ -57,7 +57,7 @@ def stages_of(method: Any, field: Field, t: Any, y: Any, slope: Any, h: Any) -> 
 
 
 def dop853_between(
-    field: Field, t: Any, y: Any, y_new: Any, h: Any, k: list[Any]
+    field: Field, t: Array, y: Array, y_new: Array, h: Array, k: list[Any]
 ) -> Callable[[Any], Any]:
     """The polynomial of degree seven of DOP853, which needs three more stages: of x in [0, 1]."""
     first, last, dy = k[0], k[-1], y_new - y
@@ -66,7 +66,7 @@ def dop853_between(
     terms = [dy, h * first - dy, 2 * dy - h * (last + first)]
     terms += [h * weighted(row, k) for row in DOP853.D]
 
-    def value(x: Any) -> Any:
+    def value(x: Array) -> Any:
         total: Any = 0.0
         for j, term in enumerate(reversed(terms)):
             total = (total + term) * (1 - x if j % 2 else x)
@@ -112,7 +112,7 @@ class ExplicitLoops(StepLoops):
         shrink = np.where(error >= 1, np.maximum(SHRINK, grown), SHRINK)  # SHRINK for NaN
         factor = np.where(accepted, grow, shrink)
 
-        def taken(new: Any, old: Any) -> Any:
+        def taken(new: Array, old: Array) -> Any:
             return np.where(accepted, new, old)
 
         return State(
@@ -122,7 +122,7 @@ class ExplicitLoops(StepLoops):
             *(s.attempts + 1.0, failed),
         )
 
-    def _error(self, k: list[Any], h: Any, y: Array, y_new: Any) -> Any:
+    def _error(self, k: list[Any], h: Array, y: Array, y_new: Array) -> Any:
         scale = self.atol + np.maximum(np.abs(y), np.abs(y_new)) * self.rtol
         if self.method is not DOP853:
             return self.norm(h * weighted(self.method.E, k) / scale)
@@ -135,12 +135,12 @@ class ExplicitLoops(StepLoops):
     def step(self, s: State) -> State:
         return self.until(lambda s: s.rejected > 0, self.advance(s))  # type: ignore[no-any-return]
 
-    def counts(self, s: State, met: Any) -> tuple[Any, Any, Any]:
+    def counts(self, s: State, met: Array) -> tuple[Any, Any, Any]:
         more = len(DOP853.C_EXTRA) if self.method is DOP853 else 0
         evaluations = self.method.n_stages * s.attempts + more * met
         return self.first_evaluations + evaluations, 0, 0
 
-    def between(self, s: State, t: Any) -> Any:
+    def between(self, s: State, t: Array) -> Any:
         """The state at a time within the last step, by SciPy's interpolant."""
         h = s.t - s.before
         x = np.where(h == 0, 0.0, (t - s.before) / np.where(h == 0, 1.0, h))

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import scipy.fft
 
+from linad.core.array_type import Array
 from linad.core.dispatch import FUNCTIONS
 from linad.core.mirrored_names import mirrored_names
 from linad.core.shapes import normalize_axes, normalize_axis, with_length
@@ -44,7 +45,7 @@ def _register(name: str, form: Function) -> Function:
 def _fourier(name: str) -> Function:
     numpy_function = getattr(np.fft, name)
 
-    def one_axis(x: Any, n: int | None, axis: int, norm: Any) -> Any:
+    def one_axis(x: Array, n: int | None, axis: int, norm: Any) -> Any:
         return FUNCTIONS[numpy_function](x, n, axis, norm)
 
     def many_axes(x: Any, s: Any, axes: Any, norm: Any) -> Any:
@@ -81,7 +82,7 @@ def _hermitian(name: str) -> Function:
     """Along several axes: hfftn x = irfftn x*, ihfftn x = (rfftn x)*, but for the norm."""
     real = FUNCTIONS[np.fft.rfftn if name.startswith("i") else np.fft.irfftn]
 
-    def many_axes(x: Any, s: Any, axes: Any, norm: Any) -> Any:
+    def many_axes(x: Array, s: Any, axes: Any, norm: Any) -> Any:
         s = (s,) if isinstance(s, int) else s
         axes = (axes,) if isinstance(axes, int) else axes
         if s is not None and axes is None:
@@ -101,19 +102,19 @@ ihfftn = _hermitian("ihfftn")
 
 
 @traced_form(scipy.fft.fftshift)
-def fftshift(x: Any, axes: Any = None) -> Any:
+def fftshift(x: Array, axes: Any = None) -> Any:
     return np.fft.fftshift(x, axes)
 
 
 @traced_form(scipy.fft.ifftshift)
-def ifftshift(x: Any, axes: Any = None) -> Any:
+def ifftshift(x: Array, axes: Any = None) -> Any:
     return np.fft.ifftshift(x, axes)
 
 
 # Cosines and sines.
 
 
-def _ends(x: Any, axis: int, first: float, last: float) -> Any:
+def _ends(x: Array, axis: int, first: float, last: float) -> Any:
     """``x`` with its first and last entries along an axis scaled."""
     n = x.shape[axis]
     weights = np.ones(n, np.dtype(x.dtype.char.lower()))
@@ -161,7 +162,7 @@ def _along(
     return y * scale if scale != 1 else y
 
 
-def _resized(x: Any, axis: int, n: int | None) -> Any:
+def _resized(x: Array, axis: int, n: int | None) -> Any:
     if n is None or n == x.shape[axis]:
         return x
     return fit_(x, shape=with_length(x.shape, axis, n))
@@ -170,12 +171,14 @@ def _resized(x: Any, axis: int, n: int | None) -> Any:
 def _cosine(name: str) -> Function:
     inverse, kind = name[0] == "i", name.lstrip("i").rstrip("n")
 
-    def one_axis(x: Any, type: int, n: int | None, axis: int, norm: Any, orthogonalize: Any) -> Any:
+    def one_axis(
+        x: Array, type: int, n: int | None, axis: int, norm: Any, orthogonalize: Any
+    ) -> Any:
         x = inexact(x)
         axis = normalize_axis(axis, x.ndim, name)
         return _along(_resized(x, axis, n), kind, type, axis, norm, orthogonalize, inverse)
 
-    def many_axes(x: Any, type: int, s: Any, axes: Any, norm: Any, orthogonalize: Any) -> Any:
+    def many_axes(x: Array, type: int, s: Any, axes: Any, norm: Any, orthogonalize: Any) -> Any:
         x = inexact(x)
         if axes is None and s is not None:
             axes = tuple(range(-len(s), 0))
@@ -216,7 +219,7 @@ class Backend:
     __ua_domain__ = "numpy.scipy.fft"
 
     @staticmethod
-    def __ua_function__(method: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    def __ua_function__(method: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
         if not holds_traced((args, kwargs)):
             return NotImplemented
         function = TRACED.get(method.__name__)

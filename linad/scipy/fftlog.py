@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
+from linad.core.array_type import Array
 from linad.core.callers import warn_user
 from linad.core.primitive import Traced
 from linad.rules.shaping import astype, still
@@ -24,7 +25,7 @@ from linad.scipy.mirror import inexact
 LOG_2 = math.log(2)
 
 
-def _coefficients(n: int, dln: Any, mu: Any, offset: Any, bias: Any, inverse: bool) -> Any:
+def _coefficients(n: int, dln: Array, mu: Array, offset: Array, bias: Array, inverse: bool) -> Any:
     above, below = (mu + 1 + bias) / 2, (mu + 1 - bias) / 2
     y = np.arange(n // 2 + 1) * (math.pi / n) / dln
     first = sp.loggamma(above + 1j * y[1:])
@@ -42,7 +43,7 @@ def _coefficients(n: int, dln: Any, mu: Any, offset: Any, bias: Any, inverse: bo
     return np.concatenate([np.reshape(zeroth, (1,)) + 0j, u])
 
 
-def _transform(a: Any, u: Any, inverse: bool) -> Any:
+def _transform(a: Array, u: Array, inverse: bool) -> Any:
     n = a.shape[-1]
     coefficients = np.fft.rfft(a)
     u = astype(u, coefficients.dtype)
@@ -50,11 +51,11 @@ def _transform(a: Any, u: Any, inverse: bool) -> Any:
     return np.flip(np.fft.irfft(coefficients, n), -1)
 
 
-def _power(n: int, dln: Any, bias: Any, offset: Any) -> Any:
+def _power(n: int, dln: Array, bias: Array, offset: Array) -> Any:
     return np.exp(-bias * ((np.arange(n) - (n - 1) / 2) * dln + offset))
 
 
-def fht(a: Any, dln: Any, mu: Any, offset: Any, bias: Any) -> Any:
+def fht(a: Array, dln: Array, mu: Array, offset: Array, bias: Array) -> Any:
     a, n = inexact(a), np.shape(a)[-1]
     u = _coefficients(n, dln, mu, offset, bias, False)
     if _is_zero(bias):
@@ -62,7 +63,7 @@ def fht(a: Any, dln: Any, mu: Any, offset: Any, bias: Any) -> Any:
     return _transform(a * _power(n, dln, bias, 0.0), u, False) * _power(n, dln, bias, offset)
 
 
-def ifht(A: Any, dln: Any, mu: Any, offset: Any, bias: Any) -> Any:
+def ifht(A: Array, dln: Array, mu: Array, offset: Array, bias: Array) -> Any:
     A, n = inexact(A), np.shape(A)[-1]
     u = _coefficients(n, dln, mu, offset, bias, True)
     if _is_zero(bias):
@@ -70,5 +71,5 @@ def ifht(A: Any, dln: Any, mu: Any, offset: Any, bias: Any) -> Any:
     return _transform(A / _power(n, dln, bias, offset), u, True) / _power(n, dln, bias, 0.0)
 
 
-def _is_zero(bias: Any) -> bool:
+def _is_zero(bias: Array) -> bool:
     return not isinstance(bias, Traced) and bool(bias == 0)

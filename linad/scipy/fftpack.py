@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.fftpack
 
+from linad.core.array_type import Array
 from linad.core.mirrored_names import mirrored_names
 from linad.core.shapes import normalize_axis
 from linad.errors import DTypeError, ShapeError
@@ -19,7 +20,7 @@ from linad.scipy.mirror import Function, bound_form, inexact
 __getattr__, __dir__ = mirrored_names(scipy.fftpack)
 
 
-def _check_lengths(name: str, x: Any, shape: Any, axes: Any) -> None:
+def _check_lengths(name: str, x: Array, shape: Any, axes: Any) -> None:
     """Raise for lengths of some axes where nothing says of which."""
     if shape is not None and axes is None and np.size(shape) != np.ndim(x):
         raise ShapeError(
@@ -38,7 +39,7 @@ def _along_one(name: str) -> Function:
 
 def _along_many(name: str) -> Function:
     @bound_form(getattr(scipy.fftpack, name))
-    def form(x: Any, shape: Any, axes: Any) -> Any:
+    def form(x: Array, shape: Any, axes: Any) -> Any:
         _check_lengths(name, x, shape, axes)
         return getattr(names, name)(inexact(x), shape, axes)
 
@@ -53,13 +54,13 @@ def _cosine(name: str) -> Function:
     forward, inverse = name.lstrip("i"), name.startswith("i")
 
     @bound_form(getattr(scipy.fftpack, name))
-    def one_axis(x: Any, type: int, n: Any, axis: int, norm: Any) -> Any:
+    def one_axis(x: Array, type: int, n: Any, axis: int, norm: Any) -> Any:
         return getattr(names, forward)(
             inexact(x), _INVERSE.get(type, type) if inverse else type, n, axis, norm
         )
 
     @bound_form(getattr(scipy.fftpack, name))
-    def many_axes(x: Any, type: int, shape: Any, axes: Any, norm: Any) -> Any:
+    def many_axes(x: Array, type: int, shape: Any, axes: Any, norm: Any) -> Any:
         _check_lengths(name, x, shape, axes)
         return getattr(names, forward)(
             inexact(x), _INVERSE.get(type, type) if inverse else type, shape, axes, norm
@@ -76,7 +77,7 @@ dctn, idctn, dstn, idstn = map(_cosine, ("dctn", "idctn", "dstn", "idstn"))
 fftshift, ifftshift = names.fftshift, names.ifftshift
 
 
-def _check_real(name: str, x: Any) -> Any:
+def _check_real(name: str, x: Array) -> Any:
     x = inexact(x)
     if x.dtype.kind == "c":
         raise DTypeError(f"{name}: x must be real, got {x.dtype}")
@@ -84,7 +85,7 @@ def _check_real(name: str, x: Any) -> Any:
 
 
 @bound_form(scipy.fftpack.rfft)
-def rfft(x: Any, n: Any, axis: int) -> Any:
+def rfft(x: Array, n: Any, axis: int) -> Any:
     x = _check_real("rfft", x)
     axis = normalize_axis(axis, x.ndim, "rfft")
     n = x.shape[axis] if n is None else n
@@ -95,7 +96,7 @@ def rfft(x: Any, n: Any, axis: int) -> Any:
 
 
 @bound_form(scipy.fftpack.irfft)
-def irfft(x: Any, n: Any, axis: int) -> Any:
+def irfft(x: Array, n: Any, axis: int) -> Any:
     x = _check_real("irfft", x)
     axis = normalize_axis(axis, x.ndim, "irfft")
     n = x.shape[axis] if n is None else n

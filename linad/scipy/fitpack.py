@@ -6,6 +6,7 @@ the knots.
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -57,18 +58,29 @@ def _plain_univariate(
     return np.concatenate([knots[:1]] * k + [knots] + [knots[-1:]] * k), made.get_coeffs()[:, None]
 
 
-def _plain_splprep(k: int, u: Any, y: Any, w: Any, s: float, first: float, last: float) -> Any:
+def _plain_splprep(
+    k: int, u: Array, y: Array, w: Array, s: float, first: float, last: float
+) -> Any:
     (t, c, _), _ = scipy.interpolate.splprep(y.T, w, u, first, last, k, s=s)
     return t, np.stack(c, axis=-1)
 
 
-def _plain_make_splrep(k: int, x: Any, y: Any, w: Any, s: float, first: float, last: float) -> Any:
+def _plain_make_splrep(
+    k: int, x: Array, y: Array, w: Array, s: float, first: float, last: float
+) -> Any:
     made = scipy.interpolate.make_splrep(x, y[:, 0], w=w, xb=first, xe=last, k=k, s=s)
     return made.t, made.c[:, None]
 
 
 def _fitted(
-    name: str, fit: Any, x: Array, y: Any, w: Any, k: int, s: Any, ends: Any = (None, None)
+    name: str,
+    fit: Callable[..., Any],
+    x: Array,
+    y: Array,
+    w: Array | None,
+    k: int,
+    s: Any,
+    ends: tuple[Any, ...] = (None, None),
 ) -> Spline:
     """The smoothing spline, or with s = 0 the interpolating one, of values y (m,) or (m, d)."""
     check_real(name, x=x, y=y, w=w)
@@ -91,7 +103,9 @@ def _fitted(
 
 
 @bound_form(scipy.interpolate.splrep)
-def splrep(x: Any, y: Any, w: Any, xb: Any, xe: Any, k: int, task: int, s: Any, t: Any) -> Any:
+def splrep(
+    x: Array, y: Array, w: Array | None, xb: Any, xe: Any, k: int, task: int, s: Any, t: Any
+) -> Any:
     check_real("splrep", y=y)
     if t is not None:  # SciPy sets task=-1 as well
         refuse("splrep", xb=(xb, None), xe=(xe, None))
@@ -107,7 +121,16 @@ def splrep(x: Any, y: Any, w: Any, xb: Any, xe: Any, k: int, task: int, s: Any, 
 
 @bound_form(scipy.interpolate.make_splrep)
 def make_splrep(
-    x: Any, y: Any, w: Any, xb: Any, xe: Any, k: int, s: Any, t: Any, nest: Any, **others: Any
+    x: Array,
+    y: Array,
+    w: Array | None,
+    xb: Any,
+    xe: Any,
+    k: int,
+    s: Any,
+    t: Any,
+    nest: Any,
+    **others: Any,
 ) -> Any:
     name = "make_splrep"
     if others:
@@ -121,7 +144,9 @@ def make_splrep(
 
 
 @bound_form(scipy.interpolate.splprep)
-def splprep(x: Any, w: Any, u: Any, ub: Any, ue: Any, k: int, task: int, s: Any, t: Any) -> Any:
+def splprep(
+    x: Any, w: Any, u: Array | None, ub: Any, ue: Any, k: int, task: int, s: Any, t: Any
+) -> Any:
     name = "splprep"
     refuse(name, task=(task, 0), t=(t, None))
     y = np.stack([inexact(part) for part in x], axis=-1)
@@ -136,7 +161,7 @@ def splprep(x: Any, w: Any, u: Any, ub: Any, ue: Any, k: int, task: int, s: Any,
     return [made.t, [made.c[:, i] for i in range(y.shape[1])], k], u
 
 
-def _evaluated(tck: Any, x: Any, der: int, ext: int, name: str) -> Any:
+def _evaluated(tck: tuple[Any, ...], x: Any, der: int, ext: int, name: str) -> Any:
     t, c, k = (asarray(tck[0]), asarray(tck[1]), tck[2])
     x = inexact(x)
     low, high = still(t)[k], still(t)[t.shape[0] - k - 1]
@@ -165,13 +190,13 @@ def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
     return _evaluated(tck, x, der, EXTENSIONS[ext], "splev")
 
 
-def _of_tuple(name: str, tck: Any) -> Spline:
+def _of_tuple(name: str, tck: tuple[Any, ...]) -> Spline:
     t, c, k = tck
     check_real(name, t=t, c=c)
     return Spline(inexact(t), inexact(c), k)
 
 
-def _as_tuple(spline: Spline, behind: Any) -> Any:
+def _as_tuple(spline: Spline, behind: Array) -> Any:
     """With as many numbers behind the coefficients as FITPACK has there."""
     missing = spline.t.shape[0] - spline.c.shape[0]
     return spline.t, np.concatenate([spline.c, behind * np.ones(missing)]), spline.k
@@ -290,7 +315,7 @@ class UnivariateSpline(_Univariate, scipy.interpolate.UnivariateSpline):
     """
 
     @staticmethod
-    def of_traced(x: Any, y: Any, w: Any, bbox: Any, k: int, s: Any, ext: Any) -> Any:
+    def of_traced(x: Array, y: Array, w: Any, bbox: Any, k: int, s: Any, ext: Any) -> Any:
         s = np.shape(x)[0] if s is None else s
         made = _fitted("UnivariateSpline", _plain_univariate, x, y, w, k, s, tuple(bbox))
         return Univariate(made, EXTENSIONS[ext])
@@ -300,7 +325,7 @@ class LSQUnivariateSpline(_Univariate, scipy.interpolate.LSQUnivariateSpline):
     """As `scipy.interpolate.LSQUnivariateSpline`; traced data make a `Univariate`."""
 
     @staticmethod
-    def of_traced(x: Any, y: Any, t: Any, w: Any, bbox: Any, k: int, ext: Any) -> Any:
+    def of_traced(x: Array, y: Array, t: Any, w: Any, bbox: Any, k: int, ext: Any) -> Any:
         name = "LSQUnivariateSpline"
         refuse(name, bbox=(list(bbox), [None, None]))
         check_real(name, y=y)
@@ -312,7 +337,7 @@ class InterpolatedUnivariateSpline(_Univariate, scipy.interpolate.InterpolatedUn
     """As `scipy.interpolate.InterpolatedUnivariateSpline`; traced data make a `Univariate`."""
 
     @staticmethod
-    def of_traced(x: Any, y: Any, w: Any, bbox: Any, k: int, ext: Any) -> Any:
+    def of_traced(x: Array, y: Array, w: Any, bbox: Any, k: int, ext: Any) -> Any:
         name = "InterpolatedUnivariateSpline"
         return Univariate(
             _fitted(name, _plain_univariate, x, y, w, k, 0, tuple(bbox)), EXTENSIONS[ext]

@@ -50,7 +50,7 @@ def _looked_at(f: Values, intervals: list[Interval]) -> list[tuple[Interval, Arr
     return list(zip(intervals, sizes, tails, strict=True))
 
 
-def broken(a: Any, b: Any, points: Any) -> list[tuple[Any, Any]]:
+def broken(a: Array, b: Array, points: Any) -> list[tuple[Any, Any]]:
     """The parts of a range between break points, from a to b; all may be traced."""
     points = () if points is None else points
     low, high, *places = [float(concrete(asarray(p))[()]) for p in (a, b, *points)]

@@ -18,6 +18,7 @@ import numpy as np
 import scipy.ndimage
 
 import linad.numpy
+from linad.core.array_type import Array
 from linad.core.shapes import normalize_axis
 from linad.errors import UnsupportedError
 from linad.rules.shaping import astype
@@ -75,7 +76,7 @@ def generic_filter1d(
 # In Fourier space.
 
 
-def _frequencies(name: str, x: Any, n: int, axis: int) -> list[Any]:
+def _frequencies(name: str, x: Array, n: int, axis: int) -> list[Any]:
     """The frequencies along each axis, to broadcast; with ``n`` one axis is of a real transform."""
     found, n = [], operator.index(n)
     along = normalize_axis(axis, x.ndim, name)
@@ -86,7 +87,9 @@ def _frequencies(name: str, x: Any, n: int, axis: int) -> list[Any]:
     return found
 
 
-def _filtered(name: str, x: Any, width: Any, factor: Callable[..., Any], n: int, axis: int) -> Any:
+def _filtered(
+    name: str, x: Array, width: Any, factor: Callable[..., Any], n: int, axis: int
+) -> Any:
     widths = each(name, width, x.ndim)
     for s, k in zip(widths, _frequencies(name, x, n, axis), strict=True):
         x = x * factor(s, k)
@@ -94,7 +97,7 @@ def _filtered(name: str, x: Any, width: Any, factor: Callable[..., Any], n: int,
 
 
 @filter_form(scipy.ndimage.fourier_gaussian)
-def fourier_gaussian(input: Any, sigma: Any, n: int = -1, axis: int = -1) -> Any:
+def fourier_gaussian(input: Array, sigma: Any, n: int = -1, axis: int = -1) -> Any:
     def factor(s: Any, k: Any) -> Any:
         return np.exp(-2 * math.pi**2 * s**2 * k**2)
 
@@ -102,7 +105,7 @@ def fourier_gaussian(input: Any, sigma: Any, n: int = -1, axis: int = -1) -> Any
 
 
 @filter_form(scipy.ndimage.fourier_uniform)
-def fourier_uniform(input: Any, size: Any, n: int = -1, axis: int = -1) -> Any:
+def fourier_uniform(input: Array, size: Any, n: int = -1, axis: int = -1) -> Any:
     return _filtered("fourier_uniform", input, size, lambda s, k: np.sinc(s * k), n, axis)
 
 

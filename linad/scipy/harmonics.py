@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
+from linad.core.array_type import Array
 from linad.errors import UnsupportedError
 from linad.rules.harmonics import sph_legendre_p as on_the_sphere
 from linad.rules.shaping import as_array, concrete
@@ -37,7 +38,7 @@ def _form(traced: Function) -> Function:
     plain.__module__, plain.__doc__ = "scipy.special", own.__doc__
 
     @functools.lru_cache(64)
-    def kind(dtype: Any, count: int) -> Any:
+    def kind(dtype: np.dtype[Any], count: int) -> Any:
         return own(*integers, *[np.zeros((), dtype)] * count).dtype
 
     def form(*args: Any, diff_n: int = 0, **options: Any) -> Any:
@@ -65,7 +66,7 @@ def _all(function: Callable[[int, int], Any], n: Any, m: Any) -> Any:
     return np.stack([np.stack(row) for row in rows])
 
 
-def _associated(n: Any, m: Any, z: Any, norm: bool) -> Any:
+def _associated(n: Any, m: Any, z: Array, norm: bool) -> Any:
     """Of a negative order by the positive one: P_n^-m = (-1)^m (n-m)! / (n+m)! P_n^m."""
     name = "assoc_legendre_p"
     if np.any(np.abs(concrete(z)) > 1):
@@ -90,7 +91,7 @@ def legendre_p_all(n: Any, z: Any) -> Any:
 
 
 @_form
-def assoc_legendre_p(n: Any, m: Any, z: Any, *, branch_cut: Any = 2, norm: bool = False) -> Any:
+def assoc_legendre_p(n: Any, m: Any, z: Array, *, branch_cut: Any = 2, norm: bool = False) -> Any:
     return _associated(n, m, z, norm)[None]
 
 
@@ -100,7 +101,7 @@ def assoc_legendre_p_all(n: Any, m: Any, z: Any, *, branch_cut: Any = 2, norm: b
 
 
 @_form
-def sph_legendre_p(n: Any, m: Any, theta: Any) -> Any:
+def sph_legendre_p(n: Array, m: Array, theta: Array) -> Any:
     return on_the_sphere(n, m, theta)[None]
 
 
@@ -109,7 +110,7 @@ def sph_legendre_p_all(n: Any, m: Any, theta: Any) -> Any:
     return _all(lambda k, j: on_the_sphere(k, j, theta), n, m)[None]
 
 
-def _harmonic(n: Any, m: Any, theta: Any, phi: Any) -> Any:
+def _harmonic(n: Any, m: Any, theta: Array, phi: Array) -> Any:
     return on_the_sphere(n, m, theta) * np.exp(1j * (m * phi))
 
 
@@ -119,5 +120,5 @@ def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any) -> Any:
 
 
 @_form
-def sph_harm_y_all(n: Any, m: Any, theta: Any, phi: Any) -> Any:
+def sph_harm_y_all(n: Any, m: Any, theta: Array, phi: Array) -> Any:
     return _all(lambda k, j: _harmonic(k, j, theta, phi), n, m)

@@ -23,6 +23,7 @@ import scipy.optimize
 from linad.api.derivatives import derivative, jacobian, stop_gradient
 from linad.arrays.buffers import concrete
 from linad.arrays.traces import running_trace
+from linad.core.array_type import Array
 from linad.core.marks import running_traces
 from linad.core.primitive import Primitive, Traced
 from linad.core.tape import Equation, Tape, Var, stop, tape_of
@@ -192,7 +193,7 @@ def with_derivative(value: Any, moving: Any) -> Any:
     return moving_at(asarray(value).astype(dtype), asarray(moving).astype(dtype))[()]
 
 
-def root_of_number(name: str, g: Watched, found: Any) -> Any:
+def root_of_number(name: str, g: Watched, found: Array) -> Any:
     """A root of a function of one number."""
     slope = derivative(lambda t: asarray(g.values(t)).reshape(()))
 
@@ -214,7 +215,7 @@ def roots_of_numbers(name: str, g: Watched, found: Any) -> Any:
     return _polished(name, found, g.values, step_at)
 
 
-def root_of_vector(name: str, g: Function, found: Any) -> Any:
+def root_of_vector(name: str, g: Function, found: Array) -> Any:
     """A root of a function of a vector, which gives as many numbers."""
     matrix = jacobian(g)
 

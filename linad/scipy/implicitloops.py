@@ -16,6 +16,7 @@ from scipy.optimize import OptimizeResult
 from linad.api.derivatives import jacobian, stop_gradient
 from linad.control.captured import with_captured
 from linad.control.deciding import cond, while_loop
+from linad.core.array_type import Array
 from linad.scipy.steploops import Field, StepLoops
 from linad.solve.implicit import solved
 
@@ -59,7 +60,7 @@ class ImplicitLoops(StepLoops):
         method: Any,
         field: Field,
         span: tuple[Any, Any],
-        y0: Any,
+        y0: Array,
         options: dict[str, Any],
         matrix: Any = None,
     ) -> None:
@@ -69,24 +70,24 @@ class ImplicitLoops(StepLoops):
         eps = np.finfo(float).eps
         self.accuracy = max(10 * eps / self.rtol, min(0.03, self.rtol**0.5))
 
-    def value(self, t: Any, y: Any) -> Any:
+    def value(self, t: Array, y: Array) -> Any:
         """f, no part of derivatives, whatever it refers to."""
         return stop_gradient(self.field(t, y))
 
-    def matrix(self, t: Any, y: Any) -> Any:
+    def matrix(self, t: Array, y: Array) -> Any:
         """f_y, no part of derivatives."""
         if self.given is None:
             return stop_gradient(jacobian(lambda y: self.field(t, y))(y))
         given = self.given(t, y) if callable(self.given) else self.given
         return stop_gradient(given) + 0.0 * y[0]
 
-    def newer(self, wanted: Any, t: Any, y: Any, known: Any) -> Any:
+    def newer(self, wanted: Array, t: Array, y: Array, known: Array) -> Any:
         """f_y there where that is wanted, or else the one that is known."""
         if self.fixed:
             return known
         return cond(wanted, lambda t, y, _: self.matrix(t, y), lambda t, y, k: k, t, y, known)
 
-    def search(self, change: Callable[[Any], Any], z: Any, scale: Any) -> StageSearch:
+    def search(self, change: Callable[[Any], Any], z: Array, scale: Array) -> StageSearch:
         """Newton's iteration, stopped as SciPy stops it.
 
         Parameters
@@ -120,7 +121,7 @@ class ImplicitLoops(StepLoops):
             StageSearch(z, zero, zero, zero, zero),
         )
 
-    def solution(self, equations: Callable[[Any], Any], found: Any) -> Any:
+    def solution(self, equations: Callable[[Any], Any], found: Array) -> Any:
         """What solves equations, with its derivative, where it is found already."""
         g, theta = with_captured(equations, found, ())
         return solved(
@@ -134,5 +135,5 @@ class ImplicitLoops(StepLoops):
             lambda _: lambda x, theta: x,
         )
 
-    def counts(self, s: Any, met: Any) -> tuple[Any, Any, Any]:
+    def counts(self, s: Any, met: Array) -> tuple[Any, Any, Any]:
         return s.counts

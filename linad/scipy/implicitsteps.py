@@ -59,22 +59,22 @@ class ImplicitReplay:
         The solution at a plain time, as SciPy found it.
     """
 
-    def __init__(self, field: Field, times: Sequence[float], y0: Any, guess: Any) -> None:
+    def __init__(self, field: Field, times: Sequence[float], y0: Array, guess: Any) -> None:
         self.field, self.times, self.guess = field, list(times), guess
         self.states, self.stages = [y0], [field(times[0], y0)]
         for start, end in zip(self.times[:-1], self.times[1:], strict=True):
             self.states.append(self.step(start, self.states[-1], end - start))
 
-    def step(self, t: float, y: Any, h: float) -> Any:
+    def step(self, t: float, y: Array, h: float) -> Any:
         """The state h later."""
         n, here = y.shape[0], form(y)
         nodes = t + C * h
         stages = np.stack([self.guess(node) for node in nodes]).astype(here.dtype)
 
-        def plain_field(at: float, Y: Any) -> Any:
+        def plain_field(at: float, Y: Array) -> Any:
             return form(self.field(at, Y))
 
-        def slopes(Y: Any) -> Any:
+        def slopes(Y: Array) -> Any:
             return np.stack([self.field(at, Y[i]) for i, at in enumerate(nodes)])
 
         scale = 1 + np.max(np.abs(here), initial=0.0)
@@ -125,12 +125,12 @@ class LoopedImplicitReplay:
     Newton iteration with exact Jacobians, whose derivative is that of the equations.
     """
 
-    def __init__(self, field: Field, times: Sequence[float], y0: Any, guess: Any) -> None:
+    def __init__(self, field: Field, times: Sequence[float], y0: Array, guess: Any) -> None:
         self.field, self.times, self.guess = field, np.asarray(times), guess
         self.stages = [field(times[0], y0)]
         starts, lengths = self.times[:-1], np.diff(self.times)
 
-        def on(y: Any, row: Any) -> Any:
+        def on(y: Array, row: tuple[Any, ...]) -> Any:
             y = self._step(y, row)
             return y, y
 
@@ -138,17 +138,17 @@ class LoopedImplicitReplay:
             _, states = loops.scan(on, y0, (starts, lengths, self._guesses(starts, lengths)))
         self.states = np.concatenate([np.stack([y0]), states])
 
-    def _guesses(self, starts: Any, lengths: Any) -> Any:
+    def _guesses(self, starts: Array, lengths: Array) -> Any:
         """SciPy's solution at the nodes of steps: (m, 3, n)."""
         nodes = starts[:, None] + np.asarray(lengths)[:, None] * C
         found = self.guess(nodes.ravel())
         return np.ascontiguousarray(found.T.reshape(*nodes.shape, -1))
 
-    def _step(self, y: Any, row: Any) -> Any:
+    def _step(self, y: Array, row: tuple[Any, ...]) -> Any:
         """The state a step later."""
         t, h, guess = row
 
-        def residual(Y: Any) -> Any:
+        def residual(Y: Array) -> Any:
             slopes = np.stack([self.field(t + c * h, Y[i]) for i, c in enumerate(C)])
             return Y - y - h * (A @ slopes)
 

@@ -29,6 +29,7 @@ of numerical integration algorithms", Mathematics of Computation 68, 1999.
 """
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -89,14 +90,14 @@ def _plain(value: Any) -> Any:
     return tree.unflatten(structure, [form(leaf) for leaf in leaves])
 
 
-def _hold(x: Any, why: str) -> None:
+def _hold(x: Array, why: str) -> None:
     """Record that the steps are good for these values: a tape must not run with others."""
     value = form(x)
     with because(why):
         bool(np.all(np.abs(x - value) <= 1e-9 * np.max(np.abs(value), initial=0.0)))
 
 
-def _hold_slope(slope: Any) -> None:
+def _hold_slope(slope: Array) -> None:
     """Record that there is no solution where the right side is not finite at the start."""
     with because("solve_ivp takes no step where its function is infinite or NaN at the start"):
         bool(np.all(np.isfinite(slope)))
@@ -123,11 +124,16 @@ def _why_steps(dense_output: bool, events: Any, t_eval: Any) -> str:
 
 
 def _field(
-    fun: Any, args: Any, vectorized: bool, n: int, dtype: Any, name: str = "solve_ivp"
+    fun: Callable[..., Any],
+    args: tuple[Any, ...],
+    vectorized: bool,
+    n: int,
+    dtype: np.dtype[Any],
+    name: str = "solve_ivp",
 ) -> Field:
     """f as a function of t and a vector that gives a vector."""
 
-    def field(t: float, y: Any) -> Any:
+    def field(t: float, y: Array) -> Any:
         dy = fun(t, y[:, None], *args) if vectorized else fun(t, y, *args)
         check_slope(dy)
         dy = ravel(as_array(dy))
@@ -140,7 +146,7 @@ def _field(
     return field
 
 
-def _check_real(what: str, a: Any) -> None:
+def _check_real(what: str, a: Array) -> None:
     if np.iscomplexobj(form(a)):
         raise DTypeError(f"odeint: {what} must be real, got {a.dtype}; solve_ivp takes complex y0")
 
@@ -161,7 +167,7 @@ def _plain_field(field: Field, t: float, y: Array) -> Field:
     held = [form(v) for v in captured]
     recorded = True
 
-    def plain(t: float, y: Any) -> Any:
+    def plain(t: float, y: Array) -> Any:
         nonlocal recorded
         if recorded and len(made.paths) <= PATHS:
             with Attempt(TracerError, GuardError):
@@ -286,7 +292,7 @@ def _state(y0: Any) -> Any:
 
 
 def _looped_lsoda(
-    plain: Field, span: tuple[float, float], y0: Any, tolerances: dict[str, Any]
+    plain: Field, span: tuple[float, float], y0: Array, tolerances: dict[str, Any]
 ) -> Any:
     """The method whose loops stand for LSODA's."""
     limits = {key: tolerances.get(key, given) for key, given in SCIPYS.items()}
@@ -332,11 +338,11 @@ def _moved(
     return states
 
 
-def _ends_with(times: Any, t: float) -> bool:
+def _ends_with(times: Array, t: float) -> bool:
     return bool(len(times)) and float(form(times[-1])) == t
 
 
-def _plain_options(options: dict[str, Any], args: Any) -> dict[str, Any]:
+def _plain_options(options: dict[str, Any], args: tuple[Any, ...]) -> dict[str, Any]:
     """SciPy's options, with a Jacobian that gives plain numbers."""
     jac = options.get("jac")
     if jac is None:
@@ -346,7 +352,7 @@ def _plain_options(options: dict[str, Any], args: Any) -> dict[str, Any]:
     return options | {"jac": lambda t, y: form(jac(t, y, *args))}
 
 
-def solution_at(fun: Any, y0: Any, t: Any, args: Any, rtol: Any, atol: Any) -> Any:
+def solution_at(fun: Any, y0: Array, t: Any, args: Any, rtol: Any, atol: Any) -> Any:
     """The solution (len(t), n) at increasing or decreasing times, as `scipy.integrate.odeint`.
 
     The value is SciPy's, whose steps of many orders cannot be taken once more; the derivative is
@@ -384,14 +390,14 @@ def solution_at(fun: Any, y0: Any, t: Any, args: Any, rtol: Any, atol: Any) -> A
     return y if in_program() else y + (value - form(y))
 
 
-def _hold_order(t: Any, moments: Array, places: Array) -> None:
+def _hold_order(t: Array, moments: Array, places: Array) -> None:
     """Record that the steps are good for times that begin and end here, and are as many."""
     bool(np.all(t[np.array([0, -1])] == moments[[0, -1]]))
     bool(np.all((np.diff(t) != 0) == (np.diff(places) != 0)))
 
 
 def in_place_of_lsoda(
-    plain: Field, y0: Any, times: Any, options: dict[str, Any]
+    plain: Field, y0: Array, times: Array, options: dict[str, Any]
 ) -> tuple[Any, str]:
     """The solution (len(times), n) by LSODA, and a method whose steps can be taken once more.
 

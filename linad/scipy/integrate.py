@@ -24,6 +24,7 @@ import numpy as np
 import scipy.integrate
 
 from linad.arrays.traces import running_trace
+from linad.core.array_type import Array
 from linad.core.mirrored_names import mirrored_names
 from linad.core.options import args_of
 from linad.core.shapes import normalize_axis
@@ -53,7 +54,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     return np.trapezoid(y, None if x is None else as_array(x), dx, axis)
 
 
-def _steps(y: Any, x: Any, dx: Any, name: str) -> Any:
+def _steps(y: Array, x: Array | None, dx: Any, name: str) -> Any:
     """The lengths of the intervals; y has the samples along its last axis."""
     n = y.shape[-1]
     if x is None:
@@ -63,7 +64,7 @@ def _steps(y: Any, x: Any, dx: Any, name: str) -> Any:
     return x[..., 1:] - x[..., :-1]
 
 
-def _last(y: Any, x: Any, axis: int, name: str) -> tuple[Any, Any, int]:
+def _last(y: Array, x: Array | None, axis: int, name: str) -> tuple[Any, Any, int]:
     """y, and x if it is an array like y, with the axis last."""
     y = inexact(y)
     axis = normalize_axis(axis, y.ndim, name)
@@ -75,7 +76,7 @@ def _last(y: Any, x: Any, axis: int, name: str) -> tuple[Any, Any, int]:
 
 
 @traced_form(scipy.integrate.romb)
-def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Any:
+def romb(y: Array, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Any:
     """Richardson's extrapolation of the trapezoidal rule on every 2^k-th sample."""
     if show:
         raise UnsupportedError("romb: show=True is not traced by linad; leave it out")
@@ -94,7 +95,7 @@ def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Any:
 
 
 @bound_form(scipy.integrate.cumulative_trapezoid)
-def cumulative_trapezoid(y: Any, x: Any, dx: Any, axis: int, initial: Any) -> Any:
+def cumulative_trapezoid(y: Array, x: Any, dx: Any, axis: int, initial: Any) -> Any:
     if initial is not None and initial != 0:
         raise ValueError("`initial` must be `None` or `0`.")
     y, x, axis = _last(y, x, axis, "cumulative_trapezoid")
@@ -108,7 +109,7 @@ def cumulative_trapezoid(y: Any, x: Any, dx: Any, axis: int, initial: Any) -> An
 
 
 @traced_form(scipy.integrate.simpson)
-def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
+def simpson(y: Array, x: Array | None = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     y, x, axis = _last(y, x, axis, "simpson")
     n = y.shape[-1]
     if n < 3:
@@ -172,7 +173,7 @@ def solve_ivp(
     t_span: Any,
     y0: Any,
     method: Any = "RK45",
-    t_eval: Any = None,
+    t_eval: Array | None = None,
     dense_output: bool = False,
     events: Any = None,
     vectorized: bool = False,
@@ -195,9 +196,9 @@ def solve_ivp(
 
 @functools.wraps(scipy.integrate.odeint)
 def odeint(
-    func: Any, y0: Any, t: Any, args: Any = (), *others: Any, tfirst: bool = False, **options: Any
+    func: Any, y0: Array, t: Any, args: Any = (), *others: Any, tfirst: bool = False, **options: Any
 ) -> Any:
-    def fun(time: float, y: Any, *more: Any) -> Any:
+    def fun(time: float, y: Array, *more: Any) -> Any:
         return func(time, y, *more) if tfirst else func(y, time, *more)
 
     if not needs_tracing(fun, (np.ravel(form(t))[0],), y0, (args, t)):
@@ -215,7 +216,7 @@ def odeint(
 
 
 @functools.wraps(scipy.integrate.fixed_quad)
-def fixed_quad(func: Any, a: Any, b: Any, args: Any = (), n: int = 5) -> Any:
+def fixed_quad(func: Any, a: Array, b: Array, args: Any = (), n: int = 5) -> Any:
     if running_trace() is not None:
         # In double precision, or in that of a and b: as this version of SciPy does it.
         plain = scipy.integrate.fixed_quad(lambda x: x, form(a), form(b), (), n)[0]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.signal
 
+from linad.core.array_type import Array
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError
 from linad.rules.creation import asarray
@@ -20,14 +21,14 @@ from linad.scipy.mirror import bound_form, inexact, traced_form
 from linad.scipy.twins import function_twin
 
 
-def _coefficients(name: str, c: Any) -> Any:
+def _coefficients(name: str, c: Array) -> Any:
     c = np.atleast_1d(asarray(c))
     if c.ndim != 1 or not c.shape[0]:
         raise ShapeError(f"lfilter: {name} must be a non-empty 1d array, got shape {c.shape}")
     return c
 
 
-def _filled(x: Any, n: int) -> Any:
+def _filled(x: Array, n: int) -> Any:
     """``x`` with zeros behind, to n entries of the last axis."""
     missing = n - x.shape[-1]
     if not missing:
@@ -35,7 +36,7 @@ def _filled(x: Any, n: int) -> Any:
     return np.concatenate([x, np.zeros((*x.shape[:-1], missing), x.dtype)], axis=-1)
 
 
-def _filter(b: Any, a: Any, x: Any, state: Any) -> tuple[Any, Any]:
+def _filter(b: Array, a: Array, x: Array, state: Array | None) -> tuple[Any, Any]:
     """Filter along the last axis.
 
     Parameters
@@ -64,7 +65,7 @@ def _filter(b: Any, a: Any, x: Any, state: Any) -> tuple[Any, Any]:
 
 
 @traced_form(scipy.signal.lfilter)
-def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
+def lfilter(b: Array, a: Array, x: Array, axis: int = -1, zi: Array | None = None) -> Any:
     b, a, x = _coefficients("b", b), _coefficients("a", a), asarray(x)
     if x.ndim == 0:
         raise ShapeError("lfilter: x must have at least one axis, got a number")
@@ -81,7 +82,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     return y if state is None else (y, np.moveaxis(final, -1, axis))
 
 
-def _state(zi: Any, x: Any, m: int, axis: int) -> Any:
+def _state(zi: Array, x: Array, m: int, axis: int) -> Any:
     """The initial state with the filtered axis last; other axes broadcast."""
     expected = (*x.shape[:-1], m)
     if zi.ndim == x.ndim:
@@ -96,7 +97,7 @@ def _state(zi: Any, x: Any, m: int, axis: int) -> Any:
 
 
 @traced_form(scipy.signal.sosfilt)
-def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
+def sosfilt(sos: Array, x: Array, axis: int = -1, zi: Array | None = None) -> Any:
     sos, x = asarray(sos), asarray(x)
     if x.ndim == 0:
         raise ShapeError("sosfilt: x must have at least one axis, got a number")
@@ -123,7 +124,7 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 
 
 @traced_form(scipy.signal.lfilter_zi)
-def lfilter_zi(b: Any, a: Any) -> Any:
+def lfilter_zi(b: Array, a: Array) -> Any:
     b, a = _coefficients("b", inexact(b)), _coefficients("a", inexact(a))
     while a.shape[0] > 1 and a[0] == 0.0:
         a = a[1:]
@@ -142,7 +143,7 @@ def lfilter_zi(b: Any, a: Any) -> Any:
 
 
 @bound_form(scipy.signal.detrend)
-def detrend(data: Any, axis: int, type: str, bp: Any, overwrite_data: bool) -> Any:
+def detrend(data: Array, axis: int, type: str, bp: Any, overwrite_data: bool) -> Any:
     if type not in ("linear", "l", "constant", "c"):
         raise ValueError(f"detrend: type must be 'linear' or 'constant', got {type!r}")
     data = inexact(data)
@@ -158,7 +159,7 @@ def detrend(data: Any, axis: int, type: str, bp: Any, overwrite_data: bool) -> A
     return np.moveaxis(np.concatenate(parts, axis=-1), -1, axis)
 
 
-def _residual(x: Any) -> Any:
+def _residual(x: Array) -> Any:
     """``x`` without its least-squares line along the last axis: minus a projection."""
     n = x.shape[-1]
     real = np.finfo(x.dtype).dtype
@@ -168,7 +169,7 @@ def _residual(x: Any) -> Any:
 
 
 @bound_form(scipy.signal.lfiltic)
-def lfiltic(b: Any, a: Any, y: Any, x: Any) -> Any:
+def lfiltic(b: Array, a: Array, y: Array, x: Any) -> Any:
     b, a = _coefficients("b", b), _coefficients("a", a)
     if still(a[0]) == 0:
         raise ValueError("lfiltic: the first coefficient of a must not be 0")

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 
+from linad.core.array_type import Array
 from linad.errors import ConvergenceError
 from linad.rules.shaping import still
 from linad.scipy.implicit_solutions import plain, with_derivative
@@ -24,7 +25,7 @@ NEAR = 1e-7
 
 @bound_form(scipy.optimize.linprog)
 def linprog(
-    c: Any, A_ub: Any, b_ub: Any, A_eq: Any, b_eq: Any, bounds: Any, integrality: Any, **how: Any
+    c: Any, A_ub: Any, b_ub: Array, A_eq: Any, b_eq: Any, bounds: Any, integrality: Any, **how: Any
 ) -> Any:
     refuse("linprog", integrality=(integrality, None))
     check_real("linprog", c=c, A_ub=A_ub, b_ub=b_ub, A_eq=A_eq, b_eq=b_eq)

@@ -10,6 +10,7 @@ from scipy.optimize import OptimizeResult
 from linad.api.derivatives import stop_gradient
 from linad.control import loops
 from linad.control.both_ways import in_any_way
+from linad.core.array_type import Array
 from linad.errors import GuardError, TracerError
 from linad.linalg.linear_systems import SMALL
 from linad.rules.shaping import as_array, astype
@@ -30,7 +31,7 @@ def loops_of(
     kind: Any,
     field: Field,
     span: tuple[Any, Any],
-    y0: Any,
+    y0: Array,
     tolerances: dict[str, Any],
     options: dict[str, Any],
     args: Any,
@@ -92,7 +93,7 @@ def as_program(method: StepLoops, t_eval: Any) -> Any:
     )
 
 
-def _solved(method: StepLoops, field: Any, times: Any) -> Any:
+def _solved(method: StepLoops, field: Any, times: Array | None) -> Any:
     """Times, states, where it ended, and the steps that hold a time."""
     method.field = field
     if times is None:

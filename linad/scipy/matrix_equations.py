@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from linad.core.array_type import Array
 from linad.errors import UnsupportedError
 from linad.rules import linalg, matrixfunctions
 from linad.rules.shaping import ravel
@@ -17,7 +18,7 @@ from linad.scipy.mirror import bound_form, doubled, inexact, traced_form
 
 
 @traced_form(scipy.linalg.solve_sylvester)
-def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
+def solve_sylvester(a: Array, b: Array, q: Array) -> Any:
     return matrixfunctions.sylvester_(inexact(a), inexact(b), inexact(q))
 
 

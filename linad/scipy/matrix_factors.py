@@ -20,27 +20,27 @@ from linad.scipy.plain_results import by_scipy
 
 
 @bound_form(scipy.linalg.cholesky)
-def cholesky(a: Any, lower: bool, check_finite: bool) -> Any:
+def cholesky(a: Array, lower: bool, check_finite: bool) -> Any:
     check(check_finite, a)
     linalg.check_square(a, "cholesky")
     return np.linalg.cholesky(a, upper=not lower)
 
 
 @bound_form(scipy.linalg.cho_factor)
-def cho_factor(a: Any, lower: bool, check_finite: bool) -> Any:
+def cho_factor(a: Array, lower: bool, check_finite: bool) -> Any:
     # The other triangle, which SciPy leaves as it was, holds zeros.
     return cholesky(a, lower=lower, check_finite=check_finite), lower
 
 
 @bound_form(scipy.linalg.lu_factor)
-def lu_factor(a: Any, check_finite: bool) -> Any:
+def lu_factor(a: Array, check_finite: bool) -> Any:
     a = inexact(a)
     check(check_finite, a)
     _check_lu(a, "lu_factor")
     return lu_(a)
 
 
-def _check_lu(a: Any, name: str) -> None:
+def _check_lu(a: Array, name: str) -> None:
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise UnsupportedError(f"{name}: only square matrices are traced by linad, got {a.shape}")
 
@@ -60,7 +60,7 @@ def lu(a: Any, permute_l: bool, check_finite: bool, p_indices: bool) -> Any:
 
 
 @bound_form(scipy.linalg.qr)
-def qr(a: Any, mode: str, check_finite: bool, pivoting: bool) -> Any:
+def qr(a: Array, mode: str, check_finite: bool, pivoting: bool) -> Any:
     check(check_finite, a)
     if mode not in ("full", "r", "economic"):
         raise UnsupportedError(f"qr: mode={mode!r} is not traced by linad; use 'economic'")
@@ -74,11 +74,11 @@ def qr(a: Any, mode: str, check_finite: bool, pivoting: bool) -> Any:
     return (*factors, order) if pivoting else factors
 
 
-def _pivots(a: Any) -> Any:
+def _pivots(a: Array) -> Any:
     return scipy.linalg.qr(a, mode="r", pivoting=True)[1]
 
 
-def _upper(a: Any) -> Any:
+def _upper(a: Array) -> Any:
     """R, with the rows of zeros that belong to a whole Q."""
     r = decompositions.qr(a, "r")
     below = a.shape[-2] - r.shape[-2]
@@ -88,7 +88,7 @@ def _upper(a: Any) -> Any:
 
 
 @bound_form(scipy.linalg.rq)
-def rq(a: Any, mode: str, check_finite: bool) -> Any:
+def rq(a: Array, mode: str, check_finite: bool) -> Any:
     """By A^H = Q R with rows and columns in the opposite order, and LAPACK's signs."""
     a = inexact(a)
     check(check_finite, a)
@@ -110,14 +110,19 @@ def rq(a: Any, mode: str, check_finite: bool) -> Any:
     return r if m == n else np.concatenate([np.zeros((*a.shape[:-1], n - m), r.dtype), r], -1)
 
 
-def _rq_diagonal(a: Any) -> Any:
+def _rq_diagonal(a: Array) -> Any:
     r = scipy.linalg.rq(a, mode="economic")[0]
     return np.real(np.diagonal(r, axis1=-2, axis2=-1))
 
 
 @bound_form(scipy.linalg.eigh)
 def eigh(
-    a: Any, b: Any, lower: bool, eigvals_only: bool, check_finite: bool, subset_by_index: Any
+    a: Array,
+    b: Array | None,
+    lower: bool,
+    eigvals_only: bool,
+    check_finite: bool,
+    subset_by_index: Any,
 ) -> Any:
     a = inexact(a)
     check(check_finite, a)
@@ -145,12 +150,12 @@ def eigh(
 
 
 @bound_form(scipy.linalg.eigvalsh)
-def eigvalsh(a: Any, **given: Any) -> Any:
+def eigvalsh(a: Array, **given: Any) -> Any:
     return eigh(a, eigvals_only=True, **given)
 
 
 @bound_form(scipy.linalg.eig)
-def eig(a: Any, b: Any, right: bool, check_finite: bool) -> Any:
+def eig(a: Array, b: Array, right: bool, check_finite: bool) -> Any:
     check(check_finite, a)
     if b is not None:
         check(check_finite, b)
@@ -163,7 +168,7 @@ def eig(a: Any, b: Any, right: bool, check_finite: bool) -> Any:
     return w + 0j, v
 
 
-def _generalized(a: Any, b: Array, vectors: bool) -> Any:
+def _generalized(a: Array, b: Array, vectors: bool) -> Any:
     """A v = w B v for a regular B, as B^-1 A v = w v; in SciPy's order, and with its signs."""
     w, v = np.linalg.eig(linalg.solve(b, a))
     theirs = by_scipy(scipy.linalg.eigvals, a, b)
@@ -192,7 +197,7 @@ def _vectors(a: Array, b: Array) -> Any:
 
 
 @bound_form(scipy.linalg.eigvals)
-def eigvals(a: Any, b: Any, check_finite: bool) -> Any:
+def eigvals(a: Array, b: Array, check_finite: bool) -> Any:
     return eig(a, b=b, right=False, check_finite=check_finite)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.errors import UnsupportedError
 from linad.rules import linalg, matrixfunctions
@@ -12,7 +13,7 @@ from linad.scipy.mirror import bound_form, check_finite as check, doubled, trace
 
 
 @traced_form(scipy.linalg.expm)
-def expm(A: Any) -> Any:
+def expm(A: Array) -> Any:
     linalg.check_square(A, "expm")
     return matrixfunctions.expm_(A)
 
@@ -28,19 +29,19 @@ def expm_frechet(A: Any, E: Any, compute_expm: bool, check_finite: bool) -> Any:
 
 
 @traced_form(scipy.linalg.logm)
-def logm(A: Any) -> Any:
+def logm(A: Array) -> Any:
     linalg.check_square(A, "logm")
     return matrixfunctions.logm_(doubled(A))
 
 
 @traced_form(scipy.linalg.sqrtm)
-def sqrtm(A: Any) -> Any:
+def sqrtm(A: Array) -> Any:
     linalg.check_square(A, "sqrtm")
     return matrixfunctions.sqrtm_(A)
 
 
 @traced_form(scipy.linalg.fractional_matrix_power)
-def fractional_matrix_power(A: Any, t: Any) -> Any:
+def fractional_matrix_power(A: Array, t: Any) -> Any:
     if isinstance(t, Traced):
         raise UnsupportedError(
             "fractional_matrix_power: a traced exponent t is not supported; expm(t * logm(A)) is"

@@ -3,18 +3,20 @@
 SciPy's own function arranges the numbers of the entries; the entries follow.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
+from linad.core.array_type import Array
 from linad.errors import ShapeError
 from linad.rules.creation import asarray
 from linad.rules.shaping import as_array, ravel, still
 from linad.scipy.mirror import bound_form, doubled, inexact, traced_form
 
 
-def _arranged(arrange: Any, *arrays: Any) -> Any:
+def _arranged(arrange: Callable[..., Any], *arrays: Any) -> Any:
     """Entries where ``arrange`` puts their numbers, from 1 on; 0 stands for zero."""
     parts = [as_array(a) for a in arrays]
     dtype = np.result_type(*[a.dtype for a in parts])
@@ -32,7 +34,7 @@ def block_diag(*arrs: Any) -> Any:
 
 
 @traced_form(scipy.linalg.toeplitz)
-def toeplitz(c: Any, r: Any = None) -> Any:
+def toeplitz(c: Array, r: Any = None) -> Any:
     if r is None:
         c = as_array(c)
         return _arranged(scipy.linalg.toeplitz, c, np.conj(c))

@@ -27,7 +27,7 @@ def _symmetric(a: Any, lower: bool) -> Any:
     return strict + matrix_transpose(strict) + a * np.eye(a.shape[-1], dtype=a.dtype)
 
 
-def _read(a: Any, assume_a: str | None, lower: bool, name: str) -> Any:
+def _read(a: Array, assume_a: str | None, lower: bool, name: str) -> Any:
     """The matrix that SciPy sees under an assumption about its structure."""
     if assume_a in (None, "gen", "general", "banded"):
         return a
@@ -47,7 +47,7 @@ def _read(a: Any, assume_a: str | None, lower: bool, name: str) -> Any:
 
 @bound_form(scipy.linalg.solve)
 def solve(
-    a: Any, b: Any, lower: bool, check_finite: bool, assume_a: str | None, transposed: bool
+    a: Array, b: Array, lower: bool, check_finite: bool, assume_a: str | None, transposed: bool
 ) -> Any:
     a, b = inexact(a), inexact(b)
     check(check_finite, a, b)
@@ -71,7 +71,7 @@ def _check_system(a: Array, b: Array, name: str) -> None:
 
 @bound_form(scipy.linalg.solve_triangular)
 def solve_triangular(
-    a: Any, b: Any, trans: Any, lower: bool, unit_diagonal: bool, check_finite: bool
+    a: Array, b: Array, trans: Any, lower: bool, unit_diagonal: bool, check_finite: bool
 ) -> Any:
     a, b = inexact(a), inexact(b)
     check(check_finite, a, b)
@@ -120,7 +120,7 @@ def pinvh(a: Any, lower: bool, **options: Any) -> Any:
 
 
 @bound_form(scipy.linalg.lstsq)
-def lstsq(a: Any, b: Any, cond: Any, check_finite: bool, lapack_driver: Any) -> Any:
+def lstsq(a: Array, b: Array, cond: Any, check_finite: bool, lapack_driver: Any) -> Any:
     a, b = inexact(a), inexact(b)
     check(check_finite, a, b)
     if cond is None:
@@ -135,7 +135,7 @@ def lstsq(a: Any, b: Any, cond: Any, check_finite: bool, lapack_driver: Any) -> 
 
 
 @bound_form(scipy.linalg.cho_solve)
-def cho_solve(c_and_lower: Any, b: Any, check_finite: bool) -> Any:
+def cho_solve(c_and_lower: Any, b: Array, check_finite: bool) -> Any:
     c, lower = c_and_lower
     c, b = inexact(c), inexact(b)
     check(check_finite, c, b)
@@ -145,7 +145,7 @@ def cho_solve(c_and_lower: Any, b: Any, check_finite: bool) -> Any:
 
 
 @bound_form(scipy.linalg.lu_solve)
-def lu_solve(lu_and_piv: Any, b: Any, trans: int, check_finite: bool) -> Any:
+def lu_solve(lu_and_piv: Any, b: Array, trans: int, check_finite: bool) -> Any:
     lu, pivots = lu_and_piv
     lu, b = inexact(lu), inexact(b)
     check(check_finite, lu, b)
@@ -170,7 +170,7 @@ def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
 
 
 @bound_form(scipy.linalg.solve_banded)
-def solve_banded(l_and_u: Any, ab: Any, b: Any, check_finite: bool) -> Any:
+def solve_banded(l_and_u: Any, ab: Array, b: Array, check_finite: bool) -> Any:
     ab, b = inexact(ab), inexact(b)
     check(check_finite, ab, b)
     bands = (int(l_and_u[0]), int(l_and_u[1]))
@@ -185,7 +185,7 @@ def solve_banded(l_and_u: Any, ab: Any, b: Any, check_finite: bool) -> Any:
 
 
 @bound_form(scipy.linalg.cho_solve_banded)
-def cho_solve_banded(cb_and_lower: Any, b: Any, check_finite: bool) -> Any:
+def cho_solve_banded(cb_and_lower: Any, b: Array, check_finite: bool) -> Any:
     bands, lower = cb_and_lower
     bands = inexact(bands)
     if bands.ndim != 2:

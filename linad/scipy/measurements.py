@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import scipy.ndimage
 
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.errors import UnsupportedError
 from linad.scipy.boundaries import image
 from linad.scipy.mirror import check_real, doubled, traced_form
 
 
-def _regions(name: str, x: Any, labels: Any, index: Any) -> tuple[list[Any], bool]:
+def _regions(name: str, x: Array, labels: Array | None, index: Any) -> tuple[list[Any], bool]:
     """The places of the pixels of each region, and whether several were asked for."""
     if isinstance(labels, Traced) or isinstance(index, Traced):
         raise UnsupportedError(f"{name}: labels and index must be plain integers")
@@ -44,7 +45,7 @@ def _measured(
     in double precision if ``double`` holds whether there are several."""
 
     @traced_form(getattr(scipy.ndimage, name))
-    def function(input: Any, labels: Any = None, index: Any = None) -> Any:
+    def function(input: Array, labels: Array | None = None, index: Any = None) -> Any:
         x = image(name, input)
         if real:
             check_real(name, input=x)
@@ -70,12 +71,12 @@ median = _measured("median", np.median)
 
 
 @traced_form(scipy.ndimage.sum)
-def sum(input: Any, labels: Any = None, index: Any = None) -> Any:
+def sum(input: Array, labels: Any = None, index: Any = None) -> Any:
     return sum_labels(input, labels, index)
 
 
 @traced_form(scipy.ndimage.center_of_mass)
-def center_of_mass(input: Any, labels: Any = None, index: Any = None) -> Any:
+def center_of_mass(input: Array, labels: Array | None = None, index: Any = None) -> Any:
     x = image("center_of_mass", input)
     regions, several = _regions("center_of_mass", x, labels, index)
     flat, grid = x.reshape(-1), [g.reshape(-1) for g in np.indices(x.shape, dtype=float)]

@@ -14,6 +14,7 @@ import scipy.optimize as theirs
 
 from linad.api.derivatives import jacobian
 from linad.api.gradients import grad
+from linad.core.array_type import Array
 from linad.core.options import args_of
 from linad.core.showing import shown
 from linad.errors import OptionError, UnsupportedError
@@ -34,12 +35,12 @@ from linad.scipy.refusedparts import RefusedPart, refuse_parts
 Function = Callable[..., Any]
 
 
-def minimum_at(name: str, f: Function, found: Any, place: Standing) -> Any:
+def minimum_at(name: str, f: Function, found: Array, place: Standing) -> Any:
     """A minimum of a function of a vector, in the entries that are free."""
     where = np.flatnonzero(place.free)
     embed = np.eye(found.size)[:, where]
 
-    def of_free(z: Any) -> Any:
+    def of_free(z: Array) -> Any:
         return asarray(f(place.held + embed @ z)).reshape(())
 
     moved = root_of_vector(name, grad(of_free), found[where]) if where.size else found[where]
@@ -57,7 +58,7 @@ def minimum_of_number(name: str, f: Watched, found: Any, sides: Sides) -> Any:
     return minimum_within(name, lambda x: f.values(x[0]), x, sides)[0]
 
 
-def value_at(f: Watched, x: Any) -> Any:
+def value_at(f: Watched, x: Array) -> Any:
     """The number that a function gives at a point."""
     return f.values(x).reshape(())[()]
 
@@ -117,7 +118,7 @@ def _fmin(name: str, place: int | None = 1) -> Function:
     gives_slope = "approx_grad" in others  # the value and the gradient, if nothing else is said
 
     @while_tracing(original)
-    def form(x0: Any, args: Any = (), **given: Any) -> Any:
+    def form(x0: Any, args: tuple[Any, ...] = (), **given: Any) -> Any:
         constraints = [
             key for key in ("eqcons", "f_eqcons", "ieqcons", "f_ieqcons") if given.get(key)
         ]
@@ -173,7 +174,7 @@ def _of_number(name: str) -> Function:
     original = getattr(theirs, name)
 
     @while_tracing(original)
-    def form(func: Function, args: Any = (), **given: Any) -> Any:
+    def form(func: Function, args: tuple[Any, ...] = (), **given: Any) -> Any:
         sides = (given["x1"], given["x2"]) if name == "fminbound" else NONE
         f, given = Watched(func, args_of(args)), plain(given)
         found = original(f, **given)
@@ -249,7 +250,7 @@ shgo = _global("shgo")
 
 
 @while_tracing(theirs.basinhopping)
-def basinhopping(func: Function, x0: Any, minimizer_kwargs: Any = None, **given: Any) -> Any:
+def basinhopping(func: Function, x0: Array, minimizer_kwargs: Any = None, **given: Any) -> Any:
     inner = dict(minimizer_kwargs or {})
     if inner.get("constraints") or inner.get("jac") is True:
         raise UnsupportedError(

@@ -124,7 +124,7 @@ def traced_form(scipy_function: Function) -> Callable[[Function], Function]:
     return decorate
 
 
-def _check_masks(function: Function, values: Any) -> None:
+def _check_masks(function: Function, values: tuple[Any, ...]) -> None:
     """Raise for masked arrays where SciPy leaves masked entries out, or refuses them."""
     name = full_name(function)
     if name.startswith(("scipy.stats.", "scipy.linalg.")):

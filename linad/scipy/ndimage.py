@@ -100,7 +100,7 @@ def _reach(name: str, size: int, origin: Any) -> tuple[int, int]:
 
 def _weighted(
     name: str,
-    input: Any,
+    input: Array,
     weights: Array,
     axis: int = -1,
     mode: str = "reflect",
@@ -126,19 +126,19 @@ def _weights(weights: Any) -> Any:
 
 
 @filter_form(scipy.ndimage.correlate1d)
-def correlate1d(input: Any, weights: Any, **along: Any) -> Any:
+def correlate1d(input: Array, weights: Any, **along: Any) -> Any:
     return _weighted("correlate1d", input, np.conj(_weights(weights)), **along)
 
 
 @filter_form(scipy.ndimage.convolve1d)
-def convolve1d(input: Any, weights: Any, origin: int, **along: Any) -> Any:
+def convolve1d(input: Array, weights: Array, origin: int, **along: Any) -> Any:
     weights = np.atleast_1d(_weights(weights))
     origin = -origin - (weights.shape[0] % 2 == 0)
     return _weighted("convolve1d", input, weights[::-1], origin=origin, **along)
 
 
 @filter_form(scipy.ndimage.uniform_filter1d)
-def uniform_filter1d(input: Any, size: int, axis: int, mode: str, cval: Any, origin: int) -> Any:
+def uniform_filter1d(input: Array, size: int, axis: int, mode: str, cval: Any, origin: int) -> Any:
     axis = normalize_axis(axis, input.ndim, "uniform_filter1d")
     check_mode("uniform_filter1d", mode)
     if size < 1:
@@ -153,7 +153,7 @@ def uniform_filter1d(input: Any, size: int, axis: int, mode: str, cval: Any, ori
 # Gaussians.
 
 
-def _gaussian(sigma: Any, order: int, radius: int) -> Any:
+def _gaussian(sigma: Array, order: int, radius: int) -> Any:
     """A Gaussian with sum 1, or a derivative of it: φ^(k) = p_k φ, p_{k+1} = p_k' - x/σ^2 p_k."""
     x = np.arange(-radius, radius + 1)
     variance = sigma * sigma
@@ -175,7 +175,7 @@ def _gaussian(sigma: Any, order: int, radius: int) -> Any:
 
 @filter_form(scipy.ndimage.gaussian_filter1d)
 def gaussian_filter1d(
-    input: Any, sigma: Any, order: int, truncate: float, radius: int | None, **along: Any
+    input: Array, sigma: Array, order: int, truncate: float, radius: int | None, **along: Any
 ) -> Any:
     if order < 0:
         raise ValueError(f"gaussian_filter1d: order must be non-negative, got {order}")
@@ -189,7 +189,7 @@ def gaussian_filter1d(
 
 @filter_form(scipy.ndimage.gaussian_filter)
 def gaussian_filter(
-    input: Any, sigma: Any, order: Any, mode: Any, radius: Any, axes: Any, **ends: Any
+    input: Array, sigma: Any, order: Any, mode: Any, radius: Any, axes: Any, **ends: Any
 ) -> Any:
     name = "gaussian_filter"
     along = chosen_axes(name, axes, input.ndim)
@@ -204,7 +204,7 @@ def gaussian_filter(
 
 
 @filter_form(scipy.ndimage.uniform_filter)
-def uniform_filter(input: Any, size: Any, mode: Any, origin: Any, axes: Any, **ends: Any) -> Any:
+def uniform_filter(input: Array, size: Any, mode: Any, origin: Any, axes: Any, **ends: Any) -> Any:
     name = "uniform_filter"
     along = chosen_axes(name, axes, input.ndim)
     columns = [each(name, value, len(along)) for value in (size, mode, origin)]
@@ -217,8 +217,8 @@ def uniform_filter(input: Any, size: Any, mode: Any, origin: Any, axes: Any, **e
 def _grid(
     name: str,
     convolves: bool,
-    input: Any,
-    weights: Any,
+    input: Array,
+    weights: Array,
     mode: Any = "reflect",
     cval: Any = 0.0,
     origin: Any = 0,
@@ -248,19 +248,19 @@ def _grid(
 
 
 @filter_form(scipy.ndimage.correlate)
-def correlate(input: Any, weights: Any, **placing: Any) -> Any:
+def correlate(input: Array, weights: Array, **placing: Any) -> Any:
     return _grid("correlate", False, input, _weights(weights), **placing)
 
 
 @filter_form(scipy.ndimage.convolve)
-def convolve(input: Any, weights: Any, **placing: Any) -> Any:
+def convolve(input: Array, weights: Array, **placing: Any) -> Any:
     return _grid("convolve", True, input, _weights(weights), **placing)
 
 
 # Edges.
 
 
-def _difference(name: str, input: Any, across: list[int], axis: int, mode: Any, cval: Any) -> Any:
+def _difference(name: str, input: Array, across: list[int], axis: int, mode: Any, cval: Any) -> Any:
     """Central differences along an axis, smoothed along the others."""
     axis = normalize_axis(axis, input.ndim, name)
     modes = each(name, mode, input.ndim)
@@ -271,12 +271,12 @@ def _difference(name: str, input: Any, across: list[int], axis: int, mode: Any, 
 
 
 @filter_form(scipy.ndimage.prewitt)
-def prewitt(input: Any, axis: int, mode: Any, cval: Any) -> Any:
+def prewitt(input: Array, axis: int, mode: Any, cval: Any) -> Any:
     return _difference("prewitt", input, [1, 1, 1], axis, mode, cval)
 
 
 @filter_form(scipy.ndimage.sobel)
-def sobel(input: Any, axis: int, mode: Any, cval: Any) -> Any:
+def sobel(input: Array, axis: int, mode: Any, cval: Any) -> Any:
     return _difference("sobel", input, [1, 2, 1], axis, mode, cval)
 
 
@@ -294,7 +294,7 @@ def laplace(input: Any, mode: Any, cval: Any, axes: Any = None) -> Any:
 def _gaussian_slopes(
     name: str,
     order: int,
-    input: Any,
+    input: Array,
     sigmas: list[Any],
     along: tuple[int, ...],
     mode: Any = "reflect",
@@ -311,7 +311,7 @@ def _gaussian_slopes(
 
 
 @filter_form(scipy.ndimage.gaussian_laplace)
-def gaussian_laplace(input: Any, sigma: Any, axes: Any = None, **smoothing: Any) -> Any:
+def gaussian_laplace(input: Array, sigma: Array, axes: Any = None, **smoothing: Any) -> Any:
     """Smoothed along the axes that it differentiates along, and no others."""
     name = "gaussian_laplace"
     along = chosen_axes(name, axes, input.ndim)
@@ -323,7 +323,9 @@ def gaussian_laplace(input: Any, sigma: Any, axes: Any = None, **smoothing: Any)
 
 
 @filter_form(scipy.ndimage.gaussian_gradient_magnitude)
-def gaussian_gradient_magnitude(input: Any, sigma: Any, axes: Any = None, **smoothing: Any) -> Any:
+def gaussian_gradient_magnitude(
+    input: Array, sigma: Any, axes: Any = None, **smoothing: Any
+) -> Any:
     """Smoothed along all axes, whichever it differentiates along: as SciPy's is."""
     name = "gaussian_gradient_magnitude"
     along = chosen_axes(name, axes, input.ndim)

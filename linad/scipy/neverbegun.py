@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from scipy.optimize import OptimizeResult
 
+from linad.core.array_type import Array
 from linad.errors import OutputError
 from linad.rules.shaping import form
 from linad.scipy.trajectories import events_of
 
 
-def check_slope(slope: Any) -> None:
+def check_slope(slope: Array) -> None:
     """Raise where the right side returns nothing, of which SciPy makes NaN."""
     if slope is None:
         raise OutputError("solve_ivp: fun returned None; return the derivatives of y")

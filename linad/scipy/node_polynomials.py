@@ -27,7 +27,7 @@ from linad.scipy.mirror import StandIn, check_real, holds_traced, inexact, trace
 from linad.scipy.piecewise import column
 
 
-def _placed(y: Any, ndim: int, axis: int) -> Any:
+def _placed(y: Array, ndim: int, axis: int) -> Any:
     """The axes of the points where the axis of interpolation was."""
     before = list(range(ndim, ndim + axis))
     rest = list(range(ndim + axis, y.ndim))
@@ -50,7 +50,7 @@ class NodePolynomial(StandIn):
     A call costs O(n^2) a point.
     """
 
-    def __init__(self, name: str, xi: Any, yi: Any, axis: int = 0) -> None:
+    def __init__(self, name: str, xi: Array, yi: Array, axis: int = 0) -> None:
         check_real(name, xi=xi)
         xi, yi = astype(inexact(xi), float, copy=False), inexact(yi)
         self.axis = normalize_axis(axis, yi.ndim, name)
@@ -71,7 +71,7 @@ class NodePolynomial(StandIn):
         """The ``der``-th derivative at points of any shape."""
         return self.derivatives(x, der + 1)[der]
 
-    def derivatives(self, x: Any, der: int | None = None) -> Any:
+    def derivatives(self, x: Array, der: int | None = None) -> Any:
         """The value and the first ``der`` - 1 derivatives, in front; all of them for None."""
         check_real(self.name, x=x)
         x = astype(inexact(x), float, copy=False)
@@ -91,7 +91,7 @@ class Newtonian(NodePolynomial):
 
     stands_for: type = scipy.interpolate.KroghInterpolator
 
-    def __init__(self, name: str, xi: Any, yi: Any, axis: int = 0) -> None:
+    def __init__(self, name: str, xi: Array, yi: Array, axis: int = 0) -> None:
         super().__init__(name, xi, yi, axis)
         plain = still(self.xi)
         n = plain.shape[0]
@@ -113,7 +113,7 @@ class Newtonian(NodePolynomial):
             ]
             self.coefficients.append(level[0])
 
-    def _jets(self, x: Any, count: int) -> list[Any]:
+    def _jets(self, x: Array, count: int) -> list[Any]:
         x = column(x, self.yi)
         jets: list[Any] = [0.0 * x + 0.0 * self.yi[0]] * count
         for k in reversed(range(len(self.coefficients))):
@@ -129,7 +129,7 @@ class Lagrangian(NodePolynomial):
 
     stands_for: type = scipy.interpolate.BarycentricInterpolator
 
-    def __init__(self, name: str, xi: Any, yi: Any, axis: int = 0) -> None:
+    def __init__(self, name: str, xi: Array, yi: Array, axis: int = 0) -> None:
         super().__init__(name, xi, yi, axis)
         plain = still(self.xi)
         n = plain.shape[0]
@@ -141,7 +141,7 @@ class Lagrangian(NodePolynomial):
         apart = np.where(np.eye(n, dtype=bool), 1.0, gaps)
         self.weights = 1.0 / np.prod(apart, axis=1)
 
-    def _jets(self, x: Any, count: int) -> list[Any]:
+    def _jets(self, x: Array, count: int) -> list[Any]:
         steps = [(x - self.xi[k]) * self.unit for k in range(self.xi.shape[0])]
         one = np.ones(x.shape)
         before = _products(steps, one, self.unit, count)
@@ -178,7 +178,7 @@ def _of_plain(form: type[Newtonian] | type[Lagrangian], theirs: Any) -> Any:
 class KroghInterpolator(scipy.interpolate.KroghInterpolator):
     """As `scipy.interpolate.KroghInterpolator`; a traced argument makes a `Newtonian`."""
 
-    def __new__(cls, xi: Any, yi: Any, axis: int = 0) -> Any:
+    def __new__(cls, xi: Array, yi: Array, axis: int = 0) -> Any:
         if not holds_traced((xi, yi)):
             return super().__new__(cls)
         return Newtonian("KroghInterpolator", xi, yi, axis)
@@ -200,7 +200,7 @@ class KroghInterpolator(scipy.interpolate.KroghInterpolator):
 class BarycentricInterpolator(scipy.interpolate.BarycentricInterpolator):
     """As `scipy.interpolate.BarycentricInterpolator`; a traced argument makes a `Lagrangian`."""
 
-    def __new__(cls, xi: Any, yi: Any = None, axis: int = 0, **options: Any) -> Any:
+    def __new__(cls, xi: Array, yi: Array | None = None, axis: int = 0, **options: Any) -> Any:
         if not holds_traced((xi, yi)):
             return super().__new__(cls)
         if yi is None or options.get("wi") is not None:
@@ -225,7 +225,7 @@ class BarycentricInterpolator(scipy.interpolate.BarycentricInterpolator):
 
 
 @gives(array)
-def _in_order(made: Any, x: Any, der: Any) -> Any:
+def _in_order(made: Any, x: Array, der: Any) -> Any:
     """What the functions of SciPy's give: one derivative, or a list of them."""
     if np.ndim(der):
         return made.derivatives(x, int(np.max(der)) + 1)[np.asarray(der)]
@@ -233,12 +233,12 @@ def _in_order(made: Any, x: Any, der: Any) -> Any:
 
 
 @traced_form(scipy.interpolate.krogh_interpolate)
-def krogh_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any:
+def krogh_interpolate(xi: Array, yi: Array, x: Array, der: Any = 0, axis: int = 0) -> Any:
     return _in_order(Newtonian("krogh_interpolate", xi, yi, axis), x, der)
 
 
 @traced_form(scipy.interpolate.barycentric_interpolate)
 def barycentric_interpolate(
-    xi: Any, yi: Any, x: Any, axis: int = 0, *, der: Any = 0, rng: Any = None
+    xi: Array, yi: Array, x: Array, axis: int = 0, *, der: Any = 0, rng: Any = None
 ) -> Any:
     return _in_order(Lagrangian("barycentric_interpolate", xi, yi, axis), x, der)

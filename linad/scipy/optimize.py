@@ -84,7 +84,7 @@ def _bracketing(name: str) -> Function:
     limits = {key: taken[key].default for key in ("xtol", "rtol", "maxiter")}
 
     @while_tracing(original)
-    def form(f: Function, a: Any, b: Any, args: Any = (), **kwargs: Any) -> Any:
+    def form(f: Function, a: Array, b: Array, args: tuple[Any, ...] = (), **kwargs: Any) -> Any:
         g = Watched(f, args_of(args))
         if name in STEPS and kwargs.keys() <= limits.keys() and in_program():
             given = {**limits, **kwargs}
@@ -112,7 +112,7 @@ toms748 = _bracketing("toms748")
 
 
 @while_tracing(theirs.newton)
-def newton(func: Function, x0: Any, args: Any = (), **given: Any) -> Any:
+def newton(func: Function, x0: Array, args: Any = (), **given: Any) -> Any:
     args = tuple(args)  # a list serves as well
     g = Watched(func, args)
     found = theirs.newton(g, plain(x0), **for_search(given, args))
@@ -188,7 +188,7 @@ def _function_of(
 
 
 @while_tracing(theirs.root)
-def root(fun: Function, x0: Any, args: Any = (), **given: Any) -> Any:
+def root(fun: Function, x0: Array, args: Any = (), **given: Any) -> Any:
     g, given = _function_of(fun, args_of(args), given)
     result = theirs.root(g, plain(x0), **given)
     if g.traced:
@@ -271,7 +271,7 @@ def minimize_scalar(fun: Function, args: Any = (), **given: Any) -> Any:
 
 
 def _fitted(
-    name: str, residuals: Function, found: Any, sides: Sides, loss: Loss | None = None
+    name: str, residuals: Function, found: Array, sides: Sides, loss: Loss | None = None
 ) -> Any:
     """The point where half the sum of squares, or of a loss of them, is least."""
     cost = _half_squares if loss is None else loss.cost
@@ -288,7 +288,7 @@ def _loss_of(loss: Any = "linear", f_scale: Any = 1.0, **given: Any) -> Loss | N
 
 
 @while_tracing(theirs.least_squares)
-def least_squares(fun: Function, x0: Any, jac: Any = "2-point", **given: Any) -> Any:
+def least_squares(fun: Function, x0: Array, jac: Any = "2-point", **given: Any) -> Any:
     args, named = tuple(given.pop("args", ())), given.pop("kwargs", None) or {}
     fun, jac = (functools.partial(f, **named) if named and callable(f) else f for f in (fun, jac))
     sides, loss = sides_of_pair(given.get("bounds")), _loss_of(**given)
@@ -311,7 +311,7 @@ def least_squares(fun: Function, x0: Any, jac: Any = "2-point", **given: Any) ->
 
 
 @while_tracing(theirs.leastsq)
-def leastsq(func: Function, x0: Any, args: Any = (), **given: Any) -> Any:
+def leastsq(func: Function, x0: Array, args: Any = (), **given: Any) -> Any:
     r = Watched(func, args_of(args))
     found = theirs.leastsq(r, plain(x0), **for_search(given, r.args))
     if not r.traced:
@@ -346,7 +346,7 @@ def curve_fit(f: Function, xdata: Any, ydata: Any, sigma: Any = None, **given: A
         return found
     y = asarray(ydata)
 
-    def residuals(p: Any) -> Any:
+    def residuals(p: Array) -> Any:
         r = (asarray(f(xdata, *p)) - y).reshape(-1)
         if sigma is None:
             return r
@@ -369,12 +369,12 @@ def curve_fit(f: Function, xdata: Any, ydata: Any, sigma: Any = None, **given: A
 
 
 @traced_form(theirs.linear_sum_assignment)
-def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> Any:
+def linear_sum_assignment(cost_matrix: Array, maximize: bool = False) -> Any:
     return theirs.linear_sum_assignment(plain(asarray(cost_matrix)), maximize)
 
 
 @traced_form(theirs.isotonic_regression)
-def isotonic_regression(y: Any, *, weights: Any = None, increasing: bool = True) -> Any:
+def isotonic_regression(y: Array, *, weights: Array | None = None, increasing: bool = True) -> Any:
     """The blocks are SciPy's; each has the weighted mean of its entries."""
     check_real("isotonic_regression", y=y, weights=weights)
     result = theirs.isotonic_regression(plain(y), weights=plain(weights), increasing=increasing)
@@ -392,7 +392,7 @@ def isotonic_regression(y: Any, *, weights: Any = None, increasing: bool = True)
 
 
 @traced_form(theirs.approx_fprime)
-def approx_fprime(xk: Any, f: Function, epsilon: Any = 2.0**-26, *args: Any) -> Any:
+def approx_fprime(xk: Array, f: Function, epsilon: Any = 2.0**-26, *args: Any) -> Any:
     check_real("approx_fprime", xk=xk)
     xk = asarray(xk)
     here, steps = asarray(f(xk, *args)), np.broadcast_to(epsilon, xk.shape)
@@ -404,13 +404,13 @@ def approx_fprime(xk: Any, f: Function, epsilon: Any = 2.0**-26, *args: Any) -> 
 
 
 @traced_form(theirs.rosen)
-def rosen(x: Any) -> Any:
+def rosen(x: Array) -> Any:
     x = asarray(x)
     return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2, axis=0)
 
 
 @traced_form(theirs.rosen_der)
-def rosen_der(x: Any) -> Any:
+def rosen_der(x: Array) -> Any:
     x = asarray(x)
     gap, zero = x[1:] - x[:-1] ** 2, 0.0 * x[:1]
     below = np.concatenate([-400 * gap * x[:-1] - 2 * (1 - x[:-1]), zero])

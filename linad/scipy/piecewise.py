@@ -32,7 +32,7 @@ from linad.scipy.implicit_solutions import Watched, roots_of_numbers
 from linad.scipy.mirror import StandIn, TracedClass, check_real, holds_traced, inexact, traced_form
 
 
-def interval(knots: Any, x: Any) -> Any:
+def interval(knots: Array, x: Array) -> Any:
     """The i with knots[i] <= x < knots[i+1]; beyond the ends that of the first or last one."""
     found = np.searchsorted(still(knots), still(x), side="right") - 1
     return np.clip(found, 0, knots.shape[0] - 2)
@@ -51,7 +51,7 @@ def increasing(name: str, x: Any) -> Any:
     return astype(x, float, copy=False)
 
 
-def column(h: Any, like: Any) -> Any:
+def column(h: Array, like: Array) -> Any:
     """A row of numbers with axes behind for the values at each."""
     return h.reshape(h.shape + (1,) * (like.ndim - 1))
 
@@ -76,7 +76,7 @@ class Piecewise(StandIn):
 
     stands_for: type = scipy.interpolate.PPoly
 
-    def __init__(self, c: Any, x: Any, extrapolate: Any = True, axis: int = 0) -> None:
+    def __init__(self, c: Array, x: Array, extrapolate: Any = True, axis: int = 0) -> None:
         self.c, self.x, self.extrapolate, self.axis = c, x, extrapolate, axis
 
     @gives(array)
@@ -208,7 +208,7 @@ class PPoly(_Polynomials, scipy.interpolate.PPoly):
     """As `scipy.interpolate.PPoly`; a traced argument makes a `Piecewise`."""
 
     @staticmethod
-    def of_traced(c: Any, x: Any, extrapolate: Any, axis: int) -> Any:
+    def of_traced(c: Array, x: Any, extrapolate: Any, axis: int) -> Any:
         c, x = inexact(c), increasing("PPoly", x)
         if c.ndim < 2 or not c.shape[0] or not 0 <= axis < c.ndim - 1:
             raise ShapeError(f"PPoly: c of shape {c.shape} has no coefficients along axis {axis}")
@@ -242,7 +242,7 @@ def _data(name: str, x: Any, *values: Any, axis: int) -> tuple[Any, list[Any], i
     return x, [np.moveaxis(astype(v, wanted, copy=False), axis, 0) for v in arrays], axis
 
 
-def _hermite(x: Array, y: Any, s: Any, extrapolate: Any, axis: int) -> Piecewise:
+def _hermite(x: Array, y: Array, s: Array, extrapolate: Any, axis: int) -> Piecewise:
     """The cubics with values y and slopes s at the breakpoints."""
     h = column(x[1:] - x[:-1], y)
     slope = (y[1:] - y[:-1]) / h
@@ -255,7 +255,7 @@ class CubicHermiteSpline(_Polynomials, scipy.interpolate.CubicHermiteSpline):
     """As `scipy.interpolate.CubicHermiteSpline`; a traced argument makes a `Piecewise`."""
 
     @staticmethod
-    def of_traced(x: Any, y: Any, dydx: Any, axis: int, extrapolate: Any) -> Any:
+    def of_traced(x: Array, y: Array, dydx: Array, axis: int, extrapolate: Any) -> Any:
         x, [y, s], axis = _data("CubicHermiteSpline", x, y, dydx, axis=axis)
         return _hermite(x, y, s, _extrapolation(extrapolate), axis)
 
@@ -264,14 +264,14 @@ class PchipInterpolator(_Polynomials, scipy.interpolate.PchipInterpolator):
     """As `scipy.interpolate.PchipInterpolator`; a traced argument makes a `Piecewise`."""
 
     @staticmethod
-    def of_traced(x: Any, y: Any, axis: int, extrapolate: Any) -> Any:
+    def of_traced(x: Array, y: Array, axis: int, extrapolate: Any) -> Any:
         x, [y], axis = _data("PchipInterpolator", x, y, axis=axis)
         check_real("PchipInterpolator", y=y)
         return _hermite(x, y, _monotone_slopes(x, y), _extrapolation(extrapolate), axis)
 
 
 @traced_form(scipy.interpolate.pchip_interpolate)
-def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any:
+def pchip_interpolate(xi: Array, yi: Array, x: Array, der: Any = 0, axis: int = 0) -> Any:
     made = PchipInterpolator(xi, yi, axis=axis)
     if np.ndim(der):
         return [made(x, int(order)) for order in der]
@@ -293,7 +293,7 @@ class Akima1DInterpolator(_Polynomials, scipy.interpolate.Akima1DInterpolator):
     """As `scipy.interpolate.Akima1DInterpolator`; a traced argument makes a `Piecewise`."""
 
     @staticmethod
-    def of_traced(x: Any, y: Any, axis: int, method: Any, extrapolate: Any) -> Any:
+    def of_traced(x: Array, y: Array, axis: int, method: Any, extrapolate: Any) -> Any:
         if method not in ("akima", "makima"):
             raise ValueError(
                 f"Akima1DInterpolator: method must be 'akima' or 'makima', got {method!r}"
@@ -304,7 +304,7 @@ class Akima1DInterpolator(_Polynomials, scipy.interpolate.Akima1DInterpolator):
         return _hermite(x, y, slopes, _extrapolation(extrapolate, False), axis)
 
 
-def _local_slopes(x: Any, y: Any, method: str) -> Any:
+def _local_slopes(x: Array, y: Array, method: str) -> Any:
     """Means of the slopes to both sides, each weighted by how much they change on the other.
 
     Source: H. Akima, "A new method of interpolation and smooth curve fitting based on local
@@ -327,7 +327,7 @@ def _local_slopes(x: Any, y: Any, method: str) -> Any:
     return np.where(flat, mean, m[1:-2] + share * (m[2:-1] - m[1:-2]))
 
 
-def _monotone_slopes(x: Array, y: Any) -> Any:
+def _monotone_slopes(x: Array, y: Array) -> Any:
     """Harmonic means of the slopes to both sides, 0 where their signs differ."""
     h = column(x[1:] - x[:-1], y)
     m = (y[1:] - y[:-1]) / h
@@ -342,7 +342,7 @@ def _monotone_slopes(x: Array, y: Any) -> Any:
     return np.concatenate([first[None], mean, last[None]], axis=0)
 
 
-def _end_slope(h0: Array, h1: Array, m0: Any, m1: Any) -> Any:
+def _end_slope(h0: Array, h1: Array, m0: Array, m1: Array) -> Any:
     """The slope of the parabola through three points, limited so that it stays monotone."""
     d = ((2 * h0 + h1) * m0 - h0 * m1) / (h0 + h1)
     turns = np.sign(still(d)) != np.sign(still(m0))
@@ -356,7 +356,7 @@ class CubicSpline(_Polynomials, scipy.interpolate.CubicSpline):
     """As `scipy.interpolate.CubicSpline`; a traced argument makes a `Piecewise`."""
 
     @staticmethod
-    def of_traced(x: Any, y: Any, axis: int, bc_type: Any, extrapolate: Any) -> Any:
+    def of_traced(x: Any, y: Array, axis: int, bc_type: Any, extrapolate: Any) -> Any:
         x, [y], axis = _data("CubicSpline", x, y, axis=axis)
         ends = _end_conditions(bc_type, y)
         wanted = np.result_type(y.dtype, *[end[1].dtype for end in ends if isinstance(end, tuple)])
@@ -365,7 +365,7 @@ class CubicSpline(_Polynomials, scipy.interpolate.CubicSpline):
         return _hermite(x, y, _smooth_slopes(x, y, ends), extrapolate, axis)
 
 
-def _end_conditions(bc_type: Any, y: Any) -> list[Any]:
+def _end_conditions(bc_type: Any, y: Array) -> list[Any]:
     """For each end "not-a-knot", "periodic" or (order, value)."""
     if isinstance(bc_type, str):
         bc_type = (bc_type, bc_type)
@@ -399,7 +399,7 @@ def _end_conditions(bc_type: Any, y: Any) -> list[Any]:
     return ends
 
 
-def _tridiagonal(lower: list[Any], main: list[Any], upper: list[Any], b: Any) -> Any:
+def _tridiagonal(lower: list[Any], main: list[Any], upper: list[Any], b: Array) -> Any:
     """Solve with diagonals that are given in parts; lower and upper are one shorter."""
     zero = np.zeros(1)
     rows = [[zero, *upper], main, [*lower, zero]]
@@ -409,7 +409,7 @@ def _tridiagonal(lower: list[Any], main: list[Any], upper: list[Any], b: Any) ->
     return x.reshape(b.shape)
 
 
-def _smooth_slopes(x: Array, y: Any, ends: list[Any]) -> Any:
+def _smooth_slopes(x: Array, y: Array, ends: list[Any]) -> Any:
     """The slopes that make the second derivative continuous."""
     n = x.shape[0]
     h = x[1:] - x[:-1]
@@ -433,7 +433,7 @@ def _smooth_slopes(x: Array, y: Any, ends: list[Any]) -> Any:
     )
 
 
-def _end_row(end: Any, h: Array, hc: Array, m: Any, y: Any, side: int) -> tuple[Any, Any, Any]:
+def _end_row(end: Any, h: Array, hc: Array, m: Array, y: Array, side: int) -> tuple[Any, Any, Any]:
     """The row of the system at an end, seen from there: entry of that end, of its neighbour, b."""
     if end == "not-a-knot":
         d, dc = h[0] + h[1], hc[0] + hc[1]

@@ -31,7 +31,9 @@ def by_scipy(
     return plain_result(*[still(x) for x in arrays], function=function, of=of, options=options)
 
 
-def _plain_result(*arrays: Any, function: Any, of: tuple[str, ...], options: Any) -> Any:
+def _plain_result(
+    *arrays: Any, function: Callable[..., Any], of: tuple[str, ...], options: Any
+) -> Any:
     first = len(arrays) - len(of)
     named = dict(zip(of, arrays[first:], strict=True))
     return np.asarray(function(*arrays[:first], **named, **options))

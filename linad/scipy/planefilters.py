@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.signal
 
+from linad.core.array_type import Array
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError
 from linad.rules.creation import asarray
@@ -40,7 +41,7 @@ _CONTINUED = {"fill": "constant", "pad": "constant", "wrap": "wrap", "circular":
 _CONTINUED |= {"symm": "symmetric", "symmetric": "symmetric"}
 
 
-def _planes(name: str, in1: Any, in2: Any, mode: str, boundary: str) -> tuple[Any, Any]:
+def _planes(name: str, in1: Array, in2: Array, mode: str, boundary: str) -> tuple[Any, Any]:
     in1, in2 = asarray(in1), asarray(in2)
     if in1.ndim != 2 or in2.ndim != 2:
         raise ShapeError(f"{name}: inputs must both be 2d arrays, got {in1.shape}, {in2.shape}")
@@ -53,7 +54,9 @@ def _planes(name: str, in1: Any, in2: Any, mode: str, boundary: str) -> tuple[An
     return in1, in2
 
 
-def _filtered(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any, turned: int = 0) -> Any:
+def _filtered(
+    in1: Array, in2: Array, mode: str, boundary: str, fillvalue: Any, turned: int = 0
+) -> Any:
     """Convolution, of planes of which the first is the larger one in mode "valid".
 
     The middle, in mode "same", is that of a kernel that was turned, where ``turned`` is 1.
@@ -70,7 +73,7 @@ def _filtered(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any, turn
     return y[tuple([slice(s, s + n) for s, n in zip(start, in1.shape, strict=True)])]
 
 
-def _is_smaller(in1: Any, in2: Any, mode: str) -> bool:
+def _is_smaller(in1: Array, in2: Array, mode: str) -> bool:
     """Whether in mode "valid" the second plane is the larger one."""
     if mode != "valid" or all(n >= k for n, k in zip(in1.shape, in2.shape, strict=True)):
         return False
@@ -83,7 +86,7 @@ def _is_smaller(in1: Any, in2: Any, mode: str) -> bool:
 
 
 @bound_form(scipy.signal.convolve2d)
-def convolve2d(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) -> Any:
+def convolve2d(in1: Array, in2: Array, mode: str, boundary: str, fillvalue: Any) -> Any:
     in1, in2 = _planes("convolve2d", in1, in2, mode, boundary)
     if _is_smaller(in1, in2, mode):
         in1, in2 = in2, in1
@@ -91,7 +94,7 @@ def convolve2d(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) -> 
 
 
 @bound_form(scipy.signal.correlate2d)
-def correlate2d(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) -> Any:
+def correlate2d(in1: Array, in2: Array, mode: str, boundary: str, fillvalue: Any) -> Any:
     in1, in2 = _planes("correlate2d", in1, in2, mode, boundary)
     if _is_smaller(in1, in2, mode):
         # What SciPy conjugates is the smaller plane here, too.

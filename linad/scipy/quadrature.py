@@ -40,7 +40,9 @@ from linad.scipy.mirror import holds_traced
 
 
 @while_tracing(theirs.quad)
-def quad(func: Any, a: Any, b: Any, args: Any = (), full_output: Any = 0, **options: Any) -> Any:
+def quad(
+    func: Any, a: Array, b: Array, args: Any = (), full_output: Any = 0, **options: Any
+) -> Any:
     f = Watched(func, args_of(args))
     given, points = plain(options), options.get("points")
     special = given.get("weight") is not None or given.get("complex_func")
@@ -105,7 +107,7 @@ def _integral(pieces: list[Piece]) -> Any:
 
 
 def _pieces(
-    f: Watched, plainly: Callable[..., Any], a: Any, b: Any, points: Any, info: dict[str, Any]
+    f: Watched, plainly: Callable[..., Any], a: Array, b: Array, points: Any, info: dict[str, Any]
 ) -> list[Piece]:
     """The parts of the range between break points, with what QUADPACK found there.
 
@@ -122,7 +124,7 @@ def _pieces(
     return found
 
 
-def _as_program(f: Watched, a: Any, b: Any, options: dict[str, Any], points: Any) -> Any:
+def _as_program(f: Watched, a: Array, b: Array, options: dict[str, Any], points: Any) -> Any:
     """The integral and its error as a part of the program that is recorded: of intervals that
     QUADPACK finds now, and good for values for which these do. None where they do not."""
     low, high = concrete(asarray(a)), concrete(asarray(b))
@@ -171,7 +173,7 @@ def _in_a_loop(piece: Piece) -> Any:
     return [piece.factor * np.sum(part) for part in np.split(shares, [len(fine)])]
 
 
-def _over_unit(f: Callable[..., Any], a: Any, b: Any) -> tuple[Any, Any]:
+def _over_unit(f: Callable[..., Any], a: Any, b: Array) -> tuple[Any, Any]:
     """The share of a node u of 0 to 1 with the weight w, or of arrays of both, and what the sum of
     shares is times."""
     low, high = concrete(asarray(a)), concrete(asarray(b))

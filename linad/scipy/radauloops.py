@@ -17,6 +17,7 @@ import numpy as np
 
 from linad.api.derivatives import stop_gradient
 from linad.control.deciding import cond, while_loop
+from linad.core.array_type import Array
 from linad.scipy.implicitloops import FOUND, ImplicitLoops, WorkCounts
 from linad.scipy.implicitsteps import ROOT, A, C
 
@@ -115,7 +116,7 @@ class RadauLoops(ImplicitLoops):
         a = stop_gradient(self._found(now))
         h = a.t - now.t
 
-        def equations(Z: Any) -> Any:
+        def equations(Z: Array) -> Any:
             slopes = [self.field(now.t + c * h, s.y + Z[i]) for i, c in enumerate(C)]
             return Z - h * (A @ np.stack(slopes))
 
@@ -134,11 +135,11 @@ class RadauLoops(ImplicitLoops):
             *(a.inverse, np.where(keeps, a.known, 0.0), a.failed, counts),
         )
 
-    def _safety(self, count: Any) -> Any:
+    def _safety(self, count: Array) -> Any:
         total = 2 * self.most_changes + 1
         return 0.9 * total / (total - 1 + count)
 
-    def _factor(self, a: RadauAttempt, error: Any) -> Any:
+    def _factor(self, a: RadauAttempt, error: Array) -> Any:
         """What the length may be multiplied by, by the errors of this step and the last."""
         some = error > 0
         safe = np.where(some, error, np.finfo(float).tiny)  # SciPy's factor of 0 is infinite
@@ -162,7 +163,7 @@ class RadauLoops(ImplicitLoops):
             start,
         )
 
-    def _attempt(self, s: RadauState, a: RadauAttempt, shortest: Any) -> RadauAttempt:
+    def _attempt(self, s: RadauState, a: RadauAttempt, shortest: Array) -> RadauAttempt:
         n = s.y.shape[0]
         failed = np.where(a.h < shortest, 1.0, 0.0)
         t = s.t + a.h * self.direction
@@ -178,7 +179,7 @@ class RadauLoops(ImplicitLoops):
             *(h, a.matrix, a.inverse),
         )
 
-        def change(W: Any) -> Any:
+        def change(W: Array) -> Any:
             Z = T @ W
             slopes = [self.value(s.t + c * h, s.y + Z[i]) for i, c in enumerate(C)]
             residual = INVERSE_T @ np.stack(slopes) - BLOCKS / h @ W
@@ -218,7 +219,7 @@ class RadauLoops(ImplicitLoops):
             *(failed, counts),
         )
 
-    def between(self, s: RadauState, t: Any) -> Any:
+    def between(self, s: RadauState, t: Array) -> Any:
         """The polynomial through the stages."""
         x = (t - s.before) / s.length
         return s.y_before + x * (s.terms[0] + x * (s.terms[1] + x * s.terms[2]))

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.ndimage
 from numpy.lib.stride_tricks import sliding_window_view
 
+from linad.core.array_type import Array
 from linad.errors import ShapeError
 from linad.rules.creation import asarray
 from linad.scipy.boundaries import check_mode, chosen_axes, each, filter_form, padded
@@ -20,9 +21,9 @@ from linad.scipy.mirror import check_real
 
 def neighbourhoods(
     name: str,
-    x: Any,
+    x: Array,
     size: Any = None,
-    footprint: Any = None,
+    footprint: Array | None = None,
     mode: Any = "reflect",
     cval: Any = 0.0,
     origin: Any = 0,
@@ -62,7 +63,7 @@ def neighbourhoods(
 
 def _extreme(name: str, pick: Any) -> Callable[..., Any]:
     @filter_form(getattr(scipy.ndimage, name))
-    def function(input: Any, **around: Any) -> Any:
+    def function(input: Array, **around: Any) -> Any:
         return pick(neighbourhoods(name, input, **around)[0], axis=-1)
 
     return function
@@ -70,7 +71,7 @@ def _extreme(name: str, pick: Any) -> Callable[..., Any]:
 
 def _extreme_along_one(name: str, pick: Any) -> Callable[..., Any]:
     @filter_form(getattr(scipy.ndimage, name))
-    def function(input: Any, axis: int, **around: Any) -> Any:
+    def function(input: Array, axis: int, **around: Any) -> Any:
         return pick(neighbourhoods(name, input, axes=axis, **around)[0], axis=-1)
 
     return function
@@ -83,7 +84,7 @@ minimum_filter1d = _extreme_along_one("minimum_filter1d", np.min)
 
 
 @filter_form(scipy.ndimage.rank_filter)
-def rank_filter(input: Any, rank: int, **around: Any) -> Any:
+def rank_filter(input: Array, rank: int, **around: Any) -> Any:
     near, _ = neighbourhoods("rank_filter", input, **around)
     n = near.shape[-1]
     if not -n <= rank < n:
@@ -92,7 +93,7 @@ def rank_filter(input: Any, rank: int, **around: Any) -> Any:
 
 
 @filter_form(scipy.ndimage.percentile_filter)
-def percentile_filter(input: Any, percentile: float, **around: Any) -> Any:
+def percentile_filter(input: Array, percentile: float, **around: Any) -> Any:
     part = percentile + 100.0 if percentile < 0 else percentile
     if not 0 <= part <= 100:
         raise ValueError(f"percentile_filter: percentile {percentile} is not within -100 and 100")
@@ -102,7 +103,7 @@ def percentile_filter(input: Any, percentile: float, **around: Any) -> Any:
 
 
 @filter_form(scipy.ndimage.median_filter)
-def median_filter(input: Any, **around: Any) -> Any:
+def median_filter(input: Array, **around: Any) -> Any:
     near, _ = neighbourhoods("median_filter", input, **around)
     return np.sort(near, axis=-1)[..., near.shape[-1] // 2]
 
@@ -113,10 +114,10 @@ def median_filter(input: Any, **around: Any) -> Any:
 def _eroded(
     name: str,
     sign: int,
-    x: Any,
+    x: Array,
     size: Any = None,
-    footprint: Any = None,
-    structure: Any = None,
+    footprint: Array | None = None,
+    structure: Array | None = None,
     origin: Any = 0,
     axes: Any = None,
     **ends: Any,
@@ -141,11 +142,11 @@ def _eroded(
 
 def _morphology(name: str, combine: Callable[..., Any]) -> Callable[..., Any]:
     @filter_form(getattr(scipy.ndimage, name))
-    def function(input: Any, **around: Any) -> Any:
-        def erode(x: Any) -> Any:
+    def function(input: Array, **around: Any) -> Any:
+        def erode(x: Array) -> Any:
             return _eroded(name, -1, x, **around)
 
-        def dilate(x: Any) -> Any:
+        def dilate(x: Array) -> Any:
             return _eroded(name, 1, x, **around)
 
         return combine(input, erode, dilate)

@@ -57,8 +57,8 @@ class RegularGrid(StandIn):
 
     def __init__(
         self,
-        points: Any,
-        values: Any,
+        points: tuple[Any, ...],
+        values: Array,
         method: str,
         bounds_error: bool = True,
         fill_value: Any = np.nan,
@@ -123,7 +123,7 @@ class RegularGrid(StandIn):
             total = np.where(lost.reshape(lost.shape + trailing), np.nan, total)
         return total
 
-    def _between(self, coordinates: list[Any], method: str, trailing: Any) -> Any:
+    def _between(self, coordinates: list[Any], method: str, trailing: tuple[Any, ...]) -> Any:
         """The value at the nearest corner, or the linear one between all."""
         ends = [_ends(g, x, method) for g, x in zip(self.grid, coordinates, strict=True)]
         total: Any = None
@@ -210,7 +210,7 @@ class RegularGridInterpolator(TracedClass, scipy.interpolate.RegularGridInterpol
     @staticmethod
     def of_traced(
         points: Any,
-        values: Any,
+        values: Array,
         method: str,
         bounds_error: bool,
         fill_value: Any,
@@ -233,7 +233,7 @@ class RegularGridInterpolator(TracedClass, scipy.interpolate.RegularGridInterpol
 
 
 @bound_form(scipy.interpolate.interpn)
-def interpn(points: Any, values: Any, xi: Any, method: str, **beyond: Any) -> Any:
+def interpn(points: Any, values: Array, xi: Array, method: str, **beyond: Any) -> Any:
     if method == "splinef2d":
         return _by_fitpack(points, values, xi, **beyond)
     check_method("interpn", method, GRID_METHODS)

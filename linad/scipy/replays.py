@@ -12,6 +12,7 @@ from scipy.integrate import DOP853
 
 from linad.control import loops
 from linad.control.both_ways import in_any_way
+from linad.core.array_type import Array
 from linad.errors import GuardError, TracerError
 from linad.linalg.linear_systems import SMALL
 from linad.scipy.explicitloops import dop853_between, stages_of, weighted
@@ -37,7 +38,7 @@ class RungeKuttaReplay:
     y0 : array (n,)
     """
 
-    def __init__(self, method: Any, field: Field, times: Sequence[float], y0: Any) -> None:
+    def __init__(self, method: Any, field: Field, times: Sequence[float], y0: Array) -> None:
         self.method, self.field, self.times = method, field, times
         self.states, self.stages = [y0], [field(times[0], y0)]
         self._slopes: list[list[Any]] = []
@@ -92,11 +93,11 @@ class RungeKuttaReplay:
 class LoopedReplay:
     """The same as `RungeKuttaReplay`, as loops over the steps and over the times within."""
 
-    def __init__(self, method: Any, field: Field, times: Sequence[float], y0: Any) -> None:
+    def __init__(self, method: Any, field: Field, times: Sequence[float], y0: Array) -> None:
         self.method, self.field, self.times = method, field, np.asarray(times)
         self.lengths = np.diff(self.times)
 
-        def step(carry: Any, row: Any) -> Any:
+        def step(carry: tuple[Any, ...], row: tuple[Any, ...]) -> Any:
             (y, slope), (t, h) = carry, row
             k = stages_of(method, field, t, y, slope, h)
             new = y + h * weighted(method.B, k)
@@ -129,11 +130,11 @@ class LoopedReplay:
         return loops.map(between, (t, h, y, self.states[i + 1], k, x))
 
 
-def _looped(make: Any, field: Field) -> Any:
+def _looped(make: Callable[..., Any], field: Field) -> Any:
     return in_any_way(make, field, TracerError, GuardError)
 
 
-def explicit_replay(method: Any, field: Field, times: Sequence[float], y0: Any) -> Any:
+def explicit_replay(method: Any, field: Field, times: Sequence[float], y0: Array) -> Any:
     """The steps on traced values: as loops if they are many, or else one by one."""
     if method.n_stages * len(times) > MANY and y0.shape[0]:
         found = _looped(lambda f: LoopedReplay(method, f, times, y0), field)
@@ -142,7 +143,7 @@ def explicit_replay(method: Any, field: Field, times: Sequence[float], y0: Any) 
     return RungeKuttaReplay(method, field, times, y0)
 
 
-def implicit_replay(field: Field, times: Sequence[float], y0: Any, guess: Any) -> Any:
+def implicit_replay(field: Field, times: Sequence[float], y0: Array, guess: Any) -> Any:
     """Radau's method on traced values: as a loop where its systems are small."""
     if 12 * len(times) > MANY and 0 < 3 * y0.shape[0] <= SMALL and y0.dtype.kind == "f":
         found = _looped(lambda f: LoopedImplicitReplay(f, times, y0, guess), field)

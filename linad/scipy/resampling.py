@@ -10,6 +10,7 @@ import numpy as np
 import scipy.fft
 import scipy.signal
 
+from linad.core.array_type import Array
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError
 from linad.scipy.fft import fft, ifft, irfft, rfft
@@ -33,7 +34,7 @@ def _weights(window: Any, n: int) -> Any:
 
 
 @bound_form(scipy.signal.resample)
-def resample(x: Any, num: int, t: Any, axis: int, window: Any) -> Any:
+def resample(x: Array, num: int, t: Any, axis: int, window: Any) -> Any:
     x = inexact(x)
     axis = normalize_axis(axis, x.ndim, "resample")
     x = np.moveaxis(x, axis, -1)
@@ -48,7 +49,7 @@ def resample(x: Any, num: int, t: Any, axis: int, window: Any) -> Any:
     return y if t is None else (y, t[0] + (t[1] - t[0]) * scale * np.arange(num))
 
 
-def _of_real(x: Any, weights: Any, num: int, m: int) -> Any:
+def _of_real(x: Array, weights: Array, num: int, m: int) -> Any:
     n = x.shape[-1]
     kept = m // 2 + 1
     both = 0.5 * (weights + np.roll(weights[::-1], 1))[:kept]  # bins k and -k
@@ -59,7 +60,7 @@ def _of_real(x: Any, weights: Any, num: int, m: int) -> Any:
     return irfft(rfft(x)[..., :kept] * both.astype(real), num)
 
 
-def _of_complex(x: Any, weights: Any, num: int, m: int) -> Any:
+def _of_complex(x: Array, weights: Array, num: int, m: int) -> Any:
     n = x.shape[-1]
     spectrum = fft(x) * weights.astype(np.finfo(x.dtype).dtype)
     kept = m // 2 + 1

@@ -21,7 +21,7 @@ import scipy.special
 
 from linad.core.array_type import Array
 from linad.core.callers import warn_user
-from linad.core.shapes import is_real_float, normalize_axis
+from linad.core.shapes import Shape, is_real_float, normalize_axis
 from linad.errors import DTypeError, ShapeError
 from linad.rules.creation import asarray
 from linad.rules.shaping import concrete, still
@@ -70,7 +70,7 @@ def _moved(c: Array, n: int, mode: str) -> tuple[Any, Any]:
     return sign, shift
 
 
-def _weights(t: Any, order: int) -> list[Any]:
+def _weights(t: Array, order: int) -> list[Any]:
     """The B-splines that are not 0 at t in [0, 1), as in `linad.scipy.bsplines`."""
     values: list[Any] = [1.0]
     for r in range(1, order + 1):
@@ -85,7 +85,7 @@ def _weights(t: Any, order: int) -> list[Any]:
 
 
 def interpolated_at(
-    x: Any, coordinates: list[Any], order: int, mode: str, cval: Any, prefilter: bool
+    x: Array, coordinates: list[Any], order: int, mode: str, cval: Any, prefilter: bool
 ) -> Any:
     """As `sampled`, of the spline through the image if ``prefilter`` is set."""
     if prefilter and order > 1:
@@ -98,7 +98,7 @@ def interpolated_at(
     return sampled(x, coordinates, order, mode, cval)
 
 
-def sampled(x: Any, coordinates: list[Any], order: int, mode: str, cval: Any) -> Any:
+def sampled(x: Array, coordinates: list[Any], order: int, mode: str, cval: Any) -> Any:
     """The values of an image at points.
 
     Parameters
@@ -171,7 +171,7 @@ def _read(
 
 
 @filter_form(scipy.ndimage.map_coordinates)
-def map_coordinates(input: Any, coordinates: Any, **reading: Any) -> Any:
+def map_coordinates(input: Array, coordinates: Any, **reading: Any) -> Any:
     name = "map_coordinates"
     coordinates = _real(name, "the coordinates", coordinates)
     if input.ndim < 1 or coordinates.ndim < 2 or coordinates.shape[0] != input.ndim:
@@ -182,13 +182,13 @@ def map_coordinates(input: Any, coordinates: Any, **reading: Any) -> Any:
     return _read(name, input, [coordinates[k] for k in range(input.ndim)], **reading)
 
 
-def _grid(shape: Any) -> list[Any]:
+def _grid(shape: Shape) -> list[Any]:
     return list(np.indices(shape, dtype=float, sparse=True))
 
 
 @filter_form(scipy.ndimage.affine_transform)
 def affine_transform(
-    input: Any, matrix: Any, offset: Any, output_shape: Any, **reading: Any
+    input: Array, matrix: Array, offset: Any, output_shape: Any, **reading: Any
 ) -> Any:
     name = "affine_transform"
     matrix = _real(name, "the matrix", matrix)
@@ -216,7 +216,7 @@ def affine_transform(
 
 
 @filter_form(scipy.ndimage.shift)
-def shift(input: Any, shift: Any, **reading: Any) -> Any:
+def shift(input: Array, shift: Array, **reading: Any) -> Any:
     name = "shift"
     steps = each(name, shift, input.ndim)
     places = [
@@ -226,7 +226,7 @@ def shift(input: Any, shift: Any, **reading: Any) -> Any:
 
 
 @filter_form(scipy.ndimage.zoom)
-def zoom(input: Any, zoom: Any, grid_mode: bool, **reading: Any) -> Any:
+def zoom(input: Array, zoom: Any, grid_mode: bool, **reading: Any) -> Any:
     name = "zoom"
     factors = [concrete(z) for z in each(name, zoom, input.ndim)]
     shape = tuple([round(float(n * z)) for n, z in zip(input.shape, factors, strict=True)])
@@ -244,7 +244,7 @@ def zoom(input: Any, zoom: Any, grid_mode: bool, **reading: Any) -> Any:
 
 
 @filter_form(scipy.ndimage.rotate)
-def rotate(input: Any, angle: Any, axes: Any, reshape: bool, **reading: Any) -> Any:
+def rotate(input: Array, angle: Any, axes: Any, reshape: bool, **reading: Any) -> Any:
     name = "rotate"
     if input.ndim < 2 or len(axes) != 2:
         raise ShapeError(f"{name}: two axes of an input of at least two are needed, got {axes!r}")

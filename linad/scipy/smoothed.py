@@ -44,7 +44,7 @@ def _places(t: Array, x: Array, k: int) -> Any:
     return found
 
 
-def _with_ends(x: Array, places: Array, k: int, ends: Any) -> Any:
+def _with_ends(x: Array, places: Array, k: int, ends: tuple[Any, ...]) -> Any:
     inner = (x[places // 2] + x[(places + 1) // 2]) / 2
     first, last = [inexact(end).reshape(1) for end in ends]
     return np.concatenate([first] * (k + 1) + [inner] + [last] * (k + 1))
@@ -53,9 +53,9 @@ def _with_ends(x: Array, places: Array, k: int, ends: Any) -> Any:
 def smoothed(
     name: str,
     fit: Callable[..., Any],
-    x: Any,
-    y: Any,
-    w: Any,
+    x: Array,
+    y: Array,
+    w: Array,
     k: int,
     s: Any,
     ends: Any = (None, None),
@@ -82,7 +82,7 @@ def smoothed(
         [x[i] if end is None else inexact(end) for i, end in zip((0, -1), ends, strict=True)]
     )
 
-    def found(x: Any, y: Any, w: Any, s: Any, first: Any, last: Any) -> Any:
+    def found(x: Array, y: Array, w: Array, s: Array, first: Any, last: Any) -> Any:
         t, c = fit(x, y, w, float(s), float(first), float(last))
         rest = np.zeros((m + k + 1 - len(c), d))
         return np.concatenate([_places(t, x, k), np.concatenate([c, rest]).ravel()])
@@ -109,7 +109,7 @@ class _PenalizedFit:
     of the knots.
     """
 
-    def __init__(self, x: Any, y: Any, w: Any, t: Any, k: int) -> None:
+    def __init__(self, x: Array, y: Array, w: Array, t: Array, k: int) -> None:
         self.x, self.y, self.w, self.t, self.k = x, y, w, t, k
         n = t.shape[0] - k - 1
         self.basis = spread(*basis_at(t, k, x), n)
@@ -117,19 +117,19 @@ class _PenalizedFit:
         self.right = q.T @ (w[:, None] * y)
         self.jumps = _jumps(t, k)
 
-    def coefficients(self, p: Any = None) -> Any:
+    def coefficients(self, p: Array | None = None) -> Any:
         """Those for a number p; None is infinity, the spline that is nearest to the data."""
         if p is None:
             return solve_triangular_(self.triangle, self.right, **UPPER)
         q, r = np.linalg.qr(np.concatenate([self.triangle, self.jumps / p]))
         return solve_triangular_(r, q[: self.triangle.shape[0]].T @ self.right, **UPPER)
 
-    def distance(self, c: Any) -> Any:
+    def distance(self, c: Array) -> Any:
         """The weighted sum of squares of what the spline leaves."""
         left = self.w[:, None] * (self.y - self.basis @ c)
         return np.sum(left * left)
 
-    def near(self, s: Any) -> Spline:
+    def near(self, s: Array) -> Spline:
         """The smoothest one as near to the data as s says."""
         c = self.coefficients()
         close = self.distance(c) - s
@@ -142,7 +142,7 @@ class _PenalizedFit:
         p = self.triangle.shape[0] / np.sum(np.abs(np.diagonal(self.triangle)))
         return Spline(self.t, self._by_steps(p, s, far, close), self.k)
 
-    def _by_steps(self, p: Any, s: Array, f_far: Any, f_close: Any) -> Any:
+    def _by_steps(self, p: Array, s: Array, f_far: Array, f_close: Array) -> Any:
         """Coefficients for the p of F(p) = s, as FITPACK finds it between p = 0 and infinity."""
         enough = TOLERANCE * s
         far: tuple[Any, Any] = (0.0, f_far)
@@ -178,7 +178,7 @@ class _PenalizedFit:
         return c
 
 
-def _root(first: Any, second: Any, third: Any) -> Any:
+def _root(first: tuple[Any, ...], second: tuple[Any, ...], third: tuple[Any, ...]) -> Any:
     """The root of (u p + v) / (p + w) through three points; the third may be at infinity, None.
 
     As its distance from the second point, which is small at last: of p itself the terms cancel,

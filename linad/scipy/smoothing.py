@@ -7,11 +7,13 @@ savgol_filter       the polynomial fitted to each window, at its middle: a corre
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.signal
 
+from linad.core.array_type import Array
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
@@ -22,7 +24,7 @@ from linad.scipy.ndimage import convolve1d
 from linad.scipy.twinforms import form_by_twin
 
 
-def _continued(name: str, x: Any, padtype: Any, padlen: int) -> Any:
+def _continued(name: str, x: Array, padtype: Any, padlen: int) -> Any:
     """``x`` continued by ``padlen`` samples on both sides of the last axis."""
     if padtype is None or padlen == 0:
         return x
@@ -44,7 +46,15 @@ def _continued(name: str, x: Any, padtype: Any, padlen: int) -> Any:
     return np.concatenate([before, x, after], axis=-1)
 
 
-def _twice(name: str, run: Any, state: Any, x: Any, axis: int, padtype: Any, padlen: int) -> Any:
+def _twice(
+    name: str,
+    run: Callable[..., Any],
+    state: Callable[..., Any],
+    x: Array,
+    axis: int,
+    padtype: Any,
+    padlen: int,
+) -> Any:
     """Filter forth and back; ``run(x, zi)`` filters along the last axis."""
     x = inexact(x)
     if padlen < 0:
@@ -61,7 +71,7 @@ def _twice(name: str, run: Any, state: Any, x: Any, axis: int, padtype: Any, pad
 
 @bound_form(scipy.signal.filtfilt)
 def filtfilt(
-    b: Any, a: Any, x: Any, axis: int, padtype: Any, padlen: Any, method: str, irlen: Any
+    b: Any, a: Any, x: Array, axis: int, padtype: Any, padlen: Any, method: str, irlen: Any
 ) -> Any:
     if method != "pad":
         raise UnsupportedError(
@@ -71,7 +81,7 @@ def filtfilt(
     padlen = 3 * max(a.shape[0], b.shape[0]) if padlen is None else padlen
     zi = lfilter_zi(b, a)
 
-    def run(x: Any, state: Any) -> Any:
+    def run(x: Array, state: Array) -> Any:
         return lfilter(b, a, x, zi=state)[0]
 
     return _twice("filtfilt", run, lambda first: zi * first, x, axis, padtype, padlen)
@@ -143,7 +153,7 @@ def savgol_filter(
 
 @bound_form(scipy.signal.savgol_coeffs)
 def savgol_coeffs(
-    window_length: int, polyorder: int, deriv: int, delta: Any, **options: Any
+    window_length: int, polyorder: int, deriv: int, delta: Array, **options: Any
 ) -> Any:
     check_real("savgol_coeffs", delta=delta)
     return scipy.signal.savgol_coeffs(window_length, polyorder, deriv, **options) / delta**deriv

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.interpolate
 
+from linad.core.array_type import Array
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.banded import solve_banded_
@@ -27,7 +28,9 @@ from linad.scipy.piecewise import increasing
 from linad.scipy.splinemakers import interpolated
 
 
-def make_smoothing_spline(x: Any, y: Any, w: Any = None, lam: Any = None, *, axis: int = 0) -> Any:
+def make_smoothing_spline(
+    x: Array, y: Array, w: Array | None = None, lam: Any = None, *, axis: int = 0
+) -> Any:
     """As `scipy.interpolate.make_smoothing_spline`; a traced argument makes a `Spline`.
 
     Notes
@@ -65,7 +68,7 @@ def make_smoothing_spline(x: Any, y: Any, w: Any = None, lam: Any = None, *, axi
     return made
 
 
-def _values(x: Any, y: Any, w: Any, lam: Any) -> Any:
+def _values(x: Array, y: Array, w: Array, lam: Any) -> Any:
     """The spline at the data, for columns of values y (n, m)."""
     h = x[1:] - x[:-1]
     before, after = 1 / h[:-1], 1 / h[1:]

@@ -62,7 +62,11 @@ def _largest(x: Array, axis: Any) -> Any:
 @traced_form(scipy.special.logsumexp)
 @gives(number)
 def logsumexp(
-    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+    a: Array,
+    axis: Any = None,
+    b: Array | None = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
 ) -> Any:
     a = inexact(a)
     exponents = np.real(a)
@@ -98,21 +102,21 @@ def logsumexp(
 
 
 @traced_form(scipy.special.softmax)
-def softmax(x: Any, axis: Any = None) -> Any:
+def softmax(x: Array, axis: Any = None) -> Any:
     x = inexact(x)
     e = np.exp(x - _largest(x, axis))
     return e / np.sum(e, axis=axis, keepdims=True)
 
 
 @traced_form(scipy.special.log_softmax)
-def log_softmax(x: Any, axis: Any = None) -> Any:
+def log_softmax(x: Array, axis: Any = None) -> Any:
     x = inexact(x)
     shifted = x - _largest(x, axis)
     return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
 
 
 @traced_form(scipy.special.diric)
-def diric(x: Any, n: Any) -> Any:
+def diric(x: Array, n: Any) -> Any:
     """sin(n x / 2) / (n sin(x / 2)); about its 0 / 0, h from it, ±(1 - (n² - 1) h² / 6)."""
     x, n = inexact(x), as_array(n)
     x, n = np.broadcast_arrays(x.astype(np.result_type(x.dtype, n.dtype)), n)
@@ -137,7 +141,7 @@ def _plain(name: str, **arguments: Any) -> None:
 
 
 @traced_form(scipy.special.polygamma)
-def polygamma(n: Any, x: Any) -> Any:
+def polygamma(n: Array, x: Any) -> Any:
     _plain("polygamma", n=n)
     n, x = np.asarray(n), inexact(x)
     digamma = scipy.special.psi(x)
@@ -150,7 +154,7 @@ def polygamma(n: Any, x: Any) -> Any:
 
 
 @traced_form(scipy.special.multigammaln)
-def multigammaln(a: Any, d: int) -> Any:
+def multigammaln(a: Array, d: int) -> Any:
     _plain("multigammaln", d=d)
     if not np.isscalar(d) or math.floor(d) != d:  # type: ignore[arg-type]
         raise ValueError("d should be a positive integer (dimension)")
@@ -166,7 +170,7 @@ def multigammaln(a: Any, d: int) -> Any:
 
 @traced_form(scipy.special.comb)
 @gives(number)
-def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
+def comb(N: Array, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
     refuse("comb", exact=(exact, False))
     n = N + k - 1 if repetition else N
     possible = np.less_equal(k, n) & np.greater_equal(n, 0) & np.greater_equal(k, 0)

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.showing import shown
 from linad.errors import DTypeError, UnsupportedError
@@ -33,7 +34,7 @@ from linad.scipy.mirror import inexact, traced_form
 from linad.scipy.plain_results import by_scipy
 
 
-def _order_and_argument(name: str, n: Any, z: Any) -> tuple[Any, Any]:
+def _order_and_argument(name: str, n: Array, z: Array) -> tuple[Any, Any]:
     if isinstance(n, Traced):
         raise UnsupportedError(f"{name}: the derivative in the order n does not exist: n is whole")
     n, z = np.asarray(n), inexact(z)
@@ -47,7 +48,7 @@ def _order_and_argument(name: str, n: Any, z: Any) -> tuple[Any, Any]:
 def _regular(bessel: Any, sign: float) -> Callable[[Any, Any], Any]:
     """j_n or i_n, at any real z."""
 
-    def value(n: Any, z: Any) -> Any:
+    def value(n: Array, z: Array) -> Any:
         near = np.abs(still(z)) < 1
         small, large = np.where(near, z, 0.5), np.abs(np.where(near, 1.0, z))
         series = small**n / scipy.special.factorial2(2 * n + 1)
@@ -61,7 +62,7 @@ def _regular(bessel: Any, sign: float) -> Callable[[Any, Any], Any]:
 def _irregular(bessel: Any) -> Callable[[Any, Any], Any]:
     """y_n or k_n, at z > 0."""
 
-    def value(n: Any, z: Any) -> Any:
+    def value(n: Array, z: Array) -> Any:
         valid = still(z) > 0
         z = np.where(valid, z, 1.0)
         return np.where(valid, np.sqrt(0.5 * math.pi / z) * bessel(n + 0.5, z), np.nan)
@@ -69,12 +70,12 @@ def _irregular(bessel: Any) -> Callable[[Any, Any], Any]:
     return value
 
 
-def _spherical(name: str, function: Any, below: float, above: float) -> Any:
+def _spherical(name: str, function: Callable[..., Any], below: float, above: float) -> Any:
     """A spherical Bessel function, whose slope is (below n f_n-1 + above (n+1) f_n+1) / (2n+1)."""
     original = getattr(scipy.special, name)
 
     @traced_form(original)
-    def form(n: Any, z: Any, derivative: bool = False) -> Any:
+    def form(n: Array, z: Array, derivative: bool = False) -> Any:
         n, z = _order_and_argument(name, n, z)
         plain = by_scipy(original, n, z, derivative=derivative)
         if derivative:
@@ -103,7 +104,7 @@ LEAST = -4.0
 """Below it the terms of the formula cancel: a functional equation would be needed."""
 
 
-def _by_euler_maclaurin(s: Any, q: Any) -> Any:
+def _by_euler_maclaurin(s: Array, q: Array) -> Any:
     a = q + TERMS
     total = sum((q + n) ** -s for n in range(TERMS)) + a ** (1 - s) / (s - 1) + 0.5 * a**-s
     numbers = scipy.special.bernoulli(2 * CORRECTIONS)
@@ -115,7 +116,7 @@ def _by_euler_maclaurin(s: Any, q: Any) -> Any:
     return total
 
 
-def _carried(name: str, plain: Any, s: Any, q: Any) -> Any:
+def _carried(name: str, plain: Array, s: Array, q: Any) -> Any:
     """SciPy's value, with the derivative of the formula."""
     s, q = inexact(s), inexact(q)
     if s.dtype.kind == "c" or q.dtype.kind == "c":
@@ -131,7 +132,7 @@ def _carried(name: str, plain: Any, s: Any, q: Any) -> Any:
 
 
 @traced_form(scipy.special.zeta)
-def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
+def zeta(x: Array, q: Array | None = None, out: Any = None) -> Any:
     if out is not None:
         raise UnsupportedError("zeta: out= is not traced by linad; assign the result")
     if q is not None and not isinstance(x, Traced):

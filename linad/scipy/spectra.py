@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.signal
 
+from linad.core.array_type import Array
 from linad.core.shapes import normalize_axis
 from linad.errors import UnsupportedError
 from linad.scipy.fft import fft, rfft
@@ -83,7 +84,7 @@ class Segments:
         self.frequencies = frequencies(self.nfft, 1 / fs)
         self.starts = np.arange(0, n - length + 1, self.step)
 
-    def transformed(self, x: Any) -> Any:
+    def transformed(self, x: Array) -> Any:
         """X (..., segments, frequencies) of x (..., n)."""
         parts = x[..., self.starts[:, None] + np.arange(self.length)]
         if callable(self.detrend):
@@ -93,7 +94,7 @@ class Segments:
         transform = rfft if self.onesided else fft
         return transform(parts * self.window.astype(np.finfo(x.dtype).dtype), n=self.nfft)
 
-    def density(self, x: Any, y: Any = None) -> Any:
+    def density(self, x: Array, y: Array | None = None) -> Any:
         """conj(X) Y, scaled: (..., frequencies, segments)."""
         X = self.transformed(x)
         if y is None:
@@ -106,7 +107,7 @@ class Segments:
         return np.moveaxis(P * factors, -2, -1)
 
 
-def _data(name: str, x: Any, y: Any, axis: int) -> tuple[Any, Any, int]:
+def _data(name: str, x: Array, y: Array | None, axis: int) -> tuple[Any, Any, int]:
     x = inexact(x)
     axis = normalize_axis(axis, x.ndim, name)
     x = np.moveaxis(x, axis, -1)
@@ -131,7 +132,7 @@ def _median_bias(n: int) -> float:
     return float(1 + np.sum(1 / (odd + 1.0) - 1 / odd))
 
 
-def _averaged(name: str, P: Any, average: str) -> Any:
+def _averaged(name: str, P: Array, average: str) -> Any:
     if P.shape[-1] == 1:
         return P[..., 0]
     if average == "mean":
@@ -144,7 +145,9 @@ def _averaged(name: str, P: Any, average: str) -> Any:
     return (np.median(np.real(P), axis=-1) + 1j * np.median(np.imag(P), axis=-1)) / bias
 
 
-def _cross(name: str, x: Any, y: Any, axis: int = -1, average: str = "mean", **cutting: Any) -> Any:
+def _cross(
+    name: str, x: Array, y: Array | None, axis: int = -1, average: str = "mean", **cutting: Any
+) -> Any:
     x, y, axis = _data(name, x, y, axis)
     cut = Segments(name, x.shape[-1], _is_complex(x, y), **cutting)
     P = _averaged(name, cut.density(x, y), average)
@@ -152,12 +155,12 @@ def _cross(name: str, x: Any, y: Any, axis: int = -1, average: str = "mean", **c
 
 
 @bound_form(scipy.signal.csd)
-def csd(x: Any, y: Any, **cutting: Any) -> Any:
+def csd(x: Array, y: Array, **cutting: Any) -> Any:
     return _cross("csd", x, y, **cutting)
 
 
 @bound_form(scipy.signal.welch)
-def welch(x: Any, **cutting: Any) -> Any:
+def welch(x: Array, **cutting: Any) -> Any:
     return _cross("welch", x, None, **cutting)
 
 
@@ -175,7 +178,7 @@ def periodogram(x: Any, window: Any, nfft: Any, axis: int, **cutting: Any) -> An
 
 
 @bound_form(scipy.signal.coherence)
-def coherence(x: Any, y: Any, **cutting: Any) -> Any:
+def coherence(x: Array, y: Array, **cutting: Any) -> Any:
     f, xx = _cross("coherence", x, None, **cutting)
     _, yy = _cross("coherence", y, None, **cutting)
     _, xy = _cross("coherence", x, y, **cutting)
@@ -184,7 +187,14 @@ def coherence(x: Any, y: Any, **cutting: Any) -> Any:
 
 @bound_form(scipy.signal.spectrogram)
 def spectrogram(
-    x: Any, fs: Any, window: Any, nperseg: Any, noverlap: Any, axis: int, mode: Any, **cutting: Any
+    x: Array,
+    fs: Any,
+    window: Any,
+    nperseg: Any,
+    noverlap: Any,
+    axis: int,
+    mode: Any,
+    **cutting: Any,
 ) -> Any:
     if mode not in _MODES:
         raise ValueError(f"spectrogram: mode must be one of {', '.join(_MODES)}, got {mode!r}")

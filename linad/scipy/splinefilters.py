@@ -12,6 +12,7 @@ import numpy as np
 import scipy.interpolate
 import scipy.ndimage
 
+from linad.core.array_type import Array
 from linad.core.shapes import normalize_axis
 from linad.errors import DTypeError
 from linad.rules.banded import solve_banded_
@@ -32,7 +33,7 @@ _SHORT = 32
 """Below this length SciPy's recursion for "reflect" is off by more than rounding."""
 
 
-def filtered(x: Any, order: int, axis: int, mode: str) -> Any:
+def filtered(x: Array, order: int, axis: int, mode: str) -> Any:
     """The coefficients of the spline through x along an axis."""
     n = x.shape[axis]
     if order < 2 or n < 2:
@@ -62,7 +63,7 @@ def filtered(x: Any, order: int, axis: int, mode: str) -> Any:
     return np.moveaxis(a.reshape(x.shape), 0, axis)
 
 
-def _filter(name: str, input: Any, order: int, axes: Any, output: Any, mode: str) -> Any:
+def _filter(name: str, input: Array, order: int, axes: Any, output: Any, mode: str) -> Any:
     check_order(name, order)
     check_mode(name, mode)
     y = image(name, input)
@@ -77,13 +78,13 @@ def _filter(name: str, input: Any, order: int, axes: Any, output: Any, mode: str
 
 
 @bound_form(scipy.ndimage.spline_filter1d)
-def spline_filter1d(input: Any, order: int, axis: int, output: Any, mode: str) -> Any:
+def spline_filter1d(input: Array, order: int, axis: int, output: Any, mode: str) -> Any:
     axis = normalize_axis(axis, input.ndim, "spline_filter1d")
     return _filter("spline_filter1d", input, order, [axis], output, mode)
 
 
 @bound_form(scipy.ndimage.spline_filter)
-def spline_filter(input: Any, order: int, output: Any, mode: str) -> Any:
+def spline_filter(input: Array, order: int, output: Any, mode: str) -> Any:
     if order < 2:
         raise ValueError(f"spline_filter: order must be an integer from 2 to 5, got {order!r}")
     return _filter("spline_filter", input, order, range(input.ndim), output, mode)

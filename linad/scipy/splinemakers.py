@@ -24,7 +24,7 @@ from linad.scipy.piecewise import increasing
 # Interpolation.
 
 
-def knots_of(x: Any, k: int) -> Any:
+def knots_of(x: Array, k: int) -> Any:
     """Knots at the data without those next to the ends; between them for even degree."""
     inner = x if k % 2 else (x[1:] + x[:-1]) / 2
     skipped = (k + 1) // 2 if k % 2 else k // 2
@@ -55,7 +55,7 @@ def _end_conditions(bc_type: Any) -> list[list[Any]]:
 
 
 def interpolated(
-    x: Any, y: Any, k: int, t: Any = None, bc_type: Any = None, axis: int = 0
+    x: Array, y: Array, k: int, t: Array | None = None, bc_type: Any = None, axis: int = 0
 ) -> Spline:
     """The spline through (x, y), y having the values along ``axis``."""
     name = "make_interp_spline"
@@ -96,7 +96,7 @@ def interpolated(
     return Spline(t, c.reshape((n, *y.shape[1:])), k, True, axis)
 
 
-def _solve_rows(entries: Array, first: Array, b: Any) -> Any:
+def _solve_rows(entries: Array, first: Array, b: Array) -> Any:
     """Solve with rows that have k + 1 entries each, from the column ``first`` on."""
     n, count = entries.shape
     columns = first[:, None] + np.arange(count)
@@ -110,8 +110,8 @@ def _solve_rows(entries: Array, first: Array, b: Any) -> Any:
 
 
 def make_interp_spline(
-    x: Any,
-    y: Any,
+    x: Array,
+    y: Array,
     k: int = 3,
     t: Any = None,
     bc_type: Any = None,
@@ -131,14 +131,14 @@ def make_interp_spline(
 # Least squares, with knots that are given.
 
 
-def knots_with_ends(x: Any, t: Any, k: int) -> Any:
+def knots_with_ends(x: Array, t: Any, k: int) -> Any:
     """Inner knots between k + 1 knots at each end of the data."""
     x, t = inexact(x), inexact(t)
     return np.concatenate([x[:1]] * (k + 1) + [t] + [x[-1:]] * (k + 1))
 
 
 def least_squares_spline(
-    name: str, x: Any, y: Any, t: Any, k: int, w: Any, axis: int = 0
+    name: str, x: Array, y: Array, t: Array, k: int, w: Any, axis: int = 0
 ) -> Spline:
     """The spline with knots t that makes Σ w^2 (y - s(x))^2 least."""
     check_real(name, x=x, t=t, w=w)
@@ -167,7 +167,7 @@ def least_squares_spline(
     return Spline(t, c.reshape((n, *y.shape[1:])), k, True, axis)
 
 
-def spread(entries: Any, first: Any, n: int) -> Any:
+def spread(entries: Array, first: Array, n: int) -> Any:
     """Rows of n columns, with entries (m, j) from the columns ``first`` on."""
     m, j = entries.shape
     places = np.zeros((m, n), np.intp)  # place 0 of what is gathered from is 0
@@ -178,9 +178,9 @@ def spread(entries: Any, first: Any, n: int) -> Any:
 
 
 def make_lsq_spline(
-    x: Any,
-    y: Any,
-    t: Any,
+    x: Array,
+    y: Array,
+    t: Array,
     k: int = 3,
     w: Any = None,
     axis: int = 0,

@@ -20,6 +20,7 @@ import numpy as np
 from linad.api.derivatives import stop_gradient
 from linad.control.deciding import while_loop
 from linad.control.loops import scan
+from linad.core.array_type import Array
 from linad.core.reasons import because
 from linad.rules.shaping import form
 
@@ -55,7 +56,7 @@ class StepLoops(ABC):
     """Of the first step's error."""
 
     def __init__(
-        self, method: Any, field: Field, span: tuple[Any, Any], y0: Any, options: dict[str, Any]
+        self, method: Any, field: Field, span: tuple[Any, Any], y0: Array, options: dict[str, Any]
     ) -> None:
         self.method, self.field, self.y0 = method, field, y0
         self.start, self.end = span
@@ -87,11 +88,11 @@ class StepLoops(ABC):
     def counts(self, s: Any, met: Any) -> tuple[Any, Any, Any]:
         """SciPy's nfev, njev and nlu; ``met`` is the number of steps that hold a time."""
 
-    def norm(self, x: Any) -> Any:
+    def norm(self, x: Array) -> Any:
         """SciPy's: the root of the mean square."""
         return np.sqrt(np.mean(np.abs(x) ** 2))
 
-    def first_length(self, y: Any, slope: Any) -> Any:
+    def first_length(self, y: Array, slope: Array) -> Any:
         """The length of the first attempt, by Hairer's II.4 as SciPy has it."""
         if self.first_step is not None:
             return float(self.first_step) + 0.0 * np.abs(y[0])
@@ -115,7 +116,7 @@ class StepLoops(ABC):
         """How often the field is evaluated before the first step."""
         return 1 if self.first_step is not None else 2
 
-    def shortest(self, t: Any) -> Any:
+    def shortest(self, t: Array) -> Any:
         """The length below which SciPy gives up."""
         return 10 * np.abs(np.nextafter(t, self.direction * np.inf) - t)
 
@@ -123,11 +124,11 @@ class StepLoops(ABC):
         """Attempts as long as something holds, and none has failed."""
         return while_loop(lambda s: goes_on(s) & (s.failed == 0), self.advance, s)
 
-    def at(self, times: Any) -> tuple[Any, Any, Any]:
+    def at(self, times: Array) -> tuple[Any, Any, Any]:
         """The states (m, n) at times in the order of integration, where it ended, and the number
         of steps that hold a time."""
 
-        def to(carry: Any, t: Any) -> tuple[Any, Any]:
+        def to(carry: Any, t: Array) -> tuple[Any, Any]:
             s, seen, met = carry
             s = self.until(lambda s: self.direction * (t - s.t) > 0, s)
             met = met + np.where(s.t == seen, 0.0, 1.0)
@@ -172,6 +173,6 @@ class StepLoops(ABC):
         )
 
 
-def holds(x: Any, value: float) -> bool:
+def holds(x: Array, value: float) -> bool:
     """Whether a number has a value; where a program is recorded, it is good for that answer."""
     return bool(x == value)

@@ -4,12 +4,14 @@ SciPy's own integrator gives each value; the derivative along the way is that of
 DOP853, or for stiff methods by Radau's, with tighter tolerances.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.integrate
 
 from linad.arrays.traces import running_trace
+from linad.core.array_type import Array
 from linad.core.tolerances import tell_tolerance
 from linad.core.tree import bare
 from linad.errors import UnsupportedError
@@ -35,7 +37,7 @@ class TracedOde:
 
     stands_for: type = scipy.integrate.ode
 
-    def __init__(self, f: Any, jac: Any = None) -> None:
+    def __init__(self, f: Callable[..., Any], jac: Any = None) -> None:
         self.f, self.jac = f, jac
         self.f_params: tuple[Any, ...] = ()
         self.jac_params: tuple[Any, ...] = ()
@@ -44,7 +46,7 @@ class TracedOde:
         self._y: Any = []
         self.t = 0.0
 
-    def _field(self, t: float, y: Any) -> Any:
+    def _field(self, t: float, y: Array) -> Any:
         return form(asarray(self.f(t, y, *self.f_params)))
 
     def _matrix(self, t: float, y: Any) -> Any:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from linad.core.shapes import matrix_transpose
+from linad.core.array_type import Array
+from linad.core.shapes import Shape, matrix_transpose
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules import singularvalues, spectral
 from linad.rules.linalg import adjoint
@@ -30,7 +31,7 @@ from linad.scipy.mirror import (
 )
 
 
-def _rank(s: Any, shape: Any, rcond: Any) -> int:
+def _rank(s: Array, shape: Shape, rcond: Any) -> int:
     """How many singular values count, as SciPy has it."""
     s = still(s)
     cut = np.finfo(s.dtype).eps * max(shape[-2:]) if rcond is None else rcond
@@ -38,7 +39,7 @@ def _rank(s: Any, shape: Any, rcond: Any) -> int:
 
 
 @bound_form(scipy.linalg.null_space)
-def null_space(A: Any, rcond: Any) -> Any:
+def null_space(A: Array, rcond: Any) -> Any:
     A = inexact(A)
     _check_matrix("null_space", A)
     _, s, vh = singularvalues.svd(A, True)
@@ -46,20 +47,20 @@ def null_space(A: Any, rcond: Any) -> Any:
 
 
 @traced_form(scipy.linalg.orth)
-def orth(A: Any, rcond: Any = None) -> Any:
+def orth(A: Array, rcond: Any = None) -> Any:
     A = inexact(A)
     _check_matrix("orth", A)
     u, s, _ = singularvalues.svd(A, False)
     return u[:, : _rank(s, A.shape, rcond)]
 
 
-def _check_matrix(name: str, A: Any) -> None:
+def _check_matrix(name: str, A: Array) -> None:
     if A.ndim != 2:
         raise ShapeError(f"{name}: only one matrix is traced by linad, got shape {A.shape}")
 
 
 @traced_form(scipy.linalg.orthogonal_procrustes)
-def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> Any:
+def orthogonal_procrustes(A: Array, B: Array, check_finite: bool = True) -> Any:
     A, B = inexact(A), inexact(B)
     check(check_finite, A, B)
     if A.shape != B.shape or A.ndim != 2:
@@ -72,7 +73,7 @@ def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> Any:
 
 
 @traced_form(scipy.linalg.subspace_angles)
-def subspace_angles(A: Any, B: Any) -> Any:
+def subspace_angles(A: Array, B: Array) -> Any:
     QA, QB = orth(A), orth(B)
     if QA.shape[0] != QB.shape[0]:
         raise ShapeError(
@@ -94,14 +95,14 @@ def subspace_angles(A: Any, B: Any) -> Any:
 # Matrices with bands.
 
 
-def _of_diagonals(name: str, d: Any, e: Any) -> Any:
+def _of_diagonals(name: str, d: Array, e: Array) -> Any:
     d, e = inexact(d), inexact(e)
     if d.ndim != 1 or e.shape != (d.shape[0] - 1,):
         raise ShapeError(f"{name}: diagonals of lengths n and n - 1, got {d.shape} and {e.shape}")
     return np.diag(d) + np.diag(e, -1) + np.diag(e, 1)
 
 
-def _with_signs_of(theirs: Any, v: Any) -> Any:
+def _with_signs_of(theirs: Array, v: Array) -> Any:
     """Eigenvectors, each turned as SciPy's is; within an eigenspace they stay."""
     turn = np.sum(np.conj(still(v)) * theirs, axis=0)
     known = np.abs(turn) > 0.5
@@ -120,7 +121,7 @@ def _cut(name: str, select: str, select_range: Any) -> Any:
 
 @bound_form(scipy.linalg.eigh_tridiagonal)
 def eigh_tridiagonal(
-    d: Any, e: Any, eigvals_only: bool, select: str, select_range: Any, check_finite: bool
+    d: Array, e: Array, eigvals_only: bool, select: str, select_range: Any, check_finite: bool
 ) -> Any:
     # Through the dense matrix: n^3 operations for the derivative with vectors, as LAPACK's.
     check_real("eigh_tridiagonal", d=d, e=e)
@@ -134,7 +135,7 @@ def eigh_tridiagonal(
 
 
 @bound_form(scipy.linalg.eigvalsh_tridiagonal)
-def eigvalsh_tridiagonal(d: Any, e: Any, **given: Any) -> Any:
+def eigvalsh_tridiagonal(d: Array, e: Array, **given: Any) -> Any:
     return eigh_tridiagonal(d, e, eigvals_only=True, **given)
 
 

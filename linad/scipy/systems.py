@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.signal
 
+from linad.core.array_type import Array
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, concrete, still
@@ -26,7 +27,9 @@ def _vector(name: str, what: str, c: Any) -> Any:
 # Responses.
 
 
-def _frequencies(dtype: Any, worN: Any, whole: bool, fs: Any, include_nyquist: bool) -> Any:
+def _frequencies(
+    dtype: np.dtype[Any], worN: Any, whole: bool, fs: Any, include_nyquist: bool
+) -> Any:
     """SciPy's own, which a filter that does nothing has as well; those that are asked for stay."""
     if holds_traced(worN):
         return np.atleast_1d(inexact(worN))
@@ -36,7 +39,7 @@ def _frequencies(dtype: Any, worN: Any, whole: bool, fs: Any, include_nyquist: b
 
 
 @bound_form(scipy.signal.freqz)
-def freqz(b: Any, a: Any, worN: Any, whole: bool, fs: Any, include_nyquist: bool) -> Any:
+def freqz(b: Array, a: Array, worN: Any, whole: bool, fs: Any, include_nyquist: bool) -> Any:
     given = asarray(a).dtype  # integers make the frequencies double
     b = _vector("freqz", "b", b)
     a = np.ones(1, b.dtype) if isinstance(a, int) and a == 1 else _vector("freqz", "a", a)
@@ -81,7 +84,7 @@ def lp2hp(b: Any, a: Any, wo: Any) -> Any:
     return tuple([astype(c, b.dtype, copy=False) for c in both])
 
 
-def _normalized(name: str, num: Any, den: Any) -> tuple[Any, Any]:
+def _normalized(name: str, num: Array, den: Any) -> tuple[Any, Any]:
     """As `scipy.signal.normalize`: no zeros in front, and den_0 = 1."""
     num, den = _vector(name, "the numerator", num), _vector(name, "the denominator", den)
     leads = [np.flatnonzero(still(c)) for c in (num, den)]
@@ -94,13 +97,13 @@ def _normalized(name: str, num: Any, den: Any) -> tuple[Any, Any]:
 
 
 @traced_form(scipy.signal.tf2zpk)
-def tf2zpk(b: Any, a: Any) -> Any:
+def tf2zpk(b: Array, a: Any) -> Any:
     b, a = _normalized("tf2zpk", b, a)
     return np.roots(b), np.roots(a), b[0]
 
 
 @traced_form(scipy.signal.tf2ss)
-def tf2ss(num: Any, den: Any) -> Any:
+def tf2ss(num: Array, den: Any) -> Any:
     num, den = _normalized("tf2ss", num, den)
     missing, n = den.shape[0] - num.shape[0], den.shape[0] - 1
     if missing < 0:

@@ -60,8 +60,8 @@ class Table:
 
     def __init__(
         self,
-        x: Any,
-        y: Any,
+        x: Array,
+        y: Array,
         kind: Any = "linear",
         axis: int = -1,
         bounds_error: bool | None = None,
@@ -168,8 +168,8 @@ class interp1d(scipy.interpolate.interp1d):
 
     def __new__(
         cls,
-        x: Any,
-        y: Any,
+        x: Array,
+        y: Array,
         kind: Any = "linear",
         axis: int = -1,
         copy: bool = True,

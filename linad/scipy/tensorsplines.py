@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.interpolate
 
+from linad.core.array_type import Array
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import astype, still
 from linad.scipy.bsplines import Spline, basis_at
@@ -31,11 +32,11 @@ class TensorSpline:
     degrees : sequence of d ints
     """
 
-    def __init__(self, t: Any, c: Any, degrees: Any) -> None:
+    def __init__(self, t: Any, c: Array, degrees: Any) -> None:
         self.t, self.c, self.degrees = tuple(t), c, tuple(degrees)
 
     @classmethod
-    def through(cls, grid: Any, values: Any, degrees: Any) -> "TensorSpline":
+    def through(cls, grid: Any, values: Array, degrees: Any) -> "TensorSpline":
         """The spline through values (n_1, ..., n_d, ...) on a grid."""
         knots, c = [], values
         for k, (x, degree) in enumerate(zip(grid, degrees, strict=True)):
@@ -134,7 +135,7 @@ class Bivariate(StandIn):
         return corners[1, 1] - corners[0, 1] - corners[1, 0] + corners[0, 0]
 
 
-def _held_within(ends: Any, x: Any, what: str) -> Any:
+def _held_within(ends: tuple[Any, ...], x: Array, what: str) -> Any:
     """Points moved to the edge where they lie beyond it."""
     check_real("BivariateSpline", **{what: x})
     x = astype(inexact(x), float, copy=False)
@@ -143,7 +144,7 @@ def _held_within(ends: Any, x: Any, what: str) -> Any:
     return np.where(still(x) > still(high), high, x)
 
 
-def _of_tck(tck: Any, degrees: Any) -> Bivariate:
+def _of_tck(tck: Any, degrees: tuple[Any, ...]) -> Bivariate:
     tx, ty, c = (inexact(part) for part in tck)
     shape = [t.shape[0] - k - 1 for t, k in zip((tx, ty), degrees, strict=True)]
     return Bivariate(TensorSpline((tx, ty), c.reshape(shape), degrees))
@@ -170,7 +171,7 @@ class RectBivariateSpline(_AtTracedPlaces, TracedClass, scipy.interpolate.RectBi
 
     @staticmethod
     def of_traced(
-        x: Any, y: Any, z: Any, bbox: Any, kx: int, ky: int, s: Any, maxit: int = 20
+        x: Array, y: Array, z: Array, bbox: Any, kx: int, ky: int, s: Any, maxit: int = 20
     ) -> Any:
         name = "RectBivariateSpline"
         if holds_traced(s) or s != 0 or any(b is not None for b in bbox):

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.rules.shaping import form, ravel
 from linad.scipy.implicit_solutions import Watched, root_of_number
 from linad.scipy.mirror import holds_traced
@@ -58,7 +59,7 @@ class Solution:
 def watched_event(event: Any, args: Any) -> Any:
     """An event for SciPy: of plain numbers."""
 
-    def watch(t: float, y: Any) -> Any:
+    def watch(t: float, y: Array) -> Any:
         return form(event(t, y, *args))
 
     for name in ("terminal", "direction"):
@@ -79,7 +80,7 @@ def move_events(result: Any, events: Any, args: Any, sol: Solution) -> None:
         for t in result.t_events[i]:
             start = sol(t)
 
-            def moved(time: Any, t: Any = t, start: Any = start) -> Any:
+            def moved(time: Array, t: Any = t, start: Any = start) -> Any:
                 return ahead(sol.field, t, start, time - t)
 
             crossing = Watched(lambda time, g=event, y=moved: g(time, y(time), *args))

@@ -57,7 +57,7 @@ def _callback(value: Any) -> Any:
     return twin_of(value) if isinstance(value, types.FunctionType) else value
 
 
-def _at_compiled_code(function: Any, error: Exception) -> None:
+def _at_compiled_code(function: Callable[..., Any], error: Exception) -> None:
     """Raise an error that names the function, where compiled code was given a traced value."""
     if is_from_compiled(error):
         place: Any = error.__traceback__

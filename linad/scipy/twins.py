@@ -198,7 +198,7 @@ def function_twin(function: Any, inner: bool = False) -> Function:
     return _or_original(function, made) if of_module and not inner else made
 
 
-def _with_cells(function: Any) -> Function:
+def _with_cells(function: Callable[..., Any]) -> Function:
     space = function.__globals__
     names = _SPACES.get(id(space))
     if names is None:

@@ -24,7 +24,7 @@ from linad.scipy.mirror import holds_traced
 
 @while_tracing(scipy.integrate.quad_vec)
 def quad_vec(
-    f: Any, a: Any, b: Any, args: Any = (), full_output: bool = False, **options: Any
+    f: Any, a: Array, b: Array, args: Any = (), full_output: bool = False, **options: Any
 ) -> Any:
     watched, low, high = Watched(f, args_of(args)), plain(a), plain(b)
     given, points = plain(options), options.get("points")
@@ -48,7 +48,7 @@ def quad_vec(
     return (y, error, info) if full_output else (y, error)
 
 
-def _integral(f: Watched, a: Any, b: Any, points: Any, intervals: Array) -> Any:
+def _integral(f: Watched, a: Array, b: Array, points: Any, intervals: Array) -> Any:
     """The sum of the rule over the parts between break points, on the intervals there."""
     total: Any = 0.0
     for left, right in broken(a, b, points):

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.options import FUNCTION, takes
-from linad.core.shapes import size_of
+from linad.core.shapes import Shape, size_of
 from linad.core.showing import shown
 from linad.errors import ArgumentError
 from linad.operators.base import JacobianOperator
@@ -34,7 +35,7 @@ class NormalOperator(JacobianOperator):
     owns_result = True
     hermitian = True
 
-    def __init__(self, shards: Shards, args: list[Any], layout: Layout, shape: Any) -> None:
+    def __init__(self, shards: Shards, args: list[Any], layout: Layout, shape: Shape) -> None:
         self.shards, self.args, self.layout = shards, args, layout
         super().__init__(shape, shape, args[0].dtype)
 
@@ -47,13 +48,13 @@ class NormalOperator(JacobianOperator):
             self._clinear = is_clinear(self.shards, (), 0, tuple(self.args), self.layout)
         return self._clinear
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Any:
         lead = tangent.shape[: tangent.ndim - len(self.in_shape)]
         rows = tangent.reshape((*lead, size_of(self.in_shape)))
         product = self.shards.sum((("normal", 0),))(*self.args, rows, layout=self.layout)
         return product.reshape(tangent.shape)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Any:
         return self.pushforward(cotangent)
 
     def definiteness(self) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 import optree
 
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.shapes import Shape, size_of
 from linad.core.showing import shown
@@ -85,7 +86,7 @@ def _nodes(structure: Any) -> list[Any]:
     return [structure, *[n for child in structure.children() for n in _nodes(child)]]
 
 
-def _restored(skeleton: Any, structure: Any, *rest: Any) -> Layout:
+def _restored(skeleton: tuple[Any, ...], structure: Any, *rest: Any) -> Layout:
     if structure is None:
         structure = tree.flatten(skeleton)[1]
     return Layout(structure, *rest)
@@ -142,7 +143,7 @@ def pack(args: tuple[Any, ...], name: str) -> tuple[list[Any], Layout]:
     return packed, Layout(row, places, tuple(position for position, _ in parts), len(packed))
 
 
-def is_array(leaf: Any) -> bool:
+def is_array(leaf: Array) -> bool:
     """Whether a leaf is an array of numbers, or a number of NumPy's."""
     return isinstance(leaf, (Traced, np.ndarray, np.generic)) and leaf.dtype.kind in "fciub"
 

@@ -9,6 +9,7 @@ them come together. The result is the same, bit for bit.
 from collections.abc import Iterable
 from typing import Any
 
+from linad.core.array_type import Array
 from linad.errors import ShardError
 
 Node = tuple[int, int]
@@ -54,7 +55,7 @@ def total(nodes: Nodes, count: int) -> Any:
     return nodes[(count - 1).bit_length(), 0]
 
 
-def check_alike(a: Any, left: Node, b: Any, right: Node, count: int, name: str) -> None:
+def check_alike(a: Array, left: Node, b: Array, right: Node, count: int, name: str) -> None:
     """Raise unless two sums have one shape: broadcasting them would add what does not belong."""
     if a.shape != b.shape:
         raise ShardError(

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.options import COUNT, FLAG, FUNCTION, POSITIVE_COUNT, takes
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import name_of
@@ -64,7 +65,7 @@ class Shards:
             def impl(*args: Any, layout: Layout) -> Any:
                 return self._compute(path, args, layout)
 
-            def rule(i: int, y: Any, *args: Any, layout: Layout) -> JacobianOperator:
+            def rule(i: int, y: Array, *args: Any, layout: Layout) -> JacobianOperator:
                 if y.dtype.kind not in "fc":
                     raise OutputError(f"{self.name}: a sum of {y.dtype} has no derivative")
                 return SumJacobian(self, path, i, y, args, layout)
@@ -122,7 +123,7 @@ class SumJacobian(Typed):
     owns_result = True
 
     def __init__(
-        self, shards: Shards, path: Path, i: int, y: Any, args: tuple[Any, ...], layout: Layout
+        self, shards: Shards, path: Path, i: int, y: Array, args: tuple[Any, ...], layout: Layout
     ) -> None:
         self.shards, self.path, self.i, self.args, self.layout = shards, path, i, args, layout
         self._in_dtype, self._out_dtype = args[i].dtype, y.dtype
@@ -141,11 +142,11 @@ class SumJacobian(Typed):
             self._clinear = is_clinear(self.shards, self.path, self.i, self.args, self.layout)
         return self._clinear
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Any:
         derived = self.shards.sum((*self.path, ("push", self.i)))
         return derived(*self.args, tangent, layout=self.layout)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Any:
         derived = self.shards.sum((*self.path, ("pull", self.i)))
         return derived(*self.args, cotangent, layout=self.layout)
 
@@ -181,7 +182,7 @@ def _snapshot(shard: Any, name: str) -> Any:
     return tree.unflatten(structure, [_copied(leaf) for leaf in leaves])
 
 
-def _copied(leaf: Any) -> Any:
+def _copied(leaf: Array) -> Any:
     if isinstance(leaf, np.memmap) and leaf.mode == "r":
         return leaf
     if issparse(leaf) or (isinstance(leaf, np.ndarray) and not is_frozen(leaf)):

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from linad.api.derivatives import linearize
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.settings import settings
 from linad.core.shapes import size_of
@@ -66,10 +67,10 @@ def term(f: Callable[..., Any], layout: Layout, path: Path, jitted: bool) -> Cal
     return jit(whole) if jitted else whole
 
 
-def linearized(g: Callable[..., Any], i: int, args: Any, shard: Any) -> Any:
+def linearized(g: Callable[..., Any], i: int, args: Any, shard: tuple[Any, ...]) -> Any:
     """The derivative of a term in argument ``i``."""
 
-    def along(x: Any) -> Any:
+    def along(x: Array) -> Any:
         return g(*args[:i], x, *args[i + 1 :], *shard)
 
     return linearize(along, args[i])[1]
@@ -95,7 +96,7 @@ def applied(J: Any, how: str, *seeds: Any) -> Any:
     return np.concatenate(products).reshape(seed.shape)
 
 
-def number_or_array(y: Any) -> Any:
+def number_or_array(y: Array) -> Any:
     """What a user's function returned, refused if it cannot be added."""
     if isinstance(y, Traced):
         return y

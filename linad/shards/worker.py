@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive, Traced
 from linad.errors import LeakedTracerError, ShardError
 from linad.operators.base import JacobianOperator
@@ -73,7 +74,7 @@ class Kept:
         self.lock = threading.Lock()
         self.forgotten: deque[str] = deque()
 
-    def get(self, key: Any) -> Any:
+    def get(self, key: tuple[Any, ...]) -> Any:
         """The object, or None."""
         with self.lock:
             self._drop_forgotten()
@@ -82,7 +83,7 @@ class Kept:
             self.entries.move_to_end(key)
             return self.entries[key][0]
 
-    def put(self, key: Any, value: Any, size: int, limit: int) -> None:
+    def put(self, key: tuple[Any, ...], value: Any, size: int, limit: int) -> None:
         """Keep an object of ``size`` bytes; what was not used for longest makes room."""
         with self.lock:
             self._drop_forgotten()
@@ -117,7 +118,7 @@ class Kept:
             for key in [key for key in self.entries if key[0] == token]:
                 self._drop(key)
 
-    def _drop(self, key: Any) -> None:
+    def _drop(self, key: tuple[Any, ...]) -> None:
         self.bytes -= self.entries.pop(key, (None, 0))[1]
 
 
@@ -163,7 +164,7 @@ def work(order: Order, numbers: Sequence[int], shards: Sequence[Any]) -> Result:
     return nodes, {f"{socket.gethostname()}:{os.getpid()}": counts.copy()}
 
 
-def _part(order: Order, number: int, shard: Any, counts: Counts) -> Any:
+def _part(order: Order, number: int, shard: Array, counts: Counts) -> Any:
     given = _loaded(order, number, shard, counts)
     path, args = order.path, order.args
     if not path:
@@ -188,7 +189,7 @@ def _part(order: Order, number: int, shard: Any, counts: Counts) -> Any:
     return np.asarray(y)
 
 
-def _loaded(order: Order, number: int, shard: Any, counts: Counts) -> tuple[Any, ...]:
+def _loaded(order: Order, number: int, shard: Array, counts: Counts) -> tuple[Any, ...]:
     """The arguments that a shard stands for."""
     if callable(shard):
         key = order.token, number
@@ -231,7 +232,7 @@ def _failure(order: Order, number: int, error: Exception) -> ShardError:
     return failure
 
 
-def bytes_held(held: Any, but: Any = ()) -> int:
+def bytes_held(held: Any, but: tuple[Any, ...] = ()) -> int:
     """The bytes of the arrays that an object holds, each counted once.
 
     Parameters

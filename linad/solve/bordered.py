@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from linad.core.array_type import Array
 from linad.errors import SingularError
 from linad.linalg.linear_systems import LinearSystem
 from linad.operators.algebra import as_operator
@@ -40,7 +41,7 @@ class BorderedSystem:
         if self.pivot == 0:
             raise SingularError("the bordered Jacobian is singular")
 
-    def solve(self, b: Any) -> Any:
+    def solve(self, b: Array) -> Any:
         """The solution, refined until its residual is small.
 
         Raises
@@ -62,19 +63,19 @@ class BorderedSystem:
         """Of the determinant, det J (ρ - r J^-1 c)."""
         return self.inner.sign() * float(np.sign(self.pivot))
 
-    def apply(self, b: Any) -> Any:
+    def apply(self, b: Array) -> Any:
         """About the solution, as a preconditioner needs it."""
         w = self.inner @ b[:-1]
         mu = (b[-1] - self.row @ w) / self.pivot
         return np.append(w - mu * self.column, mu)
 
 
-def bordered_matrix(matrix: Any, row: Any) -> Any:
+def bordered_matrix(matrix: Any, row: Array) -> Any:
     """A sparse matrix with a row below."""
     return scipy.sparse.vstack([matrix, row[None, :]], format="csc")
 
 
-def bordered_system(matrix: Any, row: Any, b: Any) -> Any:
+def bordered_system(matrix: Any, row: Array, b: Array) -> Any:
     """A system with a row below, factorised by parts, or whole where that does not serve ``b``."""
     whole = bordered_matrix(matrix, row)
     try:

@@ -24,6 +24,7 @@ import numpy as np
 
 from linad.api.derivatives import stop_gradient
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.options import is_number
 from linad.core.primitive import Traced
 from linad.core.showing import shown
@@ -46,7 +47,7 @@ def stationary(gradient: Callable[..., Any]) -> Callable[..., Any]:
         ``residual(x, lower, upper, *theta)``, with bounds that are containers like x.
     """
 
-    def residual(x: Any, lower: Any, upper: Any, *theta: Any) -> Any:
+    def residual(x: Array, lower: Array, upper: Array, *theta: Any) -> Any:
         leaves, structure = tree.flatten(x)
         slopes = tree.flatten(gradient(*stop_gradient((x, *theta))))[0]
         inside, rows = [], []
@@ -65,7 +66,7 @@ def stationary(gradient: Callable[..., Any]) -> Callable[..., Any]:
     return residual
 
 
-def _holds(left: Any, gradient: Any, bound: Any) -> Any:
+def _holds(left: Array, gradient: Array, bound: Array) -> Any:
     """Whether a bound that is so far away, and lower, holds an unknown."""
     close = np.sqrt(np.finfo(left.dtype).eps) * np.maximum(1.0, np.abs(bound))
     return (left <= close) & (gradient > left)
@@ -148,7 +149,7 @@ def _by_sides(name: str, bounds: Any, n: int) -> tuple[Any, Any]:
 
 
 def _entries(
-    name: str, side: str, given: Any, none: float, shape: tuple[int, ...], dtype: Any
+    name: str, side: str, given: Any, none: float, shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> Any:
     """Bounds of an array of unknowns: an array of the same shape and dtype."""
     if isinstance(given, (list, tuple)):

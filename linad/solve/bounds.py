@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.showing import shown
 from linad.errors import OptionError, ShapeError, TreeError
 from linad.solve.problems import as_point
@@ -26,14 +27,14 @@ class Box:
     lower, upper : ndarray (n,)
     """
 
-    def __init__(self, lower: Any, upper: Any) -> None:
+    def __init__(self, lower: Array, upper: Array) -> None:
         self.lower, self.upper = lower, upper
 
-    def clip(self, x: Any) -> Any:
+    def clip(self, x: Array) -> Any:
         """The nearest point inside."""
         return np.clip(x, self.lower, self.upper)
 
-    def free(self, x: Any, gradient: Any) -> Any:
+    def free(self, x: Array, gradient: Array) -> Any:
         """A mask of the unknowns that may move."""
         held = (x <= self.lower) & (gradient > 0) | (x >= self.upper) & (gradient < 0)
         return ~(held | (self.lower == self.upper))
@@ -106,7 +107,7 @@ def sides(name: str, bounds: Any, unknown: Any, names: list[str] | None = None) 
     return lower, upper
 
 
-def _vector(name: str, side: str, given: Any, unknown: Any, none: float) -> Any:
+def _vector(name: str, side: str, given: Array, unknown: Any, none: float) -> Any:
     """One side of the bounds, as a vector."""
     if given is None or isinstance(given, (int, float, np.number)):
         return np.full(unknown.start.shape, none if given is None else float(given))

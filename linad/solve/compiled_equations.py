@@ -1,5 +1,6 @@
 """Equations of a jitted function with a sparse Jacobian: residual and entries by one program."""
 
+from collections.abc import Callable
 from typing import Any
 
 from scipy.sparse.linalg import aslinearoperator
@@ -7,6 +8,7 @@ from scipy.sparse.linalg import aslinearoperator
 from linad.api.derivatives import linearize
 from linad.api.differentiated_call import DifferentiatedCall
 from linad.api.sparse_programs import program_of
+from linad.core.array_type import Array
 from linad.core.shapes import name_of
 from linad.jit.jitted import Jitted
 from linad.operators.foreign import Foreign
@@ -16,7 +18,7 @@ from linad.solve.waiting import Waiting
 from linad.sparsity.compress import stored
 
 
-def _with_values(f: Any, args: tuple[Any, ...], argnums: int) -> tuple[Any, Any]:
+def _with_values(f: Callable[..., Any], args: tuple[Any, ...], argnums: int) -> tuple[Any, Any]:
     return DifferentiatedCall(f, args, {}, argnums).linearize()
 
 
@@ -31,13 +33,15 @@ class CompiledEquations(Equations):
     linear_solver : str
     """
 
-    def __init__(self, f: Jitted, x0: Any, args: Any, name: str, linear_solver: str) -> None:
+    def __init__(
+        self, f: Jitted, x0: Any, args: tuple[Any, ...], name: str, linear_solver: str
+    ) -> None:
         super().__init__(seen_through(f, linear_solver, x0), x0, args, name)
         self.waiting = Waiting(name, name_of(f), f, f)
         self.jitted, self.linear_solver = f, linear_solver
         self.sparse: bool | None = None  # not known before the first point
 
-    def linearize(self, x: Any) -> tuple[Any, CountedOperator]:
+    def linearize(self, x: Array) -> tuple[Any, CountedOperator]:
         if self.sparse is None:
             r, J = super().linearize(x)
             self.sparse = choose(J, self.linear_solver) == "sparse"
@@ -55,7 +59,7 @@ class CompiledEquations(Equations):
         J = Foreign(aslinearoperator(stored(pattern, data)))
         return self._vector(values), CountedOperator(J, self)
 
-    def operator(self, x: Any, J: CountedOperator) -> Any:
+    def operator(self, x: Array, J: CountedOperator) -> Any:
         if not self.sparse:
             return super().operator(x, J)
         with quiet():

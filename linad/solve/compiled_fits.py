@@ -18,6 +18,7 @@ import numpy as np
 
 from linad.api.derivatives import jacobian
 from linad.control.deciding import while_loop
+from linad.core.array_type import Array
 from linad.solve.compiled_krylov import length, squared
 from linad.solve.compiled_newton import CONVERGED, IN_TROUBLE, RUNNING, largest
 from linad.solve.damped import least_norm
@@ -50,14 +51,14 @@ class Model(NamedTuple):
     norms: Any  # the same, 1 for 0
     free: Any  # which columns there are; of the others all entries are zero
 
-    def damped(self, lam: Any, D: Any, right: Any) -> Any:
+    def damped(self, lam: Array, D: Array, right: Array) -> Any:
         """-(J^H J + λ D²)^-1 right."""
         S = 1.0 / self.norms
         scaled = self.J * S
         A = scaled.T @ scaled + np.diag((lam * (S * D) ** 2).astype(self.J.dtype))
         return -S * np.linalg.solve(A, (S * right)[:, None])[:, 0]
 
-    def promise(self, p: Any, lam: Any, D: Any) -> Any:
+    def promise(self, p: Array, lam: Array, D: Array) -> Any:
         return 0.5 * squared(self.J @ p) + lam * squared(D * p)
 
 
@@ -128,7 +129,7 @@ class CompiledFit:
         self.xtol = default if xtol is None else xtol
         self.maxiter, self.exact, self.loss, self.limits = maxiter, exact, loss, limits
 
-    def run(self, x0: Any) -> tuple[Any, Any]:
+    def run(self, x0: Array) -> tuple[Any, Any]:
         """The last point, and whether the fit has ended well there."""
         r = self.residuals(x0)
         first = self.cost(r)
@@ -155,23 +156,23 @@ class CompiledFit:
         kept = kept | (s.steps == 0)
         return s.x, (s.status == CONVERGED) & kept
 
-    def cost(self, r: Any) -> Any:
+    def cost(self, r: Array) -> Any:
         """Half the sum of squares, or of losses."""
         return 0.5 * squared(r) if self.loss is None else self.loss.cost(r)
 
-    def noise(self, cost: Any) -> Any:
+    def noise(self, cost: Array) -> Any:
         """Rounding error of the cost."""
         return 1e3 * self.eps * cost
 
-    def weighted(self, r: Any, change: Any) -> Any:
+    def weighted(self, r: Array, change: Array) -> Any:
         """What a change of the residuals r is in the model."""
         return change if self.loss is None else self.loss.model(r)[0] * change
 
-    def at(self, x: Any) -> Any:
+    def at(self, x: Array) -> Any:
         """The nearest point within the bounds."""
         return x if self.limits is None else np.clip(x, *self.limits)
 
-    def model(self, x: Any, r: Any) -> Model:
+    def model(self, x: Array, r: Array) -> Model:
         """The linear model at a point with residuals r."""
         J = jacobian(self.residuals)(x)
         if self.loss is not None:
@@ -192,17 +193,17 @@ class CompiledFit:
         cost = self.cost(s.r)
         return np.where(cost > 0, norms / np.sqrt(np.where(cost > 0, cost, 1.0)), np.inf)
 
-    def relative(self, model: Model, x: Any, p: Any) -> Any:
+    def relative(self, model: Model, x: Array, p: Array) -> Any:
         """The length of a step relative to x, each unknown weighted by its column of J."""
         scale, long = length(model.norms * x), length(model.norms * p)
         return np.where(scale > 0, long / np.where(scale > 0, scale, 1.0), np.inf)
 
-    def shorter_gradient(self, x: Any, r: Any, model: Model) -> Any:
+    def shorter_gradient(self, x: Array, r: Array, model: Model) -> Any:
         """Whether the gradient at a point is clearly smaller than that of a model."""
         there = self.model(x, r).gradient
         return length(there / model.norms) < 0.9 * length(model.gradient / model.norms)
 
-    def _next(self, s: FitState, faint: Any, reach: Any) -> FitState:
+    def _next(self, s: FitState, faint: Array, reach: Array) -> FitState:
         """The next state: where a step is for the better, there."""
         model, cost = self.model(s.x, s.r), self.cost(s.r)
         light = model.damped(LIGHT, model.norms, model.gradient)
@@ -240,7 +241,7 @@ class CompiledFit:
         )
 
     def _is_flat(
-        self, s: FitState, model: Model, p: Any, promised: Any, cost: Any, faint: Any
+        self, s: FitState, model: Model, p: Array, promised: Array, cost: Array, faint: Array
     ) -> Any:
         """Whether the gradient is as small as gtol; see `linad.solve.fits.Fit`."""
         gradient = largest(model.gradient)
@@ -253,12 +254,12 @@ class CompiledFit:
         small = cosine | vanish | self._unmoved(s, p, promised, cost)
         return (gradient <= faint) & small
 
-    def _unmoved(self, s: FitState, p: Any, promised: Any, cost: Any) -> Any:
+    def _unmoved(self, s: FitState, p: Array, promised: Array, cost: Array) -> Any:
         """Whether the next step, hardly damped, would change any unknown by very little."""
         unchanged = (promised <= self.xtol * cost) & (np.abs(p) <= self.xtol * np.abs(s.x)).all()
         return unchanged | (promised <= self.xtol**2 * cost)
 
-    def _settled(self, s: FitState, model: Model, p: Any, promised: Any, cost: Any) -> Any:
+    def _settled(self, s: FitState, model: Model, p: Array, promised: Array, cost: Array) -> Any:
         """Whether the next step, hardly damped, changes nothing that counts."""
         before, told = cost + s.change, s.gain >= 0.25
         if self.exact:

@@ -18,6 +18,7 @@ import numpy as np
 
 from linad.control.deciding import while_loop
 from linad.control.loops import counted_scan
+from linad.core.array_type import Array
 
 Product = Callable[[Any], Any]
 
@@ -45,7 +46,7 @@ class Space(NamedTuple):
     left: Any  # the next entry of it; its size is that of the residual
 
 
-def gmres(product: Product, b: Any, rtol: Any, restart: int, most: int) -> KrylovState:
+def gmres(product: Product, b: Array, rtol: Any, restart: int, most: int) -> KrylovState:
     """Solve A x = b from zero.
 
     Parameters
@@ -89,7 +90,9 @@ def gmres(product: Product, b: Any, rtol: Any, restart: int, most: int) -> Krylo
     return while_loop(goes_on, cycle, first)  # type: ignore[no-any-return]
 
 
-def _minimised(product: Product, r: Any, wanted: Any, restart: int, most: Any) -> tuple[Any, Any]:
+def _minimised(
+    product: Product, r: Array, wanted: Array, restart: int, most: Array
+) -> tuple[Any, Any]:
     """What to add to x, from the space of the residual r; and the products that took."""
     size = length(r)
     zero = np.zeros((restart,), dtype=r.dtype)
@@ -120,7 +123,7 @@ def _larger(product: Product, s: Space) -> Space:
     w, column = counted_scan(_orthogonal, product(s.following), basis, k + 1)
     size = length(w)
 
-    def rotated(top: Any, row: Any) -> Any:
+    def rotated(top: Array, row: tuple[Any, ...]) -> Any:
         c, sine, h = row
         c = c.astype(top.dtype)
         return c * h - np.conj(sine) * top, c * top + sine * h
@@ -144,7 +147,7 @@ def _larger(product: Product, s: Space) -> Space:
     return Space(k + 1, following, basis, triangle, cosines, sines, right, left)
 
 
-def _orthogonal(w: Any, v: Any) -> tuple[Any, Any]:
+def _orthogonal(w: Array, v: Array) -> tuple[Any, Any]:
     """w without what it has of the unit vector v, and how much that was."""
     h = np.sum(np.conj(v) * w)
     return w - h * v, h
@@ -154,7 +157,7 @@ def _combined(s: Space) -> Any:
     """Σ_j y_j v_j, with R y = g."""
     places = np.arange(s.basis.shape[0])
 
-    def solved(g: Any, row: Any) -> Any:
+    def solved(g: Array, row: tuple[Any, ...]) -> Any:
         j, r = row
         y = g[j] / r[j]
         return g - y * r, y
@@ -164,12 +167,12 @@ def _combined(s: Space) -> Any:
     return counted_scan(lambda x, row: (x + row[0] * row[1], None), x, (y, s.basis), s.k)[0]
 
 
-def length(x: Any) -> Any:
+def length(x: Array) -> Any:
     """|x|, in double precision."""
     return np.sqrt(squared(x))
 
 
-def squared(x: Any) -> Any:
+def squared(x: Array) -> Any:
     """|x|², in double precision."""
     square = x.real * x.real + x.imag * x.imag if x.dtype.kind == "c" else x * x
     return np.sum(square).astype(float)

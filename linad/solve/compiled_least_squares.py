@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.solve.compiled_fits import CompiledFit
 from linad.solve.compiled_gauss_newton import GaussSteps
 from linad.solve.compiled_levenberg_marquardt import DampedSteps
@@ -74,7 +75,7 @@ class _Fit:
         if y.dtype != equation.x0.dtype or not 0 < y.size * equation.example[0].size <= MANY:
             return None
 
-        def search(x0: Any, theta: Any) -> Any:
+        def search(x0: Array, theta: Array) -> Any:
             limits = None
             if self.bounded:
                 sides = equation.theta.container(theta)[:2]
@@ -93,7 +94,7 @@ class _Fit:
 
         return search
 
-    def _residuals(self, equation: Any, x: Any, theta: Any) -> Any:
+    def _residuals(self, equation: Any, x: Array, theta: Array) -> Any:
         given = equation.theta.container(theta)
         if self.bounded:
             given = given[2:]

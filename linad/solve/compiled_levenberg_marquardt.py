@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.solve.compiled_fits import LIGHT, CompiledFit, FitState, FitTrial, Model
 from linad.solve.compiled_krylov import length, squared
 from linad.solve.least_squares import BENT, PROBE
@@ -24,7 +25,7 @@ class DampedSteps:
     def __init__(self, damping: float) -> None:
         self.damping = float(damping)
 
-    def first(self, x0: Any) -> Damping:
+    def first(self, x0: Array) -> Damping:
         return Damping(self.damping, 2.0, np.zeros_like(x0), np.zeros((2, x0.size), float))
 
     def __call__(self, fit: CompiledFit, s: FitState, model: Model, light: Any) -> FitTrial:
@@ -75,7 +76,7 @@ class DampedSteps:
         return (~lost.all(axis=0) | ~model.free).all()
 
     def _along_the_curve(
-        self, fit: CompiledFit, s: FitState, model: Model, p: Any, D: Any, minute: Any
+        self, fit: CompiledFit, s: FitState, model: Model, p: Array, D: Array, minute: Array
     ) -> Any:
         """The step, bent so that the residuals go straight, and whether it bends little enough."""
         near = minute | (fit.relative(model, s.x, p) < np.cbrt(fit.eps))

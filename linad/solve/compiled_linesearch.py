@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linad.control.deciding import while_loop
+from linad.core.array_type import Array
 from linad.solve.linesearch import DECREASE, SHRINK
 
 
@@ -22,9 +23,9 @@ class Trial(NamedTuple):
 
 def backtracked(
     phi: Callable[[Any], tuple[Any, Any]],
-    phi0: Any,
-    slope: Any,
-    smallest: Any,
+    phi0: Array,
+    slope: Array,
+    smallest: Array,
     noise: Any = 0.0,
 ) -> Trial:
     """Shorten a step from α = 1 until it brings enough decrease.
@@ -40,7 +41,7 @@ def backtracked(
         The last one. No step was good if its α is below ``smallest``.
     """
 
-    def trial(alpha: Any, beta: Any, last: Any, finite: Any) -> Trial:
+    def trial(alpha: Array, beta: Array, last: Array, finite: Array) -> Trial:
         value, found = phi(alpha)
         value = np.where(np.isfinite(value), value, np.inf)
         return Trial(alpha, value, found, beta, last, finite | np.isfinite(value))
@@ -61,7 +62,9 @@ def backtracked(
     )
 
 
-def _minimiser(alpha: Any, value: Any, phi0: Any, slope: Any, beta: Any, last: Any) -> Any:
+def _minimiser(
+    alpha: Array, value: Array, phi0: Array, slope: Array, beta: Array, last: Array
+) -> Any:
     """Where the parabola, or the cubic, through what is known has its minimum."""
     r, s = value - phi0 - slope * alpha, last - phi0 - slope * beta
     parabola = -slope * alpha**2 / (2.0 * r)

@@ -16,6 +16,7 @@ import numpy as np
 
 from linad.api.derivatives import jacobian, jvp, linearize
 from linad.control.deciding import while_loop
+from linad.core.array_type import Array
 from linad.linalg.iterative_inverses import RESTART
 from linad.solve.compiled_krylov import gmres, length, squared
 from linad.solve.compiled_linesearch import Trial, backtracked
@@ -142,7 +143,7 @@ def root_of(
 ) -> Callable[[Any, Any], Any]:
     """(x0, θ) -> x with residual(x, θ) = 0, which stops its program where it finds none."""
 
-    def search(x0: Any, theta: Any) -> Any:
+    def search(x0: Array, theta: Array) -> Any:
         newton = NewtonLoop(lambda x: residual(x, theta), direction, eps, xtol, ftol, maxiter)
         found = newton.run(x0)
         return assured(found.x, found.status == CONVERGED)
@@ -166,7 +167,7 @@ class NewtonLoop:
         self.direction: Any = direction
         self.xtol, self.ftol, self.maxiter = xtol, ftol, maxiter
 
-    def run(self, x0: Any) -> RootState:
+    def run(self, x0: Array) -> RootState:
         signs = np.random.default_rng(0).choice([-1.0, 1.0], x0.shape[0])
         self.signs = signs.astype(x0.dtype)
         r = self.F(x0)
@@ -180,7 +181,7 @@ class NewtonLoop:
             lambda s: s.status == RUNNING, lambda s: self._step(s, small), start
         )
 
-    def _step(self, s: RootState, small: Any) -> RootState:
+    def _step(self, s: RootState, small: Array) -> RootState:
         x, r, eps = s.x, s.r, self.eps
         step = self.direction(self.F, s)
         p, eta = step.p.astype(x.dtype), step.eta
@@ -218,7 +219,7 @@ class NewtonLoop:
         status = np.where(sound, after, IN_TROUBLE)
         return RootState(here, r, size, worst, gone, s.steps + 1, status, step.forcing)
 
-    def _row_by_row(self, s: RootState, r: Any, rows: Any, tells: Any) -> tuple[Any, Any]:
+    def _row_by_row(self, s: RootState, r: Array, rows: Array, tells: Array) -> tuple[Any, Any]:
         """The worst equation, and whether it is far from holding and comes closer."""
         assert self.xtol is not None
         held = np.abs(r) <= 1e3 * max(self.eps, self.xtol) * rows
@@ -229,14 +230,14 @@ class NewtonLoop:
         return np.where(tells, worst, s.worst), falls
 
     def _along(self, x: Any, p: Any, half: Any, slope: Any, smallest: Any) -> Trial:
-        def phi(alpha: Any) -> tuple[Any, Any]:
+        def phi(alpha: Array) -> tuple[Any, Any]:
             r = self.F(x + alpha.astype(x.dtype) * p)
             return 0.5 * squared(r), r
 
         return backtracked(phi, half, slope, smallest)
 
 
-def largest(r: Any) -> Any:
+def largest(r: Array) -> Any:
     return np.max(np.abs(r)).astype(float)
 
 

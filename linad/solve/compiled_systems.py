@@ -15,6 +15,7 @@ from linad.api.derivatives import jacobian, linearize
 from linad.control.body_trace import BodyTrace
 from linad.control.control_primitive import ControlPrimitive, uncompiled
 from linad.control.loops import scan
+from linad.core.array_type import Array
 from linad.core.compiler_lock import compiling
 from linad.core.tape import Tape, guard, needed, raises, tape_of, unchanged
 from linad.errors import LinadError
@@ -84,7 +85,7 @@ class ScaledSystem(NamedTuple):
     columns: Any
     sound: Any
 
-    def solve(self, b: Any) -> Any:
+    def solve(self, b: Array) -> Any:
         """A^-1 b, for vectors b (..., n)."""
         if self.matrix.shape == (1, 1):
             return b / self.matrix[0, 0]
@@ -92,12 +93,12 @@ class ScaledSystem(NamedTuple):
         return self.columns * z
 
 
-def _scales(sizes: Any) -> Any:
+def _scales(sizes: Array) -> Any:
     """Powers of two near the sizes; 1 for zero."""
     return np.exp2(-np.rint(np.log2(np.where(sizes > 0, sizes, 1.0))))
 
 
-def scaled(A: Any) -> ScaledSystem:
+def scaled(A: Array) -> ScaledSystem:
     """A matrix (n, n), ready to be solved with."""
     n = A.shape[0]
     if n == 1:
@@ -117,19 +118,19 @@ def solved_with(residual: Any, kind: str, adjoint: bool, rtol: float) -> Callabl
     return lambda t, x, theta: solve(lambda x: residual(x, theta), t, x, adjoint, rtol)
 
 
-def _by_factors(F: Any, t: Any, x: Any, adjoint: bool, rtol: float) -> Any:
+def _by_factors(F: Callable[..., Any], t: Array, x: Array, adjoint: bool, rtol: float) -> Any:
     A = jacobian(F)(x)
     system = scaled(np.conj(A.T) if adjoint else A)
     return assured(system.solve(t), system.sound)
 
 
-def _by_iteration(F: Any, t: Any, x: Any, adjoint: bool, rtol: float) -> Any:
+def _by_iteration(F: Callable[..., Any], t: Array, x: Array, adjoint: bool, rtol: float) -> Any:
     """A row after the other by GMRES; rounding may keep it from ``rtol``, as SciPy's."""
     _, J = linearize(F, x)
     product = J.pullback if adjoint else J.pushforward
     enough = max(10 * rtol, 1e3 * float(np.finfo(x.dtype).eps))
 
-    def solve(row: Any) -> tuple[Any, Any]:
+    def solve(row: Array) -> tuple[Any, Any]:
         found = gmres(product, row, rtol, RESTART, max(1000, 10 * x.shape[0]))
         return found.x, found.reached <= enough
 
@@ -148,7 +149,7 @@ def linear_loop(equation: Any) -> Callable[[Any, Any], Any] | None:
         return None
     solve = solved_with(equation.residual, kind, False, rtol)
 
-    def solution(zero: Any, theta: Any) -> Any:
+    def solution(zero: Array, theta: Array) -> Any:
         r = equation.residual(zero, theta)
         x = zero - solve(r, zero, theta).astype(zero.dtype)
         left = length(equation.residual(x, theta))

@@ -20,6 +20,7 @@ import scipy.sparse
 from scipy.linalg import qr, solve_triangular
 from scipy.sparse.linalg import lsmr, splu
 
+from linad.core.array_type import Array
 from linad.errors import SingularError
 from linad.linalg.linear_systems import DENSE, SMALL
 from linad.linalg.structure import is_thin
@@ -95,12 +96,12 @@ def _choose(J: Any) -> str:
     return "dense" if n <= DENSE and m * n <= MOST else "krylov"
 
 
-def least_norm(dtype: Any) -> float:
+def least_norm(dtype: np.dtype[Any]) -> float:
     """Down to which the squares in a norm have their digits."""
     return float(np.sqrt(np.finfo(dtype).tiny / np.finfo(dtype).eps))
 
 
-def column_norms(matrix: Any) -> Any:
+def column_norms(matrix: Array) -> Any:
     """The norms of the columns, also of those whose squares underflow or overflow."""
     norms = np.sqrt(np.sum(np.abs(matrix) ** 2, axis=0))
     if ((norms > least_norm(norms.dtype)) & np.isfinite(norms)).all():
@@ -113,7 +114,7 @@ def column_norms(matrix: Any) -> Any:
 class DenseSteps:
     """From a dense Jacobian."""
 
-    def __init__(self, matrix: Any, r: Any) -> None:
+    def __init__(self, matrix: Array, r: Array) -> None:
         self.gradient = matrix.conj().T @ r
         self.column_norms = column_norms(matrix)
         self.matrix, self.dtype = matrix, matrix.dtype
@@ -125,7 +126,7 @@ class DenseSteps:
             self.q, self.R, self.z = None, matrix, r
         self.factors: Any = None
 
-    def step(self, lam: float, D: Any) -> Any:
+    def step(self, lam: float, D: Array) -> Any:
         """p for a λ > 0."""
         rows = np.sqrt(lam) * D
         a = np.concatenate([self.R, np.diag(rows.astype(self.dtype))])
@@ -135,15 +136,15 @@ class DenseSteps:
         self.factors = q[: len(self.R)], R
         return self._solve(self.z)
 
-    def along(self, p: Any) -> Any:
+    def along(self, p: Array) -> Any:
         """J p."""
         return self.matrix @ p
 
-    def bent(self, curvature: Any) -> Any:
+    def bent(self, curvature: Array) -> Any:
         """The step of the last λ for another residual: what a curved path adds."""
         return self._solve(curvature if self.q is None else self.q.conj().T @ curvature)
 
-    def _solve(self, z: Any) -> Any:
+    def _solve(self, z: Array) -> Any:
         q, R = self.factors
         return solve_triangular(R, -(q.conj().T @ z), check_finite=False)
 
@@ -152,7 +153,7 @@ class DenseSteps:
         p, _, rank, _ = np.linalg.lstsq(self.R, -self.z, rcond=None)
         return p, int(rank)
 
-    def product(self, p: Any) -> Any:
+    def product(self, p: Array) -> Any:
         """|J p|²."""
         return float(np.linalg.norm(self.R @ p)) ** 2
 
@@ -160,7 +161,7 @@ class DenseSteps:
 class SparseSteps:
     """From a sparse Jacobian, through its normal equations."""
 
-    def __init__(self, matrix: Any, r: Any) -> None:
+    def __init__(self, matrix: Any, r: Array) -> None:
         matrix = matrix.astype(np.promote_types(matrix.dtype, float), copy=False)
         self.matrix = matrix
         adjoint = matrix.conj().T.tocsr() if matrix.dtype.kind == "c" else matrix.T.tocsr()
@@ -170,7 +171,7 @@ class SparseSteps:
         self.dtype = matrix.dtype
         self.elimination: Elimination | None = None
 
-    def step(self, lam: float, D: Any) -> Any:
+    def step(self, lam: float, D: Array) -> Any:
         """p for a λ > 0."""
         if self.elimination is not None:
             return self.elimination.solve(self.normal, lam * D * D, -self.gradient)
@@ -202,7 +203,7 @@ class SparseSteps:
         """Some r with this gradient: the least-squares problem is determined by it."""
         return lsmr(self.matrix.conj().T, self.gradient, atol=1e-14, btol=1e-14)[0]
 
-    def product(self, p: Any) -> float:
+    def product(self, p: Array) -> float:
         """|J p|²."""
         return float(np.linalg.norm(self.matrix @ p)) ** 2
 
@@ -210,7 +211,7 @@ class SparseSteps:
 class KrylovSteps:
     """From products with the Jacobian alone."""
 
-    def __init__(self, J: Any, r: Any) -> None:
+    def __init__(self, J: Any, r: Array) -> None:
         self.J, self.r = J, r
         self.gradient = J.H @ r
         self.dtype = J.dtype
@@ -221,7 +222,7 @@ class KrylovSteps:
         """Of the columns, estimated by a few cotangents, the same at every point."""
         return np.asarray(self.J.column_norms(exact=False, samples=SAMPLES, rng=0))
 
-    def step(self, lam: float, D: Any) -> Any:
+    def step(self, lam: float, D: Array) -> Any:
         """p for a λ > 0."""
         scaled = self.J @ Diagonal(1.0 / D, self.J.in_shape, self.dtype)
         y = self._lsmr(scaled, np.sqrt(lam))
@@ -235,7 +236,7 @@ class KrylovSteps:
         rtol = self.tolerance
         return lsmr(J, -self.r, damp, atol=rtol, btol=rtol, maxiter=10 * min(J.shape))[0]
 
-    def product(self, p: Any) -> float:
+    def product(self, p: Array) -> float:
         """|J p|²."""
         return float(np.linalg.norm(self.J @ p)) ** 2
 
@@ -243,36 +244,36 @@ class KrylovSteps:
 class FreeSteps:
     """Steps of some unknowns, while the others are held."""
 
-    def __init__(self, kind: Any, matrix: Any, r: Any, free: Any) -> None:
+    def __init__(self, kind: Any, matrix: Array, r: Array, free: Array) -> None:
         self.free = free
         self.inner = kind(matrix[:, np.flatnonzero(free)], r)
         self.dtype = self.inner.dtype
         self.gradient = self._all(self.inner.gradient)
         self.column_norms = self._all(self.inner.column_norms)
 
-    def _all(self, values: Any) -> Any:
+    def _all(self, values: Array) -> Any:
         full = np.zeros(self.free.shape, values.dtype)
         full[self.free] = values
         return full
 
-    def step(self, lam: float, D: Any) -> Any:
+    def step(self, lam: float, D: Array) -> Any:
         """p for a λ > 0."""
         return self._all(self.inner.step(lam, D[self.free]))
 
-    def along(self, p: Any) -> Any:
+    def along(self, p: Array) -> Any:
         """J p, for a p of the free unknowns."""
         return self.inner.along(p[self.free])
 
-    def bent(self, curvature: Any) -> Any:
+    def bent(self, curvature: Array) -> Any:
         """As of the steps inside."""
         return self._all(self.inner.bent(curvature))
 
-    def product(self, p: Any) -> float:
+    def product(self, p: Array) -> float:
         """|J p|², for a p of the free unknowns."""
         return float(self.inner.product(p[self.free]))
 
 
-def _check_finite(matrix: Any) -> None:
+def _check_finite(matrix: Array) -> None:
     """Say where a Jacobian, dense or sparse, holds infinities or NaNs."""
     values = matrix.data if scipy.sparse.issparse(matrix) else matrix
     if np.isfinite(values).all():

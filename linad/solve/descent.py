@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.options import COUNT, FLAG, FUNCTION, TOLERANCE
 from linad.solve.newton import largest
 from linad.solve.objectives import Objective, refuse_limits
@@ -82,7 +83,7 @@ class Descent:
         """Rounding error of f."""
         return 10.0 * self.eps * abs(self.f)
 
-    def better_by_gradient(self, x: Any, value: float, predicted: float) -> bool:
+    def better_by_gradient(self, x: Array, value: float, predicted: float) -> bool:
         """Whether a step too small for f to tell, or nearly, is for the better all the same.
 
         Rounding in f is often more than `noise`, where f is a sum of terms that cancel. Close to a
@@ -195,7 +196,7 @@ class Descent:
             **problem.counted,
         }
 
-    def at(self, p: Any, alpha: float = 1.0) -> Any:
+    def at(self, p: Array, alpha: float = 1.0) -> Any:
         """x + alpha p."""
         return (self.x + alpha * p).astype(self.x.dtype, copy=False)
 
@@ -210,7 +211,7 @@ class Descent:
             raise Stop(Status.STAGNATED, words)
         raise Stop(Status.CONVERGED, f"to rounding: {words}")
 
-    def _go(self, x: Any) -> None:
+    def _go(self, x: Array) -> None:
         length = float(np.linalg.norm(x - self.x))
         scale = max(float(np.linalg.norm(x)), float(np.linalg.norm(self.x)))
         self.step = length / scale if scale else 0.0

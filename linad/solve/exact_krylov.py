@@ -13,6 +13,7 @@ import numpy as np
 from scipy.sparse.linalg import gmres
 
 from linad.api.derivatives import linearize
+from linad.core.array_type import Array
 from linad.errors import LinadError
 
 REMEMBERED = 4
@@ -31,7 +32,7 @@ class Remembering:
         self.latest = [*self.latest[1 - REMEMBERED :], (np.array(x), args, np.array(value))]
         return value
 
-    def jacobian(self, b: Any) -> Any:
+    def jacobian(self, b: Array) -> Any:
         """The Jacobian operator at the point where the value was b.
 
         Raises
@@ -54,7 +55,12 @@ def exact_newton_krylov(f: Callable[..., Any], solver: str) -> dict[str, Any]:
     fun = Remembering(f)
 
     def exact_gmres(
-        A: Any, b: Any, rtol: float = 1e-5, atol: float = 0.0, maxiter: int = 20, M: Any = None
+        A: Any,
+        b: Array,
+        rtol: float = 1e-5,
+        atol: float = 0.0,
+        maxiter: int = 20,
+        M: Array | None = None,
     ) -> Any:
         J = fun.jacobian(b)
         return gmres(J, b, rtol=rtol, atol=atol, restart=min(maxiter, b.size), maxiter=1, M=M)

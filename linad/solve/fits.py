@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.shapes import name_of
 from linad.errors import DTypeError, ShapeError
 from linad.solve.bounds import Box, as_box
@@ -75,11 +76,11 @@ class Fit:
         name: str,
         f: Callable[..., Any],
         x0: Any,
-        args: Any,
+        args: tuple[Any, ...],
         tolerances: tuple[float | None, float | None, float | None],
         maxiter: int,
         linear_solver: str,
-        bounds: Any = None,
+        bounds: tuple[Any, ...] | None = None,
         loss: Loss | None = None,
     ) -> None:
         self.problem = problem = Residual(f, x0, args, name)
@@ -124,7 +125,7 @@ class Fit:
         self.steps: Any = None
         self.gtol, self.faint = gtol, np.nan
 
-    def cost_of(self, r: Any) -> float:
+    def cost_of(self, r: Array) -> float:
         """Half the sum of squares, or of losses."""
         if self.loss is None:
             return 0.5 * squared(r)
@@ -210,7 +211,7 @@ class Fit:
         size = np.sqrt(2 * self.cost)
         return largest(slope) / size if size > 0 else 0.0
 
-    def _cleaned(self, matrix: Any) -> Any:
+    def _cleaned(self, matrix: Array) -> Any:
         """The Jacobian without columns that are rounding errors, or rows of 0 times infinity."""
         given, value = (self.x, self.r), self.problem.value
         matrix, self.saturated = without_saturated(matrix, *given, value)
@@ -218,14 +219,14 @@ class Fit:
             matrix, self.rounding = without_rounding(matrix, *given, value, self.eps)
         return matrix
 
-    def slopes(self, x: Any, r: Any, J: Any) -> Any:
+    def slopes(self, x: Array, r: Array, J: Any) -> Any:
         """The gradient at another point."""
         g = J.H @ r
         if self.factory.kind != "dense" or np.isfinite(g).all():
             return g
         return without_saturated(J.todense(), x, r, self.problem.value)[0].conj().T @ r
 
-    def _free(self, gradient: Any) -> Any:
+    def _free(self, gradient: Array) -> Any:
         """A mask of the unknowns that bounds do not hold."""
         assert self.box is not None
         return self.box.free(self.x, gradient)
@@ -346,14 +347,14 @@ class Fit:
             promise <= 10 * tolerance * self.cost + self.noise or self.relative(p) <= 10 * tolerance
         )
 
-    def relative(self, p: Any) -> float:
+    def relative(self, p: Array) -> float:
         """The length of a step relative to x, each unknown weighted by its column of J."""
         norms = np.asarray(self.steps.column_norms, float)
         with quiet():
             length, scale = float(np.linalg.norm(norms * p)), float(np.linalg.norm(norms * self.x))
         return length / scale if scale else np.inf
 
-    def move(self, x: Any, found: Any) -> float:
+    def move(self, x: Array, found: Any) -> float:
         """Go to a point, linearized there already or not; the relative length of the step."""
         length = float(np.linalg.norm(x - self.x))
         scale = max(float(np.linalg.norm(x)), float(np.linalg.norm(self.x)))
@@ -365,16 +366,16 @@ class Fit:
             raise Stop(Status.UNBOUNDED, words)
         return length / scale if scale else 0.0
 
-    def at(self, p: Any, alpha: float = 1.0) -> Any:
+    def at(self, p: Array, alpha: float = 1.0) -> Any:
         """x + alpha p, no further than the bounds."""
         x = (self.x + alpha * p).astype(self.x.dtype, copy=False)
         return x if self.box is None else self.box.clip(x)
 
-    def promise(self, p: Any, lam: float, D: Any) -> float:
+    def promise(self, p: Array, lam: float, D: Array) -> float:
         """|r|²/2 - |r + J p|²/2 = |J p|²/2 + λ |D p|²: both terms positive, no cancellation."""
         return 0.5 * self.steps.product(p) + lam * float(np.linalg.norm(D * p)) ** 2
 
-    def promise_of_cut(self, p: Any) -> float:
+    def promise_of_cut(self, p: Array) -> float:
         """What the model promises of a step that bounds have cut."""
         return -float(self.gradient @ p) - 0.5 * self.steps.product(p)
 

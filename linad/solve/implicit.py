@@ -71,7 +71,7 @@ class VectorForm:
         chosen = [_in_floats(leaf) for leaf, p in zip(leaves, self.packed, strict=True) if p]
         return joined(chosen, (), self.dtype)
 
-    def container(self, vector: Any) -> Any:
+    def container(self, vector: Array) -> Any:
         """A vector in the form of the value."""
         found = zip(split(vector, self.slots), self.dtypes, strict=True)
         parts = iter([_from_floats(part, dtype) for part, dtype in found])
@@ -91,7 +91,7 @@ HALF = 32
 """Bits of an integer of 64 that a float holds exactly, and so does one of what is above them."""
 
 
-def _in_floats(leaf: Any) -> Any:
+def _in_floats(leaf: Array) -> Any:
     """Numbers as floats or complex numbers that hold them exactly."""
     if is_inexact(leaf.dtype):
         return leaf
@@ -101,7 +101,7 @@ def _in_floats(leaf: Any) -> Any:
     return np.stack([high, leaf - (high << HALF)]).astype(float)
 
 
-def _from_floats(part: Any, dtype: Any) -> Any:
+def _from_floats(part: Array, dtype: np.dtype[Any]) -> Any:
     """What `_in_floats` was given."""
     if is_inexact(dtype):
         return part
@@ -117,7 +117,7 @@ def pack(value: Any) -> tuple[VectorForm, Any]:
     return form, form.vector(leaves)
 
 
-def _has_derivative(leaf: Any) -> bool:
+def _has_derivative(leaf: Array) -> bool:
     return isinstance(leaf, (np.ndarray, np.generic, Traced)) and is_inexact(leaf.dtype)
 
 
@@ -162,17 +162,17 @@ class ImplicitEquation:
         self._kinds: dict[str, str] = {}
         self._programs: dict[Any, tape.Tape | None] = {}
 
-    def residual(self, x: Any, theta: Any) -> Any:
+    def residual(self, x: Array, theta: Array) -> Any:
         """g on vectors."""
         r = self.f(self.x0.container(x), *self.theta.container(theta))
         leaves = tree.flatten(r)[0]
         return joined(leaves, (), np.result_type(*leaves, self.x0.dtype))
 
-    def jacobian(self, x: Any, theta: Any) -> Any:
+    def jacobian(self, x: Array, theta: Array) -> Any:
         """J_x as an operator on vectors."""
         return linearize(lambda x: self.residual(x, theta), x)[1]
 
-    def system(self, x: Any, theta: Any) -> Any:
+    def system(self, x: Array, theta: Array) -> Any:
         """J_x ready to be solved with. The latest is kept: sweeps at one point share it."""
         known = self._latest
         if known is not None and _same(known[0], x) and _same(known[1], theta):
@@ -226,7 +226,7 @@ class ImplicitEquation:
         return self._kinds[linear_solver]
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same(a: Array, b: Array) -> bool:
     return a.shape == b.shape and a.dtype == b.dtype and bool(np.all(a == b))
 
 
@@ -265,13 +265,15 @@ solution.expansion = _solution_program
 
 
 @solution.jacobian(wrt=0)
-def solution_wrt_x0(y: Any, x0: Any, theta: Any, *, equation: ImplicitEquation) -> JacobianOperator:
+def solution_wrt_x0(
+    y: Array, x0: Array, theta: Array, *, equation: ImplicitEquation
+) -> JacobianOperator:
     return Zero(y.shape, x0.shape, y.dtype)
 
 
 @solution.jacobian(wrt=1)
 def solution_wrt_theta(
-    y: Any, x0: Any, theta: Any, *, equation: ImplicitEquation
+    y: Array, x0: Array, theta: Array, *, equation: ImplicitEquation
 ) -> JacobianOperator:
     return -(Inverse(equation, y, theta) @ _in_theta(equation, y, theta))
 
@@ -345,7 +347,9 @@ class Inverse(LinearSolve):
 
     axes = (-1,)
 
-    def __init__(self, equation: ImplicitEquation, x: Any, theta: Any, lead: Shape = ()) -> None:
+    def __init__(
+        self, equation: ImplicitEquation, x: Array, theta: Array, lead: Shape = ()
+    ) -> None:
         self.equation, self.x, self.theta = equation, x, theta
         super().__init__(lead + x.shape, lead + x.shape, x.dtype)
 
@@ -370,7 +374,7 @@ def _inverse(
 def _product(z: Array, equation: ImplicitEquation, adjoint: bool) -> Callable[[Any, Any], Any]:
     """(x, θ) -> J_x(x, θ) z, or J_x^H z."""
 
-    def product(x: Any, theta: Any) -> Any:
+    def product(x: Array, theta: Array) -> Any:
         J = equation.jacobian(x, theta)
         return J.pullback(z) if adjoint else J.pushforward(z)
 
@@ -403,7 +407,7 @@ def solved(
     name: str,
     residual: Callable[..., Any],
     solve: Callable[[Any, Any], Any],
-    x0: Any,
+    x0: Array,
     theta: tuple[Any, ...],
     linear_solver: str,
     rtol: float | None,
@@ -416,7 +420,7 @@ def solved(
     return point.container(solution(start, given, equation=equation))
 
 
-def start_of(x0: Any, theta: Any, name: str) -> Any:
+def start_of(x0: Array, theta: Any, name: str) -> Any:
     """x0 as arrays, at least as wide as the parameters: the solution depends on them."""
     leaves, structure = tree.flatten(as_point(x0))
     if not leaves:

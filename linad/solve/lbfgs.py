@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.marks import Attempt
 from linad.core.options import COUNT, FLAG, FUNCTION, POSITIVE_COUNT, TOLERANCE, takes
 from linad.errors import LinadError, OptionError
@@ -181,7 +182,7 @@ class Path:
         self.g: Any = None
         self._tried: Any = None  # the gradient at the last trial
 
-    def value_and_gradient(self, x: Any) -> tuple[float, Any]:
+    def value_and_gradient(self, x: Array) -> tuple[float, Any]:
         """f and its gradient for SciPy."""
         value, g = self.problem.value_and_gradient(x.astype(self.problem.x.dtype))
         g = g.astype(float)
@@ -250,7 +251,7 @@ def _doubt(
     return None
 
 
-def _promised(problem: Objective, x: Any, limits: Any) -> tuple[float, Any]:
+def _promised(problem: Objective, x: Array, limits: Any) -> tuple[float, Any]:
     """By how much f comes down in its quadratic model, at least, and where; 0 where there is none.
 
     Conjugate gradients from 0, of which each step brings the model down, by rr^2 / 2 d^T H d;
@@ -281,7 +282,9 @@ def _promised(problem: Objective, x: Any, limits: Any) -> tuple[float, Any]:
     return total, step
 
 
-def _lost_in_rounding(problem: Objective, x: Any, step: Any, promised: float, limits: Any) -> bool:
+def _lost_in_rounding(
+    problem: Objective, x: Array, step: Array, promised: float, limits: Any
+) -> bool:
     """Whether f, perhaps a sum of terms that cancel, is too rough to come down as promised: a step
     of the model makes the gradient much smaller, as it should, and f does not notice.
     """
@@ -295,7 +298,7 @@ def _lost_in_rounding(problem: Objective, x: Any, step: Any, promised: float, li
     return bool(smaller and f - nearer < 0.5 * promised)
 
 
-def _inwards(x: Any, g: Any, limits: Any) -> float:
+def _inwards(x: Array, g: Array, limits: Any) -> float:
     """The largest entry of the gradient, without what points out of the bounds."""
     return largest(g if limits is None else x - np.clip(x - g, limits.lb, limits.ub))
 

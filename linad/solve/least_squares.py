@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.options import COUNT, FLAG, FUNCTION, POSITIVE, TOLERANCE, takes
 from linad.solve.damped import DenseSteps, FreeSteps
 from linad.solve.fits import Fit, as_accurate
@@ -280,7 +281,9 @@ def _gauss_step(fit: Fit) -> float:
     return fit.move(fit.at(p, alpha), found)
 
 
-def _by_gradient(fit: Fit, p: Any, predicted: float, light: Any, rank: int | None = None) -> float:
+def _by_gradient(
+    fit: Fit, p: Array, predicted: float, light: Array, rank: int | None = None
+) -> float:
     """A step too small for the cost to tell: taken while the gradient goes down."""
     x = fit.at(p)
     r, J = fit.problem.linearize(x)
@@ -292,7 +295,7 @@ def _by_gradient(fit: Fit, p: Any, predicted: float, light: Any, rank: int | Non
     return fit.move(x, (r, J))
 
 
-def _stuck(fit: Fit, finite: bool, predicted: float, p: Any, rank: int | None = None) -> None:
+def _stuck(fit: Fit, finite: bool, predicted: float, p: Array, rank: int | None = None) -> None:
     """No step brings the cost down: say why. The next one would be ``p``, hardly damped."""
     if not finite:
         raise Stop(Status.NOT_FINITE, "in f, at every step tried; start elsewhere")
@@ -313,7 +316,7 @@ def _stuck(fit: Fit, finite: bool, predicted: float, p: Any, rank: int | None = 
     )
 
 
-def _rounded(fit: Fit, predicted: float, p: Any) -> str:
+def _rounded(fit: Fit, predicted: float, p: Array) -> str:
     """Whether a step that would be hardly damped is hidden by rounding: the words, or ""."""
     relative = fit.relative(p)
     if relative <= fit.xtol:
@@ -372,7 +375,7 @@ def _damped_step(fit: Fit) -> float:
             _stuck(fit, finite, np.inf, np.full(fit.x.shape, np.inf))
 
 
-def _forgets(fit: Fit, norms: Any, light: tuple[float, Any]) -> bool:
+def _forgets(fit: Fit, norms: Array, light: tuple[float, Any]) -> bool:
     """Whether steps are short by D alone, which is that of a place where columns were larger; then
     it is that of each point from here on."""
     if np.array_equal(fit.D, norms) or _rounded(fit, *light):
@@ -381,7 +384,7 @@ def _forgets(fit: Fit, norms: Any, light: tuple[float, Any]) -> bool:
     return True
 
 
-def _along_the_curve(fit: Fit, p: Any, D: Any) -> tuple[Any, bool]:
+def _along_the_curve(fit: Fit, p: Array, D: Array) -> tuple[Any, bool]:
     """A dense step bent so that the residuals go straight, None where it bends too much; and
     whether the residuals on the way are seen to be finite."""
     steps = fit.steps.inner if isinstance(fit.steps, FreeSteps) else fit.steps

@@ -23,17 +23,18 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.options import Kind
 from linad.core.primitive import Traced
 from linad.errors import OutputError
 
 
-def _soft_l1(z: Any) -> Any:
+def _soft_l1(z: Array) -> Any:
     t = 1.0 + z
     return 2.0 * (np.sqrt(t) - 1.0), t**-0.5, -0.5 * t**-1.5
 
 
-def _huber(z: Any) -> Any:
+def _huber(z: Array) -> Any:
     inside = z <= 1.0
     t = np.where(inside, 1.0, z)
     return (
@@ -43,12 +44,12 @@ def _huber(z: Any) -> Any:
     )
 
 
-def _cauchy(z: Any) -> Any:
+def _cauchy(z: Array) -> Any:
     t = 1.0 + z
     return np.log1p(z), 1.0 / t, -1.0 / t**2
 
 
-def _arctan(z: Any) -> Any:
+def _arctan(z: Array) -> Any:
     t = 1.0 + z**2
     return np.arctan(z), 1.0 / t, -2.0 * z / t**2
 
@@ -82,7 +83,7 @@ class Loss:
         self.function = LOSSES[loss] if isinstance(loss, str) else loss
         self.scale = scale
 
-    def _values(self, r: Any) -> Any:
+    def _values(self, r: Array) -> Any:
         values = self.function((r / self.scale) ** 2)
         if isinstance(r, Traced):
             return values
@@ -94,14 +95,14 @@ class Loss:
             )
         return values
 
-    def influence(self, r: Any) -> Any:
+    def influence(self, r: Array) -> Any:
         """ρ' r, whose product with J^T is the gradient of the cost."""
         if r.dtype.kind == "c":
             return self.influence(r.real) + 1j * self.influence(r.imag)
         flat = r.reshape(-1)
         return (self._values(flat)[1] * flat).astype(r.dtype).reshape(r.shape)
 
-    def cost(self, r: Any) -> Any:
+    def cost(self, r: Array) -> Any:
         """½ c² Σ ρ, in double precision."""
         return 0.5 * self.scale**2 * np.sum(self._values(r)[0]).astype(float)
 
@@ -110,7 +111,7 @@ class Loss:
         _, first, second = self._values(r)
         return first + 2.0 * second * (r / self.scale) ** 2
 
-    def spread(self, r: Any, n: int) -> tuple[float, float]:
+    def spread(self, r: Array, n: int) -> tuple[float, float]:
         """K² s² / μ² and K² s² / μ, of residuals and a number of parameters.
 
         The second is what differences of 2 cost are compared with. Infinite where residuals are so
@@ -124,7 +125,7 @@ class Loss:
         scale = K**2 * float(np.sum(self.influence(r) ** 2)) / (m - n) / mu
         return scale / mu, scale
 
-    def model(self, r: Any) -> tuple[Any, Any]:
+    def model(self, r: Array) -> tuple[Any, Any]:
         """w, by which the rows of J are multiplied, and w r̃."""
         first, squared = self._values(r)[1], self.curvature(r)
         w = np.sqrt(np.maximum(squared, 1e-4 * np.abs(first) + np.finfo(float).tiny))

@@ -19,6 +19,7 @@ from linad.api.derivatives import vjp
 from linad.api.gradients import grad
 from linad.control.captured import with_captured
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.options import FUNCTION, POSITIVE, takes
 from linad.errors import DTypeError
 from linad.solve.bounded_solutions import sides_of, stationary
@@ -37,7 +38,7 @@ from linad.solve.trust_region import trust_region
 @takes(f=FUNCTION, **SOLVED)
 def minimum(
     f: Callable[..., Any],
-    x0: Any,
+    x0: Array,
     *theta: Any,
     solver: Solver = trust_region,
     linear_solver: str = "auto",
@@ -94,13 +95,13 @@ def minimum(
     gradient = grad(f)
     if bounds is None:
 
-        def solve(x: Any, given: Any) -> Any:
+        def solve(x: Array, given: Any) -> Any:
             return solver(lambda x: f(x, *given), x, **options)
 
         loop = minimum_loop(f, solver, options)
         return solved("minimum", gradient, solve, x0, theta, linear_solver, rtol, loop)
 
-    def solve_within(x: Any, given: Any) -> Any:
+    def solve_within(x: Array, given: Any) -> Any:
         from scipy.optimize import Bounds
 
         lower, upper, *rest = given
@@ -184,7 +185,7 @@ def least_squares(
     robust = None if loss == "linear" else Loss(loss, options.get("f_scale", 1.0))
     loop = least_squares_loop(r, solver, told, robust, bounds is not None)
 
-    def gradient(x: Any, *given: Any) -> Any:
+    def gradient(x: Array, *given: Any) -> Any:
         y, pull = vjp(lambda x: r(x, *given), x)
         if robust is not None:
             leaves, structure = tree.flatten(y)
@@ -193,12 +194,12 @@ def least_squares(
 
     if bounds is None:
 
-        def solve(x: Any, given: Any) -> Any:
+        def solve(x: Array, given: Any) -> Any:
             return solver(lambda x: r(x, *given), x, **options)
 
         return solved("least_squares", gradient, solve, x0, theta, linear_solver, rtol, loop)
 
-    def solve_within(x: Any, given: Any) -> Any:
+    def solve_within(x: Array, given: Any) -> Any:
         lower, upper, *rest = given
         return solver(lambda x: r(x, *rest), x, bounds=(lower, upper), **options)
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import lsmr
 
+from linad.core.array_type import Array
 from linad.core.options import COUNT, FUNCTION, TOLERANCE, takes
 from linad.errors import ConvergenceError, NotHolomorphicError, SingularError
 from linad.solve.compiled_equations import equations
@@ -261,7 +262,7 @@ class RootSearch:
         self.step = alpha * length(p) / scale if scale else 0.0
         self.error = self.step * max(self.step, eta) if alpha == 1.0 else np.inf
 
-    def _trial(self, p: Any) -> Callable[[float], tuple[float, Any]]:
+    def _trial(self, p: Array) -> Callable[[float], tuple[float, Any]]:
         """|F|²/2 along ``p``. The full step, nearly always taken, comes with its Jacobian."""
 
         def phi(alpha: float) -> tuple[float, Any]:
@@ -314,12 +315,12 @@ def least_squares_step(search: RootSearch) -> Any:
     return -lsmr(search.J, search.r, atol=1e-12, btol=1e-12)[0]
 
 
-def largest(r: Any) -> float:
+def largest(r: Array) -> float:
     """The largest |r_i|; NaN where there is one."""
     return float(np.max(np.abs(r), initial=0.0))
 
 
-def squared(r: Any) -> float:
+def squared(r: Array) -> float:
     """|r|², infinite rather than NaN or out of range.
 
     Not by BLAS, whose threads cost more than they bring for vectors of this length.
@@ -329,6 +330,6 @@ def squared(r: Any) -> float:
     return total if np.isfinite(total) else np.inf
 
 
-def length(x: Any) -> float:
+def length(x: Array) -> float:
     """|x|."""
     return float(np.sqrt(squared(x)))

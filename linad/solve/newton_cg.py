@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.options import takes
 from linad.solve.descent import COLUMNS, DESCENDING, DOUBT, Descent, descent, forcing
 from linad.solve.linesearch import NoDecrease, backtrack
@@ -131,7 +132,7 @@ def newton_cg(
     return search.run(step, Monitor("newton_cg", callback, disp, COLUMNS))
 
 
-def truncated_cg(H: Any, g: Any, eta: float, M: Any) -> tuple[Any, bool]:
+def truncated_cg(H: Any, g: Array, eta: float, M: Any) -> tuple[Any, bool]:
     """The step, and whether curvature <= 0 ended it."""
     p, r = np.zeros_like(g), g.copy()
     z = r if M is None else np.asarray(M @ r, g.dtype)
@@ -158,7 +159,7 @@ def truncated_cg(H: Any, g: Any, eta: float, M: Any) -> tuple[Any, bool]:
     return p, False
 
 
-def _line(search: Descent, p: Any, curved: bool) -> Any:
+def _line(search: Descent, p: Array, curved: bool) -> Any:
     """A point along ``p`` with a value low enough."""
     slope = float(search.g @ p)
     if not slope < 0:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import gmres
 
+from linad.core.array_type import Array
 from linad.core.options import POSITIVE_COUNT, takes
 from linad.errors import ConvergenceError
 from linad.solve.newton import ROOTS, RootSearch
@@ -141,7 +142,7 @@ class Forcing:
         point = problem.x.container(search.x) if callable(self.given) else None
         return preconditioner(self.given, point, J, problem.name)
 
-    def _gmres(self, J: Any, b: Any, rtol: float, M: Any) -> tuple[Any, float]:
+    def _gmres(self, J: Any, b: Array, rtol: float, M: Any) -> tuple[Any, float]:
         """What GMRES finds, and the relative residual that it truly has."""
         size = float(np.linalg.norm(b))
         if size == 0.0:

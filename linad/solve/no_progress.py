@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.marks import Attempt
 from linad.core.tolerances import Tolerance, watched_tolerances
 from linad.errors import LinadError
@@ -33,7 +34,7 @@ EXACT = 1e-10
 """A tolerance at which no step of a fit is hidden."""
 
 
-def why_stuck(problem: Residual, x: Any, r: Any, J: Any, p: Any) -> str:
+def why_stuck(problem: Residual, x: Array, r: Array, J: Any, p: Array) -> str:
     """A sentence that says why residuals do not come down from x, and the next step for a user.
 
     Parameters
@@ -62,7 +63,7 @@ def why_stuck(problem: Residual, x: Any, r: Any, J: Any, p: Any) -> str:
     )
 
 
-def _loose(problem: Residual, x: Any) -> str:
+def _loose(problem: Residual, x: Array) -> str:
     """The routines in f whose tolerance can hide a step, each with a smaller one."""
     with watched_tolerances() as found, quiet(), Attempt(LinadError):
         # Recorded: compiled functions in it run their Python code then.
@@ -78,7 +79,7 @@ def _remedy(one: Tolerance) -> str:
     return f"its {routine} ({option}={value:.3g}): give it {option}={smaller}"
 
 
-def _follows(problem: Residual, x: Any, r: Any, J: Any, p: Any) -> bool:
+def _follows(problem: Residual, x: Array, r: Array, J: Any, p: Array) -> bool:
     """Whether f changes along a step as its derivatives say, over some part of it."""
     if not np.isfinite(p).all():
         p = -np.asarray(J.H @ r)

@@ -49,7 +49,7 @@ class Objective:
         self,
         f: Callable[..., Any],
         x0: Any,
-        args: Any,
+        args: tuple[Any, ...],
         name: str,
         jac: Any = None,
         hess: Any = None,
@@ -70,13 +70,13 @@ class Objective:
         """The counts, as a result names them."""
         return asdict(self.counts)
 
-    def value(self, x: Any) -> float:
+    def value(self, x: Array) -> float:
         """f(x)."""
         self.counts.nfev += 1
         with quiet(), self.waiting:
             return self._scalar(self.f(self.x.container(x), *self.args))
 
-    def model(self, x: Any) -> tuple[float, Any, Any]:
+    def model(self, x: Array) -> tuple[float, Any, Any]:
         """f(x), the gradient as a vector, and the Hessian operator on vectors."""
         if self.jac is None and self.hess is None and self.hessp is None:
             self.counts.nfev += 1
@@ -90,7 +90,7 @@ class Objective:
         value = self.value(x)
         return value, self._gradient(x), self._hessian(x)
 
-    def value_and_gradient(self, x: Any) -> tuple[float, Any]:
+    def value_and_gradient(self, x: Array) -> tuple[float, Any]:
         """f(x) and the gradient as a vector."""
         if self.jac is not None:
             return self.value(x), self._gradient(x)
@@ -102,7 +102,7 @@ class Objective:
         return self._scalar(value), self._flat(g)
 
     @contextmanager
-    def _own_words(self, x: Any) -> Iterator[None]:
+    def _own_words(self, x: Array) -> Iterator[None]:
         """What f returns that is not a scalar is refused in the name of the solver."""
         try:
             yield
@@ -110,7 +110,7 @@ class Objective:
             self._scalar(self.f(self.x.container(x), *self.args))
             raise
 
-    def _gradient(self, x: Any) -> Any:
+    def _gradient(self, x: Array) -> Any:
         if self.jac is None:
             return self.value_and_gradient(x)[1]
         self.counts.njev += 1
@@ -120,13 +120,13 @@ class Objective:
             raise ShapeError(f"{self.name}: jac returned {g.size} numbers for {x.size} unknowns")
         return g
 
-    def _hessian(self, x: Any) -> Any:
+    def _hessian(self, x: Array) -> Any:
         n = x.size
         point = self.x.container(x)
         if self.hessp is not None:
             hessp = self.hessp
 
-            def product(v: Any) -> Any:
+            def product(v: Array) -> Any:
                 return self._flat(hessp(point, self.x.container(v.ravel()), *self.args))
 
             H: Any = LinearOperator((n, n), matvec=product, rmatvec=product, dtype=x.dtype)
@@ -142,7 +142,7 @@ class Objective:
             )
         return CountedOperator(as_operator(H), self)
 
-    def _flat(self, g: Any) -> Any:
+    def _flat(self, g: Array) -> Any:
         leaves = [result_leaf(leaf, self.f, self.name) for leaf in tree.flatten(g)[0]]
         return joined(leaves, (), self.x.dtype).astype(self.x.dtype, copy=False)
 

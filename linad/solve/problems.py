@@ -170,7 +170,7 @@ class Unknown:
         self.eps = float(max(np.finfo(slot.dtype).eps for slot in self.slots))
 
     @staticmethod
-    def _leaf(leaf: Any, name: str) -> Any:
+    def _leaf(leaf: Array, name: str) -> Any:
         refuse_traced(name, x0=leaf)
         value = np.asarray(leaf)
         if value.dtype.kind in "iub":
@@ -179,7 +179,7 @@ class Unknown:
             raise DTypeError(f"{name}: x0 must hold numbers, got dtype {value.dtype}")
         return value
 
-    def container(self, vector: Any) -> Any:
+    def container(self, vector: Array) -> Any:
         """A vector in the form of x0, in memory of its own."""
         leaves = [x.copy()[()] for x in split(vector, self.slots)]  # numbers stay numbers
         return tree.unflatten(self.structure, leaves)
@@ -198,7 +198,7 @@ class Residual:
         The solver, for messages.
     """
 
-    def __init__(self, f: Callable[..., Any], x0: Any, args: Any, name: str) -> None:
+    def __init__(self, f: Callable[..., Any], x0: Any, args: tuple[Any, ...], name: str) -> None:
         self.f, self.args, self.name = f, args_of(args), name
         self.x = Unknown(x0, name)
         self.counts = Evaluations()
@@ -216,13 +216,13 @@ class Residual:
         """Whether F is one number, and not an array of one."""
         return self.out_slots is not None and [s.shape for s in self.out_slots] == [()]
 
-    def value(self, x: Any) -> Any:
+    def value(self, x: Array) -> Any:
         """F(x) as a vector."""
         self.counts.nfev += 1
         with quiet(), self.waiting:
             return self._vector(self.f(self.x.container(x), *self.args))
 
-    def linearize(self, x: Any) -> tuple[Any, CountedOperator]:
+    def linearize(self, x: Array) -> tuple[Any, CountedOperator]:
         """F(x) and the Jacobian operator there."""
         self.counts.nfev += 1
         self.counts.njev += 1
@@ -230,11 +230,11 @@ class Residual:
             y, J = linearize(of_unknown(self.f, self.args), self.x.container(x))
         return self._vector(y), CountedOperator(J, self)
 
-    def operator(self, x: Any, J: CountedOperator) -> Any:
+    def operator(self, x: Array, J: CountedOperator) -> Any:
         """The Jacobian J at x, as a result names it."""
         return J.bare
 
-    def patterned(self, x: Any, J: CountedOperator) -> CountedOperator:
+    def patterned(self, x: Array, J: CountedOperator) -> CountedOperator:
         """The Jacobian J at x as an operator whose pattern can be told.
 
         That of a function which `linad.jit` made is known as a whole only; so the function beneath
@@ -249,7 +249,7 @@ class Residual:
             known = linearize(of_unknown(beneath, self.args), self.x.container(x))[1]
         return CountedOperator(known, self)
 
-    def result(self, vector: Any) -> Any:
+    def result(self, vector: Array) -> Any:
         """A vector in the form of what ``f`` returns."""
         assert self.out_slots is not None
         leaves = [x[()] for x in split(vector, self.out_slots)]  # numbers stay numbers
@@ -316,7 +316,7 @@ _THROUGH = (
 )
 
 
-def result_leaf(leaf: Any, f: Any, name: str) -> Any:
+def result_leaf(leaf: Array, f: Any, name: str) -> Any:
     """One number array that a user's function returned."""
     if isinstance(leaf, Traced):
         raise TracerError(

@@ -17,9 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
+
 
 def right_gmres(
-    J: Any, b: Any, rtol: float, apply: Callable[[Any], Any], most: int
+    J: Any, b: Array, rtol: float, apply: Callable[[Any], Any], most: int
 ) -> tuple[Any, float]:
     """Solve J x = b; the solution, and its relative residual, which may be above ``rtol``.
 

@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
+
 VISIBLE = 1e-6
 """A change of the residuals to look for, relative to the largest that an unknown makes."""
 
 
-def suspects(sizes: Any, x: Any, eps: float) -> Any:
+def suspects(sizes: Array, x: Array, eps: float) -> Any:
     """Columns whose entries may be rounding errors of the others, but are not zero.
 
     Parameters
@@ -34,7 +36,7 @@ def suspects(sizes: Any, x: Any, eps: float) -> Any:
 
 
 def without_rounding(
-    matrix: Any, x: Any, r: Any, value: Callable[[Any], Any], eps: float
+    matrix: Array, x: Array, r: Array, value: Callable[[Any], Any], eps: float
 ) -> tuple[Any, Any]:
     """A Jacobian with zeros in place of columns that are rounding errors; and which these are.
 

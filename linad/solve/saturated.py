@@ -10,12 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
+
 AROUND = 1e-6
 """Relative change of an unknown under which a constant residual must be the same to the last bit:
 a slope that this hides is nothing to a fit."""
 
 
-def without_saturated(matrix: Any, x: Any, r: Any, value: Callable[[Any], Any]) -> tuple[Any, Any]:
+def without_saturated(
+    matrix: Array, x: Array, r: Array, value: Callable[[Any], Any]
+) -> tuple[Any, Any]:
     """A Jacobian with zeros for the rows of residuals that are constant; and which these are.
 
     Parameters

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linad.core.array_type import Array
+
 FEW = 100
 """Unknowns, at most, whose Hessian is made a matrix."""
 
@@ -34,7 +36,7 @@ class NewtonStep(NamedTuple):
     S: Any
 
 
-def newton_step(H: Any, g: Any) -> NewtonStep | None:
+def newton_step(H: Any, g: Array) -> NewtonStep | None:
     """The step of a symmetric operator; None where it is not finite."""
     n = g.size
     matrix = np.asarray(H @ np.eye(n, dtype=g.dtype), float)
@@ -52,7 +54,7 @@ def newton_step(H: Any, g: Any) -> NewtonStep | None:
     return NewtonStep(p.astype(g.dtype), promise, S) if np.isfinite(p).all() else None
 
 
-def scales(H: Any) -> Any:
+def scales(H: Array) -> Any:
     """S: of an unknown without curvature of its own, by the largest entry of its row."""
     d = np.abs(np.diagonal(H))
     d = np.where(d > 0, d, np.abs(H).max(axis=1, initial=0.0))

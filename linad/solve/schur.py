@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from linad.core.array_type import Array
 from linad.errors import SingularError
 
 SMALL_BLOCK = 12
@@ -40,7 +41,7 @@ class Elimination:
         self.kept = np.concatenate([np.arange(first), np.arange(last, n)])
         self.inner = np.arange(first, last)
 
-    def solve(self, normal: Any, damping: Any, rhs: Any) -> Any:
+    def solve(self, normal: Any, damping: Array, rhs: Array) -> Any:
         """Solve (normal + diag(damping)) x = rhs.
 
         Raises
@@ -133,7 +134,7 @@ def elimination_for(normal: Any) -> Elimination | None:
     return best
 
 
-def _runs(row: Any, column: Any, n: int) -> list[tuple[int, int, int]]:
+def _runs(row: Array, column: Array, n: int) -> list[tuple[int, int, int]]:
     """Candidates (first, last, k): tails and heads that are block diagonal with blocks of k.
 
     An entry between two blocks is harmless only if one of its ends lies outside of the run.

@@ -22,6 +22,7 @@ import numpy as np
 from linad.api.derivatives import linearize
 from linad.api.gradients import grad, hessian_operator, value_and_grad
 from linad.api.sparse_derivatives import sparse_hessian, sparse_jacobian
+from linad.core.array_type import Array
 from linad.core.options import FUNCTION, TEXT, Kind, choice
 from linad.core.shapes import name_of
 from linad.core.showing import shown
@@ -164,7 +165,7 @@ def _jacobian(f: Function, form: str, position: int = 0) -> Function:
             given[position] = _floats(args[position])
             return sparse_jacobian(f, *given, argnums=position)
 
-        def of_one(x: Any) -> Any:
+        def of_one(x: Array) -> Any:
             given[position] = x
             return f(*given)
 
@@ -173,7 +174,7 @@ def _jacobian(f: Function, form: str, position: int = 0) -> Function:
     return jac
 
 
-def _fitting_form(f: Function, x: Any, args: tuple[Any, ...] = ()) -> str:
+def _fitting_form(f: Function, x: Array, args: tuple[Any, ...] = ()) -> str:
     """Which form of the Jacobian of residuals is the best at a point."""
     n = np.size(x)
     if n <= SMALL:
@@ -188,7 +189,7 @@ def _fitting_jacobian(f: Function) -> Function:
     """The Jacobian of residuals as a matrix, of the form that its first point asks for."""
     found: dict[int, Function] = {}
 
-    def jac(x: Any, *args: Any) -> Any:
+    def jac(x: Array, *args: Any) -> Any:
         n = np.size(x)
         if n not in found:
             form = _fitting_form(f, _floats(x), args)
@@ -204,7 +205,7 @@ def _fitting_jacobian(f: Function) -> Function:
 
 
 def _hessian(f: Function, form: str) -> Function:
-    def hess(x: Any, *args: Any) -> Any:
+    def hess(x: Array, *args: Any) -> Any:
         x = _floats(x)
         if form == "csr":
             return sparse_hessian(f, x, *args)
@@ -213,7 +214,7 @@ def _hessian(f: Function, form: str) -> Function:
     return hess
 
 
-def _floats(x: Any) -> Any:
+def _floats(x: Array) -> Any:
     x = np.asarray(x)
     return x if x.dtype.kind in "fc" else x.astype(float)
 
@@ -228,7 +229,7 @@ def _value_only(f: Function, form: str) -> dict[str, Any]:
 def _value_and_gradient(f: Function, form: str) -> dict[str, Any]:
     both = value_and_grad(f)
 
-    def fun(x: Any, *args: Any) -> Any:
+    def fun(x: Array, *args: Any) -> Any:
         value, gradient = both(_floats(x), *args)
         # SciPy's C and Fortran take doubles.
         return float(value), np.asarray(gradient, float)
@@ -243,7 +244,7 @@ def _with_hessian(f: Function, form: str) -> dict[str, Any]:
 def _with_gradient(f: Function, form: str) -> dict[str, Any]:
     gradient = grad(f)
 
-    def jac(x: Any, *args: Any) -> Any:
+    def jac(x: Array, *args: Any) -> Any:
         return np.asarray(gradient(_floats(x), *args), float)
 
     return {"fun": f, "jac": jac}
@@ -265,7 +266,7 @@ def _fsolve(f: Function, form: str) -> dict[str, Any]:
 
 
 def _curve_fit(f: Function, form: str) -> dict[str, Any]:
-    def jac(xdata: Any, *params: Any) -> Any:
+    def jac(xdata: Array, *params: Any) -> Any:
         return _matrix(linearize(lambda p: f(xdata, *p), np.array(params, float))[1], form)
 
     return {"f": f, "jac": jac}
@@ -276,8 +277,8 @@ def _solve_ivp(f: Function, form: str) -> dict[str, Any]:
 
 
 def _nonlinear_constraint(f: Function, form: str) -> dict[str, Any]:
-    def hess(x: Any, v: Any) -> Any:
-        def weighted(x: Any) -> Any:
+    def hess(x: Array, v: Array) -> Any:
+        def weighted(x: Array) -> Any:
             return np.sum(f(x) * v)
 
         return hessian_operator(weighted, _floats(x))

@@ -41,7 +41,7 @@ class SolutionBranch:
         f: Callable[..., Any],
         x0: Any,
         parameter: float,
-        args: Any,
+        args: tuple[Any, ...],
         ftol: float | None,
         linear_solver: str,
     ) -> None:
@@ -50,7 +50,7 @@ class SolutionBranch:
 
         f = seen_through(f, linear_solver, x0)
 
-        def of_both(z: Any) -> Any:
+        def of_both(z: tuple[Any, ...]) -> Any:
             return f(z[0], z[1], *extra)
 
         of_both.__name__ = name_of(f)
@@ -110,7 +110,7 @@ class SolutionBranch:
         self._keep(z, t, predicted)
         return min(max_step, 1.5 * step) if count <= 3 else step * (1.0 if count <= 5 else 0.6)
 
-    def correct(self, z: Any, t: Any, exact: bool = False) -> tuple[Any, Any, int]:
+    def correct(self, z: Array, t: Array, exact: bool = False) -> tuple[Any, Any, int]:
         """Newton's method within the plane through ``z`` across ``t``, to rounding if ``exact`` and
         ``ftol`` is not given.
 
@@ -157,7 +157,7 @@ class SolutionBranch:
             f"{size:.1e}",
         )
 
-    def inner(self, a: Any, b: Any) -> float:
+    def inner(self, a: Array, b: Array) -> float:
         """The inner product that arclength is measured by."""
         return float(np.sum(self.weights * a * b))
 
@@ -169,12 +169,12 @@ class SolutionBranch:
         met = self.largest if self.points else self.predicted
         return float(np.sqrt(self.eps)) * met
 
-    def _negligible(self, length: float, z: Any) -> bool:
+    def _negligible(self, length: float, z: Array) -> bool:
         """Whether a step was so short that only rounding is left; so it is where a branch starts
         at a solution, and F has never been large."""
         return self.ftol is None and length <= np.sqrt(self.eps * self.inner(z, z))
 
-    def _solve(self, row: Any, b: Any, rtol: float) -> Any:
+    def _solve(self, row: Array, b: Array, rtol: float) -> Any:
         """Solve with the bordered Jacobian."""
         bordered = vstack([self.J, row[None, :]])
         rtol = max(rtol, 10 * self.eps)
@@ -201,7 +201,7 @@ class SolutionBranch:
         z, t, count = self.correct(z, fixed)
         return z, t if self.inner(t, self.tangent) > 0 else -t, count
 
-    def _check_arc(self, z: Any, t: Any, z1: Any, t1: Any) -> None:
+    def _check_arc(self, z: Array, t: Array, z1: Array, t1: Array) -> None:
         """Raise Stop unless a short arc of one branch could lead from z to z1.
 
         On an arc of a circle the chord is along the sum of the tangents at its ends. What is left
@@ -218,7 +218,7 @@ class SolutionBranch:
         ) > ASIDE_SOMEWHERE * largest(chord) + noise * largest(z):
             raise Stop(Status.STAGNATED, f"at parameter {z[-1]:.6g} steps end beside the branch")
 
-    def _side(self, t: Any) -> float:
+    def _side(self, t: Array) -> float:
         """The sign of det [J; t] at the point that was corrected last; 0 where it is not known.
 
         Its factors are kept: they serve the next step.
@@ -240,7 +240,7 @@ class SolutionBranch:
         self.kept.apply = made.apply
         return made.sign()
 
-    def _crossing(self, z1: Any, t1: Any) -> Any:
+    def _crossing(self, z1: Array, t1: Array) -> Any:
         """The branch point between the last point and z1, by bisection.
 
         Raises
@@ -303,7 +303,7 @@ class SolutionBranch:
         x, parameter = self.problem.x.container(z)
         return make_result(x=x, parameter=float(parameter), slope=float(t[-1]))
 
-    def _keep(self, z: Any, tangent: Array, predicted: float) -> None:
+    def _keep(self, z: Array, tangent: Array, predicted: float) -> None:
         self.largest = max(self.largest, predicted)
         self.points.append(z)
         self.slopes.append(float(tangent[-1]))

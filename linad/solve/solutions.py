@@ -17,6 +17,7 @@ import numpy as np
 
 from linad.control.captured import with_captured
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.former_names import class_from
 from linad.core.options import FUNCTION, takes
 from linad.core.shapes import name_of
@@ -38,7 +39,7 @@ def __getattr__(name: str) -> Any:
 @takes(g=FUNCTION, **SOLVED)
 def root(
     g: Callable[..., Any],
-    x0: Any,
+    x0: Array,
     *theta: Any,
     solver: Solver = newton,
     linear_solver: str = "auto",
@@ -96,7 +97,7 @@ def root(
     g = seen_through(g, linear_solver, x0)
     g, theta = with_captured(g, as_point(x0), theta)
 
-    def solve(x: Any, given: Any) -> Any:
+    def solve(x: Array, given: Any) -> Any:
         return solver(lambda x: g(x, *given), x, **options)
 
     loop = loop_of(solver, options)
@@ -158,7 +159,7 @@ def fixed_point(
     return solved("fixed_point", residual, solve, x0, theta, linear_solver, rtol, loop)
 
 
-def difference(a: Any, b: Any, what: str) -> Any:
+def difference(a: Array, b: Array, what: str) -> Any:
     """a - b, leaf by leaf."""
     leaves, structure = tree.flatten(a)
     others = tree.flatten_like(b, structure, what)
@@ -168,7 +169,7 @@ def difference(a: Any, b: Any, what: str) -> Any:
 @takes(A=FUNCTION, **DERIVED)
 def linear(
     A: Callable[..., Any],
-    b: Any,
+    b: Array,
     *theta: Any,
     linear_solver: str = "auto",
     rtol: float | None = None,
@@ -219,10 +220,10 @@ def linear(
         raise TreeError("linear: b holds no array")
     A, theta = with_captured(A, b, theta)
 
-    def residual(x: Any, b: Any, *given: Any) -> Any:
+    def residual(x: Array, b: Array, *given: Any) -> Any:
         return difference(A(x, *given), b, f"linear: {name_of(A)}")
 
-    def solve(x: Any, given: Any) -> Any:
+    def solve(x: Array, given: Any) -> Any:
         b, *rest = given
         accuracy = rtol or max(1e-10, 100 * Unknown(x, "linear").eps)
         return solve_linear_function(A, x, b, tuple(rest), linear_solver, accuracy)
@@ -232,13 +233,13 @@ def linear(
     return solved("linear", residual, solve, zeros, (b, *theta), linear_solver, rtol, linear_loop)
 
 
-def _dtype_of(value: Any) -> Any:
+def _dtype_of(value: Array) -> Any:
     dtype = value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype
     return dtype if dtype.kind in "fc" else np.dtype(float)
 
 
 def solve_linear_function(
-    A: Any, x: Any, b: Any, theta: tuple[Any, ...], linear_solver: str, rtol: float
+    A: Any, x: Array, b: Array, theta: tuple[Any, ...], linear_solver: str, rtol: float
 ) -> Any:
     """Solve A(x) = b from zero; one step of refinement decides whether A is linear."""
     problem = Equations(lambda x: difference(A(x, *theta), b, "linear"), x, (), "linear")

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.options import Kind, choice
 from linad.errors import OperandError, SingularError, UnsupportedError
 from linad.jit.jitted import operation_by_operation
@@ -101,7 +102,7 @@ class KeptFactors:
     def __init__(self) -> None:
         self.apply: Callable[[Any], Any] | None = None
 
-    def solve(self, J: Any, b: Any, rtol: float, make: Callable[[], Any]) -> tuple[Any, float]:
+    def solve(self, J: Any, b: Array, rtol: float, make: Callable[[], Any]) -> tuple[Any, float]:
         """Solve J x = b; the solution, and its relative residual, 0 where it is exact.
 
         Parameters
@@ -124,7 +125,7 @@ class KeptFactors:
         return made.solve(b), made.rtol if made.iteration is not None else 0.0
 
 
-def preconditioner(given: Any, x: Any, J: Any, name: str) -> Any:
+def preconditioner(given: Any, x: Array | None, J: Any, name: str) -> Any:
     """What a user gave as a preconditioner, as an operator near the inverse of ``J``.
 
     Parameters
@@ -206,7 +207,7 @@ def _diagonal(J: Any) -> Any:
     d = J.tosparse("csr").diagonal() if is_thin(J) else np.asarray(J.diagonal(rng=0))
     d = np.where(d == 0, 1.0, d)
 
-    def apply(x: Any) -> Any:
+    def apply(x: Array) -> Any:
         return x / d
 
     def apply_adjoint(x: Any) -> Any:
@@ -224,7 +225,7 @@ def _incomplete(J: Any) -> Any:
     except RuntimeError as error:
         raise SingularError(f"the incomplete factorisation failed: {error}") from error
 
-    def apply(x: Any) -> Any:
+    def apply(x: Array) -> Any:
         return factors.solve(np.asarray(x, matrix.dtype).astype(factors.L.dtype, copy=False))
 
     def apply_adjoint(x: Any) -> Any:

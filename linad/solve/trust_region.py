@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.options import POSITIVE, takes
 from linad.errors import OptionError
 from linad.solve.descent import COLUMNS, DESCENDING, Descent, descent, forcing
@@ -137,7 +138,7 @@ class TrustRegion:
                 search.stuck(finite)
 
 
-def steihaug(H: Any, g: Any, radius: float, first: float) -> tuple[Any, float, bool]:
+def steihaug(H: Any, g: Array, radius: float, first: float) -> tuple[Any, float, bool]:
     """The step in a region, how much lower the model is there, and whether it ends on the edge."""
     size = float(np.linalg.norm(g))
     goal = forcing(size, first) * size
@@ -164,7 +165,7 @@ def steihaug(H: Any, g: Any, radius: float, first: float) -> tuple[Any, float, b
     return p, -float(g @ p + 0.5 * (p @ Hp)), False
 
 
-def _to_edge(p: Any, d: Any, radius: float) -> float:
+def _to_edge(p: Array, d: Array, radius: float) -> float:
     """The α > 0 with |p + α d| = radius, by the form of the root that does not cancel."""
     a, b, c = float(d @ d), float(p @ d), float(p @ p) - radius**2
     root = np.sqrt(max(b * b - a * c, 0.0))

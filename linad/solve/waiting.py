@@ -30,7 +30,9 @@ class Waiting:
         What to run.
     """
 
-    def __init__(self, name: str, called: str, given: Any, run: Callable[..., Any]) -> None:
+    def __init__(
+        self, name: str, called: str, given: Callable[..., Any], run: Callable[..., Any]
+    ) -> None:
         self.name, self.called, self.run = name, called, run
         self.__name__ = called
         while isinstance(given, functools.partial):

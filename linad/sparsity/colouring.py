@@ -59,7 +59,7 @@ def _colour_in(pattern: Relation, name: str) -> np.ndarray:
     return kernels.run(kernels.colour_greedily, steps, _order(name, graph, steps), *graph)
 
 
-def _order(name: str, graph: Any, steps: int) -> np.ndarray:
+def _order(name: str, graph: tuple[Any, ...], steps: int) -> np.ndarray:
     n = len(graph[2]) - 1
     if name == "natural":
         return np.arange(n)

@@ -87,7 +87,7 @@ class Seeds:
         order = np.argsort(self.take, kind="stable")
         return order, self.take[order]
 
-    def _sweep(self, op: JacobianOperator, start: int, stop: int, dtype: Any) -> Any:
+    def _sweep(self, op: JacobianOperator, start: int, stop: int, dtype: np.dtype[Any]) -> Any:
         members = self._members[self._bounds[start] : self._bounds[stop]]
         seeds = np.zeros((stop - start, len(self.groups)), dtype)
         seeds[self.groups[members] - start, members] = 1
@@ -125,7 +125,7 @@ class SeedPlan:
         return np.argsort(np.concatenate([part.put for part in self.parts]))
 
 
-def stored(pattern: Relation, data: Any) -> Any:
+def stored(pattern: Relation, data: Array) -> Any:
     """A CSR array with an entry, zero perhaps, wherever the pattern has one."""
     matrix = copy.copy(pattern.matrix)  # an eighth of the time that SciPy's checks take
     # Copies, since the caller may change the matrix in place.
@@ -134,7 +134,7 @@ def stored(pattern: Relation, data: Any) -> Any:
     return matrix
 
 
-def refilled(out: Any, pattern: Relation, data: Any, format: str, name: str) -> Any:
+def refilled(out: Any, pattern: Relation, data: Array, format: str, name: str) -> Any:
     """A matrix that an earlier call returned, with new entries.
 
     Parameters
@@ -177,7 +177,7 @@ def refilled(out: Any, pattern: Relation, data: Any, format: str, name: str) -> 
     return out
 
 
-def refuse_traced(data: Any, op: JacobianOperator) -> None:
+def refuse_traced(data: Array, op: JacobianOperator) -> None:
     """Raise TracerError for entries that a sparse array cannot hold."""
     if isinstance(data, Traced):
         raise TracerError(

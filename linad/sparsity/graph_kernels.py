@@ -4,29 +4,31 @@
 """
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.machine_code import kept
 
 WORTH = 50_000
 """Steps from which compiling, half a second for Numba alone, beats running in Python."""
 
 
-def run(loop: Any, steps: int, *args: Any) -> Any:
+def run(loop: Callable[..., Any], steps: int, *args: Any) -> Any:
     """Call a loop over arrays of integers, of about this many steps."""
     args = tuple([a.astype(np.int64, copy=False) for a in args])  # one version is compiled
     return (_compiled(loop) if steps > WORTH else loop)(*args)
 
 
 @functools.cache
-def _compiled(loop: Any) -> Any:
+def _compiled(loop: Callable[..., Any]) -> Any:
     return kept()(loop)
 
 
 def colour_greedily(
-    order: Any, row_ptr: Any, columns: Any, column_ptr: Any, rows: Any
+    order: Array, row_ptr: Array, columns: Array, column_ptr: Array, rows: Array
 ) -> Any:  # pragma: no cover - compiled
     """Give each column the first colour that no column sharing a row with it has.
 
@@ -61,7 +63,7 @@ def colour_greedily(
 
 
 def count_neighbours(
-    row_ptr: Any, columns: Any, column_ptr: Any, rows: Any
+    row_ptr: Array, columns: Array, column_ptr: Array, rows: Array
 ) -> Any:  # pragma: no cover - compiled
     """For each column, how many others share a row with it."""
     n = column_ptr.size - 1
@@ -80,7 +82,7 @@ def count_neighbours(
 
 
 def order_smallest_last(
-    degrees: Any, row_ptr: Any, columns: Any, column_ptr: Any, rows: Any
+    degrees: Array, row_ptr: Array, columns: Array, column_ptr: Array, rows: Array
 ) -> Any:  # pragma: no cover - compiled
     """Take away a column with fewest neighbours left, again and again; the last one goes first.
 
@@ -136,7 +138,7 @@ def order_smallest_last(
     return order
 
 
-def colour_stars(order: Any, ptr: Any, neighbours: Any) -> Any:  # pragma: no cover - compiled
+def colour_stars(order: Array, ptr: Array, neighbours: Array) -> Any:  # pragma: no cover - compiled
     """Colour a graph so that neighbours differ, and every path of four vertices has three colours.
 
     Two colours then induce stars only. A vertex may take a colour that is two steps away if the

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from linad.core.primitive import Traced
+from linad.core.shapes import Shape
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain
 from linad.operators.dependency_sets import DependencySets
@@ -306,7 +307,7 @@ class Replay:
                 value = self._combined(value, step)
         return value
 
-    def _weighed(self, value: Value, shape: Any, leaf: int, mask: bool) -> Value:
+    def _weighed(self, value: Value, shape: Shape, leaf: int, mask: bool) -> Value:
         relation = value.sets.relation
         counts = relation.counts
         uniform = relation.m > 0 and bool((counts == counts[0]).all())

@@ -53,7 +53,7 @@ def given_matrix(op: JacobianOperator) -> Any:
     return None
 
 
-def filled(pattern: Relation, matrix: Any, dtype: Any) -> Any:
+def filled(pattern: Relation, matrix: Any, dtype: np.dtype[Any]) -> Any:
     """A CSR array with the entries of ``matrix``, and zeros in the rest of the pattern."""
     matrix = csr_array(matrix)
     matrix.sum_duplicates()

@@ -90,7 +90,7 @@ def recurrence(lowering: Any, eqn: Equation) -> bool:
     return True
 
 
-def spread(lowering: Any, place: Place, shape: Shape, dtype: Any) -> Place:
+def spread(lowering: Any, place: Place, shape: Shape, dtype: np.dtype[Any]) -> Place:
     """The place in C order, in a shape and dtype."""
     if place.shape == shape and place.dtype == dtype:
         return contiguous(lowering, place)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.during import during
 from linad.core.primitive import Primitive
 from linad.core.tape import Equation
@@ -24,7 +25,7 @@ def on_examples() -> AbstractContextManager[None]:
     return during(_on_examples, True)
 
 
-def _assured(x: Any, sound: Any) -> Any:
+def _assured(x: Array, sound: Any) -> Any:
     if not np.all(sound) and not _on_examples.get():
         raise InternalError("what a program has found is not sound, and NumPy ran that part of it")
     return x

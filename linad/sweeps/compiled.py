@@ -14,6 +14,7 @@ import numpy as np
 
 from linad.arrays.zero_dim import array
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.device_arrays import fetched
 from linad.core.primitive import Primitive, innermost_trace
 from linad.core.settings import Settings
@@ -96,7 +97,7 @@ class Compiled(Primitive):
                 [_as_recorded(v, var, "F" if k in columns else "C") for k, (v, var) in given]
             )
 
-    def another(self, tape: Tape, example: Any) -> "Compiled":
+    def another(self, tape: Tape, example: Callable[..., Any]) -> "Compiled":
         """Another tape, compiled for the same target with the same settings."""
         return Compiled(tape, example, self.program.target, self.program.chosen)
 
@@ -160,7 +161,7 @@ class Compiled(Primitive):
         return Compiled, made
 
 
-def _as_recorded(value: Any, var: Var, order: Literal["C", "F"]) -> np.ndarray:
+def _as_recorded(value: Array, var: Var, order: Literal["C", "F"]) -> np.ndarray:
     """A value as the array that a program takes: in its order, aligned, of the one dtype object."""
     dtype = canonical(var.dtype)
     array = np.require(np.asarray(value), dtype, [order, "A"]).reshape(var.shape)
@@ -270,7 +271,7 @@ class CompiledJacobian(JacobianOperator):
         other._known = {key: (sweep, residuals) for key, (sweep, _) in list(self._known.items())}
         return other
 
-    def _applied(self, mode: str, given: Any, slots: list[Slot]) -> tuple[Any, ...]:
+    def _applied(self, mode: str, given: tuple[Any, ...], slots: list[Slot]) -> tuple[Any, ...]:
         if self._interpreted is None:
             try:
                 return self._swept(mode, given, slots)
@@ -280,7 +281,7 @@ class CompiledJacobian(JacobianOperator):
         J = self._interpreted
         return tuple((J.pull_leaves if mode == "pull" else J.push_leaves)(given, seeds))
 
-    def _swept(self, mode: str, given: Any, slots: list[Slot]) -> tuple[Any, ...]:
+    def _swept(self, mode: str, given: tuple[Any, ...], slots: list[Slot]) -> tuple[Any, ...]:
         if self.plain:
             sweep, values = self._sweep_for(mode, (), given)
             try:
@@ -292,7 +293,9 @@ class CompiledJacobian(JacobianOperator):
         sweep, values = self._sweep_for(mode, seeds_of(given, slots), given)
         return tuple(sweep(*values))
 
-    def _sweep_for(self, mode: str, seeds: Shape, given: Any) -> tuple[Compiled, list[Any]]:
+    def _sweep_for(
+        self, mode: str, seeds: Shape, given: tuple[Any, ...]
+    ) -> tuple[Compiled, list[Any]]:
         """The program for these tangents or cotangents, of which None are zero, and all that it
         takes."""
         sweep, residuals = self.known(mode, seeds)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.core.shapes import size_of
 from linad.core.tape import Equation
@@ -34,7 +35,7 @@ def contiguous(lowering: Any, place: Place) -> Place:
     return fresh
 
 
-def in_dtype(lowering: Any, place: Place, dtype: Any) -> Place:
+def in_dtype(lowering: Any, place: Place, dtype: np.dtype[Any]) -> Place:
     """The place, copied if its dtype is another."""
     if place.dtype == dtype:
         return place
@@ -141,7 +142,9 @@ def gather(lowering: Any, eqn: Equation) -> bool:
     return True
 
 
-def scatter_in_order(lowering: Any, target: Place, numbers: Any, source: Place, add: bool) -> None:
+def scatter_in_order(
+    lowering: Any, target: Place, numbers: Array, source: Place, add: bool
+) -> None:
     """Set, or add to, the entries of ``target`` of these numbers, one after the other."""
     d = name_of_dtype(target.dtype)
     held = f"get_{d}(y + get_i8(q, i, -1), 0, 0) + " if add else ""

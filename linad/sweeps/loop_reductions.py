@@ -99,7 +99,7 @@ def reduces_in_loop(eqn: Equation, takes: Callable[[Any], bool]) -> bool:
     )
 
 
-def identity(name: str, dtype: Any) -> Any:
+def identity(name: str, dtype: np.dtype[Any]) -> Any:
     """What a reduction starts from, as a number of a dtype."""
     value = REDUCTIONS[name].identity
     dtype = np.dtype(dtype)
@@ -114,7 +114,7 @@ def identity(name: str, dtype: Any) -> Any:
     return dtype.type(value)
 
 
-def identity_source(name: str, dtype: Any) -> str:
+def identity_source(name: str, dtype: np.dtype[Any]) -> str:
     """The same as kernel source."""
     value = identity(name, dtype)
     text = {"nan": "np.nan", "inf": "np.inf", "-inf": "-np.inf"}.get(str(value))

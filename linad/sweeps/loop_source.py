@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.shapes import Shape
 from linad.core.tape import Equation, Var
 from linad.sweeps.kernel_dtypes import name_of_dtype
@@ -200,7 +201,7 @@ class LoopSource:
         return name
 
     @staticmethod
-    def _constant_key(a: Any) -> Any:
+    def _constant_key(a: Array) -> Any:
         array = np.asarray(a)
         if array.size != 1:
             return ("array", id(a))

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.moving_regions import numbers_at_zero
 from linad.core.regions import Part
 from linad.core.shapes import size_of
@@ -120,7 +121,7 @@ LISTED = """def kernel(p, start, stop):
 
 
 def _emit(
-    lowering: Any, line: str, entries: Any, index: Place, x: Place, y: Place, eqn: Equation
+    lowering: Any, line: str, entries: Array, index: Place, x: Place, y: Place, eqn: Equation
 ) -> None:
     """Add a kernel; where the line says ``{x}`` or ``{y}``, that array is at the moved entry."""
     item = x.dtype.itemsize

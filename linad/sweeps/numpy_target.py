@@ -68,7 +68,7 @@ class NumpyTarget(Target):
     def has(self, primitive: str, row: Scalar) -> bool:
         return False
 
-    def takes(self, dtype: Any) -> bool:
+    def takes(self, dtype: np.dtype[Any]) -> bool:
         return False
 
     def write_loop(

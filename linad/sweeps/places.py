@@ -5,6 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.core.regions import Positions, Region, read_region
 from linad.core.shapes import Shape, size_of
@@ -71,7 +72,7 @@ class Place:
     __slots__ = ("buffer", "dtype", "offset", "shape", "strides")
 
     def __init__(
-        self, buffer: Buffer, offset: int, shape: Shape, strides: Shape, dtype: Any
+        self, buffer: Buffer, offset: int, shape: Shape, strides: Shape, dtype: np.dtype[Any]
     ) -> None:
         self.buffer, self.offset = buffer, offset
         self.shape, self.strides, self.dtype = shape, strides, dtype
@@ -166,13 +167,13 @@ class Place:
             step = outer
         return found
 
-    def array(self, base: Any) -> np.ndarray:
+    def array(self, base: Array) -> np.ndarray:
         """The NumPy array that it is, in a buffer's memory."""
         return np.ndarray(self.shape, self.dtype, base, self.offset, self.strides)
 
 
 @functools.lru_cache(REMEMBERED)
-def c_strides(shape: Shape, dtype: Any) -> Shape:
+def c_strides(shape: Shape, dtype: np.dtype[Any]) -> Shape:
     """Strides, in bytes, of an array in C order."""
     strides = []
     step = np.dtype(dtype).itemsize
@@ -182,19 +183,21 @@ def c_strides(shape: Shape, dtype: Any) -> Shape:
     return tuple(reversed(strides))
 
 
-def f_strides(shape: Shape, dtype: Any) -> Shape:
+def f_strides(shape: Shape, dtype: np.dtype[Any]) -> Shape:
     """Strides, in bytes, of an array in order F."""
     return c_strides(shape[::-1], dtype)[::-1]
 
 
 @functools.lru_cache(256)
-def canonical(dtype: Any) -> Any:
+def canonical(dtype: np.dtype[Any]) -> Any:
     """The one object that NumPy gives its own arrays for a dtype; unpickled ones are others."""
     dtype = np.dtype(dtype)
     return np.dtype(dtype.type) if dtype.kind in "biufc" and dtype.isnative else dtype
 
 
-def new_place(shape: Shape, dtype: Any, kind: str = "arena", in_columns: bool = False) -> Place:
+def new_place(
+    shape: Shape, dtype: np.dtype[Any], kind: str = "arena", in_columns: bool = False
+) -> Place:
     """An array in a buffer of its own, in C order or ``in_columns``, in order F."""
     dtype = canonical(dtype)
     buffer = Buffer(kind, size_of(shape) * dtype.itemsize)
@@ -202,7 +205,7 @@ def new_place(shape: Shape, dtype: Any, kind: str = "arena", in_columns: bool = 
     return Place(buffer, 0, shape, strides, dtype)
 
 
-def place_with_rows_last(shape: Shape, dtype: Any, axis: int) -> Place:
+def place_with_rows_last(shape: Shape, dtype: np.dtype[Any], axis: int) -> Place:
     """An array in a buffer of its own, the entries of one axis side by side where those behind it
     are few."""
     place = new_place(shape, dtype)
@@ -213,7 +216,7 @@ def place_with_rows_last(shape: Shape, dtype: Any, axis: int) -> Place:
     return Place(place.buffer, 0, shape, tuple(strides), place.dtype)
 
 
-def constant_place(value: Any) -> Place:
+def constant_place(value: Array) -> Place:
     """An array whose entries the program knows."""
     data = np.asarray(value)
     if not (data.flags.c_contiguous and data.flags.aligned and is_frozen(data)):
@@ -222,7 +225,7 @@ def constant_place(value: Any) -> Place:
     return Place(buffer, 0, data.shape, data.strides, data.dtype)
 
 
-def known_place(value: Any) -> Place:
+def known_place(value: Array) -> Place:
     """An operand that the program knows. Of equal entries it keeps one, which all of them are."""
     number = number_of(value) if np.size(value) > 1 else None
     if number is None:
@@ -305,7 +308,7 @@ def transposed(place: Place) -> Place:
     return Place(place.buffer, place.offset, (*shape, n, m), (*strides, t, s), place.dtype)
 
 
-def moved(place: Place, positions: Any) -> Any:
+def moved(place: Place, positions: Array | None) -> Any:
     """Byte offsets in the buffer of the entries of a place, as an array of its shape."""
     total: Any = np.full((), place.offset, np.int64)
     for n, s in zip(place.shape, place.strides, strict=True):

@@ -17,7 +17,7 @@ nobody needs before a later loop over the same entries is taken there, where tha
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -183,7 +183,13 @@ class Planner:
         return members
 
     def _may_sink(
-        self, eqn: Equation, group: Any, wanted: set[Any], users: Any, loops: Any, size: Any
+        self,
+        eqn: Equation,
+        group: tuple[Any, ...],
+        wanted: set[Any],
+        users: Any,
+        loops: Any,
+        size: Any,
     ) -> bool:
         if not wanted or None in wanted or wanted == {group}:
             return False
@@ -308,7 +314,9 @@ class Planner:
         return found
 
 
-def cut(equations: list[Equation], straight: Any = None) -> list[list[Equation]]:
+def cut(
+    equations: list[Equation], straight: Callable[..., Any] | None = None
+) -> list[list[Equation]]:
     """Cut the equations of a loop into parts of bounded length; those that do not repeat themselves
     by ``straight``, if it is given.
 

@@ -308,7 +308,7 @@ def given(row: Scalar, dtype: str) -> str:
 
 
 def row_of(
-    name: str, result: Any, operands: list[Any], has: Callable[[str, Scalar], bool]
+    name: str, result: np.dtype[Any], operands: list[Any], has: Callable[[str, Scalar], bool]
 ) -> tuple[Scalar, list[str]] | None:
     """The row that holds for a primitive, and the dtypes that it takes its operands in.
 
@@ -335,7 +335,7 @@ def _kind_of(a: Any) -> Any:
 
 @functools.lru_cache(4096)
 def _row_of(
-    name: str, result: Any, kinds: tuple[Any, ...], has: Callable[[str, Scalar], bool]
+    name: str, result: np.dtype[Any], kinds: tuple[Any, ...], has: Callable[[str, Scalar], bool]
 ) -> tuple[Scalar, list[str]] | None:
     for row in ROWS.get(name, ()):
         meet = _meeting(row, result, kinds)
@@ -349,7 +349,7 @@ def cost_of(name: str) -> int:
     return max([row.cost for row in ROWS.get(name, ())], default=1)
 
 
-def _meeting(row: Scalar, result: Any, kinds: tuple[Any, ...]) -> list[str] | None:
+def _meeting(row: Scalar, result: np.dtype[Any], kinds: tuple[Any, ...]) -> list[str] | None:
     """The dtypes, by short name, in which a row takes its operands.
 
     None where the row does not hold, or a kernel knows no such dtype.

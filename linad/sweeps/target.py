@@ -55,12 +55,12 @@ class Target(ABC):
     def has(self, primitive: str, row: Scalar) -> bool:
         """Whether kernels can call what a row is written with."""
 
-    def takes(self, dtype: Any) -> bool:
+    def takes(self, dtype: np.dtype[Any]) -> bool:
         """Whether kernels read and write a dtype."""
         return name_of_dtype(dtype) is not None
 
     def row_of(
-        self, primitive: str, result: Any, operands: list[Any]
+        self, primitive: str, result: np.dtype[Any], operands: list[Any]
     ) -> tuple[Scalar, list[str]] | None:
         """The row of an elementwise primitive, as `linad.sweeps.scalar_rows.row_of`."""
         return scalar_rows.row_of(primitive, result, operands, self.has)

@@ -14,6 +14,7 @@ import numpy as np
 from linad.api.derivatives import jvp, linearize, vjp
 from linad.api.differentiated_call import check_point
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.options import POSITIVE_COUNT, SEED, TOLERANCE, takes
 from linad.core.settings import config
 from linad.core.shapes import check_function, is_inexact
@@ -144,7 +145,7 @@ def _require_rounding(off: float, allowed: float, noise: Callable[[], float], wh
     require(off, allowed, what)
 
 
-def _noise(apply: Any, direction: Any, rng: np.random.Generator) -> float:
+def _noise(apply: Callable[..., Any], direction: Array, rng: np.random.Generator) -> float:
     """A sample of the rounding in a linear map: a direction in two parts, one after the other."""
     part = random_like(direction, rng)
     parts = combine(1.0, apply(part), 1.0, apply(combine(1.0, direction, -1.0, part)))
@@ -152,7 +153,7 @@ def _noise(apply: Any, direction: Any, rng: np.random.Generator) -> float:
 
 
 def _check_differences(
-    f: Callable[..., Any], args: tuple[Any, ...], direction: Any, dy: Any, rtol: float
+    f: Callable[..., Any], args: tuple[Any, ...], direction: tuple[Any, ...], dy: Any, rtol: float
 ) -> None:
     """The pushforward must equal the differences, of four steps the one that fits best.
 
@@ -181,7 +182,9 @@ def check_forms(found: Any, like: Any, what: str) -> None:
             raise DerivativeError(f"{what}: dtype {x.dtype}, the primal has {primal.dtype}")
 
 
-def _check_seeds(apply: Any, like: Any, rng: Any, rounding: float, what: str) -> None:
+def _check_seeds(
+    apply: Callable[..., Any], like: Any, rng: Any, rounding: float, what: str
+) -> None:
     """Seeds of shape (2, 3, ...) at once must equal one at a time."""
     singles = [random_like(like, rng) for _ in range(6)]
     leaves = [tree.flatten(s)[0] for s in singles]

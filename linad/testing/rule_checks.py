@@ -12,6 +12,7 @@ import numpy as np
 
 from linad.api.derivatives import jvp, linearize, vjp
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.options import COUNT, FLAG, POSITIONS, POSITIVE_COUNT, SEED, TOLERANCE, takes
 from linad.core.primitive import Primitive
 from linad.core.settings import compiler_is_off
@@ -154,7 +155,7 @@ class Case:
         return f"{name}({', '.join(shapes + params)})"
 
 
-def _single(a: Any) -> Any:
+def _single(a: Array) -> Any:
     """A floating array in single precision; Python numbers and integers stay."""
     if not isinstance(a, (np.ndarray, np.generic)) or not is_inexact(a.dtype):
         return a
@@ -189,7 +190,7 @@ def _check_single(
         require(error, 1e-3 * (norm(exact) + 1e-30), f"{what} against double precision")
 
 
-def _complexified(a: Any, rng: Any) -> Any:
+def _complexified(a: Array, rng: Any) -> Any:
     if not is_inexact(np.asarray(a).dtype):
         return a
     return a + 0.3j * rng.standard_normal(np.shape(a))
@@ -241,14 +242,14 @@ def _restricted(
     return f
 
 
-def _inexact(y: Any) -> Any:
+def _inexact(y: Array) -> Any:
     """The differentiable results of a primitive with several."""
     if isinstance(y, tuple):
         return tuple(part for part in y if is_inexact(part.dtype))
     return y
 
 
-def _check_dense(f: Any, point: list[Any]) -> None:
+def _check_dense(f: Callable[..., Any], point: list[Any]) -> None:
     """The matrix by columns must equal the matrix by rows."""
     J = linearize(f, *point)[1]
     op = J.flat
@@ -265,10 +266,10 @@ def _check_dense(f: Any, point: list[Any]) -> None:
     )
 
 
-def _check_layouts(f: Any, point: list[Any]) -> None:
+def _check_layouts(f: Callable[..., Any], point: list[Any]) -> None:
     """Fortran-ordered and strided inputs must give the same derivative."""
 
-    def odd(a: Any) -> Any:
+    def odd(a: Array) -> Any:
         if not isinstance(a, np.ndarray) or a.ndim == 0:
             return a
         wide = np.empty((*a.shape[:-1], 2 * a.shape[-1]), a.dtype, order="F")

@@ -5,6 +5,7 @@ whose whole result comes out of these has the derivative zero, which is seldom w
 for: integers and booleans are refused, and floating results are warned about.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -74,12 +75,12 @@ def check_connected(f: Any, result: Any, trace: Trace, inputs: list[Any]) -> Non
         _tell(f, kinds)
 
 
-def _is_own(f: Any) -> bool:
+def _is_own(f: Callable[..., Any]) -> bool:
     """Whether the derivative of a function of linad's is taken, as solvers do."""
     return defining_package(f) == "linad"
 
 
-def _tell(f: Any, kinds: set[Any]) -> None:
+def _tell(f: Callable[..., Any], kinds: set[Any]) -> None:
     words = " and ".join(sorted(str(dtype) for dtype in kinds if is_inexact(dtype)))
     message = (
         f"{name_of(f)}: no operation with a derivative connects the result ({words}) with the "

@@ -15,6 +15,7 @@ from linad.arrays.tracer import Tracer
 from linad.arrays.writes import write_value
 from linad.core import tree
 from linad.core.adopted import repeated
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.core.regions import Region
 from linad.core.shapes import is_inexact, size_of
@@ -56,7 +57,7 @@ class LinearTrace(PairTrace):
         self.identities = {}
         self._constants: set[Node] = set()
 
-    def input(self, value: Any) -> Tracer:
+    def input(self, value: Array) -> Tracer:
         """Return a traced value that depends on nothing."""
         return Tracer(self, next(self.nodes), value)
 
@@ -221,7 +222,7 @@ class LinearTrace(PairTrace):
                     wanted.add(source)
         return not wanted.isdisjoint(inputs)
 
-    def write(self, root: Tracer, region: Region, value: Any) -> None:
+    def write(self, root: Tracer, region: Region, value: Array) -> None:
         self.check_alive()
         shape, dtype = root._value.shape, root._value.dtype
         links: list[Link] = []
@@ -237,7 +238,12 @@ class LinearTrace(PairTrace):
         self.writes = True
 
     def _several(
-        self, primitive: Primitive, y: Any, values: Any, active: Any, params: dict[str, Any]
+        self,
+        primitive: Primitive,
+        y: tuple[Any, ...],
+        values: Any,
+        active: Any,
+        params: dict[str, Any],
     ) -> Any:
         """The results of a primitive with several, which share their links."""
         links = [(node, primitive.rule_of(i)(y, *values, **params)) for i, node in active]
@@ -267,7 +273,7 @@ class LinearTrace(PairTrace):
             ]
         )
 
-    def _constant(self, y: Any) -> Any:
+    def _constant(self, y: Array) -> Any:
         """A result without derivative: still traced where it is floating, so it acts alike."""
         if isinstance(y, tuple):
             return tuple([self._constant(part) for part in y])
@@ -352,7 +358,7 @@ def linearize_pullback(
     return results, L
 
 
-def _cotangent(primitive: Primitive, i: int, found: Any, value: Any) -> Any:
+def _cotangent(primitive: Primitive, i: int, found: Array, value: Array) -> Any:
     if found is None:
         return np.zeros(value.shape, value.dtype)
     if not isinstance(found, Tracer):

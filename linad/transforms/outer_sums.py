@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Var
@@ -21,7 +22,7 @@ WORTH = 4
 """Products that one addition has to save at least."""
 
 
-def _unless_finite(total: Any, a_sum: Any, b_sum: Any, a: Any, b: Any) -> Any:
+def _unless_finite(total: Any, a_sum: Any, b_sum: Any, a: Array, b: Array) -> Any:
     if np.isfinite(total) and np.isfinite(a_sum) and np.isfinite(b_sum):
         return total
     return np.sum(np.multiply.outer(a.ravel(), b.ravel()))

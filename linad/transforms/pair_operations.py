@@ -12,6 +12,7 @@ from numpy import ndarray
 from linad.arrays.buffers import is_settled
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.operators.base import JacobianOperator
 from linad.operators.slopes import SlopeRule
@@ -42,7 +43,7 @@ class PairTrace(Trace):
     operands: PlainOperands
     identities: dict[Any, Identity]
 
-    def _apply_to_two(self, primitive: Primitive, a: Any, b: Any) -> Any:
+    def _apply_to_two(self, primitive: Primitive, a: Array, b: Array) -> Any:
         """``a * b`` and its like; None if it needs the general way."""
         from_a = from_b = None
         if type(a) is Tracer:
@@ -94,7 +95,7 @@ class PairTrace(Trace):
         result._square, result._whole = None, False
         return result
 
-    def _operator(self, rule: Any, x: Any, y: Any, a: Any, b: Any) -> Any:
+    def _operator(self, rule: Any, x: Array, y: Array, a: Array, b: Array) -> Any:
         """The operator of ``x``, which is one of a and b."""
         shape, dtype = y.shape, y.dtype
         J: Any
@@ -113,7 +114,7 @@ class PairTrace(Trace):
         return J
 
 
-def widened(J: JacobianOperator, x: Any, y: Any) -> JacobianOperator:
+def widened(J: JacobianOperator, x: np.dtype[Any], y: np.dtype[Any]) -> JacobianOperator:
     """``J``, after the cast that NumPy's promotion made of an argument of dtype x."""
     if x != y and J.in_dtype != x and np.promote_types(x, y) == y:
         return J @ Cast(J.in_shape, y, x)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.memory_layouts import kept
 from linad.core.settings import settings
 from linad.errors import OverwrittenError
@@ -147,7 +148,7 @@ def _forget(key: int, reference: Any) -> None:
         del _matrices[key]
 
 
-def is_frozen(a: Any) -> bool:
+def is_frozen(a: Array) -> bool:
     """Whether nobody can write into an array: neither it nor what it is a view of."""
     while isinstance(a, np.ndarray):
         if a.flags.writeable:

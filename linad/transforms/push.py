@@ -146,7 +146,7 @@ class PushTrace(Trace):
             refresh_node(y)
         return any([y._node is not None for y in results])
 
-    def write(self, root: Tracer, region: Region, value: Any) -> None:
+    def write(self, root: Tracer, region: Region, value: Array) -> None:
         self.check_alive()
         tangent, value = read_written(self, value)
         write_value(root, region, value)
@@ -162,7 +162,7 @@ class PushTrace(Trace):
         root._node = region.home(lifted(root._node, tangent))
         region.assign(root._node, 0 if tangent is None else tangent)
 
-    def outputs(self, result: Any, given: list[Any]) -> tuple[Any, list[Any], list[Any]]:
+    def outputs(self, result: Array, given: list[Any]) -> tuple[Any, list[Any], list[Any]]:
         """The structure of what the function returned, its values and their tangents, in
         memory that neither the caller's tangents nor each other use."""
         results, tangents, out_tree = read_results(self, result)
@@ -174,7 +174,7 @@ class PushTrace(Trace):
             pushed.append(tangent if y.shape else like(y, tangent))
         return out_tree, results, pushed
 
-    def _told(self, tangent: Any) -> Any:
+    def _told(self, tangent: Array) -> Any:
         """A tangent that is used now, perhaps after another that it is entangled with."""
         if tangent is not None:
             for results in self._entangled or ():
@@ -190,7 +190,7 @@ class PushTrace(Trace):
         ]
         return results[0] if primitive.outputs is None else tuple(results)
 
-    def _result(self, y: Any, tangent: Array) -> Any:
+    def _result(self, y: Array, tangent: Array) -> Any:
         return Tracer(self, tangent, y) if is_inexact(y.dtype) else y
 
 

@@ -16,6 +16,7 @@ from linad.arrays.traces import Trace
 from linad.arrays.writes import write_value
 from linad.core import tree
 from linad.core.adopted import repeated
+from linad.core.array_type import Array
 from linad.core.error_state import Watch
 from linad.core.moving_regions import Moving, write_moving
 from linad.core.primitive import Primitive
@@ -72,11 +73,11 @@ class RecordTrace(Trace):
         self.still_running: Callable[[], None] = _silent  # is called now and then
         self.line: Callable[[], Source | None] = user_line  # what an equation names as its source
 
-    def input(self, value: Any) -> Tracer:
+    def input(self, value: Array) -> Tracer:
         """Return a traced value that is an input of the program."""
         return self._result(value)
 
-    def _result(self, value: Any) -> Tracer:
+    def _result(self, value: Array) -> Tracer:
         return Tracer(self, Var(next(self.numbers), value.shape, value.dtype), value)
 
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -156,7 +157,7 @@ class RecordTrace(Trace):
             found.append(e)
         return found
 
-    def by_another_name(self, x: Any) -> Any:
+    def by_another_name(self, x: Array) -> Any:
         """A value of this trace, where it lies, by a variable of its own; any other as it is."""
         if not isinstance(x, Tracer) or x._trace is not self:
             return x
@@ -192,7 +193,7 @@ class RecordTrace(Trace):
                 return (e.primitive.name, params_key(e.params)), list(e.inputs)
         return None
 
-    def write(self, root: Tracer, region: Region, value: Any) -> None:
+    def write(self, root: Tracer, region: Region, value: Array) -> None:
         self.check_alive()
         node, value = read_written(self, value)
         if node is None:
@@ -252,7 +253,7 @@ class RecordTrace(Trace):
         refresh_node(tracer)
         self._check(tracer._node, np.array(tracer.concrete), self.line())
 
-    def _check(self, node: Var | np.ndarray, value: Any, line: Source | None) -> None:
+    def _check(self, node: Var | np.ndarray, value: Array, line: Source | None) -> None:
         # An array that the function made, with nothing traced in it yet, is the same at each run.
         if isinstance(node, Var) and node not in self.known:
             self.known.add(node)
@@ -436,7 +437,7 @@ def recorded_outputs(result: Any, recorder: RecordTrace) -> tuple[list[Any], lis
     return values, [v if node is None else node for v, node in pairs], out_tree
 
 
-def is_recorded(x: Any) -> bool:
+def is_recorded(x: Array) -> bool:
     """Whether a traced value is, at some level, part of a program that is being recorded."""
     while isinstance(x, Tracer):
         if isinstance(x._trace, RecordTrace):
@@ -445,7 +446,7 @@ def is_recorded(x: Any) -> bool:
     return False
 
 
-def node_of(recorder: RecordTrace, value: Any) -> Any:
+def node_of(recorder: RecordTrace, value: Array) -> Any:
     """What stands for a value on a recorder's tape."""
     if isinstance(value, Tracer) and value._trace is recorder:
         return read_written(recorder, value)[0]

@@ -11,6 +11,7 @@ import numpy as np
 
 from linad.arrays.buffers import refresh_node
 from linad.arrays.tracer import Tracer
+from linad.core.array_type import Array
 from linad.core.settings import settings
 from linad.core.tape import Equation, unchanged
 from linad.transforms.plain_operands import is_frozen, is_uniform
@@ -111,7 +112,7 @@ class RecordedRun:
         self.trace.operands.check()
         return _own_constants(self.trace.program(self.outputs))
 
-    def _read(self, leaf: Any) -> None:
+    def _read(self, leaf: Array) -> None:
         node, value = None, leaf
         if isinstance(leaf, Tracer) and leaf._trace is self.trace:
             refresh_node(leaf)

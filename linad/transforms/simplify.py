@@ -163,12 +163,12 @@ class TapeSimplifier:
                 return found
         return None
 
-    def new_var(self, shape: Shape, dtype: Any) -> Var:
+    def new_var(self, shape: Shape, dtype: np.dtype[Any]) -> Var:
         self.count += 1
         return Var(self.count - 1, shape, dtype)
 
     def emit(
-        self, name: str, inputs: Sequence[Any], shape: Shape, dtype: Any, /, **params: Any
+        self, name: str, inputs: Sequence[Any], shape: Shape, dtype: np.dtype[Any], /, **params: Any
     ) -> Any:
         """Add an equation of a rewrite; return its result."""
         made = (self.new_var(shape, np.dtype(dtype)),)

@@ -9,6 +9,7 @@ from numpy import generic, ndarray
 from linad.arrays.tracer import Tracer
 from linad.arrays.zero_dim import array, is_number, number
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.foreign_arrays import as_numpy, is_foreign
 from linad.core.shapes import Shape, is_inexact, size_of
 from linad.errors import DTypeError, ShapeError
@@ -40,7 +41,7 @@ class Slot:
         """An array of zeros, with leading seed axes."""
         return np.zeros(seeds + self.shape, self.dtype)
 
-    def seed(self, value: Any, what: str) -> tuple[Any, Shape]:
+    def seed(self, value: Array, what: str) -> tuple[Any, Shape]:
         """Check a tangent or cotangent; return it as an array, and its leading seed axes."""
         if type(value) is ndarray and value.dtype is self.dtype and value.shape == self.shape:
             return value, ()
@@ -60,11 +61,11 @@ class Slot:
 
 
 @functools.lru_cache(4096)
-def _slot(shape: Shape, dtype: Any) -> Slot:
+def _slot(shape: Shape, dtype: np.dtype[Any]) -> Slot:
     return Slot(np.broadcast_to(np.empty((), dtype), shape) if shape else dtype.type(0))
 
 
-def slot_of(value: Any) -> Slot:
+def slot_of(value: Array) -> Slot:
     """The slot of an array or a number; those of one shape and dtype share theirs."""
     shape = value.shape
     if shape or isinstance(value, generic):
@@ -73,7 +74,7 @@ def slot_of(value: Any) -> Slot:
 
 
 def check_seeds(
-    value: Any, structure: Any, slots: list[Slot], what: str
+    value: Array, structure: Any, slots: list[Slot], what: str
 ) -> tuple[list[Any], Shape]:
     """Check a container of tangents or cotangents; return its leaves and their seed axes."""
     if structure is tree.LEAF and type(value) is ndarray:
@@ -108,7 +109,7 @@ def flat_shape(slots: list[Slot], structure: Any) -> Shape:
     return slots[0].shape if alone else (sum([s.size for s in slots]),)
 
 
-def split(flat: Any, slots: list[Slot]) -> list[Any]:
+def split(flat: Array, slots: list[Slot]) -> list[Any]:
     """Cut rows (*seeds, n) into one array a slot."""
     leaves, start = [], 0
     for slot in slots:
@@ -122,7 +123,7 @@ def split(flat: Any, slots: list[Slot]) -> list[Any]:
     return leaves
 
 
-def joined(leaves: list[Any], seeds: Shape, dtype: Any) -> Any:
+def joined(leaves: list[Any], seeds: Shape, dtype: np.dtype[Any]) -> Any:
     """One row (*seeds, n) of all the leaves."""
     if not leaves:
         return np.zeros((*seeds, 0), dtype)
@@ -130,7 +131,7 @@ def joined(leaves: list[Any], seeds: Shape, dtype: Any) -> Any:
     return np.concatenate(rows, axis=-1)
 
 
-def seeds_of(given: Any, slots: list[Slot]) -> Shape:
+def seeds_of(given: tuple[Any, ...], slots: list[Slot]) -> Shape:
     """The leading axes of tangents or cotangents, of which some are None."""
     pairs = zip(given, slots, strict=True)
     return next(g.shape[: g.ndim - len(s.shape)] for g, s in pairs if g is not None)

@@ -14,7 +14,7 @@ from linad.core.shapes import Shape, memory_of
 from linad.operators.base import JacobianOperator
 
 
-def handed_out(value: Any, taken: set[int]) -> Any:
+def handed_out(value: Array, taken: set[int]) -> Any:
     """A tangent or cotangent for the caller, who may write into it: its memory is now taken."""
     if isinstance(value, Tracer):
         return value.alias()
@@ -27,7 +27,7 @@ def handed_out(value: Any, taken: set[int]) -> Any:
     return value
 
 
-def push_onto(total: Any, mine: bool, J: JacobianOperator, tangent: Array) -> Any:
+def push_onto(total: Array, mine: bool, J: JacobianOperator, tangent: Array) -> Any:
     """Return ``total + J tangent``, in the memory of ``total`` where it is ``mine`` to write."""
     if mine and J.spreads:
         plain = type(total) is ndarray and not isinstance(tangent, Tracer)
@@ -38,32 +38,32 @@ def push_onto(total: Any, mine: bool, J: JacobianOperator, tangent: Array) -> An
     return plus(total, J.pushforward(tangent))
 
 
-def is_view(array: Any) -> bool:
+def is_view(array: Array) -> bool:
     """Whether a traced array shows the entries of another, which must not be written."""
     return isinstance(array, Tracer) and root_of(array) is not array
 
 
-def is_own(held: Any) -> bool:
+def is_own(held: Array) -> bool:
     """Whether it is an array of its own: no number, which a sum of arrays without axes is, and no
     view of another traced array."""
     return not is_number(held) and not is_view(held)
 
 
-def in_c_order(array: Any) -> bool:
+def in_c_order(array: Array) -> bool:
     """Whether a region of the array can be written in place."""
     if type(array) is ndarray:
         return array.flags.c_contiguous
     return is_own(array) and bool(concrete(array).flags.c_contiguous)
 
 
-def buffer_for(held: Any, seeds: Shape, J: JacobianOperator) -> Any:
+def buffer_for(held: Array | None, seeds: Shape, J: JacobianOperator) -> Any:
     """A cotangent that may be written: zeros, or a copy of what is held."""
     if held is None:
         return np.zeros(seeds + J.in_shape, J.in_dtype)
     return array(held.copy()) if isinstance(held, Tracer) else np.array(held, order="C")
 
 
-def plus(a: Any, b: Any) -> Any:
+def plus(a: Array, b: Array) -> Any:
     """Sum of two tangents, or of two tuples of tangents (None is zero)."""
     if type(a) is tuple:
         return tuple([plus(x, y) for x, y in zip(a, b, strict=True)])

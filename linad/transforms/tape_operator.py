@@ -446,7 +446,7 @@ class _Flat(Wrapper):
         leaves = split(cotangent, self.op.out_slots)
         return joined(self.op.pull_leaves(leaves, seeds), seeds, self.in_dtype)
 
-    def _apply_rows(self, x: Any, adjoint: bool) -> Any:
+    def _apply_rows(self, x: Array, adjoint: bool) -> Any:
         if not self.wide or not self.clinear:
             return super()._apply_rows(x, adjoint)
         if adjoint and self.out_dtype.kind != "c":

@@ -19,6 +19,7 @@ from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.arrays.zero_dim import like
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.memory_layouts import kept
 from linad.core.primitive import Primitive
 from linad.core.shapes import is_inexact
@@ -92,7 +93,7 @@ def refuse_objects(primitive: Primitive) -> None:
     )
 
 
-def read_written(trace: Trace, value: Any) -> tuple[Any, Any]:
+def read_written(trace: Trace, value: Array) -> tuple[Any, Any]:
     """The node and value of what is written into an array; no node unless it is this trace's."""
     if isinstance(value, Tracer):
         refresh_node(value)
@@ -198,7 +199,7 @@ def _of_numpy(value: Any) -> Any:
     return like(value, np.asarray(value))
 
 
-def check_input(value: Any, name: Callable[[], str]) -> Any:
+def check_input(value: Array, name: Callable[[], str]) -> Any:
     """Return one argument leaf as an array that has a derivative.
 
     Parameters

@@ -35,7 +35,7 @@ class Entry(JacobianOperator):
 
     read: Any = None
 
-    def __init__(self, k: int, value: Any, count: int) -> None:
+    def __init__(self, k: int, value: Array, count: int) -> None:
         self.k, self.count = k, count
         super().__init__(value.shape, value.shape, value.dtype)
 
@@ -50,7 +50,7 @@ class Entry(JacobianOperator):
             return entry
         return np.where(self.read, entry, np.zeros((), self.dtype))
 
-    def where(self, read: Any) -> "Entry":
+    def where(self, read: Array) -> "Entry":
         """The same where the tuple is read, and zero cotangents elsewhere."""
         entry = copy.copy(self)
         entry.read = read

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.shapes import size_of
 from linad.operators.base import JacobianOperator
@@ -139,7 +140,7 @@ def _factors(J: JacobianOperator) -> tuple[JacobianOperator, ...]:
     return J.factors if type(J) is Chain else (J,)
 
 
-def _finite(entries: Any) -> bool:
+def _finite(entries: Array) -> bool:
     if isinstance(entries, (int, Traced)):  # an integer of Python's, which may be too long
         return isinstance(entries, int)
     return bool(np.isfinite(entries).all())
@@ -185,7 +186,7 @@ def _moved(f: JacobianOperator, mask: Any, wanted: bool) -> Any:
     return _unless_full(f.pullback(times) != 0)
 
 
-def _unless_full(mask: Any) -> Any:
+def _unless_full(mask: Array) -> Any:
     return None if not isinstance(mask, Traced) and np.all(mask) else mask
 
 
@@ -199,7 +200,7 @@ def _any_read(masks: list[Any]) -> Any:
     return _unless_full(total)
 
 
-def _for_all(read: Any, J: JacobianOperator) -> Any:
+def _for_all(read: Array | None, J: JacobianOperator) -> Any:
     """The mask of all entries that an operator reads together, or not at all."""
     return None if read is None else np.broadcast_to(read, J.in_shape)
 

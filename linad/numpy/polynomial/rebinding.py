@@ -19,6 +19,7 @@ import numpy as np
 from numpy.polynomial import polyutils
 
 import linad.numpy as traced_numpy
+from linad.core.array_type import Array
 from linad.scipy.mirror import traced_form
 from linad.scipy.twins import same_code
 
@@ -44,7 +45,7 @@ def rebound_names(module: ModuleType) -> dict[str, Any]:
     return names
 
 
-def _complex(real: Any, imaginary: Any) -> Any:
+def _complex(real: Array, imaginary: Array) -> Any:
     """As Python's ``complex``, in double precision as well."""
     return (real + 1j * imaginary).astype(complex)
 
@@ -67,7 +68,7 @@ def traced_functions(module: ModuleType) -> dict[str, Callable[..., Any]]:
 def _converted(conversion: FunctionType) -> Callable[..., Any]:
     """The traced form of a conversion between bases."""
 
-    def convert(c: Any) -> Any:
+    def convert(c: Array) -> Any:
         [c] = HELPERS.as_series([c])
         wanted = conversion(np.ones(1, c.dtype)).dtype  # from powers it is never single
         rows = np.zeros((len(c), len(c)), np.finfo(wanted).dtype)

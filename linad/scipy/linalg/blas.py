@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg.blas
 
+from linad.core.array_type import Array
 from linad.core.mirrored_names import mirrored_names
 from linad.core.primitive import Traced
 from linad.core.shapes import matrix_transpose
@@ -15,26 +16,28 @@ from linad.scipy.linalg.prefixes import forms_of
 from linad.scipy.matrix_systems import solve_triangular
 
 
-def _turned(a: Any, trans: int) -> Any:
+def _turned(a: Array, trans: int) -> Any:
     """A, its transpose or its adjoint."""
     return (a, matrix_transpose(a), adjoint(a))[int(trans)]
 
 
-def _plus(product: Any, beta: Any, c: Any) -> Any:
+def _plus(product: Array, beta: Any, c: Array | None) -> Any:
     return product if c is None else product + beta * c
 
 
 def _gemm(
-    alpha: Any, a: Any, b: Any, beta: Any = 0, c: Any = None, trans_a: int = 0, trans_b: int = 0
+    alpha: Any, a: Array, b: Array, beta: Any = 0, c: Any = None, trans_a: int = 0, trans_b: int = 0
 ) -> Any:
     return _plus(alpha * (_turned(a, trans_a) @ _turned(b, trans_b)), beta, c)
 
 
-def _gemv(alpha: Any, a: Any, x: Any, beta: Any = 0, y: Any = None, *, trans: int = 0) -> Any:
+def _gemv(
+    alpha: Any, a: Array, x: Array, beta: Any = 0, y: Array | None = None, *, trans: int = 0
+) -> Any:
     return _plus(alpha * (_turned(a, trans) @ x), beta, y)
 
 
-def _symmetric(a: Any, lower: int, turn: Callable[[Any], Any] = matrix_transpose) -> Any:
+def _symmetric(a: Array, lower: int, turn: Callable[[Any], Any] = matrix_transpose) -> Any:
     """The matrix of which BLAS reads one triangle."""
     strict = np.tril(a, -1) if lower else np.triu(a, 1)
     return strict + turn(strict) + a * np.eye(a.shape[0], dtype=a.dtype)
@@ -45,13 +48,15 @@ def _symv(alpha: Any, a: Any, x: Any, beta: Any = 0, y: Any = None, *, lower: in
 
 
 def _symm(
-    alpha: Any, a: Any, b: Any, beta: Any = 0, c: Any = None, side: int = 0, lower: int = 0
+    alpha: Any, a: Array, b: Array, beta: Any = 0, c: Any = None, side: int = 0, lower: int = 0
 ) -> Any:
     whole = _symmetric(a, lower)
     return _plus(alpha * (b @ whole if side else whole @ b), beta, c)
 
 
-def _syrk(alpha: Any, a: Any, beta: Any = 0, c: Any = None, trans: int = 0, lower: int = 0) -> Any:
+def _syrk(
+    alpha: Any, a: Array, beta: Any = 0, c: Any = None, trans: int = 0, lower: int = 0
+) -> Any:
     product = alpha * (matrix_transpose(a) @ a if trans else a @ matrix_transpose(a))
     half = np.tril if lower else np.triu
     if c is None:
@@ -60,7 +65,7 @@ def _syrk(alpha: Any, a: Any, beta: Any = 0, c: Any = None, trans: int = 0, lowe
 
 
 def _trsm(
-    alpha: Any, a: Any, b: Any, side: int = 0, lower: int = 0, trans_a: int = 0, diag: int = 0
+    alpha: Any, a: Array, b: Array, side: int = 0, lower: int = 0, trans_a: int = 0, diag: int = 0
 ) -> Any:
     if side:  # X op(A) = B is op(A)^T X^T = B^T
         turned = {0: 1, 1: 0}.get(int(trans_a))
@@ -87,7 +92,7 @@ def _trmm(
 # These write into their last array, which is what they return.
 
 
-def _written(name: str, y: Any) -> Any:
+def _written(name: str, y: Array) -> Any:
     if not isinstance(y, Traced):
         raise UnsupportedError(
             f"{name}: a traced value would be written into a plain array; make it of traced "
@@ -96,13 +101,13 @@ def _written(name: str, y: Any) -> Any:
     return y
 
 
-def _axpy(x: Any, y: Any, n: int | None = None, a: Any = 1.0) -> Any:
+def _axpy(x: Array, y: Array, n: int | None = None, a: Any = 1.0) -> Any:
     y = _written("axpy", y)
     y[:n] += a * x[:n]  # type: ignore[index]
     return y
 
 
-def _scal(a: Any, x: Any) -> Any:
+def _scal(a: Any, x: Array) -> Any:
     x = _written("scal", x)
     x[...] = a * x  # type: ignore[index]
     return x

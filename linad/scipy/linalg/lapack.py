@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import scipy.linalg.lapack
 
+from linad.core.array_type import Array
 from linad.core.mirrored_names import mirrored_names
 from linad.scipy.linalg.prefixes import forms_of
 from linad.scipy.matrix_factors import cholesky, lu_factor
 from linad.scipy.matrix_systems import cho_solve, lu_solve, solve_triangular
 
 
-def _or_info(compute: Callable[[], Any], like: Any) -> tuple[Any, int]:
+def _or_info(compute: Callable[[], Any], like: Array) -> tuple[Any, int]:
     """What is computed, and 0; or NaN, and where the matrix fails in SciPy's words."""
     try:
         return compute(), 0
@@ -24,41 +25,41 @@ def _or_info(compute: Callable[[], Any], like: Any) -> tuple[Any, int]:
         return like * np.nan, 1
 
 
-def _potrf(a: Any, lower: int = 0, clean: int = 1) -> Any:
+def _potrf(a: Array, lower: int = 0, clean: int = 1) -> Any:
     factor, info = _or_info(lambda: cholesky(a, lower=bool(lower)), a)
     if not clean:  # what stood in the other triangle stays
         factor = factor + (np.triu(a, 1) if lower else np.tril(a, -1))
     return factor, info
 
 
-def _potrs(c: Any, b: Any, lower: int = 0) -> Any:
+def _potrs(c: Array, b: Array, lower: int = 0) -> Any:
     return cho_solve((c, bool(lower)), b), 0
 
 
-def _potri(c: Any, lower: int = 0) -> Any:
+def _potri(c: Array, lower: int = 0) -> Any:
     inverse = cho_solve((c, bool(lower)), np.eye(c.shape[0], dtype=c.dtype))
     if lower:
         return np.tril(inverse) + np.triu(c, 1), 0
     return np.triu(inverse) + np.tril(c, -1), 0
 
 
-def _trtrs(a: Any, b: Any, lower: int = 0, trans: int = 0, unitdiag: int = 0) -> Any:
+def _trtrs(a: Array, b: Array, lower: int = 0, trans: int = 0, unitdiag: int = 0) -> Any:
     x, info = _or_info(lambda: solve_triangular(a, b, trans, bool(lower), bool(unitdiag)), b)
     return x, info
 
 
-def _trtri(c: Any, lower: int = 0, unitdiag: int = 0) -> Any:
+def _trtri(c: Array, lower: int = 0, unitdiag: int = 0) -> Any:
     eye = np.eye(c.shape[0], dtype=c.dtype)
     inverse, info = _or_info(lambda: solve_triangular(c, eye, 0, bool(lower), bool(unitdiag)), c)
     return inverse + (np.triu(c, 1) if lower else np.tril(c, -1)), info
 
 
-def _getrf(a: Any) -> Any:
+def _getrf(a: Array) -> Any:
     both, pivots = lu_factor(a)
     return both, pivots, 0
 
 
-def _getrs(lu: Any, piv: Any, b: Any, trans: int = 0) -> Any:
+def _getrs(lu: Array, piv: Array, b: Array, trans: int = 0) -> Any:
     return lu_solve((lu, piv), b, trans), 0
 
 
@@ -68,7 +69,7 @@ def _gesv(a: Any, b: Any) -> Any:
     return both, pivots, x, info
 
 
-def _posv(a: Any, b: Any, lower: int = 0) -> Any:
+def _posv(a: Array, b: Array, lower: int = 0) -> Any:
     c, info = _potrf(a, lower, clean=0)
     return c, (b * np.nan if info else cho_solve((c, bool(lower)), b)), info
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.traces import running_trace
+from linad.core.array_type import Array
 from linad.errors import DTypeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype
@@ -49,7 +50,7 @@ def _form(original: Any, name: str, form: Callable[..., Any], dtype: Any) -> Cal
     return call
 
 
-def _converted(name: str, value: Any, dtype: Any) -> Any:
+def _converted(name: str, value: Array, dtype: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float, complex)):
         return value
     value = asarray(value)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.signal
 
+from linad.core.array_type import Array
 from linad.core.mirrored_names import mirrored_names
 from linad.core.shapes import normalize_axis
 from linad.errors import DTypeError
@@ -105,7 +106,7 @@ __getattr__, __dir__ = mirrored_names(
 
 
 @traced_form(scipy.signal.hilbert)
-def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:
+def hilbert(x: Array, N: int | None = None, axis: int = -1) -> Any:
     x = asarray(x)
     if x.dtype.kind == "c":
         raise DTypeError(f"hilbert: x must be real, got {x.dtype}")

@@ -21,6 +21,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 from scipy.sparse.linalg import LinearOperator
 
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.errors import OptionError, ShapeError, UnsupportedError
 from linad.rules import sparse as products
@@ -43,7 +44,7 @@ class _Constant:
     def __init__(self, A: Any, trace: Any) -> None:
         self.A, self.trace = A.copy() if hasattr(A, "copy") else A, trace
 
-    def acts(self, t: Any, V: Any) -> Any:
+    def acts(self, t: Any, V: Array) -> Any:
         """e^(t A) V, of a plain time."""
         A = t * self.A
         forth, back = self._action(A, t), self._action(A.conj().T if hasattr(A, "conj") else A.H, t)
@@ -79,11 +80,11 @@ class _Moving:
         eye = scipy.sparse.eye_array(n) if scipy.sparse.issparse(data) else np.eye(n)
         return np.max(abs(data - eye * shift).sum(axis=0), initial=0.0)
 
-    def times(self, V: Any) -> Any:
+    def times(self, V: Array) -> Any:
         """B V."""
         return self.A @ V - self.shift * V
 
-    def acts(self, t: Any, V: Any) -> Any:
+    def acts(self, t: Array, V: Array) -> Any:
         """e^(t A) V."""
         # Both are decided: a recorded program holds for them, whatever the norm is.
         steps = np.ceil(self.norm * abs(still(t)) / LIMITS).astype(int)
@@ -101,7 +102,7 @@ class _Moving:
 
 @bound_form(scipy.sparse.linalg.expm_multiply)
 def expm_multiply(
-    A: Any, B: Any, start: Any, stop: Any, num: Any, endpoint: Any, traceA: Any
+    A: Any, B: Array, start: Any, stop: Array | None, num: Any, endpoint: Any, traceA: Any
 ) -> Any:
     B = inexact(B)
     if len(A.shape) != 2 or A.shape[1] != A.shape[0]:

@@ -48,7 +48,7 @@ class SparseArray:
     ndim = 2
 
     def __init__(
-        self, data: Any, pattern: Pattern, format: str, *, is_matrix: bool = False
+        self, data: Array, pattern: Pattern, format: str, *, is_matrix: bool = False
     ) -> None:
         self._entries, self.pattern, self.format = data, pattern, format
         self.is_matrix = is_matrix
@@ -155,7 +155,7 @@ class SparseArray:
             "this module write so; or write into A.data, or a dense array, A.toarray()"
         )
 
-    def _with(self, data: Any) -> "SparseArray":
+    def _with(self, data: Array) -> "SparseArray":
         return SparseArray(data, self.pattern, self.format, is_matrix=self.is_matrix)
 
     # Other forms.
@@ -303,7 +303,7 @@ class SparseArray:
         y = sparse_product(self._entries, inexact(x.T), pattern=self.pattern)
         return y.T
 
-    def __rmatmul__(self, x: Any) -> Any:
+    def __rmatmul__(self, x: Array) -> Any:
         other = traced_form_of(x)
         if other is not None:
             return _product(other, self)
@@ -312,7 +312,7 @@ class SparseArray:
             raise ShapeError(f"x @ A: A has shape {self.shape} and x {x.shape}")
         return sparse_product(self._entries, inexact(x), pattern=self.pattern.T)
 
-    def multiply(self, other: Any) -> "SparseArray":
+    def multiply(self, other: Array) -> "SparseArray":
         """Entry by entry with a number, or with an array that broadcasts to the shape of A."""
         if traced_form_of(other) is not None:
             raise UnsupportedError(
@@ -321,7 +321,7 @@ class SparseArray:
             )
         return self._with(self._entries * self._read(other, "multiply"))
 
-    def _read(self, other: Any, name: str) -> Any:
+    def _read(self, other: Array, name: str) -> Any:
         """A number, or the entries of a dense array at the places of the pattern."""
         other = as_array(other)
         if other.ndim == 0:
@@ -341,14 +341,14 @@ class SparseArray:
     def __mul__(self, other: Any) -> Any:
         return self @ other if self._multiplies(other) else self.multiply(other)
 
-    def __rmul__(self, other: Any) -> Any:
+    def __rmul__(self, other: Array) -> Any:
         return other @ self if self._multiplies(other) else self.multiply(other)
 
-    def _multiplies(self, other: Any) -> bool:
+    def _multiplies(self, other: Array) -> bool:
         """Whether ``*`` is the matrix product, as of SciPy's matrices."""
         return self.is_matrix and (traced_form_of(other) is not None or np.ndim(other) > 0)
 
-    def __truediv__(self, other: Any) -> "SparseArray":
+    def __truediv__(self, other: Array) -> "SparseArray":
         return self._with(self._entries / self._read(other, "A / x"))
 
     def __neg__(self) -> "SparseArray":
@@ -384,7 +384,7 @@ class SparseArray:
     def __add__(self, other: Any) -> Any:
         return self._plus(other, 1)
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: Array) -> Any:
         return self._plus(other, 1)
 
     def __sub__(self, other: Any) -> Any:

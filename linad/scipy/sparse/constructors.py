@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
+from linad.core.shapes import Shape
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import concrete
 from linad.rules.sparsearrays import Pattern
@@ -25,7 +27,9 @@ def _integers(x: Any, name: str) -> Any:
     return x.astype(np.intp)
 
 
-def _from_coordinates(name: str, format: str, data: Any, coords: Any, shape: Any) -> SparseArray:
+def _from_coordinates(
+    name: str, format: str, data: Array, coords: tuple[Any, ...], shape: Shape | None
+) -> SparseArray:
     rows, cols = (_integers(c, name) for c in coords)
     data = inexact(data)
     if not rows.shape == cols.shape == data.shape or data.ndim != 1:
@@ -65,7 +69,7 @@ def _from_compressed(name: str, format: str, parts: Any, shape: Any) -> SparseAr
     return SparseArray(data, Pattern(*places, (m, n)), format)
 
 
-def _from_dense(name: str, format: str, matrix: Any, shape: Any) -> SparseArray:
+def _from_dense(name: str, format: str, matrix: Array, shape: Any) -> SparseArray:
     """A matrix with all its entries: one that is zero here may have a derivative."""
     matrix = np.atleast_2d(inexact(matrix))
     if matrix.ndim != 2:
@@ -80,7 +84,7 @@ def _constructor(name: str, format: str) -> Callable[..., Any]:
     is_matrix = name.endswith("_matrix")
 
     @made_form(getattr(scipy.sparse, name))
-    def construct(arg1: Any, shape: Any, dtype: Any) -> Any:
+    def construct(arg1: Any, shape: Shape | None, dtype: Any) -> Any:
         if isinstance(arg1, SparseArray):
             array = arg1.asformat(format)
             if array.is_matrix != is_matrix:
@@ -150,7 +154,7 @@ def diags(diagonals: Any, **given: Any) -> Any:
     return made
 
 
-def _of_columns(name: str, data: Any, offsets: Any, shape: Any) -> SparseArray:
+def _of_columns(name: str, data: Array, offsets: Any, shape: Shape) -> SparseArray:
     """Diagonals whose entry in column j stands at place j of a row of data."""
     data, offsets = np.atleast_2d(inexact(data)), np.atleast_1d(_integers(offsets, name))
     m, n = map(int, shape)
@@ -167,7 +171,7 @@ def _of_columns(name: str, data: Any, offsets: Any, shape: Any) -> SparseArray:
 
 
 @made_form(scipy.sparse.spdiags)
-def spdiags(data: Any, diags: Any, m: Any, n: Any, format: str | None) -> Any:
+def spdiags(data: Array, diags: Any, m: Any, n: Any, format: str | None) -> Any:
     shape = m if n is None and m is not None else (m, n)
     if shape == (None, None):
         shape = (np.shape(data)[-1],) * 2
@@ -178,7 +182,7 @@ def spdiags(data: Any, diags: Any, m: Any, n: Any, format: str | None) -> Any:
 
 def _diagonal(name: str) -> Callable[..., Any]:
     @made_form(getattr(scipy.sparse, name))
-    def construct(arg1: Any, shape: Any) -> Any:
+    def construct(arg1: tuple[Any, ...], shape: Shape) -> Any:
         if not isinstance(arg1, tuple) or len(arg1) != 2 or shape is None:
             raise UnsupportedError(f"{name}: pass (data, offsets) and shape with traced entries")
         made = _of_columns(name, *arg1, shape)

@@ -98,7 +98,7 @@ class EigenProblem:
     def __repr__(self) -> str:
         return f"EigenProblem({self._name}, {self.pattern})"
 
-    def solve(self, data: Any, weight: Any) -> Any:
+    def solve(self, data: Array, weight: Any) -> Any:
         """Rows (k, n + 1): a vector, its eigenvalue."""
         w, v = self.find(self.pattern.matrix(data), self.weight.matrix(weight))
         return np.concatenate([v.T, w[:, None].astype(v.dtype)], axis=1)
@@ -109,7 +109,7 @@ class EigenProblem:
             self._systems.append(_Bordered(self.bordered, self._name))
         return self._systems[j]
 
-    def entries(self, data: Any, weight: Any, v: Any, w: Any) -> Any:
+    def entries(self, data: Array, weight: Any, v: Array, w: Array) -> Any:
         """Of the bordered matrix of a pair."""
         image = self.weight.gather(weight * v[self.weight.cols])
         return np.concatenate([data, -w * weight, -image, np.conj(image)])
@@ -142,7 +142,7 @@ class EigenpairChanges(JacobianOperator):
     owns_result = True
 
     def __init__(
-        self, data: Any, weight: Any, pairs: Any, problem: EigenProblem, of_weight: bool
+        self, data: Array, weight: Any, pairs: Array, problem: EigenProblem, of_weight: bool
     ) -> None:
         self.problem, self.vectors, self.values = problem, pairs[:, :-1], pairs[:, -1]
         self.of_weight = of_weight

@@ -45,11 +45,13 @@ class Iteration:
         The right side that was solved for first, its solution: it is not solved twice.
     """
 
-    def __init__(self, solver: Any, preconditioner: Any, options: Any, first: Any) -> None:
+    def __init__(
+        self, solver: Callable[..., Any], preconditioner: Any, options: Any, first: tuple[Any, ...]
+    ) -> None:
         self.solver, self.preconditioner, self.options = solver, preconditioner, options
         self.first = first
 
-    def columns(self, A: Any, b: Any, trans: str) -> Any:
+    def columns(self, A: Any, b: Array, trans: str) -> Any:
         """A^-1 b, A^-T b or A^-H b for columns b (n,) or (n, k)."""
         if b.ndim == 2:
             return np.stack([self.columns(A, c, trans) for c in b.T], 1) if b.size else b
@@ -83,11 +85,13 @@ class IteratedSystem(System):
     def prepare(self, matrix: Any) -> Any:
         return matrix
 
-    def solve_columns(self, prepared: Any, b: Any, trans: str) -> Any:
+    def solve_columns(self, prepared: Any, b: Array, trans: str) -> Any:
         return self.iteration.columns(prepared, b, trans)
 
 
-def _solve(solver: Any, A: Any, b: Array, x0: Any, M: Any, options: dict[str, Any]) -> Any:
+def _solve(
+    solver: Callable[..., Any], A: Any, b: Array, x0: Any, M: Any, options: dict[str, Any]
+) -> Any:
     name = solver.__name__
     if isinstance(A, Traced) or isinstance(M, Traced) or holds_traced(options):
         raise UnsupportedError(
@@ -118,10 +122,10 @@ def _solve(solver: Any, A: Any, b: Array, x0: Any, M: Any, options: dict[str, An
         return sparse_solve(A.data, b, system=system, transposed=False), info
     op = scipy.sparse.linalg.aslinearoperator(plain)
 
-    def back(w: Any) -> Any:
+    def back(w: Array) -> Any:
         return iteration.columns(op, w, "H")
 
-    def forth(v: Any) -> Any:
+    def forth(v: Array) -> Any:
         return iteration.columns(op, v, "N")
 
     dtype = np.promote_types(op.dtype, np.float32)
@@ -140,7 +144,7 @@ def _mirror(name: str) -> Callable[..., Any]:
     original = getattr(scipy.sparse.linalg, name)
 
     @traced_form(original)
-    def solve(A: Any, b: Any, x0: Any = None, *, M: Any = None, **options: Any) -> Any:
+    def solve(A: Any, b: Array, x0: Any = None, *, M: Any = None, **options: Any) -> Any:
         return _solve(original, A, b, x0, M, options)
 
     return solve

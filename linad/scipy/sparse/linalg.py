@@ -84,16 +84,16 @@ class TracedProducts(_Operator):
         self.op = op
         super().__init__(op.dtype, op.shape)
 
-    def _matvec(self, x: Any) -> Any:
+    def _matvec(self, x: Array) -> Any:
         return self.op.matvec(x)
 
-    def _matmat(self, X: Any) -> Any:
+    def _matmat(self, X: Array) -> Any:
         return self.op.matmat(X)
 
-    def _rmatvec(self, x: Any) -> Any:
+    def _rmatvec(self, x: Array) -> Any:
         return self.op.rmatvec(x)
 
-    def _rmatmat(self, X: Any) -> Any:
+    def _rmatmat(self, X: Array) -> Any:
         return self.op.rmatmat(X)
 
     def _adjoint(self) -> Any:
@@ -102,22 +102,22 @@ class TracedProducts(_Operator):
     def _transpose(self) -> Any:
         return TracedProducts(self.op.T)
 
-    def dot(self, x: Any) -> Any:
+    def dot(self, x: Array) -> Any:
         """The product with a vector, a matrix, a number or another operator."""
         return products.apply(self.op, x) if isinstance(x, Traced) else super().dot(x)
 
-    def __matmul__(self, x: Any) -> Any:
+    def __matmul__(self, x: Array) -> Any:
         return products.apply(self.op, x) if isinstance(x, Traced) else super().__matmul__(x)
 
-    def matvec(self, x: Any) -> Any:
+    def matvec(self, x: Array) -> Any:
         """The product with a vector."""
         return products.apply(self.op, x) if isinstance(x, Traced) else super().matvec(x)
 
-    def matmat(self, X: Any) -> Any:
+    def matmat(self, X: Array) -> Any:
         """The product with a matrix."""
         return products.apply(self.op, X) if isinstance(X, Traced) else super().matmat(X)
 
-    def rmatvec(self, x: Any) -> Any:
+    def rmatvec(self, x: Array) -> Any:
         """The product of the adjoint with a vector."""
         return products.apply(self.op.H, x) if isinstance(x, Traced) else super().rmatvec(x)
 
@@ -140,7 +140,7 @@ def aslinearoperator(A: Any) -> Any:
 class _Inverse(_Operator):
     """A^-1 of the factors of a sparse A."""
 
-    def __init__(self, factors: Any, dtype: Any) -> None:
+    def __init__(self, factors: Any, dtype: np.dtype[Any]) -> None:
         self.factors = factors
         super().__init__(dtype, factors.shape)
 
@@ -150,20 +150,20 @@ class _Inverse(_Operator):
             return self._solve(b.real, trans) + 1j * self._solve(b.imag, trans)
         return self.factors.solve(np.ascontiguousarray(b.astype(self.dtype, copy=False)), trans)
 
-    def _matvec(self, x: Any) -> Any:
+    def _matvec(self, x: Array) -> Any:
         return self._solve(x, "N")
 
-    def _matmat(self, X: Any) -> Any:
+    def _matmat(self, X: Array) -> Any:
         return self._solve(X, "N")
 
-    def _rmatvec(self, x: Any) -> Any:
+    def _rmatvec(self, x: Array) -> Any:
         return self._solve(x, "H")
 
-    def _rmatmat(self, X: Any) -> Any:
+    def _rmatmat(self, X: Array) -> Any:
         return self._solve(X, "H")
 
 
-def _apply_inverse(inverse: _Operator, b: Any, name: str) -> Any:
+def _apply_inverse(inverse: _Operator, b: Array, name: str) -> Any:
     """A^-1 b for b (n,) or (n, k)."""
     n = inverse.shape[0]
     if b.ndim not in (1, 2) or b.shape[0] != n:
@@ -190,7 +190,7 @@ def _plain_matrix(A: Any, name: str) -> Any:
     return A
 
 
-def _solve_entries(A: Any, system: Any, b: Any, name: str, trans: str = "N") -> Any:
+def _solve_entries(A: Any, system: Any, b: Array, name: str, trans: str = "N") -> Any:
     """A^-1 b, or A^-T b ("T") or A^-H b ("H"), for A with traced entries."""
     if scipy.sparse.issparse(b) or isinstance(b, SparseArray):
         raise UnsupportedError(f"{name}: a sparse right side is not traced by linad; use a dense b")
@@ -205,7 +205,7 @@ def _solve_entries(A: Any, system: Any, b: Any, name: str, trans: str = "N") -> 
 
 
 @traced_form(scipy.sparse.linalg.spsolve)
-def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) -> Any:
+def spsolve(A: Any, b: Array, permc_spec: Any = None, use_umfpack: bool = True) -> Any:
     if isinstance(A, SparseArray):
         x = _solve_entries(A, Factorized(A.pattern, permc_spec=permc_spec), b, "spsolve")
         return x[:, 0] if x.ndim == 2 and x.shape[1] == 1 else x  # as SciPy's
@@ -219,7 +219,7 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) ->
 
 
 @bound_form(scipy.sparse.linalg.spsolve_triangular)
-def spsolve_triangular(A: Any, b: Any, lower: bool, overwrite_A: bool, overwrite_b: bool) -> Any:
+def spsolve_triangular(A: Any, b: Array, lower: bool, overwrite_A: bool, overwrite_b: bool) -> Any:
     A = scipy.sparse.csr_array(_plain_matrix(A, "spsolve_triangular"), copy=True)
     upper = scipy.sparse.csr_array(A.conj().T)
 
@@ -246,7 +246,7 @@ class SparseFactors:
     def __init__(self, factors: Any) -> None:
         self._factors = factors
 
-    def solve(self, rhs: Any, trans: str = "N") -> Any:
+    def solve(self, rhs: Array, trans: str = "N") -> Any:
         """A^-1 rhs, or A^-T ("T") or A^-H ("H")."""
         if not isinstance(rhs, Traced):
             return self._factors.solve(rhs, trans)
@@ -268,7 +268,7 @@ class TracedFactors:
         self._matrix, self._system = A, Factorized(A.pattern, **options)
         self.shape = A.shape
 
-    def solve(self, rhs: Any, trans: str = "N") -> Any:
+    def solve(self, rhs: Array, trans: str = "N") -> Any:
         """A^-1 rhs, or A^-T ("T") or A^-H ("H")."""
         return _solve_entries(self._matrix, self._system, rhs, "splu", trans)
 

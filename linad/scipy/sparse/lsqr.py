@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse.linalg
 from scipy.sparse.linalg import LinearOperator
 
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.errors import ShapeError, UnsupportedError
 from linad.operators.foreign import apply_operator
@@ -29,7 +30,7 @@ def _mirror(name: str) -> Callable[..., Any]:
     original = getattr(scipy.sparse.linalg, name)
 
     @traced_form(original)
-    def solve(A: Any, b: Any, damp: Any = 0.0, *args: Any, **options: Any) -> Any:
+    def solve(A: Any, b: Array, damp: Any = 0.0, *args: Any, **options: Any) -> Any:
         if isinstance(A, (Traced, SparseArray)) or holds_traced((damp, args, options)):
             raise UnsupportedError(
                 f"{name}: only b is traced; with a traced A solve the normal equations by "
@@ -45,7 +46,7 @@ def _mirror(name: str) -> Callable[..., Any]:
         calm = {key: value for key, value in options.items() if key not in ("x0", "show")}
 
         def of(matrix: Any) -> Callable[[Any], Any]:
-            def columns(w: Any) -> Any:
+            def columns(w: Array) -> Any:
                 if w.ndim == 2:
                     return np.stack([columns(c) for c in w.T], axis=1)
                 if w.dtype.kind == "c" and np.dtype(matrix.dtype).kind != "c":

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator as Original
 
 from linad.arrays.traces import running_trace
+from linad.core.shapes import Shape
 from linad.scipy.mirror import holds_traced
 from linad.scipy.twins import class_twin
 
@@ -27,7 +28,7 @@ class _Made(type):
         return super().__instancecheck__(x)
 
 
-def _closes_over_traced(shape: Any, matvec: Callable[..., Any], *_: Any, **options: Any) -> bool:
+def _closes_over_traced(shape: Shape, matvec: Callable[..., Any], *_: Any, **options: Any) -> bool:
     return holds_traced(matvec(np.ones(shape[1])))
 
 

@@ -5,6 +5,7 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse
 
+from linad.core.array_type import Array
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import as_array
@@ -37,7 +38,7 @@ class WrittenSparse(SparseArray):
         self._made: Any = None
         self._take(first.pattern.rows, first.pattern.cols, first.data)
 
-    def _take(self, rows: Any, cols: Any, values: Any) -> None:
+    def _take(self, rows: Array, cols: Array, values: Array) -> None:
         numbers = range(self._size, self._size + len(rows))
         self._places.update(
             zip(zip(rows.tolist(), cols.tolist(), strict=True), numbers, strict=True)
@@ -82,7 +83,7 @@ class WrittenSparse(SparseArray):
         """(rows, columns)"""
         return self._shape
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: tuple[Any, ...]) -> Any:
         if isinstance(index, tuple) and all(isinstance(i, (int, np.integer)) for i in index):
             i, j = (range(n)[k] for n, k in zip(self._shape, index, strict=True))
             if (i, j) not in self._places:
@@ -106,7 +107,7 @@ class WrittenSparse(SparseArray):
             ) from error
         self._take(rows.reshape(-1), cols.reshape(-1), value.reshape(-1))
 
-    def setdiag(self, values: Any, k: int = 0) -> None:
+    def setdiag(self, values: Array, k: int = 0) -> None:
         """Write the k-th diagonal: a number, or values, as many of which are taken as there fit."""
         m, n = self._shape
         length = max(min(m + min(k, 0), n - max(k, 0)), 0)
@@ -121,7 +122,7 @@ class WrittenSparse(SparseArray):
         """Another one with the same entries."""
         return WrittenSparse(self)
 
-    def _with(self, data: Any) -> SparseArray:
+    def _with(self, data: Array) -> SparseArray:
         format = self.format if self.format in ("csr", "csc") else "csr"
         return SparseArray(data, self.pattern, format, is_matrix=self.is_matrix)
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.spatial
 
+from linad.core.array_type import Array
 from linad.errors import UnsupportedError
 from linad.rules.shaping import as_array, still
 from linad.scipy.mirror import bound_form, holds_traced
@@ -12,7 +13,7 @@ from linad.scipy.twinforms import form_by_twin
 
 
 @bound_form(scipy.spatial.geometric_slerp)
-def geometric_slerp(start: Any, end: Any, t: Any, tol: Any) -> Any:
+def geometric_slerp(start: Array, end: Array, t: Any, tol: Any) -> Any:
     ends = still(as_array(start)), still(as_array(end))
     if holds_traced((start, end)) and np.array_equal(*ends):
         raise UnsupportedError(

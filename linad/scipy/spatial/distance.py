@@ -12,6 +12,7 @@ import numpy as np
 import scipy.spatial.distance as theirs
 
 from linad.arrays.zero_dim import number
+from linad.core.array_type import Array
 from linad.core.mirrored_names import mirrored_names
 from linad.errors import DTypeError, ShapeError, UnsupportedError
 from linad.rules.creation import asarray
@@ -29,32 +30,32 @@ __getattr__, __dir__ = mirrored_names(theirs, twins_among(theirs, TWINS))
 Metric = Callable[..., Any]
 
 
-def _root(squares: Any) -> Any:
+def _root(squares: Array) -> Any:
     """The square root, with derivative zero at zero."""
     zero = squares == 0
     return np.where(zero, 0.0, np.sqrt(np.where(zero, 1.0, squares)))
 
 
-def _euclidean(x: Any, y: Any, w: Any = None) -> Any:
+def _euclidean(x: Array, y: Array, w: Array | None = None) -> Any:
     return _root(_sqeuclidean(x, y, w))
 
 
-def _sqeuclidean(x: Any, y: Any, w: Any = None) -> Any:
+def _sqeuclidean(x: Array, y: Array, w: Array | None = None) -> Any:
     squares = (x - y) ** 2
     return np.sum(squares if w is None else w * squares, -1)
 
 
-def _cityblock(x: Any, y: Any, w: Any = None) -> Any:
+def _cityblock(x: Array, y: Array, w: Any = None) -> Any:
     steps = np.abs(x - y)
     return np.sum(steps if w is None else w * steps, -1)
 
 
-def _chebyshev(x: Any, y: Any, w: Any = None) -> Any:
+def _chebyshev(x: Array, y: Array, w: Any = None) -> Any:
     steps = np.abs(x - y)
     return np.max(steps if w is None else steps[..., plain(asarray(w)) > 0], -1)
 
 
-def _minkowski(x: Any, y: Any, p: Any = 2.0, w: Any = None) -> Any:
+def _minkowski(x: Array, y: Array, p: Any = 2.0, w: Any = None) -> Any:
     if p == np.inf:
         return _chebyshev(x, y, w)
     steps = np.abs(x - y)
@@ -65,13 +66,13 @@ def _minkowski(x: Any, y: Any, p: Any = 2.0, w: Any = None) -> Any:
     return np.where(none, 0.0, np.where(none, 1.0, total) ** (1 / p))
 
 
-def _cosine(x: Any, y: Any, w: Any = None) -> Any:
+def _cosine(x: Array, y: Array, w: Array | None = None) -> Any:
     w = 1.0 if w is None else asarray(w)
     products = np.sum(w * x * y, -1)
     return 1 - products / np.sqrt(np.sum(w * x * x, -1) * np.sum(w * y * y, -1))
 
 
-def _correlation(x: Any, y: Any, w: Any = None, centered: bool = True) -> Any:
+def _correlation(x: Array, y: Array, w: Any = None, centered: bool = True) -> Any:
     if not centered:
         return _cosine(x, y, w)
     share = (
@@ -80,38 +81,38 @@ def _correlation(x: Any, y: Any, w: Any = None, centered: bool = True) -> Any:
         else asarray(w) / np.sum(asarray(w))
     )
 
-    def centre(z: Any) -> Any:
+    def centre(z: Array) -> Any:
         return z - np.sum(share * z, -1, keepdims=True)
 
     return _cosine(centre(x), centre(y), share)
 
 
-def _canberra(x: Any, y: Any, w: Any = None) -> Any:
+def _canberra(x: Array, y: Array, w: Any = None) -> Any:
     sizes = np.abs(x) + np.abs(y)
     zero = sizes == 0
     parts = np.where(zero, 0.0, np.abs(x - y) / np.where(zero, 1.0, sizes))
     return np.sum(parts if w is None else w * parts, -1)
 
 
-def _braycurtis(x: Any, y: Any, w: Any = None) -> Any:
+def _braycurtis(x: Array, y: Array, w: Any = None) -> Any:
     w = 1.0 if w is None else asarray(w)
     return np.sum(w * np.abs(x - y), -1) / np.sum(w * np.abs(x + y), -1)
 
 
-def _seuclidean(x: Any, y: Any, V: Any) -> Any:
+def _seuclidean(x: Array, y: Array, V: Array) -> Any:
     return _euclidean(x, y, 1 / doubled(asarray(V)))  # which SciPy takes in double precision
 
 
-def _mahalanobis(x: Any, y: Any, VI: Any) -> Any:
+def _mahalanobis(x: Array, y: Array, VI: Array) -> Any:
     steps = x - y
     return _root(np.sum(steps * np.matmul(steps, np.swapaxes(asarray(VI), -1, -2)), -1))
 
 
-def _jensenshannon(x: Any, y: Any, base: Any = None) -> Any:
+def _jensenshannon(x: Array, y: Array, base: Any = None) -> Any:
     p, q = x / np.sum(x, -1, keepdims=True), y / np.sum(y, -1, keepdims=True)
     middle = (p + q) / 2
 
-    def divergence(a: Any) -> Any:
+    def divergence(a: Array) -> Any:
         zero = a == 0
         return np.sum(np.where(zero, 0.0, a * np.log(np.where(zero, 1.0, a) / middle)), -1)
 
@@ -161,7 +162,7 @@ def _metric(name: str, metric: Any) -> Metric | None:
     return found
 
 
-def _spread(kind: Any, X: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+def _spread(kind: Callable[..., Any], X: Array, kwargs: dict[str, Any]) -> dict[str, Any]:
     """What a metric takes of all points, where it is not given."""
     if kind is _seuclidean and kwargs.get("V") is None:
         kwargs = {**kwargs, "V": np.var(X, axis=0, ddof=1)}
@@ -170,13 +171,13 @@ def _spread(kind: Any, X: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in kwargs.items() if k != "out"}
 
 
-def _real(name: str, X: Any) -> Any:
+def _real(name: str, X: Array) -> Any:
     if X.dtype.kind == "c":
         raise DTypeError(f"{name}: expected real coordinates, got {X.dtype}")
     return X
 
 
-def _points(name: str, X: Any) -> Any:
+def _points(name: str, X: Array) -> Any:
     X = _real(name, inexact(X))
     if X.ndim != 2:
         raise ShapeError(f"{name}: expected points in rows, an array of two axes, got {X.shape}")
@@ -184,7 +185,7 @@ def _points(name: str, X: Any) -> Any:
 
 
 @traced_form(theirs.cdist)
-def cdist(XA: Any, XB: Any, metric: Any = "euclidean", **kwargs: Any) -> Any:
+def cdist(XA: Array, XB: Array, metric: Any = "euclidean", **kwargs: Any) -> Any:
     XA, XB = _points("cdist", XA), _points("cdist", XB)
     kind = _metric("cdist", metric)
     if kind is None:
@@ -195,7 +196,7 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", **kwargs: Any) -> Any:
 
 
 @traced_form(theirs.pdist)
-def pdist(X: Any, metric: Any = "euclidean", **kwargs: Any) -> Any:
+def pdist(X: Array, metric: Any = "euclidean", **kwargs: Any) -> Any:
     X = _points("pdist", X)
     i, j = np.triu_indices(X.shape[0], 1)
     kind = _metric("pdist", metric)
@@ -206,7 +207,7 @@ def pdist(X: Any, metric: Any = "euclidean", **kwargs: Any) -> Any:
 
 
 @traced_form(theirs.squareform)
-def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
+def squareform(X: Array, force: str = "no", checks: bool = True) -> Any:
     X = asarray(X)
     if X.ndim == 2 and force.lower() not in ("tomatrix",):
         if checks and not np.allclose(X, X.T):
@@ -232,7 +233,7 @@ def _of_two(name: str) -> Metric:
     kind, original = METRICS[name], getattr(theirs, name)
 
     @traced_form(original)
-    def distance(u: Any, v: Any, *args: Any, **kwargs: Any) -> Any:
+    def distance(u: Array, v: Array, *args: Any, **kwargs: Any) -> Any:
         u, v = _real(name, inexact(u)), _real(name, inexact(v))
         if name in IN_DOUBLE:
             u, v = doubled(u), doubled(v)
@@ -261,7 +262,7 @@ jensenshannon = _of_two("jensenshannon")
 
 
 @traced_form(theirs.directed_hausdorff)
-def directed_hausdorff(u: Any, v: Any, rng: Any = 0) -> Any:
+def directed_hausdorff(u: Array, v: Array, rng: Any = 0) -> Any:
     u, v = _real("directed_hausdorff", inexact(u)), _real("directed_hausdorff", inexact(v))
     _, i, j = theirs.directed_hausdorff(plain(u), plain(v), rng)
     return number(_euclidean(doubled(u)[i], doubled(v)[j])), i, j

@@ -10,6 +10,7 @@ Source: J. Diebel, "Representing Attitude: Euler Angles, Unit Quaternions, and R
 2006.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ def _length(x: Any) -> Any:
     return np.sqrt(np.sum(x * x, -1, keepdims=True))
 
 
-def _safe(t2: Any, small: Array, series: Any, closed: Any) -> Any:
+def _safe(t2: Array, small: Array, series: Callable[..., Any], closed: Callable[..., Any]) -> Any:
     """A function of t^2 by its series near zero, where the closed form has no derivative."""
     t = np.sqrt(np.where(small, 1.0, t2))
     return np.where(small, series(t2), closed(t))
@@ -42,11 +43,11 @@ def _product(p: Any, q: Any) -> Any:
     return np.concatenate([vector, pw * qw - np.sum(pv * qv, -1, keepdims=True)], -1)
 
 
-def _of_rotvec(r: Any) -> Any:
+def _of_rotvec(r: Array) -> Any:
     t2 = np.sum(r * r, -1, keepdims=True)
     small = plain(t2) < 1e-3
 
-    def over_angle(t: Any) -> Any:
+    def over_angle(t: Array) -> Any:
         return np.sin(t / 2) / t
 
     share = _safe(t2, small, lambda s: 0.5 - s / 48 + s**2 / 3840 - s**3 / 645120, over_angle)
@@ -113,7 +114,7 @@ class TracedRotation:
     holds_traced = True
     stands_for = theirs.Rotation
 
-    def __init__(self, quat: Any) -> None:
+    def __init__(self, quat: Array) -> None:
         self._quat = quat
 
     @property
@@ -269,7 +270,7 @@ class Rotation(metaclass=_Either):
         return TracedRotation(_of_matrix(_real("matrix", matrix)))
 
     @staticmethod
-    def from_rotvec(rotvec: Any, degrees: bool = False) -> Any:
+    def from_rotvec(rotvec: Array, degrees: bool = False) -> Any:
         """As `scipy.spatial.transform.Rotation.from_rotvec`."""
         if not holds_traced(rotvec):
             return theirs.Rotation.from_rotvec(rotvec, degrees)

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.spatial
 
 from linad.arrays.traces import running_trace
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.errors import UnsupportedError
 from linad.rules.shaping import concrete, still
@@ -32,7 +33,7 @@ class TracedTree:
 
     stands_for: type = scipy.spatial.KDTree
 
-    def __init__(self, kind: type, data: Any, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, kind: type, data: Array, *args: Any, **kwargs: Any) -> None:
         check_real(kind.__name__, data=data)
         self.data, self.kind = inexact(data), kind
         self.stands_for = kind
@@ -46,14 +47,14 @@ class TracedTree:
         points = still(self.data)
         self.tree = None if isinstance(points, Traced) else self._made_of(points)
 
-    def _nearest(self, x: Any, points: Any, **options: Any) -> Any:
+    def _nearest(self, x: Array, points: Array, **options: Any) -> Any:
         """Which points SciPy's tree finds; of a recorded program one is made at each run."""
         tree = self._made_of(points) if self.tree is None else self.tree
         return tree.query(x, **options)[1]
 
     def query(
         self,
-        x: Any,
+        x: Array,
         k: Any = 1,
         eps: float = 0.0,
         p: float = 2.0,

@@ -103,29 +103,29 @@ class TruncatedNormal(Continuous):
 
     shape_names = ("a", "b")
 
-    def _valid(self, a: Any, b: Any) -> Any:
+    def _valid(self, a: Array, b: Array) -> Any:
         return a < b
 
-    def _ends(self, a: Any, b: Any) -> tuple[Any, Any]:
+    def _ends(self, a: Array, b: Array) -> tuple[Any, Any]:
         return a, b
 
     def _standard_point(self, a: Array, b: Array) -> Any:
         low, high = np.where(np.isinf(a), np.minimum(b, 0.0) - 2, a), b
         return 0.5 * (low + np.where(np.isinf(high), np.maximum(low, 0.0) + 2, high))
 
-    def _logpdf(self, z: Any, a: Any, b: Any) -> Any:
+    def _logpdf(self, z: Array, a: Array, b: Array) -> Any:
         return -0.5 * z * z - HALF_LOG_2PI - _log_mass(a, b)
 
-    def _logcdf(self, z: Any, a: Any, b: Any) -> Any:
+    def _logcdf(self, z: Array, a: Array, b: Array) -> Any:
         return _log_mass(a, z) - _log_mass(a, b)
 
     def _logsf(self, z: Array, a: Array, b: Array) -> Any:
         return _log_mass(z, b) - _log_mass(a, b)
 
-    def _cdf(self, z: Any, a: Any, b: Any) -> Any:
+    def _cdf(self, z: Array, a: Array, b: Array) -> Any:
         return np.exp(self._logcdf(z, a, b))
 
-    def _sf(self, z: Any, a: Any, b: Any) -> Any:
+    def _sf(self, z: Array, a: Array, b: Array) -> Any:
         return np.exp(self._logsf(z, a, b))
 
     def _mean_and_variance(self, a: Any, b: Any) -> tuple[Any, Any]:

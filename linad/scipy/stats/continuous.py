@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
+from linad.core.array_type import Array
 from linad.rules.shaping import still
 from linad.scipy.stats.distribution import Continuous
 
@@ -18,19 +19,19 @@ HALF_LOG_2PI = 0.5 * (LOG_2 + LOG_PI)
 
 
 class Normal(Continuous):
-    def _logpdf(self, z: Any) -> Any:
+    def _logpdf(self, z: Array) -> Any:
         return -0.5 * z * z - HALF_LOG_2PI
 
-    def _cdf(self, z: Any) -> Any:
+    def _cdf(self, z: Array) -> Any:
         return sp.ndtr(z)
 
-    def _sf(self, z: Any) -> Any:
+    def _sf(self, z: Array) -> Any:
         return sp.ndtr(-z)
 
-    def _logcdf(self, z: Any) -> Any:
+    def _logcdf(self, z: Array) -> Any:
         return sp.log_ndtr(z)
 
-    def _logsf(self, z: Any) -> Any:
+    def _logsf(self, z: Array) -> Any:
         return sp.log_ndtr(-z)
 
 
@@ -48,7 +49,7 @@ class LogNormal(Continuous):
         log = np.log(z)
         return -0.5 * (log / s) ** 2 - np.log(s) - log - HALF_LOG_2PI
 
-    def _cdf(self, z: Any, s: Any) -> Any:
+    def _cdf(self, z: Array, s: Array) -> Any:
         return sp.ndtr(np.log(z) / s)
 
     def _sf(self, z: Any, s: Any) -> Any:
@@ -65,16 +66,16 @@ class Exponential(Continuous):
     span = (0.0, np.inf)
     inside = 1.0
 
-    def _logpdf(self, z: Any) -> Any:
+    def _logpdf(self, z: Array) -> Any:
         return -z
 
-    def _cdf(self, z: Any) -> Any:
+    def _cdf(self, z: Array) -> Any:
         return -np.expm1(-z)
 
-    def _sf(self, z: Any) -> Any:
+    def _sf(self, z: Array) -> Any:
         return np.exp(-z)
 
-    def _logsf(self, z: Any) -> Any:
+    def _logsf(self, z: Array) -> Any:
         return -z
 
 
@@ -82,7 +83,7 @@ class Uniform(Continuous):
     span = (0.0, 1.0)
     inside = 0.5
 
-    def _logpdf(self, z: Any) -> Any:
+    def _logpdf(self, z: Array) -> Any:
         return 0.0 * z
 
     def _cdf(self, z: Any) -> Any:
@@ -93,14 +94,14 @@ class Uniform(Continuous):
 
 
 class Cauchy(Continuous):
-    def _logpdf(self, z: Any) -> Any:
+    def _logpdf(self, z: Array) -> Any:
         # log(1 + z^2) where z^2 would overflow.
         return -2 * np.log(np.hypot(1.0, z)) - LOG_PI
 
     def _cdf(self, z: Any) -> Any:
         return np.arctan2(1.0, -z) / math.pi
 
-    def _sf(self, z: Any) -> Any:
+    def _sf(self, z: Array) -> Any:
         return np.arctan2(1.0, z) / math.pi
 
 
@@ -135,7 +136,7 @@ class Logistic(Continuous):
     def _logpdf(self, z: Any) -> Any:
         return sp.log_expit(z) + sp.log_expit(-z)
 
-    def _cdf(self, z: Any) -> Any:
+    def _cdf(self, z: Array) -> Any:
         return sp.expit(z)
 
     def _sf(self, z: Any) -> Any:
@@ -149,16 +150,16 @@ class Logistic(Continuous):
 
 
 class Gumbel(Continuous):
-    def _logpdf(self, z: Any) -> Any:
+    def _logpdf(self, z: Array) -> Any:
         return -z - np.exp(-z)
 
-    def _cdf(self, z: Any) -> Any:
+    def _cdf(self, z: Array) -> Any:
         return np.exp(-np.exp(-z))
 
-    def _sf(self, z: Any) -> Any:
+    def _sf(self, z: Array) -> Any:
         return -np.expm1(-np.exp(-z))
 
-    def _logcdf(self, z: Any) -> Any:
+    def _logcdf(self, z: Array) -> Any:
         return -np.exp(-z)
 
 
@@ -173,10 +174,10 @@ class Weibull(Continuous):
     def _logpdf(self, z: Any, c: Any) -> Any:
         return np.log(c) + sp.xlogy(c - 1, z) - z**c
 
-    def _cdf(self, z: Any, c: Any) -> Any:
+    def _cdf(self, z: Array, c: Array) -> Any:
         return -np.expm1(-(z**c))
 
-    def _sf(self, z: Any, c: Any) -> Any:
+    def _sf(self, z: Array, c: Array) -> Any:
         return np.exp(-(z**c))
 
     def _logsf(self, z: Any, c: Any) -> Any:
@@ -188,16 +189,16 @@ class Gamma(Continuous):
     span = (0.0, np.inf)
     inside = 1.0
 
-    def _counts_at_end(self, z: Any, a: Any) -> Any:
+    def _counts_at_end(self, z: Array, a: Array) -> Any:
         return (z == 0) & (a <= 1)
 
-    def _logpdf(self, z: Any, a: Any) -> Any:
+    def _logpdf(self, z: Array, a: Array) -> Any:
         return sp.xlogy(a - 1, z) - z - sp.gammaln(a)
 
-    def _cdf(self, z: Any, a: Any) -> Any:
+    def _cdf(self, z: Array, a: Array) -> Any:
         return sp.gammainc(a, z)
 
-    def _sf(self, z: Any, a: Any) -> Any:
+    def _sf(self, z: Array, a: Array) -> Any:
         return sp.gammaincc(a, z)
 
     def _entropy(self, a: Any) -> Any:
@@ -209,17 +210,17 @@ class ChiSquared(Continuous):
     span = (0.0, np.inf)
     inside = 1.0
 
-    def _counts_at_end(self, z: Any, df: Any) -> Any:
+    def _counts_at_end(self, z: Array, df: Array) -> Any:
         return (z == 0) & (df <= 2)
 
-    def _logpdf(self, z: Any, df: Any) -> Any:
+    def _logpdf(self, z: Array, df: Array) -> Any:
         half = 0.5 * df
         return sp.xlogy(half - 1, z) - 0.5 * z - sp.gammaln(half) - LOG_2 * half
 
-    def _cdf(self, z: Any, df: Any) -> Any:
+    def _cdf(self, z: Array, df: Array) -> Any:
         return sp.chdtr(df, z)
 
-    def _sf(self, z: Any, df: Any) -> Any:
+    def _sf(self, z: Array, df: Array) -> Any:
         return sp.chdtrc(df, z)
 
     def _entropy(self, df: Any) -> Any:
@@ -232,16 +233,16 @@ class Beta(Continuous):
     span = (0.0, 1.0)
     inside = 0.5
 
-    def _counts_at_end(self, z: Any, a: Any, b: Any) -> Any:
+    def _counts_at_end(self, z: Any, a: Array, b: Array) -> Any:
         return ((z == 0) & (a <= 1)) | ((z == 1) & (b <= 1))
 
-    def _logpdf(self, z: Any, a: Any, b: Any) -> Any:
+    def _logpdf(self, z: Array, a: Array, b: Array) -> Any:
         return sp.xlogy(a - 1, z) + sp.xlog1py(b - 1, -z) - sp.betaln(a, b)
 
-    def _cdf(self, z: Any, a: Any, b: Any) -> Any:
+    def _cdf(self, z: Array, a: Array, b: Array) -> Any:
         return sp.betainc(a, b, z)
 
-    def _sf(self, z: Any, a: Any, b: Any) -> Any:
+    def _sf(self, z: Array, a: Array, b: Array) -> Any:
         return sp.betaincc(a, b, z)
 
     def _entropy(self, a: Any, b: Any) -> Any:
@@ -254,7 +255,7 @@ class Student(Continuous):
 
     shape_names = ("df",)
 
-    def _logpdf(self, z: Any, df: Any) -> Any:
+    def _logpdf(self, z: Array, df: Array) -> Any:
         normal = np.isinf(df)
         v = np.where(normal, 1.0, df)
         constant = np.log(sp.poch(0.5 * v, 0.5)) - 0.5 * (np.log(v) + LOG_PI)
@@ -262,11 +263,11 @@ class Student(Continuous):
         center = np.where(normal, z, 0.0)  # z^2 may overflow
         return np.where(normal, -0.5 * center * center - HALF_LOG_2PI, constant + tails)
 
-    def _cdf(self, z: Any, df: Any) -> Any:
+    def _cdf(self, z: Array, df: Array) -> Any:
         normal = np.isinf(df)
         return np.where(normal, sp.ndtr(z), sp.stdtr(np.where(normal, 1.0, df), z))
 
-    def _sf(self, z: Any, df: Any) -> Any:
+    def _sf(self, z: Array, df: Array) -> Any:
         return self._cdf(-z, df)
 
     def _mean_and_variance(self, df: Any) -> tuple[Any, Any]:

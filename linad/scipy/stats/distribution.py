@@ -27,19 +27,19 @@ from linad.scipy.twinforms import traced_method
 from linad.scipy.twins import instance_twin
 
 
-def log_of(p: Any) -> Any:
+def log_of(p: Array) -> Any:
     """log p; -inf, with derivative 0, where a probability has underflowed to 0."""
     positive = p > 0
     return np.where(positive, np.log(np.where(positive, p, 1.0)), -np.inf)
 
 
-def log_of_either(p: Any, q: Any) -> Any:
+def log_of_either(p: Array, q: Array) -> Any:
     """log p for p + q = 1, from the smaller of the two."""
     small = p < 0.5
     return np.where(small, log_of(np.where(small, p, 1.0)), np.log1p(-np.where(small, 0.0, q)))
 
 
-def double(x: Any) -> Any:
+def double(x: Array) -> Any:
     """In double precision, as SciPy's distributions calculate."""
     x = as_array(x)
     return x if x.dtype == np.float64 else x.astype(np.float64)
@@ -136,7 +136,7 @@ class Distribution:
     def _method(self, name: str) -> Callable[..., Any]:
         original = getattr(self.original, name)
 
-        def function(x: Any, *args: Any, **keywords: Any) -> Any:
+        def function(x: Array, *args: Any, **keywords: Any) -> Any:
             if running_trace() is None or not holds_traced((x, args, keywords)):
                 return original(x, *args, **keywords)
             parameters = self.bind(args, keywords)
@@ -191,7 +191,7 @@ class Distribution:
 class Frozen:
     """A distribution with its parameters; attributes without traced form are SciPy's."""
 
-    def __init__(self, distribution: Distribution, args: Any, keywords: Any) -> None:
+    def __init__(self, distribution: Distribution, args: tuple[Any, ...], keywords: Any) -> None:
         self.dist, self.args, self.kwds = distribution, args, keywords
 
     @property
@@ -283,7 +283,7 @@ class Continuous(Distribution):
             )
         return self.formulas._entropy(*shapes)
 
-    def _quantile(self, function: str, q: Any, parameters: dict[str, Any]) -> Any:
+    def _quantile(self, function: str, q: Array, parameters: dict[str, Any]) -> Any:
         """The x where F(x) = q, or 1 - F(x) = q, which is SciPy's.
 
         Its derivative is that of Newton's method there, x - (F(x) - q) / f(x): a step has the
@@ -313,7 +313,7 @@ class Continuous(Distribution):
             x = x - (gap if lower else -gap) / slope
         return np.where(known, found + (x - still(x)), found)
 
-    def traced(self, function: str, x: Any, parameters: dict[str, Any]) -> Any:
+    def traced(self, function: str, x: Array, parameters: dict[str, Any]) -> Any:
         if function in ("ppf", "isf"):
             return self._quantile(function, x, parameters)
         density = function in ("pdf", "logpdf")
@@ -342,7 +342,7 @@ class Continuous(Distribution):
         return np.where(valid & ~np.isnan(plain), y, np.nan)
 
     @staticmethod
-    def _outside(function: str, above: Any) -> Any:
+    def _outside(function: str, above: Array) -> Any:
         full = above if function in ("cdf", "logcdf") else ~above
         return np.where(full, *((0.0, -np.inf) if function.startswith("log") else (1.0, 0.0)))
 
@@ -365,10 +365,10 @@ class Continuous(Distribution):
     def _sf(self, z: Any, *shapes: Any) -> Any:
         raise NotImplementedError
 
-    def _logcdf(self, z: Any, *shapes: Any) -> Any:
+    def _logcdf(self, z: Array, *shapes: Any) -> Any:
         return log_of_either(self._cdf(z, *shapes), self._sf(z, *shapes))
 
-    def _logsf(self, z: Any, *shapes: Any) -> Any:
+    def _logsf(self, z: Array, *shapes: Any) -> Any:
         return log_of_either(self._sf(z, *shapes), self._cdf(z, *shapes))
 
 
@@ -386,7 +386,7 @@ class Discrete(Distribution):
     def parameters(self) -> dict[str, Any]:
         return dict.fromkeys(self.shape_names) | {"loc": 0}
 
-    def traced(self, function: str, x: Any, parameters: dict[str, Any]) -> Any:
+    def traced(self, function: str, x: Array, parameters: dict[str, Any]) -> Any:
         for name, value in ((self.variable, x), ("loc", parameters["loc"])):
             if isinstance(value, Traced):
                 self.refuse(function, name, "does not exist: counts are integers")

@@ -18,13 +18,14 @@ import numpy as np
 import scipy.special as sp
 import scipy.stats
 
+from linad.core.array_type import Array
 from linad.rules.shaping import still
 from linad.scipy.stats.distribution import Continuous
 from linad.scipy.stats.hooks import Hooked
 from linad.scipy.twins import stands_for
 
 
-def _log_power(z: Any, c: Any) -> Any:
+def _log_power(z: Array, c: Array) -> Any:
     """-log(1 - c z) / c; for small u = c z by its series, z Σ u^k / (k + 1)."""
     u = c * z
     small = np.abs(still(u)) < 0.05
@@ -43,7 +44,7 @@ _K = np.arange(2, 26)
 _OF_LOG_GAMMA = (-1.0) ** _K * sp.zeta(_K) / _K
 
 
-def _gamma_moments(c: Any) -> tuple[Any, Any]:
+def _gamma_moments(c: Array) -> tuple[Any, Any]:
     """(1 - Γ(1 + c)) / c and (Γ(1 + 2c) - Γ(1 + c)²) / c², by series about 0."""
     near = np.abs(still(c)) < NEAR
     small, away = np.where(near, c, 0.0), np.where(near, 1.0, c)
@@ -71,7 +72,7 @@ def _gamma_series(length: int) -> list[float]:
 _OF_GAMMA = _gamma_series(26)
 
 
-def _raw_moment(_: Any, n: Any, c: Any) -> Any:
+def _raw_moment(_: Any, n: Any, c: Array) -> Any:
     """Σ_k (-1)^k binom(n, k) Γ(1 + k c) / c^n, by its series about 0; c n > -1."""
     n = int(n)
     signs = [(-1) ** k * math.comb(n, k) for k in range(n + 1)]
@@ -86,7 +87,7 @@ def _raw_moment(_: Any, n: Any, c: Any) -> Any:
     return np.where(exists, np.where(near, about, direct / away**n), np.inf)
 
 
-def _extreme_stats(_: Any, c: Any) -> Any:
+def _extreme_stats(_: Any, c: Array) -> Any:
     """Mean, variance, skewness and excess of kurtosis; NaN where there is none."""
     exists = [still(c) >= least for least in (-1, -1 / 2, -1 / 3, -1 / 4)]
     safe = [np.where(e, c, 0.0) for e in exists]
@@ -99,7 +100,7 @@ def _extreme_stats(_: Any, c: Any) -> Any:
     return tuple(np.where(e, y, np.nan) for e, y in zip(exists, results, strict=True))
 
 
-def _skewness_and_excess(c: Any) -> tuple[Any, Any]:
+def _skewness_and_excess(c: Array) -> tuple[Any, Any]:
     m, m3, m4 = [_raw_moment(None, n, c) for n in (1, 3, 4)]
     variance = _gamma_moments(c)[1]
     m2 = variance + m * m
@@ -113,17 +114,17 @@ class GeneralExtreme(Continuous):
 
     shape_names = ("c",)
 
-    def _valid(self, c: Any) -> Any:
+    def _valid(self, c: Array) -> Any:
         return np.isfinite(still(c))
 
-    def _ends(self, c: Any) -> tuple[Any, Any]:
+    def _ends(self, c: Array) -> tuple[Any, Any]:
         end = 1 / np.where(c == 0, 1.0, c)
         return np.where(c < 0, end, -np.inf), np.where(c > 0, end, np.inf)
 
-    def _counts_at_end(self, z: Any, c: Any) -> Any:
+    def _counts_at_end(self, z: Array, c: Array) -> Any:
         return np.False_
 
-    def _logpdf(self, z: Any, c: Any) -> Any:
+    def _logpdf(self, z: Array, c: Array) -> Any:
         w = _log_power(z, c)
         return (c - 1) * w - np.exp(-w)
 
@@ -136,7 +137,7 @@ class GeneralExtreme(Continuous):
     def _sf(self, z: Any, c: Any) -> Any:
         return -np.expm1(self._logcdf(z, c))
 
-    def _mean_and_variance(self, c: Any) -> tuple[Any, Any]:
+    def _mean_and_variance(self, c: Array) -> tuple[Any, Any]:
         # Where there is none, that of another c, so that its NaN has the derivative 0.
         has_mean, has_variance = still(c) > -1, still(c) > -0.5
         mean = _gamma_moments(np.where(has_mean, c, 0.0))[0]
@@ -148,26 +149,26 @@ class GeneralExtreme(Continuous):
 class GeneralPareto(Hooked):
     """(1 + c z)^(-1/c) beyond z; the exponential distribution for c = 0."""
 
-    def _logpdf(self, z: Any, c: Any) -> Any:
+    def _logpdf(self, z: Array, c: Array) -> Any:
         return -(c + 1) * _log_power(z, -c)
 
-    def _logsf(self, z: Any, c: Any) -> Any:
+    def _logsf(self, z: Array, c: Array) -> Any:
         return -_log_power(z, -c)
 
-    def _sf(self, z: Any, c: Any) -> Any:
+    def _sf(self, z: Array, c: Array) -> Any:
         return np.exp(self._logsf(z, c))
 
-    def _cdf(self, z: Any, c: Any) -> Any:
+    def _cdf(self, z: Array, c: Array) -> Any:
         return -np.expm1(self._logsf(z, c))
 
 
 class KappaFour(Hooked):
     """(1 - h t)^(1/h) with t = (1 - k z)^(1/k)."""
 
-    def _logcdf(self, z: Any, h: Any, k: Any) -> Any:
+    def _logcdf(self, z: Array, h: Array, k: Array) -> Any:
         return -_log_power(np.exp(-_log_power(z, k)), h)
 
-    def _logpdf(self, z: Any, h: Any, k: Any) -> Any:
+    def _logpdf(self, z: Array, h: Array, k: Array) -> Any:
         return (k - 1) * _log_power(z, k) + (1 - h) * self._logcdf(z, h, k)
 
     def _cdf(self, z: Any, h: Any, k: Any) -> Any:

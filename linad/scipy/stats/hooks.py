@@ -37,7 +37,7 @@ SYMMETRIC = ("dgamma", "dweibull", "gennorm")
 """Those that are symmetric about a kink, a zero or a pole of their density."""
 
 
-def _where(exists: Any, moment: Any, *shapes: Any) -> Any:
+def _where(exists: Any, moment: Callable[..., Any], *shapes: Any) -> Any:
     """A moment, infinite where it does not exist."""
     safe = [np.where(exists, s, 10.0) for s in shapes]
     return np.where(exists, moment(*safe), np.inf)
@@ -64,14 +64,14 @@ def _of_general_pareto(c: Any) -> Any:
 
 
 def _of_ratio(n: Array, d: Array) -> Any:
-    def variance(n: Any, d: Any) -> Any:
+    def variance(n: Array, d: Array) -> Any:
         return 2 * d * d * (n + d - 2) / (n * (d - 2) ** 2 * (d - 4))
 
     mean = _where(d > 2, lambda d: d / (d - 2), d)
     return mean, _where(d > 4, variance, n, d)
 
 
-def _of_generalized_normal(beta: Any) -> Any:
+def _of_generalized_normal(beta: Array) -> Any:
     return 0.0 * beta, np.exp(sp.gammaln(3 / beta) - sp.gammaln(1 / beta))
 
 
@@ -119,7 +119,7 @@ class Hooked(Continuous):
         with np.errstate(all="ignore"):
             return np.isfinite(self.original._logpdf(z, *shapes))
 
-    def _logpdf(self, z: Any, *shapes: Any) -> Any:
+    def _logpdf(self, z: Array, *shapes: Any) -> Any:
         return self.formulas._logpdf(z, *shapes)
 
     def _mean_and_variance(self, *shapes: Any) -> tuple[Any, Any]:
@@ -127,10 +127,10 @@ class Hooked(Continuous):
             return MOMENTS[self.name](*shapes)
         return super()._mean_and_variance(*shapes)
 
-    def _cdf(self, z: Any, *shapes: Any) -> Any:
+    def _cdf(self, z: Array, *shapes: Any) -> Any:
         return self.formulas._cdf(z, *shapes)
 
-    def _sf(self, z: Any, *shapes: Any) -> Any:
+    def _sf(self, z: Array, *shapes: Any) -> Any:
         return self.formulas._sf(z, *shapes)
 
 
@@ -175,7 +175,7 @@ class DoubleGamma(Hooked):
 class Rice(Hooked):
     """Density x exp(-(x² + b²) / 2) I_0(b x)."""
 
-    def _logpdf(self, z: Any, b: Any) -> Any:
+    def _logpdf(self, z: Array, b: Array) -> Any:
         return np.log(z) - 0.5 * (z * z + b * b) + log_bessel(b * z)
 
 
@@ -185,16 +185,16 @@ class GeneralizedInverseGauss(Hooked):
     The moments E x^k are K_(p+k)(b) / K_p(b).
     """
 
-    def _logpdf(self, z: Any, p: Any, b: Any) -> Any:
+    def _logpdf(self, z: Array, p: Array, b: Array) -> Any:
         far = 0.5 * b * (np.sqrt(z) - 1 / np.sqrt(z)) ** 2
         return sp.xlogy(p - 1, z) - far - np.log(2 * sp.kve(p, b))
 
-    def _mean_and_variance(self, p: Any, b: Any) -> tuple[Any, Any]:
+    def _mean_and_variance(self, p: Array, b: Array) -> tuple[Any, Any]:
         whole = sp.kve(p, b)
         mean = sp.kve(p + 1, b) / whole
         return mean, sp.kve(p + 2, b) / whole - mean * mean
 
-    def _cdf(self, z: Any, p: Any, b: Any) -> Any:
+    def _cdf(self, z: Array, p: Array, b: Array) -> Any:
         raise UnsupportedError(
             "geninvgauss: of its functions, the densities and moments are traced by linad; "
             "integrate the density with linad.scipy.integrate.quad"

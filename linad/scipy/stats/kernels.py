@@ -13,6 +13,7 @@ import numpy as np
 import scipy.special
 import scipy.stats
 
+from linad.core.array_type import Array
 from linad.errors import ShapeError, UnsupportedError
 from linad.scipy.linalg import solve_triangular
 from linad.scipy.mirror import holds_traced, inexact
@@ -33,7 +34,7 @@ class KernelEstimate:
 
     stands_for: type = scipy.stats.gaussian_kde
 
-    def __init__(self, dataset: Any, bw_method: Any = None, weights: Any = None) -> None:
+    def __init__(self, dataset: Array, bw_method: Any = None, weights: Array | None = None) -> None:
         data = inexact(dataset)
         self.dataset = data[None] if data.ndim == 1 else data
         self.d, self.n = self.dataset.shape
@@ -73,7 +74,7 @@ class KernelEstimate:
             return self.silverman_factor()
         return method(self) if callable(method) else method
 
-    def logpdf(self, x: Any) -> Any:
+    def logpdf(self, x: Array) -> Any:
         """The logarithm of the density at points (m,) or (d, m)."""
         points = np.atleast_2d(inexact(x))
         if points.shape[0] != self.d:
@@ -89,7 +90,7 @@ class KernelEstimate:
         scale = np.sum(np.log(np.diagonal(self._root))) + self.d * HALF_LOG_2PI
         return logsumexp(-energy, axis=1, b=self.weights[None]) - scale
 
-    def evaluate(self, points: Any) -> Any:
+    def evaluate(self, points: Array) -> Any:
         """The density at points (m,) or (d, m)."""
         return np.exp(self.logpdf(points))
 
@@ -114,7 +115,7 @@ class KernelEstimate:
 class gaussian_kde(scipy.stats.gaussian_kde):
     """As `scipy.stats.gaussian_kde`; a traced argument makes an `KernelEstimate`."""
 
-    def __new__(cls, dataset: Any, bw_method: Any = None, weights: Any = None) -> Any:
+    def __new__(cls, dataset: Array, bw_method: Any = None, weights: Array | None = None) -> Any:
         if not holds_traced((dataset, bw_method, weights)):
             return super().__new__(cls)
         check_options("scipy.stats.gaussian_kde", "gaussian_kde", {"bw_method": bw_method})
@@ -123,17 +124,17 @@ class gaussian_kde(scipy.stats.gaussian_kde):
     def _traced(self) -> KernelEstimate:
         return KernelEstimate(self.dataset, self.factor, self.weights)
 
-    def evaluate(self, points: Any) -> Any:
+    def evaluate(self, points: Array) -> Any:
         if holds_traced(points):
             return self._traced().evaluate(points)
         return super().evaluate(points)
 
     __call__ = evaluate
 
-    def pdf(self, x: Any) -> Any:
+    def pdf(self, x: Array) -> Any:
         return self.evaluate(x)
 
-    def logpdf(self, x: Any) -> Any:
+    def logpdf(self, x: Array) -> Any:
         return self._traced().logpdf(x) if holds_traced(x) else super().logpdf(x)
 
     def integrate_box_1d(self, low: Any, high: Any) -> Any:

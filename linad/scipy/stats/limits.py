@@ -18,18 +18,19 @@ import numpy as np
 import scipy.special as sp
 import scipy.stats
 
+from linad.core.array_type import Array
 from linad.rules.shaping import still
 from linad.scipy.twins import stands_for
 
 
-def _truncated_pareto_moment(_: Any, n: Any, b: Any, c: Any) -> Any:
+def _truncated_pareto_moment(_: Any, n: Any, b: Array, c: Array) -> Any:
     sign, log = np.where(still(b) > 0, 1.0, -1.0), np.log(c)
     # For b < 0 by r(u) = e^u r(-u), so that nothing overflows.
     ratio = sp.exprel(sign * (n - b) * log) / sp.exprel(-sign * b * log)
     return ratio * np.exp(np.where(sign > 0, 0, n) * log)
 
 
-def _general_pareto_moment(_: Any, n: Any, c: Any) -> Any:
+def _general_pareto_moment(_: Any, n: Any, c: Array) -> Any:
     exists = still(c) * n < 1
     safe: Any = np.where(exists, c, 0.0)
     moment: Any = 1.0
@@ -38,36 +39,36 @@ def _general_pareto_moment(_: Any, n: Any, c: Any) -> Any:
     return np.where(exists, moment, np.inf)
 
 
-def _trapezoid_moment(_: Any, n: Any, c: Any, d: Any) -> Any:
+def _trapezoid_moment(_: Any, n: Any, c: Array, d: Array) -> Any:
     powers: Any = 1.0
     for _k in range(int(n) + 1):
         powers = 1 + d * powers
     return 2 * (powers - c ** (n + 1)) / ((1 + d - c) * (n + 1) * (n + 2))
 
 
-def log_bessel(x: Any) -> Any:
+def log_bessel(x: Array) -> Any:
     """log I_0(x) for x >= 0."""
     small = still(x) < 1
     near, far = np.where(small, x, 0.0), np.where(small, 1.0, x)
     return np.where(small, np.log(sp.i0(near)), np.log(sp.i0e(far)) + far)
 
 
-def _bessel_ratio(x: Any) -> Any:
+def _bessel_ratio(x: Array) -> Any:
     """I_1(x) / I_0(x) for x >= 0."""
     small = still(x) < 1
     near, far = np.where(small, x, 0.0), np.where(small, 1.0, x)
     return np.where(small, sp.i1(near) / sp.i0(near), sp.i1e(far) / sp.i0e(far))
 
 
-def _von_mises_log_density(_: Any, x: Any, kappa: Any) -> Any:
+def _von_mises_log_density(_: Any, x: Array, kappa: Array) -> Any:
     return kappa * np.cos(x) - math.log(2 * math.pi) - log_bessel(kappa)
 
 
-def _von_mises_density(_: Any, x: Any, kappa: Any) -> Any:
+def _von_mises_density(_: Any, x: Array, kappa: Array) -> Any:
     return np.exp(_von_mises_log_density(_, x, kappa))
 
 
-def _von_mises_entropy(_: Any, kappa: Any) -> Any:
+def _von_mises_entropy(_: Any, kappa: Array) -> Any:
     return math.log(2 * math.pi) + log_bessel(kappa) - kappa * _bessel_ratio(kappa)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
+from linad.core.array_type import Array
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import still
 from linad.scipy.linalg import solve_triangular
@@ -18,7 +19,7 @@ from linad.scipy.stats.distribution import Distribution, double
 from linad.scipy.twins import instance_twin
 
 
-def _on_a_subspace(rows: Any, cov: Any, cutoff: float, rank: int) -> Any:
+def _on_a_subspace(rows: Array, cov: Array, cutoff: float, rank: int) -> Any:
     """log p for a singular Σ, on the space that Σ spans; -inf off it.
 
     The product of the eigenvalues other than 0 is det(Σ + I - Σ Σ^+).
@@ -32,7 +33,7 @@ def _on_a_subspace(rows: Any, cov: Any, cutoff: float, rank: int) -> Any:
     return np.where(away > 1e3 * cutoff, -np.inf, y)
 
 
-def _whitens(cov: Any) -> bool:
+def _whitens(cov: Array) -> bool:
     """Whether it is a Covariance of SciPy's, or one with traced parts."""
     return hasattr(cov, "log_pdet")
 
@@ -50,7 +51,7 @@ class MultivariateNormal(Distribution):
         numbers = {name: value for name, value in given.items() if not _whitens(value)}
         super().check_real(function, numbers)
 
-    def traced(self, function: str, x: Any, parameters: dict[str, Any]) -> Any:
+    def traced(self, function: str, x: Array, parameters: dict[str, Any]) -> Any:
         name = f"{self.name}.{function}"
         if _whitens(parameters["cov"]):
             return self._of_covariance(name, x, parameters["mean"], parameters["cov"])
@@ -89,7 +90,7 @@ class MultivariateNormal(Distribution):
         y = np.squeeze(y.reshape(x.shape[:-1]))
         return np.exp(y) if function == "pdf" else y
 
-    def _of_covariance(self, name: str, x: Any, mean: Any, covariance: Any) -> Any:
+    def _of_covariance(self, name: str, x: Array, mean: Array, covariance: Any) -> Any:
         """By an object of SciPy's, which whitens: Σ (W (x - μ))² is the quadratic form."""
         if isinstance(covariance, scipy.stats.Covariance):
             covariance = instance_twin(covariance)

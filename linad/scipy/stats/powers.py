@@ -17,6 +17,7 @@ import scipy.stats
 from scipy.stats import _morestats
 
 from linad.api.derivatives import derivative
+from linad.core.array_type import Array
 from linad.errors import UnsupportedError
 from linad.rules.shaping import still
 from linad.scipy.implicit_solutions import Watched, plain, root_of_number
@@ -26,7 +27,7 @@ from linad.scipy.twins import stands_for
 
 
 @traced_form(scipy.stats.boxcox_llf)
-def boxcox_llf(lmb: Any, data: Any, **options: Any) -> Any:
+def boxcox_llf(lmb: Array, data: Array, **options: Any) -> Any:
     likelihood = form_by_twin(scipy.stats.boxcox_llf)
     if not holds_traced(lmb) or still(lmb) != 0:
         return likelihood(lmb, data, **options)
@@ -43,7 +44,7 @@ def boxcox_llf(lmb: Any, data: Any, **options: Any) -> Any:
     return likelihood(0.0, np.exp(y), **options) + shift
 
 
-def _yeojohnson_transform(x: Any, lmbda: Any, xp: Any = None) -> Any:
+def _yeojohnson_transform(x: Array, lmbda: Array, xp: Any = None) -> Any:
     x = inexact(x)
     u = np.log1p(np.abs(x))
     return np.where(x >= 0, u * sp.exprel(lmbda * u), -u * sp.exprel((2 - lmbda) * u))
@@ -52,13 +53,13 @@ def _yeojohnson_transform(x: Any, lmbda: Any, xp: Any = None) -> Any:
 stands_for(_morestats._yeojohnson_transform, _yeojohnson_transform)
 
 
-def _at_maximum(name: str, likelihood: Callable[..., Any], x: Any, found: Any) -> Any:
+def _at_maximum(name: str, likelihood: Callable[..., Any], x: Array, found: Any) -> Any:
     slope = derivative(lambda exponent: likelihood(exponent, x))
     return root_of_number(name, Watched(slope), np.float64(found))
 
 
 @bound_form(scipy.stats.boxcox_normmax)
-def boxcox_normmax(x: Any, method: str, **options: Any) -> Any:
+def boxcox_normmax(x: Array, method: str, **options: Any) -> Any:
     if method != "mle":
         raise UnsupportedError(
             f'boxcox_normmax: method={method!r} is not traced by linad; use method="mle"'
@@ -69,7 +70,7 @@ def boxcox_normmax(x: Any, method: str, **options: Any) -> Any:
 
 
 @bound_form(scipy.stats.yeojohnson_normmax)
-def yeojohnson_normmax(x: Any, brack: Any) -> Any:
+def yeojohnson_normmax(x: Array, brack: Any) -> Any:
     x = inexact(x)
     found = scipy.stats.yeojohnson_normmax(plain(x), brack)
     return _at_maximum("yeojohnson_normmax", form_by_twin(scipy.stats.yeojohnson_llf), x, found)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
+from linad.core.array_type import Array
 from linad.errors import ShapeError
 from linad.rules.shaping import astype, still
 from linad.scipy.implicit_solutions import plain
@@ -19,7 +20,7 @@ from linad.scipy.mirror import bound_form, inexact
 
 
 @bound_form(scipy.stats.siegelslopes)
-def siegelslopes(y: Any, x: Any, method: str) -> Any:
+def siegelslopes(y: Array, x: Array | None, method: str) -> Any:
     y = inexact(y)
     x = np.arange(y.size, dtype=float) if x is None else inexact(x)
     if y.ndim != 1 or x.shape != y.shape:

@@ -49,7 +49,7 @@ class WholeDistribution(FormOfObject):
         function.__name__, function.__doc__ = name, method.__doc__
         return function
 
-    def _check_counts(self, name: str, args: Any, kwargs: dict[str, Any]) -> None:
+    def _check_counts(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         for k, shape in enumerate(self._original._shape_info()):
             if shape.integrality:
                 given = kwargs.get(shape.name, args[k] if k < len(args) else None)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.options import FLAG, FUNCTION, POSITIVE, args_of, takes
 from linad.core.shapes import name_of
 from linad.core.showing import shown
@@ -273,7 +274,7 @@ def _refuse_starts(f: Any, options: Any) -> None:
         )
 
 
-def _between(bounds: Any, names: list[str], start: Any) -> Any:
+def _between(bounds: Any, names: list[str], start: Array) -> Any:
     """Ones, moved between the bounds."""
     parameters = Parameters("curve_fit", start, names, None)
     lower, upper = sides("curve_fit", parameters.bounds(bounds), parameters.unknown)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linad.core import tree
+from linad.core.array_type import Array
 
 MOST = 10
 """Columns of data that are curves; more are too many colours."""
@@ -60,11 +61,11 @@ def _parts(curve: Curve) -> list[Curve]:
     ]
 
 
-def _part_of(part: Any, of: Any, values: Any) -> Any:
+def _part_of(part: Any, of: Callable[..., Any], values: Array) -> Any:
     return part(of(values))
 
 
-def _columns(x: Any, r: Any, leaf: int) -> list[Curve]:
+def _columns(x: Array, r: Array, leaf: int) -> list[Curve]:
     """A curve for each column of a matrix, or row, whichever is as long as x."""
     along = axis_of(x, r.shape)
     found = []
@@ -74,7 +75,7 @@ def _columns(x: Any, r: Any, leaf: int) -> list[Curve]:
     return found
 
 
-def axis_of(x: Any, shape: Any) -> int:
+def axis_of(x: Array, shape: Any) -> int:
     """The axis of data that x belongs to: the first of its length."""
     return int(shape.index(len(x)))
 

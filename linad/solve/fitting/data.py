@@ -9,6 +9,7 @@ import numpy as np
 import optree
 
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.options import is_number
 from linad.core.primitive import Traced
 from linad.core.shapes import name_of
@@ -68,7 +69,7 @@ class Data:
     def __init__(
         self,
         f: Any,
-        xdata: Any,
+        xdata: Array,
         ydata: Any,
         sigma: Any,
         weights: Any,
@@ -104,7 +105,7 @@ class Data:
             self.whiten = whitening(sigma, leaves[0].shape, self.counted)
             self.variances = np.diagonal(sigma)
 
-    def _weigh(self, option: str, given: Any, xdata: Any) -> None:
+    def _weigh(self, option: str, given: Any, xdata: Array) -> None:
         """Set weights, which are 0 for what is masked, and what of the data is then left out."""
         places, sets = tree.flatten(xdata)[0], self.leaves
         pairs = related(places, sets)
@@ -299,7 +300,7 @@ class Data:
             f"{kind.__name__} of as many, {form}{joined}"
         )
 
-    def _prediction(self, part: Any) -> Any:
+    def _prediction(self, part: Array) -> Any:
         """What a model returns for one data set: an array, also of a list of numbers."""
         if type(part) in (list, tuple):
             try:

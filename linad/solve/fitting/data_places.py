@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.errors import ArgumentError
 from linad.solve.fitting.given_data import as_arrays
 from linad.solve.fitting.written_data import OnCopies
@@ -73,7 +74,7 @@ def _numbers(xdata: Any, whole: type) -> Any:
     return xdata
 
 
-def joined_places(xdata: Any) -> Any:
+def joined_places(xdata: Array) -> Any:
     """A list or a tuple of arrays of numbers, all of one shape, as one array."""
     if type(xdata) not in (list, tuple) or len(xdata) < 1:
         return xdata

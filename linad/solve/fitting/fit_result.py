@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.options import takes
 from linad.errors import ArgumentError, OptionError
 from linad.solve.fits import cleaned_jacobian
@@ -200,7 +201,7 @@ class FitResult(KnownParameters):
 
     # Predictions.
 
-    def predict(self, xdata: Any = None) -> Any:
+    def predict(self, xdata: Array | None = None) -> Any:
         """The model at the parameters found; xdata as `curve_fit` takes it, lists included, by
         default that of the fit."""
         return self._of_model()(self._places(xdata), self.found)
@@ -271,7 +272,7 @@ class FitResult(KnownParameters):
         model, xdata = self._of_model(), self._places(xdata)
         return Propagated.of(lambda p: model(xdata, p), self)
 
-    def _places(self, xdata: Any) -> Any:
+    def _places(self, xdata: Array) -> Any:
         return self.xdata if xdata is None else as_places(xdata, self.labels)
 
     def _of_model(self) -> Callable[..., Any]:

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linad.core import tree
+from linad.core.array_type import Array
+from linad.core.shapes import Shape
 
 SIDE = 8
 """The least that an image has of rows and of columns; a few rows are curves."""
@@ -25,7 +27,7 @@ class Pixels(NamedTuple):
         """What matplotlib is told of the places."""
         return {} if self.extent is None else {"extent": self.extent, "origin": "lower"}
 
-    def image(self, values: Any) -> Any:
+    def image(self, values: Array) -> Any:
         """Values at the pixels as a matrix."""
         return values if self.shape is None else np.ravel(values)[self.order].reshape(self.shape)
 
@@ -48,7 +50,7 @@ def grid_of(xdata: Any, residuals: list[Any]) -> Pixels | None:
     return _even_grid(*places)
 
 
-def _even_grid(x: Any, y: Any) -> Pixels | None:
+def _even_grid(x: Array, y: Array) -> Pixels | None:
     """Pixels at places that fill a grid of even steps, in any order."""
     columns, rows = np.unique(x), np.unique(y)
     if len(columns) * len(rows) != x.size or min(len(columns), len(rows)) < SIDE:
@@ -61,7 +63,7 @@ def _even_grid(x: Any, y: Any) -> Pixels | None:
     return Pixels(order, shape, ends)
 
 
-def _across_and_down(places: list[Any], shape: Any) -> tuple[Any, Any] | None:
+def _across_and_down(places: list[Any], shape: Shape) -> tuple[Any, Any] | None:
     """Places of a matrix, as vectors, if one changes along its rows and the other down its columns
     and they are more than the numbers of the pixels, whose rows are counted from above."""
     if len(places) != 2 or any(place.ndim != 2 for place in places):
@@ -87,18 +89,18 @@ def _coordinates(xdata: Any) -> list[Any]:
     return places if all(place.dtype.kind in "iuf" for place in places) else []
 
 
-def _is_even(values: Any) -> bool:
+def _is_even(values: Array) -> bool:
     steps = np.diff(values)
     return bool(np.allclose(steps, steps.mean(), rtol=1e-3))
 
 
-def _ends(values: Any) -> tuple[float, float]:
+def _ends(values: Array) -> tuple[float, float]:
     """Half a pixel beyond the first and the last."""
     half = 0.5 * (values[-1] - values[0]) / (len(values) - 1)
     return float(values[0] - half), float(values[-1] + half)
 
 
-def draw_image(axes: Any, image: Any, model: Any, name: str, grid: Pixels) -> None:
+def draw_image(axes: Any, image: Array, model: Array, name: str, grid: Pixels) -> None:
     """Data in shades, and lines of the model over them."""
     _shades(axes, image, "viridis", None, grid)
     if np.ptp(model) > 0 and np.isfinite(model).all():
@@ -106,13 +108,13 @@ def draw_image(axes: Any, image: Any, model: Any, name: str, grid: Pixels) -> No
     axes.set_title(f"data; lines: {name}")
 
 
-def draw_residuals(axes: Any, residuals: Any, title: str, grid: Pixels) -> None:
+def draw_residuals(axes: Any, residuals: Array, title: str, grid: Pixels) -> None:
     """Residuals in shades, white where there are none."""
     _shades(axes, residuals, "RdBu_r", np.nanmax(np.abs(residuals)), grid)
     axes.set_title(title)
 
 
-def _shades(axes: Any, values: Any, colors: str, most: Any, grid: Pixels) -> None:
+def _shades(axes: Any, values: Array, colors: str, most: Any, grid: Pixels) -> None:
     rows, columns = values.shape
     left, right, below, above = grid.extent or (0, columns, 0, rows)
     short, long = sorted((right - left, above - below))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.errors import ArgumentError
 
 Related = list[tuple[int, int]]
@@ -62,12 +63,12 @@ def _nans(array: Any) -> Any:
     return np.isnan(values) & ~np.ma.getmaskarray(array)
 
 
-def is_masked(array: Any) -> bool:
+def is_masked(array: Array) -> bool:
     """Whether an array has a mask, with something in it."""
     return isinstance(array, np.ma.MaskedArray) and bool(np.ma.getmaskarray(array).any())
 
 
-def masked(j: int, pairs: Related, places: list[Any], sets: list[Any], also: Any) -> Any:
+def masked(j: int, pairs: Related, places: list[Any], sets: list[Any], also: Array) -> Any:
     """The points of data set j that are masked: in it, in its xdata, or in a further array."""
     given = [sets[j], *[places[i] for i, k in pairs if k == j], also]
     found = np.zeros(np.shape(sets[j]), bool)
@@ -77,7 +78,7 @@ def masked(j: int, pairs: Related, places: list[Any], sets: list[Any], also: Any
     return found
 
 
-def finite(array: Any, out: Any) -> Any:
+def finite(array: Array, out: Array) -> Any:
     """A plain array with numbers that are finite where points are left out."""
     values = np.ma.getdata(array)
     if values.dtype.kind not in "fc":
@@ -89,7 +90,7 @@ def finite(array: Any, out: Any) -> Any:
     return np.where(bad, good[0] if len(good) else 0.0, values)
 
 
-def with_finite_places(xdata: Any, pairs: Related, out: list[Any]) -> Any:
+def with_finite_places(xdata: Array, pairs: Related, out: list[Any]) -> Any:
     """xdata without masks, and with finite numbers at points that count in no data set.
 
     Raises

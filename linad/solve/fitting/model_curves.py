@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.solve.fitting.curves import Curve, axis_of
 from linad.solve.problems import quiet
 
@@ -99,21 +100,21 @@ def _bisected(places: list[Any], curves: list[Curve], model: Callable[[Any], Any
     return places
 
 
-def _bends(x: Any, y: Any) -> Any:
+def _bends(x: Array, y: Array) -> Any:
     """At which inner points a curve is seen to leave the chord of their neighbours."""
     part = (x[1:-1] - x[:-2]) / (x[2:] - x[:-2])
     chord = y[:-2] + part * (y[2:] - y[:-2])
     return np.abs(y[1:-1] - chord) > BEND * np.ptp(y)
 
 
-def _agrees(curve: Curve, smooth: Any, values: list[Any]) -> bool:
+def _agrees(curve: Curve, smooth: tuple[Any, ...], values: list[Any]) -> bool:
     """Whether the model among many places is at the data what it is for the data alone."""
     there, here = curve.of(smooth[1][curve.leaf]), curve.of(values[curve.leaf])
     there = there[np.searchsorted(smooth[0][curve.leaf], curve.x)]
     return bool((np.abs(there - here) <= APART * np.ptp(here) + np.finfo(float).tiny).all())
 
 
-def _fine(x: Any, points: int) -> Any:
+def _fine(x: Array, points: int) -> Any:
     """Points between the ends, as dense on a logarithmic scale if the data are spread so."""
     low, high = x.min(), x.max()
     even = np.linspace(low, high, points)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.showing import shown
 from linad.errors import OptionError
 from linad.solve.problems import Unknown, as_point
@@ -206,7 +207,7 @@ class Parameters:
             return self.unknown.container(lower), self.unknown.container(upper)
         return given
 
-    def container(self, vector: Any) -> Any:
+    def container(self, vector: Array) -> Any:
         """A vector in the form of the start, its dicts in the order in which they were written."""
         return self.unknown.container(vector)
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.showing import shown
 from linad.errors import ArgumentError
 from linad.solve.fitting.curves import MOST, Curve, curves_by_number, curves_over
@@ -99,7 +100,7 @@ def _write(words: Captions, above: Any, below: Any, beside: bool) -> None:
         above.set_title(words.title)
 
 
-def _draw_image(above: Any, below: Any, fit: Any, grid: Pixels, residual: Any, kind: str) -> None:
+def _draw_image(above: Any, below: Any, fit: Any, grid: Pixels, residual: Array, kind: str) -> None:
     (data,) = fit.data.leaves
     (weights,) = fit.data.weights
     counts = np.broadcast_to(weights != 0, data.shape)
@@ -191,7 +192,7 @@ def _draw_distribution(axes: Any, residuals: list[Any], kind: str) -> None:
     axes.set_ylabel(kind)
 
 
-def _edges(values: Any) -> Any:
+def _edges(values: Array) -> Any:
     """Of the bars of a histogram; outliers, which would make it one of thousands, share the first
     and the last."""
     low, high = np.quantile(values, [0.25, 0.75])
@@ -221,7 +222,7 @@ def _draw_model(axes: Any, fit: Any, curves: list[Curve], t: float) -> None:
             label = None
 
 
-def _draw_line(axes: Any, x: Any, y: Any, spread: Any, **kind: Any) -> None:
+def _draw_line(axes: Any, x: Array, y: Array, spread: Array, **kind: Any) -> None:
     """A model with its band; marks where no line can be drawn through its values."""
     known = bool(np.isfinite(spread).all())
     if _is_ambiguous(x, y):
@@ -234,7 +235,7 @@ def _draw_line(axes: Any, x: Any, y: Any, spread: Any, **kind: Any) -> None:
         )
 
 
-def _runs(x: Any) -> list[Any]:
+def _runs(x: Array) -> list[Any]:
     """Places in the order in which they are joined by lines.
 
     Data sets that lie end to end in one array are one each: between them x steps back, and only
@@ -251,7 +252,7 @@ def _runs(x: Any) -> list[Any]:
     return [np.argsort(x, kind="stable")]
 
 
-def _is_ambiguous(x: Any, y: Any) -> bool:
+def _is_ambiguous(x: Array, y: Array) -> bool:
     """Whether a model has several values at one x: it knows more of its points, as their groups."""
     jumps = np.abs(np.diff(y))[np.diff(x) == 0]
     return bool((jumps > SAME * np.ptp(y)).any())

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.callers import warn_user
 from linad.core.patience import Patience
 from linad.errors import ShapeError
@@ -56,7 +57,7 @@ class Minima:
         self.known: list[tuple[float, Any]] = [(fit.cost, fit.found)]
         self.refits, self.patience = 0, Patience()
 
-    def add(self, i: int, cost: float, x: Any) -> None:
+    def add(self, i: int, cost: float, x: Array) -> None:
         """One more, with parameter ``i`` held."""
         self.refits += 1
         if np.isfinite(cost):

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy._core import _ufunc_config
 
+from linad.core.array_type import Array
 from linad.core.error_state import INITIAL, quiet_state
 from linad.core.settings import changed, current
 from linad.sweeps.cpu.direct_looks import ARRAYS, NOTED, DirectLook, looked, released
@@ -148,7 +149,7 @@ def _called(self, args, kwargs):
 
 
 def entry(
-    plan: Any = None,
+    plan: Array | None = None,
     workspace: Any = None,
     outside: Callable[[], Any] | None = None,
     look: DirectLook | None = None,

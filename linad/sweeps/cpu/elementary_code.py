@@ -18,6 +18,7 @@ evaluation). Coefficients are Chebyshev fits computed in 60 digits.
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from linad.sweeps.cpu.written_numbers import BIAS, EXPLICIT_DIGITS, Written, select
@@ -304,7 +305,7 @@ def _log10_of(f: Written, k: Written) -> Written:
     return k.fma(high, k.fma(low, _log_of_rest(f) * math.log10(math.e)))
 
 
-def _logarithms(of: Any) -> tuple[Any, Any]:
+def _logarithms(of: Callable[..., Any]) -> tuple[Any, Any]:
     """A logarithm for what is positive, finite and no denormal, and for any number."""
 
     def of_normal(x: Written) -> Written:

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.tape import Equation, Tape, Var, needed
 from linad.operators.cholesky_diagonals import lone_diagonal, pull_diagonal
 from linad.sweeps.cpu.blas_lapack import INTEGER, LETTERS
@@ -99,7 +100,7 @@ def _shorter(made_by: dict[Var, Equation], eqn: Equation) -> Equation | None:
     return None
 
 
-def _is_half(a: Any, n: int) -> bool:
+def _is_half(a: Array, n: int) -> bool:
     if not isinstance(a, np.ndarray) or a.shape != (n, n):
         return False
     return np.array_equal(a, np.tri(n) - 0.5 * np.eye(n))

@@ -125,7 +125,7 @@ class Memory:
         self.builder, self.leave_if = builder, leave_if
         self.held: dict[Any, Any] = {}
 
-    def zeros(self, name: Any, shape: Sequence[Any], kind: Any) -> Array:
+    def zeros(self, name: tuple[Any, ...], shape: Sequence[Any], kind: Any) -> Array:
         """A new array of zeros, for a name."""
         for length in shape:
             self.leave_if(self.builder.icmp_signed("<", length, ZERO))
@@ -135,7 +135,7 @@ class Memory:
         self._hold(name, array)
         return array
 
-    def grown(self, name: Any, stack: Array, needed: Any) -> Array:
+    def grown(self, name: tuple[Any, ...], stack: Array, needed: Any) -> Array:
         """What a name stands for, with room for more."""
         builder = self.builder
         (size,) = stack.shape
@@ -162,7 +162,7 @@ class Memory:
         self.leave_if(self.builder.icmp_unsigned("==", block, ir.Constant(BYTES, None)))
         return array._replace(address=self.builder.bitcast(block, storage_of(kind).as_pointer()))
 
-    def _hold(self, name: Any, array: Array) -> None:
+    def _hold(self, name: tuple[Any, ...], array: Array) -> None:
         """Give back what the name held before."""
         if name not in self.held:
             self.held[name] = cgutils.alloca_once(self.builder, BYTES)  # null at first

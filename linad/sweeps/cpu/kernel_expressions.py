@@ -61,7 +61,7 @@ OPERATORS: dict[type, Callable[..., Any]] = {
 
 
 @functools.cache
-def tree_of(function: Any) -> ast.FunctionDef:
+def tree_of(function: Callable[..., Any]) -> ast.FunctionDef:
     """The syntax tree of a Python function."""
     (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
     assert isinstance(tree, ast.FunctionDef)

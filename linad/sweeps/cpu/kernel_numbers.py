@@ -2,7 +2,7 @@
 
 import functools
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from llvmlite import ir
@@ -57,7 +57,7 @@ class NumberWriter:
         value = self.context.cast(self.builder, number.value, number.type, kind)
         return Number(value, kind)
 
-    def applied(self, function: Any, *numbers: Number) -> Number:
+    def applied(self, function: Callable[..., Any], *numbers: Number) -> Number:
         """What one of Numba's own functions gives."""
         kinds = tuple([unliteral(x.type) for x in numbers])
         if function is operator.mul and any(isinstance(k, types.Complex) for k in kinds):
@@ -96,7 +96,7 @@ class NumberWriter:
             return Number(ir.Constant(ir.DoubleType(), value), types.float64)
         raise TypeError(f"kernels know no constant {value!r}")
 
-    def extreme(self, sign: Any, a: Number, b: Number) -> Number:
+    def extreme(self, sign: Callable[..., Any], a: Number, b: Number) -> Number:
         """The lesser or the greater of two numbers; the first if they are equal, or NaN."""
         first, second = self.of_one_type([a, b])
         test = self.applied(sign, second, first).value

@@ -15,6 +15,8 @@ A singular matrix stops the sweep.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Var
 from linad.sweeps.cpu.blas_lapack import (
@@ -59,7 +61,9 @@ def root_of(lowering: Any, a: Any) -> tuple[Any, bool]:
     return a, flipped
 
 
-def factorised(lowering: Any, a: Any, dtype: Any, check: bool) -> tuple[PivotedFactors, bool]:
+def factorised(
+    lowering: Any, a: Any, dtype: np.dtype[Any], check: bool
+) -> tuple[PivotedFactors, bool]:
     """Factors of a matrix or of its transpose, and whether of its transpose.
 
     Parameters
@@ -81,7 +85,7 @@ def factorised(lowering: Any, a: Any, dtype: Any, check: bool) -> tuple[PivotedF
     return factors, of != flipped
 
 
-def factorise(lowering: Any, a: Place, dtype: Any, check: bool) -> PivotedFactors:
+def factorise(lowering: Any, a: Place, dtype: np.dtype[Any], check: bool) -> PivotedFactors:
     """Factors of the matrices at a place."""
     lu = fortran_place(a.shape, dtype)
     lowering.copy(lu, a)

@@ -153,11 +153,11 @@ def known_layout(lowering: Any, place: Place) -> tuple[Place, Layout]:
     return place, layout
 
 
-def one(dtype: Any) -> Any:
+def one(dtype: np.dtype[Any]) -> Any:
     return np.ones((), dtype)
 
 
-def zero(dtype: Any) -> Any:
+def zero(dtype: np.dtype[Any]) -> Any:
     return np.zeros((), dtype)
 
 

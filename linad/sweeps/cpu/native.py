@@ -124,7 +124,7 @@ def call_by_address(context: Any, function: Any, arguments: Any) -> Any:
 def pointer(context: Any, address: Any) -> Any:
     """An address as Numba's untyped pointer, for `numba.carray`."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: tuple[Any, ...]) -> Any:
         return builder.inttoptr(args[0], context.get_value_type(types.voidptr))
 
     return types.voidptr(types.int64), generate

@@ -59,7 +59,7 @@ ROOM = 16
 def data_of(context: Any, array: Any) -> Any:
     """The address of an array's first entry."""
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: tuple[Any, ...]) -> Any:
         found = context.make_array(array)(context, builder, args[0])
         return builder.ptrtoint(found.data, ir.IntType(64))
 
@@ -321,5 +321,5 @@ class _CallableWriter:
         return f"({', '.join(numbers)})"
 
 
-def nbytes(shape: Shape, dtype: Any) -> int:
+def nbytes(shape: Shape, dtype: np.dtype[Any]) -> int:
     return size_of(shape) * int(dtype.itemsize)

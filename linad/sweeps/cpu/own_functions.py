@@ -86,7 +86,7 @@ _definitions: list[_Definition] = []
 """The functions have their addresses."""
 
 
-def _loaded(function: Any, called: str) -> int:
+def _loaded(function: Callable[..., Any], called: str) -> int:
     """The address of a function, or of the one around it that is called on objects."""
     with compiling:
         _name_python()
@@ -100,7 +100,7 @@ def _loaded(function: Any, called: str) -> int:
         return object_code.loaded(code, name)
 
 
-def key_of(function: Any, called: str) -> str:
+def key_of(function: Callable[..., Any], called: str) -> str:
     """The name under which a function is kept: all that its machine code depends on."""
     modules, numbers = written_with(function)
     files = [getattr(sys.modules[m], "__file__", None) for m in sorted(modules)]
@@ -136,7 +136,7 @@ def written_with(function: Any) -> tuple[set[str], set[str]]:
     return modules, numbers
 
 
-def text_of(function: Any, name: str, called: str = "words") -> str:
+def text_of(function: Callable[..., Any], name: str, called: str = "words") -> str:
     """The text of a module with a function; see `callable_on_objects` for what it is called on."""
     inner = name if called == "words" else f"{name}_on_words"
     count = len(inspect.signature(function).parameters)

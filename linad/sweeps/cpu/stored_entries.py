@@ -153,7 +153,7 @@ def product(lowering: Any, eqn: Equation) -> bool:
     return True
 
 
-def _sizes(storage: Any, result: Any, data: Any) -> dict[str, int]:
+def _sizes(storage: Any, result: tuple[Any, ...], data: tuple[Any, ...]) -> dict[str, int]:
     """The numbers that the loops are about."""
     m, n = storage.shape
     rows = result[-1]

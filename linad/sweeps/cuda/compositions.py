@@ -13,6 +13,7 @@ import numpy as np
 import scipy.special
 
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.core.tape import Equation, Tape, Var, needed
 from linad.rules.composed import FORMS
@@ -71,7 +72,7 @@ for _name, _form in FORMS.items():
 
 
 @composes("round")
-def rounded(x: Any, *, decimals: int = 0) -> Any:
+def rounded(x: Array, *, decimals: int = 0) -> Any:
     return FORMS["round"](x, decimals=decimals) if x.dtype.kind == "f" else None
 
 
@@ -81,7 +82,7 @@ def polyval(p: Any, x: Any) -> Any:
 
 
 @composes("log_ndtr")
-def log_ndtr(x: Any) -> Any:
+def log_ndtr(x: Array) -> Any:
     """log Φ(x), by erfcx where Φ is too small to take its logarithm.
 
     Source: DLMF 7.2, with Φ(x) = erfc(-x/√2) / 2.
@@ -97,7 +98,7 @@ def log_ndtr(x: Any) -> Any:
 
 
 @composes("adjugate")
-def adjugate(a: Any) -> Any:
+def adjugate(a: Array) -> Any:
     """det(A) A^-1; where there is no inverse the program stops, and NumPy has another form."""
     if not a.size:
         return None
@@ -105,7 +106,7 @@ def adjugate(a: Any) -> Any:
 
 
 @composes("pinv", "truncated_pinv")
-def pinv(a: Any, *, rcond: float) -> Any:
+def pinv(a: Array, *, rcond: float) -> Any:
     """V diag(1/s) U^H, without the singular values that count as zero."""
     if not a.size:
         return None
@@ -116,11 +117,11 @@ def pinv(a: Any, *, rcond: float) -> Any:
 
 
 @composes("lstsq")
-def lstsq(a: Any, b: Any, *, rcond: float) -> Any:
+def lstsq(a: Array, b: Array, *, rcond: float) -> Any:
     """The solution of least norm."""
     found = pinv(a, rcond=rcond)
     return None if found is None else found @ b
 
 
-def _adjoint(a: Any) -> Any:
+def _adjoint(a: Array) -> Any:
     return np.conj(np.swapaxes(a, -1, -2))

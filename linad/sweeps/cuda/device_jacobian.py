@@ -36,7 +36,7 @@ class DeviceJacobian(CompiledJacobian):
     def point(self) -> list[Any]:
         return [fetched(v) for v in self.values]
 
-    def on_device(self, mode: str, given: Any, slots: list[Slot]) -> Sequence[Any]:
+    def on_device(self, mode: str, given: tuple[Any, ...], slots: list[Slot]) -> Sequence[Any]:
         """Push, or pull, arrays of the device and numbers; the results are of that kind."""
         if self._interpreted is None:
             try:
@@ -45,13 +45,13 @@ class DeviceJacobian(CompiledJacobian):
                 self._interpret()
         return self._applied(mode, tuple([fetched(g) for g in given]), slots)
 
-    def _run_sweep(self, mode: str, given: Any, slots: list[Slot]) -> list[Any]:
+    def _run_sweep(self, mode: str, given: tuple[Any, ...], slots: list[Slot]) -> list[Any]:
         sweep, values = self._sweep_for(mode, seeds_of(given, slots), given)
         if innermost_trace(tuple(values)) is not None:
             return list(sweep(*values))  # becomes part of another program
         return sweep.arrays(values)
 
-    def _swept(self, mode: str, given: Any, slots: list[Slot]) -> tuple[Any, ...]:
+    def _swept(self, mode: str, given: tuple[Any, ...], slots: list[Slot]) -> tuple[Any, ...]:
         found = [fetched(y) for y in self._run_sweep(mode, given, slots)]
         return tuple([y if y.ndim else y[()] for y in found])
 

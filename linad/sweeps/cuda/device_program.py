@@ -166,7 +166,7 @@ class DeviceWorkspace:
         return a
 
     @staticmethod
-    def _write_number(raw: np.ndarray, a: Any, place: Place) -> None:
+    def _write_number(raw: np.ndarray, a: Array, place: Place) -> None:
         number = np.asarray(a.numpy() if type(a) is Array else a, place.dtype)
         raw[: number.nbytes] = np.frombuffer(number.tobytes(), np.uint8)
 

@@ -48,7 +48,7 @@ class Array:
     __slots__ = ("__weakref__", "_device", "_memory", "_stream", "dtype", "shape")
 
     def __init__(
-        self, device: Device, memory: Memory, stream: Stream, shape: Shape, dtype: Any
+        self, device: Device, memory: Memory, stream: Stream, shape: Shape, dtype: np.dtype[Any]
     ) -> None:
         """Say where an array lies.
 

@@ -35,7 +35,7 @@ def _before(d: str, a: str, b: str) -> str:
     return f"({a} < {b} or ({b} != {b} and {a} == {a}))" if d[0] == "f" else f"{a} < {b}"
 
 
-def _is_ordered(dtype: Any) -> bool:
+def _is_ordered(dtype: np.dtype[Any]) -> bool:
     """Whether kernels can compare entries; complex numbers have no order of their own."""
     d = name_of_dtype(dtype)
     return d is not None and d[0] != "c"

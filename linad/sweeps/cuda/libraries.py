@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.errors import DeviceError
 from linad.sweeps.cpu.blas_lapack import OperandStack
 from linad.sweeps.cuda.device import Device, Memory, handle_of
@@ -160,7 +161,7 @@ class Operands:
         """The function for the dtype of the call, whose letter stands where ``?`` does."""
         return self.libraries.function(symbol.replace("?", self.letter.upper()), form)
 
-    def number(self, value: Any) -> int:
+    def number(self, value: Array) -> int:
         """The address, on the host, of a number."""
         self._numbers.append(np.array(value, self.dtype))
         return int(self._numbers[-1].ctypes.data)

@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.cuda_kernels import is_cuda_kernel, python_function
 from linad.errors import KernelError
 
@@ -82,7 +83,7 @@ def _thread(function: types.FunctionType, jit: Callable[[Any], Any]) -> Any:
     return jit(scope[function.__name__])
 
 
-def _added(a: Any, i: Any, value: Any) -> Any:
+def _added(a: Array, i: tuple[Any, ...], value: Any) -> Any:
     """What `cuda.atomic.add` does, where threads come one after the other."""
     old = a[i]
     a[i] = old + value
@@ -92,7 +93,9 @@ def _added(a: Any, i: Any, value: Any) -> Any:
 class _OnHost(ast.NodeTransformer):
     """Puts the place of a thread, ``_at``, where a kernel asks `numba.cuda` for it."""
 
-    def __init__(self, function: Any, scope: dict[str, Any], jit: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], scope: dict[str, Any], jit: Callable[[Any], Any]
+    ) -> None:
         self.function, self.scope, self.jit = function, scope, jit
         self.numbers = itertools.count()
 
@@ -136,7 +139,7 @@ class _OnHost(ast.NodeTransformer):
             f"NumPy's arrays"
         )
 
-    def _known_as(self, function: Any) -> ast.expr:
+    def _known_as(self, function: Callable[..., Any]) -> ast.expr:
         name = f"_called{next(self.numbers)}"
         self.scope[name] = function
         return ast.Name(name, ast.Load())
