@@ -12,8 +12,9 @@ cuts it, functions of one entry at a time hand it on, what moves entries moves i
 everything else counts as reading all. What has several results, as a branch or a loop, reads all
 of its arguments if any entry of any of its results is read, and nothing elsewhere: inside it may
 have such slopes. A mask is applied where the cotangents leave the functions of one entry at a time,
-so that a chain of them pays for one `np.where`. A program that reads or writes many small parts of
-arrays, one by one, is left as it is: a mask for each would cost the square of their number.
+so that a chain of them pays for one `np.where`. A program that does little but read and write many
+small parts of a large array, one by one, is left as it is: a mask for each would cost the square
+of their number.
 """
 
 from typing import Any, NamedTuple
@@ -35,8 +36,11 @@ from linad.operators.structured import (
 )
 from linad.transforms.tuple_entries import Entry
 
-MOST_PARTS = 32
-"""Parts of larger arrays that are read or written one by one, at most."""
+SMALL = 1_000_000
+"""Entries of masks that take no time to speak of."""
+
+SHARE = 4
+"""Entries of masks for small parts, at most, for each entry that the other steps deal with."""
 
 ENTRYWISE = (Cast, Conjugation, Diagonal, Masked, RealPart)
 
@@ -62,7 +66,7 @@ ALL = EntriesRead(None, False)
 def guarded(tape: Any) -> list[Any] | None:
     """The steps of a `TapeOperator` with zeros kept, or None where no slope can spoil one."""
     steps = tape.steps
-    if _parts_in(steps) > MOST_PARTS:
+    if _reads_bit_by_bit(steps):
         return None
     behind = _behind_slopes(steps)
     if not behind:
@@ -108,16 +112,18 @@ def guarded(tape: Any) -> list[Any] | None:
     return kept if changed else None
 
 
-def _parts_in(steps: list[Any]) -> int:
-    """How many small parts of larger arrays are read or written."""
-    return sum(
-        [
-            (f.scatters and 2 * size_of(f.out_shape) < size_of(f.in_shape)) or f.writes
-            for _, links in steps
-            for _, J in links
-            for f in _factors(J)
-        ]
-    )
+def _reads_bit_by_bit(steps: list[Any]) -> bool:
+    """Whether masks for small parts of larger arrays cost far more than all other steps."""
+    masks = others = 0
+    for _, links in steps:
+        for _, J in links:
+            for f in _factors(J):
+                out, into = size_of(f.out_shape), size_of(f.in_shape)
+                if f.writes or (f.scatters and 2 * out < into):
+                    masks += max(out, into)
+                else:
+                    others += min(out, into)
+    return masks > max(SMALL, SHARE * others)
 
 
 def _behind_slopes(steps: list[Any]) -> set[Any]:
