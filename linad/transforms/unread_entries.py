@@ -26,6 +26,8 @@ from linad.core.primitive import Traced
 from linad.core.shapes import size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain
+from linad.operators.facts import Facts
+from linad.operators.reduction import WeightedSum
 from linad.operators.structured import (
     Cast,
     Conjugation,
@@ -133,13 +135,20 @@ def _behind_slopes(steps: list[Any]) -> set[Any]:
         if type(out) is int:
             for node, J in links:
                 factors = _factors(J)
-                if any([type(f) is Diagonal and not _finite(f.entries) for f in factors]) or (
+                if any([_may_spoil(f) for f in factors]) or (
                     node in found and all([_is_followed(f) for f in factors])
                 ):
                     found.add(out)
         else:
             found.update(out)
     return found
+
+
+def _may_spoil(f: JacobianOperator) -> bool:
+    """Whether it may make NaN of zeros."""
+    if type(f) is Diagonal:
+        return not _finite(f.entries)
+    return type(f) is WeightedSum and not _finite(f.weights)
 
 
 def _factors(J: JacobianOperator) -> tuple[JacobianOperator, ...]:
@@ -153,7 +162,12 @@ def _finite(entries: Array) -> bool:
 
 
 def _is_followed(f: JacobianOperator) -> bool:
-    return isinstance(f, (*ENTRYWISE, IdentityMatrix)) or f.copies
+    return isinstance(f, (*ENTRYWISE, IdentityMatrix)) or f.copies or _reads_some(f)
+
+
+def _reads_some(f: JacobianOperator) -> bool:
+    """Whether it is a sum of few entries that says which."""
+    return type(f).entries_read is not Facts.entries_read
 
 
 def _pulled(
@@ -168,7 +182,9 @@ def _pulled(
             if loose:
                 factors.append(Masked(mask, f.out_shape, f.out_dtype))
                 loose = False
+            loose = mask is not None and type(f) is WeightedSum and _may_spoil(f)
             mask = _moved(f, mask, wanted)
+            loose = loose and mask is not None
         elif type(f) is Masked:
             mask = f.mask if mask is None else mask & f.mask
         elif type(f) is Diagonal and mask is not None and not _finite(f.entries):
@@ -180,7 +196,7 @@ def _pulled(
 def _moved(f: JacobianOperator, mask: Any, wanted: bool) -> Any:
     """The mask of what an operator reads, of those entries of its result that are read."""
     if not (f.copies or isinstance(f, IdentityMatrix)):
-        return None
+        return None if mask is None else _unless_full(f.entries_read(mask))
     if mask is None:
         if not (wanted and (f.scatters or f.writes)):
             return None
@@ -193,7 +209,8 @@ def _moved(f: JacobianOperator, mask: Any, wanted: bool) -> Any:
 
 
 def _unless_full(mask: Array) -> Any:
-    return None if not isinstance(mask, Traced) and np.all(mask) else mask
+    known = mask is not None and not isinstance(mask, Traced)
+    return None if known and np.all(mask) else mask
 
 
 def _any_read(masks: list[Any]) -> Any:

@@ -55,6 +55,26 @@ LEFT_OUT = {
         [0.0, 4.0],
         [0, 0.25 + np.log(4) + 1],
     ),
+    "sums of rows": (
+        lambda x: np.nansum((np.sqrt(x).reshape(2, 2) * 2.0).sum(axis=1)),
+        [-1.0, 1.0, 1.0, 4.0],
+        [0, 0, 1, 0.5],
+    ),
+    "means": (
+        lambda x: np.nanmean(np.sqrt(x).reshape(2, 2).mean(axis=0)),
+        [-1.0, 1.0, 1.0, 4.0],
+        [0, 0.25, 0, 0.125],
+    ),
+    "products": (
+        lambda x: np.nansum(np.log(x).reshape(2, 2).prod(axis=1)),
+        [-1.0, 1.0, np.e, np.e],
+        [0, 0, 1 / np.e, 1 / np.e],
+    ),
+    "differences": (
+        lambda x: np.nansum(np.diff(np.sqrt(x))),
+        [1.0, -1.0, 4.0, 9.0],
+        [0, 0, -0.25, 1 / 6],
+    ),
     "write": (write, [0.0, 2.0], [0, -0.25]),
     "write where": (write_where, [0.0, 1.0], [0, 1.5]),
     "number": (lambda x: np.where(x[0] > 0, np.sqrt(x[0]), x[1]), [0.0, 3.0], [0, 1]),
