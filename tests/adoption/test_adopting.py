@@ -675,8 +675,8 @@ def taken(x):
 @pytest.mark.parametrize("name", ["written", "made", "taken"])
 def test_arrays_with_fields_say_what_to_keep_instead(installed, name):
     package = installed(RECORDS)
-    with linad.adopt(package.__name__):
-        with pytest.raises(
-            UnsupportedError, match=r"keep a dict with an array for each field, \{'a"
-        ):
-            linad.grad(getattr(package, name))(np.ones(2))
+    with (
+        linad.adopt(package.__name__),
+        pytest.raises(UnsupportedError, match=r"keep a dict with an array for each field, \{'a"),
+    ):
+        linad.grad(getattr(package, name))(np.ones(2))

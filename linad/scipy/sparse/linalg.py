@@ -303,3 +303,21 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
             "np.linalg.norm(A.toarray(), ...)"
         )
     return np.linalg.norm(x.tocsr().data if x.format == "coo" else x.data)
+
+
+def _untraced(name: str, instead: str) -> Callable[..., Any]:
+    """A function of SciPy's that refuses traced values, and says what traces."""
+
+    @traced_form(getattr(scipy.sparse.linalg, name))
+    def refused(*args: Any, **keywords: Any) -> Any:
+        raise UnsupportedError(f"{name}: traced values are not traced by linad; {instead}")
+
+    return refused
+
+
+inv = _untraced(
+    "inv",
+    "solve with the matrix, spsolve(A, b), or take np.linalg.inv(A.toarray()), which is dense",
+)
+qmr = _untraced("qmr", "use gmres, bicgstab or bicg, whose solutions have derivatives")
+onenormest = _untraced("onenormest", "use np.linalg.norm(A.toarray(), 1), the norm itself")

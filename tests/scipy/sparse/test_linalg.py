@@ -204,3 +204,22 @@ def test_operators_are_copied_and_pickled(f):
     expected = J.T @ b
     for again in (pickle.loads(pickle.dumps(J)), copy.deepcopy(J)):
         np.testing.assert_allclose(again.T @ b, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "name, f",
+    [
+        ("inv", lambda A: lsl.inv(A).sum()),
+        ("qmr", lambda A: lsl.qmr(A, np.ones(2))[0].sum()),
+        ("onenormest", lsl.onenormest),
+    ],
+)
+def test_what_is_not_traced_says_what_is(name, f):
+    """And of plain matrices it is SciPy's."""
+
+    def of_entries(x):
+        return f(ls.csc_array((x, ([0, 1, 1], [0, 0, 1])), shape=(2, 2)))
+
+    with pytest.raises(UnsupportedError, match=rf"^{name}: .* (solve|use) "):
+        linad.grad(of_entries)(np.array([2.0, 1.0, 3.0]))
+    assert np.isfinite(f(PLAIN))
