@@ -32,6 +32,9 @@ def tell_doubts(name: str, fit: Any) -> None:
         why = fit._why_unknown()
         fit.message += f"; {why}"
         _warn(f"{name}: {why}: errors and covariance are infinite")
+    elif doubt := fit._doubt():
+        fit.message += f"; {doubt}"
+        _warn(f"{name}: {doubt}")
 
 
 def at_bounds(fit: Any) -> list[str]:

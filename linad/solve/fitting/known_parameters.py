@@ -276,6 +276,10 @@ class KnownParameters:
         """What there is to say beside the parameters."""
         raise NotImplementedError
 
+    def _doubt(self) -> str:
+        """What else is to be said of a result that has been found."""
+        return ""
+
     def _why_unknown(self) -> str:
         """Why there is no error of a parameter that the data determine."""
         raise NotImplementedError

@@ -12,6 +12,10 @@ from linad.solve.fitting.names_elsewhere import OF_LIKELIHOODS
 from linad.solve.fitting.parameters import Parameters, as_given
 from linad.solve.fitting.reports import not_read
 from linad.solve.fitting.seen_directions import SeenDirections
+from linad.solve.problems import quiet
+
+FAR = 10.0
+"""Standard errors, in ways that a search has gone, which its end may be without a doubt."""
 
 FLAT = 100 * np.finfo(float).eps
 """Times their number, eigenvalues of a scaled Hessian that are none, relative to the largest."""
@@ -76,9 +80,13 @@ class LikelihoodResult(KnownParameters):
     _scales = (1.0, 1.0)
 
     @cached_property
+    def _curvature(self) -> Any:
+        return self._hessian(self.vector, self.parameters.free)
+
+    @cached_property
     def _directions(self) -> SeenDirections:
         """Those of a root of the Hessian, H = R^T R: R is to it what a Jacobian is to J^T J."""
-        H = self._hessian(self.vector, self.parameters.free)
+        H = self._curvature
         if not np.isfinite(H).all():
             return SeenDirections(H)
         sizes = np.sqrt(np.abs(np.diagonal(H)))
@@ -112,6 +120,31 @@ class LikelihoodResult(KnownParameters):
                 "errors unknown: the likelihood is not bent as at a maximum; fix what is at a bound"
             )
         return "errors unknown: the likelihood has no maximum here"
+
+    def _doubt(self) -> str:
+        """That the maximum lies at infinity, as that of a model which separates its data does."""
+        way = (self.vector - self.parameters.start)[self.parameters.free]
+        if not any(map(self._rises_along, (way, *np.diag(way)))):
+            return ""
+        return (
+            "the likelihood has no maximum, but rises towards infinity (as where a model separates "
+            "its data): parameters and errors mean nothing; give bounds, or a prior"
+        )
+
+    def _rises_along(self, way: Any) -> bool:
+        """Whether the likelihood is no lower where its curvature has one standard error end, far
+        beyond the way that the search has gone: beside a maximum it is lower by 1/2."""
+        bent = float(way @ self._curvature @ way)
+        if not 0.0 < bent < FAR**-2:
+            return False
+        free, there = self.parameters.free, self.vector.copy()
+        there[free] += way / np.sqrt(bent)
+        lower, upper = self.bounds
+        if (there < lower).any() or (there > upper).any():
+            return False
+        with quiet():
+            fallen = float(self.solve.cost(there, free)(there[free])) - self.cost
+        return fallen < 0.05
 
     def _without_effect(self, name: str) -> str:
         return f"the likelihood does not depend on it{not_read(self, name)}"

@@ -1,6 +1,7 @@
 """Maximum likelihood: estimates and covariances that have closed forms, and fits that agree."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -195,6 +196,26 @@ def test_what_is_undetermined():
     np.testing.assert_allclose(product.errors, held.errors["height"], rtol=1e-4)
     with pytest.warns(OptimizeWarning, match="idle: the likelihood does not depend on it"):
         maximum_likelihood(lambda p: normal(p) + 0 * p["idle"], {"mean": 1, "sigma": 1, "idle": 2})
+
+
+def test_a_maximum_at_infinity():
+    """Of a model that separates its data, or some of them; not where they overlap."""
+    x = np.linspace(-2.0, 2.0, 20)
+    one = (np.arange(20) == 17).astype(float)
+
+    def logistic(p, y):
+        z = p[0] + p[1] * x + (p[2] * one if len(p) > 2 else 0.0)
+        return np.sum(y * z - np.logaddexp(0.0, z))
+
+    overlapping = ((x > 0.3) ^ (np.arange(20) % 5 == 2)).astype(float)
+    for start, y in ((np.zeros(2), (x > 0.3).astype(float)), (np.zeros(3), overlapping)):
+        with pytest.warns(OptimizeWarning, match="rises towards infinity"):
+            found = maximum_likelihood(logistic, start, (y,))
+        assert "give bounds, or a prior" in found.message
+    with warnings.catch_warnings(action="error"):
+        found = maximum_likelihood(logistic, np.zeros(2), (overlapping,))
+        again = maximum_likelihood(logistic, found.x, (overlapping,))
+    assert "infinity" not in found.message + again.message
 
 
 def test_what_cannot_be_meant():
