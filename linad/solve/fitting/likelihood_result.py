@@ -60,6 +60,7 @@ class LikelihoodResult(KnownParameters):
         self.result, self.parameters, self.bounds = result, parameters, bounds
         self.solve, self.title, self.cost = solve, title, result.cost
         self._hessian: Callable[[Any, Any], Any] = solve.hessian
+        self._cost_of_free: Callable[[Any, Any], Any] = solve.cost
         self.found = result.x
         self.x = result.x = as_given(result.x, parameters.form)
         self.success, self.status, self.message = result.success, result.status, result.message
@@ -143,7 +144,7 @@ class LikelihoodResult(KnownParameters):
         if (there < lower).any() or (there > upper).any():
             return False
         with quiet():
-            fallen = float(self.solve.cost(there, free)(there[free])) - self.cost
+            fallen = float(self._cost_of_free(there, free)(there[free])) - self.cost
         return fallen < 0.05
 
     def _without_effect(self, name: str) -> str:
