@@ -28,6 +28,14 @@ def alarm():
     signal.signal(signal.SIGALRM, before)
 
 
+@pytest.fixture
+def ctrl_c():
+    """Python's own handler: a shell that starts this in the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def endless(x):
     while x > 0:  # for ever
         x = np.sin(x) * 0.5 + x * 0.5 + 0.1
@@ -57,6 +65,7 @@ def test_what_is_of_a_handler(alarm):
     assert not is_interrupt(own.value)
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_waits_for_the_end_of_a_change():
     done = []
 
@@ -84,6 +93,7 @@ def at_once(x):
 
 
 @pytest.mark.full
+@pytest.mark.usefixtures("ctrl_c")
 def test_nothing_is_left_of_what_ctrl_c_ended():
     """An interrupt as a block ends, before the first line of its end, is the one that Python
     gives no way to hold back: it comes once in thousands."""
