@@ -225,8 +225,8 @@ class KnownParameters:
         ----------
         g : callable
             In plain NumPy, of parameters by their names, as the model calls them,
-            ``lambda rate: np.log(2) / rate``; or of one argument like ``x``. It may return a
-            number, an array or a container.
+            ``lambda rate: np.log(2) / rate``; or of one argument like ``x``, called ``p``. It may
+            return a number, an array or a container.
 
         Returns
         -------
