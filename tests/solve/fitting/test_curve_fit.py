@@ -391,6 +391,12 @@ class TestWhatTheModelReturns:
         assert "Nothing is determined: start elsewhere" in found.report()
         assert "Fix one parameter" not in found.report()
 
+    def test_one_parameter_that_starts_where_nothing_responds(self):
+        """Milliseconds, and a rate per second: all of the decay is over."""
+        with pytest.warns(OptimizeWarning, match="near its start, rate = 1: start elsewhere if"):
+            found = curve_fit(decay, 1000 * T, Y, [1.0, 1.0, 0.0])
+        assert list(found.undetermined[0]) == ["rate"]
+
     @pytest.mark.parametrize("kind", [list, np.array, lambda texts: np.array(texts, object)])
     def test_texts_are_told_of(self, kind):
         with pytest.raises(TypeError) as caught:
