@@ -29,6 +29,7 @@ from linad.solve.fitting.given_data import (
     as_array,
     as_arrays,
     count_not_finite,
+    refuse_none,
     refuse_texts,
     refuse_units,
     shape_of,
@@ -81,6 +82,7 @@ class Data:
         self.fitted, self.cut_short, self.integrator = False, 0, ""
         self.omits = nan_policy == "omit"
         check_finite = nan_policy == "raise" or (check_finite and nan_policy != "propagate")
+        refuse_none("ydata", ydata)
         refuse_units("ydata", ydata)
         self.container = as_arrays(ydata, foreign=True)
         leaves, self.structure = tree.flatten(self.container)

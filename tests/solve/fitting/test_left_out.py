@@ -135,3 +135,18 @@ def test_what_a_table_lacks_is_told_by_columns():
     table["other"] = np.where(BAD, np.inf, T)
     with pytest.raises(ArgumentError, match=r"in 'other'; give a table without these rows"):
         curve_fit(model, table, Y, nan_policy="omit")
+
+
+@pytest.mark.parametrize("kind", [list, tuple, lambda x: np.array(x, object)])
+def test_none_is_no_number(kind):
+    holed = kind([None, *Y[1:].tolist()])
+    with pytest.raises(ArgumentError, match=r"ydata holds None in 1 of 20 places.*np\.nan"):
+        curve_fit(decay, T, holed)
+    with pytest.raises(ArgumentError, match=r"xdata holds None in 1 of 20.*array\(xdata, float"):
+        curve_fit(decay, holed, Y)
+    with pytest.raises(ArgumentError, match=r"ydata\['a'\] holds None in 1"):
+        curve_fit(decay, T, {"a": holed, "b": Y})
+    same(
+        curve_fit(decay, T, np.array(holed, float), nan_policy="omit"),
+        curve_fit(decay, T[1:], Y[1:]),
+    )
