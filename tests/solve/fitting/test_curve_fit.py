@@ -1463,3 +1463,24 @@ def test_a_complex_model_of_real_data_is_refused():
     t = np.linspace(0.0, 1.0, 9)
     with pytest.raises(linad.errors.DTypeError, match=r"complex numbers for real ydata.*ydata \+"):
         curve_fit(lambda t, a: a * np.exp(1j * t), t, t, [1.0])
+
+
+def test_further_arguments_in_a_list():
+    """As many as the function takes; a list that it takes as one argument stays one."""
+
+    def residuals(p, t, y):
+        return decay(t, *p) - y
+
+    def of_data(p, data):
+        return residuals(p, *data)
+
+    def log_likelihood(p, t, y):
+        return -0.5 * np.sum(residuals(p, t, y) ** 2)
+
+    expected = curve_fit(decay, T, Y, START).x
+    for found in (
+        fit(residuals, START, args=[T, Y]),
+        fit(of_data, START, args=[T, Y]),
+        linad.solve.maximum_likelihood(log_likelihood, START, args=[T, Y]),
+    ):
+        np.testing.assert_allclose(found.x, expected, rtol=1e-5)
