@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linad
-from linad.errors import ArgumentError, OutputError, ShapeError, TreeError
+from linad.errors import ArgumentError, OutputError, ShapeError, TracerError, TreeError
 from linad.solve import curve_fit
 
 T = np.linspace(0.0, 4.0, 30)
@@ -118,3 +118,35 @@ def test_errors_of_the_model_itself_stay():
 
     with pytest.raises(ValueError, match="^no such sequence$"):
         curve_fit(refusing, T, Y)
+
+
+def test_plain_arrays_that_are_written_into_are_no_matter_of_xdata():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"t": T, "dose": ["low", "high"] * 15})
+
+    def masked(df, a, b):
+        y, low = np.zeros(len(df)), (df["dose"] == "low").to_numpy()
+        y[low] = a * df["t"].to_numpy()[low] + b
+        return y
+
+    def filled(t, a, b):
+        y = np.zeros(len(t))
+        y[:] = a * t + b
+        return y
+
+    for model, xdata, p0 in [(masked, table, [1.0, 1.0]), (filled, table["t"], None)]:
+        with pytest.raises(TracerError, match="plain NumPy array.*linad"):
+            curve_fit(model, xdata, Y, p0)
+
+
+def test_what_pandas_asks_of_a_number_is_no_use_by_the_model():
+    pd = pytest.importorskip("pandas")
+
+    def failing(t, a, b):
+        y = a * t + b
+        raise RuntimeError(f"of {len(y)}")
+
+    with pytest.raises(RuntimeError, match="of 30"):
+        curve_fit(failing, pd.Series(T), Y)
+    with pytest.raises(ArgumentError, match=r"takes p for an array or a container, p\[0\]"):
+        curve_fit(lambda t, p: p[0] * t + p[1], pd.Series(T), Y)
