@@ -318,6 +318,8 @@ class Data:
                 f"give or read the column, X[{part.columns[0]!r}]"
             )
         kind = getattr(getattr(part, "dtype", None), "kind", "")
+        if hasattr(part, "iloc") and kind in NUMBERS | {"O"}:
+            return self._of_rows(part)
         if isinstance(part, numbers.Complex) or kind in NUMBERS:
             return part
         came = f"a {type(part).__name__}" + (f" of dtype {part.dtype}" if kind else "")
@@ -325,6 +327,19 @@ class Data:
             f"curve_fit: {name_of(self.f)} must return an array of numbers like ydata, it returned "
             f"{came}: {shown(part)}"
         )
+
+    def _of_rows(self, series: Any) -> Any:
+        """The numbers of a Series: traced ones, or what pandas' apply and map made row by row."""
+        held = series.to_numpy()
+        if isinstance(held, Traced) or held.dtype.kind != "O":
+            return held
+        for entry in held:
+            if np.ndim(entry) or not isinstance(entry, (numbers.Complex, Traced)):
+                raise OutputError(
+                    f"curve_fit: {name_of(self.f)} must return an array of numbers like ydata, it "
+                    f"returned a Series of dtype object, of which one entry is {shown(entry)}"
+                )
+        return asarray(list(held))
 
     def residual(self, predicted: Any) -> Any:
         """(prediction - data) / sigma, in the form of the data."""

@@ -150,3 +150,33 @@ def test_what_pandas_asks_of_a_number_is_no_use_by_the_model():
         curve_fit(failing, pd.Series(T), Y)
     with pytest.raises(ArgumentError, match=r"takes p for an array or a container, p\[0\]"):
         curve_fit(lambda t, p: p[0] * t + p[1], pd.Series(T), Y)
+
+
+def test_rows_of_a_table_one_by_one():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"t": T, "dose": ["low", "high"] * 15})
+    for model in (
+        lambda df, a, b: df.apply(lambda row: a * row["t"] + b, axis=1),
+        lambda df, a, b: df["t"].map(lambda t: a * t + b),
+        lambda df, a, b: df["t"].apply(lambda t: a * t + b if t > 1 else b + a * t),
+    ):
+        np.testing.assert_allclose(curve_fit(model, table, Y).x, [2.0, 1.0])
+    with pytest.raises(OutputError, match="Series of dtype object, of which one entry is None"):
+        curve_fit(lambda df, a: df["t"].map(lambda t: a * t if t > 1 else None), table, Y)
+
+
+def test_a_new_column_of_a_table():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"t": T})
+
+    def assigned(df, a, b):
+        return df.assign(m=a * df["t"] + b)["m"]
+
+    def written(df, a, b):
+        df = df.copy()
+        df["m"] = a * df["t"]
+        df["b"] = b
+        return df["m"] + df["b"]
+
+    for model in (assigned, written):
+        np.testing.assert_allclose(curve_fit(model, table, Y).x, [2.0, 1.0])
