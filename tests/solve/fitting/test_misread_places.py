@@ -180,3 +180,30 @@ def test_a_new_column_of_a_table():
 
     for model in (assigned, written):
         np.testing.assert_allclose(curve_fit(model, table, Y).x, [2.0, 1.0])
+
+
+def test_rows_in_another_order_than_the_data():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"t": T, "y": Y, "dose": ["low", "high"] * 15})
+
+    def grouped(df, a, b):
+        return pd.concat([a * group["t"] + b for _, group in df.groupby("dose")])
+
+    def both(df, a, b):
+        return [a * df["t"] + b, grouped(df, a, b)]
+
+    words = "another order, .*at place 0 is 1, where the data have 0; .*sort_index"
+    for model, ydata in [
+        (grouped, table["y"]),
+        (grouped, Y),
+        (both, [table["y"], table["y"]]),
+    ]:
+        with pytest.raises(OutputError, match=words):
+            curve_fit(model, table, ydata, [1.0, 1.0])
+
+    for model in (
+        lambda df, a, b: grouped(df, a, b).sort_index(),
+        lambda df, a, b: grouped(df, a, b).loc[df.index],
+        lambda df, a, b: (a * df["t"] + b).set_axis(list(range(100, 130))),  # others, as they come
+    ):
+        np.testing.assert_allclose(curve_fit(model, table, table["y"], [1.0, 1.0]).x, [2.0, 1.0])
