@@ -679,7 +679,7 @@ class TestTelling:
             (lambda: fit(lambda p: p, START, lb=0), "lb'; bounds are"),
             (lambda: fit(lambda p: p, START, nan_policy="omit"), "'; leave out what is missing"),
             (lambda: fit(lambda p: p, START, sigma=2), "sigma'; divide the residuals by it"),
-            (lambda: fit(lambda a, b: a * b, START), "a, b = p unpacks"),
+            (lambda: fit(lambda a, b: a * b, START), "start, 3 numbers; let it take one argument"),
             (lambda: found.plot(figsize=(3, 3)), "figsize'; axes are made"),
             (lambda: found.plot(filename="a.png"), "filename'; what it returns is axes"),
         ]:
