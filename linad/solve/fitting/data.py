@@ -64,6 +64,8 @@ class Data:
         Whether a prediction has had the shape of the data; and how many later ones ended early.
     integrator : str
         What the model integrates with, as far as that is known.
+    rows : list
+        The labels of pandas of the rows of each data set; None where it has none.
     names : list of str
         Of the data sets, as their container has them; one that is alone has none.
     """
@@ -87,6 +89,7 @@ class Data:
         self.container = as_arrays(ydata, foreign=True)
         leaves, self.structure = tree.flatten(self.container)
         self.leaves = [as_array(leaf) for leaf in leaves]
+        self.rows = _rows(ydata, xdata, len(leaves))
         self.names = [_set_name(path) for path in tree.leaf_paths(self.structure)]
         if not sum(y.size for y in self.leaves):
             raise ArgumentError("curve_fit: ydata holds no numbers")
@@ -281,7 +284,7 @@ class Data:
             If it returns something of another form.
         """
         if tree.is_leaf(self.structure):
-            return [self._prediction(predicted)]
+            return [self._prediction(predicted, self.rows[0])]
         kind, count = type(self.container), len(self.leaves)
         if kind in (list, tuple) and type(predicted) in (list, tuple):
             predicted = kind(predicted)
@@ -290,7 +293,8 @@ class Data:
         with suppress(ValueError):  # of another form; flatten_like says which
             self._refuse_joined(predicted)
             parts = self.structure.flatten_up_to(predicted)
-            predicted = tree.unflatten(self.structure, [self._prediction(part) for part in parts])
+            parts = [self._prediction(*pair) for pair in zip(parts, self.rows, strict=True)]
+            predicted = tree.unflatten(self.structure, parts)
         return tree.flatten_like(
             predicted, self.structure, f"curve_fit: what {name_of(self.f)} returns"
         )
@@ -314,7 +318,7 @@ class Data:
             f"{kind.__name__} of as many, {form}{joined}"
         )
 
-    def _prediction(self, part: Array) -> Any:
+    def _prediction(self, part: Array, rows: Any) -> Any:
         """What a model returns for one data set: an array, also of a list of numbers."""
         if type(part) in (list, tuple):
             try:
@@ -332,6 +336,10 @@ class Data:
                 f"give or read the column, X[{part.columns[0]!r}]"
             )
         kind = getattr(getattr(part, "dtype", None), "kind", "")
+        if rows is not None and hasattr(part, "iloc"):
+            self._refuse_other_order(part, rows)
+        if hasattr(part, "iloc") and kind in NUMBERS | {"O"}:
+            return self._of_rows(part)
         if isinstance(part, numbers.Complex) or kind in NUMBERS:
             return part
         came = f"a {type(part).__name__}" + (f" of dtype {part.dtype}" if kind else "")
@@ -339,6 +347,37 @@ class Data:
             f"curve_fit: {name_of(self.f)} must return an array of numbers like ydata, it returned "
             f"{came}: {shown(part)}"
         )
+
+    def _refuse_other_order(self, series: Any, rows: Any) -> None:
+        """Raise where a prediction has the labels of the data in another order.
+
+        Residuals are taken place by place, which would compare what does not belong together.
+        """
+        found = series.index
+        if found.equals(rows) or len(found) != len(rows):
+            return
+        if found.is_unique and rows.is_unique and found.isin(rows).all():
+            k = int(np.argmax(np.asarray(found != rows)))
+            raise OutputError(
+                f"curve_fit: {name_of(self.f)} returned the rows of the data in another order, as "
+                f"pd.concat over groups does: at place {k} is {shown(found[k])}, where the data "
+                f"have {shown(rows[k])}; return them in the order of the data, "
+                f"prediction.loc[ydata.index], "
+                f"or prediction.sort_index() where the labels of the data ascend"
+            )
+
+    def _of_rows(self, series: Any) -> Any:
+        """The numbers of a Series: traced ones, or what pandas' apply and map made row by row."""
+        held = series.to_numpy()
+        if isinstance(held, Traced) or held.dtype.kind != "O":
+            return held
+        for entry in held:
+            if np.ndim(entry) or not isinstance(entry, (numbers.Complex, Traced)):
+                raise OutputError(
+                    f"curve_fit: {name_of(self.f)} must return an array of numbers like ydata, it "
+                    f"returned a Series of dtype object, of which one entry is {shown(entry)}"
+                )
+        return asarray(list(held))
 
     def residual(self, predicted: Any) -> Any:
         """(prediction - data) / sigma, in the form of the data."""
@@ -409,6 +448,17 @@ class Data:
         if len(shape) != len(wanted):
             return ""
         return "; return a number for each of ydata, np.inf where the model has no meaning"
+
+
+def _rows(ydata: Any, xdata: Any, count: int) -> list[Any]:
+    """The labels of the rows of each data set, by its Series or by that of xdata, or None."""
+    given = tree.flatten(ydata)[0]
+    if len(given) != count:  # lists of numbers, which have become arrays
+        return [None] * count
+    labels = [getattr(part, "index", None) if hasattr(part, "iloc") else None for part in given]
+    if count == 1 and labels[0] is None and hasattr(xdata, "iloc"):
+        return [xdata.index]
+    return labels
 
 
 def is_cut_short(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:

@@ -12,12 +12,14 @@ from linad.core import tree
 from linad.core.callers import package_of
 from linad.core.shapes import name_of
 from linad.core.showing import shown
-from linad.errors import ArgumentError
+from linad.errors import ArgumentError, TracerError
 from linad.solve.fitting.data_places import whole_rows
 
 
 def refuse_places(f: Any, error: Exception, xdata: Any) -> None:
     """Raise, with what to give, where a model failed for what xdata is."""
+    if isinstance(error, TracerError):
+        return  # of a parameter, whatever xdata is, and it says what to write
     words = ""
     if isinstance(error, IndexError):
         words = _of_labels(xdata)

@@ -1,12 +1,15 @@
 """How a model takes its parameters: one by one, by name, or all as one argument."""
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from types import FrameType
 from typing import Any, NoReturn
 
 import numpy as np
 
+from linad.core.callers import AWARE, package_of
 from linad.core.shapes import name_of
 from linad.core.showing import shown
 from linad.errors import ArgumentError
@@ -93,15 +96,22 @@ class OfNumbers(OneByOne):
 
 
 class _Probe(float):
-    """A number, 1, that remembers how it was used as what it is not."""
+    """A number, 1, that remembers how it was used as what it is not.
+
+    What pandas and others ask of any operand, ``a._typ`` or its length, is no use by the model.
+    """
 
     use = ""
 
     def __new__(cls) -> "_Probe":
         return super().__new__(cls, 1.0)
 
+    def _note(self, use: str, asking: FrameType) -> None:
+        if package_of(asking) not in AWARE:
+            self.use = self.use or use
+
     def _refuse(self, use: str) -> NoReturn:
-        self.use = self.use or use
+        self._note(use, sys._getframe(2))
         raise TypeError("a number")
 
     def __getitem__(self, key: Any) -> NoReturn:
@@ -117,8 +127,8 @@ class _Probe(float):
         self._refuse("{} @ ...")
 
     def __getattr__(self, name: str) -> Any:
-        if not (name.startswith("__") or hasattr(np.float64, name)):
-            self.use = self.use or f"{{}}.{name}"
+        if not (name.startswith("_") or hasattr(np.float64, name)):
+            self._note(f"{{}}.{name}", sys._getframe(1))
         return getattr(np.float64(self), name)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linad
-from linad.errors import ArgumentError, OutputError, ShapeError, TreeError
+from linad.errors import ArgumentError, OutputError, ShapeError, TracerError, TreeError
 from linad.solve import curve_fit
 
 T = np.linspace(0.0, 4.0, 30)
@@ -118,3 +118,92 @@ def test_errors_of_the_model_itself_stay():
 
     with pytest.raises(ValueError, match="^no such sequence$"):
         curve_fit(refusing, T, Y)
+
+
+def test_plain_arrays_that_are_written_into_are_no_matter_of_xdata():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"t": T, "dose": ["low", "high"] * 15})
+
+    def masked(df, a, b):
+        y, low = np.zeros(len(df)), (df["dose"] == "low").to_numpy()
+        y[low] = a * df["t"].to_numpy()[low] + b
+        return y
+
+    def filled(t, a, b):
+        y = np.zeros(len(t))
+        y[:] = a * t + b
+        return y
+
+    for model, xdata, p0 in [(masked, table, [1.0, 1.0]), (filled, table["t"], None)]:
+        with pytest.raises(TracerError, match="plain NumPy array.*linad"):
+            curve_fit(model, xdata, Y, p0)
+
+
+def test_what_pandas_asks_of_a_number_is_no_use_by_the_model():
+    pd = pytest.importorskip("pandas")
+
+    def failing(t, a, b):
+        y = a * t + b
+        raise RuntimeError(f"of {len(y)}")
+
+    with pytest.raises(RuntimeError, match="of 30"):
+        curve_fit(failing, pd.Series(T), Y)
+    with pytest.raises(ArgumentError, match=r"takes p for an array or a container, p\[0\]"):
+        curve_fit(lambda t, p: p[0] * t + p[1], pd.Series(T), Y)
+
+
+def test_rows_of_a_table_one_by_one():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"t": T, "dose": ["low", "high"] * 15})
+    for model in (
+        lambda df, a, b: df.apply(lambda row: a * row["t"] + b, axis=1),
+        lambda df, a, b: df["t"].map(lambda t: a * t + b),
+        lambda df, a, b: df["t"].apply(lambda t: a * t + b if t > 1 else b + a * t),
+    ):
+        np.testing.assert_allclose(curve_fit(model, table, Y).x, [2.0, 1.0])
+    with pytest.raises(OutputError, match="Series of dtype object, of which one entry is None"):
+        curve_fit(lambda df, a: df["t"].map(lambda t: a * t if t > 1 else None), table, Y)
+
+
+def test_a_new_column_of_a_table():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"t": T})
+
+    def assigned(df, a, b):
+        return df.assign(m=a * df["t"] + b)["m"]
+
+    def written(df, a, b):
+        df = df.copy()
+        df["m"] = a * df["t"]
+        df["b"] = b
+        return df["m"] + df["b"]
+
+    for model in (assigned, written):
+        np.testing.assert_allclose(curve_fit(model, table, Y).x, [2.0, 1.0])
+
+
+def test_rows_in_another_order_than_the_data():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"t": T, "y": Y, "dose": ["low", "high"] * 15})
+
+    def grouped(df, a, b):
+        return pd.concat([a * group["t"] + b for _, group in df.groupby("dose")])
+
+    def both(df, a, b):
+        return [a * df["t"] + b, grouped(df, a, b)]
+
+    words = "another order, .*at place 0 is 1, where the data have 0; .*sort_index"
+    for model, ydata in [
+        (grouped, table["y"]),
+        (grouped, Y),
+        (both, [table["y"], table["y"]]),
+    ]:
+        with pytest.raises(OutputError, match=words):
+            curve_fit(model, table, ydata, [1.0, 1.0])
+
+    for model in (
+        lambda df, a, b: grouped(df, a, b).sort_index(),
+        lambda df, a, b: grouped(df, a, b).loc[df.index],
+        lambda df, a, b: (a * df["t"] + b).set_axis(list(range(100, 130))),  # others, as they come
+    ):
+        np.testing.assert_allclose(curve_fit(model, table, table["y"], [1.0, 1.0]).x, [2.0, 1.0])
