@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from linad.core.shapes import name_of
 from linad.solve.fitting.asked_of_parameters import MISREAD, refuse_misread
 from linad.solve.fitting.taken_parameters import Whole
 from linad.solve.fitting.written_data import copied, is_written
@@ -34,10 +35,23 @@ class WithArguments:
             y = self.taking.call(self.f, self.named(p), args)
         except MISREAD as error:
             refuse_misread(self.solver, self, p, error)
+            self._tell(error)
+            raise
+        except TypeError as error:
+            self._tell(error)
             raise
         if self.writes is None:
             self.writes = is_written(args, self.args)
         return y
+
+    def _tell(self, error: Exception) -> None:
+        """Say how the function was called, which may not be as it is meant."""
+        if self.taking.names:
+            error.add_note(
+                f"{self.solver}: {name_of(self.f)} was called with {', '.join(self.taking.names)} "
+                f"as single parameters, since it does not take all of them as one with the "
+                f"{len(self.args)} of args"
+            )
 
     def named(self, p: Any) -> dict[str, Any]:
         return self.taking.named(self.f, p)

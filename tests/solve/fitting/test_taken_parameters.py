@@ -73,3 +73,11 @@ def test_arrays_one_by_one():
     np.testing.assert_allclose(found.vector, expected, rtol=1e-5, atol=1e-8)
     with pytest.raises(ArgumentError, match="the start, a list; let it take"):
         fit(both, [np.ones(2), np.ones(1), 1.0], (T,))
+
+
+def test_an_argument_too_few_is_told():
+    """``f(p, t, y)`` of (T,) passes for one of two parameters and of one argument."""
+    for f in (lambda p, t, y: p[0] * t - y, lambda p, t, y: len(p) * t - y):
+        with pytest.raises((IndexError, TypeError)) as raised:
+            fit(f, [1.0, 1.0], (T,))
+        assert "called with p, t as single parameters" in raised.value.__notes__[0]
