@@ -18,14 +18,10 @@ from linad.solve.fitting.deviations import Deviations
 from linad.solve.fitting.doubts import tell_doubts
 from linad.solve.fitting.fit_options import ABSOLUTE, NAN_POLICY, POSITIVES, START, VERBOSE, WEIGHTS
 from linad.solve.fitting.fit_result import FitResult
-from linad.solve.fitting.model_bindings import (
-    binding,
-    further_arguments,
-    parameter_names,
-    refuse_other_signatures,
-)
+from linad.solve.fitting.model_bindings import binding, parameter_names
 from linad.solve.fitting.parameters import Parameters
 from linad.solve.fitting.solving import solved
+from linad.solve.fitting.taken_parameters import taking
 from linad.solve.fitting.with_arguments import WithArguments
 from linad.solve.losses import LOSS
 from linad.solve.problems import refuse_traced
@@ -201,8 +197,9 @@ def fit(
     Parameters
     ----------
     f : callable
-        ``f(x, *args)`` in plain NumPy: residuals, divided by their standard deviations if these
-        are known; an array or a container of arrays.
+        ``f(x, *args)`` in plain NumPy, or ``f(a, b, *args)`` with parameters by name or one by
+        one: residuals, divided by their standard deviations if these are known; an array or a
+        container of arrays.
     x0 : array or container of arrays
         Where to start; Parameters of lmfit are a dict of their values here too.
     args : tuple or list
@@ -236,14 +233,13 @@ def fit(
     >>> found.x["heights"].round(6)
     array([3., 5.])
     """
-    args = further_arguments(f, args)
     x0, bounds, fixed = of_described("fit", x0, bounds, fixed)
-    refuse_other_signatures(f, args, "fit")
-    parameters = Parameters("fit", x0, None, fixed)
+    way, args = taking(f, x0, args, "fit")
+    parameters = Parameters("fit", x0, way.names, fixed)
 
     found = solved(
         fit,
-        Waiting("fit", name_of(f), f, WithArguments("fit", f, args)),
+        Waiting("fit", name_of(f), f, WithArguments("fit", f, args, way)),
         parameters,
         bounds,
         loss,

@@ -27,8 +27,8 @@ from linad.solve.described_starts import of_described
 from linad.solve.fitting.doubts import tell_doubts
 from linad.solve.fitting.fit_options import START, VERBOSE
 from linad.solve.fitting.likelihood_result import LikelihoodResult
-from linad.solve.fitting.model_bindings import further_arguments, refuse_other_signatures
 from linad.solve.fitting.parameters import Parameters, told
+from linad.solve.fitting.taken_parameters import taking
 from linad.solve.fitting.with_arguments import WithArguments
 from linad.solve.lbfgs import lbfgs
 from linad.solve.problems import quiet
@@ -62,8 +62,9 @@ def maximum_likelihood(
     Parameters
     ----------
     f : callable
-        ``f(p, *args)`` in plain NumPy: the logarithm of the likelihood, one number; terms without
-        parameters may be left out. It may be -inf where parameters have no meaning.
+        ``f(p, *args)`` in plain NumPy, or ``f(a, b, *args)`` with parameters by name or one by
+        one: the logarithm of the likelihood, one number; terms without parameters may be left
+        out. It may be -inf where parameters have no meaning.
     p0 : array or container of arrays
         Where to start.
     args : tuple or list
@@ -110,22 +111,22 @@ def maximum_likelihood(
     >>> [f"{name} = {v:.2f} ± {e:.2f}" for name, v, e in found.rows()]
     ['rate = 0.48 ± 0.08', 'height = 32.13 ± 4.84']
     """
-    args = further_arguments(f, args)
     p0, bounds, fixed = of_described(NAME, p0, bounds, fixed)
-    refuse_other_signatures(f, args, NAME)
-    parameters = Parameters(NAME, p0, None, fixed)
+    way, args = taking(f, p0, args, NAME)
+    parameters = Parameters(NAME, p0, way.names, fixed)
     unknown = parameters.unknown
     unknown.start = parameters.start
-    _require_number(f, parameters, args)
+    plus = WithArguments(NAME, f, args, way)
+    _require_number(plus, parameters)
     box = as_box(NAME, parameters.bounds(bounds), unknown, parameters.names)
     lower = np.full(parameters.start.shape, -np.inf) if box is None else box.lower
     upper = np.full(parameters.start.shape, np.inf) if box is None else box.upper
 
-    minus = Waiting(NAME, name_of(f), f, _Times(-1.0, f, args))
+    minus = Waiting(NAME, name_of(f), f, _Minus(NAME, f, args, way))
     options = {"maxiter": maxiter, "gtol": gtol, "disp": verbose == 2}
     solve = Maximum(minus, parameters, (lower, upper), options)
     result = solve(parameters.start, ~parameters.free)
-    if not result.success and _falls(f, args, parameters, (lower, upper)):
+    if not result.success and _falls(plus, parameters, (lower, upper)):
         result.message += (
             f"; minus {name_of(f)} has a maximum: return the logarithm of the likelihood itself"
         )
@@ -136,40 +137,38 @@ def maximum_likelihood(
     return found
 
 
-def _require_number(f: Any, parameters: Parameters, args: Any) -> None:
+def _require_number(likelihood: WithArguments, parameters: Parameters) -> None:
     """Raise where a function does not return one number at the start, or none to start from."""
     with quiet():
-        value = WithArguments(NAME, f, args)(parameters.container(parameters.start))
+        value = likelihood(parameters.container(parameters.start))
+    called = name_of(likelihood.f)
     array = np.asarray(value)
     if array.dtype.kind not in "biuf" or array.size != 1:
         came = f"an array of shape {array.shape}" if array.size != 1 else shown(value)
         raise OutputError(
-            f"{NAME}: {name_of(f)} must return one number, the logarithm of the likelihood; it "
+            f"{NAME}: {called} must return one number, the logarithm of the likelihood; it "
             f"returned {came}{'; return np.sum() of it' * (array.size > 1)}"
         )
     if not np.isfinite(array).all():
         raise ArgumentError(
-            f"{NAME}: {name_of(f)} is {float(array.reshape(())):g} at the start, "
+            f"{NAME}: {called} is {float(array.reshape(())):g} at the start, "
             f"{told(parameters)}; start where it is finite"
         )
 
 
-def _falls(f: Any, args: Any, parameters: Parameters, bounds: tuple[Any, Any]) -> bool:
+def _falls(likelihood: WithArguments, parameters: Parameters, bounds: tuple[Any, Any]) -> bool:
     """Whether what has no maximum has a minimum: it is minus what was asked for."""
-    plus = Waiting(NAME, name_of(f), f, _Times(1.0, f, args))
+    f = likelihood.f
+    plus = Waiting(NAME, name_of(f), f, likelihood)
     start = parameters.start
     return bool(Maximum(plus, parameters, bounds, {})(start, ~parameters.free).success)
 
 
-class _Times(WithArguments):
-    """A function with a factor."""
-
-    def __init__(self, factor: float, f: Callable[..., Any], args: tuple[Any, ...]) -> None:
-        super().__init__(NAME, f, args)
-        self.factor = factor
+class _Minus(WithArguments):
+    """A function with the other sign."""
 
     def __call__(self, p: Any) -> Any:
-        return self.factor * super().__call__(p)
+        return -super().__call__(p)
 
 
 class Maximum:

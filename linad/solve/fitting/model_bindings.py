@@ -10,7 +10,6 @@ from typing import Any, NoReturn
 import numpy as np
 
 from linad.core.callers import AWARE, package_of
-from linad.core.options import args_of
 from linad.core.shapes import name_of
 from linad.core.showing import shown
 from linad.errors import ArgumentError
@@ -33,7 +32,7 @@ class OneByOne:
 
     def named(self, p: Any) -> dict[str, Any]:
         """The arguments by the model's names for them."""
-        names = _positional(_signature(self.f), len(p)) or [f"p[{k}]" for k in range(len(p))]
+        names = _positional(signature_of(self.f), len(p)) or [f"p[{k}]" for k in range(len(p))]
         return dict(zip(names, p, strict=True))
 
 
@@ -54,7 +53,7 @@ class OfOne(OneByOne):
         try:
             return self.f(x, p)
         except Exception as error:
-            (name,) = _positional(_signature(self.f), 1) or ["p"]
+            (name,) = _positional(signature_of(self.f), 1) or ["p"]
             error.add_note(
                 f"curve_fit: {name} is an array of shape (1,), as p0 is; p0=[1.0] gives a number"
             )
@@ -84,12 +83,12 @@ class OfNumbers(OneByOne):
         probes = [_Probe() for _ in range(count)]
         with suppress(Exception):  # what it raises has been raised before, and is not lost
             inspect.unwrap(self.f)(x, *probes)
-        names = _positional(_signature(self.f), count) or []
+        names = _positional(signature_of(self.f), count) or []
         for name, probe in zip(names, probes, strict=False):
             if probe.use:
                 came = "no p0 is given" if self.p0 is None else f"p0 is {shown(self.p0)}"
                 raise ArgumentError(
-                    f"curve_fit: {name_of(self.f)}{_signature(self.f)} takes {name} for an array "
+                    f"curve_fit: {name_of(self.f)}{signature_of(self.f)} takes {name} for an array "
                     f"or a container, {probe.use.format(name)}, and {came}, so that it was called "
                     f"with a number; give p0 as {name} is, an array p0=np.ones(2) or a dict "
                     f"p0={{'a': 1.0, 'b': 1.0}}"
@@ -139,7 +138,7 @@ def binding(f: Model, p0: Any) -> tuple[Model, Any, list[str] | None]:
     A dict is given by name where f has parameters of these names; a sequence one by one where f
     takes as many; anything else, and what does not fit so, as one argument.
     """
-    signature = _signature(f)
+    signature = signature_of(f)
     if p0 is None:
         names = _scalars(f, signature)
         return OfNumbers(f, None), np.ones(len(names)), names
@@ -179,7 +178,7 @@ def call_by_name(model: Model, f: Model, x: Any, named: dict[str, Any]) -> Any:
 
 def parameter_names(f: Model) -> list[str]:
     """What a model calls its parameters, as far as its signature says."""
-    return [p.name for p in _after_first(_signature(f)) if p.kind in _POSITIONAL]
+    return [p.name for p in _after_first(signature_of(f)) if p.kind in _POSITIONAL]
 
 
 def refuse_further_names(solver: str, model: Model, p: Any, error: TypeError) -> None:
@@ -191,39 +190,10 @@ def refuse_further_names(solver: str, model: Model, p: Any, error: TypeError) ->
     more = [str(key) for key in p if key not in names]
     if names and more and all(name in p for name in names):
         raise ArgumentError(
-            f"{solver}: {name_of(model)}{_signature(model)} does not take {', '.join(more)}, which "
-            f"p0 names beside {', '.join(names)}, so that it was called with all of p0, a dict; "
-            f"leave {'it' if len(more) == 1 else 'them'} out of p0"
+            f"{solver}: {name_of(model)}{signature_of(model)} does not take {', '.join(more)}, "
+            f"which p0 names beside {', '.join(names)}, so that it was called with all of p0, a "
+            f"dict; leave {'it' if len(more) == 1 else 'them'} out of p0"
         ) from error
-
-
-def first_name(f: Model) -> str:
-    """What a function of residuals calls its parameters."""
-    signature = _signature(f)
-    return next(iter(signature.parameters), "p") if signature else "p"
-
-
-def further_arguments(f: Model, args: Any) -> tuple[Any, ...]:
-    """``args`` of a function of parameters: a tuple, or one argument that is not a tuple; a list
-    where the function takes as many, and not the list as one."""
-    if isinstance(args, list):
-        signature = _signature(f)
-        if _fits(signature, args, {}) and (signature is None or not _fits(signature, (args,), {})):
-            return tuple(args)
-    return args_of(args)
-
-
-def refuse_other_signatures(f: Model, args: tuple[Any, ...], name: str) -> None:
-    """Raise where a function of all parameters takes them one by one."""
-    signature = _signature(f)
-    if signature is None or _fits(signature, args, {}):
-        return
-    names = list(signature.parameters)[: len(signature.parameters) - len(args)]
-    unpacked = f", which {', '.join(names)} = p unpacks" if len(names) > 1 else ""
-    raise ArgumentError(
-        f"{name}: {name_of(f)}{signature} is called with one argument, p, and with those of args, "
-        f"of which there are {len(args)}; p holds all parameters{unpacked}"
-    )
 
 
 def _difference(signature: inspect.Signature | None, point: Any) -> str:
@@ -239,7 +209,7 @@ def _difference(signature: inspect.Signature | None, point: Any) -> str:
     return f"{wanted}, and p0 has {len(point)} number{'s' * (len(point) != 1)}"
 
 
-def _signature(f: Model) -> inspect.Signature | None:
+def signature_of(f: Model) -> inspect.Signature | None:
     try:
         return inspect.signature(f.pyfunc if isinstance(f, np.vectorize) else f)
     except (TypeError, ValueError):  # a builtin without one

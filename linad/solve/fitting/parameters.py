@@ -197,9 +197,11 @@ class Parameters:
             for key, pair in _dotted(given).items():
                 where = self.positions("bounds", key)
                 if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                    first = self.names[where[0]]
+                    alone = f"; one number in it alone is {first!r}" if len(where) > 1 else ""
                     raise OptionError(
                         f"{self.solver}: bounds of {key!r} must be (lower, upper), got "
-                        f"{shown(pair)}"
+                        f"{shown(pair)}{alone}"
                     )
                 low, high = pair
                 lower[where] = -np.inf if low is None else low
@@ -213,11 +215,19 @@ class Parameters:
 
 
 def _dotted(given: Mapping[Any, Any]) -> dict[Any, Any]:
-    """What is given for parameters in dicts within dicts, by names with dots."""
+    """What is given for parameters in dicts within dicts, and within lists of dicts, by their
+    names: ``line.slope``, ``peaks[0].width``."""
     found: dict[Any, Any] = {}
     for key, value in given.items():
-        within = _dotted(value) if isinstance(value, Mapping) else None
-        found.update({key: value} if within is None else {f"{key}.{k}": within[k] for k in within})
+        parts = {key: value}
+        listed = isinstance(value, (list, tuple)) and len(value)
+        if listed and all(isinstance(part, Mapping) for part in value):
+            parts = {f"{key}[{k}]": part for k, part in enumerate(value)}
+        for name, part in parts.items():
+            if isinstance(part, Mapping):
+                found.update({f"{name}.{k}": inner for k, inner in _dotted(part).items()})
+            else:
+                found[name] = part
     return found
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+from linad.core.shapes import name_of
 from linad.solve.fitting.asked_of_parameters import MISREAD, refuse_misread
-from linad.solve.fitting.model_bindings import first_name
+from linad.solve.fitting.taken_parameters import Whole
 from linad.solve.fitting.written_data import copied, is_written
 
 
@@ -18,25 +19,42 @@ class WithArguments:
     f : callable
     args : tuple
         Copies are given, where ``f`` writes into them.
+    taking : Whole
+        How ``f`` takes the parameters.
     """
 
-    def __init__(self, solver: str, f: Callable[..., Any], args: tuple[Any, ...]) -> None:
-        self.solver, self.f, self.args = solver, f, args
+    def __init__(
+        self, solver: str, f: Callable[..., Any], args: tuple[Any, ...], taking: Whole
+    ) -> None:
+        self.solver, self.f, self.args, self.taking = solver, f, args, taking
         self.writes: bool | None = None  # not known before it has run
 
     def __call__(self, p: Any) -> Any:
         args = self.args if self.writes is False else copied(self.args)
         try:
-            y = self.f(p, *args)
+            y = self.taking.call(self.f, self.named(p), args)
         except MISREAD as error:
             refuse_misread(self.solver, self, p, error)
+            self._tell(error)
+            raise
+        except TypeError as error:
+            self._tell(error)
             raise
         if self.writes is None:
             self.writes = is_written(args, self.args)
         return y
 
+    def _tell(self, error: Exception) -> None:
+        """Say how the function was called, which may not be as it is meant."""
+        if self.taking.names:
+            error.add_note(
+                f"{self.solver}: {name_of(self.f)} was called with {', '.join(self.taking.names)} "
+                f"as single parameters, since it does not take all of them as one with the "
+                f"{len(self.args)} of args"
+            )
+
     def named(self, p: Any) -> dict[str, Any]:
-        return {first_name(self.f): p}
+        return self.taking.named(self.f, p)
 
     def call(self, f: Callable[..., Any], named: dict[str, Any]) -> Any:
-        return f(*named.values(), *copied(self.args))
+        return self.taking.call(f, named, copied(self.args))

@@ -679,7 +679,7 @@ class TestTelling:
             (lambda: fit(lambda p: p, START, lb=0), "lb'; bounds are"),
             (lambda: fit(lambda p: p, START, nan_policy="omit"), "'; leave out what is missing"),
             (lambda: fit(lambda p: p, START, sigma=2), "sigma'; divide the residuals by it"),
-            (lambda: fit(lambda a, b: a * b, START), "a, b = p unpacks"),
+            (lambda: fit(lambda a, b: a * b, START), "start, 3 numbers; let it take one argument"),
             (lambda: found.plot(figsize=(3, 3)), "figsize'; axes are made"),
             (lambda: found.plot(filename="a.png"), "filename'; what it returns is axes"),
         ]:
@@ -1484,3 +1484,19 @@ def test_further_arguments_in_a_list():
         linad.solve.maximum_likelihood(log_likelihood, START, args=[T, Y]),
     ):
         np.testing.assert_allclose(found.x, expected, rtol=1e-5)
+
+
+def test_bounds_and_what_is_fixed_in_lists_of_dicts():
+    def peaks(p):
+        return [sum(peak["height"] * np.exp(-peak["rate"] * T) for peak in p["peaks"]) - Y]
+
+    start = {"peaks": [{"height": 1.0, "rate": 1.0}, {"height": 1.0, "rate": 0.1}]}
+    bounds = {"peaks": [{"rate": (0, None)}, {"height": (0.2, 3.0), "rate": (None, 0.5)}]}
+    found = fit(peaks, start, bounds=bounds, fixed={"peaks": [{}, {"rate": 0.0}]})
+    assert found.names == ["peaks[0].height", "peaks[0].rate", "peaks[1].height", "peaks[1].rate"]
+    np.testing.assert_array_equal(found.bounds[0], [-np.inf, 0, 0.2, -np.inf])
+    np.testing.assert_array_equal(found.bounds[1], [np.inf, np.inf, 3.0, 0.5])
+    np.testing.assert_allclose(found.vector[:3], curve_fit(decay, T, Y, START).x, rtol=1e-5)
+    assert found["peaks[1].rate"] == 0.0
+    with pytest.raises(linad.errors.OptionError, match=r"in it alone is 'peaks\[0\].height'"):
+        fit(peaks, start, bounds={"peaks": [(0, None), (0, 1), (0, 1)]})

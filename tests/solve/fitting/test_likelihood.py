@@ -230,8 +230,8 @@ def test_what_cannot_be_meant():
         maximum_likelihood(lambda m: None, 0.0)
     with pytest.raises(ArgumentError, match="is nan at the start, p = -1; start where"):
         maximum_likelihood(lambda m: np.log(m) - m, -1.0)
-    with pytest.raises(ArgumentError, match=r"maximum_likelihood: <lambda>\(a, b\) is called"):
-        maximum_likelihood(lambda a, b: a * b, [1.0, 1.0])
+    with pytest.raises(ArgumentError, match=r"maximum_likelihood: <lambda>\(a, b\) does not"):
+        maximum_likelihood(lambda a, b: a * b, [1.0, 1.0, 1.0])
     with pytest.raises(OptionError, match="got 'method'"):
         maximum_likelihood(normal, {"mean": 1, "sigma": 1}, method="bfgs")
 

@@ -1,0 +1,114 @@
+"""How functions of parameters and further arguments take them: as one, by name, one by one."""
+
+import inspect
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+import numpy as np
+
+from linad.core.options import args_of
+from linad.core.shapes import name_of
+from linad.errors import ArgumentError
+from linad.solve.fitting.model_bindings import Model, signature_of
+from linad.solve.problems import as_point
+
+_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+class Whole:
+    """How a function of parameters and further arguments takes them: ``f(p, *args)``."""
+
+    names: list[str] | None = None
+
+    def named(self, f: Model, p: Any) -> dict[str, Any]:
+        """Parameters by what the function calls them."""
+        return {_first_name(f): p}
+
+    def call(self, f: Model, named: dict[str, Any], args: tuple[Any, ...]) -> Any:
+        """Call it with such, and with further arguments."""
+        return f(*named.values(), *args)
+
+
+class Spread(Whole):
+    """``f(a, b, *args)`` of a sequence."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
+
+    def named(self, f: Model, p: Any) -> dict[str, Any]:
+        return dict(zip(cast(list[str], self.names), p, strict=True))
+
+
+class Keyed(Whole):
+    """``f(a, t, b)`` of a dict with a and b; further arguments in the places that are left."""
+
+    def __init__(self, left: list[str]) -> None:
+        self.left = left
+
+    def named(self, f: Model, p: Any) -> dict[str, Any]:
+        return dict(p)
+
+    def call(self, f: Model, named: dict[str, Any], args: tuple[Any, ...]) -> Any:
+        return f(**named, **dict(zip(self.left, args, strict=True)))
+
+
+def taking(f: Model, start: Any, args: Any, solver: str) -> tuple[Whole, tuple[Any, ...]]:
+    """How ``f`` takes the parameters, as one argument if it can, else by name or one by one; and
+    its further arguments: a list is one of them, or holds as many as it takes.
+
+    Raises
+    ------
+    ArgumentError
+        If it does so in no way.
+    """
+    signature = signature_of(f)
+    if signature is None:
+        return Whole(), args_of(args)
+    point = as_point(start)
+    ways = [(args,), tuple(args)] if isinstance(args, list) else [args_of(args)]
+    for further in ways:
+        if _binds(signature, (None, *further)):
+            return Whole(), further
+    for further in ways:
+        way = _of_each(signature, point, further)
+        if way is not None:
+            return way, further
+    args = ways[-1]
+    if isinstance(point, (Mapping, list, tuple)):
+        keys = f" of {', '.join(map(str, point))}" if isinstance(point, Mapping) else ""
+        came = f"a {type(point).__name__}{keys}"
+    else:
+        came = f"{np.size(point)} numbers" if np.ndim(point) else "one number"
+    after = f", and those of args, of which there are {len(args)}, after them" if args else ""
+    raise ArgumentError(
+        f"{solver}: {name_of(f)}{signature} does not take the parameters of the start, {came}; let "
+        f"it take one argument for all of them, p, or each of them, by name or one by one{after}"
+    )
+
+
+def _first_name(f: Model) -> str:
+    """What a function of residuals calls its parameters."""
+    signature = signature_of(f)
+    return next(iter(signature.parameters), "p") if signature else "p"
+
+
+def _binds(signature: inspect.Signature, args: Any, names: Iterable[Any] = ()) -> bool:
+    try:
+        signature.bind(*args, **{str(name): None for name in names})
+    except TypeError:
+        return False
+    return True
+
+
+def _of_each(signature: inspect.Signature, point: Any, args: tuple[Any, ...]) -> Whole | None:
+    """How parameters are taken by name or one by one; None where they are not."""
+    names = [p.name for p in signature.parameters.values() if p.kind in _BY_NAME]
+    if isinstance(point, Mapping):
+        left = [name for name in names if name not in point][: len(args)]
+        if len(left) == len(args) and _binds(signature, (), [*point, *left]):
+            return Keyed(left)
+        return None
+    several = type(point) in (list, tuple) or np.ndim(point) == 1
+    if several and len(names) >= len(point) and _binds(signature, (*point, *args)):
+        return Spread(names[: len(point)])
+    return None

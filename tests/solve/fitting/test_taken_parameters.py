@@ -1,0 +1,83 @@
+"""Functions of residuals, and likelihoods, that take parameters by name or one by one."""
+
+import numpy as np
+import pytest
+
+import linad
+from linad.errors import ArgumentError
+from linad.solve import curve_fit, fit, maximum_likelihood
+
+T = np.linspace(0.0, 4.0, 30)
+Y = 2.5 * np.exp(-1.3 * T) + 0.02 * np.random.default_rng(0).standard_normal(30)
+
+
+def residuals(rate, height, t, y):
+    return height * np.exp(-rate * t) - y
+
+
+def log_likelihood(rate, height, t, y):
+    return -0.5 * np.sum(residuals(rate, height, t, y) ** 2)
+
+
+EXPECTED = curve_fit(lambda t, rate, height: height * np.exp(-rate * t), T, Y)
+
+
+@pytest.mark.parametrize("solver, f", [(fit, residuals), (maximum_likelihood, log_likelihood)])
+@pytest.mark.parametrize("start", [[1.0, 2.0], np.array([1.0, 2.0]), {"height": 2.0, "rate": 1.0}])
+def test_parameters_by_name_or_one_by_one(solver, f, start):
+    """With further arguments after them, or by closures; compiled too."""
+    for g, args in (
+        (f, (T, Y)),
+        (f, [T, Y]),
+        (lambda rate, height: f(rate, height, T, Y), ()),
+        (linad.jit(f), (T, Y)),
+    ):
+        found = solver(g, start, args)
+        assert type(found.x) is (dict if isinstance(start, dict) else np.ndarray)
+        assert list(found.values) == (
+            list(start) if isinstance(start, dict) else ["rate", "height"]
+        )
+        for name in ("rate", "height"):
+            np.testing.assert_allclose(found[name], EXPECTED[name], rtol=1e-5)
+    half, error = found.propagate(lambda rate: np.log(2) / rate)
+    np.testing.assert_allclose(half, np.log(2) / EXPECTED["rate"], rtol=1e-5)
+    assert error > 0
+    assert found.profile_intervals(names="rate")["rate"][0] < found["rate"]
+
+
+@pytest.mark.parametrize(
+    "start, args, words",
+    [
+        (
+            {"rate": 1.0, "hight": 1.0},
+            (T, Y),
+            "a dict of rate, hight; let it .* of which there are 2",
+        ),
+        ([1.0, 1.0, 1.0], (T, Y), "the start, 3 numbers; let it take one argument for all"),
+        ([1.0, 1.0], (T,), "of which there are 1, after them"),
+    ],
+)
+def test_what_fits_in_no_way(start, args, words):
+    for solver, f in ((fit, residuals), (maximum_likelihood, log_likelihood)):
+        with pytest.raises(ArgumentError, match=words):
+            solver(f, start, args)
+
+
+def test_arrays_one_by_one():
+    def both(line, rate, t):
+        return line[0] * np.exp(-rate[0] * t) + line[1] - Y
+
+    found = fit(both, [np.ones(2), np.ones(1)], (T,))
+    assert found.names == ["line[0]", "line[1]", "rate[0]"]
+    expected = curve_fit(lambda t, a, c, k: a * np.exp(-k * t) + c, T, Y).x
+    np.testing.assert_allclose(found.vector, expected, rtol=1e-5, atol=1e-8)
+    with pytest.raises(ArgumentError, match="the start, a list; let it take"):
+        fit(both, [np.ones(2), np.ones(1), 1.0], (T,))
+
+
+def test_an_argument_too_few_is_told():
+    """``f(p, t, y)`` of (T,) passes for one of two parameters and of one argument."""
+    for f in (lambda p, t, y: p[0] * t - y, lambda p, t, y: len(p) * t - y):
+        with pytest.raises((IndexError, TypeError)) as raised:
+            fit(f, [1.0, 1.0], (T,))
+        assert "called with p, t as single parameters" in raised.value.__notes__[0]
