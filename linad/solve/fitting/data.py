@@ -346,9 +346,10 @@ class Data:
             k = int(np.argmax(np.asarray(found != rows)))
             raise OutputError(
                 f"curve_fit: {name_of(self.f)} returned the rows of the data in another order, as "
-                f"pd.concat over groups does: at place {k} is {shown(found[k])}, where the data have "
-                f"{shown(rows[k])}; return them in the order of the data, prediction.loc[ydata.index], "
-                f"or prediction.sort_index() where the labels of the data ascend"
+                f"pd.concat over groups does: at place {k} is {shown(found[k])}, where the data "
+                f"have {shown(rows[k])}; return them in the order of the data, "
+                f"prediction.loc[ydata.index], or prediction.sort_index() where the labels of the "
+                f"data ascend"
             )
 
     def _of_rows(self, series: Any) -> Any:
