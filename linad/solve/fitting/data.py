@@ -32,6 +32,7 @@ from linad.solve.fitting.given_data import (
     refuse_texts,
     refuse_units,
     shape_of,
+    words_of_axes,
 )
 from linad.solve.fitting.left_out import finite, is_nan, masked, related, with_finite_places
 
@@ -415,6 +416,10 @@ class Data:
             return "; xdata is a table of one column: give the column, not the table"
         if shape == wanted[::-1] and len(shape) > 1:
             return "; transpose it"
+        if wanted == (*shape, 1):
+            return "; ydata is a table of one column: give the column, ydata.ravel()"
+        if words := words_of_axes(self.xdata, wanted):
+            return f"; xdata {words}"
         if self.x_shape == (*wanted, *shape):
             return (
                 f"; xdata is given to it as it is, {self.x_shape}: a column is X[:, 0], or "

@@ -76,3 +76,23 @@ def count_not_finite(array: Any) -> tuple[int, int]:
     if values.dtype.kind not in "fc":
         return 0, values.size
     return int(np.count_nonzero(~np.isfinite(values))), values.size
+
+
+def words_of_axes(xdata: Any, shape: tuple[int, ...]) -> str:
+    """What to give where xdata holds the axes of a grid on which the data lie; "" elsewhere."""
+    if type(xdata) not in (list, tuple, dict) or len(shape) < 2:
+        return ""
+    shapes = [np.shape(axis) for axis in tree.flatten(xdata)[0]]
+    if any(len(one) != 1 for one in shapes):
+        return ""
+    lengths = tuple(n for (n,) in shapes)
+    order = {(lengths[1], lengths[0], *lengths[2:]): "xy", lengths: "ij"} if lengths[1:] else {}
+    if shape not in order:
+        return ""
+    grid = f"np.meshgrid(*xdata, indexing='{order[shape]}')"
+    if type(xdata) is dict:
+        grid = f"dict(zip(xdata, {grid.replace('*xdata', '*xdata.values()')}))"
+    return (
+        f"holds the axes, of lengths {', '.join(map(str, lengths))}, of a grid on which ydata "
+        f"lies; give the places of all its points, {grid}"
+    )
