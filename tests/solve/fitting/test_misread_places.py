@@ -1,5 +1,7 @@
 """What xdata is that a model cannot compute with: dates, texts, tables, labels of an index."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 
@@ -232,3 +234,21 @@ def test_axes_of_an_image():
 def test_a_column_of_data():
     with pytest.raises(ShapeError, match=r"shape \(30, 1\) of ydata.*give the.*ydata.ravel\(\)"):
         curve_fit(line, T, Y[:, None])
+
+
+@pytest.mark.parametrize(
+    "ydata, words",
+    [
+        ([str(y) for y in Y], r"texts; np.asarray\(ydata, float\) makes numbers"),
+        ([Decimal(y) for y in Y], r"object; np.asarray\(ydata, float\) makes numbers"),
+        (
+            [f"{y:.3f}".replace(".", ",") for y in Y],
+            r"text.replace\(',', '.'\)\) for text in ydata",
+        ),
+        ([*map(str, Y[1:]), "n/a"], "'n/a' in it is no number"),
+        ((y for y in Y), r"it is a generator, which gives them once: list\(ydata\)"),
+    ],
+)
+def test_data_that_are_no_numbers(ydata, words):
+    with pytest.raises(ArgumentError, match=f"ydata must hold numbers, got .*{words}"):
+        curve_fit(line, T, ydata)
