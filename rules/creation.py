@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.writes import parts_as_written
+from linad.arrays.writes import parts_as_written, refuse_records
 from linad.arrays.zero_dim import array as no_number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
@@ -168,6 +168,7 @@ def array(
     if dtype is not None and np.dtype(dtype).kind == "O":
         return objects_of(object)
     if is_list and dtype is not None and _holds_traced(object):
+        refuse_records(np.dtype(dtype))
         object = parts_as_written(object, np.dtype(dtype))
     made = _stacked(object)
     if dtype is not None:

@@ -252,12 +252,37 @@ def _of_result(initial: Array, dtype: np.dtype[Any], combine: Any) -> Any:
     return np.asarray(initial, dtype)[()]
 
 
+def _past_nan(reduce: Callable[..., Any], least: float) -> Callable[..., Any]:
+    """A reduction that passes over NaN. ``least`` stands for NaN beside numbers, and keeps its
+    derivative out of them: that of p · NaN is NaN, and so is its product with a share of 0."""
+
+    @functools.wraps(reduce)
+    def passing(
+        a: Array,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = NoValue,
+        where: Any = True,
+    ) -> Any:
+        if a.dtype.kind == "f":
+            missing = np.isnan(a)
+            if isinstance(missing, Traced) or missing.any():
+                present = ~missing if where is NoValue else ~missing & where
+                beside = np.any(present, axis=axis, keepdims=True)
+                a = np.where(missing & beside, a.dtype.type(least), a)
+        return reduce(a, axis, dtype, out, keepdims, initial, where)
+
+    return passing
+
+
 _sum = reducer("sum", sum_, np.add, 0)
 _prod = reducer("prod", prod_, np.multiply, 1)
 _max = reducer("max", max_, np.maximum)
 _min = reducer("min", min_, np.minimum)
-_fmax = reducer("fmax", fmax_, np.fmax)
-_fmin = reducer("fmin", fmin_, np.fmin)
+_fmax = _past_nan(reducer("fmax", fmax_, np.fmax), -np.inf)
+_fmin = _past_nan(reducer("fmin", fmin_, np.fmin), np.inf)
 _logaddexp = reducer("logaddexp", logaddexp_, np.logaddexp, -np.inf)
 _logaddexp2 = reducer("logaddexp2", logaddexp2_, np.logaddexp2, -np.inf)
 

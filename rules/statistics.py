@@ -223,9 +223,7 @@ _register_nan_moment("nanvar")
 _register_nan_moment("nanstd")
 
 
-def _register_nan_extremum(name: str, ufunc: Any, least: float) -> None:
-    """``least`` stands for what is missing beside numbers, and keeps its derivative out of them."""
-
+def _register_nan_extremum(name: str, ufunc: Any) -> None:
     @implements(getattr(np, name))
     def extremum(
         a: Array,
@@ -235,13 +233,8 @@ def _register_nan_extremum(name: str, ufunc: Any, least: float) -> None:
         initial: Any = NoValue,
         where: Any = True,
     ) -> Any:
-        a = as_array(a)
-        if a.dtype.kind == "f":
-            present = _present(a, where, None)
-            beside = np.any(present, axis=axis, keepdims=True)
-            a = np.where(np.isnan(a) & beside, a.dtype.type(least), a)
         y = ufunc.reduce(
-            a, axis=axis, out=out, keepdims=bool(keepdims), initial=initial, where=where
+            as_array(a), axis=axis, out=out, keepdims=bool(keepdims), initial=initial, where=where
         )
         if np.isnan(y).any():
             warn_user("All-NaN slice encountered", RuntimeWarning)
@@ -250,8 +243,8 @@ def _register_nan_extremum(name: str, ufunc: Any, least: float) -> None:
     extremum.__name__ = extremum.__qualname__ = name
 
 
-_register_nan_extremum("nanmax", np.fmax, -np.inf)
-_register_nan_extremum("nanmin", np.fmin, np.inf)
+_register_nan_extremum("nanmax", np.fmax)
+_register_nan_extremum("nanmin", np.fmin)
 
 
 # Weighted averages.

@@ -24,7 +24,7 @@ from linad.adoption.subclasses import copied_class
 from linad.arrays.conversions import held
 from linad.arrays.traces import running_trace
 from linad.core.callers import defining_package
-from linad.scipy.sparse.linalg import SparseFactors
+from linad.scipy.sparse.linalg import ConstantFactors
 from linad.scipy.twins import class_twin, instance_twin, twin_of
 
 DISTRIBUTIONS = (rv_continuous, rv_discrete)
@@ -140,7 +140,7 @@ def _traced(owner: Any, form: Any) -> Any:
     """
     kind = type(owner)
     if kind is scipy.sparse.linalg.SuperLU:
-        return SparseFactors(owner)
+        return ConstantFactors(owner)
     of_plain = getattr(form, "of_plain", None)
     if of_plain is not None:
         return of_plain(owner)

@@ -26,6 +26,7 @@ from linad.arrays.conversions import held
 from linad.arrays.memory import constant_under
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
+from linad.arrays.writes import refuse_records
 from linad.core.array_type import Array
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
@@ -127,6 +128,8 @@ def _value(v: Any, y: Any) -> Any:
         return v  # a list, a dict, or a container of a package's
     if type(y) is np.ndarray and y.dtype.kind == "O":
         return asarray(v, object) if isinstance(v, (list, tuple)) and held(v) else v
+    if type(v) in (list, tuple) and type(y) is np.ndarray and y.dtype.names and held(v):
+        refuse_records(y.dtype)
     return gathered_to_write(v) if isinstance(y, _ARRAYS) else gathered(v)
 
 

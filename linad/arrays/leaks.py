@@ -1,6 +1,9 @@
-"""Where a traced value is kept after its function has returned, for the message that says so.
+"""Where a traced value is kept after its function has returned.
 
-Asked once an error is on its way, so the garbage collector may be searched.
+    KEPT[n] = np.ones(n)      of adopted code, is a constant of the trace: plain again afterwards
+    KEPT[n] = n * x           depends on an argument: the message says where it was kept
+
+Asked when such a value is used again, so the garbage collector may be searched.
 """
 
 import gc
@@ -8,8 +11,34 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
+from linad.arrays.buffers import root_of
+from linad.arrays.memory import constant_under
 from linad.core.callers import defining_package
 from linad.core.primitive import Traced
+
+
+def give_back_constants(trace: Any) -> None:
+    """Put plain copies in the place of constants of an ended trace that containers hold."""
+    for value in gc.get_referrers(trace):
+        if not isinstance(value, Traced) or value._trace is not trace:
+            continue
+        plain = constant_under(value)  # type: ignore[arg-type]
+        if plain is None or _shares_memory(value):
+            continue
+        plain = plain.copy()
+        for holder in gc.get_referrers(value):
+            if type(holder) is list:
+                holder[:] = [plain if part is value else part for part in holder]
+                continue
+            held = holder if isinstance(holder, dict) else _attributes(holder)
+            for key in [k for k, part in list(held.items()) if part is value]:
+                dict.__setitem__(held, key, plain)
+
+
+def _shares_memory(x: Any) -> bool:
+    """Whether what is written into another array is seen in this one: plain copies are apart."""
+    return root_of(x) is not x or getattr(x._buffer, "viewed", False)
+
 
 DEEP = 4
 """Containers, one in another, between a value and the object or module that keeps it."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linad.arrays.buffers import refresh
-from linad.arrays.leaks import kept_in
+from linad.arrays.leaks import give_back_constants, kept_in
+from linad.arrays.memory import constant_under
 from linad.arrays.refusing import given_to_scipy
 from linad.core.adopted import WATCHERS
 from linad.core.arithmetic_warnings import FILTER, move_to_user_lines
@@ -106,6 +107,9 @@ class Trace:
 
     keys: Any = ()
     """Its values that were keys of dictionaries or sets, weakly; see `linad.arrays.keys`."""
+
+    gave_back = False
+    """Whether its constants that containers have kept are plain again."""
 
     told_apart = False
     """Whether such a key was told from another one of the same value."""
@@ -255,6 +259,24 @@ class Trace:
         """Whether one of the results depends on an argument, whose nodes ``inputs`` are, through
         operations that have a derivative."""
         return True
+
+    def lasting(self, x: "Tracer") -> Any:
+        """A value of this trace, which may have ended: then it is a plain copy, of a constant that
+        the function has kept; raises of other values."""
+        if not self.finished:
+            return x
+        plain = constant_under(x)
+        if plain is None:
+            self.check_alive()
+        if not self.gave_back:
+            self.gave_back = True
+            give_back_constants(self)
+        return plain.copy()
+
+    def after_its_end(self, primitive: Primitive, args: tuple[Any, ...], params: Any) -> Any:
+        """What an operation gives of constants that have outlived their trace."""
+        lasting = [a._trace.lasting(a) if isinstance(a, Traced) else a for a in args]
+        return primitive(*lasting, **params)
 
     def check_alive(self) -> None:
         """Raise if the traced function has returned already."""

@@ -337,6 +337,17 @@ def parts_as_written(value: Any, dtype: np.dtype[Any]) -> Any:
     return in_dtype(_number_within(value, dtype), dtype) if dtype.kind in "iu" else value
 
 
+def refuse_records(dtype: np.dtype[Any]) -> None:
+    """Raise of an array with fields, which is to hold traced values."""
+    if dtype.names is not None:
+        fields = ", ".join([f"{name!r}: np.stack([...])" for name in dtype.names[:2]])
+        more = ", ..." if len(dtype.names) > 2 else ""
+        raise UnsupportedError(
+            f"an array with fields ({', '.join(dtype.names)}) does not hold traced values; keep a "
+            f"dict with an array for each field, {{{fields}{more}}}"
+        )
+
+
 def stacked(nested: Any) -> Any:
     """Nested lists as an array, traced where one of them holds something traced."""
     if lists_traced(nested):

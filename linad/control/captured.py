@@ -59,7 +59,8 @@ class _Closed:
     """``g(x, *captured)`` by the programs that were recorded of ``f(x, *theta)``.
 
     Captured are the traced leaves of theta, and after these what else there is. There is a program
-    for each of the `paths` that Python's decisions have taken.
+    for each of the `paths` that Python's decisions have taken. A copy, pickled or not, has these
+    programs alone: what ``f`` refers to belongs to the trace.
     """
 
     def __init__(self, f: Callable[..., Any], theta: tuple[Any, ...], x: Any) -> None:
@@ -85,7 +86,17 @@ class _Closed:
             raise failed or GuardError(f"{self.__name__} was recorded with other arguments")
         return self._known_at(x).run(leaves, captured)
 
+    def __getstate__(self) -> dict[str, Any]:
+        own = {"f": None, "theta": None, "captured": [plain(v) for v in self.captured]}
+        return self.__dict__ | own
+
     def _known_at(self, x: Any) -> "_Path":
+        if self.f is None:
+            raise GuardError(
+                f"{self.__name__} takes another path here than it took when its derivative was "
+                f"made, and it refers to traced values, so a copy of the derivative does not have "
+                f"it; pass what it refers to as arguments, behind x0"
+            )
         leaves, structure = tree.flatten(x)
         path = _Path(self, [plain(v) for v in leaves], structure)
         self.paths.append(path)

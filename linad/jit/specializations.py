@@ -20,7 +20,7 @@ from linad.core.compiler_lock import compiling
 from linad.core.memory_layouts import laid_like, layout_of
 from linad.core.settings import compiler_is_off
 from linad.core.tape import Tape, Var, stop, unchanged
-from linad.errors import GuardError
+from linad.errors import GuardError, TracerError
 from linad.jit.identity import memory_of_all, share_memory
 from linad.jit.signature import is_python_number
 from linad.transforms.plain_operands import Snapshots
@@ -227,6 +227,14 @@ class Variant:
         """The result of a call, of what the program computed; writes into the arguments."""
         count = len(values) - len(self.written)
         for k, value in zip(self.written, values[count:], strict=True):
+            lost = isinstance(value, Tracer) and value.dtype.kind in "fc"
+            if lost and type(arrays[k]) is np.ndarray:
+                raise TracerError(
+                    f"linad.jit: the function writes what depends on traced values into a plain "
+                    f"array that it was given (array {k} of its arguments, of shape "
+                    f"{value.shape}), and its derivative would be lost; pass an array that traces, "
+                    f"linad.numpy.zeros(n) or np.array(values, like=x) of a traced x"
+                )
             arrays[k][...] = value
         return self.shown(values)
 

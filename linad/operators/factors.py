@@ -8,6 +8,7 @@ matrix in messages.
 Source: N. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd edition, chapters 7, 15.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -283,7 +284,7 @@ class SparseLU(Equilibrated):
         self.columns = scales(_largest(np.abs(a.data), column, n))
         a.data *= self.columns[column]
         try:
-            self.factors = _sparse_factors(a)
+            self.factors = SparseFactors(a, **_order_for(a))
         except RuntimeError as error:  # what SuperLU has to say
             raise SingularError(f"{what} is singular ({error})") from None
         norm = float(np.max(np.bincount(row, np.abs(a.data)), initial=0.0))
@@ -309,25 +310,48 @@ def _swaps(permutation: Array) -> int:
     return n - int(connected_components(graph, directed=False, return_labels=False))
 
 
-def _sparse_factors(a: Any) -> Any:
-    """SuperLU's factors of a CSC array, in the order that suits the pattern.
+class SparseFactors:
+    """What `scipy.sparse.linalg.splu` returns, which cannot be copied, beside what it was made of:
+    a copy, pickled or not, is made again.
+
+    Parameters
+    ----------
+    a : sparse array
+        Kept by reference; nothing may write into it.
+    *args, **options
+        As of `splu`.
+    """
+
+    def __init__(self, a: Any, *args: Any, **options: Any) -> None:
+        from scipy.sparse.linalg import splu
+
+        self.made_of = a, args, options
+        self.superlu = splu(a, *args, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.superlu, name)
+
+    def __reduce__(self) -> Any:
+        a, args, options = self.made_of
+        return functools.partial(SparseFactors, **options), (a, *args)
+
+
+def _order_for(a: Any) -> dict[str, Any]:
+    """SuperLU's options for a CSC array: the order that suits the pattern.
 
     Minimum degree on the pattern of A + A^T where that is the pattern of A, as of discretised
     equations: about half the fill of the order for A^T A, which serves any pivoting. Pivots then
     stay on the diagonal unless they are ten times smaller than what stands below. The columns of
     such factors have little in common, so narrow panels serve them best.
     """
-    from scipy.sparse.linalg import splu
-
     if not _has_symmetric_pattern(a):
-        return splu(a)
-    return splu(
-        a,
-        permc_spec="MMD_AT_PLUS_A",
-        diag_pivot_thresh=0.1,
-        panel_size=4,
-        options={"SymmetricMode": True},
-    )
+        return {}
+    return {
+        "permc_spec": "MMD_AT_PLUS_A",
+        "diag_pivot_thresh": 0.1,
+        "panel_size": 4,
+        "options": {"SymmetricMode": True},
+    }
 
 
 def _has_symmetric_pattern(a: Any) -> bool:

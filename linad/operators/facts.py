@@ -159,6 +159,11 @@ class Facts:
         """Which entries of a result read which of the argument; None is the identity."""
         return dense(self.shape)
 
+    def entries_read(self, mask: Any) -> Any:
+        """Mask of the entries of x that those of y read which a mask, perhaps traced,
+        names; None where all may be. `linad.transforms.unread_entries` asks, of sums of few."""
+        return None
+
     def relation_key(self) -> Any:
         """What, beside the shapes, determines the relation: equal ones belong to equal keys."""
         return None

@@ -121,6 +121,15 @@ class Difference(JacobianOperator):
         edge = np.zeros(shape, self.dtype)
         return -np.diff(np.concatenate([edge, cotangent, edge], axis=self._axis), axis=self._axis)
 
+    def entries_read(self, mask: Any) -> Any:
+        shape = list(self.in_shape)
+        if not shape[self._axis]:
+            return None
+        shape[self._axis] = 1
+        edge = np.zeros(shape, bool)
+        before = np.concatenate([edge, mask], axis=self._axis)
+        return before | np.concatenate([mask, edge], axis=self._axis)
+
     def relation(self) -> Relation:
         x = np.moveaxis(numbered(self.in_shape), self._axis, -1)
         pairs = np.stack([x[..., :-1], x[..., 1:]], axis=-1)

@@ -46,6 +46,9 @@ class ScaledSum(JacobianOperator):
         total = np.add.reduce(tangent, axis=self._axes)
         return total if self.factor is None else total * self.factor
 
+    def entries_read(self, mask: Any) -> Any:
+        return np.broadcast_to(mask.reshape(self._kept), self.in_shape)
+
     def pullback(self, cotangent: Array) -> Array:
         if self.factor is not None:
             cotangent = cotangent * self.factor
@@ -104,6 +107,9 @@ class WeightedSum(JacobianOperator):
 
     def pushforward(self, tangent: Array) -> Array:
         return np.add.reduce(tangent * self.weights, axis=self._axes)
+
+    def entries_read(self, mask: Any) -> Any:
+        return np.broadcast_to(mask.reshape(self._kept), self.in_shape)
 
     def pullback(self, cotangent: Array) -> Array:
         seeds = cotangent.shape[: cotangent.ndim - len(self.out_shape)]

@@ -50,15 +50,20 @@ def lifted(op: JacobianOperator) -> tuple[list[Any], Recipe]:
             arrays.append(x)
         return places[id(x)]
 
-    template = _mapped(op, take, {})
+    return arrays, _Filled(_mapped(op, take, {}))
 
-    def recipe(values: Sequence[Any]) -> JacobianOperator:
+
+class _Filled:
+    """An operator with places for its arrays, made of these; a class, to be pickled."""
+
+    def __init__(self, template: Any) -> None:
+        self.template = template
+
+    def __call__(self, values: Sequence[Any]) -> JacobianOperator:
         def put(x: Any) -> Any:
             return values[x.index] if type(x) is Placeholder else x
 
-        return _mapped(template, put, {})  # type: ignore[no-any-return]
-
-    return arrays, recipe
+        return _mapped(self.template, put, {})  # type: ignore[no-any-return]
 
 
 def _mapped(x: Any, function: Callable[..., Any], known: dict[int, tuple[Any, Any]]) -> Any:

@@ -8,8 +8,8 @@ its tolerance, to a root t* in rounding. From there steps on traced values carry
 each of which makes the derivatives of one more order those of the root t(θ), since what the error
 of t is multiplied by, 1 - g_t(t, θ) / s, is zero at t* (A. Griewank, A. Walther, "Evaluating
 Derivatives", 2nd edition, 2008, section 15.3). There are as many as derivatives are being taken.
-At a root that is not simple t* is near it only; as s is a constant, the first derivative is
--g_θ / g_t all the same, which is right where all of g moves with the root. The value stays SciPy's.
+At a root that is not simple t* is near it only, and t is kept there: the derivatives are those of
+g(t, θ) = g(t*, θ*), which are right where all of g moves with the root. The value stays SciPy's.
 """
 
 import functools
@@ -39,6 +39,10 @@ from linad.scipy.option_kinds import check_options
 Function = Callable[..., Any]
 TOLERANCES = ("xtol", "epsrel", "tol")
 """What the tolerance of a search is called."""
+
+ASIDE = {2: 1e-12, 3: 1e-6}
+"""In parts of a root, from how far away a step leads to it if the derivative of that order, or of
+later ones, is known."""
 
 TO_ROUNDING = 2
 """Newton's steps from SciPy's tolerance to rounding."""
@@ -166,25 +170,45 @@ def _polished(name: str, found: Any, g: Function, step_at: Function) -> Any:
             x = found
             for _ in range(TO_ROUNDING):
                 x = stop_gradient(x - step_at(x)(x))
-            step, moving = step_at(x), x
+            step, moving, stepped = step_at(x), x, x
             for _ in range(orders + LATER * recorded):
-                moving = moving - step(moving)
+                stepped = moving - step(moving)
+                moving = with_derivative(x, stepped)  # near a root that is not simple it is not x
         except np.linalg.LinAlgError:
             if orders:
                 raise
             return with_derivative(found, np.nan * g(found))
         here = concrete(found)
-        far = np.max(np.abs(concrete(moving) - here), initial=0.0)  # looked at, decides nothing
+        far = np.max(np.abs(concrete(stepped) - here), initial=0.0)  # looked at, decides nothing
         if orders and not far <= FAR * (1 + np.max(np.abs(here), initial=0.0)):
             raise ConvergenceError(
                 f"{name}: a step of Newton's method leads {far:.2g} away from what was found, "
                 f"{here}: it is not a solution, or a degenerate one, and has no derivative",
                 here,
             )
+        turned, aside = _turned(step, x, orders) if orders > 1 else (0.0, 0.0)
+        if orders and not concrete(turned) <= concrete(aside):
+            raise ConvergenceError(
+                f"{name}: {here} is at a root that is not simple, and so close to it that rounding "
+                f"is all of the derivative of order {orders}",
+                here,
+            )
         if recorded:  # where the program is run, nobody looks
-            near = np.abs(moving - found) <= FAR * (1 + np.max(np.abs(found), initial=0.0))
+            near = np.abs(stepped - found) <= FAR * (1 + np.max(np.abs(found), initial=0.0))
+            near = np.all(near) & (turned <= aside)
             moving = moving * np.where(np.all(near), 1.0, np.nan)
     return with_derivative(found, moving)
+
+
+def _turned(step: Function, x: Any, order: int) -> tuple[Any, Any]:
+    """How far a step with the slope at x leads past x from somewhat aside, and how far that was.
+
+    At a distance δ of a root that is not simple the slope changes by all of itself over δ, and the
+    derivative of an order is known to rounding over δ to the power of the order less one.
+    """
+    aside = ASIDE[min(order, 3)] * stop_gradient(x)
+    turned = stop_gradient(step(stop_gradient(x) + aside) - step(stop_gradient(x))) - aside
+    return np.max(np.abs(turned), initial=0.0), np.max(np.abs(aside), initial=0.0)
 
 
 def with_derivative(value: Any, moving: Any) -> Any:

@@ -33,23 +33,22 @@ from linad.solve.bounds import without_none
 from linad.transforms.spaces import Slot, split
 
 
-def stationary(gradient: Callable[..., Any]) -> Callable[..., Any]:
-    """The equations of a minimum within bounds.
+class Stationary:
+    """The equations of a minimum within bounds: ``stationary(x, lower, upper, *theta)``, with
+    bounds that are containers like x.
 
     Parameters
     ----------
     gradient : callable
         ``gradient(x, *theta)``, a container like x.
-
-    Returns
-    -------
-    callable
-        ``residual(x, lower, upper, *theta)``, with bounds that are containers like x.
     """
 
-    def residual(x: Array, lower: Array, upper: Array, *theta: Any) -> Any:
+    def __init__(self, gradient: Callable[..., Any]) -> None:
+        self.gradient = gradient
+
+    def __call__(self, x: Array, lower: Array, upper: Array, *theta: Any) -> Any:
         leaves, structure = tree.flatten(x)
-        slopes = tree.flatten(gradient(*stop_gradient((x, *theta))))[0]
+        slopes = tree.flatten(self.gradient(*stop_gradient((x, *theta))))[0]
         inside, rows = [], []
         for v, g, low, high in zip(
             leaves, slopes, tree.flatten(lower)[0], tree.flatten(upper)[0], strict=True
@@ -59,11 +58,9 @@ def stationary(gradient: Callable[..., Any]) -> Callable[..., Any]:
             bound = np.where(below, low, high)
             inside.append(np.where(held, bound, v))
             rows.append((held, v - bound))
-        found = tree.flatten(gradient(tree.unflatten(structure, inside), *theta))[0]
+        found = tree.flatten(self.gradient(tree.unflatten(structure, inside), *theta))[0]
         left = [np.where(held, apart, g) for (held, apart), g in zip(rows, found, strict=True)]
         return tree.unflatten(structure, left)
-
-    return residual
 
 
 def _holds(left: Array, gradient: Array, bound: Array) -> Any:

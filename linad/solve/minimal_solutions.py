@@ -22,7 +22,7 @@ from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.options import FUNCTION, POSITIVE, takes
 from linad.errors import DTypeError
-from linad.solve.bounded_solutions import sides_of, stationary
+from linad.solve.bounded_solutions import Stationary, sides_of
 from linad.solve.compiled_least_squares import least_squares_loop
 from linad.solve.compiled_minima import minimum_loop
 from linad.solve.implicit import solved, start_of
@@ -30,6 +30,7 @@ from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.losses import LOSS, Loss
 from linad.solve.objectives import refuse_limits
 from linad.solve.problems import as_point
+from linad.solve.searches import BoundedSearch, SolutionSearch, VectorBoundedSearch
 from linad.solve.solution_options import SOLVED, Solver, opened
 from linad.solve.step_systems import seen_through
 from linad.solve.trust_region import trust_region
@@ -93,25 +94,15 @@ def minimum(
     f = seen_through(f, linear_solver, x0)
     f, theta = with_captured(f, as_point(x0), theta)
     gradient = grad(f)
+    search: SolutionSearch
     if bounds is None:
-
-        def solve(x: Array, given: Any) -> Any:
-            return solver(lambda x: f(x, *given), x, **options)
-
-        loop = minimum_loop(f, solver, options)
-        return solved("minimum", gradient, solve, x0, theta, linear_solver, rtol, loop)
-
-    def solve_within(x: Array, given: Any) -> Any:
-        from scipy.optimize import Bounds
-
-        lower, upper, *rest = given
-        limits = Bounds(tree.vector(lower), tree.vector(upper))
-        return solver(lambda x: f(x, *rest), x, bounds=limits, **options)
-
+        search, loop = SolutionSearch(solver, f, options), minimum_loop(f, solver, options)
+        return solved("minimum", gradient, search, x0, theta, linear_solver, rtol, loop)
+    search = VectorBoundedSearch(solver, f, options)
     x0 = start_of(x0, theta, "minimum")
     given = (*sides_of("minimum", bounds, x0, of_vector=True), *theta)
-    equations = stationary(gradient)
-    return solved("minimum", equations, solve_within, x0, given, linear_solver, rtol)
+    equations = Stationary(gradient)
+    return solved("minimum", equations, search, x0, given, linear_solver, rtol)
 
 
 @takes(r=FUNCTION, loss=LOSS, f_scale=POSITIVE, **SOLVED)
@@ -184,26 +175,27 @@ def least_squares(
     told = {name: v for name, v in options.items() if name not in {"loss", "f_scale"}}
     robust = None if loss == "linear" else Loss(loss, options.get("f_scale", 1.0))
     loop = least_squares_loop(r, solver, told, robust, bounds is not None)
-
-    def gradient(x: Array, *given: Any) -> Any:
-        y, pull = vjp(lambda x: r(x, *given), x)
-        if robust is not None:
-            leaves, structure = tree.flatten(y)
-            y = tree.unflatten(structure, [robust.influence(leaf) for leaf in leaves])
-        return pull(y)[0]
-
+    gradient = _CostGradient(r, robust)
+    search: SolutionSearch
     if bounds is None:
-
-        def solve(x: Array, given: Any) -> Any:
-            return solver(lambda x: r(x, *given), x, **options)
-
-        return solved("least_squares", gradient, solve, x0, theta, linear_solver, rtol, loop)
-
-    def solve_within(x: Array, given: Any) -> Any:
-        lower, upper, *rest = given
-        return solver(lambda x: r(x, *rest), x, bounds=(lower, upper), **options)
-
+        search = SolutionSearch(solver, r, options)
+        return solved("least_squares", gradient, search, x0, theta, linear_solver, rtol, loop)
+    search = BoundedSearch(solver, r, options)
     x0 = start_of(x0, theta, "least_squares")
     given = (*sides_of("least_squares", bounds, x0, of_vector=False), *theta)
-    equations = stationary(gradient)
-    return solved("least_squares", equations, solve_within, x0, given, linear_solver, rtol, loop)
+    equations = Stationary(gradient)
+    return solved("least_squares", equations, search, x0, given, linear_solver, rtol, loop)
+
+
+class _CostGradient:
+    """The gradient in x of half the sum of squares, or of a robust cost."""
+
+    def __init__(self, r: Callable[..., Any], loss: Loss | None) -> None:
+        self.r, self.loss = r, loss
+
+    def __call__(self, x: Array, *theta: Any) -> Any:
+        y, pull = vjp(lambda x: self.r(x, *theta), x)
+        if self.loss is not None:
+            leaves, structure = tree.flatten(y)
+            y = tree.unflatten(structure, [self.loss.influence(leaf) for leaf in leaves])
+        return pull(y)[0]

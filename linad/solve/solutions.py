@@ -27,6 +27,7 @@ from linad.solve.compiled_systems import linear_loop
 from linad.solve.implicit import solved
 from linad.solve.newton import newton
 from linad.solve.problems import Equations, Unknown, as_point
+from linad.solve.searches import SolutionSearch
 from linad.solve.solution_options import DERIVED, SOLVED, Solver, opened
 from linad.solve.status import Status, Stop, make_result
 from linad.solve.step_systems import seen_through, system
@@ -96,12 +97,9 @@ def root(
     solver, options = opened(solver, options)
     g = seen_through(g, linear_solver, x0)
     g, theta = with_captured(g, as_point(x0), theta)
-
-    def solve(x: Array, given: Any) -> Any:
-        return solver(lambda x: g(x, *given), x, **options)
-
+    search = SolutionSearch(solver, g, options)
     loop = loop_of(solver, options)
-    return solved("root", g, solve, x0, theta, linear_solver, rtol, loop)
+    return solved("root", g, search, x0, theta, linear_solver, rtol, loop)
 
 
 @takes(g=FUNCTION, **SOLVED)
@@ -148,15 +146,20 @@ def fixed_point(
     solver, options = opened(solver, options)
     g = seen_through(g, linear_solver, x0)
     g, theta = with_captured(g, as_point(x0), theta)
-
-    def residual(x: Any, *given: Any) -> Any:
-        return difference(x, g(x, *given), f"fixed_point: {name_of(g)}")
-
-    def solve(x: Any, given: Any) -> Any:
-        return solver(lambda x: residual(x, *given), x, **options)
-
+    apart = _Apart(g)
+    search = SolutionSearch(solver, apart, options)
     loop = loop_of(solver, options)
-    return solved("fixed_point", residual, solve, x0, theta, linear_solver, rtol, loop)
+    return solved("fixed_point", apart, search, x0, theta, linear_solver, rtol, loop)
+
+
+class _Apart:
+    """x - g(x, θ), which is zero at a fixed point."""
+
+    def __init__(self, g: Callable[..., Any]) -> None:
+        self.g = g
+
+    def __call__(self, x: Any, *theta: Any) -> Any:
+        return difference(x, self.g(x, *theta), f"fixed_point: {name_of(self.g)}")
 
 
 def difference(a: Array, b: Array, what: str) -> Any:
@@ -219,18 +222,28 @@ def linear(
     if not tree.flatten(b)[0]:
         raise TreeError("linear: b holds no array")
     A, theta = with_captured(A, b, theta)
-
-    def residual(x: Array, b: Array, *given: Any) -> Any:
-        return difference(A(x, *given), b, f"linear: {name_of(A)}")
-
-    def solve(x: Array, given: Any) -> Any:
-        b, *rest = given
-        accuracy = rtol or max(1e-10, 100 * Unknown(x, "linear").eps)
-        return solve_linear_function(A, x, b, tuple(rest), linear_solver, accuracy)
-
+    equations = _LinearEquations(A, linear_solver, rtol)
     leaves, structure = tree.flatten(b)
     zeros = tree.unflatten(structure, [np.zeros(np.shape(v), _dtype_of(v)) for v in leaves])
-    return solved("linear", residual, solve, zeros, (b, *theta), linear_solver, rtol, linear_loop)
+    given = (b, *theta)
+    search = equations.search
+    return solved("linear", equations, search, zeros, given, linear_solver, rtol, linear_loop)
+
+
+class _LinearEquations:
+    """A(θ) x - b, and how its root is found."""
+
+    def __init__(self, A: Callable[..., Any], linear_solver: str, rtol: float | None) -> None:
+        self.A, self.linear_solver, self.rtol = A, linear_solver, rtol
+
+    def __call__(self, x: Array, b: Array, *theta: Any) -> Any:
+        return difference(self.A(x, *theta), b, f"linear: {name_of(self.A)}")
+
+    def search(self, x: Array, given: Any) -> Any:
+        """Its root, as a result; of b and θ."""
+        b, *theta = given
+        rtol = self.rtol or max(1e-10, 100 * Unknown(x, "linear").eps)
+        return solve_linear_function(self.A, x, b, tuple(theta), self.linear_solver, rtol)
 
 
 def _dtype_of(value: Array) -> Any:

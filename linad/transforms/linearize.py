@@ -85,7 +85,7 @@ class LinearTrace(PairTrace):
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         try:
             if self.finished:
-                self.check_alive()
+                return self.after_its_end(primitive, args, params)
             if primitive.plain:
                 count = len(args)
                 if count == 1:

@@ -40,7 +40,7 @@ class PushTrace(Trace):
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         try:
             if self.finished:
-                self.check_alive()
+                return self.after_its_end(primitive, args, params)
             next(self.count)
             if primitive.view and (view := lazy_view(self, args[0], primitive, params)) is not None:
                 return view

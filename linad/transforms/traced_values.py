@@ -66,7 +66,7 @@ def read_arguments(
             if a._buffer is not None:
                 refresh_node(a)
             if a._trace is not trace:
-                a = a.frozen()
+                a = a.frozen() if not a._trace.finished else a._trace.lasting(a)
             else:
                 active.append((len(values), a._node))
                 a = a._value if a._buffer is None else _captured(a, primitive)
@@ -161,8 +161,7 @@ def read_results(trace: Trace, result: Any) -> tuple[list[Any], list[Any], Any]:
 def _check_constant(leaf: Any, result: Any) -> Any:
     """Check a leaf of a result that the trace does not know."""
     if isinstance(leaf, Tracer):
-        leaf._trace.check_alive()
-        return leaf.frozen()
+        return leaf.frozen() if not leaf._trace.finished else leaf._trace.lasting(leaf)
     if isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind in "biufc":
         return leaf
     if isinstance(leaf, float) and not math.isfinite(leaf):

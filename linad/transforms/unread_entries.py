@@ -12,8 +12,9 @@ cuts it, functions of one entry at a time hand it on, what moves entries moves i
 everything else counts as reading all. What has several results, as a branch or a loop, reads all
 of its arguments if any entry of any of its results is read, and nothing elsewhere: inside it may
 have such slopes. A mask is applied where the cotangents leave the functions of one entry at a time,
-so that a chain of them pays for one `np.where`. A program that reads or writes many small parts of
-arrays, one by one, is left as it is: a mask for each would cost the square of their number.
+so that a chain of them pays for one `np.where`. A program that does little but read and write many
+small parts of a large array, one by one, is left as it is: a mask for each would cost the square
+of their number.
 """
 
 from typing import Any, NamedTuple
@@ -25,6 +26,8 @@ from linad.core.primitive import Traced
 from linad.core.shapes import size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain
+from linad.operators.facts import Facts
+from linad.operators.reduction import WeightedSum
 from linad.operators.structured import (
     Cast,
     Conjugation,
@@ -35,8 +38,11 @@ from linad.operators.structured import (
 )
 from linad.transforms.tuple_entries import Entry
 
-MOST_PARTS = 32
-"""Parts of larger arrays that are read or written one by one, at most."""
+SMALL = 1_000_000
+"""Entries of masks that take no time to speak of."""
+
+SHARE = 4
+"""Entries of masks for small parts, at most, for each entry that the other steps deal with."""
 
 ENTRYWISE = (Cast, Conjugation, Diagonal, Masked, RealPart)
 
@@ -62,7 +68,7 @@ ALL = EntriesRead(None, False)
 def guarded(tape: Any) -> list[Any] | None:
     """The steps of a `TapeOperator` with zeros kept, or None where no slope can spoil one."""
     steps = tape.steps
-    if _parts_in(steps) > MOST_PARTS:
+    if _reads_bit_by_bit(steps):
         return None
     behind = _behind_slopes(steps)
     if not behind:
@@ -108,16 +114,18 @@ def guarded(tape: Any) -> list[Any] | None:
     return kept if changed else None
 
 
-def _parts_in(steps: list[Any]) -> int:
-    """How many small parts of larger arrays are read or written."""
-    return sum(
-        [
-            (f.scatters and 2 * size_of(f.out_shape) < size_of(f.in_shape)) or f.writes
-            for _, links in steps
-            for _, J in links
-            for f in _factors(J)
-        ]
-    )
+def _reads_bit_by_bit(steps: list[Any]) -> bool:
+    """Whether masks for small parts of larger arrays cost far more than all other steps."""
+    masks = others = 0
+    for _, links in steps:
+        for _, J in links:
+            for f in _factors(J):
+                out, into = size_of(f.out_shape), size_of(f.in_shape)
+                if f.writes or (f.scatters and 2 * out < into):
+                    masks += max(out, into)
+                else:
+                    others += min(out, into)
+    return masks > max(SMALL, SHARE * others)
 
 
 def _behind_slopes(steps: list[Any]) -> set[Any]:
@@ -127,13 +135,20 @@ def _behind_slopes(steps: list[Any]) -> set[Any]:
         if type(out) is int:
             for node, J in links:
                 factors = _factors(J)
-                if any([type(f) is Diagonal and not _finite(f.entries) for f in factors]) or (
+                if any([_may_spoil(f) for f in factors]) or (
                     node in found and all([_is_followed(f) for f in factors])
                 ):
                     found.add(out)
         else:
             found.update(out)
     return found
+
+
+def _may_spoil(f: JacobianOperator) -> bool:
+    """Whether it may make NaN of zeros."""
+    if type(f) is Diagonal:
+        return not _finite(f.entries)
+    return type(f) is WeightedSum and not _finite(f.weights)
 
 
 def _factors(J: JacobianOperator) -> tuple[JacobianOperator, ...]:
@@ -147,7 +162,12 @@ def _finite(entries: Array) -> bool:
 
 
 def _is_followed(f: JacobianOperator) -> bool:
-    return isinstance(f, (*ENTRYWISE, IdentityMatrix)) or f.copies
+    return isinstance(f, (*ENTRYWISE, IdentityMatrix)) or f.copies or _reads_some(f)
+
+
+def _reads_some(f: JacobianOperator) -> bool:
+    """Whether it is a sum of few entries that says which."""
+    return type(f).entries_read is not Facts.entries_read
 
 
 def _pulled(
@@ -162,7 +182,9 @@ def _pulled(
             if loose:
                 factors.append(Masked(mask, f.out_shape, f.out_dtype))
                 loose = False
+            loose = mask is not None and type(f) is WeightedSum and _may_spoil(f)
             mask = _moved(f, mask, wanted)
+            loose = loose and mask is not None
         elif type(f) is Masked:
             mask = f.mask if mask is None else mask & f.mask
         elif type(f) is Diagonal and mask is not None and not _finite(f.entries):
@@ -174,7 +196,7 @@ def _pulled(
 def _moved(f: JacobianOperator, mask: Any, wanted: bool) -> Any:
     """The mask of what an operator reads, of those entries of its result that are read."""
     if not (f.copies or isinstance(f, IdentityMatrix)):
-        return None
+        return None if mask is None else _unless_full(f.entries_read(mask))
     if mask is None:
         if not (wanted and (f.scatters or f.writes)):
             return None
@@ -187,7 +209,8 @@ def _moved(f: JacobianOperator, mask: Any, wanted: bool) -> Any:
 
 
 def _unless_full(mask: Array) -> Any:
-    return None if not isinstance(mask, Traced) and np.all(mask) else mask
+    known = mask is not None and not isinstance(mask, Traced)
+    return None if known and np.all(mask) else mask
 
 
 def _any_read(masks: list[Any]) -> Any:

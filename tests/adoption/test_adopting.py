@@ -649,3 +649,34 @@ def test_what_is_imported_inside_a_function_is_itself_where_it_is_only_named():
         np.testing.assert_allclose(linad.linearize(imports_inside, x)[0], expected)
         J = linad.jacobian(imports_inside)(x)
     np.testing.assert_allclose(np.diag(J), [1 - 63 * np.sin(0.3), 1 + 63 * np.cos(0.7), 1.0])
+
+
+RECORDS = """
+import numpy as np
+
+FIELDS = [("a", float), ("b", float)]
+
+
+def written(x):
+    r = np.zeros(2, dtype=FIELDS)
+    r[0] = (x[0], x[1])
+    return r["a"].sum()
+
+
+def made(x):
+    return np.array([(x[0], 1.0)], dtype=FIELDS)["a"].sum()
+
+
+def taken(x):
+    return np.asarray([(x[0], 1.0)], dtype=FIELDS)["a"].sum()
+"""
+
+
+@pytest.mark.parametrize("name", ["written", "made", "taken"])
+def test_arrays_with_fields_say_what_to_keep_instead(installed, name):
+    package = installed(RECORDS)
+    with (
+        linad.adopt(package.__name__),
+        pytest.raises(UnsupportedError, match=r"keep a dict with an array for each field, \{'a"),
+    ):
+        linad.grad(getattr(package, name))(np.ones(2))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linad
-from linad.errors import OutputError, SwallowedError, UnsupportedError
+from linad.errors import LeakedTracerError, OutputError, SwallowedError, UnsupportedError
 
 SOURCE = """
 import numpy as np
@@ -321,3 +321,112 @@ def test_results_by_traced_keys_are_refused(installed):
             for derivative in (linad.jacobian(f), linad.jit(f), linad.derivative(f)):
                 with pytest.raises(OutputError, match="traced numbers as keys"):
                     derivative(0.3)
+
+
+KEEPING = """
+import functools
+
+import numpy as np
+
+KEPT, LISTED = {}, []
+GLOBAL = None
+
+
+class Holder:
+    @functools.cached_property
+    def weights(self):
+        return np.arange(3.0) + 1.0
+
+
+HOLDER = Holder()
+
+
+def of_dict(x):
+    if 3 not in KEPT:
+        KEPT[3] = np.ones(3) * 3.0
+    return np.sum(KEPT[3] * x)
+
+
+def of_filled(x):
+    if "filled" not in KEPT:
+        KEPT["filled"] = np.zeros(3)
+        KEPT["filled"][1:] = 2.0
+    return np.sum(KEPT["filled"] * x)
+
+
+def of_tuples(x):
+    if "pair" not in KEPT:
+        KEPT["pair"] = np.ones(3), np.ones(3) * 2.0
+    return np.sum(KEPT["pair"][1] * x)
+
+
+def of_list(x):
+    if not LISTED:
+        LISTED.append(np.ones(3) * 7.0)
+    return np.sum(LISTED[0] * x)
+
+
+def of_global(x):
+    global GLOBAL
+    if GLOBAL is None:
+        GLOBAL = np.ones(3) * 8.0
+    return np.sum(GLOBAL * x)
+
+
+def of_property(x):
+    return np.sum(HOLDER.weights * x)
+
+
+@functools.lru_cache
+def basis(n):
+    rho = np.zeros(n)
+    rho[:] = np.arange(n)
+
+    @functools.lru_cache
+    def power(k):
+        out = np.zeros(n)
+        out += rho**k
+        return out
+
+    return power(2) + power(1) + power(2)
+
+
+def of_caches(x):
+    return np.sum(basis(3) * x)
+
+
+def of_argument(x):
+    if "x" not in KEPT:
+        KEPT["x"] = np.ones(3) * x
+    return np.sum(KEPT["x"] * x)
+"""
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["dict", "filled", "tuples", "list", "global", "property", "caches"],
+)
+@pytest.mark.parametrize(
+    "first", [linad.grad, linad.jit, lambda f: lambda x: linad.jvp(f, (x,), (x,))]
+)
+def test_constants_that_are_kept_are_plain_later(installed, name, first):
+    package, plain = installed(KEEPING), installed(KEEPING)
+    f, expected = getattr(package, f"of_{name}"), getattr(plain, f"of_{name}")
+    slope = np.array([expected(row) for row in np.eye(3)])
+    with linad.adopt(package.__name__):
+        first(f)(X)
+        for _ in range(2):
+            np.testing.assert_array_equal(linad.grad(f)(X), slope)
+        np.testing.assert_allclose(linad.jit(linad.grad(f))(X), slope, rtol=1e-14)
+        assert f(X) == expected(X)
+    for kept in (package.KEPT, vars(package.HOLDER)):
+        assert {type(v) for v in kept.values()} <= {np.ndarray, tuple}
+    assert f(X) == expected(X)
+
+
+def test_what_depends_on_an_argument_is_not_kept(installed):
+    package = installed(KEEPING)
+    with linad.adopt(package.__name__):
+        linad.grad(package.of_argument)(X)
+        with pytest.raises(LeakedTracerError, match="KEPT"):
+            linad.grad(package.of_argument)(X)

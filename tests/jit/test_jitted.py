@@ -866,3 +866,18 @@ def test_recording_that_takes_long_says_so_once(capsys, monkeypatch, progress):
     said = capsys.readouterr().err
     assert said.count("linad: recording model: ") == progress
     assert ("linad.scan" in said) is progress
+
+
+def test_traced_values_are_not_written_into_a_plain_argument():
+    def f(out, y):
+        out[:] = y
+        return np.sum(out * y)
+
+    compiled = linad.jit(f)
+    for _ in range(2):
+        with pytest.raises(TracerError, match="writes what depends on traced values into a plain"):
+            linad.grad(lambda y: compiled(np.zeros(3), y))(np.ones(3))
+    given = np.ones(3)
+    np.testing.assert_array_equal(
+        linad.grad(lambda y: compiled(np.zeros(3, like=y), y))(given), 2 * given
+    )

@@ -305,3 +305,21 @@ def test_booleans_are_counted_under_jit():
     f = linad.jit(lambda x: np.bincount(x) * 1.0)
     for _ in range(3):
         np.testing.assert_array_equal(f(np.array([True, False, True])), [1.0, 2.0])
+
+
+@pytest.mark.parametrize("ufunc", [np.fmax, np.fmin])
+def test_what_is_nan_keeps_its_derivative_out_of_extrema_that_pass_over_it(ufunc):
+    """The slope of p · NaN is NaN, that of the least of what is left is not."""
+    d = np.array([[1.0, np.nan, 3.0], [np.nan, 2.0, 0.5]])
+    where = np.array([True, True, False])
+    for f in (
+        lambda p: ufunc.reduce(p * d, axis=None),
+        lambda p: ufunc.reduce(p * d, axis=1).sum(),
+        lambda p: ufunc.reduce(p * d, axis=0, keepdims=True).sum(),
+        lambda p: ufunc.reduce(p * d, axis=1, initial=0.7, where=where).sum(),
+        lambda p: ufunc.reduce(p * d, axis=1, initial=np.nan).sum(),
+    ):
+        expected = (f(2.0 + 1e-6) - f(2.0 - 1e-6)) / 2e-6
+        for slope in (linad.grad(f), linad.derivative(f), linad.jit(linad.grad(f))):
+            np.testing.assert_allclose(slope(2.0), expected, rtol=1e-6)
+    assert np.isnan(linad.grad(lambda p: ufunc.reduce(p * np.array([np.nan, np.nan])))(2.0))

@@ -340,6 +340,29 @@ def test_roots_that_are_not_simple_move_with_their_function(name):
         np.testing.assert_allclose([slope(a), linad.grad(jitted)(a)], 1, rtol=1e-6)
 
 
+@pytest.mark.parametrize("power", [2, 3])
+def test_second_derivatives_at_roots_that_are_not_simple(power):
+    def f(a):
+        return optimize.newton(lambda t: (t - a**2) ** power * np.exp(t * a), 2.5, maxiter=500)
+
+    second = linad.grad(linad.grad(f))
+    np.testing.assert_allclose(second(1.3), 2, rtol=1e-5)
+    np.testing.assert_allclose(linad.jit(second)(1.3), 2, rtol=1e-5)
+
+
+def test_derivatives_that_rounding_is_all_of_are_refused():
+    def f(a):
+        def g(x):
+            return np.stack([x[0] - a, (x[1] - a**2) ** 3])
+
+        return optimize.root(g, np.ones(2), tol=1e-13).x
+
+    d = linad.derivative
+    np.testing.assert_allclose(d(f)(1.3), [1, 2.6], rtol=1e-6)
+    with pytest.raises(ConvergenceError, match="root that is not simple"):
+        d(d(f))(1.3)
+
+
 def test_derivatives_of_all_orders():
     def f(a):
         return optimize.brentq(lambda t: t**3 + t - a, -4, 4)

@@ -18,6 +18,10 @@ def rho(z):
     return np.stack([np.log(t), 1 / t, -1 / t**2])
 
 
+def name_of(loss):
+    return loss if isinstance(loss, str) else loss.__name__
+
+
 LOSSES = ["linear", "soft_l1", "huber", "cauchy", "arctan", rho]
 
 
@@ -27,7 +31,7 @@ def fit(module, y, loss, scale):
     )
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=str)
+@pytest.mark.parametrize("loss", LOSSES, ids=name_of)
 def test_all_that_a_fit_tells(loss):
     theirs = fit(scipy.optimize, DATA, loss, 0.2)
     found = linad.linearize(
@@ -38,7 +42,7 @@ def test_all_that_a_fit_tells(loss):
         np.testing.assert_allclose(mine, theirs[name], rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=str)
+@pytest.mark.parametrize("loss", LOSSES, ids=name_of)
 def test_the_minimum_moves_with_data_and_scale(loss):
     """By the stationarity of the cost, written out once more."""
     scale = 0.2

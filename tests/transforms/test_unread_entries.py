@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import linad
+from linad.transforms.unread_entries import _reads_bit_by_bit, guarded
 
 
 def write(x):
@@ -53,6 +54,26 @@ LEFT_OUT = {
         lambda x: np.sum(np.where(x > 0, np.sqrt(x), 0) + np.where(x > 1, np.log(x), 0) * x),
         [0.0, 4.0],
         [0, 0.25 + np.log(4) + 1],
+    ),
+    "sums of rows": (
+        lambda x: np.nansum((np.sqrt(x).reshape(2, 2) * 2.0).sum(axis=1)),
+        [-1.0, 1.0, 1.0, 4.0],
+        [0, 0, 1, 0.5],
+    ),
+    "means": (
+        lambda x: np.nanmean(np.sqrt(x).reshape(2, 2).mean(axis=0)),
+        [-1.0, 1.0, 1.0, 4.0],
+        [0, 0.25, 0, 0.125],
+    ),
+    "products": (
+        lambda x: np.nansum(np.log(x).reshape(2, 2).prod(axis=1)),
+        [-1.0, 1.0, np.e, np.e],
+        [0, 0, 1 / np.e, 1 / np.e],
+    ),
+    "differences": (
+        lambda x: np.nansum(np.diff(np.sqrt(x))),
+        [1.0, -1.0, 4.0, 9.0],
+        [0, 0, -0.25, 1 / 6],
     ),
     "write": (write, [0.0, 2.0], [0, -0.25]),
     "write where": (write_where, [0.0, 1.0], [0, 1.5]),
@@ -121,6 +142,46 @@ def test_many_seeds():
     with np.errstate(all="ignore"):
         y, J = linad.linearize(f, np.array([0.0, 4.0]))
         np.testing.assert_allclose(J.pullback(np.eye(3)), [[0, 0.5], [0, 1], [0, 1.5]])
+
+
+@pytest.mark.parametrize("terms", [5, 12, 40])
+def test_as_many_parts_as_there_are(terms):
+    """Projections on columns that hold NaN where no entry is read, one after another."""
+    rng = np.random.default_rng(0)
+    basis = rng.random((terms, 6))
+    read = np.array([True, True, False, True, False, True])
+    with_nan = np.where(read, basis, np.nan)
+
+    def f(x, basis):
+        rest, found = 1.0 * x, np.zeros(terms, like=x)
+        for i, b in enumerate(basis):
+            c = (rest * b)[read].sum() / 6
+            rest = rest - c * b
+            found[i] += c
+        return np.sum(found**2)
+
+    x = rng.random(6)
+    compiled = [linad.jit(linad.grad(f)), linad.grad(linad.jit(f))] if terms < 20 else []
+    for gradient in (linad.grad(f), *compiled):  # a loop that is compiled once reads all entries
+        expected = np.where(read, gradient(x, np.where(read, basis, 0.0)), 0.0)
+        for _ in range(2):
+            np.testing.assert_allclose(gradient(x, with_nan), expected, rtol=1e-10)
+
+
+def test_masks_that_cost_more_than_all_else_are_not_made():
+    """A loop over the entries of a large array; the cost of masks is the square of its length."""
+
+    def f(x):
+        y = 1.0 * x
+        for i in range(1500):
+            y[i] = np.sqrt(y[i])
+        return y[0]
+
+    _, J = linad.linearize(f, np.full(1500, 4.0))
+    assert guarded(J) is None
+    with np.errstate(all="ignore"):
+        _, J = linad.linearize(f, np.zeros(1500))
+    assert _reads_bit_by_bit(J.steps)
 
 
 def test_an_inner_gradient_in_a_thread_of_its_own():

@@ -13,6 +13,7 @@ Source: A. Al-Mohy, N. Higham, "Computing the action of the matrix exponential, 
 to exponential integrators", SIAM Journal on Scientific Computing 33, 2011, table 3.1.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -56,7 +57,7 @@ class _Constant:
 
     def _action(self, A: Any, t: Any) -> Callable[[Any], Any]:
         trace = None if self.trace is None else t * self.trace
-        return lambda v: scipy.sparse.linalg.expm_multiply(A, v, traceA=trace)
+        return functools.partial(scipy.sparse.linalg.expm_multiply, A, traceA=trace)
 
 
 class _Moving:

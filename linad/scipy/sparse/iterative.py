@@ -8,6 +8,7 @@ not converge for a derivative raises LinAlgError; for the solution it says so in
 SciPy.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -121,13 +122,8 @@ def _solve(
         system = IteratedSystem(A.pattern, iteration)
         return sparse_solve(A.data, b, system=system, transposed=False), info
     op = scipy.sparse.linalg.aslinearoperator(plain)
-
-    def back(w: Array) -> Any:
-        return iteration.columns(op, w, "H")
-
-    def forth(v: Array) -> Any:
-        return iteration.columns(op, v, "N")
-
+    forth = functools.partial(iteration.columns, op, trans="N")
+    back = functools.partial(iteration.columns, op, trans="H")
     dtype = np.promote_types(op.dtype, np.float32)
     inverse = LinearOperator(
         op.shape, matvec=forth, matmat=forth, rmatvec=back, rmatmat=back, dtype=dtype

@@ -8,6 +8,7 @@ in `linad.scipy.sparse.eigen`, least squares in `fits`, `expm_multiply` in `acti
 `spsolve_triangular`, and `aslinearoperator`, whose products trace, take constant matrices.
 """
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +22,7 @@ from linad.core.array_type import Array
 from linad.core.mirrored_names import mirrored_names
 from linad.core.primitive import Traced
 from linad.errors import ShapeError, UnsupportedError
+from linad.operators.factors import SparseFactors
 from linad.operators.foreign import apply_operator
 from linad.rules import sparse as products
 from linad.rules.shaping import astype
@@ -209,10 +211,10 @@ def spsolve(A: Any, b: Array, permc_spec: Any = None, use_umfpack: bool = True) 
     if isinstance(A, SparseArray):
         x = _solve_entries(A, Factorized(A.pattern, permc_spec=permc_spec), b, "spsolve")
         return x[:, 0] if x.ndim == 2 and x.shape[1] == 1 else x  # as SciPy's
-    A = scipy.sparse.csc_array(_plain_matrix(A, "spsolve"))
+    A = scipy.sparse.csc_array(_plain_matrix(A, "spsolve"), copy=True)
     if A.dtype.kind not in "fc":
         A = A.astype(float)
-    factors = scipy.sparse.linalg.splu(A, permc_spec=permc_spec)
+    factors = SparseFactors(A, permc_spec=permc_spec)
     column = b.ndim == 2 and b.shape[1] == 1
     x = _apply_inverse(_inverse(factors), b, "spsolve")
     return x[:, 0] if column else x  # as SciPy's
@@ -222,11 +224,8 @@ def spsolve(A: Any, b: Array, permc_spec: Any = None, use_umfpack: bool = True) 
 def spsolve_triangular(A: Any, b: Array, lower: bool, overwrite_A: bool, overwrite_b: bool) -> Any:
     A = scipy.sparse.csr_array(_plain_matrix(A, "spsolve_triangular"), copy=True)
     upper = scipy.sparse.csr_array(A.conj().T)
-
-    def solve(matrix: Any, lower: bool) -> Callable[[Any], Any]:
-        return lambda x: scipy.sparse.linalg.spsolve_triangular(matrix, x, lower=lower)
-
-    forward, back = solve(A, lower), solve(upper, not lower)
+    forward = functools.partial(_substituted, A, lower)
+    back = functools.partial(_substituted, upper, not lower)
     inverse = _Operator(
         A.shape,
         matvec=forward,
@@ -238,7 +237,11 @@ def spsolve_triangular(A: Any, b: Array, lower: bool, overwrite_A: bool, overwri
     return _apply_inverse(inverse, b, "spsolve_triangular")
 
 
-class SparseFactors:
+def _substituted(matrix: Any, lower: bool, x: Array) -> Any:
+    return scipy.sparse.linalg.spsolve_triangular(matrix, x, lower=lower)
+
+
+class ConstantFactors:
     """What `scipy.sparse.linalg.splu` returns; ``solve`` takes traced right sides."""
 
     stands_for: type = scipy.sparse.linalg.SuperLU
@@ -281,7 +284,8 @@ def splu(A: Any, *args: Any, **keywords: Any) -> Any:
     if isinstance(A, SparseArray):
         names = inspect.signature(scipy.sparse.linalg.splu).parameters
         return TracedFactors(A, dict(zip([*names][1:], args, strict=False)) | keywords)
-    return SparseFactors(scipy.sparse.linalg.splu(_plain_matrix(A, "splu"), *args, **keywords))
+    A = scipy.sparse.csc_array(_plain_matrix(A, "splu"), copy=True)
+    return ConstantFactors(SparseFactors(A, *args, **keywords))
 
 
 def factorized(A: Any) -> Callable[[Any], Any]:
@@ -299,3 +303,21 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
             "np.linalg.norm(A.toarray(), ...)"
         )
     return np.linalg.norm(x.tocsr().data if x.format == "coo" else x.data)
+
+
+def _untraced(name: str, instead: str) -> Callable[..., Any]:
+    """A function of SciPy's that refuses traced values, and says what traces."""
+
+    @traced_form(getattr(scipy.sparse.linalg, name))
+    def refused(*args: Any, **keywords: Any) -> Any:
+        raise UnsupportedError(f"{name}: traced values are not traced by linad; {instead}")
+
+    return refused
+
+
+inv = _untraced(
+    "inv",
+    "solve with the matrix, spsolve(A, b), or take np.linalg.inv(A.toarray()), which is dense",
+)
+qmr = _untraced("qmr", "use gmres, bicgstab or bicg, whose solutions have derivatives")
+onenormest = _untraced("onenormest", "use np.linalg.norm(A.toarray(), 1), the norm itself")

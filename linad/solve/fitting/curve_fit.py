@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from linad.core.array_type import Array
-from linad.core.options import FLAG, FUNCTION, POSITIVE, args_of, takes
+from linad.core.options import FLAG, FUNCTION, POSITIVE, takes
 from linad.core.shapes import name_of
 from linad.core.showing import shown
 from linad.errors import OptionError
@@ -18,7 +18,12 @@ from linad.solve.fitting.deviations import Deviations
 from linad.solve.fitting.doubts import tell_doubts
 from linad.solve.fitting.fit_options import ABSOLUTE, NAN_POLICY, POSITIVES, START, VERBOSE, WEIGHTS
 from linad.solve.fitting.fit_result import FitResult
-from linad.solve.fitting.model_bindings import binding, parameter_names, refuse_other_signatures
+from linad.solve.fitting.model_bindings import (
+    binding,
+    further_arguments,
+    parameter_names,
+    refuse_other_signatures,
+)
 from linad.solve.fitting.parameters import Parameters
 from linad.solve.fitting.solving import solved
 from linad.solve.fitting.with_arguments import WithArguments
@@ -200,7 +205,7 @@ def fit(
         are known; an array or a container of arrays.
     x0 : array or container of arrays
         Where to start; Parameters of lmfit are a dict of their values here too.
-    args : tuple
+    args : tuple or list
         Further arguments of ``f``.
     absolute_sigma : bool
         Whether residuals have standard deviation 1; by default it is estimated.
@@ -231,7 +236,7 @@ def fit(
     >>> found.x["heights"].round(6)
     array([3., 5.])
     """
-    args = args_of(args)
+    args = further_arguments(f, args)
     x0, bounds, fixed = of_described("fit", x0, bounds, fixed)
     refuse_other_signatures(f, args, "fit")
     parameters = Parameters("fit", x0, None, fixed)

@@ -29,12 +29,14 @@ from linad.solve.fitting.given_data import (
     as_array,
     as_arrays,
     count_not_finite,
+    refuse_none,
     refuse_texts,
     refuse_units,
     shape_of,
     words_of_axes,
 )
 from linad.solve.fitting.left_out import finite, is_nan, masked, related, with_finite_places
+from linad.solve.fitting.tables import is_table, not_finite_columns
 
 
 class Data:
@@ -83,6 +85,7 @@ class Data:
         self.fitted, self.cut_short, self.integrator = False, 0, ""
         self.omits = nan_policy == "omit"
         check_finite = nan_policy == "raise" or (check_finite and nan_policy != "propagate")
+        refuse_none("ydata", ydata)
         refuse_units("ydata", ydata)
         self.container = as_arrays(ydata, foreign=True)
         leaves, self.structure = tree.flatten(self.container)
@@ -195,6 +198,8 @@ class Data:
             if not bad:
                 continue
             came = f"curve_fit: {name} is infinite or NaN in {bad} of {size} places; "
+            if is_table(array):
+                raise ArgumentError(f"{came}{self._of_table(array)}")
             if single and not option:
                 raise ArgumentError(
                     f"{came}leave these points out, xdata[keep] and ydata[keep] for keep = "
@@ -210,6 +215,15 @@ class Data:
                 f"{came}points of weight 0 do not count, whatever is in them: {weights} for "
                 f"keep = np.isfinite({name}){several}"
             )
+
+    def _of_table(self, table: Any) -> str:
+        """What to do about a table that holds what is not finite."""
+        columns = ", ".join(shown(name) for name in not_finite_columns(table)[:6])
+        omit = "" if self.omits else "nan_policy='omit' leaves out rows with NaN; "
+        return (
+            f"they are in {columns}; {omit}give a table without these rows, or of the columns that "
+            f"{name_of(self.f)} reads, df[['t', ...]]"
+        )
 
     def _for_each_set(self, option: str, given: Any) -> list[Any]:
         """Numbers or arrays, one each data set, of what may be one number for all."""

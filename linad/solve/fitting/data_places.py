@@ -15,7 +15,7 @@ import numpy as np
 from linad.core import tree
 from linad.core.array_type import Array
 from linad.errors import ArgumentError
-from linad.solve.fitting.given_data import as_arrays
+from linad.solve.fitting.given_data import as_arrays, refuse_none
 from linad.solve.fitting.written_data import OnCopies
 
 
@@ -31,13 +31,14 @@ def as_places(xdata: Any, labels: bool = False) -> Any:
     Raises
     ------
     ArgumentError
-        If it can be read once only.
+        If it can be read once only, or holds None among numbers.
     """
     if isinstance(xdata, Iterator):
         raise ArgumentError(
             f"curve_fit: xdata is a {type(xdata).__name__}, which can be read once; give "
             f"np.array(list(xdata))"
         )
+    refuse_none("xdata", xdata)
     return _numbers(as_arrays(xdata), np.int64 if labels else float)
 
 

@@ -2,7 +2,7 @@
 
 import numbers
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -49,6 +49,31 @@ def refuse_units(option: str, given: Any) -> None:
                 f"curve_fit: {option} is in {unit}, and a fit is of plain numbers; give "
                 f"{option}.{number}, and let the model return numbers in that unit"
             )
+
+
+def refuse_none(option: str, given: Any) -> None:
+    """Raise for None among numbers, in lists and in arrays: as a container it would hold none."""
+    if type(given) is dict:
+        for key, part in given.items():
+            refuse_none(f"{option}[{key!r}]", part)
+    elif type(given) in (list, tuple):
+        among = all(part is None or isinstance(part, numbers.Complex) for part in given)
+        if among and len(given) > 1 and any(part is None for part in given):
+            _refuse_none(option, given)
+        for k, part in enumerate(given):
+            refuse_none(f"{option}[{k}]", part)
+    elif isinstance(given, np.ndarray) and given.dtype.kind == "O":
+        entries = given.ravel()
+        if len(entries) > 1 and any(part is None for part in entries):
+            _refuse_none(option, entries)
+
+
+def _refuse_none(option: str, given: Any) -> NoReturn:
+    count = sum(part is None for part in given)
+    raise ArgumentError(
+        f"curve_fit: {option} holds None in {count} of {len(given)} places; what is missing is "
+        f"np.nan, np.array({option}, float) makes it that, and nan_policy='omit' leaves it out"
+    )
 
 
 def as_array(leaf: Any) -> Any:

@@ -1,11 +1,11 @@
 """Parameters with their covariance: what fits and likelihoods have in common.
 
-Derivatives at ``x`` have the order of ``covariance``, which is that of the start.
+Derivatives at ``x`` and ``values`` have the order of ``covariance``, which is that of the start.
 """
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
@@ -82,13 +82,18 @@ class KnownParameters:
 
     @property
     def values(self) -> dict[str, float]:
-        """The parameters by name."""
-        return dict(zip(self.names, self.vector.tolist(), strict=True))
+        """The parameters by name, in an ordered dict where names are not sorted: derivatives at it
+        have the order of ``covariance``."""
+        return self._by_name(self.vector)
 
     @property
     def standard_errors(self) -> dict[str, float]:
-        """Those of ``errors``, by name."""
-        return dict(zip(self.names, self._errors.tolist(), strict=True))
+        """Those of ``errors``, by name, in the order of ``values``."""
+        return self._by_name(self._errors)
+
+    def _by_name(self, numbers: Any) -> dict[str, float]:
+        named = dict(zip(self.names, numbers.tolist(), strict=True))
+        return cast(dict[str, float], as_given(named, named))
 
     def __getitem__(self, name: str) -> Any:
         """A parameter by its name; an array, or a container, of them by its own."""
@@ -220,8 +225,8 @@ class KnownParameters:
         ----------
         g : callable
             In plain NumPy, of parameters by their names, as the model calls them,
-            ``lambda rate: np.log(2) / rate``; or of one argument like ``x``. It may return a
-            number, an array or a container.
+            ``lambda rate: np.log(2) / rate``; or of one argument like ``x``, called ``p``. It may
+            return a number, an array or a container.
 
         Returns
         -------

@@ -11,13 +11,15 @@ import numpy as np
 from linad.core import tree
 from linad.core.array_type import Array
 from linad.errors import ArgumentError
+from linad.solve.fitting.tables import finite_rows, is_table, nan_rows
 
 Related = list[tuple[int, int]]
 """Which array of xdata belongs, point by point, to which data set."""
 
 
 def related(places: list[Any], sets: list[Any]) -> Related:
-    """The arrays of xdata of the shape of a data set: all to one set, one to all, or in pairs."""
+    """The arrays of xdata of the shape of a data set, and the tables of as many rows: all to one
+    set, one to all, or in pairs."""
     if len(sets) == 1:
         pairs = [(i, 0) for i in range(len(places))]
     elif len(places) == 1:
@@ -26,7 +28,11 @@ def related(places: list[Any], sets: list[Any]) -> Related:
         pairs = [(i, i) for i in range(len(places))]
     else:
         return []
-    return [(i, j) for i, j in pairs if np.shape(places[i]) == np.shape(sets[j])]
+    return [(i, j) for i, j in pairs if _shape_of_points(places[i]) == np.shape(sets[j])]
+
+
+def _shape_of_points(place: Any) -> tuple[int, ...]:
+    return (len(place),) if is_table(place) else np.shape(place)
 
 
 def is_nan(j: int, places: list[Any], sets: list[Any], also: Any) -> Any:
@@ -56,7 +62,10 @@ def _axis_of_points(shape: tuple[int, ...], count: int) -> int | None:
 
 
 def _nans(array: Any) -> Any:
-    """Where an array is NaN; nowhere, if it holds no floats, and where it is masked."""
+    """Where an array is NaN; nowhere, if it holds no floats, and where it is masked. Of a table,
+    its rows."""
+    if is_table(array):
+        return nan_rows(array)
     values = np.asarray(np.ma.getdata(array))
     if values.dtype.kind not in "fc":
         return np.zeros(values.shape, bool)
@@ -107,6 +116,9 @@ def with_finite_places(xdata: Array, pairs: Related, out: list[Any]) -> Any:
                 held[i] = np.moveaxis(finite(np.moveaxis(place, axis, -1), out[0]), -1, axis)
                 continue
         mine = [out[j] for k, j in pairs if k == i]
+        if is_table(place):
+            held[i] = finite_rows(place, np.logical_and.reduce(mine)) if mine else place
+            continue
         if not isinstance(place, np.ndarray):
             if mine and hasattr(place, "where"):  # of pandas or xarray: it stays one
                 values = np.asarray(place)

@@ -18,7 +18,7 @@ import numpy as np
 
 from linad.api.gradients import grad, hessian_operator
 from linad.core import tree
-from linad.core.options import COUNT, FUNCTION, TOLERANCE, args_of, takes
+from linad.core.options import COUNT, FUNCTION, TOLERANCE, takes
 from linad.core.shapes import name_of
 from linad.core.showing import shown
 from linad.errors import ArgumentError, OutputError
@@ -27,7 +27,7 @@ from linad.solve.described_starts import of_described
 from linad.solve.fitting.doubts import tell_doubts
 from linad.solve.fitting.fit_options import START, VERBOSE
 from linad.solve.fitting.likelihood_result import LikelihoodResult
-from linad.solve.fitting.model_bindings import refuse_other_signatures
+from linad.solve.fitting.model_bindings import further_arguments, refuse_other_signatures
 from linad.solve.fitting.parameters import Parameters, told
 from linad.solve.fitting.with_arguments import WithArguments
 from linad.solve.lbfgs import lbfgs
@@ -66,7 +66,7 @@ def maximum_likelihood(
         parameters may be left out. It may be -inf where parameters have no meaning.
     p0 : array or container of arrays
         Where to start.
-    args : tuple
+    args : tuple or list
         Further arguments of ``f``.
     bounds, fixed
         As for `curve_fit`.
@@ -110,7 +110,7 @@ def maximum_likelihood(
     >>> [f"{name} = {v:.2f} ± {e:.2f}" for name, v, e in found.rows()]
     ['rate = 0.48 ± 0.08', 'height = 32.13 ± 4.84']
     """
-    args = args_of(args)
+    args = further_arguments(f, args)
     p0, bounds, fixed = of_described(NAME, p0, bounds, fixed)
     refuse_other_signatures(f, args, NAME)
     parameters = Parameters(NAME, p0, None, fixed)

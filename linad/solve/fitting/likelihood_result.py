@@ -10,7 +10,7 @@ from linad.solve.fitting.doubts import at_bounds
 from linad.solve.fitting.known_parameters import KnownParameters
 from linad.solve.fitting.names_elsewhere import OF_LIKELIHOODS
 from linad.solve.fitting.parameters import Parameters, as_given
-from linad.solve.fitting.reports import not_read
+from linad.solve.fitting.reports import flat_here, not_read
 from linad.solve.fitting.seen_directions import SeenDirections
 
 FLAT = 100 * np.finfo(float).eps
@@ -114,4 +114,5 @@ class LikelihoodResult(KnownParameters):
         return "errors unknown: the likelihood has no maximum here"
 
     def _without_effect(self, name: str) -> str:
-        return f"the likelihood does not depend on it{not_read(self, name)}"
+        why = not_read(self, name) or flat_here(self, name)
+        return f"the likelihood does not depend on it{why}"

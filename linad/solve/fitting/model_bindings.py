@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from linad.core.callers import AWARE, package_of
+from linad.core.options import args_of
 from linad.core.shapes import name_of
 from linad.core.showing import shown
 from linad.errors import ArgumentError
@@ -200,6 +201,16 @@ def first_name(f: Model) -> str:
     """What a function of residuals calls its parameters."""
     signature = _signature(f)
     return next(iter(signature.parameters), "p") if signature else "p"
+
+
+def further_arguments(f: Model, args: Any) -> tuple[Any, ...]:
+    """``args`` of a function of parameters: a tuple, or one argument that is not a tuple; a list
+    where the function takes as many, and not the list as one."""
+    if isinstance(args, list):
+        signature = _signature(f)
+        if _fits(signature, args, {}) and (signature is None or not _fits(signature, (args,), {})):
+            return tuple(args)
+    return args_of(args)
 
 
 def refuse_other_signatures(f: Model, args: tuple[Any, ...], name: str) -> None:

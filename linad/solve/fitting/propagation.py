@@ -19,8 +19,12 @@ from linad.core.shapes import name_of
 from linad.errors import ArgumentError
 from linad.solve.fitting.fit_options import LEVEL
 from linad.solve.fitting.reports import MOST, rounded
+from linad.solve.problems import quiet
 
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+_OF_ALL = frozenset(["p", "par", "params", "parameters", "popt", "theta", "beta", "x", "v", "q"])
+"""What an argument for all parameters is called."""
+
 _BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -119,6 +123,24 @@ def ends(value: Any, errors: Any, t: float) -> tuple[Any, Any]:
     return tree.unflatten(structure, lower), tree.unflatten(structure, upper)
 
 
+class _ReadArray(np.ndarray[Any, Any]):
+    """An array that remembers whether one of its entries was read."""
+
+    read = False
+
+    def __getitem__(self, index: Any) -> Any:
+        self.read = True
+        return np.asarray(self)[index]
+
+    def __iter__(self) -> Any:
+        self.read = True
+        return iter(np.asarray(self))
+
+    def __len__(self) -> int:
+        self.read = True
+        return super().__len__()
+
+
 class OfParameters:
     """What takes parameters by their names, or all of them as one argument, as a function of their
     container."""
@@ -149,6 +171,7 @@ class OfParameters:
             )
         by_place = [p for p in signature if p.kind in _BY_PLACE]
         if by_place and all(p is by_place[0] for p in needed):
+            self._refuse_misnamed(by_place[0].name, names)
             return "whole"
         others = ", ".join(p.name for p in needed if p.name not in names) or "nothing"
         raise ArgumentError(
@@ -156,6 +179,27 @@ class OfParameters:
             f"{', '.join(names) or 'without names'}; let it take those of them that it needs, "
             f"by name, or one argument for all of them, which is like found.x"
         )
+
+    def _refuse_misnamed(self, name: str, names: Mapping[str, Any]) -> None:
+        """Raise where one argument is called as one parameter might be, and computed with as with
+        one: an array of all of them, no entry of which is read, would pass for it."""
+        start = self.parameters.start
+        if name in _OF_ALL or len(names) < 2 or len(names) != start.size:
+            return
+        if isinstance(self.parameters.form, Mapping):
+            return  # a dict passes for no number
+        entries = np.array(start).view(_ReadArray)
+        try:
+            with quiet():
+                inspect.unwrap(self.g)(entries)
+        except Exception:  # with an array of all it says so itself
+            return
+        if not entries.read:
+            raise ArgumentError(
+                f"propagate: {name_of(self.g)} takes {name}, which is no parameter; they are "
+                f"{', '.join(names)}. Let it take those that it needs, by name; one argument for "
+                f"all of them is called p, of which p[0] is {next(iter(names))}"
+            )
 
     def __call__(self, p: Any) -> Any:
         if self.way == "named":

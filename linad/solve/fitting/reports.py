@@ -117,7 +117,15 @@ def without_effect(fit: Any, name: str) -> str:
             f"smooth, as abs(x) < width by 1 / (1 + np.exp((abs(x) - width) / soft)), or try "
             f"values of it, fixed=[{name!r}]"
         )
-    return f"no residual depends on it{not_read(fit, name)}"
+    return f"no residual depends on it{not_read(fit, name) or flat_here(fit, name)}"
+
+
+def flat_here(fit: Any, name: str) -> str:
+    """Where nothing depends on a parameter, which may be out of reach there."""
+    i = fit.names.index(name)
+    value, start = fit.vector[i], fit.parameters.start[i]
+    where = f"its start, {name} = {value:.6g}" if value == start else f"{name} = {value:.6g}"
+    return f" near {where}: start elsewhere if it should matter"
 
 
 def not_read(fit: Any, name: str) -> str:

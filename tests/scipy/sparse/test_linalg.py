@@ -1,5 +1,8 @@
 """Constant sparse matrices and operators with traced vectors."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -22,6 +25,7 @@ FORMATS = [
     for f in ("csr", "csc", "coo", "bsr", "dia", "dok", "lil")
     for c in ("array", "matrix")
 ]
+PLAIN = scipy.sparse.csc_array(np.array([[3.0, 1.0], [1.0, 2.0]]))
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -179,3 +183,43 @@ def test_errors(name):
     f, error = ERRORS[name]
     with pytest.raises(error):
         linad.linearize(f, X)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda b: lsl.spsolve(PLAIN, b),
+        lambda b: lsl.splu(PLAIN).solve(b),
+        lambda b: lsl.factorized(PLAIN)(b),
+        lambda b: lsl.spsolve_triangular(scipy.sparse.csr_array(np.tril(PLAIN.toarray())), b),
+        lambda b: lsl.cg(PLAIN, b)[0],
+        lambda b: lsl.expm_multiply(PLAIN, b),
+    ],
+    ids=["spsolve", "splu", "factorized", "spsolve_triangular", "cg", "expm_multiply"],
+)
+def test_operators_are_copied_and_pickled(f):
+    """SuperLU's factors are not; they are made again, of a matrix that nobody writes into."""
+    b = np.array([1.0, 2.0])
+    _, J = linad.linearize(f, b)
+    expected = J.T @ b
+    for again in (pickle.loads(pickle.dumps(J)), copy.deepcopy(J)):
+        np.testing.assert_allclose(again.T @ b, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "name, f",
+    [
+        ("inv", lambda A: lsl.inv(A).sum()),
+        ("qmr", lambda A: lsl.qmr(A, np.ones(2))[0].sum()),
+        ("onenormest", lsl.onenormest),
+    ],
+)
+def test_what_is_not_traced_says_what_is(name, f):
+    """And of plain matrices it is SciPy's."""
+
+    def of_entries(x):
+        return f(ls.csc_array((x, ([0, 1, 1], [0, 0, 1])), shape=(2, 2)))
+
+    with pytest.raises(UnsupportedError, match=rf"^{name}: .* (solve|use) "):
+        linad.grad(of_entries)(np.array([2.0, 1.0, 3.0]))
+    assert np.isfinite(f(PLAIN))

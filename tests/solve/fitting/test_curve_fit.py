@@ -391,6 +391,12 @@ class TestWhatTheModelReturns:
         assert "Nothing is determined: start elsewhere" in found.report()
         assert "Fix one parameter" not in found.report()
 
+    def test_one_parameter_that_starts_where_nothing_responds(self):
+        """Milliseconds, and a rate per second: all of the decay is over."""
+        with pytest.warns(OptimizeWarning, match="near its start, rate = 1: start elsewhere if"):
+            found = curve_fit(decay, 1000 * T, Y, [1.0, 1.0, 0.0])
+        assert list(found.undetermined[0]) == ["rate"]
+
     @pytest.mark.parametrize("kind", [list, np.array, lambda texts: np.array(texts, object)])
     def test_texts_are_told_of(self, kind):
         with pytest.raises(TypeError) as caught:
@@ -1457,3 +1463,24 @@ def test_a_complex_model_of_real_data_is_refused():
     t = np.linspace(0.0, 1.0, 9)
     with pytest.raises(linad.errors.DTypeError, match=r"complex numbers for real ydata.*ydata \+"):
         curve_fit(lambda t, a: a * np.exp(1j * t), t, t, [1.0])
+
+
+def test_further_arguments_in_a_list():
+    """As many as the function takes; a list that it takes as one argument stays one."""
+
+    def residuals(p, t, y):
+        return decay(t, *p) - y
+
+    def of_data(p, data):
+        return residuals(p, *data)
+
+    def log_likelihood(p, t, y):
+        return -0.5 * np.sum(residuals(p, t, y) ** 2)
+
+    expected = curve_fit(decay, T, Y, START).x
+    for found in (
+        fit(residuals, START, args=[T, Y]),
+        fit(of_data, START, args=[T, Y]),
+        linad.solve.maximum_likelihood(log_likelihood, START, args=[T, Y]),
+    ):
+        np.testing.assert_allclose(found.x, expected, rtol=1e-5)

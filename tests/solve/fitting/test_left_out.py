@@ -94,3 +94,59 @@ def test_raise_and_propagate():
         curve_fit(decay, T, Y, nan_policy="drop")
     with pytest.raises(ArgumentError, match="all of ydata"):
         curve_fit(decay, T, Y * np.nan, nan_policy="omit")
+
+
+@pytest.mark.parametrize("holed", ["t", "y", "unread", "whole"])
+def test_rows_of_tables(holed):
+    """A row counts where all its numbers are there; texts are not looked at."""
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"t": T, "y": Y, "unread": T, "whole": np.arange(20), "text": "a"})
+    if holed == "whole":
+        table["whole"] = table["whole"].astype("Int64").mask(BAD)
+    else:
+        table.loc[BAD, holed] = np.nan
+    table.loc[0, "text"] = None
+    before = table.copy()
+
+    def model(df, a, rate):
+        return decay(df["t"].to_numpy(), a, rate)
+
+    found = curve_fit(model, table, table["y"], nan_policy="omit")
+    same(found, curve_fit(decay, *KEPT))
+    pd.testing.assert_frame_equal(table, before)
+
+    def twice(df, a, rate):
+        return {"y": model(df, a, rate), "z": model(df, a, rate)}
+
+    pair = curve_fit(twice, table, {"y": table["y"], "z": table["y"]}, nan_policy="omit")
+    np.testing.assert_allclose(pair.x, found.x, rtol=1e-6)
+    assert pair.observations == 36
+
+
+def test_what_a_table_lacks_is_told_by_columns():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"t": T, "other": np.where(BAD, np.nan, T)})
+
+    def model(df, a, rate):
+        return decay(df["t"].to_numpy(), a, rate)
+
+    with pytest.raises(ArgumentError, match=r"in 'other'; nan_policy='omit' leaves out rows"):
+        curve_fit(model, table, Y)
+    table["other"] = np.where(BAD, np.inf, T)
+    with pytest.raises(ArgumentError, match=r"in 'other'; give a table without these rows"):
+        curve_fit(model, table, Y, nan_policy="omit")
+
+
+@pytest.mark.parametrize("kind", [list, tuple, lambda x: np.array(x, object)])
+def test_none_is_no_number(kind):
+    holed = kind([None, *Y[1:].tolist()])
+    with pytest.raises(ArgumentError, match=r"ydata holds None in 1 of 20 places.*np\.nan"):
+        curve_fit(decay, T, holed)
+    with pytest.raises(ArgumentError, match=r"xdata holds None in 1 of 20.*array\(xdata, float"):
+        curve_fit(decay, holed, Y)
+    with pytest.raises(ArgumentError, match=r"ydata\['a'\] holds None in 1"):
+        curve_fit(decay, T, {"a": holed, "b": Y})
+    same(
+        curve_fit(decay, T, np.array(holed, float), nan_policy="omit"),
+        curve_fit(decay, T[1:], Y[1:]),
+    )

@@ -141,3 +141,39 @@ def test_derivatives_without_the_method():
     J = linad.linearize(lambda p: p["height"] / p["rate"], FOUND.x)[1].todense()
     error = FOUND.propagate(lambda height, rate: height / rate).errors
     np.testing.assert_allclose(np.sqrt(J @ FOUND.covariance @ J.T), [[error]], rtol=1e-10)
+
+
+def test_values_have_the_order_of_the_covariance():
+    """Keys that are not sorted: an ordered dict of values; sorted ones: a plain dict."""
+
+    def ratio(p):
+        return p["rate"] ** 2 / p["height"]
+
+    _, J = linad.linearize(ratio, FOUND.values)
+    expected = FOUND.propagate(ratio).errors
+    np.testing.assert_allclose(
+        (J @ FOUND.covariance @ J.T.todense()).item(), expected**2, rtol=1e-9
+    )
+    np.testing.assert_array_equal(linad.ravel(FOUND.values)[0], FOUND.vector)
+    np.testing.assert_array_equal(
+        linad.ravel(FOUND.standard_errors)[0], np.sqrt(np.diag(FOUND.covariance))
+    )
+    assert list(linad.ravel(FOUND.x)[1](FOUND.vector).values()) == list(FOUND.vector)
+    assert type(curve_fit(lambda t, a, b: a * t + b, T, Y).values) is dict
+
+
+def test_one_argument_that_is_called_as_a_parameter_might_be():
+    """An array of all parameters passes for a number, where no entry of it is read."""
+    found = curve_fit(decay, T, Y, [1.0, 1.0, 0.0])
+    for g in (lambda tau: np.log(2) * tau, lambda Rate: 1 / Rate, linad.jit(lambda k: 2 * k)):
+        with pytest.raises(ArgumentError, match=r"no parameter; they are rate, height.*p\[0\] is"):
+            found.propagate(g)
+
+    def unpacked(all_of_them):
+        rate, height, _ = all_of_them
+        return rate * height
+
+    expected = list(found.propagate(lambda rate, height: rate * height))
+    for g in (unpacked, lambda fitted: fitted[0] * fitted[1], lambda v: np.prod(v[:2])):
+        np.testing.assert_allclose(list(found.propagate(g)), expected, rtol=1e-9)
+    np.testing.assert_allclose(found.propagate(lambda p: 2 * p).value, 2 * found.vector)

@@ -1,0 +1,53 @@
+"""Tables of pandas as xdata: a row belongs to a point of the data.
+
+Which columns a model reads is not known before it runs, so all of those that hold numbers count.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linad.solve.fitting.given_data import NUMBERS
+
+
+def is_table(place: Any) -> bool:
+    """Whether it is a table of columns, each of a kind of its own."""
+    return hasattr(place, "columns") and hasattr(place, "isetitem")
+
+
+def nan_rows(table: Any) -> Any:
+    """The rows in which a column of numbers is NaN, or has no entry."""
+    found = np.zeros(len(table), bool)
+    for _, column in _columns(table):
+        found |= np.asarray(column.isna(), bool)
+    return found
+
+
+def finite_rows(table: Any, out: Any) -> Any:
+    """A table with numbers that are finite in rows that are left out; itself where it has those."""
+    held = table
+    for i, column in _columns(table):
+        values = column.to_numpy(float, na_value=np.nan) if column.dtype.kind != "c" else column
+        good = np.isfinite(np.asarray(values))
+        if not (out & ~good).any():
+            continue
+        held = table.copy() if held is table else held
+        fill = column[good].iloc[0] if good.any() else 0
+        held.isetitem(i, column.where(good | ~out, fill))
+    return held
+
+
+def not_finite_columns(table: Any) -> list[Any]:
+    """The names of columns that hold infinities or NaNs."""
+    return [
+        table.columns[i]
+        for i, column in _columns(table)
+        if column.dtype.kind == "f"
+        and not np.isfinite(column.to_numpy(float, na_value=np.nan)).all()
+    ]
+
+
+def _columns(table: Any) -> list[tuple[int, Any]]:
+    """Columns of numbers, with their places: names may occur twice."""
+    every = [(i, table.iloc[:, i]) for i in range(table.shape[1])]
+    return [(i, column) for i, column in every if column.dtype.kind in NUMBERS]
