@@ -252,3 +252,15 @@ def test_a_column_of_data():
 def test_data_that_are_no_numbers(ydata, words):
     with pytest.raises(ArgumentError, match=f"ydata must hold numbers, got .*{words}"):
         curve_fit(line, T, ydata)
+
+
+def test_a_series_that_is_written_into():
+    pd = pytest.importorskip("pandas")
+
+    def masked(t, a, b):
+        y = pd.Series(0.0, index=t.index)
+        y[t > 1] = a * t + b
+        return y
+
+    with pytest.raises(TracerError, match=r"linad.adopt\(.*the Series of pandas"):
+        curve_fit(masked, pd.Series(T), Y)
