@@ -106,15 +106,46 @@ class _RememberingArray(np.ndarray):
         try:
             found = super().__getitem__(index)
         except IndexError as error:
-            if self._log is None or np.asarray(index).dtype.kind not in "iu":
+            words = "" if self._log is None else _of_index(self._name, self.shape, index)
+            if self._log is None or not words:
                 raise
-            one = shown(index)
-            self._log.refuse(
-                f"{self._name}[{one}], and {self._name} is an array of shape {self.shape}; give "
-                f"the start as many numbers as are read",
-                error,
-            )
+            self._log.refuse(words, error)
         return found.view(np.ndarray) if isinstance(found, np.ndarray) else found
+
+
+def _of_index(name: str, shape: tuple[int, ...], index: Any) -> str:
+    """What is wrong with an index, or with labels, of an array of parameters; "" for others."""
+    labels = np.asarray(index)
+    kind = labels.dtype.kind
+    if not labels.ndim or isinstance(index, tuple):
+        return (
+            f"{name}[{shown(index)}], and {name} is an array of shape {shape}; give the start as "
+            f"many numbers as are read"
+            if kind in "iu"
+            else ""
+        )
+    if kind in "iu":
+        first, last, count = int(labels.min()), int(labels.max()), shape[0]
+        said = (
+            "labels that count from 1 index by one less, labels - 1"
+            if first == 1 and last == count
+            else "give the start as many numbers as are read"
+        )
+        return (
+            f"{name}[labels] of labels from {first} to {last}, and {name} has {count} entries, "
+            f"which count from 0 to {count - 1}; {said}"
+        )
+    if kind == "f":
+        return (
+            f"{name}[labels] of labels that are floats; they must be integers that count from 0, "
+            f"labels.astype(int)"
+        )
+    if kind in "OSUT":
+        return (
+            f"{name}[labels] of labels that are texts or objects; they must be integers that count "
+            f"from 0, np.unique(labels, return_inverse=True)[1]"
+        )
+    return ""
 
 
 class Asking(Protocol):

@@ -33,6 +33,7 @@ from linad.solve.fitting.given_data import (
     refuse_texts,
     refuse_units,
     shape_of,
+    words_of_axes,
 )
 from linad.solve.fitting.left_out import finite, is_nan, masked, related, with_finite_places
 from linad.solve.fitting.tables import is_table, not_finite_columns
@@ -362,8 +363,8 @@ class Data:
                 f"curve_fit: {name_of(self.f)} returned the rows of the data in another order, as "
                 f"pd.concat over groups does: at place {k} is {shown(found[k])}, where the data "
                 f"have {shown(rows[k])}; return them in the order of the data, "
-                f"prediction.loc[ydata.index], "
-                f"or prediction.sort_index() where the labels of the data ascend"
+                f"prediction.loc[ydata.index], or prediction.sort_index() where the labels of the "
+                f"data ascend"
             )
 
     def _of_rows(self, series: Any) -> Any:
@@ -429,6 +430,10 @@ class Data:
             return "; xdata is a table of one column: give the column, not the table"
         if shape == wanted[::-1] and len(shape) > 1:
             return "; transpose it"
+        if wanted == (*shape, 1):
+            return "; ydata is a table of one column: give the column, ydata.ravel()"
+        if words := words_of_axes(self.xdata, wanted):
+            return f"; xdata {words}"
         if self.x_shape == (*wanted, *shape):
             return (
                 f"; xdata is given to it as it is, {self.x_shape}: a column is X[:, 0], or "

@@ -1,11 +1,13 @@
 """What users give as data: lists, tables and arrays; units and texts, which are refused."""
 
 import numbers
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import numpy as np
 
 from linad.core import tree
+from linad.core.showing import shown
 from linad.errors import ArgumentError
 
 NUMBERS = frozenset("biufc")
@@ -84,13 +86,39 @@ def refuse_texts(option: str, arrays: list[Any]) -> None:
     kinds = [np.asarray(array).dtype for array in arrays]
     if any(kind.kind not in NUMBERS for kind in kinds):
         words = dict.fromkeys(["texts" if k.kind in "SU" else k.name for k in kinds])
-        remedy = f"np.asarray({option}, float) reads them from texts"
+        remedy = _numbers_of(option, arrays)
         if any(kind.kind in "mM" for kind in kinds):
             since = f"({option} - {option}[0])" if any(k.kind == "M" for k in kinds) else option
             remedy = f"{since} / np.timedelta64(1, 'D') is in days"
         raise ArgumentError(
             f"curve_fit: {option} must hold numbers, got {', '.join(words)}; {remedy}"
         )
+
+
+def _numbers_of(option: str, arrays: list[Any]) -> str:
+    """How numbers are made of texts or objects that are none, or the first that is no number."""
+    for array in map(np.asarray, arrays):
+        if array.dtype.kind in NUMBERS:
+            continue
+        entries = array.ravel().tolist()
+        if not array.ndim and isinstance(entries[0], Iterator):
+            return f"it is a {type(entries[0]).__name__}, which gives them once: list({option})"
+        for entry in entries:
+            try:
+                float(entry)
+            except (TypeError, ValueError):
+                if isinstance(entry, str) and _is_number(entry.replace(",", ".")):
+                    return f"[float(text.replace(',', '.')) for text in {option}] reads its commas"
+                return f"{shown(entry)} in it is no number"
+    return f"np.asarray({option}, float) makes numbers of them"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def count_not_finite(array: Any) -> tuple[int, int]:
@@ -101,3 +129,23 @@ def count_not_finite(array: Any) -> tuple[int, int]:
     if values.dtype.kind not in "fc":
         return 0, values.size
     return int(np.count_nonzero(~np.isfinite(values))), values.size
+
+
+def words_of_axes(xdata: Any, shape: tuple[int, ...]) -> str:
+    """What to give where xdata holds the axes of a grid on which the data lie; "" elsewhere."""
+    if type(xdata) not in (list, tuple, dict) or len(shape) < 2:
+        return ""
+    shapes = [np.shape(axis) for axis in tree.flatten(xdata)[0]]
+    if any(len(one) != 1 for one in shapes):
+        return ""
+    lengths = tuple(n for (n,) in shapes)
+    order = {(lengths[1], lengths[0], *lengths[2:]): "xy", lengths: "ij"} if lengths[1:] else {}
+    if shape not in order:
+        return ""
+    grid = f"np.meshgrid(*xdata, indexing='{order[shape]}')"
+    if type(xdata) is dict:
+        grid = f"dict(zip(xdata, {grid.replace('*xdata', '*xdata.values()')}))"
+    return (
+        f"holds the axes, of lengths {', '.join(map(str, lengths))}, of a grid on which ydata "
+        f"lies; give the places of all its points, {grid}"
+    )

@@ -130,6 +130,11 @@ def maximum_likelihood(
         result.message += (
             f"; minus {name_of(f)} has a maximum: return the logarithm of the likelihood itself"
         )
+    elif result.status == Status.NOT_FINITE:
+        result.message += (
+            "; where it grows without end, as where a width goes to 0, bounds= keep parameters "
+            "from there; else start elsewhere"
+        )
     found = LikelihoodResult(result, parameters, (lower, upper), solve, name_of(f))
     tell_doubts(NAME, found)
     if verbose:

@@ -14,10 +14,11 @@ from linad.core.shapes import name_of
 from linad.core.showing import shown
 from linad.errors import ArgumentError, TracerError
 from linad.solve.fitting.data_places import whole_rows
+from linad.solve.fitting.given_data import words_of_axes
 
 
-def refuse_places(f: Any, error: Exception, xdata: Any) -> None:
-    """Raise, with what to give, where a model failed for what xdata is."""
+def refuse_places(f: Any, error: Exception, xdata: Any, shapes: list[tuple[int, ...]]) -> None:
+    """Raise, with what to give, where a model failed for what xdata is, beside data of shapes."""
     if isinstance(error, TracerError):
         return  # of a parameter, whatever xdata is, and it says what to write
     words = ""
@@ -25,6 +26,9 @@ def refuse_places(f: Any, error: Exception, xdata: Any) -> None:
         words = _of_labels(xdata)
     elif isinstance(error, KeyError):
         words = _of_keys(error, xdata)
+    elif "broadcast" in str(error) and len(shapes) == 1:
+        axes = words_of_axes(xdata, shapes[0])
+        words = f"it {axes}" if axes else ""
     elif any(word in str(error) for word in _SEQUENCE):
         words = _of_list(xdata)
     if not words and isinstance(error, TypeError):

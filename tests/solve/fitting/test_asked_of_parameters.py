@@ -85,3 +85,29 @@ def test_likelihoods():
         linad.solve.maximum_likelihood(likelihood, {"mena": 1.0})
     with pytest.warns(OptimizeWarning, match=r"on it: likelihood does not read p\['width'\]"):
         linad.solve.maximum_likelihood(likelihood, {"mean": 1.0, "width": 1.0})
+
+
+GROUP = np.repeat([1, 2, 3], 10)
+
+
+@pytest.mark.parametrize(
+    "labels, words",
+    [
+        (GROUP, r"labels from 1 to 3, and p\['off'\] has 3 entries, .* 0 to 2; .*labels - 1"),
+        (2 * GROUP, "labels from 2 to 6, and .* has 3 entries, .* as many numbers as are read"),
+        (GROUP - 1.0, r"labels that are floats; .*labels.astype\(int\)"),
+        (GROUP.astype(str), r"labels that are texts or objects; .*np.unique\(labels, return_inv"),
+    ],
+)
+def test_labels_of_groups(labels, words):
+    start = {"off": np.zeros(3), "slope": 1.0}
+    for f in (
+        lambda X, p: p["off"][X[1]] + p["slope"] * X[0],
+        lambda X, p: p["off"][labels] + p["slope"] * X[0],
+    ):
+        with pytest.raises(ArgumentError, match=rf"reads p\['off'\]\[labels\] of {words}"):
+            curve_fit(f, (T, labels), Y, start)
+    found = curve_fit(
+        lambda X, p: p["off"][X[1] - 1] + p["slope"] * X[0], (T, GROUP), GROUP + T, start
+    )
+    np.testing.assert_allclose(found["off"], [1.0, 2.0, 3.0])

@@ -134,7 +134,7 @@ class TestLabels:
         assert found["c"] == pytest.approx(self.Y[GROUP == 2].mean())
 
     def test_a_label_too_many(self):
-        with pytest.raises(ArgumentError, match=r"reads p\[array.*p is an array of shape \(2,\)"):
+        with pytest.raises(ArgumentError, match=r"reads p\[labels\] of .* 0 to 2, and p has 2 ent"):
             curve_fit(lambda group, p: p[group], GROUP, self.Y, np.ones(2))
 
     def test_errors_of_other_kinds_are_those_with_floats(self):

@@ -256,3 +256,16 @@ def test_it_is_pickled():
     found = pickle.loads(pickle.dumps(maximum_likelihood(normal, {"sigma": 1.0, "mean": 0.0})))
     np.testing.assert_allclose(found.errors["mean"], SEEN.std() / np.sqrt(50), rtol=1e-8)
     assert found.profile_intervals(names="mean")["mean"][0] < SEEN.mean()
+
+
+@pytest.mark.filterwarnings("ignore:.* encountered in:RuntimeWarning")
+def test_a_density_without_a_maximum_says_what_keeps_it_in():
+    def hierarchical(p):
+        spread = np.exp(p["log_spread"])
+        prior = -8 * p["log_spread"] - 0.5 * np.sum(p["means"] ** 2) / spread**2
+        return prior - 0.5 * np.sum((SEEN[:8] - p["means"]) ** 2) / 100
+
+    start = {"log_spread": 0.0, "means": np.zeros(8)}
+    found = maximum_likelihood(hierarchical, start)
+    assert not found.success
+    assert "grows without end, as where a width goes to 0, bounds= keep" in found.message

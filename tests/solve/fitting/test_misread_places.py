@@ -1,5 +1,7 @@
 """What xdata is that a model cannot compute with: dates, texts, tables, labels of an index."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 
@@ -207,3 +209,58 @@ def test_rows_in_another_order_than_the_data():
         lambda df, a, b: (a * df["t"] + b).set_axis(list(range(100, 130))),  # others, as they come
     ):
         np.testing.assert_allclose(curve_fit(model, table, table["y"], [1.0, 1.0]).x, [2.0, 1.0])
+
+
+def test_axes_of_an_image():
+    def hill(places, height, width):
+        x, y = places.values() if isinstance(places, dict) else places
+        return height * np.exp(-(x**2 + y**2) / width)
+
+    x, y = np.linspace(-1, 1, 12), np.linspace(-1, 1, 9)
+    for axes, order, words in [
+        ((x, y), "ij", r"lengths 12, 9, of a grid .* np.meshgrid\(\*xdata, indexing='ij'\)"),
+        ((x, y), "xy", r"np.meshgrid\(\*xdata, indexing='xy'\)"),
+        ({"x": x, "y": y}, "ij", r"dict\(zip\(xdata, np.meshgrid\(\*xdata.values\(\), .*'ij'\)"),
+        ((x, x), "ij", r"of lengths 12, 12, of a grid"),  # which broadcast
+    ]:
+        given = tuple(axes.values()) if isinstance(axes, dict) else axes
+        grid = np.meshgrid(*given, indexing=order)
+        image = hill(grid, 2.0, 0.5)
+        with pytest.raises((ArgumentError, ShapeError), match=words):
+            curve_fit(hill, axes, image)
+        np.testing.assert_allclose(curve_fit(hill, grid, image).x, [2.0, 0.5])
+
+
+def test_a_column_of_data():
+    with pytest.raises(ShapeError, match=r"shape \(30, 1\) of ydata.*give the.*ydata.ravel\(\)"):
+        curve_fit(line, T, Y[:, None])
+
+
+@pytest.mark.parametrize(
+    "ydata, words",
+    [
+        ([str(y) for y in Y], r"texts; np.asarray\(ydata, float\) makes numbers"),
+        ([Decimal(y) for y in Y], r"object; np.asarray\(ydata, float\) makes numbers"),
+        (
+            [f"{y:.3f}".replace(".", ",") for y in Y],
+            r"text.replace\(',', '.'\)\) for text in ydata",
+        ),
+        ([*map(str, Y[1:]), "n/a"], "'n/a' in it is no number"),
+        ((y for y in Y), r"it is a generator, which gives them once: list\(ydata\)"),
+    ],
+)
+def test_data_that_are_no_numbers(ydata, words):
+    with pytest.raises(ArgumentError, match=f"ydata must hold numbers, got .*{words}"):
+        curve_fit(line, T, ydata)
+
+
+def test_a_series_that_is_written_into():
+    pd = pytest.importorskip("pandas")
+
+    def masked(t, a, b):
+        y = pd.Series(0.0, index=t.index)
+        y[t > 1] = a * t + b
+        return y
+
+    with pytest.raises(TracerError, match=r"linad.adopt\(.*the Series of pandas"):
+        curve_fit(masked, pd.Series(T), Y)
