@@ -269,8 +269,9 @@ def _past_nan(reduce: Callable[..., Any], least: float) -> Callable[..., Any]:
         if a.dtype.kind == "f":
             missing = np.isnan(a)
             if isinstance(missing, Traced) or missing.any():
-                present = ~missing if where is NoValue else ~missing & where
-                beside = np.any(present, axis=axis, keepdims=True)
+                present = ~missing if where is NoValue or where is True else ~missing & where
+                axes = reduction_axes(axis, a.ndim, reduce.__name__)
+                beside = kept(np.any(present, axis=axes), np.shape(present), axes, True)
                 a = np.where(missing & beside, a.dtype.type(least), a)
         return reduce(a, axis, dtype, out, keepdims, initial, where)
 
