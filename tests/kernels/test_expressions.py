@@ -82,6 +82,7 @@ def kernel_of(functions, folder):
     return f
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("count", [1, 2])
 def test_special_numbers(count, tmp_path):
     """Values are NumPy's, and slopes those of linad's rules, at zeros, ties, infinities and NaN."""

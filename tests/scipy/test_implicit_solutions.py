@@ -330,6 +330,7 @@ NOT_SIMPLE = {
 }
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("name", NOT_SIMPLE)
 def test_roots_that_are_not_simple_move_with_their_function(name):
     f = NOT_SIMPLE[name]
@@ -397,6 +398,7 @@ def test_values_where_there_is_no_derivative(f):
         linad.grad(f)(0.0)
 
 
+@pytest.mark.rest
 def test_a_program_has_nan_where_there_is_no_derivative():
     slope = linad.jit(linad.grad(lambda x: optimize.brentq(lambda t: t**3 - x, -3, 3)))
     np.testing.assert_allclose([slope(8.0), slope(1.0)], [1 / 12, 1 / 3])

@@ -556,6 +556,7 @@ PIECES = {
 }
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("name", PIECES)
 def test_where_a_piecewise_polynomial_has_a_value(name):
     x = np.array([0.0, 0.3, 0.5, 0.9, 1.4, 1.6, 2.0, 2.3])

@@ -310,6 +310,7 @@ def test_systems_that_are_refused():
             linad.linearize(f, np.ones(3))
 
 
+@pytest.mark.rest
 def test_poles_of_several_inputs():
     """Its iteration starts from the complete Q of a pair of matrices, and ends early."""
     a = np.random.default_rng(1).standard_normal((3, 3))

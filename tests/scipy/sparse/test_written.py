@@ -84,6 +84,7 @@ def test_writes(f):
     np.testing.assert_array_equal(f(X), expected)
 
 
+@pytest.mark.rest
 @pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
 @pytest.mark.parametrize("f", [diffusion, compressed])
 def test_writes_compile(f, kernels):
@@ -107,6 +108,7 @@ def two_names(x):
     return B @ x
 
 
+@pytest.mark.rest
 def test_errors():
     with linad.adopt(__name__):
         with pytest.raises(ShapeError, match="does not fit"):

@@ -61,6 +61,7 @@ MEASURED = TURNED + 0.1 * np.random.default_rng(5).standard_normal((6, 3))
 WEIGHTS = np.linspace(1.0, 2.0, 6)
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("weighted", [False, True], ids=["alike", "weighted"])
 def test_the_rotation_that_aligns_vectors(weighted):
     def aligned(m, a, b, w):

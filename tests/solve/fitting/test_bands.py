@@ -87,6 +87,7 @@ def test_of_several_data_sets():
             np.testing.assert_allclose(linad.ravel(side)[0], linad.ravel(other)[0], rtol=1e-12)
 
 
+@pytest.mark.rest
 def test_as_many_observations_lie_in_a_band_as_it_says():
     rng = np.random.default_rng(5)
     inside = []

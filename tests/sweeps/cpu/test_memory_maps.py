@@ -18,6 +18,7 @@ def kernel(p, start, stop):
 """
 
 
+@pytest.mark.rest
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such limit")
 def test_maps_of_a_kernel():
     with linad.config(cache=False):
