@@ -196,7 +196,7 @@ def test_grad_needs_a_real_scalar():
         (lambda x: math.sin(x[0]), "^math.sin.. would take.*use np.sin"),
         (lambda x: complex(x[0]), r"x \+ 1j \* y"),
         (lambda x: int(x[0]), r"int\(x.astype\(int\)\)"),
-        (lambda x: x[0].item(), "index instead"),
+        (lambda x: x[0].item(), "leave it out of a number"),
         (lambda x: x.tolist(), "iterate"),
         (lambda x: np.array([x[0], 1.0]), r"np.stack\(\[...\]\)"),
         (lambda x: np.asarray(x), "drop np.asarray"),

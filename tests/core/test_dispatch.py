@@ -177,7 +177,7 @@ REFUSES = {
     "dot-of-list": (lambda x: np.dot([x[0], x[1]], R[:2]), "np.stack"),
     "sin-of-list": (lambda x: np.sin([x[0], x[1]]), "np.stack"),
     "norm-of-list": (lambda x: np.linalg.norm([x[0], x[1]]), "np.stack"),
-    "stack-of-lists": (lambda x: np.stack([[x[0], x[1]], [x[1], x[0]]]), "np.stack"),
+    "stack-of-lists": (lambda x: np.stack([[x[0], x[1]], [x[1], x[0]]]), r"np\.block"),
     "concatenate-of-lists": (lambda x: np.concatenate([[x[0]], [x[1]]]), "np.stack"),
     "r_": (lambda x: np.r_[x, R], "linad.numpy"),
     "c_": (lambda x: np.c_[x, R], "linad.numpy"),
