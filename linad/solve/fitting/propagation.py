@@ -33,11 +33,10 @@ class Propagated:
 
     Attributes
     ----------
-    value : number, array or container
-        What the function returns at the parameters found.
-    errors : like value
-        Standard errors; infinite where the data do not determine the value. Of a complex number,
-        that of its real part and that of its imaginary part as one.
+    value, errors : number, array or container
+        What the function returns at the parameters found, and its standard errors; infinite where
+        the data do not determine the value. Of a complex number, that of its real part and that
+        of its imaginary part as one.
     """
 
     def __init__(self, value: Any, J: Any, known: Any) -> None:
