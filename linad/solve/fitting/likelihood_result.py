@@ -26,14 +26,13 @@ class LikelihoodResult(KnownParameters):
 
     Attributes
     ----------
-    x : container like p0
-        The parameters. ``x`` and ``covariance`` are what the result unpacks to.
+    x, errors : containers like p0
+        The parameters, and their standard errors: 0 for a fixed parameter, infinite for one that
+        the data leave open. ``x`` and ``covariance`` are what the result unpacks to.
     names : list of str
         Of the parameters, one a number.
     values, standard_errors : dict
         Their values by name, and the standard errors of these.
-    errors : container like p0
-        Standard errors; 0 for a fixed parameter, infinite for one that the data leave open.
     covariance, correlation : ndarray (n, n)
         In the order of ``names``: the inverse of the Hessian of minus the logarithm.
     log_likelihood, aic : float
