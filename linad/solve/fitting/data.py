@@ -1,6 +1,5 @@
 """The data of a fit: one set of observations or several, and how well each is known."""
 
-import numbers
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -22,10 +21,8 @@ from linad.errors import (
     ShapeError,
     TreeError,
 )
-from linad.rules.creation import asarray
 from linad.solve.fitting.data_covariance import whitening
 from linad.solve.fitting.given_data import (
-    NUMBERS,
     as_array,
     as_arrays,
     count_not_finite,
@@ -36,6 +33,7 @@ from linad.solve.fitting.given_data import (
     words_of_axes,
 )
 from linad.solve.fitting.left_out import finite, is_nan, masked, related, with_finite_places
+from linad.solve.fitting.predictions import prediction_of
 from linad.solve.fitting.tables import is_table, not_finite_columns
 
 
@@ -285,7 +283,7 @@ class Data:
             If it returns something of another form.
         """
         if tree.is_leaf(self.structure):
-            return [self._prediction(predicted, self.rows[0])]
+            return [prediction_of(self.f, predicted, self.rows[0])]
         kind, count = type(self.container), len(self.leaves)
         if kind in (list, tuple) and type(predicted) in (list, tuple):
             predicted = kind(predicted)
@@ -294,7 +292,7 @@ class Data:
         with suppress(ValueError):  # of another form; flatten_like says which
             self._refuse_joined(predicted)
             parts = self.structure.flatten_up_to(predicted)
-            parts = [self._prediction(*pair) for pair in zip(parts, self.rows, strict=True)]
+            parts = [prediction_of(self.f, *p) for p in zip(parts, self.rows, strict=True)]
             predicted = tree.unflatten(self.structure, parts)
         return tree.flatten_like(
             predicted, self.structure, f"curve_fit: what {name_of(self.f)} returns"
@@ -318,67 +316,6 @@ class Data:
             f"{kind.__name__} of {len(self.leaves)} data sets, of shapes {shapes}; return a "
             f"{kind.__name__} of as many, {form}{joined}"
         )
-
-    def _prediction(self, part: Array, rows: Any) -> Any:
-        """What a model returns for one data set: an array, also of a list of numbers."""
-        if type(part) in (list, tuple):
-            try:
-                part = asarray(part)
-            except ValueError as error:
-                raise OutputError(
-                    f"curve_fit: {name_of(self.f)} must return an array of numbers like ydata, its "
-                    f"{type(part).__name__} cannot be made one: {error}; of several data sets give "
-                    f"ydata as a {type(part).__name__} too, or let the model np.concatenate them"
-                ) from error
-        if hasattr(part, "columns"):
-            raise OutputError(
-                f"curve_fit: {name_of(self.f)} must return an array of numbers like ydata, it "
-                f"returned a table of shape {part.shape}; where xdata is a table of one column, "
-                f"give or read the column, X[{part.columns[0]!r}]"
-            )
-        kind = getattr(getattr(part, "dtype", None), "kind", "")
-        if rows is not None and hasattr(part, "iloc"):
-            self._refuse_other_order(part, rows)
-        if hasattr(part, "iloc") and kind in NUMBERS | {"O"}:
-            return self._of_rows(part)
-        if isinstance(part, numbers.Complex) or kind in NUMBERS:
-            return part
-        came = f"a {type(part).__name__}" + (f" of dtype {part.dtype}" if kind else "")
-        raise OutputError(
-            f"curve_fit: {name_of(self.f)} must return an array of numbers like ydata, it returned "
-            f"{came}: {shown(part)}"
-        )
-
-    def _refuse_other_order(self, series: Any, rows: Any) -> None:
-        """Raise where a prediction has the labels of the data in another order.
-
-        Residuals are taken place by place, which would compare what does not belong together.
-        """
-        found = series.index
-        if found.equals(rows) or len(found) != len(rows):
-            return
-        if found.is_unique and rows.is_unique and found.isin(rows).all():
-            k = int(np.argmax(np.asarray(found != rows)))
-            raise OutputError(
-                f"curve_fit: {name_of(self.f)} returned the rows of the data in another order, as "
-                f"pd.concat over groups does: at place {k} is {shown(found[k])}, where the data "
-                f"have {shown(rows[k])}; return them in the order of the data, "
-                f"prediction.loc[ydata.index], or prediction.sort_index() where the labels of the "
-                f"data ascend"
-            )
-
-    def _of_rows(self, series: Any) -> Any:
-        """The numbers of a Series: traced ones, or what pandas' apply and map made row by row."""
-        held = series.to_numpy()
-        if isinstance(held, Traced) or held.dtype.kind != "O":
-            return held
-        for entry in held:
-            if np.ndim(entry) or not isinstance(entry, (numbers.Complex, Traced)):
-                raise OutputError(
-                    f"curve_fit: {name_of(self.f)} must return an array of numbers like ydata, it "
-                    f"returned a Series of dtype object, of which one entry is {shown(entry)}"
-                )
-        return asarray(list(held))
 
     def residual(self, predicted: Any) -> Any:
         """(prediction - data) / sigma, in the form of the data."""

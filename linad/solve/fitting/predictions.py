@@ -1,0 +1,78 @@
+"""What a model returns for one data set: an array of numbers in the order of the data."""
+
+import numbers
+from typing import Any
+
+import numpy as np
+
+from linad.core.array_type import Array
+from linad.core.primitive import Traced
+from linad.core.shapes import name_of
+from linad.core.showing import shown
+from linad.errors import OutputError
+from linad.rules.creation import asarray
+from linad.solve.fitting.given_data import NUMBERS
+
+
+def prediction_of(f: Any, part: Array, rows: Any) -> Any:
+    """What a model returns for one data set: an array, also of a list of numbers."""
+    if type(part) in (list, tuple):
+        try:
+            part = asarray(part)
+        except ValueError as error:
+            raise OutputError(
+                f"curve_fit: {name_of(f)} must return an array of numbers like ydata, its "
+                f"{type(part).__name__} cannot be made one: {error}; of several data sets give "
+                f"ydata as a {type(part).__name__} too, or let the model np.concatenate them"
+            ) from error
+    if hasattr(part, "columns"):
+        raise OutputError(
+            f"curve_fit: {name_of(f)} must return an array of numbers like ydata, it "
+            f"returned a table of shape {part.shape}; where xdata is a table of one column, "
+            f"give or read the column, X[{part.columns[0]!r}]"
+        )
+    kind = getattr(getattr(part, "dtype", None), "kind", "")
+    if rows is not None and hasattr(part, "iloc"):
+        _refuse_other_order(f, part, rows)
+    if hasattr(part, "iloc") and kind in NUMBERS | {"O"}:
+        return _of_rows(f, part)
+    if isinstance(part, numbers.Complex) or kind in NUMBERS:
+        return part
+    came = f"a {type(part).__name__}" + (f" of dtype {part.dtype}" if kind else "")
+    raise OutputError(
+        f"curve_fit: {name_of(f)} must return an array of numbers like ydata, it returned "
+        f"{came}: {shown(part)}"
+    )
+
+
+def _refuse_other_order(f: Any, series: Any, rows: Any) -> None:
+    """Raise where a prediction has the labels of the data in another order.
+
+    Residuals are taken place by place, which would compare what does not belong together.
+    """
+    found = series.index
+    if found.equals(rows) or len(found) != len(rows):
+        return
+    if found.is_unique and rows.is_unique and found.isin(rows).all():
+        k = int(np.argmax(np.asarray(found != rows)))
+        raise OutputError(
+            f"curve_fit: {name_of(f)} returned the rows of the data in another order, as "
+            f"pd.concat over groups does: at place {k} is {shown(found[k])}, where the data "
+            f"have {shown(rows[k])}; return them in the order of the data, "
+            f"prediction.loc[ydata.index], or prediction.sort_index() where the labels of the "
+            f"data ascend"
+        )
+
+
+def _of_rows(f: Any, series: Any) -> Any:
+    """The numbers of a Series: traced ones, or what pandas' apply and map made row by row."""
+    held = series.to_numpy()
+    if isinstance(held, Traced) or held.dtype.kind != "O":
+        return held
+    for entry in held:
+        if np.ndim(entry) or not isinstance(entry, (numbers.Complex, Traced)):
+            raise OutputError(
+                f"curve_fit: {name_of(f)} must return an array of numbers like ydata, it "
+                f"returned a Series of dtype object, of which one entry is {shown(entry)}"
+            )
+    return asarray(list(held))
