@@ -111,7 +111,9 @@ class Fit:
         self.step = self.gain = np.nan
         self.refused = self.strange = 0
         self.factory = Factory(linear_solver)
+        self.trials = problem.limit_trials()
         self.r, self.J = problem.linearize(self.x)
+        self.trials.accept()
         if not self.r.size:
             raise ShapeError(f"{name}: {name_of(f)} returned no numbers")
         if self.x.size > 1 and problem.returns_number:
@@ -154,7 +156,10 @@ class Fit:
                     self.step = step(self)
                 self.nit += 1
         except Stop as stop:
-            return stop
+            words = self.trials.told()
+            if stop.status is Status.CONVERGED or not words:
+                return stop
+            return Stop(stop.status, f"{stop.detail}; {words}" if stop.detail else words)
 
     def out_of_steps(self) -> Stop:
         """That no more steps are allowed, with those of all tries."""
@@ -360,6 +365,7 @@ class Fit:
         scale = max(float(np.linalg.norm(x)), float(np.linalg.norm(self.x)))
         self.x = x
         self.r, self.J = found or self.problem.linearize(x)
+        self.trials.accept()
         self.cost = self.cost_of(self.r)
         if scale > self.reach:
             words = f"the cost, {self.cost:.6g}, comes down as |x| = {scale:.1e} grows"
