@@ -194,7 +194,6 @@ def _line(search: Descent, p: Array, curved: bool) -> Any:
     x = search.at(p, alpha)
     if search.f - value <= search.noise:
         # Within rounding of f. The gradient can still tell whether the step is for the better.
-        _, g = search.problem.value_and_gradient(x)
-        if not np.linalg.norm(g) < np.linalg.norm(search.g):
+        if not search.gradient_falls(x):
             search.stuck()
     return x
