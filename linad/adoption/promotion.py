@@ -265,8 +265,8 @@ def _sparse(A: Any, v: Any, references: int, kind: Any, frame: Any = None) -> An
     new = kind(A)
     if references > 0 and not rebound(A, new, frame, references):
         raise UnsupportedError(
-            "A[i, j] = v or A.setdiag(v) of a sparse array of traced values that has other names, "
-            "or stands in a list or an attribute: write into A.copy(), by one name"
+            "A[i, j] = v of a sparse array of traced values that has other names, or stands in a "
+            "list or an attribute: write into A.copy(), by one name"
         )
     return new
 
@@ -274,8 +274,9 @@ def _sparse(A: Any, v: Any, references: int, kind: Any, frame: Any = None) -> An
 def set_diagonal(v: Any, A: Any, *k: Any, **named: Any) -> Any:
     """``A.setdiag(v)``; returns what to bind ``A`` to."""
     references = sys.getrefcount(A) - _SOLE
-    v = gathered(v) if is_plain_sparse(A) else v
-    A = _sparse(A, v, references, by_places)
+    if is_plain_sparse(A):
+        v = gathered(v)
+        A = _sparse(A, v, references, by_places)
     A.setdiag(v, *k, **named)
     return A
 
