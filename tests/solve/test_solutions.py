@@ -1,6 +1,7 @@
 """Solutions that are differentiated through: first and second order against closed forms, in
 every mode and container, and nothing dropped in silence."""
 
+import contextlib
 import dataclasses
 import pickle
 
@@ -535,10 +536,9 @@ def test_second_derivatives_near_a_root_that_is_not_simple(ways, kernels):
     np.testing.assert_allclose(second(1.3, 2.5), 2, rtol=1e-6)
     np.testing.assert_allclose(second(1.3, 1.3**2 + 1e-9), 2, rtol=1e-5)
     for aside in (1e-12, -1e-13, 1e-14):
-        try:
-            found = second(1.3, 1.3**2 + aside)
-        except ConvergenceError as error:
-            assert "rounding is all of the derivative of order 2" in str(error)
+        if ways == "eager":
+            with pytest.raises(ConvergenceError, match="rounding is all of the derivative"):
+                second(1.3, 1.3**2 + aside)
         else:
-            assert np.isnan(found)
-            assert ways != "eager"
+            with contextlib.suppress(ConvergenceError):
+                assert np.isnan(second(1.3, 1.3**2 + aside))
