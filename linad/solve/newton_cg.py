@@ -192,8 +192,6 @@ def _line(search: Descent, p: Array, curved: bool) -> Any:
                 break
             alpha, value = 2 * alpha, further
     x = search.at(p, alpha)
-    if search.f - value <= search.noise:
-        # Within rounding of f. The gradient can still tell whether the step is for the better.
-        if not search.gradient_falls(x):
-            search.stuck()
+    if search.f - value <= search.noise and not search.gradient_falls(x):
+        search.stuck()  # within rounding of f, the gradient tells whether a step is for the better
     return x

@@ -506,5 +506,6 @@ def test_no_search_goes_round_at_a_minimum(method, seed):
 
     found = method(cost, np.array([1.5, 2.5, 0.8, 1.2, 1.0]))
     again = method(cost, found.x * (1 + 1e-7))
-    assert found.success and again.success
+    assert found.success
+    assert again.success
     assert again.nit < 20
