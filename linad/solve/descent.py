@@ -97,7 +97,7 @@ class Descent:
         return self.gradient_falls(x, 0.5)
 
     def gradient_falls(self, x: Array, part: float = 1.0) -> bool:
-        """Whether the gradient at ``x`` is less than a part of what it is, and of the least found so.
+        """Whether the gradient at ``x`` is less than a part of what it is, and of the least met so.
 
         The two programs that give a gradient, with the value and with the Hessian, round in ways of
         their own. A search that compared one with the other would go round at a minimum.
