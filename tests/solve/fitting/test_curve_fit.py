@@ -1263,10 +1263,45 @@ class TestTelling:
 
     def test_error_bars_of_a_covariance_are_its_diagonal(self):
         covariance = 0.01 * np.exp(-np.abs(T[:, None] - T))
-        above, _ = curve_fit(decay, T, Y, START, sigma=covariance).plot()
+        found = curve_fit(decay, T, Y, START, sigma=covariance, absolute_sigma=True)
+        above, _ = found.plot()
         _, _, (bars,) = above.containers[0]
         np.testing.assert_allclose([bar[1, 1] - bar[0, 1] for bar in bars.get_segments()], 0.2)
         mpl.pyplot.close(above.figure)
+
+    @pytest.mark.parametrize("given", [{"sigma": 5.0 + T}, {"weights": 1.0 / (5.0 + T)}])
+    def test_error_bars_are_as_long_as_residuals_say(self, given):
+        found = curve_fit(decay, T, Y, START, **given)
+        above, _ = found.plot()
+        scale = np.sqrt(found.reduced_chi_square)
+        _, _, (bars,) = above.containers[0]
+        lengths = [bar[1, 1] - bar[0, 1] for bar in bars.get_segments()]
+        np.testing.assert_allclose(lengths, 2 * scale * (5.0 + T))
+        assert f"data ± {scale:.2g} sigma" in [t.get_text() for t in above.get_legend().texts]
+        mpl.pyplot.close(above.figure)
+
+    def test_a_model_that_reads_a_series_gets_one_elsewhere(self):
+        pd = pytest.importorskip("pandas")
+        t = pd.Series(T, name="t", index=3 * np.arange(len(T)))
+        found = curve_fit(lambda t, a, b: a * np.exp(-b * t.values), t, Y, [1.0, 1.0])
+        above, _ = found.plot()
+        assert len(above.lines[-1].get_xdata()) > len(T)
+        mpl.pyplot.close(above.figure)
+        plain = curve_fit(lambda t, a, b: a * np.exp(-b * t), T, Y, [1.0, 1.0])
+        grid = np.linspace(0.0, 6.0, 3)
+        np.testing.assert_allclose(found.confidence_band(grid), plain.confidence_band(grid))
+        labelled = curve_fit(
+            lambda t, a, b: (a * np.exp(-b * t)).loc[t.index[: len(T)]], t, Y, [1.0, 1.0]
+        )
+        above, _ = labelled.plot()
+        mpl.pyplot.close(above.figure)
+        table = curve_fit(
+            lambda x, a, b: a * np.exp(-b * x["t"]), pd.DataFrame({"t": T}), Y, [1.0, 1.0]
+        )
+        with pytest.raises(
+            linad.errors.ArgumentError, match="a table of the columns t, and places"
+        ):
+            table.confidence_band(grid)
 
     @pytest.mark.parametrize(
         "given, match",
