@@ -876,7 +876,8 @@ class TestTelling:
         for _ in range(3):
             J @ np.ones(1)
         assert said == [
-            "newton: f has run for 3 s in Python; newton(linad.jit(f), ...) compiles it"
+            "newton: f has run for 3 s in Python; newton(linad.jit(f), ...) compiles it, or "
+            "linad.kernel, if it is loops and ifs over numbers"
         ]
 
     @pytest.mark.parametrize("start", [START, {"a": 1, "rate": 1, "c": 0}], ids=["list", "names"])
