@@ -56,10 +56,10 @@ def tobytes(x: Array, order: Any = "C") -> Any:
     return BytesOfTraced(np.copy(x).ravel(order))  # as it is now: x may be written into
 
 
+@functools.wraps(np.frombuffer)  # whose text `numpy.ma` reads
 def frombuffer(
     buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, **like: Any
 ) -> Any:
-    """As `numpy.frombuffer`, of the bytes of a traced array as well."""
     if type(buffer) is not BytesOfTraced:
         return np.frombuffer(buffer, dtype, count, offset, **like)
     array, size = buffer.array, buffer.array.dtype.itemsize
