@@ -66,6 +66,7 @@ from linad.rules import (
     spectral,
     statistics,
     triangular,
+    ufunc_reductions,
     unsupported,
     writing,
 )
@@ -133,6 +134,7 @@ __all__ = [
     "spectral",
     "statistics",
     "triangular",
+    "ufunc_reductions",
     "unsupported",
     "writing",
 ]

@@ -4,8 +4,9 @@ Radial basis functions: s(x) = Σ_i a_i φ(ε |x - p_i|) + Σ_j b_j m_j(x) with 
 
     (Φ + λI) a + P b = d,    P^T a = 0
 
-Linear interpolation: the triangulation of the plain points is held; in a simplex the weights are
-the barycentric coordinates. On its faces the derivative is that from the simplex SciPy finds.
+Linear interpolation: the triangulation of the plain points is held, and made at each run of a
+recorded program in which they are traced; in a simplex the weights are the barycentric coordinates.
+On its faces the derivative is that from the simplex SciPy finds.
 
 Source: G. Fasshauer, "Meshfree Approximation Methods with MATLAB", 2007.
 """
@@ -19,11 +20,13 @@ import scipy.interpolate
 import scipy.spatial
 
 from linad.core.array_type import Array
+from linad.core.primitive import Traced
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, still
 from linad.scipy.mirror import StandIn, TracedClass, bound_form, doubled, holds_traced, inexact
 from linad.scipy.option_kinds import NUMERIC
+from linad.scipy.plain_results import by_scipy
 
 # Radial basis functions, of s = (ε r)^2. Where s is 0 a root has no slope, and the function has.
 
@@ -187,7 +190,18 @@ class Triangulated(StandIn):
         self.origin, self.unit = np.zeros(plain.shape[1]), np.ones(plain.shape[1])
         if rescale:
             self.origin, self.unit = plain.mean(axis=0), np.ptp(plain, axis=0)
-        self.simplices = known or scipy.spatial.Delaunay((plain - self.origin) / self.unit)
+        self.simplices = known
+        if known is None and not isinstance(plain, Traced):
+            self.simplices = scipy.spatial.Delaunay((plain - self.origin) / self.unit)
+
+    def _corners(self, x: Array, points: Array) -> Any:
+        """For each of the points x, the corners of its simplex, and the simplex: -1 outside of all.
+
+        Of a recorded program the points are triangulated at each run.
+        """
+        made = scipy.spatial.Delaunay(points) if self.simplices is None else self.simplices
+        where = made.find_simplex(x)
+        return np.column_stack([made.simplices[where], where])
 
     def __call__(self, *xi: Any) -> Any:
         """The values at points (..., d), or at d arrays of coordinates."""
@@ -200,9 +214,9 @@ class Triangulated(StandIn):
         if x.shape[-1] != d:
             raise ShapeError(f"LinearNDInterpolator: points of {x.shape[-1]} coordinates, not {d}")
         x = x.reshape((-1, d))
-        where = self.simplices.find_simplex((still(x) - self.origin) / self.unit)
-        lost = where < 0
-        corners = self.simplices.simplices[where]
+        plain = [(still(a) - self.origin) / self.unit for a in (x, self.points)]
+        found = by_scipy(self._corners, *plain)
+        corners, lost = found[:, :-1], found[:, -1] < 0
         p = self.points[corners]
         last = p[:, -1, :]
         edges = np.swapaxes(p[:, :-1, :] - last[:, None, :], -1, -2)
@@ -210,8 +224,7 @@ class Triangulated(StandIn):
         weights = np.concatenate([first, 1 - np.sum(first, axis=-1, keepdims=True)], axis=-1)
         tail = (1,) * (self.values.ndim - 1)
         y = np.sum(weights.reshape(weights.shape + tail) * self.values[corners], axis=1)
-        if np.any(lost):
-            y = np.where(lost.reshape((-1, *tail)), self.fill_value, y)
+        y = np.where(lost.reshape((-1, *tail)), self.fill_value, y)
         return y.reshape(shape + self.values.shape[1:])
 
 
@@ -246,23 +259,30 @@ class NearestNDInterpolator(scipy.interpolate.NearestNDInterpolator):
     def __new__(cls, x: Any, y: Any, *args: Any, **options: Any) -> Any:
         if not holds_traced((x, y)):
             return super().__new__(cls)
-        values = _as_picked(y)
-        plain = scipy.interpolate.NearestNDInterpolator(
-            still(_joined(x)), np.arange(values.shape[0]), *args, **options
-        )
+        values, points = _as_picked(y), still(_joined(x))
+        numbers, theirs = np.arange(values.shape[0]), scipy.interpolate.NearestNDInterpolator
+        made = None if isinstance(points, Traced) else theirs(points, numbers, *args, **options)
 
-        def at(*xi: Any, **of_query: Any) -> Any:
-            index = plain(*[still(inexact(part)) for part in xi], **of_query)
+        def nearest(points: Array, *xi: Array, **of_query: Any) -> Any:
+            of_points = theirs(points, numbers, *args, **options) if made is None else made
+            index = of_points(*xi, **of_query)
             if np.any(np.isnan(index)):
                 raise UnsupportedError(
                     "NearestNDInterpolator: distance_upper_bound= is not traced by linad"
                 )
-            return values[index.astype(np.intp)]
+            return index.astype(np.intp)
+
+        def at(*xi: Any, **of_query: Any) -> Any:
+            return values[by_scipy(nearest, points, *[inexact(part) for part in xi], **of_query)]
 
         return at
 
     def __call__(self, *args: Any, **of_query: Any) -> Any:
-        return super().__call__(*[still(inexact(part)) for part in args], **of_query)
+        return by_scipy(super().__call__, *[inexact(part) for part in args], **of_query)
+
+
+def _nearest(points: Array, x: Array) -> Any:
+    return scipy.spatial.cKDTree(points).query(x)[1]
 
 
 @bound_form(scipy.interpolate.griddata)
@@ -275,9 +295,7 @@ def griddata(points: Any, values: Any, xi: Any, method: str, fill_value: Any, re
             f'linad; "linear" and "nearest" are, in 2 and more; interp1d is for 1'
         )
     if method == "nearest":
-        plain = still(points)
-        unit = np.ptp(plain, axis=0) if rescale else 1.0
-        x = still(_joined(xi) if isinstance(xi, tuple) else asarray(xi))
-        _, index = scipy.spatial.cKDTree(plain / unit).query(x / unit)
-        return values[index]
+        unit = np.ptp(still(points), axis=0) if rescale else 1.0
+        x = _joined(xi) if isinstance(xi, tuple) else asarray(xi)
+        return values[by_scipy(_nearest, points / unit, x / unit)]
     return Triangulated(points, values, fill_value, rescale)(xi)
