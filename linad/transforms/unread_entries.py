@@ -8,15 +8,15 @@ kept, those of entries that a choice, an index or a write left out. One that was
 as in the derivative 2 √x · 1/(2 √x) of (√x)² at 0, says nothing of the product and stays NaN.
 
 One walk from the results to the arguments follows the mask of the entries that are read: a choice
-cuts it, functions of one entry at a time hand it on, what moves entries moves it too, and of
-everything else its relation says which entries it reads; of a traced mask only sums of few do. Where
-NaN has been found already, weights that are not finite are looked at as well, as those of a matrix
-product, `linad.operators.unread_weights`; a program does not know its weights. What has several results, as a branch or a loop, reads all
-of its arguments if any entry of any of its results is read, and nothing elsewhere: inside it may
-have such slopes. A mask is applied where the cotangents leave the functions of one entry at a time,
-so that a chain of them pays for one `np.where`. A program that does little but read and write many
-small parts of a large array, one by one, is left as it is: a mask for each would cost the square
-of their number.
+cuts it, functions of one entry at a time hand it on, what moves entries moves it too, and the
+relation of everything else says which entries it reads; of a mask that is traced only sums of few
+do. Where NaN has been found already, weights that are not finite are looked at as well, as those of
+a matrix product, `linad.operators.unread_weights`; a program does not know its weights. What has
+several results, as a branch or a loop, reads all of its arguments if any entry of any of its
+results is read, and nothing elsewhere: inside it may have such slopes. A mask is applied where the
+cotangents leave the functions of one entry at a time, so that a chain of them pays for one
+`np.where`. A program that does little but read and write many small parts of a large array, one by
+one, is left as it is: a mask for each would cost the square of their number.
 """
 
 from typing import Any, NamedTuple
