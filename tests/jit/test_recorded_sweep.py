@@ -309,6 +309,7 @@ def unlike(found, expected):
 
 @pytest.mark.usefixtures("kernels")
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.rest
 @pytest.mark.sweep(part=0.05)
 @pytest.mark.parametrize("start", range(0, len(CALLS), AT_ONCE))
 def test_calls_run_in_other_states(start):

@@ -201,6 +201,7 @@ METHODS_OF_LSODA = [
             ).y.T
         ),
         id="LSODA",
+        marks=pytest.mark.rest,
     ),
 ]
 
@@ -408,7 +409,7 @@ def test_compiled_with_times_that_are_arguments():
 
 
 @pytest.mark.usefixtures("kernels")
-@pytest.mark.parametrize("method", ["RK45", "Radau"])
+@pytest.mark.parametrize("method", ["RK45", pytest.param("Radau", marks=pytest.mark.rest)])
 def test_compiled_with_ends_that_are_arguments(method):
     def f(t, a):
         span = t[0], t[-1]
