@@ -154,7 +154,7 @@ def unfrozen():
 
 @pytest.fixture
 def adopting(request, monkeypatch):
-    """For tests that adopt code: it is looked for in what they make, and in what their module holds.
+    """For tests that adopt code: it is looked for in what they make and in what their module holds.
 
     In the million objects of all other tests that takes most of the time. Tests that ask for
     ``unfrozen`` look there, too.
