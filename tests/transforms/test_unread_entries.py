@@ -264,6 +264,7 @@ def test_many_seeds():
         np.testing.assert_allclose(J.pullback(np.eye(3)), [[0, 0.5], [0, 1], [0, 1.5]])
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("terms", [5, 12, 40])
 def test_as_many_parts_as_there_are(terms):
     """Projections on columns that hold NaN where no entry is read, one after another."""
