@@ -8,6 +8,10 @@ import scipy.interpolate
 
 from linad.core.mirrored_names import mirrored_names
 from linad.scipy.bsplines import BSpline as BSpline
+from linad.scipy.cloughtocher import (
+    CloughTocher2DInterpolator as CloughTocher2DInterpolator,
+    griddata as griddata,
+)
 from linad.scipy.fitpack import (
     InterpolatedUnivariateSpline as InterpolatedUnivariateSpline,
     LSQUnivariateSpline as LSQUnivariateSpline,
@@ -43,7 +47,6 @@ from linad.scipy.scattered import (
     LinearNDInterpolator as LinearNDInterpolator,
     NearestNDInterpolator as NearestNDInterpolator,
     RBFInterpolator as RBFInterpolator,
-    griddata as griddata,
 )
 from linad.scipy.smoothingsplines import make_smoothing_spline as make_smoothing_spline
 from linad.scipy.splinemakers import (

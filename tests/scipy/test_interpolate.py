@@ -125,12 +125,30 @@ CASES |= {
     "scattered-nearest": (lambda m, v: m.griddata(XI, v, IN, "nearest"), VS),
     "radial-points": (lambda m, q: m.RBFInterpolator(XI, VS, smoothing=0.1)(q), IN),
 }
+Y3 = np.concatenate([Y, Y[:, :1] ** 2], axis=1)
 G6, H6 = np.cumsum(rng.random(6) + 0.3), -np.cumsum(rng.random(7) + 0.3)
 V6 = rng.standard_normal((6, 7, 2))
 IN6 = np.stack([rng.uniform(G6[0], G6[-1], 4), rng.uniform(H6[-1], H6[0], 4)], axis=-1)
 W6 = np.array([1.0, 0.5, 2.0, 1.5, 0.7, 1.2])
 direct = scipy.sparse.linalg.spsolve
+EXACT = {"tol": 1e-14, "maxiter": 9999}
 CASES |= {
+    "clough-tocher": (
+        lambda m, p, v, q: m.CloughTocher2DInterpolator(p, v, **EXACT)(q),
+        *(XI, VS, IN),
+    ),
+    "clough-tocher-rescaled": (
+        lambda m, p, v: m.CloughTocher2DInterpolator(p, v, 0.5, rescale=True, **EXACT)(IN),
+        *(XI * [1.0, 7.0], np.stack([VS, VS**2], axis=1)),
+    ),
+    "clough-tocher-complex": (
+        lambda m, v: m.CloughTocher2DInterpolator(XI, v, **EXACT)((IN[:, 0], IN[:, 1])),
+        VS * (1 + 0.3j) + 0.2j,
+    ),
+    "clough-tocher-points": (
+        lambda m, q: m.CloughTocher2DInterpolator(XI, VS, rescale=True)(q),
+        IN,
+    ),
     "krogh": (lambda m, x, y, q: m.KroghInterpolator(x, y)(q), X, Y, Q),
     "krogh-repeated": (
         lambda m, y, q: m.KroghInterpolator([0.1, 0.1, 0.1, 1.0, 2.0, 2.0], y)(q),
@@ -474,7 +492,8 @@ def test_a_spline_is_fitted():
         (lambda y: li.splprep([X, y[:, 0]], task=-1, t=X), LinadError, "task=-1"),
         (lambda y: li.make_interp_spline(X, y, bc_type="periodic"), LinadError, "periodic"),
         (lambda y: li.RBFInterpolator(XI[:6], y, neighbors=3), LinadError, "neighbors"),
-        (lambda y: li.griddata(XI[:6], y, XI, "cubic"), LinadError, "cubic"),
+        (lambda y: li.griddata(X, y, X, "cubic"), LinadError, "cubic"),
+        (lambda y: li.CloughTocher2DInterpolator(Y3, y), ShapeError, "3 coordinates, not 2"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")

@@ -63,6 +63,7 @@ CALLS: dict[str, Call] = {
     ),
     "scipy.interpolate.Akima1DInterpolator": lambda f, a: f(np.arange(9.0) / 8, a.ravel())(POINTS),
     "scipy.interpolate.BSpline": lambda f, a: f(KNOTS, a[0], 1)(POINTS),
+    "scipy.interpolate.CloughTocher2DInterpolator": lambda f, a: f(CORNERS, a[0])(INNER),
     "scipy.interpolate.InterpolatedUnivariateSpline": lambda f, a: f(TICKS, a[0], k=2)(POINTS),
     "scipy.interpolate.LinearNDInterpolator": lambda f, a: f(CORNERS, a[0])(INNER),
     "scipy.interpolate.RBFInterpolator": lambda f, a: f(CORNERS, a[0], degree=0)(INNER),
