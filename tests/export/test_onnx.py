@@ -35,10 +35,11 @@ loggamma logm lpmv mathieu_cem mathieu_modcem1 mathieu_modcem2 mathieu_modsem1 m
 mathieu_sem matrix_rank modfresnelm modfresnelp modstruve nbdtr nbdtrc nbdtri ncf_isf ncf_pdf ncf_sf
 ncfdtr ncfdtri nct_isf nct_pdf nct_sf nctdtr nctdtrit ncx2_isf ncx2_pdf ncx2_sf ndtri_exp nextafter
 nonzero nrdtrimn nrdtrisd owens_t packbits pbdv pbvv pbwa pdtri poisson_pmf qr_rest
-ratio_density_wrt_freedoms ratio_wrt_freedoms ravel_multi_index right_shift roots shichi sici sinm
-spacing spence sph_legendre_p spherical_in spherical_jn spherical_kn spherical_yn sqrtm stdtrit
-struve t_expectation tanm tklmbda truncated_pinv unique_positions unpackbits unravel_index
-unsorted_positions voigt_profile wofz wright_bessel wrightomega yve
+ratio_density_wrt_freedoms ratio_wrt_freedoms ravel_multi_index right_shift roots schur schur_turn
+schur_turn_pulled shichi sici signm sinm spacing spence sph_legendre_p spherical_in spherical_jn
+spherical_kn spherical_yn sqrtm stdtrit struve t_expectation tanm tklmbda truncated_pinv
+unique_positions unpackbits unravel_index unsorted_positions voigt_profile wofz wright_bessel
+wrightomega yve
 """
 """Primitives that raise ExportError, whatever their operands."""
 

@@ -75,6 +75,8 @@ CALLS: dict[str, Call] = {
     "scipy.interpolate.splrep": lambda f, a: f(TICKS, a[0], k=2)[1],
     "scipy.interpolate.make_splrep": lambda f, a: f(TICKS, a[0], k=2, s=0.1).c,
     "scipy.interpolate.splprep": lambda f, a: f(list(a), k=2, s=0)[0][1][0],
+    "scipy.linalg.funm": lambda f, a: f(a, np.sin),
+    "scipy.linalg.rsf2csf": lambda f, a: f(np.triu(a), a),
     "scipy.linalg.get_blas_funcs": lambda f, a: f("gemv", (a,))(2.0, a, a[0]),
     "scipy.linalg.get_lapack_funcs": lambda f, a: f("trtrs", (a,))(a, a)[0],
     "scipy.interpolate.CubicHermiteSpline": lambda f, a: f(TICKS, a[0], a[1])(POINTS),

@@ -23,9 +23,10 @@ kve_wrt_order lambertw ldexp logaddexp2_accumulate logaddexp_accumulate logm lst
 mathieu_modcem1 mathieu_modcem2 mathieu_modsem1 mathieu_modsem2 mathieu_sem modfresnelm modfresnelp
 nbdtr nbdtrc nbdtri ncf_isf ncf_pdf ncf_sf ncfdtr ncfdtri nct_isf nct_pdf nct_sf nctdtr nctdtrit
 ncx2_isf ncx2_pdf ncx2_sf overlap_add pbdv pbvv pbwa pdtri pinv poisson_pmf polyval qr
-ratio_density_wrt_freedoms ratio_wrt_freedoms rfft roots running_mean settled shichi sici sinhm sinm
-solve_sylvester sparse_product sparse_solve sph_legendre_p spherical_in spherical_jn spherical_kn
-spherical_yn sqrtm svd t_expectation tanhm tanm truncated_pinv unwrap wofz yn zeta
+ratio_density_wrt_freedoms ratio_wrt_freedoms rfft roots running_mean schur schur_turn
+schur_turn_pulled settled shichi sici signm sinhm sinm solve_sylvester sparse_product sparse_solve
+sph_legendre_p spherical_in spherical_jn spherical_kn spherical_yn sqrtm svd t_expectation tanhm
+tanm truncated_pinv unwrap wofz yn zeta
 """
 """A primitive whose kernel is written leaves this list; none comes without notice."""
 

@@ -31,12 +31,12 @@ mean modfresnelm modfresnelp modstruve nanargmax nanargmin nbdtr nbdtrc nbdtri n
 ncf_sf ncfdtr ncfdtri nct_isf nct_pdf nct_sf nctdtr nctdtrit ncx2_isf ncx2_pdf ncx2_sf ndtri_exp
 nonzero nrdtrimn nrdtrisd ones_like overlap_add owens_t p_norm packbits pbdv pbvv pbwa pdtr pdtrc
 pdtri poch poisson_pmf position powm1 pseudo_huber qr qr_rest radian raises
-ratio_density_wrt_freedoms ratio_wrt_freedoms ravel_multi_index rfft rgamma roots running_mean
-settled shichi sici sindg sinhm sinm slogdet solve solve_banded solve_sylvester solve_triangular
-sparse_product sparse_solve spence sph_legendre_p spherical_in spherical_jn spherical_kn
-spherical_yn sqrtm std stdtr stdtrit struve svd t_expectation tandg tanhm tanm tklmbda unpackbits
-unravel_index unsorted_positions unwrap var voigt_profile wofz wright_bessel wrightomega yn yv yve
-zeros_like zeta
+ratio_density_wrt_freedoms ratio_wrt_freedoms ravel_multi_index rfft rgamma roots running_mean schur
+schur_turn schur_turn_pulled settled shichi sici signm sindg sinhm sinm slogdet solve solve_banded
+solve_sylvester solve_triangular sparse_product sparse_solve spence sph_legendre_p spherical_in
+spherical_jn spherical_kn spherical_yn sqrtm std stdtr stdtrit struve svd t_expectation tandg tanhm
+tanm tklmbda unpackbits unravel_index unsorted_positions unwrap var voigt_profile wofz wright_bessel
+wrightomega yn yv yve zeros_like zeta
 """
 """Primitives without a kernel for a device, whatever their operands. Some have a library there,
 `linad.sweeps.cuda.library_routines`; the others raise FallbackError."""
