@@ -68,6 +68,7 @@ from linad.rules import (
     spectral,
     statistics,
     triangular,
+    ufunc_reductions,
     unsupported,
     writing,
 )
@@ -137,6 +138,7 @@ __all__ = [
     "spectral",
     "statistics",
     "triangular",
+    "ufunc_reductions",
     "unsupported",
     "writing",
 ]
