@@ -125,6 +125,11 @@ CASES |= {
     "scattered-nearest": (lambda m, v: m.griddata(XI, v, IN, "nearest"), VS),
     "radial-points": (lambda m, q: m.RBFInterpolator(XI, VS, smoothing=0.1)(q), IN),
 }
+NOISY = (
+    np.cumsum(np.random.default_rng(4).random(15) + 0.1),
+    np.random.default_rng(5).normal(size=15),
+)
+NOISY = NOISY[0], np.sin(NOISY[0]) + 0.3 * NOISY[1]
 Y3 = np.concatenate([Y, Y[:, :1] ** 2], axis=1)
 G6, H6 = np.cumsum(rng.random(6) + 0.3), -np.cumsum(rng.random(7) + 0.3)
 V6 = rng.standard_normal((6, 7, 2))
@@ -208,6 +213,14 @@ CASES |= {
     "smoothing": (
         lambda m, x, y, w, a, q: m.make_smoothing_spline(x, y, w, a)(q),
         *(X, Y, W6, np.array(0.3), Q),
+    ),
+    "smoothing-validated": (
+        lambda m, x, y, w: m.make_smoothing_spline(x, y, w)(np.array([1.0, 4.0, 6.5])),
+        *(NOISY[0], NOISY[1], 1 + 0.1 * NOISY[1]),
+    ),
+    "smoothing-validated-most": (  # lam is at the end of its range
+        lambda m, y: m.make_smoothing_spline(NOISY[0], y)(np.array([1.0, 4.0])),
+        0.1 * NOISY[0] + NOISY[1] - np.sin(NOISY[0]),
     ),
     "smoothing-axis": (
         lambda m, y: m.make_smoothing_spline(X, y, lam=0.1, axis=1)(INSIDE, 1),
@@ -469,7 +482,8 @@ def test_a_spline_is_fitted():
         (lambda y: li.KroghInterpolator(y[[0, 0, 1], 0], X[:3]), UnsupportedError, "repeated"),
         (lambda y: li.BarycentricInterpolator(X * 0, y), ValueError, "distinct"),
         (lambda y: li.BarycentricInterpolator(y[:, 0]), UnsupportedError, "without values"),
-        (lambda y: li.make_smoothing_spline(X, y), UnsupportedError, "cross-validation"),
+        (lambda y: li.make_smoothing_spline(X, y, lam=W6), UnsupportedError, "one number"),
+        (lambda y: li.make_smoothing_spline(X, 0 * y[:, 0] + X**2), LinadError, "without noise"),
         (lambda y: li.make_smoothing_spline(X, y, -W6, 1.0), ValueError, "positive"),
         (lambda y: li.make_smoothing_spline(X, y, lam=-1.0), ValueError, "negative"),
         (lambda y: li.make_lsq_spline(X, y, X, 2), ValueError, "outside of the knots"),
