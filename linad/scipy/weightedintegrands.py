@@ -6,7 +6,7 @@ alg           ∫ f(t) (t - a)^α (b - t)^β dt over two halves of length h; in 
               (t - a)^α dt = p h^(1+α) v^(p(1+α)-1) dv, and in the second the same from b
 alg-log..     the same with log(t - a), log(b - t) or both
 
-p is such that the power of v is 3 or more.
+p is such that v has a power of 3 or more, beside a logarithm of 7.
 
 Source: R. Piessens, E. de Doncker-Kapenga, C. Überhuber, D. Kahaner, "QUADPACK", 1983, for the
 weights; P. Davis, P. Rabinowitz, "Methods of Numerical Integration", 1984, section 2.9.
@@ -21,6 +21,10 @@ import numpy as np
 from linad.arrays.buffers import concrete
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
+
+
+SMOOTH = 3
+"""The least power of v."""
 
 
 class Unweighted(NamedTuple):
@@ -82,7 +86,8 @@ def _algebraic(f: Any, a: Any, b: Any, weight: str, powers: Any) -> Unweighted:
     def half(v: Any, start: Any, sign: int, near: int) -> Any:
         power, other = powers[near], powers[1 - near]
         plain = float(concrete(asarray(power)))
-        p = (1 + max(3, math.ceil(3 * (1 + plain)))) / (1 + plain)
+        least = SMOOTH + 4 * logs[near]
+        p = (1 + max(least, math.ceil(SMOOTH * (1 + plain)))) / (1 + plain)
         from_end = h * v**p
         from_other = 2 * h - from_end
         y = f(start + sign * from_end) * p * h ** (1 + power) * v ** (p * (1 + power) - 1)

@@ -120,7 +120,8 @@ def test_weights(name):
     args = np.array(0.7), ENDS, np.array(w)
     found = linad.linearize(lambda *args: f(si, *args)[0], *args)[0]
     np.testing.assert_allclose(found, f(scipy.integrate, *args)[0], rtol=1e-12)
-    check_derivatives(lambda *args: f(si, *args)[0], *args)
+    order = 2 if name in ("cos", "cauchy", "complex") else 1
+    check_derivatives(lambda *args: f(si, *args)[0], *args, order=order)
     told = within_a_derivative(lambda: f(si, *args))
     assert told == f(scipy.integrate, *args)
 
