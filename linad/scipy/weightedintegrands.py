@@ -22,7 +22,6 @@ from linad.arrays.buffers import concrete
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
 
-
 SMOOTH = 3
 """The least power of v."""
 

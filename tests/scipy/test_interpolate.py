@@ -246,6 +246,64 @@ CASES |= {
     "tuples-all": (lambda m, y: m.spalde(INSIDE[0], m.splrep(X, y[:, 0])), Y),
     "scattered-near": (lambda m, v: m.NearestNDInterpolator(XI, v)(IN), VS),
 }
+B3 = np.array([0.0, 1.2, 2.0])
+C3 = np.random.default_rng(6).random((4, 2, 3))
+AT3 = np.array([-0.3, 0.5, 1.9, 2.2])
+FLAT = np.random.default_rng(7).random(6)
+INNER4, C54 = np.array([0.4, 1.0]), np.random.default_rng(8).random((6, 5, 2))
+
+
+def knots(inner):
+    return np.concatenate([np.zeros(4), inner, 2.0 + np.zeros(4)])
+
+
+CASES |= {
+    "bernstein": (lambda m, c, x, q: m.BPoly(c, x)(q), C3, B3, AT3),
+    "bernstein-slope": (lambda m, c, q: m.BPoly(c, B3, "periodic")(q, 1), C3, AT3),
+    "bernstein-within": (lambda m, c: m.BPoly(c, B3, False)(AT3), C3),
+    "bernstein-twice": (lambda m, c, x: m.BPoly(c, x).derivative(2).c, C3, B3),
+    "bernstein-area": (lambda m, c, x: m.BPoly(c, x).antiderivative(2).c, C3, B3),
+    "bernstein-constant": (lambda m, c, x: m.BPoly(c[:1], x).derivative()(AT3), C3, B3),
+    "bernstein-integral": (lambda m, c, q: m.BPoly(c, B3).integrate(q[0], q[1]), C3, AT3),
+    "bernstein-axis": (lambda m, c: m.BPoly(np.moveaxis(c, 2, 0), B3, axis=1)(AT3), C3),
+    "bernstein-points": (
+        lambda m, q: m.BPoly(C3, B3)(q) + m.BPoly(C3, B3).integrate(0, q[0]),
+        AT3,
+    ),
+    "bernstein-ends": (
+        lambda m, x, y, q: m.BPoly.from_derivatives(x, y)(q),
+        *(B3, C3[:3], AT3),
+    ),
+    "bernstein-some-ends": (
+        lambda m, y: m.BPoly.from_derivatives(B3, [[y[0]], [y[1], y[2]], [y[3], y[4], y[5]]]).c,
+        FLAT,
+    ),
+    "bernstein-orders": (
+        lambda m, y: m.BPoly.from_derivatives(B3, y, orders=[2, 3]).c,
+        C3[:3, 0],
+    ),
+    "bernstein-order": (lambda m, y: m.BPoly.from_derivatives(B3, y, orders=3)(AT3), C3[:3]),
+    "lagrange": (lambda m, x, y: m.lagrange(x, y)(0.3), X[:4], Y[:4, 0]),
+    "lagrange-coefficients": (lambda m, x, y: m.lagrange(x, y).coeffs, X[:4], Y[:4, 0]),
+    "grid-spline": (
+        lambda m, a, c, q: m.NdBSpline((knots(a), knots(a)[1:-1]), c[..., 0], (3, 2))(q),
+        *(INNER4, C54, np.abs(IN6 / 4)),
+    ),
+    "grid-spline-slopes": (
+        lambda m, c, q: m.NdBSpline((knots(INNER4), knots(INNER4)[1:-1]), c, (3, 2))(q, nu=[1, 2]),
+        *(C54, np.abs(IN6 / 4)),
+    ),
+    "grid-spline-beyond": (
+        lambda m, c: m.NdBSpline(
+            (knots(INNER4), knots(INNER4)[1:-1]), c, (3, 2), extrapolate=False
+        )(np.array([[0.5, 0.5], [0.5, 3.0]]))[:1],
+        C54,
+    ),
+    "grid-spline-points": (
+        lambda m, q: m.NdBSpline((knots(INNER4), knots(INNER4)[1:-1]), C54, (3, 2))(q),
+        np.abs(IN6 / 4),
+    ),
+}
 SCATTERED = rng.random((3, 40))
 # Smoothing splines with inner knots, whose number p takes one step and more.
 X12 = np.cumsum(np.random.default_rng(3).random(12) + 0.2)
@@ -507,6 +565,11 @@ def test_a_spline_is_fitted():
         (lambda y: li.make_interp_spline(X, y, bc_type="periodic"), LinadError, "periodic"),
         (lambda y: li.RBFInterpolator(XI[:6], y, neighbors=3), LinadError, "neighbors"),
         (lambda y: li.griddata(X, y, X, "cubic"), LinadError, "cubic"),
+        (lambda y: li.lagrange(X, y), ShapeError, "rows of one length"),
+        (lambda y: li.BPoly(y, X), ShapeError, "6 breakpoints"),
+        (lambda y: li.BPoly.from_derivatives(X, y[:, 0]), ShapeError, "rows of derivatives"),
+        (lambda y: li.BPoly.from_derivatives(X, y, orders=7), ValueError, "too few for order 7"),
+        (lambda y: li.NdBSpline((X, X), y, 1), ShapeError, "4 coefficients along axis 0"),
         (lambda y: li.CloughTocher2DInterpolator(Y3, y), ShapeError, "3 coordinates, not 2"),
     ],
 )
