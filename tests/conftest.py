@@ -132,6 +132,26 @@ def unfrozen():
     gc.freeze()
 
 
+@pytest.fixture
+def adopting(request, monkeypatch):
+    """For tests that adopt code: it is looked for in what they make and in what their module holds.
+
+    In the million objects of all other tests that takes most of the time. Tests that ask for
+    ``unfrozen`` look there, too.
+    """
+    if "unfrozen" in request.fixturenames:
+        return
+    from linad.adoption import live_objects
+
+    held = list(vars(request.module).values())
+    held += [member for o in held if isinstance(o, type) for member in vars(o).values()]
+
+    def of_this_test():
+        return list({id(o): o for o in [*gc.get_objects(), *held]}.values())
+
+    monkeypatch.setattr(live_objects, "live_objects", of_this_test)
+
+
 def folder_of(config, tmp_path_factory):
     """pytest's own cache, so that a second run compiles little; a temporary folder without one.
 

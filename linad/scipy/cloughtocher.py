@@ -92,6 +92,11 @@ class CloughTocher(Triangulation):
             self.extent = np.ptp(self.points, axis=0)
             self.points = (self.points - self.middle) / self.extent
         triangles = self.simplices
+        if triangles is None:
+            raise UnsupportedError(
+                f"{self.name}: points that are arguments of a jitted function are not traced by "
+                f"linad; take them from outside, or interpolate without jit"
+            )
 
         def by_iteration(values: Array) -> Any:
             spline = scipy.interpolate.CloughTocher2DInterpolator(
@@ -116,10 +121,23 @@ class CloughTocher(Triangulation):
         made.values = spline.values.reshape((-1, *spline.values_shape))
         return made
 
-    def inside(self, x: Array, where: Array) -> Any:
+    def in_units(self, x: Array) -> list[Any]:
+        if not self.rescaled:
+            return super().in_units(x)
+        return [(still(x) - self.origin) / self.unit, still(self.points)]
+
+    @staticmethod
+    def known(made: Any, where: Array) -> Any:
+        """The corners, the triangles beyond the opposite edges (-1 at the hull), their corners."""
+        beyond = made.neighbors[where]
+        return np.column_stack(
+            [made.simplices[where], beyond, made.simplices[beyond].reshape((-1, 9))]
+        )
+
+    def inside(self, x: Array, found: Array) -> Any:
         if self.rescaled:
             x = (x - self.middle) / self.extent
-        corners = self.simplices.simplices[where]
+        corners = found[:, :3]
         p, g = self.points[corners], self.gradients[corners]
         f = [self.flat[corners[:, i]] for i in range(3)]
         ahead = {  # b_iij
@@ -128,12 +146,12 @@ class CloughTocher(Triangulation):
         }
         around = [(i, (i + 1) % 3, (i + 2) % 3) for i in range(3)]
         inward = [(f[i] + ahead[i, j] + ahead[i, k]) / 3 for i, j, k in around]
-        across = [self._across(where, corner, f, ahead, inward) for corner in around]
+        across = [self._across(found, corner, f, ahead, inward) for corner in around]
         deep = [(inward[i] + across[j] + across[k]) / 3 for i, j, k in around]
         middle = (deep[0] + deep[1] + deep[2]) / 3
 
         # In the third that holds x one of these is 0.
-        weights = self.weights(x, where)
+        weights = self.weights(x, corners)
         least = np.min(weights, axis=1)[:, None]
         u, c = [weights[:, i, None] - least for i in range(3)], 3 * least
         y = middle * c**3
@@ -143,13 +161,12 @@ class CloughTocher(Triangulation):
             y = y + 6 * across[i] * u[j] * u[k] * c
         return y.reshape((-1, *self.values.shape[1:]))
 
-    def _across(self, where: Array, corner: Any, f: Any, ahead: Any, inward: Any) -> Any:
+    def _across(self, found: Array, corner: Any, f: Any, ahead: Any, inward: Any) -> Any:
         """b_ijc of the edge ij opposite a corner."""
         k, i, j = corner
-        beyond = self.simplices.neighbors[where, k]
-        at_hull = beyond < 0
-        centroid = np.mean(self.points[self.simplices.simplices[beyond]], axis=1)
-        way = self.weights(centroid, where) - 1 / 3
+        at_hull = found[:, 3 + k] < 0
+        beyond = found[:, 6 + 3 * k : 9 + 3 * k]
+        way = self.weights(np.mean(self.points[beyond], axis=1), found[:, :3]) - 1 / 3
         height = np.where(at_hull, 1.0, 3 * way[:, k])
         lean = np.where(at_hull, -0.5, (way[:, i] - way[:, k]) / height)[:, None]
         bend_i = f[i] + ahead[j, i] - 2 * ahead[i, j]
@@ -179,6 +196,10 @@ class CloughTocher2DInterpolator(scipy.interpolate.CloughTocher2DInterpolator):
         return CloughTocher.of_plain(self)(*args)
 
 
+def _nearest(points: Array, x: Array) -> Any:
+    return scipy.spatial.cKDTree(points).query(x)[1]
+
+
 @bound_form(scipy.interpolate.griddata)
 def griddata(points: Any, values: Any, xi: Any, method: str, fill_value: Any, rescale: bool) -> Any:
     points = joined(points)
@@ -190,11 +211,9 @@ def griddata(points: Any, values: Any, xi: Any, method: str, fill_value: Any, re
             f'linad; "linear" and "nearest" are, in 2 and more, and "cubic" in 2; interp1d is for 1'
         )
     if method == "nearest":
-        plain = still(points)
-        unit = np.ptp(plain, axis=0) if rescale else 1.0
-        x = still(joined(xi) if isinstance(xi, tuple) else asarray(xi))
-        _, index = scipy.spatial.cKDTree(plain / unit).query(x / unit)
-        return values[index]
+        unit = np.ptp(still(points), axis=0) if rescale else 1.0
+        x = joined(xi) if isinstance(xi, tuple) else asarray(xi)
+        return values[by_scipy(_nearest, points / unit, x / unit)]
     if method == "cubic":
         return CloughTocher(points, values, fill_value, 1e-6, 400, rescale)(xi)
     return Triangulated(points, values, fill_value, rescale)(xi)

@@ -4,8 +4,9 @@ Radial basis functions: s(x) = Σ_i a_i φ(ε |x - p_i|) + Σ_j b_j m_j(x) with 
 
     (Φ + λI) a + P b = d,    P^T a = 0
 
-Linear interpolation: the triangulation of the plain points is held; in a simplex the weights are
-the barycentric coordinates. On its faces the derivative is that from the simplex SciPy finds.
+Linear interpolation: the triangulation of the plain points is held, and made at each run of a
+recorded program in which they are traced; in a simplex the weights are the barycentric coordinates.
+On its faces the derivative is that from the simplex SciPy finds.
 
 Source: G. Fasshauer, "Meshfree Approximation Methods with MATLAB", 2007.
 """
@@ -19,10 +20,12 @@ import scipy.interpolate
 import scipy.spatial
 
 from linad.core.array_type import Array
+from linad.core.primitive import Traced
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import astype, still
 from linad.scipy.mirror import StandIn, TracedClass, doubled, holds_traced, inexact
 from linad.scipy.option_kinds import NUMERIC
+from linad.scipy.plain_results import by_scipy
 
 # Radial basis functions, of s = (ε r)^2. Where s is 0 a root has no slope, and the function has.
 
@@ -166,7 +169,7 @@ def joined(points: Any) -> Any:
 
 
 class Triangulation(StandIn):
-    """Traced points and values at the corners of simplices, and which simplex holds a point.
+    """Traced points and values at the corners of simplices.
 
     Parameters
     ----------
@@ -181,6 +184,8 @@ class Triangulation(StandIn):
     ----------
     origin, unit : array (d,)
         Of the coordinates in which the triangulation is made; constants.
+    simplices : scipy.spatial.Delaunay or None
+        None where a recorded program triangulates at each run.
     """
 
     def __init__(self, points: Any, values: Any, fill_value: Any, rescale: bool) -> None:
@@ -200,7 +205,23 @@ class Triangulation(StandIn):
         self.origin, self.unit = np.zeros(plain.shape[1]), np.ones(plain.shape[1])
         if rescale:
             self.origin, self.unit = plain.mean(axis=0), np.ptp(plain, axis=0)
-        self.simplices = known or scipy.spatial.Delaunay((plain - self.origin) / self.unit)
+        self.simplices = known
+        if known is None and not isinstance(plain, Traced):
+            self.simplices = scipy.spatial.Delaunay((plain - self.origin) / self.unit)
+
+    def _found(self, x: Array, points: Array) -> Any:
+        """What is known of the simplex of each of the points x, and the simplex: -1 outside of all.
+
+        Of a recorded program the points are triangulated at each run.
+        """
+        made = scipy.spatial.Delaunay(points) if self.simplices is None else self.simplices
+        where = made.find_simplex(x)
+        return np.column_stack([self.known(made, where), where])
+
+    @staticmethod
+    def known(made: Any, where: Array) -> Any:
+        """Integers (q, ...) of simplices: their corners come first."""
+        return made.simplices[where]
 
     def __call__(self, *xi: Any) -> Any:
         """The values at points (..., d), or at d arrays of coordinates."""
@@ -213,20 +234,22 @@ class Triangulation(StandIn):
         if x.shape[-1] != d:
             raise ShapeError(f"{self.name}: points of {x.shape[-1]} coordinates, not {d}")
         x = x.reshape((-1, d))
-        where = self.simplices.find_simplex((still(x) - self.origin) / self.unit)
-        y = self.inside(x, where)
-        lost = where < 0
-        if np.any(lost):
-            y = np.where(lost.reshape((-1,) + (1,) * (y.ndim - 1)), self.fill_value, y)
-        return y.reshape(shape + self.values.shape[1:])
+        found = by_scipy(self._found, *self.in_units(x))
+        y = self.inside(x, found)
+        lost = (found[:, -1] < 0).reshape((-1,) + (1,) * (y.ndim - 1))
+        return np.where(lost, self.fill_value, y).reshape(shape + self.values.shape[1:])
 
-    def inside(self, x: Array, where: Array) -> Any:
-        """The values at points (q, d) of the simplices ``where``, whatever where that is -1."""
+    def in_units(self, x: Array) -> list[Any]:
+        """The places and the points in the coordinates of the triangulation; constants."""
+        return [(still(a) - self.origin) / self.unit for a in (x, self.points)]
+
+    def inside(self, x: Array, found: Array) -> Any:
+        """The values at points (q, d) of simplices, whatever outside of all."""
         raise NotImplementedError
 
-    def weights(self, x: Array, where: Array) -> Any:
-        """The barycentric coordinates (q, d + 1) of points in simplices."""
-        p = self.points[self.simplices.simplices[where]]
+    def weights(self, x: Array, corners: Array) -> Any:
+        """The barycentric coordinates (q, d + 1) of points for corners (q, d + 1)."""
+        p = self.points[corners]
         last = p[:, -1, :]
         edges = np.swapaxes(p[:, :-1, :] - last[:, None, :], -1, -2)
         first = np.linalg.solve(edges, (x - last)[..., None])[..., 0]
@@ -238,11 +261,11 @@ class Triangulated(Triangulation):
 
     stands_for: type = scipy.interpolate.LinearNDInterpolator
 
-    def inside(self, x: Array, where: Array) -> Any:
-        weights = self.weights(x, where)
+    def inside(self, x: Array, found: Array) -> Any:
+        corners = found[:, :-1]
+        weights = self.weights(x, corners)
         tail = (1,) * (self.values.ndim - 1)
-        corners = self.values[self.simplices.simplices[where]]
-        return np.sum(weights.reshape(weights.shape + tail) * corners, axis=1)
+        return np.sum(weights.reshape(weights.shape + tail) * self.values[corners], axis=1)
 
 
 class LinearNDInterpolator(scipy.interpolate.LinearNDInterpolator):
@@ -276,20 +299,23 @@ class NearestNDInterpolator(scipy.interpolate.NearestNDInterpolator):
     def __new__(cls, x: Any, y: Any, *args: Any, **options: Any) -> Any:
         if not holds_traced((x, y)):
             return super().__new__(cls)
-        values = as_picked(y)
-        plain = scipy.interpolate.NearestNDInterpolator(
-            still(joined(x)), np.arange(values.shape[0]), *args, **options
-        )
+        values, points = as_picked(y), still(joined(x))
+        numbers, theirs = np.arange(values.shape[0]), scipy.interpolate.NearestNDInterpolator
+        made = None if isinstance(points, Traced) else theirs(points, numbers, *args, **options)
 
-        def at(*xi: Any, **of_query: Any) -> Any:
-            index = plain(*[still(inexact(part)) for part in xi], **of_query)
+        def nearest(points: Array, *xi: Array, **of_query: Any) -> Any:
+            of_points = theirs(points, numbers, *args, **options) if made is None else made
+            index = of_points(*xi, **of_query)
             if np.any(np.isnan(index)):
                 raise UnsupportedError(
                     "NearestNDInterpolator: distance_upper_bound= is not traced by linad"
                 )
-            return values[index.astype(np.intp)]
+            return index.astype(np.intp)
+
+        def at(*xi: Any, **of_query: Any) -> Any:
+            return values[by_scipy(nearest, points, *[inexact(part) for part in xi], **of_query)]
 
         return at
 
     def __call__(self, *args: Any, **of_query: Any) -> Any:
-        return super().__call__(*[still(inexact(part)) for part in args], **of_query)
+        return by_scipy(super().__call__, *[inexact(part) for part in args], **of_query)

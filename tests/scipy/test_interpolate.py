@@ -486,6 +486,34 @@ def test_a_smoothing_spline_has_another_path_for_other_knots(kernels):
         np.testing.assert_allclose(f(scale * Y12), expected, rtol=1e-9)
 
 
+SCATTERED_FORMS = {
+    "linear": lambda m, p, v, q: m.LinearNDInterpolator(p, v)(q),
+    "linear-scaled": lambda m, p, v, q: m.LinearNDInterpolator(p, v, -1.0, rescale=True)(q),
+    "nearest": lambda m, p, v, q: m.NearestNDInterpolator(p, v)(q),
+    "data": lambda m, p, v, q: m.griddata(p, v, q) + m.griddata(p, v, q, "nearest", rescale=True),
+}
+
+
+@pytest.mark.parametrize("name", SCATTERED_FORMS)
+@pytest.mark.filterwarnings("ignore::linad.errors.DisconnectedWarning")
+def test_a_recorded_program_triangulates_at_each_run(name):
+    """Of points that are traced, of values that are, and of places to find."""
+    f, outside = SCATTERED_FORMS[name], np.vstack([IN, [[9.0, 9.0]]])
+    args = XI, VS, outside
+    for which in range(3):
+
+        def of_one(a, which=which):
+            return np.nan_to_num(f(li, *args[:which], a, *args[which + 1 :]), nan=-1.0)
+
+        compiled, slopes = linad.jit(of_one), linad.jit(linad.jacobian(of_one))
+        for step in (0.0, 0.1, 0.2):  # which changes who is near
+            a = np.roll(args[which], 1, axis=0) + step
+            moved = (*args[:which], a, *args[which + 1 :])
+            expected = np.nan_to_num(f(scipy.interpolate, *moved), nan=-1.0)
+            np.testing.assert_allclose(compiled(a), expected, rtol=1e-12)
+            np.testing.assert_allclose(slopes(a), linad.jacobian(of_one)(a), rtol=1e-9, atol=1e-12)
+
+
 def test_what_a_traced_spline_tells():
     def told(m, y):
         s = m.UnivariateSpline(X12, y, s=0.1)

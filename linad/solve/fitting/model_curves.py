@@ -64,7 +64,7 @@ def between(
             if not slow:
                 places = _bisected(places, curves, lambda x: at(x, functools.partial(_values, fit)))
             found = at(places, lambda x, shapes: evaluated(fit, x, shapes, t))
-    except (ValueError, IndexError, TypeError):
+    except (ValueError, LookupError, TypeError, AttributeError):
         return None
     smooth = places * times, *found
     return smooth if all(_agrees(curve, smooth, at_data[0]) for curve in curves) else None
