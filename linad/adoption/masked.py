@@ -92,9 +92,11 @@ def _view(x: Any, *kinds: Any) -> Any:
         return array.view()
     if not issubclass(kind, HeldData):
         kind = masked_arrays().MaskedArray
+    masked = issubclass(type(x), np.ma.MaskedArray)  # NumPy's own, as the constant `masked` is
+    array = x.data if masked else array
     made = object.__new__(kind)
     made.__dict__["_held"] = _constant(array.view() if array.shape else array)
-    made.__array_finalize__(x if isinstance_of_held(x) else None)
+    made.__array_finalize__(x if masked or isinstance_of_held(x) else None)
     return made
 
 

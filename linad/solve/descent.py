@@ -57,6 +57,8 @@ class Descent:
         The point, the value, the gradient (n,) and the Hessian operator.
     noise : float
         Rounding error of f: differences below it say nothing.
+    least : float
+        The smallest length of a gradient by which a step was taken since f came down.
     """
 
     def __init__(
@@ -72,7 +74,7 @@ class Descent:
         self.eps = problem.x.eps
         self.maxiter = max(200, 10 * self.x.size) if maxiter is None else maxiter
         self.nit = 0
-        self.step = np.nan
+        self.step, self.least = np.nan, np.inf
         self.reach = (1.0 + float(np.linalg.norm(self.x))) / self.eps
         self.f, self.g, self.H = problem.model(self.x)
         self.first, self.by_newton, self.struggled = self.f, False, False
@@ -93,8 +95,20 @@ class Descent:
         doubt = DOUBT * self.noise
         if not (predicted <= doubt and abs(self.f - value) <= doubt):
             return False
+        return self.gradient_falls(x, 0.5)
+
+    def gradient_falls(self, x: Array, part: float = 1.0) -> bool:
+        """Whether the gradient at ``x`` is less than a part of what it is, and of the least met so.
+
+        The two programs that give a gradient, with the value and with the Hessian, round in ways of
+        their own. A search that compared one with the other would go round at a minimum.
+        """
         _, g = self.problem.value_and_gradient(x)
-        return bool(np.linalg.norm(g) < 0.5 * np.linalg.norm(self.g))
+        size = float(np.linalg.norm(g))
+        if not size < part * min(float(np.linalg.norm(self.g)), self.least):
+            return False
+        self.least = size
+        return True
 
     def run(self, step: Callable[["Descent"], Any], monitor: Monitor) -> Any:
         """Take steps until something ends it. A step returns the new point."""
@@ -222,9 +236,12 @@ class Descent:
         length = float(np.linalg.norm(x - self.x))
         scale = max(float(np.linalg.norm(x)), float(np.linalg.norm(self.x)))
         self.step = length / scale if scale else 0.0
+        before, noise = self.f, self.noise
         self.x = x
         self.f, self.g, self.H = self.problem.model(x)
         self.nit += 1
+        if not before - self.f <= noise:
+            self.least = np.inf
         if self.f == -np.inf or scale > self.reach:
             raise Stop(Status.UNBOUNDED, f"f is {self.f:.3g} at |x| = {scale:.1e}")
 

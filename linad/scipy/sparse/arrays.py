@@ -6,6 +6,7 @@ acts on ``A.data``. No dense matrix is made, but by ``toarray``.
 """
 
 import functools
+import inspect
 import operator
 import sys
 from typing import Any
@@ -190,9 +191,11 @@ class SparseArray:
         """Another array with the same entries."""
         return self._with(np.copy(self._entries))
 
-    def astype(self, dtype: Any) -> "SparseArray":
+    def astype(self, dtype: Any, casting: Any = "unsafe", copy: bool = True) -> "SparseArray":
         """The same in another type."""
-        return self._with(self._entries.astype(dtype))
+        if not copy and self.dtype == dtype:
+            return self
+        return self._with(self._entries.astype(dtype, casting=casting))
 
     def tocsr(self) -> "SparseArray":
         """In the order of rows, entries at one place added."""
@@ -202,9 +205,13 @@ class SparseArray:
         """In the order of columns, entries at one place added."""
         return self if self.format == "csc" else self.T.tocsr().T
 
-    def tocoo(self) -> "SparseArray":
-        """As rows, columns and entries."""
-        return SparseArray(self._entries, self.pattern, "coo", is_matrix=self.is_matrix)
+    def tocoo(self, copy: bool | None = None) -> "SparseArray":
+        """As rows, columns and entries: a copy of them, or not, as SciPy does by default."""
+        if copy is None:
+            theirs: Any = self.stands_for
+            copy = inspect.signature(theirs.tocoo).parameters["copy"].default
+        entries = np.copy(self._entries) if copy else self._entries
+        return SparseArray(entries, self.pattern, "coo", is_matrix=self.is_matrix)
 
     def asformat(self, format: str | None, copy: bool = False) -> "SparseArray":
         """In the format "csr", "csc" or "coo"."""
@@ -218,7 +225,7 @@ class SparseArray:
 
     def sum_duplicates(self) -> None:
         """Add entries at one place, here."""
-        coo = self.tocoo()
+        coo = self.tocoo(copy=False)
         merged = coo.tocsc() if self.format == "csc" else coo.tocsr()
         self._entries, self.pattern = merged._entries, merged.pattern
 
@@ -228,7 +235,7 @@ class SparseArray:
     def sort_indices(self) -> None:
         """Put the entries in order, here."""
         if self.format in ("csr", "csc"):
-            coo = self.tocoo()
+            coo = self.tocoo(copy=False)
             made = coo.tocsr() if self.format == "csr" else coo.tocsc()
             self._entries, self.pattern = made._entries, made.pattern
 
@@ -269,6 +276,22 @@ class SparseArray:
         places = self.pattern.rows[on] + min(k, 0)
         some = Pattern(places, np.arange(len(on)), (length, len(on)))
         return some.gather(self._entries[on])
+
+    def setdiag(self, values: Array, k: int = 0) -> None:
+        """Write the k-th diagonal, here: a number, or values, as many of which count as fit."""
+        m, n = self.shape
+        length = max(min(m + min(k, 0), n - max(k, 0)), 0)
+        values = as_array(asarray(values))
+        if values.ndim:
+            length = min(length, values.shape[0])
+            values = values[:length]
+        new = np.arange(length) - min(k, 0)
+        rows, cols = self.pattern.rows, self.pattern.cols
+        kept = np.flatnonzero((cols - rows != k) | (rows >= length - min(k, 0)))
+        places = np.concatenate([rows[kept], new]), np.concatenate([cols[kept], new + k])
+        self._entries = np.concatenate([self._entries[kept], np.broadcast_to(values, (length,))])
+        self.pattern = Pattern(*places, self.shape)
+        self.sort_indices()
 
     def trace(self) -> Any:
         """The sum of the diagonal."""

@@ -128,7 +128,8 @@ def maximum_likelihood(
     result = solve(parameters.start, ~parameters.free)
     if not result.success and _falls(plus, parameters, (lower, upper)):
         result.message += (
-            f"; minus {name_of(f)} has a maximum: return the logarithm of the likelihood itself"
+            f"; {name_of(f)} has a minimum instead: return the logarithm of the likelihood, not "
+            f"minus the logarithm, nor the likelihood itself"
         )
     elif result.status == Status.NOT_FINITE:
         result.message += (

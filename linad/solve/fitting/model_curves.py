@@ -106,7 +106,7 @@ def between(
                 values = model(places) if seconds < SLOW else values
                 joined = zip(given * times, places * times, at_data[1], strict=True)
                 spreads = [_joined(x, new, spread) for x, new, spread in joined]
-    except (ValueError, IndexError, TypeError):
+    except (ValueError, LookupError, TypeError, AttributeError):
         return None
     smooth = places * times, values, spreads
     return smooth if all(_agrees(curve, smooth, at_data[0]) for curve in curves) else None

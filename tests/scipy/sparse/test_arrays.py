@@ -1,8 +1,11 @@
 """Sparse arrays with traced entries, their products, sums and systems."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse
+import scipy.sparse.csgraph
 import scipy.sparse.linalg
 
 import linad
@@ -268,8 +271,49 @@ MOVES = {
 
 @pytest.mark.parametrize("name", MOVES)
 @pytest.mark.parametrize("format", ["csr_array", "csr_matrix", "csc_array"])
+@pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
 def test_entries_that_move(name, format):
     same(lambda m, data: MOVES[name](m, build(m, format, data)), DATA)
+
+
+def set_diagonals(A):
+    B = A.copy()
+    A.setdiag(A.diagonal()[::-1] * 2)
+    A.setdiag(A.data[:2], 1)
+    A.setdiag(3.0, k=-2)
+    return A + B
+
+
+MOVES["diagonals"] = lambda m, A: set_diagonals(A)
+
+
+@pytest.mark.parametrize("options", list(itertools.product([False, True], repeat=3)))
+@pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
+def test_laplacian(options):
+    """Of a graph with an edge twice, and a loop."""
+    places = np.array([0, 1, 2, 1, 2, 0]), np.array([1, 2, 0, 0, 2, 1])
+
+    def f(m, data):
+        names = ("normed", "use_out_degree", "symmetrized")
+        A = m.coo_array((data, places), shape=(3, 3))
+        L, d = m.csgraph.laplacian(A, return_diag=True, **dict(zip(names, options, strict=True)))
+        return np.concatenate([L.toarray().ravel(), d, A @ X[:3]])
+
+    same(f, DATA**2)
+
+
+@pytest.mark.parametrize("name", ["csr_array", "csc_array", "coo_array"])
+def test_a_copy_in_other_coordinates_has_entries_of_its_own(name):
+    def f(m, data):
+        A = getattr(m, name)(m.csr_array((data * 1.0, COLS, [0, 3, 4, 5, 6]), shape=(4, 5)))
+        B, C = A.tocoo(), A.tocoo(copy=True)
+        D, E = B.tocoo(), B.tocoo(copy=True)
+        B.data *= 2.0
+        C.data *= 3.0
+        E.data *= 4.0
+        return np.stack([M @ X for M in (A, B, C, D, E)])
+
+    same(f, DATA)
 
 
 def test_entries_at_one_place_are_added_before_they_move():

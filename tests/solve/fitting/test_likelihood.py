@@ -9,6 +9,7 @@ import scipy.optimize
 import scipy.special
 import scipy.stats
 from scipy.optimize import OptimizeWarning
+from solve.problems import unfinished
 
 import linad
 from linad.errors import ArgumentError, ConvergenceError, OptionError, OutputError
@@ -218,11 +219,12 @@ def test_a_maximum_at_infinity():
     assert "infinity" not in found.message + again.message
 
 
+@unfinished
 def test_what_cannot_be_meant():
     found = maximum_likelihood(lambda p: -poisson(p), START)
     assert not found.success
-    assert "return the logarithm of the likelihood itself" in found.message
-    with pytest.raises(ConvergenceError, match="the logarithm of the likelihood itself"):
+    assert "return the logarithm of the likelihood, not minus" in found.message
+    with pytest.raises(ConvergenceError, match="has a minimum instead"):
         _ = [*found]
     with pytest.raises(OutputError, match=r"must return one number.*return np.sum\(\) of it"):
         maximum_likelihood(lambda m: -((SEEN - m) ** 2), 0.0)
@@ -259,6 +261,7 @@ def test_it_is_pickled():
 
 
 @pytest.mark.filterwarnings("ignore:.* encountered in:RuntimeWarning")
+@unfinished
 def test_a_density_without_a_maximum_says_what_keeps_it_in():
     def hierarchical(p):
         spread = np.exp(p["log_spread"])
