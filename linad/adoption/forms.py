@@ -26,6 +26,7 @@ from linad.adoption.compiled_functions import is_compiled, of_constants
 from linad.adoption.fast_reductions import reductions
 from linad.adoption.form_table import FORMS, form_of, has_form, register
 from linad.adoption.masked import masked_arrays
+from linad.adoption.matrices import MATRICES
 from linad.adoption.module_forms import FormOfArrayFunction, FormOfModule
 from linad.adoption.normal_dist import NormalDist
 from linad.adoption.object_arrays import gathered, method_of
@@ -134,7 +135,7 @@ def _text(original: Callable[..., str]) -> Callable[..., str]:
 
 
 def _register_numpy() -> None:
-    forms: dict[str, Any] = {"poly1d": _poly1d, "frombuffer": frombuffer}
+    forms: dict[str, Any] = {"poly1d": _poly1d, "frombuffer": frombuffer, **MATRICES}
     for name in ("format_float_positional", "format_float_scientific"):
         forms[name] = _text(getattr(np, name))
     dispatched = type(np.sum)
