@@ -30,7 +30,7 @@ def _memory(x: Any) -> dict[str, Any]:
     return {"data": (id(x._held), False)} if isinstance_of_held(x) else x.__array_interface__
 
 
-class _Asked(ast.NodeTransformer):
+class _AskedOfArrays(ast.NodeTransformer):
     """What the source asks of ndarray alone, as calls: ``x.view(cls)``, ``ndarray.view(x)``."""
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
@@ -59,7 +59,7 @@ def executed(original: types.ModuleType, names: dict[str, Any]) -> types.ModuleT
     space = vars(made)
     space |= {"__file__": original.__file__, "__package__": original.__package__}
     SPACES[id(space)] = space
-    tree = ast.fix_missing_locations(_Asked().visit(ast.parse(inspect.getsource(original))))
+    tree = ast.fix_missing_locations(_AskedOfArrays().visit(ast.parse(inspect.getsource(original))))
     imports: list[ast.stmt] = [
         node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))
     ]

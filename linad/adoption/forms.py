@@ -26,7 +26,7 @@ from linad.adoption.compiled_functions import is_compiled, of_constants
 from linad.adoption.fast_reductions import reductions
 from linad.adoption.form_table import FORMS, form_of, has_form, register
 from linad.adoption.masked import masked_arrays
-from linad.adoption.matrices import MATRICES
+from linad.adoption.numpy_matrix import MATRICES
 from linad.adoption.module_forms import FormOfArrayFunction, FormOfModule
 from linad.adoption.normal_dist import NormalDist
 from linad.adoption.object_arrays import gathered, method_of
