@@ -94,6 +94,26 @@ def pytest_collection():
         gc.freeze()
 
 
+TESTS_TO_REST = 300
+TESTS_SINCE = pytest.StashKey[int]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item, nextitem):
+    """Nor at what tests leave in tables and modules: hundreds of thousands of objects,
+    and those that ask what is let go of collect again and again. Not within a file, whose tests
+    may look for what they share.
+    """
+    result = yield
+    stash = item.config.stash
+    stash[TESTS_SINCE] = stash.get(TESTS_SINCE, 0) + 1
+    if nextitem and nextitem.path != item.path and stash[TESTS_SINCE] >= TESTS_TO_REST:
+        stash[TESTS_SINCE] = 0
+        gc.collect()
+        gc.freeze()
+    return result
+
+
 AS_FOUND = pytest.StashKey()
 
 
@@ -130,6 +150,26 @@ def unfrozen():
     gc.unfreeze()
     yield
     gc.freeze()
+
+
+@pytest.fixture
+def adopting(request, monkeypatch):
+    """For tests that adopt code: it is looked for in what they make and in what their module holds.
+
+    In the million objects of all other tests that takes most of the time. Tests that ask for
+    ``unfrozen`` look there, too.
+    """
+    if "unfrozen" in request.fixturenames:
+        return
+    from linad.adoption import live_objects
+
+    held = list(vars(request.module).values())
+    held += [member for o in held if isinstance(o, type) for member in vars(o).values()]
+
+    def of_this_test():
+        return list({id(o): o for o in [*gc.get_objects(), *held]}.values())
+
+    monkeypatch.setattr(live_objects, "live_objects", of_this_test)
 
 
 def folder_of(config, tmp_path_factory):

@@ -26,9 +26,9 @@ from linad.adoption.compiled_functions import is_compiled, of_constants
 from linad.adoption.fast_reductions import reductions
 from linad.adoption.form_table import FORMS, form_of, has_form, register
 from linad.adoption.masked import masked_arrays
-from linad.adoption.numpy_matrix import MATRICES
 from linad.adoption.module_forms import FormOfArrayFunction, FormOfModule
 from linad.adoption.normal_dist import NormalDist
+from linad.adoption.numpy_matrix import MATRICES
 from linad.adoption.object_arrays import gathered, method_of
 from linad.adoption.objects import of_object, owner_of
 from linad.adoption.promotion import LABELLED

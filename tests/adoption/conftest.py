@@ -1,6 +1,5 @@
 """Stand-ins for installed packages, made in a folder that is named as that of installed ones."""
 
-import gc
 import importlib
 import itertools
 import sys
@@ -8,26 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from linad.adoption import live_objects
-
 SOURCE = (Path(__file__).parent / "stand_in.py").read_text(encoding="utf-8")
 _numbers = itertools.count()
 
 
 @pytest.fixture(autouse=True)
-def adopting(request, monkeypatch):
-    """All tests here adopt code. It is looked for in what they make, and in what their module
-    holds: in the million objects of all other tests that takes most of the time. Tests that ask
-    for ``unfrozen`` look there, too.
-    """
-    if "unfrozen" in request.fixturenames:
-        return
-
-    def of_this_test():
-        found = [*gc.get_objects(), *vars(request.module).values()]
-        return list({id(o): o for o in found}.values())
-
-    monkeypatch.setattr(live_objects, "live_objects", of_this_test)
+def all_adopt(adopting):
+    """All tests here adopt code."""
 
 
 @pytest.fixture

@@ -389,6 +389,8 @@ class Data:
             )
         if len(shape) != len(wanted):
             return ""
+        if shape == self.x_shape and not tree.is_leaf(self.structure):
+            return "; data sets of unlike lengths have an xdata each: give it in the form of ydata"
         return "; return a number for each of ydata, np.inf where the model has no meaning"
 
 

@@ -9,6 +9,8 @@ import linad
 from linad.errors import ShapeError, TracerError
 from linad.testing.derivative_checks import check_derivatives
 
+pytestmark = pytest.mark.usefixtures("adopting")
+
 X = np.array([1.3, 0.7, 2.1, 0.4])
 
 
