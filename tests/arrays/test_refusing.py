@@ -198,6 +198,18 @@ def test_functions_that_numba_compiled(call):
     np.testing.assert_allclose(call(linad.kernel(squares))(X), 2 * X)
 
 
+def test_ufuncs_that_numba_compiled():
+    product = numba.vectorize(lambda a, b: a * b)
+
+    def f(x):
+        return np.sum(product(x, x))
+
+    with pytest.raises(UnsupportedError, match=r"linad.adopt\(__name__\), of the module .* Python"):
+        linad.grad(f)(X)
+    with linad.adopt(__name__), linad.adopt(f):
+        np.testing.assert_allclose(linad.grad(f)(X), 2 * X)
+
+
 def test_plain_values_to_begin_with():
     """A kernel, or a write, that goes on from plain values: the remedy keeps them."""
 
