@@ -94,6 +94,26 @@ def pytest_collection():
         gc.freeze()
 
 
+TESTS_TO_REST = 300
+TESTS_SINCE = pytest.StashKey[int]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item, nextitem):
+    """Nor at what tests leave in tables and modules: hundreds of thousands of objects,
+    and those that ask what is let go of collect again and again. Not within a file, whose tests
+    may look for what they share.
+    """
+    result = yield
+    stash = item.config.stash
+    stash[TESTS_SINCE] = stash.get(TESTS_SINCE, 0) + 1
+    if nextitem and nextitem.path != item.path and stash[TESTS_SINCE] >= TESTS_TO_REST:
+        stash[TESTS_SINCE] = 0
+        gc.collect()
+        gc.freeze()
+    return result
+
+
 AS_FOUND = pytest.StashKey()
 
 

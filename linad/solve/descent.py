@@ -19,6 +19,7 @@ from linad.core.array_type import Array
 from linad.core.options import COUNT, FLAG, FUNCTION, TOLERANCE
 from linad.solve.newton import largest
 from linad.solve.objectives import Objective, refuse_limits
+from linad.solve.problems import quiet
 from linad.solve.scale_free import FEW, MANY, NewtonStep, newton_step
 from linad.solve.status import REPORTED, Monitor, Status, Stop
 
@@ -116,21 +117,27 @@ class Descent:
                 raise Stop(Status.NOT_FINITE, "f(x0)")
             while True:
                 self._check_finite()
-                x = self._by_newton() if self.by_newton else None
-                if x is None:
-                    try:
-                        x = self._counted(step)
-                    except Stop as stop:
-                        x = self._by_newton() if stop.status in ENDS else None
-                        if x is None:
-                            raise
-                        self.by_newton = True
-                self._go(x)
+                with quiet():
+                    self._go(self._chosen(step))
                 monitor.report(self.fields, f=self.f, g=self.size, step=self.step)
                 if self.xtol is not None and self.step <= self.xtol:
                     raise Stop(Status.CONVERGED, f"the last step was {self.step:.1e} of |x|")
         except Stop as stop:
             return monitor.finish(stop, self.fields())
+
+    def _chosen(self, step: Callable[["Descent"], Any]) -> Any:
+        """The next point, by the method's step or by Newton's."""
+        x = self._by_newton() if self.by_newton else None
+        if x is not None:
+            return x
+        try:
+            return self._counted(step)
+        except Stop as stop:
+            x = self._by_newton() if stop.status in ENDS else None
+            if x is None:
+                raise
+            self.by_newton = True
+            return x
 
     def _next(self, step: Callable[["Descent"], Any]) -> Any:
         """A point by the method's step, or beside one that is stationary."""

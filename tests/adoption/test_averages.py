@@ -55,6 +55,7 @@ def package(installed):
         yield made
 
 
+@pytest.mark.usefixtures("kernels")
 def test_functions(package):
     for name, f in package.FUNCTIONS.items():
         plain = [(f(X + 1e-6 * e) - f(X - 1e-6 * e)) / 2e-6 for e in np.eye(X.size)]

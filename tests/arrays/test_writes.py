@@ -877,8 +877,8 @@ def scanned(x, z, u):
     return np.sum(linad.scan(lambda c, _: (c + 0.1 * written(x, z, c), None), u, length=2)[0])
 
 
-@pytest.mark.parametrize("f", [written, scanned])
-def test_a_value_of_one_derivative_is_written_beside_one_of_another(f):
+@pytest.mark.parametrize("f", [written, pytest.param(scanned, marks=pytest.mark.rest)])
+def test_a_value_of_one_derivative_is_written_beside_one_of_another(f, kernels):
     """The array's values are traced by the outer derivative, what is written by the inner one, and
     so it is with their tangents: none of them is made outside of the function that writes."""
     u, v = V[:3], np.cos(V[:3])

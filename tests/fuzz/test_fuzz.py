@@ -25,6 +25,7 @@ def test_random_programs(seed, words, kernels):
     check(write(seed, words=words))
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(
     "seed",
     [*range(SAMPLE), *[pytest.param(s, marks=pytest.mark.full) for s in range(SAMPLE, 200)]],

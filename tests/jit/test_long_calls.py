@@ -97,6 +97,7 @@ def fitted(x):
     return p
 
 
+@pytest.mark.usefixtures("kernels")
 def test_decisions_may_hang_on_rounding():
     """A loop of a program may round otherwise than the steps that were recorded."""
     x, w = np.array([1.0, 0.3]), np.array([1.0, -2.0])

@@ -268,13 +268,20 @@ POINTS = [
 ]
 """The first two in C order; then other orders in memory, and entries that decide otherwise."""
 
-CALLS = [
-    (f"{title}: {entry.name} {k}", call, entry.function)
-    for title, entries in coverage.entries().items()
-    for entry in entries
-    for k, call in enumerate(entry.calls)
-]
-AT_ONCE = 40
+PARTS = 92
+"""In so many the calls are checked. They are made when they are wanted: that takes two seconds."""
+
+
+@functools.cache
+def calls_of_the_survey():
+    return [
+        (f"{title}: {entry.name} {k}", call, entry.function)
+        for title, entries in coverage.entries().items()
+        for entry in entries
+        for k, call in enumerate(entry.calls)
+    ]
+
+
 PYTHONS = (int, float, complex)
 
 
@@ -309,11 +316,12 @@ def unlike(found, expected):
 
 @pytest.mark.usefixtures("kernels")
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.rest
 @pytest.mark.sweep(part=0.05)
-@pytest.mark.parametrize("start", range(0, len(CALLS), AT_ONCE))
-def test_calls_run_in_other_states(start):
+@pytest.mark.parametrize("part", range(PARTS))
+def test_calls_run_in_other_states(part):
     wrong = []
-    for name, call, function in CALLS[start : start + AT_ONCE]:
+    for name, call, function in calls_of_the_survey()[part::PARTS]:
 
         def f(a, call=call, function=function):
             return call(function, a)
@@ -340,12 +348,13 @@ def pulled(f, x):
 
 @pytest.mark.usefixtures("kernels")
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.rest
 @pytest.mark.sweep(part=0.05)
-@pytest.mark.parametrize("start", range(0, len(CALLS), AT_ONCE))
-def test_derivatives_of_recorded_calls(start):
+@pytest.mark.parametrize("part", range(PARTS))
+def test_derivatives_of_recorded_calls(part):
     """What a rule takes as fixed is fixed in the derivative of a recorded program as well."""
     wrong = []
-    for name, call, function in CALLS[start : start + AT_ONCE]:
+    for name, call, function in calls_of_the_survey()[part::PARTS]:
 
         def f(a, call=call, function=function):
             return [v for v in coverage.leaves(call(function, a)) if is_inexact(np.result_type(v))]

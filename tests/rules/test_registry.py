@@ -35,7 +35,7 @@ def order_of_programs(case):
     return order_of(case) if has_routine else 1
 
 
-@pytest.mark.parametrize("case", cases(marks=pytest.mark.sweep(part=0.1)))
+@pytest.mark.parametrize("case", cases(marks=[pytest.mark.sweep(part=0.1), pytest.mark.rest]))
 def test_case(case):
     """With programs, whose kernels Python runs."""
     with kernels_in_python():

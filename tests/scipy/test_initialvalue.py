@@ -201,6 +201,7 @@ METHODS_OF_LSODA = [
             ).y.T
         ),
         id="LSODA",
+        marks=pytest.mark.rest,
     ),
 ]
 
@@ -255,7 +256,7 @@ def test_fields_that_decide_in_python_are_one_program(method):
         return si.solve_ivp(fed, (0.0, 2.0), [0.5, 0.0], method, times, args=(k,), rtol=1e-6).y
 
     jitted, slopes = linad.jit(f), linad.jit(linad.derivative(f))
-    for k in (0.5, 0.6, 0.8, 1.1):
+    for k in (0.5, 0.6, 1.1):
         exact, J = linad.linearize(lambda k: fed_at(times, k), k)
         for y, slope in ((jitted(k), slopes(k)), (f(k), linad.derivative(f)(k))):
             np.testing.assert_allclose(y, exact, rtol=1e-4)
@@ -408,7 +409,7 @@ def test_compiled_with_times_that_are_arguments():
 
 
 @pytest.mark.usefixtures("kernels")
-@pytest.mark.parametrize("method", ["RK45", "Radau"])
+@pytest.mark.parametrize("method", ["RK45", pytest.param("Radau", marks=pytest.mark.rest)])
 def test_compiled_with_ends_that_are_arguments(method):
     def f(t, a):
         span = t[0], t[-1]
@@ -443,6 +444,7 @@ def test_compiled_fields_that_python_decides_on():
         np.testing.assert_allclose(jitted(1.0), expected, rtol=1e-5)
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 @pytest.mark.parametrize("method", ["RK23", pytest.param("RK45", marks=pytest.mark.full)])
 def test_rejected_attempts_of_fields_that_decide_have_no_part_in_the_derivative(method):
@@ -734,6 +736,7 @@ class TestARightSideThatIsNoNumber:
         assert np.isnan(y).all()
         assert np.isnan(J.todense()).all()
 
+    @pytest.mark.usefixtures("kernels")
     def test_in_a_program(self):
         @linad.jit
         def end(k):

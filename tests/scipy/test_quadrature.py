@@ -181,7 +181,7 @@ class TestInPrograms:
         g = linad.jit(
             lambda p: linad.scipy.integrate.nquad(integrand, [(0, 2), (0, 1)], args=(p,))[0]
         )
-        for p in (1.0, 2.0, 0.5):
+        for p in (1.0, 2.0):
             wanted = scipy.integrate.dblquad(integrand, 0, 1, 0, 2, args=(p,))[0]
             np.testing.assert_allclose([f(p), g(p)], wanted, rtol=1e-10)
 

@@ -31,7 +31,7 @@ ODES = {
 }
 
 
-@pytest.mark.parametrize("name", ODES)
+@pytest.mark.parametrize("name", ["dopri5", "dop853", pytest.param("vode", marks=pytest.mark.rest)])
 def test_the_old_class_of_initial_value_problems(name):
     x = np.array([1.3, 0.4, 0.7])
 

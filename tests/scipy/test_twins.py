@@ -338,6 +338,7 @@ def in_a_new_process(code):
     return done.stdout.strip()
 
 
+@pytest.mark.usefixtures("kernels")
 def test_neighbours_are_found_at_each_run():
     points = np.array([[0.0, 0.1], [1.0, 0.2], [0.4, 0.9]])
 

@@ -119,6 +119,7 @@ def test_every_way_to_solve(way):
     np.testing.assert_allclose(found.x, near.x, rtol=1e-5)
 
 
+@pytest.mark.usefixtures("kernels")
 def test_in_a_program():
     x, y, sigma = data(growth)
     near = fitted(growth, [2.0, 0.1])

@@ -58,6 +58,7 @@ def test_gauss_newton_leaves_it():
     assert abs(found.x[5]) < 10
 
 
+@pytest.mark.usefixtures("kernels")
 def test_in_a_program():
     fit = linad.jit(lambda x: least_squares(residuals, x))
     lowest = levenberg_marquardt(residuals, np.array(ROUND)).cost

@@ -200,6 +200,7 @@ def test_a_solution_within_a_solution():
         np.testing.assert_allclose(made(1.1 * a), g(1.1 * a), rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("dtype", [np.int64, np.uint64, np.int32, np.int8, np.bool_])
 def test_equations_read_integers_of_the_program(dtype):
     """A counter of a loop, or an argument: no number of the run that was recorded."""

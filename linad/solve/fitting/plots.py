@@ -1,6 +1,5 @@
 """A picture of a fit: data, model with its band, residuals. matplotlib is imported here alone."""
 
-import time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ from linad.core.showing import shown
 from linad.errors import ArgumentError
 from linad.solve.fitting.curves import MOST, Curve, curves_by_number, curves_over
 from linad.solve.fitting.image_plots import Pixels, draw_image, draw_residuals, grid_of
-from linad.solve.fitting.model_curves import SLOW, between, evaluated
+from linad.solve.fitting.model_curves import at_the_data, between
 
 LEAST = 3
 """Points of a data set among others in one array."""
@@ -215,10 +214,8 @@ def _edges(values: Array) -> Any:
 
 def _draw_model(axes: Any, fit: Any, curves: list[Curve], t: float) -> None:
     """A line and its band for each curve, through many points if the model can be asked there."""
-    begun = time.perf_counter()
-    at_data = evaluated(fit, fit.xdata, None, t)
-    slow = time.perf_counter() - begun > SLOW
-    smooth = between(fit, curves, at_data, t, slow)
+    at_data, took = at_the_data(fit, t)
+    smooth = between(fit, curves, at_data, t, took)
     places, values, spreads = smooth or (None, *at_data)
     for k, curve in enumerate(curves):
         x = curve.x if places is None else places[curve.leaf]

@@ -2,8 +2,9 @@
 
 Every so many repetitions a loop calls `pulse`, which asks the C library which second it is. In
 another second than before the thread that Python runs handlers of signals in, the main one, calls
-Python (`linad.core.long_loops.looked`); what that raises ends the loop, by the status
-`PYTHON_ERROR`. A pulse costs a few nanoseconds.
+Python (`linad.core.long_loops.looked`), and where a loop has gone round more often than is
+allowed; what that raises ends the loop, by the status `PYTHON_ERROR`. A pulse costs a few
+nanoseconds.
 
     PULSE = Pulse()            a word of a loop's, by name w in its source
     status = call_kernel(word(w), w, k, 0)
@@ -20,19 +21,22 @@ from typing import Any
 
 import numpy as np
 
-from linad.core.long_loops import looked
+from linad.core.long_loops import MOST, looked
 from linad.sweeps.cpu.made_results import address_of_c, call_c
 from linad.sweeps.cpu.native import set_word, word
 from linad.sweeps.cpu.own_functions import address_of
 from linad.sweeps.instructions import PYTHON_ERROR
 
-CODE, TIME, SECOND, THREAD, MAIN, ENSURE, RELEASE, NUMBER, CALL, LOOKED, DROP = range(0, 88, 8)
+CODE, TIME, SECOND, LIMIT, THREAD, MAIN = range(0, 48, 8)
+ENSURE, RELEASE, NUMBER, CALL, LOOKED, DROP = range(48, 96, 8)
 
 
 def _pulse(w, k, unused):
-    """Look up, in another second than before."""
+    """Look up, in another second than before, or after too many repetitions."""
     second = call_c(word(w + TIME), (0,))
-    if second == word(w + SECOND) or call_c(word(w + THREAD), (0,)) != word(w + MAIN):
+    if second == word(w + SECOND) and k <= word(word(w + LIMIT)):
+        return 0
+    if call_c(word(w + THREAD), (0,)) != word(w + MAIN):
         return 0
     set_word(w + SECOND, second)
     return _look(w, k)
@@ -67,6 +71,7 @@ def _words() -> np.ndarray:
     for at, value in {
         CODE: address_of(_pulse),
         TIME: _clock(),
+        LIMIT: MOST.ctypes.data,
         THREAD: address_of_c(python.PyThread_get_thread_ident),
         MAIN: threading.main_thread().ident or 0,
         ENSURE: address_of_c(python.PyGILState_Ensure),

@@ -109,6 +109,7 @@ def test_refusals(f, words):
         linad.linearize(f, SQUARE.data)
 
 
+@pytest.mark.usefixtures("kernels")
 def test_compiled_for_as_many_terms_as_the_norm_asks_for():
     f = linad.jit(lambda x: linad.scipy.sparse.linalg.expm_multiply(x.reshape(3, 3), np.ones(3)))
     x = np.linspace(-0.4, 0.9, 9)

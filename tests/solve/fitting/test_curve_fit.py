@@ -875,9 +875,11 @@ class TestTelling:
         J.op = Slow()
         for _ in range(3):
             J @ np.ones(1)
-        assert said == [
-            "newton: f has run for 3 s in Python; newton(linad.jit(f), ...) compiles it"
-        ]
+        (line,) = said
+        assert line == (
+            "newton: f has run for 3 s in Python; newton(linad.jit(f), ...) compiles it, or "
+            "linad.kernel, if it is loops and ifs over numbers"
+        )
 
     @pytest.mark.parametrize("start", [START, {"a": 1, "rate": 1, "c": 0}], ids=["list", "names"])
     def test_a_result_is_pickled(self, start):
@@ -1118,10 +1120,36 @@ class TestTelling:
         assert "start elsewhere" in found.message
 
     def test_a_slow_model_is_drawn_through_fewer_points(self, monkeypatch):
-        monkeypatch.setattr(plots, "SLOW", 0.0)
+        monkeypatch.setattr(model_curves, "SLOW", 0.0)
+        monkeypatch.setattr(model_curves, "LONG", 0.0)
         above, _ = curve_fit(decay, T, Y, START).plot()
         most = max(len(line.get_xdata()) for line in above.lines)
-        assert most == len(np.union1d(T, np.linspace(T[0], T[-1], model_curves.FEWER)))
+        assert most == len(np.union1d(T, np.linspace(T[0], T[-1], model_curves.POINTS[0])))
+        mpl.pyplot.close(above.figure)
+
+    def test_a_slow_model_has_its_band_from_the_data(self, monkeypatch, capsys):
+        derived, plain = [], []
+
+        def model(t, a, k):
+            (plain if type(a) is np.float64 else derived).append(len(t))
+            return a * np.exp(-k * t)
+
+        t = T[::-1]  # in any order
+        found = curve_fit(model, t, Y[::-1], [1.0, 1.0])
+        there = found.confidence_band(T)
+        monkeypatch.setattr(model_curves, "LONG", 0.0)
+        derived.clear()
+        with linad.config(progress=True):
+            above, _ = found.plot()
+        assert set(derived) == {len(T)}
+        assert max(plain) >= model_curves.POINTS[-1]
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "plot: model took" in line
+        assert "for its band at the data, where it is drawn from" in line
+        band = above.collections[-1].get_paths()[0].vertices
+        for x, low, high in zip(T, *there, strict=True):
+            drawn = np.sort(band[band[:, 0] == x][:, 1])
+            np.testing.assert_allclose(drawn[[0, -1]], [low, high], rtol=1e-6)
         mpl.pyplot.close(above.figure)
 
     @unfinished
@@ -1251,7 +1279,7 @@ class TestTelling:
         assert found.observations == 28
         above, below = found.plot()
         assert len(below.lines[-1].get_xdata()) == 28
-        assert len(above.lines[-1].get_xdata()) >= model_curves.POINTS
+        assert len(above.lines[-1].get_xdata()) >= model_curves.POINTS[-1]
         mpl.pyplot.close(above.figure)
 
     def test_a_mask_alone_is_no_sigma(self):

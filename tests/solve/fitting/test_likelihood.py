@@ -272,3 +272,21 @@ def test_a_density_without_a_maximum_says_what_keeps_it_in():
     found = maximum_likelihood(hierarchical, start)
     assert not found.success
     assert "grows without end, as where a width goes to 0, bounds= keep" in found.message
+
+
+@unfinished
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("of", [lambda tau: tau, np.exp])
+def test_a_density_without_bounds_says_so_and_nothing_else(of):
+    y = np.array([6.3, 3.7, 11.4, 6.0, -0.4, 8.6, 18.0, 14.5])
+
+    def log_density(p):
+        tau, theta = of(p["tau"]), p["theta"]
+        spread = np.sum((theta - p["mu"]) ** 2) / tau**2
+        return -0.5 * (np.sum((y - theta) ** 2) / 144 + spread) - 8 * np.log(tau)
+
+    start = {"theta": np.ones(8), "mu": 1.0, "tau": 1.0}
+    with pytest.warns(OptimizeWarning, match="where it grows without end"):
+        found = linad.solve.maximum_likelihood(log_density, start)
+    assert not found.success
+    assert "bounds= keep parameters from there" in found.message

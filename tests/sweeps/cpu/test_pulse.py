@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import linad
-from linad.core import long_loops
 from linad.sweeps.cpu import pulse
 from linad.sweeps.cpu.made_results import address_of_c
 
@@ -171,17 +170,3 @@ def test_in_a_function_of_numba(alarm):
     with pytest.raises(Late):
         outer(np.inf)
     assert outer(3.0) == f(3.0)
-
-
-@pytest.mark.usefixtures("every_pulse")
-def test_a_line_of_progress(capsys, monkeypatch, alarm):
-    monkeypatch.setattr(long_loops, "FIRST", 0.3)
-    with linad.config(progress=True):
-        alarm(0.8)
-        with pytest.raises(Late):
-            while_in_registers(0.3, 1.0)
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert "compiled loops have been running" in said
-    assert "test_pulse.py" in said
-    assert "Ctrl-C" in said
