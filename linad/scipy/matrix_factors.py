@@ -10,9 +10,10 @@ import numpy as np
 import scipy.linalg
 
 from linad.core.array_type import Array
-from linad.errors import UnsupportedError
+from linad.errors import ShapeError, UnsupportedError
 from linad.rules import decompositions, linalg, singularvalues, spectral
-from linad.rules.decompositions import hermitian_argument
+from linad.rules.decompositions import hermitian_argument, symmetrized
+from linad.rules.indefinite import ldl_, symmetric_mean
 from linad.rules.shaping import still
 from linad.rules.triangular import lu_, permutation, permute_rows, solve_triangular_
 from linad.scipy.mirror import bound_form, check_finite as check, inexact
@@ -57,6 +58,18 @@ def lu(a: Any, permute_l: bool, check_finite: bool, p_indices: bool) -> Any:
     if permute_l:
         return permute_rows(lower, back), upper
     return (back if p_indices else eye.real[back]), lower, upper
+
+
+@bound_form(scipy.linalg.ldl)
+def ldl(A: Array, lower: bool, hermitian: bool, check_finite: bool) -> Any:
+    A = inexact(A)
+    check(check_finite, A)
+    if A.ndim != 2:
+        raise ShapeError(f"ldl: one square matrix is traced by linad, got shape {A.shape}")
+    hermitian = bool(hermitian) or A.dtype.kind != "c"
+    linalg.check_square(A, "ldl")
+    A = symmetrized(A) if hermitian else symmetric_mean(A)
+    return tuple(ldl_(A, lower=bool(lower), hermitian=hermitian))
 
 
 @bound_form(scipy.linalg.qr)

@@ -94,6 +94,8 @@ CASES = [
     ("fractional_matrix_power", lambda m, a: m.fractional_matrix_power(a, 0.4), S),
     ("cosm", lambda m, a: m.cosm(a), SMALL),
     ("sinhm", lambda m, a: m.sinhm(a), SMALL),
+    ("ldl", lambda m, a: m.ldl(sym(a))[:2], S),
+    ("ldl", lambda m, a: m.ldl(sym(a), lower=False)[:2], H),
     ("schur", lambda m, a: m.schur(a), A),
     ("schur", lambda m, a: m.schur(a, sort="rhp")[:2], A.T),
     ("schur", lambda m, a: abs(m.schur(a, output="complex")[1]), A),
@@ -218,6 +220,8 @@ ERRORS = {
     "not-traced": (lambda a: sl.qz(a, a), LinadError),
     "schur-output": (lambda a: sl.schur(a, "whole"), ValueError),
     "hessenberg-made": (lambda a: sl.hessenberg(np.triu(a)), DegenerateError),
+    "ldl-square": (lambda a: sl.ldl(a[:2]), np.linalg.LinAlgError),
+    "ldl-stack": (lambda a: sl.ldl(a[None]), ShapeError),
     "hessenberg-stack": (lambda a: sl.hessenberg(a[None]), ShapeError),
 }
 
