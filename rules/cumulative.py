@@ -28,8 +28,9 @@ from linad.operators.linear_solves import solution_rules
 from linad.operators.recurrences import CumulativeSum, Recurrence, SegmentSum, shift
 from linad.operators.reordering import broadcast
 from linad.operators.structured import Diagonal
-from linad.rules.reductions import as_first, as_operand, cast
+from linad.rules.reductions import cast
 from linad.rules.shaping import laid_as, layout, replaced
+from linad.rules.ufunc_reductions import as_first, as_operand
 
 # The linear recurrence.
 

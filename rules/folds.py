@@ -21,17 +21,9 @@ from linad.core.shapes import drop_axes, normalize_axis
 from linad.core.ufunc_keywords import refuse_out
 from linad.errors import UnsupportedError
 from linad.rules.cumulative import add_reduceat
-from linad.rules.reductions import (
-    NoValue,
-    as_operand,
-    cast,
-    given,
-    lane_size,
-    no_identity,
-    reduced_in_order,
-    selected,
-)
+from linad.rules.reductions import NoValue, cast, given, lane_size, selected
 from linad.rules.shaping import as_array, laid_as
+from linad.rules.ufunc_reductions import as_operand, no_identity, reduced_in_order
 
 
 def _lanes(a: Array, axes: tuple[int, ...]) -> Any:

@@ -2,6 +2,8 @@
 
 d log Γ(x) = ψ(x) dx        ψ'(x) = ζ(2, x)        ζ_q(s, q) = -s ζ(s + 1, q)
 
+ζ of complex q is not SciPy's: see `linad.rules.polygammas`.
+
 Source: DLMF chapters 5, 25.
 """
 
@@ -15,12 +17,12 @@ from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.rules.elementwise import NO_SLOPE, constant
 from linad.rules.kinks import tip
-from linad.rules.special import real_only, special
+from linad.rules.polygammas import polygamma
+from linad.rules.special import special
 
 
 def _trigamma(y: Array, x: Array) -> Any:
-    real_only("psi", x)
-    return sp.zeta(2, x)
+    return polygamma(x, n=1) if y.dtype.kind == "c" else sp.zeta(2, x)
 
 
 special("psi", x=_trigamma)

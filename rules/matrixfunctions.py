@@ -6,6 +6,7 @@ L, the Fréchet derivative, is one evaluation of f on a matrix of twice the size
 is W -> L(A^T, W), its adjoint W -> conj L(A^T, conj W). The same lines differentiate again.
 
 A X + X B = Q      A dX + dX B = dQ - dA X - X dB
+S = sign(A)        N dS + dS N = dA - S dA S            N = A S, a square root of A²
 
 Logarithm, square root and powers have a cut along the negative numbers. A real matrix may have
 eigenvalues there: they stay real, and belong to its upper side. The matrices of a derivative
@@ -14,7 +15,7 @@ block triangular matrices get one Schur form of the forms of their blocks. The e
 complex matrix may cross the cut; on it there is no derivative, and the rule says so.
 
 Sources: R. Mathias, "A chain rule for matrix functions and applications", SIAM Journal on
-Matrix Analysis 17, 1996. N. Higham, "Functions of Matrices", 2008, chapter 3.
+Matrix Analysis 17, 1996. N. Higham, "Functions of Matrices", 2008, chapters 3, 5.
 """
 
 from collections.abc import Callable
@@ -33,6 +34,7 @@ from linad.operators.facts import UNSTRUCTURED
 from linad.operators.linear_solves import LinearSolve, solution_rules
 from linad.operators.matrices import Kronecker
 from linad.operators.relation_shapes import dense_along
+from linad.operators.structured import Identity
 from linad.rules import linalg
 from linad.rules.linalg import adjoint, minus_product
 from linad.rules.shaping import form
@@ -264,3 +266,16 @@ solution_rules(
         1: lambda x, a, b, q: Kronecker(-x, None, x.shape, b.shape, x.dtype),
     },
 )
+
+
+# The sign.
+
+signm_ = Primitive("signm", _matrixwise(scipy.linalg.signm))
+
+
+@signm_.jacobian(wrt=0)
+def signm_wrt_a(y: Array, a: Array) -> JacobianOperator:
+    n = a @ y
+    return SylvesterSolve(n, n, y.dtype) @ (
+        Identity(a.shape, y.dtype) - Kronecker(y, matrix_transpose(y), y.shape, a.shape, y.dtype)
+    )

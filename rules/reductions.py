@@ -24,14 +24,14 @@ from numpy import ndarray
 
 from linad.arrays.zero_dim import number
 from linad.core.array_type import Array
-from linad.core.dispatch import implements, implements_ufunc
+from linad.core.dispatch import implements
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import EVERY_AXIS, Shape, drop_axes, keep_axes, normalize_axes, size_of
 from linad.core.ufunc_keywords import refuse_out
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.reduction import ScaledSum, WeightedSum
-from linad.rules.shaping import as_array, replaced, reshape
+from linad.rules.shaping import replaced, reshape
 
 NoValue = np._NoValue  # type: ignore[attr-defined]  # what NumPy's own defaults are
 
@@ -278,17 +278,20 @@ def _past_nan(reduce: Callable[..., Any], least: float) -> Callable[..., Any]:
     return passing
 
 
-_sum = reducer("sum", sum_, np.add, 0)
-_prod = reducer("prod", prod_, np.multiply, 1)
-_max = reducer("max", max_, np.maximum)
-_min = reducer("min", min_, np.minimum)
-_fmax = _past_nan(reducer("fmax", fmax_, np.fmax), -np.inf)
-_fmin = _past_nan(reducer("fmin", fmin_, np.fmin), np.inf)
-_logaddexp = reducer("logaddexp", logaddexp_, np.logaddexp, -np.inf)
-_logaddexp2 = reducer("logaddexp2", logaddexp2_, np.logaddexp2, -np.inf)
+REDUCERS = {
+    np.add: reducer("sum", sum_, np.add, 0),
+    np.multiply: reducer("prod", prod_, np.multiply, 1),
+    np.maximum: reducer("max", max_, np.maximum),
+    np.minimum: reducer("min", min_, np.minimum),
+    np.fmax: _past_nan(reducer("fmax", fmax_, np.fmax), -np.inf),
+    np.fmin: _past_nan(reducer("fmin", fmin_, np.fmin), np.inf),
+    np.logaddexp: reducer("logaddexp", logaddexp_, np.logaddexp, -np.inf),
+    np.logaddexp2: reducer("logaddexp2", logaddexp2_, np.logaddexp2, -np.inf),
+}
+"""What is reduced by each ufunc, with the arguments of `np.sum`."""
 
-implements(np.sum)(_sum)
-implements(np.prod)(_prod)
+implements(np.sum)(REDUCERS[np.add])
+implements(np.prod)(REDUCERS[np.multiply])
 
 
 def _extremum(function: Callable[..., Any]) -> Any:
@@ -308,8 +311,8 @@ def _extremum(function: Callable[..., Any]) -> Any:
     return reduce
 
 
-amax = implements(np.max, np.amax)(_extremum(_max))
-amin = implements(np.min, np.amin)(_extremum(_min))
+amax = implements(np.max, np.amax)(_extremum(REDUCERS[np.maximum]))
+amin = implements(np.min, np.amin)(_extremum(REDUCERS[np.minimum]))
 
 
 @implements(np.ptp)
@@ -348,106 +351,3 @@ def count(where: Any, a: Array, axes: tuple[int, ...]) -> Any:
     """Number of entries of each lane that the mask selects, in the real dtype of ``a``."""
     found = np.count_nonzero(np.broadcast_to(where, a.shape), axis=axes)
     return np.asarray(found, np.finfo(a.dtype).dtype)[()]
-
-
-# Methods of ufuncs: their default axis is 0.
-
-
-def _method(ufunc: Any, function: Callable[..., Any]) -> None:
-    @implements_ufunc(ufunc, "reduce")
-    def reduce(
-        a: Array,
-        axis: Any = 0,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: bool = False,
-        initial: Any = NoValue,
-        where: Any = True,
-    ) -> Any:
-        return function(a, axis, dtype, out, keepdims, initial, where)
-
-    reduce.__name__ = f"{ufunc.__name__}_reduce"
-
-
-_method(np.add, _sum)
-_method(np.multiply, _prod)
-_method(np.maximum, _max)
-_method(np.minimum, _min)
-_method(np.fmax, _fmax)
-_method(np.fmin, _fmin)
-_method(np.logaddexp, _logaddexp)
-_method(np.logaddexp2, _logaddexp2)
-
-
-def as_first(ufunc: Any, y: Array, x: Array) -> Any:
-    """Differences of small integers as such; of their sums, which are wider, they are made here."""
-    return y.astype(x.dtype) if ufunc is np.subtract and x.dtype.kind in "iu" else y
-
-
-@functools.cache
-def _dtype_of_loop(ufunc: Any, dtype: np.dtype[Any]) -> Any:
-    return ufunc.accumulate(np.zeros(1, dtype)).dtype
-
-
-def as_operand(ufunc: Any, a: Array) -> Any:
-    """What is reduced or accumulated, in the dtype that NumPy does it in: quotients of integers are
-    floats.
-
-    Raises
-    ------
-    TypeError
-        From NumPy, where it has none: differences of booleans.
-    """
-    return cast(a, _dtype_of_loop(ufunc, a.dtype))
-
-
-def reduced_in_order(ufunc: Any, function: Callable[..., Any]) -> None:
-    """Register ``reduce`` of a ufunc, from left to right: ``function(a, axes, initial, where)``.
-
-    It gets operands in the dtype of the ufunc, and gives one result a lane.
-    """
-    name = f"{ufunc.__name__}.reduce"
-
-    def reduce(
-        a: Array, axis: Any, dtype: Any, out: Any, keepdims: Any, initial: Any, where: Any
-    ) -> Any:
-        if out is not None:
-            refuse_out(name, out)
-        axes = reduction_axes(axis, a.ndim, name)
-        a = as_operand(ufunc, cast(a, dtype))
-        if len(axes) > 1 and ufunc.identity is None:
-            raise ValueError(f"{name} is not reorderable, so at most one axis may be specified")
-        return number(kept(function(a, axes, initial, where), a.shape, axes, keepdims))
-
-    _method(ufunc, reduce)
-
-
-def no_identity(name: str) -> ValueError:
-    """NumPy's own words."""
-    return ValueError(f"zero-size array to reduction operation {name} has no identity")
-
-
-def _first_against_rest(ufunc: Any, rest: Callable[..., Any]) -> None:
-    """a_0 - a_1 - a_2 ... = a_0 - (a_1 + a_2 + ...), and so for quotients."""
-    name = f"{ufunc.__name__}.reduce"
-
-    def lanes(a: Array, axes: tuple[int, ...], initial: Any, where: Array) -> Any:
-        if given(initial):
-            a = selected(a, where, a.dtype.type(ufunc is np.true_divide))
-            first, others = np.astype(as_array(initial), a.dtype), rest(a, axes)
-        elif where is not True and where is not NoValue:
-            raise ValueError(f"{name} has no identity; to use where=, pass initial=")
-        elif not lane_size(a, axes):
-            raise no_identity(name)
-        elif not axes:
-            return np.copy(a)
-        else:
-            along = np.moveaxis(a, axes[0], 0)
-            first, others = along[0], rest(along[1:], 0)
-        return as_first(ufunc, ufunc(first, others), a)
-
-    reduced_in_order(ufunc, lanes)
-
-
-_first_against_rest(np.subtract, _sum)
-_first_against_rest(np.true_divide, _prod)

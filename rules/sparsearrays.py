@@ -117,6 +117,8 @@ class SparseProduct(JacobianOperator):
 
     owns_result = True
 
+    weighted_by = ("data",)
+
     def __init__(self, data: Array, pattern: Pattern, lead: Shape, dtype: np.dtype[Any]) -> None:
         self.data, self.places = data, pattern
         m, n = pattern.shape
@@ -158,6 +160,8 @@ class EntryProducts(JacobianOperator):
     unknown = UNSTRUCTURED
 
     owns_result = True
+
+    weighted_by = ("x",)
 
     def __init__(self, x: Array, pattern: Pattern, dtype: np.dtype[Any]) -> None:
         self.x, self.places = x, pattern

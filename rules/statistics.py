@@ -264,9 +264,11 @@ def average(
     axes = normalize_axes(axis, a.ndim, "average")
     if weights is None:
         y = np.mean(a, axis=axes, keepdims=keepdims)
+        if not y.size:  # NumPy divides the number of entries by that of averages
+            raise ZeroDivisionError(f"average: there is none to make, a has shape {a.shape}")
         if not returned:
             return y
-        return y, np.full(y.shape, lane_size(a, axes), y.dtype)
+        return y, np.full(y.shape, lane_size(a, axes), y.dtype)[()]
     weights = _aligned_weights(a, as_array(weights), axis, axes)
     dtype = np.result_type(a.dtype, weights.dtype)
     total = np.sum(weights, axis=axes, dtype=dtype, keepdims=keepdims)

@@ -71,6 +71,7 @@ LINALG = {
     "diagsvd": (lambda m, a: m.diagsvd(a, 5, len(A)), A),
     "expm_cond": (lambda m, a: m.expm_cond(a), M[:2, :2]),
     "fiedler_companion": (lambda m, a: m.fiedler_companion(a), A),
+    "solve_circulant": (lambda m, c, b: m.solve_circulant(c, b), A * [4.0, 1, 1], B),
     "cdf2rdf": (
         lambda m, a: np.concatenate([p.ravel() for p in m.cdf2rdf(*m.eig(a))]),
         np.array([[1.0, 2.0, 0.1], [-2.0, 1.0, 0.3], [0.0, 0.1, 3.0]]),

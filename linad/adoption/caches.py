@@ -1,14 +1,12 @@
 """Caches while a trace runs: they keep nothing traced, and find nothing of traced values.
 
 @lru_cache             keeps what it gives of traced numbers, for these alone, to the end of a trace
-cache[x.tobytes()]     a key that no other is equal to: it is not found, and the value computed
 cache[x]               of a number is found within a trace (`linad.arrays.keys`), at the end of
                        which the entry is taken out of what outlives it
 """
 
 import functools
 import gc
-import itertools
 import types
 import weakref
 from collections import OrderedDict
@@ -18,10 +16,8 @@ from typing import Any
 import numpy as np
 
 from linad.adoption.reached import reaches_traced
-from linad.arrays.memory import constant_under
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
-from linad.core.array_type import Array
 from linad.core.marks import outside_of_traces
 from linad.errors import UnsupportedError
 
@@ -79,28 +75,6 @@ def _key(value: Any) -> Any:
     if reaches_traced((value,)):
         raise TypeError("a traced value is inside")
     return type(value), value
-
-
-class BytesKey:
-    """What stands for the bytes of a traced array: it can be a key, and has nothing to read.
-
-    Equal values may have unlike derivatives, so it is equal to itself alone, and no hash of one is
-    given again: code that keeps ``hash(x.tobytes())`` finds nothing of another value.
-    """
-
-    _counter = itertools.count()
-
-    def __init__(self) -> None:
-        self._number = hash((type(self).__qualname__, next(self._counter)))
-
-    def __hash__(self) -> int:
-        return self._number
-
-
-def tobytes(x: Array, *args: Any, **kwargs: Any) -> Any:
-    """As `numpy.ndarray.tobytes` of a constant; of what depends on arguments, a key alone."""
-    plain = constant_under(x)
-    return BytesKey() if plain is None else plain.tobytes(*args, **kwargs)
 
 
 # Keys that outlive their trace.

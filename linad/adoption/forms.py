@@ -6,6 +6,7 @@ is a form. What they take over is given lists of traced numbers as arrays.
 
 import cmath
 import functools
+import hashlib
 import importlib
 import math
 import statistics
@@ -19,14 +20,15 @@ import scipy
 
 import linad.numpy
 import linad.scipy
+from linad.adoption.array_bytes import DIGESTS, frombuffer, tobytes, update_of, updates_a_digest
 from linad.adoption.averages import STATISTICS
-from linad.adoption.caches import tobytes
 from linad.adoption.compiled_functions import is_compiled, of_constants
 from linad.adoption.fast_reductions import reductions
 from linad.adoption.form_table import FORMS, form_of, has_form, register
 from linad.adoption.masked import masked_arrays
 from linad.adoption.module_forms import FormOfArrayFunction, FormOfModule
 from linad.adoption.normal_dist import NormalDist
+from linad.adoption.numpy_matrix import MATRICES
 from linad.adoption.object_arrays import gathered, method_of
 from linad.adoption.objects import of_object, owner_of
 from linad.adoption.promotion import LABELLED
@@ -133,7 +135,7 @@ def _text(original: Callable[..., str]) -> Callable[..., str]:
 
 
 def _register_numpy() -> None:
-    forms: dict[str, Any] = {"poly1d": _poly1d}
+    forms: dict[str, Any] = {"poly1d": _poly1d, "frombuffer": frombuffer, **MATRICES}
     for name in ("format_float_positional", "format_float_scientific"):
         forms[name] = _text(getattr(np, name))
     dispatched = type(np.sum)
@@ -302,6 +304,8 @@ def picked(f: Any) -> Any:
             return _of_plain_array(method, f)
     if kind is types.BuiltinMethodType and f.__name__ in METHODS and _is_of_subclass(f):
         return _of_plain_subclass(f)
+    if updates_a_digest(f):
+        return update_of(f)
     if kind is types.WrapperDescriptorType and f.__objclass__ in (float, complex):
         return _of_number(f)
     if kind is types.MethodType and type(f.__self__) is Tracer and f.__name__ == "__array__":
@@ -399,6 +403,7 @@ def _build() -> None:
         register(calling, _calling(calling))
     for module, forms in ((math, MATH), (cmath, CMATH)):
         _register_module(module, forms)
+    _register_module(hashlib, DIGESTS)
     _register_module(statistics, {**STATISTICS, "NormalDist": NormalDist})
     _register_numpy()
     TRACED_METHODS.update(item=item, tobytes=tobytes, tolist=tolist, view=view_as)

@@ -170,6 +170,32 @@ def update_entry(entry: Array, v: Array, y: Any, index: Any, op: str) -> Any:
     return y
 
 
+def write_shared(v: Any, y: Any, index: Any) -> None:
+    """``y[index] = v``, where the name is no local variable: ``y`` stays the object that it is."""
+    v = _value(v, y)
+    _hold_if_traced(v, y)
+    y[index] = _numbers(v, y)
+
+
+def update_shared(v: Any, y: Any, op: str) -> Any:
+    """``y op= v``, where the name is no local variable; returns what to bind ``y`` to."""
+    v = _value(v, y)
+    _hold_if_traced(v, y)
+    return getattr(operator, op)(y, _numbers(v, y))
+
+
+def update_shared_entry(entry: Array, v: Array, y: Any, index: Any, op: str) -> None:
+    """``y[index] op= v``, where the name is no local variable and ``entry`` is ``y[index]``."""
+    v = _value(v, entry)
+    _hold_if_traced(v, y)
+    y[index] = getattr(operator, op)(entry, _numbers(v, y))
+
+
+def _hold_if_traced(v: Any, y: Any) -> None:
+    if _is_traced(v):
+        _holds_in_place(y)
+
+
 def write_attribute(v: Array, owner: Any, name: str, index: Any) -> None:
     """``owner.name[index] = v``."""
     v = _value(v, getattr(owner, name))
@@ -239,8 +265,8 @@ def _sparse(A: Any, v: Any, references: int, kind: Any, frame: Any = None) -> An
     new = kind(A)
     if references > 0 and not rebound(A, new, frame, references):
         raise UnsupportedError(
-            "A[i, j] = v or A.setdiag(v) of a sparse array of traced values that has other names, "
-            "or stands in a list or an attribute: write into A.copy(), by one name"
+            "A[i, j] = v of a sparse array of traced values that has other names, or stands in a "
+            "list or an attribute: write into A.copy(), by one name"
         )
     return new
 
@@ -248,8 +274,9 @@ def _sparse(A: Any, v: Any, references: int, kind: Any, frame: Any = None) -> An
 def set_diagonal(v: Any, A: Any, *k: Any, **named: Any) -> Any:
     """``A.setdiag(v)``; returns what to bind ``A`` to."""
     references = sys.getrefcount(A) - _SOLE
-    v = gathered(v) if is_plain_sparse(A) else v
-    A = _sparse(A, v, references, by_places)
+    if is_plain_sparse(A):
+        v = gathered(v)
+        A = _sparse(A, v, references, by_places)
     A.setdiag(v, *k, **named)
     return A
 
@@ -334,6 +361,7 @@ CALLED: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
         *(write, update, update_entry),
+        *(write_shared, update_shared, update_shared_entry),
         *(write_attribute, update_whole, update_attribute),
         *(set_diagonal, set_data, write_data, update_data, update_all_data),
         binary,

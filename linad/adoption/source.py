@@ -131,6 +131,10 @@ class _Rewrite(ast.NodeTransformer):
     def _is_local(self, name: str) -> bool:
         return any(name in scope for scope in self.scopes)
 
+    def _is_own(self, name: ast.Name) -> bool:
+        """Whether a name is a local variable of the function that is read."""
+        return bool(self.scopes) and name.id in self.scopes[-1]
+
     def _root(self, node: ast.expr) -> str:
         while isinstance(node, ast.Attribute):
             node = node.value
@@ -181,11 +185,11 @@ class _Rewrite(ast.NodeTransformer):
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
     def _place(self, target: ast.expr) -> ast.expr | None:
-        """What a write goes to: a local name or an attribute of a name; None for others."""
+        """What a write goes to: a name or an attribute of a name; None for others."""
         if not self.scopes or not isinstance(target, ast.Subscript):
             return None
         base = target.value
-        if isinstance(base, ast.Name) and base.id in self.scopes[-1]:
+        if isinstance(base, ast.Name):
             return base
         if isinstance(base, ast.Attribute) and isinstance(base.value, ast.Name):
             return base
@@ -193,6 +197,9 @@ class _Rewrite(ast.NodeTransformer):
 
     def _written(self, helper: str, place: Any, first: list[ast.expr], last: list[Any]) -> Any:
         if isinstance(place, ast.Name):
+            if not self._is_own(place):
+                shared = helper.replace("write", "write_shared").replace("update", "update_shared")
+                return ast.Expr(_helper(shared, *first, _load(place.id), *last))
             call = _helper(helper, *first, _load(place.id), *last)
             return ast.Assign([ast.Name(place.id, ast.Store())], call)
         if self._is_of_local(place):
@@ -209,8 +216,7 @@ class _Rewrite(ast.NodeTransformer):
             isinstance(place, ast.Attribute)
             and place.attr == "data"
             and isinstance(place.value, ast.Name)
-            and bool(self.scopes)
-            and place.value.id in self.scopes[-1]
+            and self._is_own(place.value)
         )
 
     def visit_Expr(self, node: ast.Expr) -> Any:
@@ -221,10 +227,10 @@ class _Rewrite(ast.NodeTransformer):
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
             return node
         owner = call.func.value
-        is_own = isinstance(owner, ast.Name) and self.scopes and owner.id in self.scopes[-1]
-        if not is_own or call.func.attr != "setdiag" or not call.args:
+        if not isinstance(owner, ast.Name) or not self._is_own(owner):
             return node
-        assert isinstance(owner, ast.Name)
+        if call.func.attr != "setdiag" or not call.args:
+            return node
         assert isinstance(node.value, ast.Call)
         first, *rest = node.value.args
         made = _helper("set_diagonal", first, _load(owner.id), *rest)
@@ -252,10 +258,8 @@ class _Rewrite(ast.NodeTransformer):
         if op is None or not self.scopes:
             return node
         if isinstance(target, ast.Name):
-            if target.id not in self.scopes[-1]:
-                return node
-            name = target.id
-            call = _helper("update", node.value, _load(name), ast.Constant(op))
+            name, helper = target.id, "update" if self._is_own(target) else "update_shared"
+            call = _helper(helper, node.value, _load(name), ast.Constant(op))
             is_number = ast.Compare(
                 _helper("kind", _load(name)), [ast.In()], [_load("_linad_numbers")]
             )

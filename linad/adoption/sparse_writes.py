@@ -26,7 +26,7 @@ def by_places(A: Any) -> Any:
     """A sparse array as one into which entries may come."""
     if not isinstance(A, SparseArray):
         return WrittenSparse(A)
-    made = WrittenSparse(A.tocoo())  # entries at one place added
+    made = WrittenSparse(A.tocoo(copy=False))  # entries at one place added
     made.format = A.format
     return made
 

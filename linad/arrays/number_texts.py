@@ -42,7 +42,7 @@ class NumberText(str):
 
     def __float__(self) -> float:
         if self.is_traced():
-            return self.number.refuse_text()  # type: ignore[no-any-return]
+            return self.number.float_of_text()  # type: ignore[no-any-return]
         return float(str(self))
 
     def is_traced(self) -> bool:

@@ -27,8 +27,8 @@ WRITE = (
     "np.stack([...])"
 )
 LIST = (
-    "drop np.array() of a single array, use np.stack([...]) for a list, or import linad.numpy as "
-    "np, whose array() traces"
+    "drop np.array() of a single array, use np.stack([...]) for a list and np.block([[...]]) for "
+    "lists of lists, or import linad.numpy as np, whose array() traces"
 )
 WRAP = "wrap it with @linad.primitive and give its Jacobian"
 COUNT = "an integer has no derivative: use int(x.astype(int)) where it is a constant"
@@ -106,7 +106,7 @@ def refuse(x: Any, how: str, remedy: str, by_caller: bool, kind: str) -> NoRetur
     if by_caller:
         how, remedy = _by_caller(what, how, remedy)
     theirs = _in_installed_code(kind, how, remedy)
-    if not theirs and _has_form(what, remedy):
+    if not theirs and "linad.adopt(__name__)" not in remedy and _has_form(what, remedy):
         remedy += "; or linad.adopt(__name__) lets code of this module trace as it is"
     if theirs:
         raise TracerError(f"{theirs} (a value {label(x)})", kind=kind, trace=x._trace)

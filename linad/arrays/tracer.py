@@ -8,7 +8,6 @@ would take the value out of the trace (``float(x)``, ``np.array([x, 1.0])``) rai
 import math
 import operator
 import sys
-from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -23,22 +22,27 @@ from linad.arrays.buffers import (
     refresh_node,
 )
 from linad.arrays.keys import KEYS, compared, hash_of
-from linad.arrays.lending import lent
+from linad.arrays.leaving import (
+    as_complex,
+    as_float,
+    as_plain_array,
+    float_of_text,
+    refuse_int,
+    refuse_repr,
+)
 from linad.arrays.lengths import LengthOfArrays
-from linad.arrays.memory import constant_under, escape
 from linad.arrays.methods import called
 from linad.arrays.names_of_tensors import instead_of_attribute
 from linad.arrays.number_texts import number_repr, text_of
 from linad.arrays.out_argument import ufunc_into
 from linad.arrays.python_operators import Arithmetic, foreign, operand, weakly
-from linad.arrays.refusing import COUNT, WRITE, instead_of_ufunc, refuse_index
+from linad.arrays.refusing import instead_of_ufunc, refuse_index
 from linad.arrays.traces import Trace
 from linad.arrays.writes import write, write_into
 from linad.core import tree
-from linad.core.adopted import WATCHERS, is_adopted
 from linad.core.array_type import Array
 from linad.core.callers import PASSES_AS_PLAIN, passes_as_plain
-from linad.core.dispatch import FUNCTIONS, UFUNC_METHODS, UFUNCS, remedy
+from linad.core.dispatch import FUNCTIONS, UFUNC_METHODS, UFUNCS, matrix_room, remedy
 from linad.core.moving_regions import Moving
 from linad.core.primitive import Primitive, Traced
 from linad.core.regions import Region
@@ -54,10 +58,6 @@ CREATORS: set[Any] = {
 }
 _ARRAYS = (Traced, np.ndarray)
 _INDEXING = np.ndarray.__getitem__
-
-
-def _in_package(frame: FrameType, package: str) -> bool:
-    return frame.f_globals.get("__name__", "").startswith(package + ".")
 
 
 class Tracer(Arithmetic):
@@ -313,44 +313,15 @@ class Tracer(Arithmetic):
                 if kind not in _KNOWN and getattr(kind, "holds_array", False):
                     # A subclass of ndarray around a traced value: `linad.adoption`.
                     return NotImplemented
+                if issubclass(kind, np.matrix):
+                    return matrix_room().array_function(func, args, kwargs)
         result = called(func, args, kwargs)
         if func in CREATORS and isinstance(result, np.ndarray) and result.dtype.kind in "fc":
             # np.zeros(n, like=x): NumPy has taken ``like`` away, and it is self.
             return self._trace.constant(result)
         return result
 
-    def __array__(self, dtype: np.dtype[Any] | None = None, copy: bool | None = None) -> Any:
-        if self.dtype.kind in "biu":
-            found = self._trace.answer(self, np.array)
-            if copy:
-                return found.copy("K")
-            found.flags.writeable = False  # writes, which plain NumPy would see in self, are lost
-            return found
-        if self._trace.finished:
-            return np.array(self._trace.lasting(self), dtype)
-        caller = sys._getframe(1)
-        if caller.f_code.co_name == "_matmul_dispatch":
-            # SciPy's sparse arrays ask whether an operand is an array before they multiply.
-            # A 0-d object array says no, and Python goes on to __rmatmul__.
-            shell = np.empty((), object)
-            shell[()] = self
-            return shell
-        masked = False
-        while _in_package(caller, "numpy") and caller.f_back is not None:
-            masked = masked or _in_package(caller, "numpy.ma")
-            caller = caller.f_back
-        by_scipy = _in_package(caller, "scipy")
-        if by_scipy or (WATCHERS and is_adopted(caller)):
-            plain = constant_under(self)
-            if plain is not None:
-                return lent(self, plain, dtype, copy)
-        if by_scipy:
-            return self._refuse_scipy()
-        if _in_package(caller, "pandas"):
-            return self._refuse_pandas()
-        if masked:
-            return self._refuse_masked()
-        return self._refuse_array()
+    __array__ = as_plain_array
 
     # Sequence.
 
@@ -381,7 +352,7 @@ class Tracer(Arithmetic):
 
     def __int__(self) -> int:
         if self.dtype.kind in "fc":
-            return self._refuse_int()
+            return refuse_int(self)
         return self._trace.answer(self, int)
 
     def __index__(self) -> int:
@@ -391,58 +362,10 @@ class Tracer(Arithmetic):
             return refuse_index(self)
         return self._trace.answer(self, int)
 
-    _refuse_array = escape(
-        "making a plain NumPy array, of a list or by writing into one,",
-        "use np.stack([...]) for a list, write into np.zeros_like(x), drop np.asarray, or "
-        "import linad.numpy as np, whose array(), zeros() and others trace; "
-        "linad.adopt(__name__) lets code of this module, and the Series of pandas that it makes, "
-        "trace as they are",
-        kind="array",
-        by_caller=True,
-    )
-    _refuse_scipy = escape(
-        "making a plain NumPy array, as this SciPy function does,",
-        "linad.scipy has traced forms of many functions, and @linad.primitive wraps any; of a "
-        "sparse array A the product with a vector is A @ x, and A * x, entry by entry, is "
-        "A.toarray() * x",
-        kind="array",
-        by_caller=True,
-    )
-    _refuse_masked = escape(
-        "the arithmetic of a masked array",
-        "keep the mask apart, np.where(m.mask, 0.0, m.data) * x or m.data[~m.mask] * x[~m.mask]; "
-        "or linad.adopt(__name__) lets masked arrays of this module trace, where they are made "
-        "while a derivative is taken",
-        kind="array",
-        by_caller=True,
-    )
-    _refuse_pandas = escape(
-        "making a plain NumPy array, as pandas does,",
-        "linad.adopt(name) of the package that calls pandas, or of your own module, lets a Series "
-        "or DataFrame hold traced values; or use the numbers, s.to_numpy(), and NumPy functions",
-        kind="array",
-        by_caller=True,
-    )
-    __float__ = escape(
-        "float() or a math function, or writing it into a plain array,",
-        f"use NumPy functions (np.sin for math.sin), and {WRITE}",
-        float,
-        "float",
-        by_caller=True,
-    )
-    _refuse_int = escape("int()", COUNT, int, "int", by_caller=True)
-    __complex__ = escape("complex()", "use x + 1j * y", complex, "complex", by_caller=True)
-    refuse_text = escape(
-        "float() of its text",
-        "round it with np.round, or use the number itself",
-        kind="float",
-    )
-
-    refuse_repr = escape(
-        "repr() of it, which differs for Python's and for NumPy's number of the same value,",
-        "use str(x) or f'{x}', whose texts are the same",
-        kind="float",
-    )
+    __float__ = as_float
+    __complex__ = as_complex
+    float_of_text = float_of_text
+    refuse_repr = refuse_repr
 
     # For people.
 

@@ -21,6 +21,7 @@ from linad.control.whiles import affordable, too_many, while_
 from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.during import during
+from linad.core.interrupts import is_interrupt
 from linad.core.moving_regions import in_a_body
 from linad.core.options import count, takes
 from linad.core.primitive import Traced
@@ -118,7 +119,9 @@ def while_loop(
         recorded = RecordedBody("while_loop", name_of(body), step, init, [], again)
     except LinadError:
         raise
-    except Exception:  # the body's own; Python decides whether it runs at all
+    except Exception as failure:  # the body's own; Python decides whether it runs at all
+        if is_interrupt(failure):
+            raise
         leaves, structure = tree.flatten(init)
         carry = tree.unflatten(structure, [c.copy() if hasattr(c, "copy") else c for c in leaves])
         return _while_by_python(test, body, carry, limit)

@@ -223,51 +223,26 @@ def emit_repeat(
     results: list[Place],
 ) -> None:
     """Add the kernel of a loop."""
-    s, nc, nx, lanes = body.statements, body.carries, body.rows, body.lanes
+    s, nc, lanes = body.statements, body.carries, body.lanes
     words = Words()
-    sums: list[tuple[Place, Place, Place | None]] = []
     places = [*places, *tables_of(lowering, lanes)]
     n = words.number(owner.n)
     if counter is not None:
         words.lines.append(f"    n = get_i8({words.address(counter)}, 0, -1)")
         n = "n"
-    stored = []
-    for j, (place, axis) in enumerate(zip(results, lanes.outputs, strict=True)):
-        shape = place.shape if j < nc else place.shape[1:]
-        if axis == PARTIAL:
-            part = new_place((*place.shape, lanes.n), place.dtype)
-            sums.append((part, place, places[j] if j < nc else None))
-            place = part
-            if counter is not None and j >= nc:
-                lowering.fill(place, 0)  # of rows that no repetition makes
-        stored.append(Entries(words, place, shape, lanes.n, axis, min(j, OUTPUTS)))
+    stored, sums = _stored(lowering, words, body, counter, places, results)
     given = body.operands(words, places)
     words.immediates(s)
-    first: list[str] = []  # of what a lane does
-    each: list[str] = []
-    for i, entries in enumerate(given):
-        is_row = nc <= i < nc + nx
-        if body.memory_of(i):
-            base = stored[i].base if i < nc else entries.base
-            item = places[i].dtype.itemsize
-            line = f"m{i} = {base}"
-            (each if is_row else first).append(
-                f"{line} + k * {words.number(entries.size * item)}" if is_row else line
-            )
-        elif entries.axis == PARTIAL:
-            assert entries.dtype is not None
-            first += zeros(s.inputs[i], entries.dtype)
-        else:
-            (each if is_row else first).extend(entries.loads(s.inputs[i], "k" if is_row else ""))
+    first, each = _read_first_and_each(words, body, places, given, stored)
     each += s.lines
     for j in range(nc, len(results)):
         each += stored[j].stores(s.outputs[j], "k")
     each += s.moved()
-    last: list[str] = []
-    for j in range(nc):
-        if not body.memory_of(j):
-            last += stored[j].stores(s.inputs[j])
     if nc:
+        last: list[str] = []
+        for j in range(nc):
+            if not body.memory_of(j):
+                last += stored[j].stores(s.inputs[j])
         order = f"{n} - 1 - j" if owner.reverse else "j"
         lines = ["for lane in range(start, stop):", *indented(first, 4)]
         lines += [f"    for j in range({n}):", f"        k = {order}", *indented(each, 8)]
@@ -283,6 +258,58 @@ def emit_repeat(
     _emit(lowering, words, lines, extent, f"repeat {owner.n} x", lanes.n)
     for part, result, start in sums:
         add_up(lowering, part, len(result.shape), result, start)
+
+
+def _stored(
+    lowering: Any,
+    words: Words,
+    body: LaneBody,
+    counter: Place | None,
+    places: list[Place],
+    results: list[Place],
+) -> tuple[list[Entries], list[tuple[Place, Place, Place | None]]]:
+    """Where results are written, and the sums that follow: parts, result, what it starts from."""
+    nc, lanes = body.carries, body.lanes
+    stored = []
+    sums: list[tuple[Place, Place, Place | None]] = []
+    for j, (place, axis) in enumerate(zip(results, lanes.outputs, strict=True)):
+        shape = place.shape if j < nc else place.shape[1:]
+        if axis == PARTIAL:
+            part = new_place((*place.shape, lanes.n), place.dtype)
+            sums.append((part, place, places[j] if j < nc else None))
+            place = part
+            if counter is not None and j >= nc:
+                lowering.fill(place, 0)  # of rows that no repetition makes
+        stored.append(Entries(words, place, shape, lanes.n, axis, min(j, OUTPUTS)))
+    return stored, sums
+
+
+def _read_first_and_each(
+    words: Words,
+    body: LaneBody,
+    places: list[Place],
+    given: list[Entries],
+    stored: list[Entries],
+) -> tuple[list[str], list[str]]:
+    """Lines that read operands: what a lane does first, and what each repetition does."""
+    s, nc, nx = body.statements, body.carries, body.rows
+    first: list[str] = []
+    each: list[str] = []
+    for i, entries in enumerate(given):
+        is_row = nc <= i < nc + nx
+        if body.memory_of(i):
+            base = stored[i].base if i < nc else entries.base
+            item = places[i].dtype.itemsize
+            line = f"m{i} = {base}"
+            (each if is_row else first).append(
+                f"{line} + k * {words.number(entries.size * item)}" if is_row else line
+            )
+        elif entries.axis == PARTIAL:
+            assert entries.dtype is not None
+            first += zeros(s.inputs[i], entries.dtype)
+        else:
+            (each if is_row else first).extend(entries.loads(s.inputs[i], "k" if is_row else ""))
+    return first, each
 
 
 def emit_while(

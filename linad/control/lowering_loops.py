@@ -23,6 +23,7 @@ from linad.core.primitive import Primitive
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Var, needed, tape_of
 from linad.sweeps.cpu.program import CpuProgram, Workspace
+from linad.sweeps.cpu.pulse import PULSE, pulse
 from linad.sweeps.cpu.target import CPU
 from linad.sweeps.data_movement import contiguous
 from linad.sweeps.kernel_dtypes import name_of_dtype
@@ -31,8 +32,17 @@ from linad.sweeps.places import Place, canonical, new_place
 from linad.sweeps.program import simplified
 from linad.transforms.demands import missed
 
-THREADED = """def kernel(p, start, stop):
-    n, d = operand(p, 0), operand(p, 1)
+EVERY, LONG = 8, 1024
+"""Repetitions between two looks around, of a threaded loop and of one in registers."""
+
+
+def indented(spaces: int, lines: list[str]) -> str:
+    """Lines to stand in a text, the first where the text has got to."""
+    return f"\n{' ' * spaces}".join(lines)
+
+
+THREADED = f"""def kernel(p, start, stop):
+    n, d, w = operand(p, 0), operand(p, 1), operand(p, 4)
     if operand(p, 3) != 0:
         n = word(n)
     code, end, copies = word(d), word(d + 8), word(d + 32)
@@ -69,6 +79,8 @@ THREADED = """def kernel(p, start, stop):
             if status != 0:
                 return status
             at += 32 + 8 * word(at + 24)
+        if j % {EVERY} == {EVERY - 1}:
+            {indented(12, pulse("-j", "w"))}
     return 0
 """
 """The kernel of all threaded loops. Its description, at ``d``:
@@ -275,15 +287,19 @@ class Registers:
             )
             lines.append(f"    i = {first}")
             lines += ["    " + line for line in (*self._read("i", places, dtypes), *apart.ahead)]
-            lines += ["    for j in range(n):", f"        k = {order}", f"        i = {following}"]
-            ahead = [*apart.passed, *self._read("i", places, dtypes), *apart.ahead]
-            behind = [*apart.behind, *map(apart.renamed, made)]
-            lines += ["        " + line for line in (*ahead, *behind)]
+            turn = [f"k = {order}", f"i = {following}", *apart.passed]
+            turn += [*self._read("i", places, dtypes), *apart.ahead]
+            turn += [*apart.behind, *map(apart.renamed, made)]
         else:
-            lines += ["    for j in range(n):", f"        k = {order}"]
-            lines += [
-                "        " + line for line in (*self._read("k", places, dtypes), *s.lines, *made)
-            ]
+            turn = [f"k = {order}", *self._read("k", places, dtypes), *s.lines, *made]
+        if owner.n <= LONG:
+            lines += ["    for j in range(n):", *["        " + line for line in turn]]
+        else:
+            lines += [f"    w = operand(p, {len(words)})", f"    for low in range(0, n, {LONG}):"]
+            lines += [f"        for j in range(low, min(low + {LONG}, n)):"]
+            lines += ["            " + line for line in turn]
+            lines += ["        " + line for line in pulse("-low", "w")]
+            words.append(PULSE)
         local = [j for j in range(nc) if s.inputs[j] is not None]
         for j in range(nc):
             if j not in local:
@@ -352,7 +368,7 @@ class Threaded:
         held = [*places, *results, *between[0], *between[1]]
         description = Description(self.program, nc, nx, places, results)
         count = owner.n if counter is None else address_of(counter)
-        words: list[Any] = [count, description, int(owner.reverse), int(counter is not None)]
+        words: list[Any] = [count, description, int(owner.reverse), int(counter is not None), PULSE]
         words += [address_of(p) for p in held]
         steps = len(self.program.lowering.instructions)
         made = lowering.emit(
@@ -374,7 +390,7 @@ class Description:
         """The address of the description, for a workspace."""
         inner = Workspace(self.program)
         begin, end, uses = inner.uses()
-        nc, nx, first = self.nc, self.nx, 4
+        nc, nx, first = self.nc, self.nx, 5
         ni = len(self.places)
         made = first + ni
         even, odd = made + len(self.results), made + len(self.results) + nc

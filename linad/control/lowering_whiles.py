@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 
 from linad.control.lowering_loops import (
+    EVERY,
+    LONG,
     address_of,
     bytes_of,
     in_memory_of,
+    indented,
     program_of,
     results_of,
     simple,
@@ -19,6 +22,7 @@ from linad.control.registers import NotSmallError, Statements, immediate
 from linad.core.shapes import size_of
 from linad.core.tape import Equation
 from linad.sweeps.cpu.program import CpuProgram, Workspace
+from linad.sweeps.cpu.pulse import PULSE, pulse
 from linad.sweeps.cpu.target import CPU
 from linad.sweeps.data_movement import contiguous
 from linad.sweeps.instructions import NO_RESULT
@@ -42,6 +46,7 @@ def _copied(indent: int, target: str, source: str) -> str:
 THREADED = f"""def kernel(p, start, stop):
     d, limit, capacity, go = operand(p, 0), operand(p, 1), operand(p, 2), operand(p, 3)
     count, strides, carries = operand(p, 4), operand(p, 5), word(d)
+    w = operand(p, 7 + 5 * carries)
     fixed, asked, given, taken = word(d + 8), word(d + 16), word(d + 24), word(d + 32)
     at = d + 72
     for i in range(fixed):
@@ -71,6 +76,8 @@ THREADED = f"""def kernel(p, start, stop):
             break
         if k == limit:
             return {NO_RESULT}
+        if k % {EVERY} == {EVERY - 1}:
+            {indented(12, pulse("k", "w"))}
         if capacity > 0 and k == following:
             if row == capacity:
                 fewer = operand(p, 6 + 5 * carries) if stride == 1 else 2
@@ -112,8 +119,8 @@ THREADED = f"""def kernel(p, start, stop):
 """
 """The kernel of all threaded while loops. Operands: description, limit, rows, the test's answer,
 the number of repetitions, the stride; then carries as they come, two places for them in between,
-their last values, rows, and the stride after the first. In repetition k the body reads place
-(2 - k % 2) and writes (1 + k % 2)."""
+their last values, rows, the stride after the first, and the words of a pulse. In repetition k the
+body reads place (2 - k % 2) and writes (1 + k % 2)."""
 
 
 Emit = Callable[[Any, Any, list[Place], list[Place]], None]
@@ -190,9 +197,11 @@ def _emit_registers(
     results: list[Place],
 ) -> None:
     test, body = statements
-    words: list[Any] = [NO_LIMIT if owner.limit is None else owner.limit, owner.kept, owner.leap]
+    limit = NO_LIMIT if owner.limit is None else owner.limit
+    words: list[Any] = [limit, owner.kept, owner.leap, PULSE]
     head = ["def kernel(p, start, stop):"]
     head.append("    limit, capacity, leap = operand(p, 0), operand(p, 1), operand(p, 2)")
+    head.append(f"    w, due = operand(p, 3), min(limit, {LONG})")
     for k, place in enumerate([*places, *results]):
         head.append(f"    q{k} = operand(p, {len(words)})")
         words.append(address_of(place))
@@ -203,7 +212,9 @@ def _emit_registers(
     turn = [
         *test.lines,
         *(f"if not {test.outputs[0].ravel()[0]}:", "    break"),
-        *("if k == limit:", f"    return {NO_RESULT}"),
+        *("if k == due:", "    if k == limit:", f"        return {NO_RESULT}"),
+        *["    " + line for line in pulse("k", "w")],
+        f"    due = min(limit, k + {LONG})",
         *(state.kept() if owner.kept else []),
         *body.lines,
         *body.moved(),
@@ -317,7 +328,7 @@ def _emit_threaded(
     description = _Description(test, body, nc, [*zip(sizes, map(int, narrow), strict=True)])
     limit = NO_LIMIT if owner.limit is None else owner.limit
     words: list[Any] = [description, limit, owner.kept, *[address_of(p) for p in held]]
-    words.insert(6 + 5 * nc, owner.leap)
+    words[6 + 5 * nc : 6 + 5 * nc] = [owner.leap, PULSE]
     steps = len(body.lowering.instructions)
     lowering.emit(THREADED, 1, words, f"while, {steps} instructions each")
 
@@ -341,7 +352,7 @@ class _Description:
         spaces = Workspace(self.test), Workspace(self.body)
         (a, b, asking), (c, e, doing) = (s.uses() for s in spaces)
         nc = self.carries
-        first = 7 + 5 * nc
+        first = 8 + 5 * nc
         ni = len(self.body.lowering.inputs)
         constants = [
             (where, first + i - nc, offset)

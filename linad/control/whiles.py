@@ -27,6 +27,7 @@ from linad.control.body_trace import BodyTrace
 from linad.control.control_primitive import ControlPrimitive, end_at_once
 from linad.control.known_bodies import known
 from linad.control.repeat import repeat
+from linad.core.long_loops import count
 from linad.core.shapes import Shape, size_of
 from linad.core.tape import needed, tape_of
 from linad.core.zero_seeds import linear_in_seeds, unread_results
@@ -132,6 +133,7 @@ class While(ControlPrimitive):
         while not end_at_once() and np.asarray(runs(self.test, [*carry, *constants])[0]).item():
             if k == self.limit:
                 raise too_many(self.body.tape.name, k)
+            count(k)
             if self.kept and k == following:
                 if rows == self.kept:
                     fewer = self.leap if stride == 1 else 2

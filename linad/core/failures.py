@@ -38,7 +38,10 @@ def is_own_fault(error: BaseException) -> bool:
     )
 
 
-_NO_TRACER = ("'Tracer'", "got Tracer", "not Tracer", "(Tracer", "linad.arrays.tracer.Tracer")
+_NO_TRACER = (
+    *("'Tracer'", "got Tracer", "not Tracer", "(Tracer", "linad.arrays.tracer.Tracer"),
+    "'BytesOfTraced'",
+)
 _NO_TYPE = (
     *("No matching signature", "Iterator operand is flagged", "1-dim C contiguous array"),
     *("object supporting the buffer API required", "__array__ method not producing an array"),

@@ -148,7 +148,7 @@ INSTEAD = {
     **dict.fromkeys(("maxfev", "max_nfev"), "maxiter limits the steps"),
     "missing": "nan_policy='omit' leaves out the points of curve_fit that are NaN",
     "nan_policy": "leave out what is missing, seen = np.isfinite(y), or give it weights=0",
-    "sigma": "divide the residuals by it; absolute_sigma=True where it is known",
+    "sigma": "divide the residuals by it",
     "weights": "multiply the residuals by them",
     **dict.fromkeys(("yerr", "xerr"), "divide residuals by their standard deviations"),
     "full_output": "leave it out: the result has all of it",
@@ -199,6 +199,8 @@ def _unknown(label: str, name: str, parameters: Mapping[str, inspect.Parameter])
     near = difflib.get_close_matches(name, named, 1)
     option, meant = _GUESSED.get(name, ("", ""))
     words = meant if option in named else INSTEAD.get(name, f"{near[0]}?" if near else "")
+    if name == "sigma" and "absolute_sigma" in named:
+        words += "; absolute_sigma=True where it is known"
     hint = f"; {words}" if words else ""
     names = [n for n, p in named.items() if p.default is not p.empty or p.kind is p.KEYWORD_ONLY]
     return f"{label}: expected options among {', '.join(names)}, got {name!r}{hint}"

@@ -21,6 +21,11 @@ NOTES = {"append", "extend", "add", "update", "appendleft", "write", "info", "de
 WHOLE = {"getattr", "vars", "__dict__", "hasattr", "asdict", "astuple", "replace", "dir", "eval"}
 """Names of what reads attributes that the code does not name."""
 
+IMPORTERS = {"__import__", "import_module"}
+"""Functions that import the module that a text names."""
+
+ANY_MODULE = "*"
+
 TEXTS = {"globals", "locals", "eval", "exec", "compile"}
 """Functions that read the variables that a text names."""
 
@@ -63,7 +68,8 @@ class Reads(NamedTuple):
         Whether it may read attributes that it does not name.
     chains : tuple of LoadedName
     imports : frozenset of str
-        Modules that it imports itself, named as for `LoadedName`.
+        Modules that it imports itself, named as for `LoadedName`; `ANY_MODULE` where it computes
+        the name.
     """
 
     names: tuple[str, ...]
@@ -96,6 +102,9 @@ def reads_of(code: types.CodeType) -> Reads:
             attributes.add(step.argval)
         elif step.opname == "IMPORT_NAME":
             imports.add(_imported(steps, k))
+        if _loads_importer(step):
+            name, _ = _named_in_call(steps, k)
+            imports |= {name, name.partition(".")[0]}
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             inner = reads_of(constant)
@@ -136,6 +145,23 @@ def module_named(name: str, f: types.FunctionType) -> Any:
     return sys.modules.get(name)
 
 
+def _loads_importer(step: dis.Instruction) -> bool:
+    return step.argval in IMPORTERS and step.opname in GLOBAL | CELL | ATTRIBUTE
+
+
+def _named_in_call(steps: list[dis.Instruction], k: int) -> tuple[str, int]:
+    """The module that a call names whose function is loaded at ``k``, and where the call ends.
+
+    `ANY_MODULE` where its one argument is no text as it stands.
+    """
+    parts = [j for j in range(k + 1, len(steps)) if steps[j].opname not in ("PUSH_NULL", "PRECALL")]
+    if len(parts) > 1 and steps[parts[0]].opname == "LOAD_CONST":
+        name, call = steps[parts[0]].argval, steps[parts[1]]
+        if isinstance(name, str) and name[:1] != "." and call.opname == "CALL" and call.arg == 1:
+            return name, parts[1]
+    return ANY_MODULE, k
+
+
 def _imported(steps: list[dis.Instruction], k: int) -> str:
     """The module of the import at ``k``, with a dot for each level of a relative one."""
     return "." * steps[k - 2].argval + steps[k].argval
@@ -161,7 +187,29 @@ def _modules(steps: list[dis.Instruction]) -> Modules:
                 modules[step.argval] = module.partition(".")[0], ()
             elif steps[k - 1].opname == "IMPORT_FROM":
                 modules[step.argval] = module, taken
+    for k, name in _called(steps).items():
+        end = _end_of_attributes(steps, k)
+        if end < len(steps) and steps[end].opname.startswith("STORE_"):
+            modules[steps[end].argval] = name, tuple([s.argval for s in steps[k + 1 : end]])
     return modules
+
+
+def _end_of_attributes(steps: list[dis.Instruction], k: int) -> int:
+    """The first instruction behind ``k`` that does not load an attribute of what is there."""
+    end = k + 1
+    while end < len(steps) and steps[end].opname in ATTRIBUTE:
+        end += 1
+    return end
+
+
+def _called(steps: list[dis.Instruction]) -> dict[int, str]:
+    """Modules that ``__import__`` and ``import_module`` give, by the place of the call."""
+    found = {}
+    for k in [k for k, step in enumerate(steps) if _loads_importer(step)]:
+        name, end = _named_in_call(steps, k)
+        if name != ANY_MODULE:
+            found[end] = name.partition(".")[0] if steps[k].argval == "__import__" else name
+    return found
 
 
 def _in_modules(chain: LoadedName, modules: Modules) -> LoadedName:
@@ -175,15 +223,17 @@ def _in_modules(chain: LoadedName, modules: Modules) -> LoadedName:
 def _chains(steps: list[dis.Instruction], modules: Modules) -> list[LoadedName]:
     """The variables that instructions load, each with the attributes loaded of it."""
     found = []
+    called = _called(steps)
     for k, step in enumerate(steps):
         local = step.opname.startswith("LOAD_FAST") and step.argval in modules
-        if step.opname in GLOBAL | CELL or local:
-            end = k + 1
-            while end < len(steps) and steps[end].opname in ATTRIBUTE:
-                end += 1
+        if step.opname in GLOBAL | CELL or local or k in called:
+            end = _end_of_attributes(steps, k)
             attributes = tuple([s.argval for s in steps[k + 1 : end]])
             bare = _is_bare_call(steps[end : end + 6])
-            found.append(_in_modules(LoadedName(step.argval, attributes, False, bare), modules))
+            if k in called:
+                found.append(LoadedName(called[k], attributes, True, bare))
+            else:
+                found.append(_in_modules(LoadedName(step.argval, attributes, False, bare), modules))
     return found
 
 

@@ -71,6 +71,13 @@ class KnownPaths(Sequence[Variant]):
         return (explained or asked)[-1]
 
 
+DECIDE = (
+    "np.where decides entry by entry, and linad.kernel compiles loops and ifs over numbers as they "
+    "stand"
+)
+"""Instead of decisions that send a program through many paths."""
+
+
 class KnownCalls(OrderedDict[Any, KnownPaths]):
     """The paths that are known for each kind of arguments, and settings."""
 
@@ -97,9 +104,7 @@ class KnownCalls(OrderedDict[Any, KnownPaths]):
         self.warned = True
         source = paths.last_decision()
         place = f" at {source}" if source else ""
-        remedy = (
-            source.reason if isinstance(source, Reasoned) else "np.where decides entry by entry"
-        )
+        remedy = source.reason if isinstance(source, Reasoned) else DECIDE
         warn_user(
             f"linad.jit: {name} took a new path through its Python decisions {len(paths)} "
             f"times{place}; from now on other paths run uncompiled. {remedy}; "

@@ -9,6 +9,7 @@ import abc
 import builtins
 import enum
 import functools
+import importlib
 import types
 import typing
 from collections import deque
@@ -22,7 +23,7 @@ from linad.core.callers import defining_package
 from linad.core.memory_layouts import layout_of
 from linad.core.showing import shown
 from linad.core.transformed_functions import Transformed
-from linad.jit.code_reads import module_named, reads_of
+from linad.jit.code_reads import IMPORTERS, reads_of
 from linad.jit.memoized import generation_of
 from linad.jit.process_state import is_data, is_environment
 from linad.jit.state_walk import (
@@ -146,6 +147,10 @@ class OutsideWalk(StateWalk):
             self.parts.append((name, Itself(value)))
             self.lines.append(f"{text} is {self.bind(value)} and {self.bind(is_frozen)}({text})")
             return
+        if self.any or "flags" in self.known:
+            flags = value.flags.num
+            self.parts.append((name, "flags", flags))
+            self.lines.append(f"{text}.flags.num == {flags}")
         for k, known in enumerate(self.arrays):
             if known is value:
                 self.compared |= {k} if self.hidden else set()
@@ -288,9 +293,7 @@ class OutsideWalk(StateWalk):
         self.whole |= reads.whole
         self.of_chains(f, reads.chains)
         for name in sorted(reads.imports):
-            module = module_named(name, f)
-            if module is not None:
-                self.inside(module, name)
+            self.imported(name, f)
         scope, known = f.__globals__, self.bind(f.__globals__)
         for name in reads.names:
             if name in scope:
@@ -320,6 +323,8 @@ class OutsideWalk(StateWalk):
         if isinstance(value, types.ModuleType):
             self.inside(value, name)
             return
+        if name not in IMPORTERS and (value is importlib.import_module or value is __import__):
+            self.imported_by_any_name()
         self.slot(name, value, text)
 
     def of_module(self, module: types.ModuleType) -> None:

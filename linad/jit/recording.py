@@ -131,7 +131,7 @@ class _Recording:
             return y, None
         spent = 1e3 * (time.perf_counter() - started)
         log.info("traced %s in %.1f ms: %d equations", name_of(f), spent, len(equations))
-        self.long.is_recorded(equations)
+        self.long.is_recorded(equations, bool(asked))
         nodes = traced.outputs
         out_row = tree.flatten([0.0] * len(nodes))[1]
         row = tree.row(len(traced.inputs))
@@ -191,6 +191,10 @@ MANY = 10_000
 """Operations that take seconds to compile."""
 
 
+_LONG: set[tuple[str, str]] = set()
+"""Functions of which that has been said, with the line that has most of them."""
+
+
 class _LongRecording:
     """Says of a recording that it takes longer than one waits in silence, or will take so to
     compile."""
@@ -209,15 +213,20 @@ class _LongRecording:
                 f"long loop"
             )
 
-    def is_recorded(self, equations: Sequence[Equation]) -> None:
-        """Say that there is much to compile, and of which line, before it takes its time."""
+    def is_recorded(self, equations: Sequence[Equation], decides: bool) -> None:
+        """Say once that there is much to compile, and of which line, before it takes its time."""
         if len(equations) < MANY or not settings().progress:
             return
         (line, times), *_ = Counter(e.source for e in equations).most_common(1)
+        if (self.name, str(line)) in _LONG:
+            return
+        _LONG.add((self.name, str(line)))
+        anew = ", and anew where an if takes another way" * decides
         say(
             f"{self.name} is {len(equations)} operations, {times} of them of {line}; they are "
-            f"compiled one by one, where a loop is one if all of its steps do the same: collect in "
-            f"every step what some are to store, and pick it after the loop"
+            f"compiled one by one{anew}, where a loop is one if all of its steps do the same: "
+            f"collect in every step what some are to store, and pick it after the loop; or let "
+            f"linad.kernel compile loops and ifs over numbers as they stand"
         )
 
 

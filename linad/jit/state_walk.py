@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from linad.core.frames import defining_module
-from linad.jit.code_reads import LoadedName, module_named
+from linad.jit.code_reads import ANY_MODULE, LoadedName, module_named
 from linad.jit.process_state import (
     LASTING,
     LOOKED_AT,
@@ -271,6 +271,24 @@ class StateWalk(ABC):
                 elif not is_users_module(owner.__name__, getattr(owner, "__file__", None) or ""):
                     with self.unseen():
                         self.slot(name, found, f"{self.bind(vars(owner))}[{name!r}]")
+
+    def imported(self, name: str, f: types.FunctionType) -> None:
+        """A module that a function imports, perhaps for the first time."""
+        if name == ANY_MODULE:
+            self.imported_by_any_name()
+            return
+        module = module_named(name, f)
+        if module is not None:
+            self.inside(module, name)
+        elif not name.startswith("."):
+            self.parts.append((name, "not imported"))
+            self.lines.append(f"{name!r} not in {self.bind(sys.modules)}")
+
+    def imported_by_any_name(self) -> None:
+        """Which module it is nobody can tell: one of those that are there."""
+        for module in list(sys.modules.values()):
+            if isinstance(module, types.ModuleType):
+                self.inside(module, module.__name__)
 
     def root_of(self, f: types.FunctionType, chain: LoadedName, cells: dict[str, Any]) -> Any:
         """What the variable at the beginning of a chain is."""

@@ -253,9 +253,12 @@ def text(e: Expr, outside: float = -1) -> str:
     if e.op == "dim":
         return f"{e.parts[0]}.shape[{e.parts[1]}]"
     if e.op == "call":
-        given = ", ".join([text(i) for i in e.parts[1]])
+        given = [text(i) for i in e.parts[1]]
         source = FUNCTIONS[e.parts[0]].source
-        return source.format(given) if "{}" in source else f"{source}({given})"
+        if "{0}" in source:
+            return source.format(*given)
+        together = ", ".join(given)
+        return source.format(together) if "{}" in source else f"{source}({together})"
     mine = _BINDING[e.op]
     if e.op == "neg":
         found = f"-{text(e.parts[0], mine)}"
@@ -277,7 +280,8 @@ class Function(NamedTuple):
     Attributes
     ----------
     source : str
-        How generated code calls it; "{}" stands for the arguments, if they come in between.
+        How generated code calls it; "{}" stands for the arguments, if they come in between, and
+        "{0}" for the first.
     kind : str
         Of its result; "" is that of its arguments.
     slopes : tuple
@@ -361,6 +365,11 @@ FUNCTIONS: dict[str, Function] = {
     "min": _choice("min", "<"),
     "max": _choice("max", ">"),
     **{name: _extremum(f"np.{name}") for name in ("minimum", "maximum", "fmin", "fmax")},
+    # Both are a. One does not move with it; the other one moves with a nth of b as well.
+    "npstill": Function("({0})", "f"),
+    "npmoving": Function(
+        "({0})", "f", (lambda y, a, b, n: _ONE, lambda y, a, b, n: div(_ONE, n), None)
+    ),
     "clip": Function(
         "np.clip",
         "",

@@ -2,6 +2,7 @@
 
 import ast
 import functools
+from collections.abc import Callable
 from typing import Any
 
 from linad.kernels.array_lowering import ArrayLowering
@@ -11,6 +12,8 @@ from linad.kernels.expressions import (
     ONE,
     ZERO,
     Expr,
+    add,
+    call,
     is_integer,
     mul,
     num,
@@ -100,7 +103,7 @@ class ReductionLowering(ArrayLowering):
             count = functools.reduce(mul, dims, ONE)
             message = f"kernel {self.frame.source.name}: the {kind} of an array without entries"
             self.emit(Check(Expr(">", (count, ZERO)), message))
-            self.emit(Let(total, first))
+            self.emit(Let(total, call("npstill", first) if real else first))
         elif kind == "prod":
             self.emit(Let(total, num(1.0) if real else ONE))
         else:
@@ -108,7 +111,7 @@ class ReductionLowering(ArrayLowering):
         with self.loops_over(dims) as along:
             value = entry(along)
             if kind in ("max", "min"):
-                value = self.held(value)
+                value = self.held(call("npstill", value) if real else value)
                 ahead = Expr(">=" if kind == "max" else "<=", (var(total), value))
                 nan = Expr("!=", (var(total), var(total)))  # which is the result then
                 new = Expr("if", (Expr("or", (ahead, nan)), var(total), value))
@@ -117,4 +120,27 @@ class ReductionLowering(ArrayLowering):
             self.emit(Let(total, new))
         if kind == "mean":
             return Expr("/", (var(total), functools.reduce(mul, dims, ONE)))
+        if kind in ("max", "min") and real:
+            return self.shared_by_ties(total, dims, entry)
+        return var(total)
+
+    def shared_by_ties(
+        self, extremum: str, dims: list[Expr], entry: Callable[[tuple[Expr, ...]], Expr]
+    ) -> Expr:
+        """An extremum with the slope that NumPy's has: those that attain it share it equally."""
+
+        def attained(value: Expr) -> Expr:
+            nan = Expr("!=", (value, value))  # the result is NaN then, and no other attains it
+            return Expr("or", (Expr("==", (value, var(extremum))), nan))
+
+        ties, total = self.fresh("ties"), self.fresh("total")
+        self.emit(Let(ties, ZERO))
+        with self.loops_over(dims) as along:
+            value = self.held(call("npstill", entry(along)))
+            self.emit(Let(ties, add(var(ties), Expr("if", (attained(value), ONE, ZERO)))))
+        self.emit(Let(total, var(extremum)))
+        with self.loops_over(dims) as along:
+            value = self.held(entry(along))
+            moved = call("npmoving", var(total), value, var(ties))
+            self.emit(Let(total, Expr("if", (attained(value), moved, var(total)))))
         return var(total)

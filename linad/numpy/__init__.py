@@ -34,6 +34,7 @@ from linad.core.mirrored_names import mirrored_names
 from linad.core.numpy_options import check_options
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, size_of
+from linad.core.tree import bare
 from linad.errors import UnsupportedError
 from linad.numpy.broadcasting import TracedBroadcast
 from linad.numpy.scalar_types import (
@@ -73,6 +74,9 @@ def _is_traced(nested: Any) -> bool:
 
 @functools.wraps(np.array)
 def array(object: Any, dtype: Any = None, **keywords: Any) -> Any:
+    if bare(object) is not object:  # of adopted code: an array with units, say
+        made = array(bare(object), dtype, **keywords)
+        return object._like(made) if keywords.get("subok") and hasattr(object, "_like") else made
     if not _is_traced(object):
         return np.array(object, dtype, **keywords)
     keywords.pop("like", None)
@@ -81,9 +85,13 @@ def array(object: Any, dtype: Any = None, **keywords: Any) -> Any:
 
 
 def _converter(numpy_function: Callable[..., Any], traced: Callable[..., Any]) -> Any:
+    keeps = numpy_function is np.asanyarray
 
     @functools.wraps(numpy_function)
     def convert(a: Any, dtype: Any = None, *args: Any, **keywords: Any) -> Any:
+        if bare(a) is not a:
+            made = convert(bare(a), dtype, *args, **keywords)
+            return a._like(made) if keeps and hasattr(a, "_like") else made
         if not _is_traced(a):
             return numpy_function(a, dtype, *args, **keywords)
         keywords.pop("like", None)

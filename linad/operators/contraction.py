@@ -62,6 +62,8 @@ class Contraction(JacobianOperator):
 
     unknown = "triangles definiteness diagonal_entries column_squares spectral_norm inverse_form"
 
+    weighted_by = ("fixed",)
+
     def __init__(
         self,
         in_labels: str,

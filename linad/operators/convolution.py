@@ -44,6 +44,8 @@ class Convolution(JacobianOperator):
 
     owns_result = True
 
+    weighted_by = ("kernel",)
+
     def __init__(
         self,
         convolve: Any,
@@ -93,6 +95,8 @@ class ValidKernel(JacobianOperator):
     unknown = UNSTRUCTURED
 
     owns_result = True
+
+    weighted_by = ("signal",)
 
     def __init__(
         self,

@@ -69,15 +69,21 @@ class Facts:
         Whether classes derived from this one keep its facts though they write maps of their own.
     copies : bool
         Whether each entry of the result is a sum of entries of the argument, as they are.
+    weighted_by : tuple of str
+        Attributes that are arrays, pairs of something and an array, or an array and what says
+        where its entries are: of operators that make sums of entries of the argument, each
+        multiplied by one entry of each array.
     """
 
     unknown = ""
     scales_at_once = False
     copies = False
     inherits_facts = False
+    weighted_by: tuple[str, ...] = ()
 
     if TYPE_CHECKING:
         shape: tuple[int, int]
+        in_shape: tuple[int, ...]
         hermitian: bool
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -160,9 +166,14 @@ class Facts:
         return dense(self.shape)
 
     def entries_read(self, mask: Any) -> Any:
-        """Mask of the entries of x that those of y read which a mask, perhaps traced,
-        names; None where all may be. `linad.transforms.unread_entries` asks, of sums of few."""
-        return None
+        """Mask of the entries of x that those of y read which a mask names; None where all may
+        be, as where it is traced. Sums of few say it of traced ones, too."""
+        if isinstance(mask, Traced):
+            return None
+        relation = self.relation()
+        if relation is None:
+            return mask.reshape(self.in_shape)
+        return relation.read_by(mask.ravel()).reshape(self.in_shape)
 
     def relation_key(self) -> Any:
         """What, beside the shapes, determines the relation: equal ones belong to equal keys."""

@@ -70,6 +70,8 @@ class TruncatedKernel(JacobianOperator):
 
     owns_result = True
 
+    weighted_by = ("y",)
+
     def __init__(self, convolve: Any, y: Array, m: int, dtype: np.dtype[Any]) -> None:
         self.convolve, self.y = convolve, y
         super().__init__(y.shape, (m,), dtype)

@@ -100,6 +100,8 @@ class Kronecker(JacobianOperator):
 
     owns_result = True
 
+    weighted_by = ("left", "right")
+
     def __init__(
         self,
         left: Array | None,
@@ -283,6 +285,8 @@ class Matrix(JacobianOperator):
 
     owns_result = True
 
+    weighted_by = ("a",)
+
     def __init__(self, a: Array, dtype: np.dtype[Any] | None = None) -> None:
         self.a = a
         shape = a.shape
@@ -341,6 +345,8 @@ class RowProducts(JacobianOperator):
     unknown = "triangles definiteness diagonal_entries adjoint_form multiple inverse_form"
 
     owns_result = True
+
+    weighted_by = ("v",)
 
     def __init__(self, v: Array, in_shape: Shape, dtype: np.dtype[Any]) -> None:
         self.v = v

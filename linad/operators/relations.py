@@ -7,7 +7,8 @@ A relation is the pattern of a matrix. It is kept in the form that is cheapest t
     Prefix      y_i reads all x_j with j <= i along an axis: running sums, triangles
     Product     one after the other: a dense block is "all to one" and "one to all"
 
-They are applied to sets of columns, `linad.operators.dependency_sets`.
+They are applied to sets of columns, `linad.operators.dependency_sets`; which x_j any y_i of a
+mask reads, `read_by` says.
 """
 
 from functools import cached_property, reduce
@@ -43,6 +44,11 @@ class Gather:
 
     def after(self, sets: "DependencySets") -> "DependencySets":
         return sets.taken(self.source)
+
+    def read_by(self, mask: np.ndarray) -> np.ndarray:
+        found = np.zeros(self.n + 1, bool)  # the last is for those that read nothing
+        found[self.source[mask]] = True
+        return found[:-1]
 
     @cached_property
     def T(self) -> "Gather | Relation":
@@ -139,6 +145,11 @@ class Relation:
     def after(self, sets: "DependencySets") -> "DependencySets":
         return sets.combined(self)
 
+    def read_by(self, mask: np.ndarray) -> np.ndarray:
+        found = np.zeros(self.n, bool)
+        found[self.indices[np.repeat(mask, self.counts)]] = True
+        return found
+
     def places(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Lengths of some rows (0 for -1), and where their entries are stored, in order."""
         if self.single:
@@ -208,6 +219,12 @@ class Prefix:
     def after(self, sets: "DependencySets") -> "DependencySets":
         return sets.accumulated(self.shape, self.axis, self.backward)
 
+    def read_by(self, mask: np.ndarray) -> np.ndarray:
+        way = slice(None, None, 1 if self.backward else -1)
+        along = (*[slice(None)] * self.axis, way)
+        found = np.logical_or.accumulate(mask.reshape(self.shape)[along], axis=self.axis)
+        return found[along].ravel()
+
 
 class Product:
     """Relations one after the other; the last is applied first."""
@@ -221,6 +238,9 @@ class Product:
 
     def after(self, sets: "DependencySets") -> "DependencySets":
         return reduce(lambda found, factor: factor.after(found), reversed(self.factors), sets)
+
+    def read_by(self, mask: np.ndarray) -> np.ndarray:
+        return reduce(lambda found, factor: factor.read_by(found), self.factors, mask)
 
 
 def dense(shape: tuple[int, int]) -> Product:

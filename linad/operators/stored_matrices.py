@@ -89,6 +89,8 @@ class StoredMatrix(JacobianOperator):
 
     owns_result = True
 
+    weighted_by = ("parts",)
+
     def __init__(
         self,
         parts: tuple[Any, ...],

@@ -131,6 +131,13 @@ class _View(Typed):
     def spectral_norm(self) -> Any:
         return norm_of(self.op)
 
+    def entries_read(self, mask: Any) -> Any:
+        if isinstance(mask, Traced):
+            return None
+        relation = self.op.relation()
+        back = mask.ravel() if relation is None else relation.T.read_by(mask.ravel())
+        return back.reshape(self.in_shape)
+
 
 class Adjoint(_View):
     """A^H: the two methods of A, exchanged."""

@@ -113,6 +113,12 @@ def each(name: str, value: Any, n: int) -> list[Any]:
     values = list(value)
     if len(values) != n:
         raise ShapeError(f"{name}: a sequence must have one entry for each of {n} axes")
+    for value in values:
+        if np.size(value) != 1:
+            raise ShapeError(
+                f"{name}: a sequence must have a number for each axis, and an array of shape "
+                f"{np.shape(value)} is among them"
+            )
     return values
 
 

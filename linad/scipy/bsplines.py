@@ -22,7 +22,7 @@ from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, still
 from linad.scipy.mirror import StandIn, TracedClass, holds_traced, inexact
-from linad.scipy.piecewise import column
+from linad.scipy.spline_slopes import column
 
 
 def basis(t: Array, k: int, x: Array, i: Array) -> Any:

@@ -32,7 +32,7 @@ from linad.core.tolerances import tell_tolerance
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import as_array, form, still
 from linad.scipy.boundaryvalue import solve_bvp as solve_bvp
-from linad.scipy.initialvalue import SCIPYS, needs_tracing, replayed, solution_at
+from linad.scipy.initialvalue import SCIPYS, needs_tracing, replayed, solution_at, telling
 from linad.scipy.mirror import bound_form, doubled, holds_traced, inexact, traced_form
 from linad.scipy.neverbegun import begins, never_begun
 from linad.scipy.option_kinds import check_options
@@ -184,8 +184,9 @@ def solve_ivp(
     if not needs_tracing(fun, t_span, y0, (given, t_eval), events):
         if not begins(fun, t_span, y0, given, vectorized):
             return never_begun(t_span[0], y0, t_eval, events)
+        told = telling(method, t_span[1])
         return scipy.integrate.solve_ivp(
-            fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options
+            fun, t_span, y0, told, t_eval, dense_output, events, vectorized, args, **options
         )
     tell_tolerance("solve_ivp", "rtol", options.get("rtol", SCIPYS["rtol"]))
     return replayed(

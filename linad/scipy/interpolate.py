@@ -7,7 +7,12 @@ data they are a traced object with the same calls.
 import scipy.interpolate
 
 from linad.core.mirrored_names import mirrored_names
+from linad.scipy.bernstein import BPoly as BPoly, lagrange as lagrange
 from linad.scipy.bsplines import BSpline as BSpline
+from linad.scipy.cloughtocher import (
+    CloughTocher2DInterpolator as CloughTocher2DInterpolator,
+    griddata as griddata,
+)
 from linad.scipy.fitpack import (
     InterpolatedUnivariateSpline as InterpolatedUnivariateSpline,
     LSQUnivariateSpline as LSQUnivariateSpline,
@@ -43,7 +48,6 @@ from linad.scipy.scattered import (
     LinearNDInterpolator as LinearNDInterpolator,
     NearestNDInterpolator as NearestNDInterpolator,
     RBFInterpolator as RBFInterpolator,
-    griddata as griddata,
 )
 from linad.scipy.smoothingsplines import make_smoothing_spline as make_smoothing_spline
 from linad.scipy.splinemakers import (
@@ -53,6 +57,7 @@ from linad.scipy.splinemakers import (
 from linad.scipy.tables import interp1d as interp1d
 from linad.scipy.tensorsplines import (
     LSQBivariateSpline as LSQBivariateSpline,
+    NdBSpline as NdBSpline,
     RectBivariateSpline as RectBivariateSpline,
     SmoothBivariateSpline as SmoothBivariateSpline,
     bisplev as bisplev,

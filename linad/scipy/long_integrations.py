@@ -6,6 +6,7 @@ line of a program it is said once, and again only of an integration ten times as
 """
 
 from linad.core.frames import place
+from linad.core.long_loops import count
 from linad.core.patience import SECONDS, Patience, say
 
 BETWEEN = 64
@@ -37,6 +38,7 @@ class Integration:
     def stepped(self, t: float) -> None:
         """Count a step that ended at t; say so where many have taken long."""
         self.steps += 1
+        count(self.steps)
         if self.steps % BETWEEN or (seconds := self.patience.spent()) is None:
             return
         at = place()

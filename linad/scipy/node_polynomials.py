@@ -24,7 +24,7 @@ from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import astype, still
 from linad.scipy.mirror import StandIn, check_real, holds_traced, inexact, traced_form
-from linad.scipy.piecewise import column
+from linad.scipy.spline_slopes import column
 
 
 def _placed(y: Array, ndim: int, axis: int) -> Any:

@@ -34,9 +34,16 @@ from linad.core.reasons import because
 from linad.errors import ConvergenceError, GuardError, TracerError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.scipy.gaussintervals import HALVES, broken, nodes, resolved
-from linad.scipy.implicit_solutions import Watched, in_program, plain, while_tracing
+from linad.scipy.implicit_solutions import (
+    Watched,
+    in_program,
+    plain,
+    while_tracing,
+    with_derivative,
+)
 from linad.scipy.integrandvalues import Shares
 from linad.scipy.mirror import holds_traced
+from linad.scipy.weightedintegrands import unweighted
 
 
 @while_tracing(theirs.quad)
@@ -44,20 +51,18 @@ def quad(
     func: Any, a: Array, b: Array, args: Any = (), full_output: Any = 0, **options: Any
 ) -> Any:
     f = Watched(func, args_of(args))
+    if options.pop("complex_func", False):
+        return _complex(f, a, b, full_output, options)
     given, points = plain(options), options.get("points")
-    special = given.get("weight") is not None or given.get("complex_func")
-    if not (special or full_output) and in_program():
+    if given.get("weight") is not None:
+        return _weighted(f, a, b, full_output, options)
+    if not full_output and in_program():
         integral = _as_program(f, a, b, given, points)
         if integral is not None:
             return integral
-    found = theirs.quad(f, plain(a), plain(b), (), full_output if special else 1, **given)
+    found = theirs.quad(f, plain(a), plain(b), (), 1, **given)
     traced = f.traced or holds_traced((a, b, points))
-    if special and traced:
-        raise UnsupportedError(
-            "quad: weight= and complex_func= are not traced by linad; put the weight into the "
-            "integrand, and integrate real and imaginary part apart"
-        )
-    if special or (full_output and not traced):
+    if full_output and not traced:
         return found
     if not full_output and len(found) > 3:
         warn_user(found[3], theirs.IntegrationWarning)
@@ -67,10 +72,13 @@ def quad(
     value = _integral(_pieces(f, f, a, b, points, found[2]))
     reached = concrete(value)  # to look at: a recorded program does not hold for this one alone
     if np.iscomplexobj(reached):
-        raise UnsupportedError(
-            "quad: a complex integrand is not traced by linad; integrate its real and imaginary "
-            "part apart"
-        )
+        raise UnsupportedError("quad: the integrand is complex; pass complex_func=True")
+    _check(reached, found)
+    return (found[0] + (value - stop_gradient(value)), *answer[1:])
+
+
+def _check(reached: Any, found: Any) -> None:
+    """Raise where the sum of shares is not the integral that QUADPACK finds."""
     difference = abs(float(reached) - found[0])
     if not difference <= 1e-6 + 1e-6 * abs(found[0]) + 10 * abs(found[1]):
         raise ConvergenceError(
@@ -78,7 +86,34 @@ def quad(
             f"{difference:.2g}: the integrand is singular; substitute until it is smooth",
             found,
         )
-    return (found[0] + (value - stop_gradient(value)), *answer[1:])
+
+
+def _complex(f: Watched, a: Any, b: Any, full_output: Any, options: dict[str, Any]) -> Any:
+    """The integrals of the real and the imaginary part, in SciPy's words."""
+    parts = [
+        quad(lambda t, part=part: part(f.function(t, *f.args)), a, b, (), full_output, **options)
+        for part in (np.real, np.imag)
+    ]
+    (real, *of_real), (imaginary, *of_imaginary) = parts
+    found = real + 1j * imaginary, of_real[0] + 1j * of_imaginary[0]
+    if not full_output:
+        return found
+    return (*found, {"real": tuple(of_real[1:]), "imag": tuple(of_imaginary[1:])})
+
+
+def _weighted(f: Watched, a: Any, b: Any, full_output: Any, options: dict[str, Any]) -> Any:
+    """SciPy's value, with the derivative of an integral that has no weight."""
+    given = plain(options)
+    found = theirs.quad(f, plain(a), plain(b), (), full_output, **given)
+    weight, wvar = options.pop("weight"), options.pop("wvar")
+    if not (f.traced or holds_traced((a, b, wvar))):
+        return found
+    same = unweighted(lambda t: f.function(t, *f.args), a, b, weight, wvar)
+    tolerances = {key: options[key] for key in ("epsabs", "epsrel") if key in options}
+    integral = quad(same.function, same.low, same.high, (), 0, **tolerances, **same.options)[0]
+    value = integral + same.more
+    _check(concrete(asarray(value)), found)
+    return (with_derivative(found[0], value), *found[1:])
 
 
 class Piece(NamedTuple):

@@ -4,8 +4,9 @@ Radial basis functions: s(x) = Σ_i a_i φ(ε |x - p_i|) + Σ_j b_j m_j(x) with 
 
     (Φ + λI) a + P b = d,    P^T a = 0
 
-Linear interpolation: the triangulation of the plain points is held; in a simplex the weights are
-the barycentric coordinates. On its faces the derivative is that from the simplex SciPy finds.
+Linear interpolation: the triangulation of the plain points is held, and made at each run of a
+recorded program in which they are traced; in a simplex the weights are the barycentric coordinates.
+On its faces the derivative is that from the simplex SciPy finds.
 
 Source: G. Fasshauer, "Meshfree Approximation Methods with MATLAB", 2007.
 """
@@ -19,11 +20,12 @@ import scipy.interpolate
 import scipy.spatial
 
 from linad.core.array_type import Array
+from linad.core.primitive import Traced
 from linad.errors import ShapeError, UnsupportedError
-from linad.rules.creation import asarray
 from linad.rules.shaping import astype, still
-from linad.scipy.mirror import StandIn, TracedClass, bound_form, doubled, holds_traced, inexact
+from linad.scipy.mirror import StandIn, TracedClass, doubled, holds_traced, inexact
 from linad.scipy.option_kinds import NUMERIC
+from linad.scipy.plain_results import by_scipy
 
 # Radial basis functions, of s = (ε r)^2. Where s is 0 a root has no slope, and the function has.
 
@@ -158,7 +160,7 @@ class RBFInterpolator(TracedClass, scipy.interpolate.RBFInterpolator):
 # Linear interpolation on triangles.
 
 
-def _joined(points: Any) -> Any:
+def joined(points: Any) -> Any:
     """Coordinates as an array (..., d)."""
     if isinstance(points, tuple):
         return np.stack(np.broadcast_arrays(*[inexact(p) for p in points]), axis=-1)
@@ -166,53 +168,104 @@ def _joined(points: Any) -> Any:
     return points[..., None] if points.ndim == 1 else points
 
 
-class Triangulated(StandIn):
-    """Traced values at the corners of simplices: what `LinearNDInterpolator` makes of them."""
+class Triangulation(StandIn):
+    """Traced points and values at the corners of simplices.
 
-    stands_for: type = scipy.interpolate.LinearNDInterpolator
+    Parameters
+    ----------
+    points : array (n, d), tuple of coordinates, or scipy.spatial.Delaunay
+    values : array (n, ...)
+    fill_value : complex
+        Outside of all simplices.
+    rescale : bool
+        Whether the unit of each coordinate is its extent.
+
+    Attributes
+    ----------
+    origin, unit : array (d,)
+        Of the coordinates in which the triangulation is made; constants.
+    simplices : scipy.spatial.Delaunay or None
+        None where a recorded program triangulates at each run.
+    """
 
     def __init__(self, points: Any, values: Any, fill_value: Any, rescale: bool) -> None:
-        NUMERIC.check("LinearNDInterpolator", "fill_value", fill_value)
+        self.name = name = self.stands_for.__name__
+        NUMERIC.check(name, "fill_value", fill_value)
         known = points if hasattr(points, "find_simplex") else None
         if known is not None and rescale:
-            raise ValueError("LinearNDInterpolator: a triangulation as points cannot be rescaled")
-        self.points = astype(_joined(known.points if known else points), float, copy=False)
+            raise ValueError(f"{name}: a triangulation as points cannot be rescaled")
+        self.points = astype(joined(known.points if known else points), float, copy=False)
         self.values, self.fill_value = inexact(values), fill_value
         plain = still(self.points)
         if self.values.shape[:1] != plain.shape[:1] or plain.ndim != 2 or plain.shape[1] < 2:
             raise ShapeError(
-                f"LinearNDInterpolator: points of shape {plain.shape} (n, 2 or more) and values "
-                f"of shape {self.values.shape}"
+                f"{name}: points of shape {plain.shape} (n, 2 or more) and values of shape "
+                f"{self.values.shape}"
             )
         self.origin, self.unit = np.zeros(plain.shape[1]), np.ones(plain.shape[1])
         if rescale:
             self.origin, self.unit = plain.mean(axis=0), np.ptp(plain, axis=0)
-        self.simplices = known or scipy.spatial.Delaunay((plain - self.origin) / self.unit)
+        self.simplices = known
+        if known is None and not isinstance(plain, Traced):
+            self.simplices = scipy.spatial.Delaunay((plain - self.origin) / self.unit)
+
+    def _found(self, x: Array, points: Array) -> Any:
+        """What is known of the simplex of each of the points x, and the simplex: -1 outside of all.
+
+        Of a recorded program the points are triangulated at each run.
+        """
+        made = scipy.spatial.Delaunay(points) if self.simplices is None else self.simplices
+        where = made.find_simplex(x)
+        return np.column_stack([self.known(made, where), where])
+
+    @staticmethod
+    def known(made: Any, where: Array) -> Any:
+        """Integers (q, ...) of simplices: their corners come first."""
+        return made.simplices[where]
 
     def __call__(self, *xi: Any) -> Any:
         """The values at points (..., d), or at d arrays of coordinates."""
         if len(xi) == 1:
-            x = _joined(xi[0]) if isinstance(xi[0], tuple) else inexact(xi[0])
+            x = joined(xi[0]) if isinstance(xi[0], tuple) else inexact(xi[0])
         else:
-            x = _joined(xi)
+            x = joined(xi)
         x = astype(x, float, copy=False)
         shape, d = x.shape[:-1], self.points.shape[1]
         if x.shape[-1] != d:
-            raise ShapeError(f"LinearNDInterpolator: points of {x.shape[-1]} coordinates, not {d}")
+            raise ShapeError(f"{self.name}: points of {x.shape[-1]} coordinates, not {d}")
         x = x.reshape((-1, d))
-        where = self.simplices.find_simplex((still(x) - self.origin) / self.unit)
-        lost = where < 0
-        corners = self.simplices.simplices[where]
+        found = by_scipy(self._found, *self.in_units(x))
+        y = self.inside(x, found)
+        lost = (found[:, -1] < 0).reshape((-1,) + (1,) * (y.ndim - 1))
+        return np.where(lost, self.fill_value, y).reshape(shape + self.values.shape[1:])
+
+    def in_units(self, x: Array) -> list[Any]:
+        """The places and the points in the coordinates of the triangulation; constants."""
+        return [(still(a) - self.origin) / self.unit for a in (x, self.points)]
+
+    def inside(self, x: Array, found: Array) -> Any:
+        """The values at points (q, d) of simplices, whatever outside of all."""
+        raise NotImplementedError
+
+    def weights(self, x: Array, corners: Array) -> Any:
+        """The barycentric coordinates (q, d + 1) of points for corners (q, d + 1)."""
         p = self.points[corners]
         last = p[:, -1, :]
         edges = np.swapaxes(p[:, :-1, :] - last[:, None, :], -1, -2)
         first = np.linalg.solve(edges, (x - last)[..., None])[..., 0]
-        weights = np.concatenate([first, 1 - np.sum(first, axis=-1, keepdims=True)], axis=-1)
+        return np.concatenate([first, 1 - np.sum(first, axis=-1, keepdims=True)], axis=-1)
+
+
+class Triangulated(Triangulation):
+    """What `LinearNDInterpolator` makes of traced values."""
+
+    stands_for: type = scipy.interpolate.LinearNDInterpolator
+
+    def inside(self, x: Array, found: Array) -> Any:
+        corners = found[:, :-1]
+        weights = self.weights(x, corners)
         tail = (1,) * (self.values.ndim - 1)
-        y = np.sum(weights.reshape(weights.shape + tail) * self.values[corners], axis=1)
-        if np.any(lost):
-            y = np.where(lost.reshape((-1, *tail)), self.fill_value, y)
-        return y.reshape(shape + self.values.shape[1:])
+        return np.sum(weights.reshape(weights.shape + tail) * self.values[corners], axis=1)
 
 
 class LinearNDInterpolator(scipy.interpolate.LinearNDInterpolator):
@@ -234,7 +287,7 @@ class LinearNDInterpolator(scipy.interpolate.LinearNDInterpolator):
         return Triangulated(points, values, self.fill_value, rescaled)(*args)
 
 
-def _as_picked(values: Any) -> Any:
+def as_picked(values: Any) -> Any:
     """Values in the dtype in which SciPy picks the nearest: real ones in double precision."""
     values = inexact(values)
     return values if values.dtype.kind == "c" else doubled(values)
@@ -246,38 +299,23 @@ class NearestNDInterpolator(scipy.interpolate.NearestNDInterpolator):
     def __new__(cls, x: Any, y: Any, *args: Any, **options: Any) -> Any:
         if not holds_traced((x, y)):
             return super().__new__(cls)
-        values = _as_picked(y)
-        plain = scipy.interpolate.NearestNDInterpolator(
-            still(_joined(x)), np.arange(values.shape[0]), *args, **options
-        )
+        values, points = as_picked(y), still(joined(x))
+        numbers, theirs = np.arange(values.shape[0]), scipy.interpolate.NearestNDInterpolator
+        made = None if isinstance(points, Traced) else theirs(points, numbers, *args, **options)
 
-        def at(*xi: Any, **of_query: Any) -> Any:
-            index = plain(*[still(inexact(part)) for part in xi], **of_query)
+        def nearest(points: Array, *xi: Array, **of_query: Any) -> Any:
+            of_points = theirs(points, numbers, *args, **options) if made is None else made
+            index = of_points(*xi, **of_query)
             if np.any(np.isnan(index)):
                 raise UnsupportedError(
                     "NearestNDInterpolator: distance_upper_bound= is not traced by linad"
                 )
-            return values[index.astype(np.intp)]
+            return index.astype(np.intp)
+
+        def at(*xi: Any, **of_query: Any) -> Any:
+            return values[by_scipy(nearest, points, *[inexact(part) for part in xi], **of_query)]
 
         return at
 
     def __call__(self, *args: Any, **of_query: Any) -> Any:
-        return super().__call__(*[still(inexact(part)) for part in args], **of_query)
-
-
-@bound_form(scipy.interpolate.griddata)
-def griddata(points: Any, values: Any, xi: Any, method: str, fill_value: Any, rescale: bool) -> Any:
-    points = _joined(points)
-    values = _as_picked(values) if method == "nearest" else inexact(values)
-    if method not in ("linear", "nearest") or points.shape[-1] < 2:
-        raise UnsupportedError(
-            f"griddata: method={method!r} in {points.shape[-1]} dimensions is not traced by "
-            f'linad; "linear" and "nearest" are, in 2 and more; interp1d is for 1'
-        )
-    if method == "nearest":
-        plain = still(points)
-        unit = np.ptp(plain, axis=0) if rescale else 1.0
-        x = still(_joined(xi) if isinstance(xi, tuple) else asarray(xi))
-        _, index = scipy.spatial.cKDTree(plain / unit).query(x / unit)
-        return values[index]
-    return Triangulated(points, values, fill_value, rescale)(xi)
+        return by_scipy(super().__call__, *[inexact(part) for part in args], **of_query)

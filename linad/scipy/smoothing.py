@@ -15,9 +15,10 @@ import scipy.signal
 
 from linad.core.array_type import Array
 from linad.core.shapes import normalize_axis
-from linad.errors import ShapeError, UnsupportedError
+from linad.errors import ShapeError
 from linad.rules.creation import asarray
 from linad.rules.shaping import still
+from linad.scipy.gustafsson import both_ways_alike
 from linad.scipy.linearfilters import lfilter, lfilter_zi, sosfilt
 from linad.scipy.mirror import bound_form, check_real, inexact
 from linad.scipy.ndimage import convolve1d
@@ -73,11 +74,13 @@ def _twice(
 def filtfilt(
     b: Any, a: Any, x: Array, axis: int, padtype: Any, padlen: Any, method: str, irlen: Any
 ) -> Any:
-    if method != "pad":
-        raise UnsupportedError(
-            f'filtfilt: method={method!r} is not traced by linad; use method="pad"'
-        )
+    if method not in ("pad", "gust"):
+        raise ValueError(f"filtfilt: method must be 'pad' or 'gust', got {method!r}")
     b, a = np.atleast_1d(asarray(b)), np.atleast_1d(asarray(a))
+    if method == "gust":
+        x = inexact(x)
+        axis = normalize_axis(axis, x.ndim, "filtfilt")
+        return np.moveaxis(both_ways_alike(b, a, np.moveaxis(x, axis, -1), irlen), -1, axis)
     padlen = 3 * max(a.shape[0], b.shape[0]) if padlen is None else padlen
     zi = lfilter_zi(b, a)
 

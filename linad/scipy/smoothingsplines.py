@@ -8,23 +8,36 @@ derivatives γ at the inner points, and values g, with
 where with h_i = x_i+1 - x_i column j of Q has 1/h_j-1, -1/h_j-1 - 1/h_j, 1/h_j at points j - 1, j,
 j + 1, and R is tridiagonal with (h_j-1 + h_j)/3 and h_j/6.
 
-Source: P. Green, B. Silverman, "Nonparametric Regression and Generalized Linear Models", 1994,
-section 2.3.
+Without λ it is chosen by generalized cross-validation: the least of
+
+    |y - g|² / (n - tr A)²,    n - tr A = λ tr((R + λ B)^-1 B),    B = Q^T W^-1 Q
+
+where g = A y. It moves with the data as the root of the derivative in log λ does, see
+`linad.scipy.implicit_solutions`; where the upper end of SciPy's search, n, holds it, it stays.
+
+Sources: P. Green, B. Silverman, "Nonparametric Regression and Generalized Linear Models", 1994,
+sections 2.3, 3.3. P. Craven, G. Wahba, "Smoothing noisy data with spline functions", Numerische
+Mathematik 31, 1979.
 """
 
+import math
 from typing import Any
 
 import numpy as np
 import scipy.interpolate
+import scipy.optimize
 
 from linad.core.array_type import Array
 from linad.core.shapes import normalize_axis
-from linad.errors import ShapeError, UnsupportedError
+from linad.errors import ConvergenceError, ShapeError, UnsupportedError
 from linad.rules.banded import solve_banded_
 from linad.rules.shaping import astype, still
 from linad.scipy.bsplines import BSpline
+from linad.scipy.implicit_solutions import Watched, with_derivative
+from linad.scipy.minima import minimum_of_number
 from linad.scipy.mirror import check_real, holds_traced, inexact
 from linad.scipy.piecewise import increasing
+from linad.scipy.plain_results import by_scipy
 from linad.scipy.splinemakers import interpolated
 
 
@@ -35,7 +48,7 @@ def make_smoothing_spline(
 
     Notes
     -----
-    Traced with ``lam`` given: a number, which may be traced.
+    With ``lam=None`` the derivative costs n^2 numbers of memory.
     """
     if not holds_traced((x, y, w, lam)):
         along = {"axis": axis} if axis else {}  # SciPy before 1.16 has no axis
@@ -43,10 +56,9 @@ def make_smoothing_spline(
         made.__class__ = BSpline  # what it is but for its call
         return made
     name = "make_smoothing_spline"
-    if lam is None or np.ndim(lam):
+    if lam is not None and np.ndim(lam):
         raise UnsupportedError(
-            f"{name}: lam={lam!r} is not traced by linad; pass one number, and let "
-            f"cross-validation choose it of plain data"
+            f"{name}: lam={lam!r} is not traced by linad; pass one number, or None"
         )
     check_real(name, y=y, w=w, lam=lam)
     x, y = increasing(name, x), astype(inexact(y), float, copy=False)
@@ -60,44 +72,105 @@ def make_smoothing_spline(
     w = np.ones(n) if w is None else astype(inexact(w), float, copy=False)
     if w.shape != (n,) or np.any(still(w) <= 0):
         raise ValueError(f"{name}: w must be {n} positive numbers, got shape {w.shape}")
-    if still(lam) < 0:
+    columns = y.reshape((n, -1))
+    if lam is None:
+        values = np.stack([_validated(x, column, w) for column in columns.T], axis=1)
+    elif still(lam) < 0:
         raise ValueError(f"{name}: lam must not be negative, got {still(lam)}")
-    values = _values(x, y.reshape((n, -1)), w, lam).reshape(y.shape)
-    made = interpolated(x, values, 3, bc_type="natural")
+    else:
+        values = columns - _Roughness(x, w).residual(columns, lam)
+    made = interpolated(x, values.reshape(y.shape), 3, bc_type="natural")
     made.axis = axis
     return made
 
 
-def _values(x: Array, y: Array, w: Array, lam: Any) -> Any:
-    """The spline at the data, for columns of values y (n, m)."""
-    h = x[1:] - x[:-1]
-    before, after = 1 / h[:-1], 1 / h[1:]
-    middle = -before - after
-    v = 1 / w
-    # Diagonals of R + λ Q^T W^-1 Q, with zeros where a band is longer than its diagonal.
-    main = (h[:-1] + h[1:]) / 3 + lam * (
-        before * before * v[:-2] + middle * middle * v[1:-1] + after * after * v[2:]
+def _validated(x: Array, y: Array, w: Array) -> Any:
+    """The spline at the data (n,) with the λ that cross-validation chooses."""
+    n, roughness = x.shape[0], _Roughness(x, w)
+
+    def score(log_lam: Any) -> Any:
+        lam = np.exp(log_lam)
+        e = roughness.residual(y[:, None], lam)
+        return np.log(np.sum(e * e)) - 2 * np.log(roughness.freedom(lam))
+
+    f = Watched(score)
+    # As SciPy searches.
+    found = scipy.optimize.minimize_scalar(
+        lambda lam: np.exp(f(np.log(lam))), bounds=(0, n), method="bounded"
     )
-    first = h[1:-1] / 6 + lam * (
-        middle[:-1] * before[1:] * v[1:-2] + after[:-1] * middle[1:] * v[2:-1]
-    )
-    second = lam * after[:-2] * before[2:] * v[2:-2]
-    one, two = np.zeros(1), np.zeros(2)
-    band = np.stack(
-        [
-            np.concatenate([two, second]),
-            np.concatenate([one, first]),
-            main,
-            np.concatenate([first, one]),
-            np.concatenate([second, two]),
-        ]
-    )
-    right = before[:, None] * y[:-2] + middle[:, None] * y[1:-1] + after[:, None] * y[2:]
-    curve = solve_banded_(band, right, l_and_u=(2, 2))
-    zero = np.zeros((1, y.shape[1]))
-    pull = (
-        np.concatenate([before[:, None] * curve, zero, zero])
-        + np.concatenate([zero, middle[:, None] * curve, zero])
-        + np.concatenate([zero, zero, after[:, None] * curve])
-    )
-    return y - lam * v[:, None] * pull
+    ends = (-np.inf, math.log(n))
+    try:
+        log_lam = minimum_of_number("make_smoothing_spline", f, np.log(found.x), ends)
+    except ConvergenceError as error:
+        raise ConvergenceError(
+            f"make_smoothing_spline: the search for lam has ended at {found.x:.3g}, where the "
+            f"score of cross-validation is not least, as of data without noise; lam has no "
+            f"derivative there: pass a number as lam, or x in a larger unit",
+            found.x,
+        ) from error
+    values = y - roughness.residual(y[:, None], np.exp(log_lam))[:, 0]
+    return with_derivative(by_scipy(_at_data, x, y, w), values)
+
+
+def _at_data(x: Array, y: Array, w: Array) -> Any:
+    return scipy.interpolate.make_smoothing_spline(x, y, w)(x)
+
+
+class _Roughness:
+    """Q, W and R of points and weights.
+
+    Parameters
+    ----------
+    x, w : array (n,)
+    """
+
+    def __init__(self, x: Array, w: Array) -> None:
+        self.h = h = x[1:] - x[:-1]
+        self.v = 1 / w
+        self.before, self.after = 1 / h[:-1], 1 / h[1:]
+        self.middle = -self.before - self.after
+
+    def bends(self, y: Array) -> Any:
+        """Q^T y of columns (n, m)."""
+        before, middle, after = self.before, self.middle, self.after
+        return before[:, None] * y[:-2] + middle[:, None] * y[1:-1] + after[:, None] * y[2:]
+
+    def pulls(self, curve: Array) -> Any:
+        """Q γ of columns (n - 2, m)."""
+        zero = np.zeros((1, curve.shape[1]))
+        return (
+            np.concatenate([self.before[:, None] * curve, zero, zero])
+            + np.concatenate([zero, self.middle[:, None] * curve, zero])
+            + np.concatenate([zero, zero, self.after[:, None] * curve])
+        )
+
+    def band(self, lam: Any) -> Any:
+        """The diagonals of R + λ B, with zeros where a band is longer than its diagonal."""
+        h, v, before, middle, after = self.h, self.v, self.before, self.middle, self.after
+        main = (h[:-1] + h[1:]) / 3 + lam * (
+            before * before * v[:-2] + middle * middle * v[1:-1] + after * after * v[2:]
+        )
+        first = h[1:-1] / 6 + lam * (
+            middle[:-1] * before[1:] * v[1:-2] + after[:-1] * middle[1:] * v[2:-1]
+        )
+        second = lam * after[:-2] * before[2:] * v[2:-2]
+        one, two = np.zeros(1), np.zeros(2)
+        return np.stack(
+            [
+                np.concatenate([two, second]),
+                np.concatenate([one, first]),
+                main,
+                np.concatenate([first, one]),
+                np.concatenate([second, two]),
+            ]
+        )
+
+    def residual(self, y: Array, lam: Any) -> Any:
+        """y - g of columns (n, m)."""
+        curve = solve_banded_(self.band(lam), self.bends(y), l_and_u=(2, 2))
+        return lam * self.v[:, None] * self.pulls(curve)
+
+    def freedom(self, lam: Any) -> Any:
+        """n - tr A."""
+        B = self.bends(self.v[:, None] * self.pulls(np.eye(self.middle.shape[0])))
+        return lam * np.trace(solve_banded_(self.band(lam), B, l_and_u=(2, 2)))

@@ -90,6 +90,68 @@ class TensorSpline:
         return y
 
 
+class OnGrid(StandIn):
+    """A traced spline of d variables: what `NdBSpline` makes of traced arguments.
+
+    Parameters
+    ----------
+    spline : TensorSpline
+    extrapolate : bool
+        Whether the outer pieces go on beyond the grid, where it is NaN otherwise.
+    """
+
+    stands_for: type = scipy.interpolate.NdBSpline
+
+    def __init__(self, spline: TensorSpline, extrapolate: bool) -> None:
+        self.spline, self.extrapolate = spline, extrapolate
+
+    def __call__(self, xi: Any, *, nu: Any = None, extrapolate: Any = None) -> Any:
+        """The values, or a derivative of an order along each axis, at points (..., d)."""
+        extrapolate = self.extrapolate if extrapolate is None else bool(extrapolate)
+        d, x = len(self.spline.t), astype(inexact(xi), float, copy=False)
+        if not x.ndim or x.shape[-1] != d:
+            raise ShapeError(f"NdBSpline: points of shape {x.shape}, expected (..., {d})")
+        orders = np.zeros(d, int) if nu is None else np.asarray(nu, int)
+        if orders.shape != (d,) or np.any(orders < 0):
+            raise ValueError(f"NdBSpline: nu must be {d} orders, none negative, got {nu!r}")
+        shape, x = x.shape[:-1], x.reshape((-1, d))
+        made = self.spline.derivative(orders)
+        y = made.at([x[:, k] for k in range(d)])
+        lost = np.any(np.isnan(still(x)), axis=1)
+        if not extrapolate:
+            for k in range(d):
+                low, high = self.spline.ends(k)
+                lost = lost | (still(x[:, k]) < still(low)) | (still(x[:, k]) > still(high))
+        if np.any(lost):
+            y = np.where(lost.reshape((-1,) + (1,) * (y.ndim - 1)), np.nan, y)
+        return y.reshape(shape + y.shape[1:])
+
+
+class NdBSpline(TracedClass, scipy.interpolate.NdBSpline):
+    """As `scipy.interpolate.NdBSpline`; a traced argument makes an `OnGrid`."""
+
+    @staticmethod
+    def of_traced(t: Any, c: Any, k: Any, extrapolate: Any) -> Any:
+        t, c = [astype(inexact(knots), float, copy=False) for knots in t], inexact(c)
+        degrees = [int(degree) for degree in np.broadcast_to(k, len(t))]
+        for axis, (knots, degree) in enumerate(zip(t, degrees, strict=True)):
+            wanted = knots.shape[0] - degree - 1
+            if c.ndim < len(t) or c.shape[axis] != wanted or wanted < degree + 1:
+                raise ShapeError(
+                    f"NdBSpline: {knots.shape[0]} knots of degree {degree} need "
+                    f"{wanted} coefficients along axis {axis}, got shape {c.shape}"
+                )
+            if np.any(np.diff(still(knots)) < 0):
+                raise ValueError(f"NdBSpline: the knots along axis {axis} must not decrease")
+        return OnGrid(TensorSpline(t, c, degrees), extrapolate is None or bool(extrapolate))
+
+    def __call__(self, xi: Any, *, nu: Any = None, extrapolate: Any = None) -> Any:
+        if not holds_traced(xi):
+            return super().__call__(xi, nu=nu, extrapolate=extrapolate)
+        made = TensorSpline(self.t, np.asarray(self.c), self.k)
+        return OnGrid(made, self.extrapolate)(xi, nu=nu, extrapolate=extrapolate)
+
+
 class Bivariate(StandIn):
     """A traced spline of two variables: what `RectBivariateSpline` makes of traced data.
 

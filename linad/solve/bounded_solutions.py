@@ -167,7 +167,7 @@ def _entries(
         given = np.broadcast_to(given, shape)
     except ValueError as error:
         raise ShapeError(
-            f"{name}: the {side} bounds must have the shape {shape} of x0, or be a number; got "
-            f"{np.shape(given)}"
+            f"{name}: the {side} bounds must have the shape {shape} of the unknowns, or be a "
+            f"number; got {np.shape(given)}"
         ) from error
     return given.astype(dtype)

@@ -134,8 +134,8 @@ def _vector(name: str, side: str, given: Array, unknown: Any, none: float) -> An
             values = np.broadcast_to(values.reshape(np.shape(leaf)), slot.shape)
         except ValueError as error:
             raise ShapeError(
-                f"{name}: the {side} bounds must have the shape {slot.shape} of x0, or be a "
-                f"number; got {np.shape(leaf)}"
+                f"{name}: the {side} bounds must have the shape {slot.shape} of the unknowns, or "
+                f"be a number; got {np.shape(leaf)}"
             ) from error
         parts.append(values.ravel())
     return np.concatenate(parts)

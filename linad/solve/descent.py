@@ -19,6 +19,7 @@ from linad.core.array_type import Array
 from linad.core.options import COUNT, FLAG, FUNCTION, TOLERANCE
 from linad.solve.newton import largest
 from linad.solve.objectives import Objective, refuse_limits
+from linad.solve.problems import quiet
 from linad.solve.scale_free import FEW, MANY, NewtonStep, newton_step
 from linad.solve.status import REPORTED, Monitor, Status, Stop
 
@@ -56,6 +57,8 @@ class Descent:
         The point, the value, the gradient (n,) and the Hessian operator.
     noise : float
         Rounding error of f: differences below it say nothing.
+    least : float
+        The smallest length of a gradient by which a step was taken since f came down.
     """
 
     def __init__(
@@ -71,7 +74,7 @@ class Descent:
         self.eps = problem.x.eps
         self.maxiter = max(200, 10 * self.x.size) if maxiter is None else maxiter
         self.nit = 0
-        self.step = np.nan
+        self.step, self.least = np.nan, np.inf
         self.reach = (1.0 + float(np.linalg.norm(self.x))) / self.eps
         self.f, self.g, self.H = problem.model(self.x)
         self.first, self.by_newton, self.struggled = self.f, False, False
@@ -92,8 +95,20 @@ class Descent:
         doubt = DOUBT * self.noise
         if not (predicted <= doubt and abs(self.f - value) <= doubt):
             return False
+        return self.gradient_falls(x, 0.5)
+
+    def gradient_falls(self, x: Array, part: float = 1.0) -> bool:
+        """Whether the gradient at ``x`` is less than a part of what it is, and of the least met so.
+
+        The two programs that give a gradient, with the value and with the Hessian, round in ways of
+        their own. A search that compared one with the other would go round at a minimum.
+        """
         _, g = self.problem.value_and_gradient(x)
-        return bool(np.linalg.norm(g) < 0.5 * np.linalg.norm(self.g))
+        size = float(np.linalg.norm(g))
+        if not size < part * min(float(np.linalg.norm(self.g)), self.least):
+            return False
+        self.least = size
+        return True
 
     def run(self, step: Callable[["Descent"], Any], monitor: Monitor) -> Any:
         """Take steps until something ends it. A step returns the new point."""
@@ -102,21 +117,27 @@ class Descent:
                 raise Stop(Status.NOT_FINITE, "f(x0)")
             while True:
                 self._check_finite()
-                x = self._by_newton() if self.by_newton else None
-                if x is None:
-                    try:
-                        x = self._counted(step)
-                    except Stop as stop:
-                        x = self._by_newton() if stop.status in ENDS else None
-                        if x is None:
-                            raise
-                        self.by_newton = True
-                self._go(x)
+                with quiet():
+                    self._go(self._chosen(step))
                 monitor.report(self.fields, f=self.f, g=self.size, step=self.step)
                 if self.xtol is not None and self.step <= self.xtol:
                     raise Stop(Status.CONVERGED, f"the last step was {self.step:.1e} of |x|")
         except Stop as stop:
             return monitor.finish(stop, self.fields())
+
+    def _chosen(self, step: Callable[["Descent"], Any]) -> Any:
+        """The next point, by the method's step or by Newton's."""
+        x = self._by_newton() if self.by_newton else None
+        if x is not None:
+            return x
+        try:
+            return self._counted(step)
+        except Stop as stop:
+            x = self._by_newton() if stop.status in ENDS else None
+            if x is None:
+                raise
+            self.by_newton = True
+            return x
 
     def _next(self, step: Callable[["Descent"], Any]) -> Any:
         """A point by the method's step, or beside one that is stationary."""
@@ -215,9 +236,12 @@ class Descent:
         length = float(np.linalg.norm(x - self.x))
         scale = max(float(np.linalg.norm(x)), float(np.linalg.norm(self.x)))
         self.step = length / scale if scale else 0.0
+        before, noise = self.f, self.noise
         self.x = x
         self.f, self.g, self.H = self.problem.model(x)
         self.nit += 1
+        if not before - self.f <= noise:
+            self.least = np.inf
         if self.f == -np.inf or scale > self.reach:
             raise Stop(Status.UNBOUNDED, f"f is {self.f:.3g} at |x| = {scale:.1e}")
 

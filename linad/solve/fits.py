@@ -16,6 +16,7 @@ from linad.solve.bounds import Box, as_box
 from linad.solve.damped import Factory, FreeSteps
 from linad.solve.losses import Loss
 from linad.solve.newton import largest, squared
+from linad.solve.no_progress import disagrees, follows
 from linad.solve.problems import Residual, quiet
 from linad.solve.rounding import without_rounding
 from linad.solve.saturated import without_saturated
@@ -33,6 +34,10 @@ ROUNDED = 1e3
 
 NOTHING = 1e-100
 """A cost, of residuals of 1e-50, that is none in any unit."""
+
+
+LOOK = 40
+"""Steps after which the residuals are compared with their derivatives: most fits have ended."""
 
 
 class _Parts:
@@ -109,9 +114,11 @@ class Fit:
         self.memory = True
         self.nit = self.told = self.taken = 0
         self.step = self.gain = np.nan
-        self.refused = self.strange = 0
+        self.refused = self.strange = self.unlike = 0
         self.factory = Factory(linear_solver)
+        self.trials = problem.limit_trials()
         self.r, self.J = problem.linearize(self.x)
+        self.trials.accept()
         if not self.r.size:
             raise ShapeError(f"{name}: {name_of(f)} returned no numbers")
         if self.x.size > 1 and problem.returns_number:
@@ -147,6 +154,7 @@ class Fit:
                     )
                     with quiet():
                         self._check(before, self.step)
+                        self._look_at_derivatives()
                 if self.nit >= self.maxiter:
                     raise self.out_of_steps()
                 before = self.cost
@@ -154,7 +162,10 @@ class Fit:
                     self.step = step(self)
                 self.nit += 1
         except Stop as stop:
-            return stop
+            words = self.trials.told()
+            if stop.status is Status.CONVERGED or not words:
+                return stop
+            return Stop(stop.status, f"{stop.detail}; {words}" if stop.detail else words)
 
     def out_of_steps(self) -> Stop:
         """That no more steps are allowed, with those of all tries."""
@@ -280,6 +291,19 @@ class Fit:
         if step <= self.xtol and self._settled(self.xtol):
             raise Stop(Status.CONVERGED, f"the last step was {step:.1e} of |x|")
 
+    def _look_at_derivatives(self) -> None:
+        """End a long fit whose residuals do not change as their derivatives say, at two points."""
+        if self.taken or self.nit not in (LOOK, LOOK + 1) or self.factory.kind != "dense":
+            return
+        p = self.light_step()[1]
+        good = follows(self.problem, self.x, self.r, self.J, p)
+        self.unlike += not good
+        if self.unlike > 1:
+            words = (
+                f"{self.nit} steps, cost {self.cost:.6g}; {disagrees(self.problem.waiting.called)}"
+            )
+            raise Stop(Status.STAGNATED, words)
+
     def _exact(self) -> str:
         """How little the next step, hardly damped, would change any unknown; "" where too much."""
         promise, p = self.light_step()
@@ -305,7 +329,7 @@ class Fit:
 
     def is_doubtful(self, stop: Stop) -> bool:
         """Whether a run ended where another one may come further."""
-        if stop.status is Status.STOPPED or not self.nit:
+        if stop.status is Status.STOPPED or not self.nit or self.unlike > 1:
             return False
         if stop.status is not Status.CONVERGED:
             return True
@@ -360,6 +384,7 @@ class Fit:
         scale = max(float(np.linalg.norm(x)), float(np.linalg.norm(self.x)))
         self.x = x
         self.r, self.J = found or self.problem.linearize(x)
+        self.trials.accept()
         self.cost = self.cost_of(self.r)
         if scale > self.reach:
             words = f"the cost, {self.cost:.6g}, comes down as |x| = {scale:.1e} grows"

@@ -22,11 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from linad.api.derivatives import linearize
+from linad.api.derivatives import linearize, stop_gradient
+from linad.arrays.buffers import concrete
 from linad.core import tape, tree
 from linad.core.array_type import Array
 from linad.core.former_names import class_from
-from linad.core.marks import outside_of_traces
+from linad.core.marks import outside_of_traces, running_traces
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape, is_inexact, size_of
 from linad.errors import (
@@ -44,6 +45,10 @@ from linad.solve.compiled_systems import as_tape, kind_of, solved_with
 from linad.solve.problems import as_point
 from linad.solve.step_systems import system
 from linad.transforms.spaces import Slot, common_dtype, joined, split
+
+ASIDE = {2: 1e-12, 3: 1e-6}
+"""In parts of a root, how close to it nothing is known of the derivative of that order, or of
+later ones."""
 
 
 def __getattr__(name: str) -> Any:
@@ -385,7 +390,30 @@ def _change_in_x(
     z: Array, t: Array, x: Array, theta: Array, *, equation: ImplicitEquation, adjoint: bool
 ) -> JacobianOperator:
     product = _product(z, equation, adjoint)
-    return -linearize(lambda x: product(x, theta), x)[1]
+    changed = linearize(lambda x: product(x, theta), x)[1]
+    return -_unless_rounding(changed, t, x, equation.name)
+
+
+def _unless_rounding(changed: Any, t: Array, x: Array, name: str) -> Any:
+    """The change of A z with x, where it is more than rounding.
+
+    Near a root that is not simple the matrix changes by all of itself over the distance δ from
+    it, and the derivative of an order is known to rounding over δ to the power of the order less
+    one. In a program it is NaN there.
+    """
+    orders = [trace.records for trace in running_traces()]
+    recorded = True in orders  # which derivative a program is for nobody knows
+    order = 2 if recorded else max(2, 1 + len(orders))
+    x = stop_gradient(x)
+    part = np.max(np.abs(changed.pushforward(ASIDE[min(order, 3)] * x)), initial=0.0)
+    lost = part > np.max(np.abs(stop_gradient(t)), initial=0.0)
+    if False in orders and concrete(lost):
+        raise ConvergenceError(
+            f"{name}: {concrete(x)} is at a root that is not simple, and so close to it that "
+            f"rounding is all of the derivative of order {order}",
+            concrete(x),
+        )
+    return changed * np.where(lost, np.nan, 1.0) if recorded else changed
 
 
 def _change_in_theta(

@@ -287,6 +287,8 @@ def _by_gradient(
     """A step too small for the cost to tell: taken while the gradient goes down."""
     x = fit.at(p)
     r, J = fit.problem.linearize(x)
+    if J is None:
+        _stuck(fit, True, predicted, light, rank)
     norms = np.where(fit.steps.column_norms > 0, fit.steps.column_norms, 1.0)
     new, old = (float(np.linalg.norm(g / norms)) for g in (fit.slopes(x, r, J), fit.gradient))
     if not new < 0.9 * old:

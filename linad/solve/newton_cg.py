@@ -192,9 +192,6 @@ def _line(search: Descent, p: Array, curved: bool) -> Any:
                 break
             alpha, value = 2 * alpha, further
     x = search.at(p, alpha)
-    if search.f - value <= search.noise:
-        # Within rounding of f. The gradient can still tell whether the step is for the better.
-        _, g = search.problem.value_and_gradient(x)
-        if not np.linalg.norm(g) < np.linalg.norm(search.g):
-            search.stuck()
+    if search.f - value <= search.noise and not search.gradient_falls(x):
+        search.stuck()  # within rounding of f, the gradient tells whether a step is for the better
     return x

@@ -54,12 +54,18 @@ def why_stuck(problem: Residual, x: Array, r: Array, J: Any, p: Array) -> str:
         )
     if told := _loose(problem, x):
         return f"{f} is only as accurate as {told}"
-    if _follows(problem, x, r, J, p):
+    if follows(problem, x, r, J, p):
         return "start elsewhere, where the residuals respond more"
+    return disagrees(f)
+
+
+def disagrees(f: str) -> str:
+    """That a function of this name does not change as its derivatives say."""
     return (
-        f"{f} does not change as its derivatives say: it jumps there, is rounded or has a kink, "
-        f"or a rule of yours is wrong, which linad.testing.check_derivatives tells; start "
-        f"elsewhere, or write it without the jump"
+        f"{f} does not change as its derivatives say: it jumps there, is rounded or has a kink; or "
+        f"it searches by comparisons, as a bisection by hand, which hide what a root depends on "
+        f"(linad.scipy.optimize.brentq and linad.solve.root have its derivative); or a rule of "
+        f"yours is wrong, which linad.testing.check_derivatives tells"
     )
 
 
@@ -79,7 +85,7 @@ def _remedy(one: Tolerance) -> str:
     return f"its {routine} ({option}={value:.3g}): give it {option}={smaller}"
 
 
-def _follows(problem: Residual, x: Array, r: Array, J: Any, p: Array) -> bool:
+def follows(problem: Residual, x: Array, r: Array, J: Any, p: Array) -> bool:
     """Whether f changes along a step as its derivatives say, over some part of it."""
     if not np.isfinite(p).all():
         p = -np.asarray(J.H @ r)

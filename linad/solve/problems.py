@@ -25,6 +25,7 @@ from linad.jit.jitted import operation_by_operation
 from linad.operators.facts import EVERYTHING
 from linad.operators.wrappers import Wrapper
 from linad.solve.described_starts import refuse_parameters
+from linad.solve.trials import GIVEN_UP, Trials
 from linad.solve.waiting import Waiting
 from linad.sparsity.assemble import seeds_of
 from linad.transforms.spaces import Slot, common_dtype, joined, split
@@ -205,6 +206,12 @@ class Residual:
         self.waiting = f if isinstance(f, Waiting) else Waiting(name, name_of(f), f, f)
         self.out_slots: list[Slot] | None = None
         self.out_tree: Any = None
+        self.trials: Trials | None = None
+
+    def limit_trials(self) -> "Trials":
+        """From here on, points count at which F comes to no end as points where it is NaN."""
+        self.trials = Trials(self.name, self.waiting.called, self.x.container)
+        return self.trials
 
     @property
     def counted(self) -> dict[str, int]:
@@ -220,15 +227,30 @@ class Residual:
         """F(x) as a vector."""
         self.counts.nfev += 1
         with quiet(), self.waiting:
-            return self._vector(self.f(self.x.container(x), *self.args))
+            y = self._tried(x, lambda: self.f(self.x.container(x), *self.args))
+        return self._nothing() if y is GIVEN_UP else self._vector(y)
 
-    def linearize(self, x: Array) -> tuple[Any, CountedOperator]:
-        """F(x) and the Jacobian operator there."""
+    def linearize(self, x: Array) -> tuple[Any, Any]:
+        """F(x) and the Jacobian operator there; None with it at a trial point that is given up."""
         self.counts.nfev += 1
         self.counts.njev += 1
         with quiet(), self.waiting:
-            y, J = linearize(of_unknown(self.f, self.args), self.x.container(x))
+            found = self._tried(
+                x, lambda: linearize(of_unknown(self.f, self.args), self.x.container(x))
+            )
+        if found is GIVEN_UP:
+            return self._nothing(), None
+        y, J = found
         return self._vector(y), CountedOperator(J, self)
+
+    def _tried(self, x: Array, evaluate: Callable[[], Any]) -> Any:
+        return evaluate() if self.trials is None else self.trials.run(x, evaluate)
+
+    def _nothing(self) -> Any:
+        """What F is where it comes to no end."""
+        assert self.out_slots is not None
+        size = sum(slot.size for slot in self.out_slots)
+        return np.full(size, np.nan, common_dtype(self.out_slots))
 
     def operator(self, x: Array, J: CountedOperator) -> Any:
         """The Jacobian J at x, as a result names it."""

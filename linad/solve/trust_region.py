@@ -121,8 +121,7 @@ class TrustRegion:
                 return x
             if predicted <= search.noise and abs(search.f - value) <= search.noise:
                 # Within rounding of f. The gradient can tell whether the step is for the better.
-                _, g = search.problem.value_and_gradient(x)
-                if not np.linalg.norm(g) < np.linalg.norm(search.g):
+                if not search.gradient_falls(x):
                     search.stuck()
                 return x
             ratio = (search.f - value) / predicted if np.isfinite(value) else -1.0

@@ -54,7 +54,8 @@ class Waiting:
                 self.due = max(RARELY * self.seconds, RARELY)
                 say(
                     f"{self.name}: {self.called} has run for {self.seconds:.0f} s in Python; "
-                    f"{self.name}(linad.jit({self.called}), ...) compiles it"
+                    f"{self.name}(linad.jit({self.called}), ...) compiles it, "
+                    f"or linad.kernel, if it is loops and ifs over numbers"
                 )
             self.entered = time.perf_counter()
 

@@ -28,7 +28,8 @@ from linad.sparsity.sparse_products import (
     tape_product,
     touched,
 )
-from linad.transforms.tape_operator import TapeOperator, _Flat
+from linad.transforms.flat_vectors import FlatVectors
+from linad.transforms.tape_operator import TapeOperator
 
 FEW = 16
 """Seeds up to which the sweeps of a traced function are not compared with products."""
@@ -83,7 +84,7 @@ def recorded_entries(op: JacobianOperator, symmetric: bool) -> tuple[Relation, A
     symmetric = symmetric and is_plain(op) and op.dtype.kind != "c"
     replay = _replay_of(op, facts) if is_plain(op) else None
     if replay and not (symmetric and facts.mirror is None):
-        data = replay.record(op.op if isinstance(op, _Flat) else op)
+        data = replay.record(op.op if isinstance(op, FlatVectors) else op)
         return facts.pattern, (data + data[facts.mirror]) / 2 if symmetric else data
     plan = facts.symmetric_plan if symmetric else facts.plan
     if any([part.count > part.together(op) for part in plan.parts]):
@@ -107,7 +108,7 @@ def symmetric_matrix_of(op: JacobianOperator) -> Any:
         return matrix_of(op)
     facts = knowledge_of(op)
     if facts.mirror is not None:
-        matrix = _replayed(op) if isinstance(op, (TapeOperator, _Flat)) else None
+        matrix = _replayed(op) if isinstance(op, (TapeOperator, FlatVectors)) else None
         if matrix is None and facts.symmetric_plan.count > FEW and _products_pay(op):
             matrix = matrix_of(op)
         if matrix is not None:
@@ -134,15 +135,15 @@ def _by_parts(op: JacobianOperator) -> Any:
         pattern = knowledge_of(op).pattern
         data = sum([filled(pattern, matrix_of(t), op.dtype).data for t in op.terms])
         return stored(pattern, data)
-    if isinstance(op, (TapeOperator, _Flat)):
+    if isinstance(op, (TapeOperator, FlatVectors)):
         matrix = _replayed(op)
         if matrix is not None:
             return matrix
-    if isinstance(op, (Chain, TapeOperator, _Flat)) and _products_pay(op):
+    if isinstance(op, (Chain, TapeOperator, FlatVectors)) and _products_pay(op):
         if isinstance(op, Chain):
             product = chain_product([matrix_of(f) for f in op.factors])
         else:
-            product = tape_product(op.op if isinstance(op, _Flat) else op, matrix_of)
+            product = tape_product(op.op if isinstance(op, FlatVectors) else op, matrix_of)
         return filled(knowledge_of(op).pattern, product, op.dtype)
     return None
 
@@ -151,14 +152,14 @@ def _replayed(op: Any) -> Any:
     """The matrix from numbers carried along a traced function, or None."""
     facts = knowledge_of(op)
     replay = _replay_of(op, facts)
-    data = replay.run(op.op if isinstance(op, _Flat) else op) if replay else None
+    data = replay.run(op.op if isinstance(op, FlatVectors) else op) if replay else None
     return None if data is None else stored(facts.pattern, data)
 
 
 def _replay_of(op: Any, facts: KnownStructure) -> Replay | None:
     """How numbers are carried along, where that is cheaper than sweeps."""
     if facts.replay is None:
-        tape = op.op if isinstance(op, _Flat) else op
+        tape = op.op if isinstance(op, FlatVectors) else op
         pattern = facts.pattern  # refused here if it is too large
         seeds = _seeds_needed(facts) if pattern.nnz else 0
         try:
@@ -186,6 +187,6 @@ def _compare(op: Any, seeds: int) -> bool:
     if isinstance(op, Chain):
         sweeps = seeds * touched(op)
         return all([is_plain(f) for f in op.factors]) and chain_cost(op, sweeps) < sweeps
-    tape = op.op if isinstance(op, _Flat) else op
+    tape = op.op if isinstance(op, FlatVectors) else op
     sweeps = seeds * touched(tape)
     return seeds > FEW and tape_cost(tape, sweeps) < sweeps

@@ -24,7 +24,8 @@ from linad.operators.wrappers import Adjoint, Transpose, Wrapper
 from linad.sparsity.compiled_steps import opened
 from linad.sparsity.compress import SeedPlan, plan_for, symmetric_plan_for
 from linad.sparsity.reach import PARTED, Compact
-from linad.transforms.tape_operator import TapeOperator, _Flat
+from linad.transforms.flat_vectors import FlatVectors
+from linad.transforms.tape_operator import TapeOperator
 
 REGIONS: dict[type, tuple[str, ...]] = {
     Window: ("offset", "shape", "strides", "ndim"),
@@ -66,7 +67,7 @@ class Structure:
             return kind, *[self._of(f) for f in op.factors]
         if isinstance(op, TapeOperator):
             return self._of_tape(op)
-        if kind is _Flat:
+        if kind is FlatVectors:
             return kind, self._of_tape(op.op)  # type: ignore[attr-defined]
         if isinstance(op, (Wrapper, Adjoint, Transpose)):
             return kind, op.out_shape, op.in_shape, self._of(op.op)

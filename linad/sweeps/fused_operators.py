@@ -30,8 +30,9 @@ from linad.operators.matrices import Matrix
 from linad.operators.structured import Diagonal, Identity
 from linad.operators.tagged import Tagged
 from linad.operators.wrappers import Adjoint, Scaled
+from linad.transforms.flat_vectors import FlatVectors
 from linad.transforms.record import RecordTrace, node_of
-from linad.transforms.tape_operator import TapeOperator, _Flat
+from linad.transforms.tape_operator import TapeOperator
 
 REMEMBERED = 64
 """Forms with a compiled function whose programs it keeps."""
@@ -95,9 +96,11 @@ def _adjoint(op: Adjoint) -> OperatorForm:
     return OperatorForm((Adjoint, inner.key), inner.arrays, lambda arrays: inner.built(arrays).H)
 
 
-def _flat(op: _Flat) -> OperatorForm:
+def _flat(op: FlatVectors) -> OperatorForm:
     inner = form_of(op.op)
-    return OperatorForm((_Flat, inner.key), inner.arrays, lambda arrays: inner.built(arrays).flat)
+    return OperatorForm(
+        (FlatVectors, inner.key), inner.arrays, lambda arrays: inner.built(arrays).flat
+    )
 
 
 def _tagged(op: Tagged) -> OperatorForm:
@@ -184,7 +187,7 @@ FORMS: dict[Any, Callable[[Any], OperatorForm]] = {  # by class
     Chain: _chain,
     Sum: _sum,
     Adjoint: _adjoint,
-    _Flat: _flat,
+    FlatVectors: _flat,
     Tagged: _tagged,
     Identity: _identity,
     Scaled: _scaled,
@@ -301,7 +304,7 @@ def applied_on_device(op: JacobianOperator, adjoint: bool, x: Any) -> Any:
 def _kept(op: JacobianOperator) -> dict[str, Any]:
     """Where an operator's programs are kept: the flat view of a derivative is made anew for each
     application."""
-    return op.op.__dict__ if type(op) is _Flat else op.__dict__
+    return op.op.__dict__ if type(op) is FlatVectors else op.__dict__
 
 
 def _known(op: JacobianOperator) -> Any:

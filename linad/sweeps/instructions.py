@@ -22,6 +22,9 @@ NO_RESULT = 2
 NOT_COMPILED = 3
 """Status of a kernel that needed another one, which could not be compiled."""
 
+PYTHON_ERROR = -2
+"""Status of a run in whose midst Python has raised an error."""
+
 
 class KernelCall:
     """A kernel and its operands.

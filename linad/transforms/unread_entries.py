@@ -8,13 +8,15 @@ kept, those of entries that a choice, an index or a write left out. One that was
 as in the derivative 2 √x · 1/(2 √x) of (√x)² at 0, says nothing of the product and stays NaN.
 
 One walk from the results to the arguments follows the mask of the entries that are read: a choice
-cuts it, functions of one entry at a time hand it on, what moves entries moves it too, and
-everything else counts as reading all. What has several results, as a branch or a loop, reads all
-of its arguments if any entry of any of its results is read, and nothing elsewhere: inside it may
-have such slopes. A mask is applied where the cotangents leave the functions of one entry at a time,
-so that a chain of them pays for one `np.where`. A program that does little but read and write many
-small parts of a large array, one by one, is left as it is: a mask for each would cost the square
-of their number.
+cuts it, functions of one entry at a time hand it on, what moves entries moves it too, and the
+relation of everything else says which entries it reads; of a mask that is traced only sums of few
+do. Where NaN has been found already, weights that are not finite are looked at as well, as those of
+a matrix product, `linad.operators.unread_weights`; a program does not know its weights. What has
+several results, as a branch or a loop, reads all of its arguments if any entry of any of its
+results is read, and nothing elsewhere: inside it may have such slopes. A mask is applied where the
+cotangents leave the functions of one entry at a time, so that a chain of them pays for one
+`np.where`. A program that does little but read and write many small parts of a large array, one by
+one, is left as it is: a mask for each would cost the square of their number.
 """
 
 from typing import Any, NamedTuple
@@ -22,11 +24,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linad.core.array_type import Array
+from linad.core.marks import running
 from linad.core.primitive import Traced
 from linad.core.shapes import size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain
-from linad.operators.facts import Facts
 from linad.operators.reduction import WeightedSum
 from linad.operators.structured import (
     Cast,
@@ -36,6 +38,7 @@ from linad.operators.structured import (
     Masked,
     RealPart,
 )
+from linad.operators.unread_weights import UnreadWeights, have_infinite_weights
 from linad.transforms.tuple_entries import Entry
 
 SMALL = 1_000_000
@@ -70,8 +73,9 @@ def guarded(tape: Any) -> list[Any] | None:
     steps = tape.steps
     if _reads_bit_by_bit(steps):
         return None
-    behind = _behind_slopes(steps)
-    if not behind:
+    found = running.get() is None  # there is NaN, and what kept zeros costs does not matter
+    behind = None if found else _behind_slopes(steps)
+    if not (found or behind):
         return None
     kept = [(out, list(links)) for out, links in steps]
     parts: dict[Any, list[Any]] = {node: [(ALL, None)] for node in tape.outputs if node is not None}
@@ -104,7 +108,7 @@ def guarded(tape: Any) -> list[Any] | None:
         else:
             continue
         for k, (node, J) in enumerate(links):
-            state_of_x, factors = _pulled(J, state, node in behind)
+            state_of_x, factors = _pulled(J, state, behind is None or node in behind, found)
             if factors is not None:
                 links[k] = node, Chain(factors)
                 changed = True
@@ -135,9 +139,7 @@ def _behind_slopes(steps: list[Any]) -> set[Any]:
         if type(out) is int:
             for node, J in links:
                 factors = _factors(J)
-                if any([_may_spoil(f) for f in factors]) or (
-                    node in found and all([_is_followed(f) for f in factors])
-                ):
+                if any([_may_spoil(f) for f in factors]) or (node in found):
                     found.add(out)
         else:
             found.update(out)
@@ -148,7 +150,9 @@ def _may_spoil(f: JacobianOperator) -> bool:
     """Whether it may make NaN of zeros."""
     if type(f) is Diagonal:
         return not _finite(f.entries)
-    return type(f) is WeightedSum and not _finite(f.weights)
+    if type(f) is WeightedSum:
+        return not _finite(f.weights)
+    return bool(f.weighted_by) and have_infinite_weights(f)
 
 
 def _factors(J: JacobianOperator) -> tuple[JacobianOperator, ...]:
@@ -161,36 +165,33 @@ def _finite(entries: Array) -> bool:
     return bool(np.isfinite(entries).all())
 
 
-def _is_followed(f: JacobianOperator) -> bool:
-    return isinstance(f, (*ENTRYWISE, IdentityMatrix)) or f.copies or _reads_some(f)
-
-
-def _reads_some(f: JacobianOperator) -> bool:
-    """Whether it is a sum of few entries that says which."""
-    return type(f).entries_read is not Facts.entries_read
-
-
 def _pulled(
-    J: JacobianOperator, state: EntriesRead, wanted: bool
+    J: JacobianOperator, state: EntriesRead, wanted: bool, found: bool
 ) -> tuple[EntriesRead, tuple[JacobianOperator, ...] | None]:
     """What is known behind an operator, and its factors if zeros have to be written on the way."""
     mask, loose = state
     factors: list[JacobianOperator] = []
-    given = _factors(J)
+    given, changed = _factors(J), False
     for f in given:
         if not isinstance(f, ENTRYWISE):
             if loose:
                 factors.append(Masked(mask, f.out_shape, f.out_dtype))
                 loose = False
-            loose = mask is not None and type(f) is WeightedSum and _may_spoil(f)
+            spoilt = found or (type(f) is WeightedSum and _may_spoil(f))
+            loose = mask is not None and spoilt and not f.copies
+            read = mask
             mask = _moved(f, mask, wanted)
+            if f.weighted_by and read is not None and have_infinite_weights(f):
+                f = UnreadWeights(f, read)
+                changed = True
             loose = loose and mask is not None
         elif type(f) is Masked:
             mask = f.mask if mask is None else mask & f.mask
         elif type(f) is Diagonal and mask is not None and not _finite(f.entries):
             loose = True
         factors.append(f)
-    return EntriesRead(mask, loose), tuple(factors) if len(factors) > len(given) else None
+    changed = changed or len(factors) > len(given)
+    return EntriesRead(mask, loose), tuple(factors) if changed else None
 
 
 def _moved(f: JacobianOperator, mask: Any, wanted: bool) -> Any:

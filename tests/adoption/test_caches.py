@@ -57,6 +57,77 @@ def test_hashes_of_bytes_are_not_given_again(installed):
     assert len(seen) >= 10
 
 
+DIGESTS = """
+import hashlib
+from hashlib import sha1
+
+import numpy as np
+
+CACHE = {}
+
+def by_update(x):
+    h = hashlib.blake2b(b"name")
+    h.update(x.tobytes())
+    return h.hexdigest()
+
+def at_once(x):
+    return sha1(np.ascontiguousarray(x)).digest(), hashlib.new("md5", data=np.ones(3)).digest()
+
+def by_key(x):
+    return x.tobytes()
+
+def kept(key, x):
+    key = key(x), len(x.tobytes())
+    if key not in CACHE:
+        CACHE[key] = x**2
+    return CACHE[key]
+
+def both(x):
+    y = 2.0 * x
+    return sum([kept(key, x) + kept(key, 0.5 * y) * x for key in (by_update, at_once, by_key)])
+
+def copied(x):
+    kept = x.T.tobytes("F"), x.tobytes()
+    x[0] = 5.0
+    flat = np.frombuffer(kept[0], dtype=np.float64)
+    part = np.frombuffer(kept[1], float, 2, offset=8)
+    return np.concatenate([flat.reshape(x.shape) ** 2, part * x[1:], np.frombuffer(b"12345678")])
+
+def as_numbers(x):
+    return np.frombuffer(x.tobytes(), np.int64)
+
+def too_many(x):
+    return np.frombuffer(x.tobytes(), float, 4)
+
+def written(x):
+    return x * memoryview(x.tobytes())[0]
+"""
+
+
+def test_digests_of_traced_arrays_are_not_given_again(installed):
+    package = installed(DIGESTS)
+    value = package.both(X)
+    with linad.adopt(package.__name__):
+        for _ in range(2):
+            J = linad.jacobian(package.both)(X)
+            np.testing.assert_allclose(J, np.diag(6 * X + 9 * X**2))
+        np.testing.assert_array_equal(package.both(X), value)
+        assert package.by_update(X) == package.by_update(X.copy())
+
+
+def test_bytes_of_traced_arrays_are_read_as_what_they_were(installed):
+    package = installed(DIGESTS)
+    expected = np.vstack([np.diag(2 * X), np.eye(3)[1:] * 2 * X, np.zeros((1, 3))])
+    with linad.adopt(package.__name__):
+        np.testing.assert_allclose(linad.jacobian(package.copied)(X), expected)
+        with pytest.raises(UnsupportedError, match="array of float64 are read .* not as int64"):
+            linad.jacobian(package.as_numbers)(X)
+        with pytest.raises(ValueError, match="smaller than requested"):
+            linad.jacobian(package.too_many)(X)
+        with pytest.raises(UnsupportedError, match="compiled code, .* 'BytesOfTraced'"):
+            linad.jacobian(package.written)(X)
+
+
 KEYS = """
 import functools
 from collections import Counter, OrderedDict, defaultdict

@@ -76,7 +76,32 @@ def apart(x):
     f.loc[0, "a"] = x[0]
     return f["a"].sum() * column.sum() * numbers.sum()
 
-FUNCTIONS = [entry, positions, labels, whole, copied, cells, columns, masked, apart]
+HELD = pd.Series([1.0, 2.0, 3.0], index=LABELS)
+TABLE = table()
+
+def of_module(x):
+    global HELD
+    HELD["a"] = x[0]
+    HELD["b"] = 2.0
+    HELD["b"] *= x[1]
+    HELD += x
+    TABLE["b"] = x**2
+    first = (HELD**3 * TABLE["b"].to_numpy()).sum()
+    HELD -= x
+    return first
+
+def of_closure(x):
+    s = pd.Series(1.0, index=LABELS)
+    counts = {}
+    def put(name, value):
+        s[name] = value
+        counts[name] = value
+    put("a", x[0] ** 2)
+    put("c", x[1])
+    return (s**3).sum() * counts["a"]
+
+FUNCTIONS = [of_module, of_closure, entry, positions, labels, whole, copied, cells, columns, masked]
+FUNCTIONS += [apart]
 
 class Holder:
     def __init__(self):

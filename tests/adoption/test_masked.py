@@ -53,6 +53,13 @@ def written(x):
     return m.filled(0.0) * ma.getmaskarray(m).sum()
 
 
+def of_one(x):
+    m = ma.array(x, mask=~M)
+    spread = np.std(m, ddof=1)
+    trimmed = ma.masked_where(np.abs(m - np.mean(m)) > 3 * spread, m)
+    return x * (2.0 if spread is ma.masked else 3.0) * (1 + trimmed.count()) + ma.std(x)
+
+
 def weights(x):
     m = ma.array(x, mask=M)
     return ma.average(m, weights=x) + ma.median(m) + ma.dot(m, B) + (m.anom() ** 2).sum()

@@ -124,7 +124,14 @@ def listed(x):
 def diagonal_of_listed(x):
     A = sp.csr_matrix((x, PLACES), shape=(3, 3))
     listed = [A]
-    A.setdiag(x)
+    A.setdiag(x**2)
+    return listed[0] @ x
+
+
+def entry_of_listed(x):
+    A = sp.csr_matrix((x, PLACES), shape=(3, 3))
+    listed = [A]
+    A[0, 0] = x[0]
     return listed[0] @ x
 
 
@@ -143,14 +150,14 @@ def in_turn(x):
 
 TRACED = [
     *("diagonals", "data", "whole", "of_traced", "then_by_places", "of_a_caller"),
-    *("plain", "no_matrix"),
+    *("plain", "no_matrix", "diagonal_of_listed"),
 ]
 REFUSED = {
     "transposed": "plain NumPy array",
     "named": "plain NumPy array",
     "given": "plain NumPy array",
     "listed": "A.data = v, .* other names",
-    "diagonal_of_listed": "A.setdiag.* other names",
+    "entry_of_listed": "A.i, j. = v .* other names",
     "other_format": "plain NumPy array",
     "in_turn": "in the order of places",
 }

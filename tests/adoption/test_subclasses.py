@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import linad
+import linad.numpy as lnp
 from linad.errors import TracerError, UnsupportedError
 
 X = np.array([0.3, 0.5, 0.7])
@@ -228,6 +229,18 @@ def test_what_carries_units_beside_a_traced_value(installed):
         np.testing.assert_allclose(linad.jacobian(jitted)(X), np.eye(3))
         far.unit = "m"
         np.testing.assert_allclose(jitted(X), g(X))
+
+
+def test_code_that_is_not_adopted_takes_the_array_out(installed):
+    package = installed(SOURCE)
+
+    def f(x):
+        y = package.Labelled(x, "a").doubled()
+        assert lnp.asanyarray(y).label == lnp.array(y, subok=True).label == "a"
+        return lnp.asarray(y) + lnp.array(y) * lnp.ascontiguousarray(y)
+
+    with linad.adopt(package.__name__):
+        np.testing.assert_allclose(linad.jacobian(f)(X), np.diag(2 + 8 * X))
 
 
 def test_methods_of_plain_subclasses_of_traced_ones(installed):

@@ -925,6 +925,10 @@ IMPORTS = {
     "from .inner import conf": "conf.FACTOR",
     "from .inner.conf import FACTOR": "FACTOR",
     "from . import inner": "inner.conf.FACTOR",
+    "conf = __import__('{package}.inner.conf').inner.conf": "conf.FACTOR",
+    "package = __import__('{package}.inner.conf')": "package.inner.conf.FACTOR",
+    "conf = importlib.import_module('{package}.inner.conf')": "conf.FACTOR",
+    "pass": "importlib.import_module('{package}.inner.conf').FACTOR",
 }
 
 
@@ -942,7 +946,7 @@ def test_what_a_function_imports_itself(statement, place, tmp_path, monkeypatch)
     line, value = statement.format(package=package), IMPORTS[statement].format(package=package)
     monkeypatch.syspath_prepend(root)
     conf = importlib.import_module(f"{package}.inner.conf")
-    scope = {"__name__": f"{package}.users", "__package__": package}
+    scope = {"__name__": f"{package}.users", "__package__": package, "importlib": importlib}
     source = f"def f(x):\n    {line}\n    return x * {value}\n"
     source += f"def g(x):\n    {line}\n    return (lambda y: y * {value})(x)\n"
     exec(source, scope)
@@ -952,3 +956,54 @@ def test_what_a_function_imports_itself(statement, place, tmp_path, monkeypatch)
         assert [jitted(1.5) for _ in range(3)] == [3.0, 3.0, 3.0]
         conf.FACTOR = 5.0
         assert [jitted(1.5) for _ in range(3)] == [7.5, 7.5, 7.5]
+
+
+def test_what_a_function_imports_for_the_first_time(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "imported_later.py").write_text("FACTOR = 2.0\n")
+
+    def f(x):
+        import imported_later as settings
+
+        return x * settings.FACTOR
+
+    jitted = linad.jit(f)
+    assert [jitted(1.5) for _ in range(3)] == [3.0, 3.0, 3.0]
+    importlib.import_module("imported_later").FACTOR = 5.0
+    assert [jitted(1.5) for _ in range(3)] == [7.5, 7.5, 7.5]
+
+
+def test_what_a_function_imports_by_a_name_that_it_computes(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "imported_by_name.py").write_text("FACTOR = 2.0\n")
+    by = importlib.import_module
+    for name in ("imported_by_name", 1):
+        functions = [
+            lambda x, name=name: x * importlib.import_module(f"imported_by_{'name'}").FACTOR,
+            lambda x, name=name: x * __import__(f"{name}"[:0] + "imported_by_name").FACTOR,
+            lambda x, name=name: x * by(*["imported_by_name"]).FACTOR,
+        ]
+        for f in functions:
+            by("imported_by_name").FACTOR = 2.0
+            jitted = linad.jit(f)
+            assert [jitted(1.5) for _ in range(3)] == [3.0, 3.0, 3.0]
+            by("imported_by_name").FACTOR = 5.0
+            assert [jitted(1.5) for _ in range(3)] == [7.5, 7.5, 7.5]
+
+
+def test_flags_of_an_array():
+    """A program of the other state is not run for an array that was frozen, or thawed."""
+    data = np.ones(3)
+
+    def f(x):
+        return x * data if data.flags.writeable else x - data
+
+    def g(x):
+        return x * data if getattr(data, "flags")["WRITEABLE"] else x - data  # noqa: B009
+
+    for h in (f, g):
+        jitted = linad.jit(h)
+        for writeable in (True, False, True, False):
+            data.flags.writeable = writeable
+            for _ in range(3):
+                np.testing.assert_array_equal(jitted(X), h(X))

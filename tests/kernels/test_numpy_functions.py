@@ -136,3 +136,52 @@ def test_slopes_where_there_is_a_choice():
     np.testing.assert_array_equal(expected, [1, 1, 2, 3, 3, 0])
     for f in (between, between_all):
         np.testing.assert_array_equal(linad.grad(linad.kernel(f))(at), expected)
+
+
+TABLE = np.array([[1.0, 3.0, 3.0, 2.0], [-1.0, 3.0, np.inf, -1.0], [-0.0, 0.0, np.inf, 0.0]])
+
+
+def of_all(a):
+    return np.max(a[:2, :2]) * np.min(a)
+
+
+def of_rows(a):
+    return np.sum(np.max(a, axis=1))
+
+
+def of_columns(a):
+    return np.sum(np.min(a, axis=0) * a[0])
+
+
+def by_methods(a):
+    return a[0].max() - a[2].min()
+
+
+def range_of(a):
+    return np.ptp(a[:, :2])
+
+
+def of_computed(a):
+    return np.max((a[:, :2] - 1.0) * (a[:, :2] - 1.0))
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("f", [of_all, of_rows, of_columns, by_methods, range_of, of_computed])
+def test_ties_share_the_slope_as_in_the_rules(f):
+    compiled, expected = linad.kernel(f), linad.grad(f)(TABLE)
+    np.testing.assert_array_equal(linad.grad(compiled)(TABLE), expected)
+    np.testing.assert_array_equal(linad.hessian(compiled)(TABLE), linad.hessian(f)(TABLE))
+    tangent = np.arange(12.0).reshape(3, 4)
+    moved = [linad.jvp(g, (TABLE,), (tangent,))[1] for g in (f, compiled)]
+    np.testing.assert_allclose(*moved, rtol=1e-14)
+
+
+@pytest.mark.usefixtures("kernels")
+def test_an_extremum_that_is_nan_has_the_slope_of_the_rules():
+    compiled = linad.kernel(greatest)
+    for a in (np.array([1.0, np.nan, 3.0, np.nan]), np.array([np.nan, 2.0])):
+        np.testing.assert_array_equal(linad.grad(compiled)(a), linad.grad(greatest)(a))
+
+
+def greatest(a):
+    return np.max(a)

@@ -37,6 +37,7 @@ CASES = [
     Case(m.sinhm_, small(2, 2)),
     Case(m.tanhm_, small(2, 2), check={"order": 1}),
     Case(m.fractional_power_, positive(2), t=0.3),
+    Case(m.signm_, np.diag([1.0, -2.0, 3.0]) + small(3, 3), check={"complex_": True}),
     Case(m.sylvester_, positive(3), positive(2), small(3, 2), check={"complex_": True}),
 ]
 

@@ -225,3 +225,49 @@ def test_deviations_of_chosen_whole_numbers(dtype):
     x, jitted = np.array([3, 1, 0, 1]).astype(dtype), linad.jit(f)
     for _ in range(2):
         np.testing.assert_allclose(jitted(x), f(x), rtol=1e-14)
+
+
+OF_NOTHING = {
+    "average": np.average,
+    "average along an axis": lambda x: np.average(x, axis=0),
+    "average, returned": lambda x: np.average(x, axis=-1, returned=True),
+    "weighted": lambda x: np.average(x, axis=0, weights=np.ones(x.shape[0])),
+    "median": np.median,
+    "medians": lambda x: np.median(x, axis=0),
+    "quantile": lambda x: np.quantile(x, 0.3),
+    "quantiles": lambda x: np.quantile(x, [0.1, 0.5], axis=0),
+    "percentile": lambda x: np.percentile(x, 50),
+    "nanmedian": lambda x: np.nanmedian(x, axis=0),
+    "nanquantile": lambda x: np.nanquantile(x, 0.5, axis=0),
+    **{f.__name__: f for f in (*NAN_FUNCTIONS, np.mean, np.var, np.std, np.max, np.min, np.ptp)},
+    "maxima": lambda x: np.max(x, axis=0),
+    "means": lambda x: np.mean(x, axis=-1),
+    "cov": np.cov,
+}
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)])
+@pytest.mark.parametrize("name", OF_NOTHING)
+def test_empty_arrays_are_numpys(name, shape, kernels):
+    """A number, NaN or an error of the same kind."""
+    f, x = OF_NOTHING[name], np.zeros(shape)
+
+    def outcome(run):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                found = run(x)
+            except (ArithmeticError, LookupError, ValueError, TypeError) as error:
+                return [type(error)]
+        return found if isinstance(found, tuple) else (found,)
+
+    expected = outcome(f)
+    jitted = linad.jit(f)
+    for run in (lambda x: linad.linearize(f, x)[0], jitted, jitted):
+        found = outcome(run)
+        assert [type(y) for y in found] == [type(y) for y in expected]
+        for y, z in zip(found, expected, strict=True):
+            if isinstance(z, (np.ndarray, np.generic)):
+                np.testing.assert_array_equal(y, z, strict=True)
+            else:
+                assert y is z

@@ -125,12 +125,35 @@ CASES |= {
     "scattered-nearest": (lambda m, v: m.griddata(XI, v, IN, "nearest"), VS),
     "radial-points": (lambda m, q: m.RBFInterpolator(XI, VS, smoothing=0.1)(q), IN),
 }
+NOISY = (
+    np.cumsum(np.random.default_rng(4).random(15) + 0.1),
+    np.random.default_rng(5).normal(size=15),
+)
+NOISY = NOISY[0], np.sin(NOISY[0]) + 0.3 * NOISY[1]
+Y3 = np.concatenate([Y, Y[:, :1] ** 2], axis=1)
 G6, H6 = np.cumsum(rng.random(6) + 0.3), -np.cumsum(rng.random(7) + 0.3)
 V6 = rng.standard_normal((6, 7, 2))
 IN6 = np.stack([rng.uniform(G6[0], G6[-1], 4), rng.uniform(H6[-1], H6[0], 4)], axis=-1)
 W6 = np.array([1.0, 0.5, 2.0, 1.5, 0.7, 1.2])
 direct = scipy.sparse.linalg.spsolve
+EXACT = {"tol": 1e-14, "maxiter": 9999}
 CASES |= {
+    "clough-tocher": (
+        lambda m, p, v, q: m.CloughTocher2DInterpolator(p, v, **EXACT)(q),
+        *(XI, VS, IN),
+    ),
+    "clough-tocher-rescaled": (
+        lambda m, p, v: m.CloughTocher2DInterpolator(p, v, 0.5, rescale=True, **EXACT)(IN),
+        *(XI * [1.0, 7.0], np.stack([VS, VS**2], axis=1)),
+    ),
+    "clough-tocher-complex": (
+        lambda m, v: m.CloughTocher2DInterpolator(XI, v, **EXACT)((IN[:, 0], IN[:, 1])),
+        VS * (1 + 0.3j) + 0.2j,
+    ),
+    "clough-tocher-points": (
+        lambda m, q: m.CloughTocher2DInterpolator(XI, VS, rescale=True)(q),
+        IN,
+    ),
     "krogh": (lambda m, x, y, q: m.KroghInterpolator(x, y)(q), X, Y, Q),
     "krogh-repeated": (
         lambda m, y, q: m.KroghInterpolator([0.1, 0.1, 0.1, 1.0, 2.0, 2.0], y)(q),
@@ -191,6 +214,14 @@ CASES |= {
         lambda m, x, y, w, a, q: m.make_smoothing_spline(x, y, w, a)(q),
         *(X, Y, W6, np.array(0.3), Q),
     ),
+    "smoothing-validated": (
+        lambda m, x, y, w: m.make_smoothing_spline(x, y, w)(np.array([1.0, 4.0, 6.5])),
+        *(NOISY[0], NOISY[1], 1 + 0.1 * NOISY[1]),
+    ),
+    "smoothing-validated-most": (  # lam is at the end of its range
+        lambda m, y: m.make_smoothing_spline(NOISY[0], y)(np.array([1.0, 4.0])),
+        0.1 * NOISY[0] + NOISY[1] - np.sin(NOISY[0]),
+    ),
     "smoothing-axis": (
         lambda m, y: m.make_smoothing_spline(X, y, lam=0.1, axis=1)(INSIDE, 1),
         Y.T,
@@ -214,6 +245,64 @@ CASES |= {
     "tuples-area": (lambda m, y, q: m.splev(q, m.splantider(m.splrep(X, y[:, 0]))), Y, INSIDE),
     "tuples-all": (lambda m, y: m.spalde(INSIDE[0], m.splrep(X, y[:, 0])), Y),
     "scattered-near": (lambda m, v: m.NearestNDInterpolator(XI, v)(IN), VS),
+}
+B3 = np.array([0.0, 1.2, 2.0])
+C3 = np.random.default_rng(6).random((4, 2, 3))
+AT3 = np.array([-0.3, 0.5, 1.9, 2.2])
+FLAT = np.random.default_rng(7).random(6)
+INNER4, C54 = np.array([0.4, 1.0]), np.random.default_rng(8).random((6, 5, 2))
+
+
+def knots(inner):
+    return np.concatenate([np.zeros(4), inner, 2.0 + np.zeros(4)])
+
+
+CASES |= {
+    "bernstein": (lambda m, c, x, q: m.BPoly(c, x)(q), C3, B3, AT3),
+    "bernstein-slope": (lambda m, c, q: m.BPoly(c, B3, "periodic")(q, 1), C3, AT3),
+    "bernstein-within": (lambda m, c: m.BPoly(c, B3, False)(AT3), C3),
+    "bernstein-twice": (lambda m, c, x: m.BPoly(c, x).derivative(2).c, C3, B3),
+    "bernstein-area": (lambda m, c, x: m.BPoly(c, x).antiderivative(2).c, C3, B3),
+    "bernstein-constant": (lambda m, c, x: m.BPoly(c[:1], x).derivative()(AT3), C3, B3),
+    "bernstein-integral": (lambda m, c, q: m.BPoly(c, B3).integrate(q[0], q[1]), C3, AT3),
+    "bernstein-axis": (lambda m, c: m.BPoly(np.moveaxis(c, 2, 0), B3, axis=1)(AT3), C3),
+    "bernstein-points": (
+        lambda m, q: m.BPoly(C3, B3)(q) + m.BPoly(C3, B3).integrate(0, q[0]),
+        AT3,
+    ),
+    "bernstein-ends": (
+        lambda m, x, y, q: m.BPoly.from_derivatives(x, y)(q),
+        *(B3, C3[:3], AT3),
+    ),
+    "bernstein-some-ends": (
+        lambda m, y: m.BPoly.from_derivatives(B3, [[y[0]], [y[1], y[2]], [y[3], y[4], y[5]]]).c,
+        FLAT,
+    ),
+    "bernstein-orders": (
+        lambda m, y: m.BPoly.from_derivatives(B3, y, orders=[2, 3]).c,
+        C3[:3, 0],
+    ),
+    "bernstein-order": (lambda m, y: m.BPoly.from_derivatives(B3, y, orders=3)(AT3), C3[:3]),
+    "lagrange": (lambda m, x, y: m.lagrange(x, y)(0.3), X[:4], Y[:4, 0]),
+    "lagrange-coefficients": (lambda m, x, y: m.lagrange(x, y).coeffs, X[:4], Y[:4, 0]),
+    "grid-spline": (
+        lambda m, a, c, q: m.NdBSpline((knots(a), knots(a)[1:-1]), c[..., 0], (3, 2))(q),
+        *(INNER4, C54, np.abs(IN6 / 4)),
+    ),
+    "grid-spline-slopes": (
+        lambda m, c, q: m.NdBSpline((knots(INNER4), knots(INNER4)[1:-1]), c, (3, 2))(q, nu=[1, 2]),
+        *(C54, np.abs(IN6 / 4)),
+    ),
+    "grid-spline-beyond": (
+        lambda m, c: m.NdBSpline(
+            (knots(INNER4), knots(INNER4)[1:-1]), c, (3, 2), extrapolate=False
+        )(np.array([[0.5, 0.5], [0.5, 3.0]]))[:1],
+        C54,
+    ),
+    "grid-spline-points": (
+        lambda m, q: m.NdBSpline((knots(INNER4), knots(INNER4)[1:-1]), C54, (3, 2))(q),
+        np.abs(IN6 / 4),
+    ),
 }
 SCATTERED = rng.random((3, 40))
 # Smoothing splines with inner knots, whose number p takes one step and more.
@@ -397,6 +486,34 @@ def test_a_smoothing_spline_has_another_path_for_other_knots(kernels):
         np.testing.assert_allclose(f(scale * Y12), expected, rtol=1e-9)
 
 
+SCATTERED_FORMS = {
+    "linear": lambda m, p, v, q: m.LinearNDInterpolator(p, v)(q),
+    "linear-scaled": lambda m, p, v, q: m.LinearNDInterpolator(p, v, -1.0, rescale=True)(q),
+    "nearest": lambda m, p, v, q: m.NearestNDInterpolator(p, v)(q),
+    "data": lambda m, p, v, q: m.griddata(p, v, q) + m.griddata(p, v, q, "nearest", rescale=True),
+}
+
+
+@pytest.mark.parametrize("name", SCATTERED_FORMS)
+@pytest.mark.filterwarnings("ignore::linad.errors.DisconnectedWarning")
+def test_a_recorded_program_triangulates_at_each_run(name):
+    """Of points that are traced, of values that are, and of places to find."""
+    f, outside = SCATTERED_FORMS[name], np.vstack([IN, [[9.0, 9.0]]])
+    args = XI, VS, outside
+    for which in range(3):
+
+        def of_one(a, which=which):
+            return np.nan_to_num(f(li, *args[:which], a, *args[which + 1 :]), nan=-1.0)
+
+        compiled, slopes = linad.jit(of_one), linad.jit(linad.jacobian(of_one))
+        for step in (0.0, 0.1, 0.2):  # which changes who is near
+            a = np.roll(args[which], 1, axis=0) + step
+            moved = (*args[:which], a, *args[which + 1 :])
+            expected = np.nan_to_num(f(scipy.interpolate, *moved), nan=-1.0)
+            np.testing.assert_allclose(compiled(a), expected, rtol=1e-12)
+            np.testing.assert_allclose(slopes(a), linad.jacobian(of_one)(a), rtol=1e-9, atol=1e-12)
+
+
 def test_what_a_traced_spline_tells():
     def told(m, y):
         s = m.UnivariateSpline(X12, y, s=0.1)
@@ -451,7 +568,8 @@ def test_a_spline_is_fitted():
         (lambda y: li.KroghInterpolator(y[[0, 0, 1], 0], X[:3]), UnsupportedError, "repeated"),
         (lambda y: li.BarycentricInterpolator(X * 0, y), ValueError, "distinct"),
         (lambda y: li.BarycentricInterpolator(y[:, 0]), UnsupportedError, "without values"),
-        (lambda y: li.make_smoothing_spline(X, y), UnsupportedError, "cross-validation"),
+        (lambda y: li.make_smoothing_spline(X, y, lam=W6), UnsupportedError, "one number"),
+        (lambda y: li.make_smoothing_spline(X, 0 * y[:, 0] + X**2), LinadError, "without noise"),
         (lambda y: li.make_smoothing_spline(X, y, -W6, 1.0), ValueError, "positive"),
         (lambda y: li.make_smoothing_spline(X, y, lam=-1.0), ValueError, "negative"),
         (lambda y: li.make_lsq_spline(X, y, X, 2), ValueError, "outside of the knots"),
@@ -474,7 +592,13 @@ def test_a_spline_is_fitted():
         (lambda y: li.splprep([X, y[:, 0]], task=-1, t=X), LinadError, "task=-1"),
         (lambda y: li.make_interp_spline(X, y, bc_type="periodic"), LinadError, "periodic"),
         (lambda y: li.RBFInterpolator(XI[:6], y, neighbors=3), LinadError, "neighbors"),
-        (lambda y: li.griddata(XI[:6], y, XI, "cubic"), LinadError, "cubic"),
+        (lambda y: li.griddata(X, y, X, "cubic"), LinadError, "cubic"),
+        (lambda y: li.lagrange(X, y), ShapeError, "rows of one length"),
+        (lambda y: li.BPoly(y, X), ShapeError, "6 breakpoints"),
+        (lambda y: li.BPoly.from_derivatives(X, y[:, 0]), ShapeError, "rows of derivatives"),
+        (lambda y: li.BPoly.from_derivatives(X, y, orders=7), ValueError, "too few for order 7"),
+        (lambda y: li.NdBSpline((X, X), y, 1), ShapeError, "4 coefficients along axis 0"),
+        (lambda y: li.CloughTocher2DInterpolator(Y3, y), ShapeError, "3 coordinates, not 2"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")

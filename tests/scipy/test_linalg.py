@@ -6,7 +6,7 @@ import scipy.linalg
 
 import linad
 import linad.scipy.linalg as sl
-from linad.errors import LinadError, ShapeError, UnsupportedError
+from linad.errors import DegenerateError, LinadError, ShapeError, UnsupportedError
 from linad.testing.derivative_checks import check_derivatives
 
 rng = np.random.default_rng(0)
@@ -89,6 +89,16 @@ CASES = [
     ("fractional_matrix_power", lambda m, a: m.fractional_matrix_power(a, 0.4), S),
     ("cosm", lambda m, a: m.cosm(a), SMALL),
     ("sinhm", lambda m, a: m.sinhm(a), SMALL),
+    ("schur", lambda m, a: m.schur(a), A),
+    ("schur", lambda m, a: m.schur(a, sort="rhp")[:2], A.T),
+    ("schur", lambda m, a: abs(m.schur(a, output="complex")[1]), A),
+    ("rsf2csf", lambda m, a: abs(m.rsf2csf(*m.schur(a))[1]), A.T),
+    ("hessenberg", lambda m, a: m.hessenberg(a, calc_q=True), A),
+    ("hessenberg", lambda m, a: m.hessenberg(a), Z),
+    ("matrix_balance", lambda m, a: m.matrix_balance(a), A * [[1.0], [64.0], [0.01]]),
+    ("signm", lambda m, a: m.signm(a), A - 3 * np.eye(3)),
+    ("funm", lambda m, a: m.funm(a, np.sin), A.T),
+    ("funm", lambda m, a: m.funm(a, np.exp), Z),
     ("block_diag", lambda m, a, b: m.block_diag(a, 2.0, b), A, B),
     ("toeplitz", lambda m, c, r: m.toeplitz(c, r), b, rng.standard_normal(4)),
     ("toeplitz", lambda m, c: m.toeplitz(c), Z[0]),
@@ -199,7 +209,10 @@ ERRORS = {
     "lu-square": (lambda a: sl.lu(a[:2]), UnsupportedError),
     "finite": (lambda a: sl.inv(a * np.inf), ValueError),
     "exponent": (lambda a: sl.fractional_matrix_power(S, a[0, 0]), UnsupportedError),
-    "not-traced": (lambda a: sl.schur(a), LinadError),
+    "not-traced": (lambda a: sl.qz(a, a), LinadError),
+    "schur-output": (lambda a: sl.schur(a, "whole"), ValueError),
+    "hessenberg-made": (lambda a: sl.hessenberg(np.triu(a)), DegenerateError),
+    "hessenberg-stack": (lambda a: sl.hessenberg(a[None]), ShapeError),
 }
 
 
@@ -229,3 +242,27 @@ def test_eigenvalues_of_a_pair():
         linad.linearize(lambda a: sl.eig(a, P)[0], turn)
     with pytest.raises(UnsupportedError, match="eigenvalues meet"):
         linad.linearize(lambda a: sl.eigvals(a, np.eye(4)), np.diag([1.0, 1.0, 2.0, 3.0]))
+
+
+def test_a_function_of_a_matrix_that_closes_over_a_traced_value():
+    def f(m, p):
+        return m.funm(A, lambda x: np.exp(p * x))
+
+    p = np.array(0.3)
+    np.testing.assert_allclose(linad.linearize(lambda p: f(sl, p), p)[0], f(scipy.linalg, p))
+    np.testing.assert_allclose(linad.jacobian(lambda p: f(sl, p))(p), A @ scipy.linalg.expm(p * A))
+
+
+def test_what_balances_is_in_scipys_words():
+    a = np.triu(A) * [1.0, 64.0, 0.01]
+    expected = scipy.linalg.matrix_balance(a, separate=True)
+    made = []
+
+    def f(a):
+        made[:] = sl.matrix_balance(a, separate=True)
+        return made[0]
+
+    np.testing.assert_array_equal(linad.linearize(f, a)[0], expected[0])
+    for found, known in zip(made[1], expected[1], strict=True):
+        np.testing.assert_array_equal(found, known)
+        assert found.dtype == known.dtype

@@ -346,6 +346,7 @@ def test_a_shift_is_found():
         (lambda x: ln.gaussian_filter1d(x, 1.0, order=-1), ValueError, "order"),
         (lambda x: ln.gaussian_filter1d(x, 1.0, radius=-1), ValueError, "radius"),
         (lambda x: ln.gaussian_filter(x, [1.0, 1.0, 1.0]), ShapeError, "one entry"),
+        (lambda x: ln.shift(x, [x, x]), ShapeError, r"a number for each axis, .* \(5, 4\)"),
         (lambda x: ln.convolve(x, W), ShapeError, "2 axes"),
         (lambda x: ln.convolve(x, K, mode=["wrap"]), ValueError, "sequence of modes"),
         (lambda x: ln.affine_transform(x, np.eye(3) + 1, order=1), ValueError, "homogeneous"),

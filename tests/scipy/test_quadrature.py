@@ -9,6 +9,7 @@ import scipy.integrate
 import linad
 import linad.scipy.integrate as si
 from linad.errors import ArgumentError, UnsupportedError
+from linad.testing.derivative_checks import check_derivatives
 
 
 def gauss(x):
@@ -77,10 +78,58 @@ def test_quad_runs_once():
     assert len(calls) == 35
     with pytest.raises(ArgumentError, match="quad: .*nonsense"):
         linad.grad(lambda p: si.quad(lambda x: x * p, 0, 1, nonsense=1)[0])(1.0)
-    with pytest.raises(UnsupportedError, match="weight="):
-        linad.grad(lambda p: si.quad(lambda x: x * p, 0, 1, weight="cos", wvar=2.0)[0])(1.0)
+    with pytest.raises(UnsupportedError, match="infinite range"):
+        linad.grad(lambda p: si.quad(lambda x: p / x, 1, np.inf, weight="cos", wvar=2.0)[0])(1.0)
     with pytest.warns(scipy.integrate.IntegrationWarning):
         linad.grad(lambda p: si.quad(lambda x: p / x, 0, 1)[0])(1.0)
+
+
+def damped(p):
+    return lambda t: np.exp(-p * t) + t * t
+
+
+ENDS = np.array([0.2, 2.1])
+WEIGHTED = {
+    "cos": (lambda m, p, e, w: m.quad(damped(p), *e, weight="cos", wvar=w), 3.3),
+    "sin": (lambda m, p, e, w: m.quad(damped(p), *e, weight="sin", wvar=w), 90.0),
+    "cauchy": (lambda m, p, e, w: m.quad(damped(p), *e, weight="cauchy", wvar=w), 1.3),
+    "cauchy-beside": (lambda m, p, e, w: m.quad(damped(p), *e, weight="cauchy", wvar=w), 3.3),
+    "complex": (
+        lambda m, p, e, w: m.quad(lambda t: np.exp(1j * p * t) / (w + t), *e, complex_func=True),
+        1.3,
+    ),
+    "complex-cos": (
+        lambda m, p, e, w: m.quad(
+            lambda t, q: np.exp(1j * q * t), *e, (p,), weight="cos", wvar=w, complex_func=True
+        ),
+        1.3,
+    ),
+    **{
+        weight: (
+            lambda m, p, e, w, weight=weight: m.quad(damped(p), *e, weight=weight, wvar=w),
+            [-0.4, 0.6],
+        )
+        for weight in ("alg", "alg-loga", "alg-logb", "alg-log")
+    },
+}
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_weights(name):
+    f, w = WEIGHTED[name]
+    args = np.array(0.7), ENDS, np.array(w)
+    found = linad.linearize(lambda *args: f(si, *args)[0], *args)[0]
+    np.testing.assert_allclose(found, f(scipy.integrate, *args)[0], rtol=1e-12)
+    order = 2 if name in ("cos", "cauchy", "complex") else 1
+    check_derivatives(lambda *args: f(si, *args)[0], *args, order=order)
+    told = within_a_derivative(lambda: f(si, *args))
+    assert told == f(scipy.integrate, *args)
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+def test_a_complex_integrand_says_how():
+    with pytest.raises(UnsupportedError, match="complex_func=True"):
+        linad.grad(lambda p: abs(si.quad(lambda t: np.exp(p * t) * (1 + 1j), 0, 1)[0]))(0.3)
 
 
 IN_PROGRAMS = {

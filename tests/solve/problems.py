@@ -2,6 +2,10 @@
 optimization software", 1981. Numbers in brackets are theirs."""
 
 import numpy as np
+import pytest
+
+unfinished = pytest.mark.filterwarnings("ignore:.*those of where it ended")
+"""For tests of fits that do not converge, which warn."""
 
 
 def rosenbrock(x):

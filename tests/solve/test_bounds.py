@@ -81,7 +81,7 @@ class TestBounds:
     @pytest.mark.parametrize(
         "bounds, words",
         [
-            (([0, 0], [1, 1]), r"shape \(3,\) of x0"),
+            (([0, 0], [1, 1]), r"shape \(3,\) of the unknowns"),
             ((2, 3), "x0 must lie within the bounds, but unknown 0 starts at 1"),
             ((1, 0), "must not exceed the upper one"),
             (3, "bounds must be .lower, upper."),

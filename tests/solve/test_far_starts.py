@@ -6,6 +6,7 @@ then tiny beside those of the start, and that says nothing of the point.
 
 import numpy as np
 import pytest
+from solve.problems import unfinished
 
 import linad
 
@@ -136,6 +137,7 @@ def test_in_a_program():
 @pytest.mark.sweep(part=0.2)
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("model", list(MODELS))
+@unfinished
 def test_a_success_is_a_minimum(model, seed):
     """A local one perhaps: no column leads down. What is no success says what to do."""
     truth = np.array(MODELS[model][1])

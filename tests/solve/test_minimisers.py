@@ -487,3 +487,25 @@ class TestUnitsOfUnknowns:
         tight = solver(f, 0.5 * units, gtol=1e-9)
         assert tight.success
         assert np.abs(linad.grad(f)(tight.x)).max() <= 1e-9
+
+
+@pytest.mark.parametrize("method", [trust_region, newton_cg])
+@pytest.mark.parametrize("seed", [20, 21, 30, 35])
+def test_no_search_goes_round_at_a_minimum(method, seed):
+    """The value's program and the Hessian's give gradients that differ in rounding."""
+    t = np.linspace(0.3, 9.0, 40)
+    y = 2 + 3 * np.cos(2 * t - 1) + np.random.default_rng(seed).normal(size=40)
+
+    @linad.jit
+    def cost(p):
+        r = y - p[0] - p[1] * np.cos(2 * t - p[2])
+        v = p[3] ** 2 * (1 - np.exp(-2 / p[4]))
+        e = r[1:] - np.exp(-1 / p[4]) * r[:-1]
+        first = 0.5 * (r[0] / p[3]) ** 2 + np.log(p[3]) + 0.5 * (np.log(p[4]) - 0.5) ** 2
+        return first + 0.5 * np.sum(e**2) / v + 19.5 * np.log(v)
+
+    found = method(cost, np.array([1.5, 2.5, 0.8, 1.2, 1.0]))
+    again = method(cost, found.x * (1 + 1e-7))
+    assert found.success
+    assert again.success
+    assert again.nit < 20

@@ -100,3 +100,24 @@ def test_one_residual_at_its_own_minimum():
     found = levenberg_marquardt(total, np.array([1.0, 1.0]))
     assert not found.success
     assert "start elsewhere, where the residuals respond more" in found.message
+
+
+def by_bisection(x, k):
+    """The root m of m + k m² = x, by comparisons alone; and so the derivative is not that of m."""
+    low, high = np.zeros(x.shape), x.copy()
+    for _ in range(50):
+        m = 0.5 * (low + high)
+        above = m + k * m * m > x
+        low, high = np.where(above, low, m), np.where(above, m, high)
+    return k * m
+
+
+def test_a_search_by_comparisons_is_told_of_early():
+    x = np.linspace(0.5, 60.0, 12)
+    found = linad.solve.levenberg_marquardt(
+        lambda p: p[0] * by_bisection(x, p[1]) - 2.0 * by_bisection(x, 0.3), np.array([1.0, 1.0])
+    )
+    assert not found.success
+    assert found.nit < 50
+    assert "searches by comparisons, as a bisection by hand" in found.message
+    assert "linad.scipy.optimize.brentq and linad.solve.root have its derivative" in found.message

@@ -1,6 +1,7 @@
 """Solutions that are differentiated through: first and second order against closed forms, in
 every mode and container, and nothing dropped in silence."""
 
+import contextlib
 import dataclasses
 import pickle
 
@@ -514,3 +515,30 @@ def test_a_solution_within_adopted_code():
     expected = linad.grad(solved)(a)
     with linad.adopt(solved):
         np.testing.assert_allclose(linad.grad(solved)(a), expected)
+
+
+NESTED = {
+    "eager": lambda f: g(g(f)),
+    "of a program": lambda f: g(g(linad.jit(f))),
+    "between": lambda f: g(linad.jit(g(f))),
+    "in a program": lambda f: linad.jit(g(g(f))),
+}
+
+
+@pytest.mark.parametrize("ways", NESTED)
+def test_second_derivatives_near_a_root_that_is_not_simple(ways, kernels):
+    """2, to the digits that are there; so close to the root that none are, an error or NaN."""
+
+    def f(a, start):
+        return solve.root(lambda t, a: (t - a**2) ** 2 * np.exp(t * a), start, a)
+
+    second = NESTED[ways](f)
+    np.testing.assert_allclose(second(1.3, 2.5), 2, rtol=1e-6)
+    np.testing.assert_allclose(second(1.3, 1.3**2 + 1e-9), 2, rtol=1e-5)
+    for aside in (1e-12, -1e-13, 1e-14):
+        if ways == "eager":
+            with pytest.raises(ConvergenceError, match="rounding is all of the derivative"):
+                second(1.3, 1.3**2 + aside)
+        else:
+            with contextlib.suppress(ConvergenceError):
+                assert np.isnan(second(1.3, 1.3**2 + aside))

@@ -17,7 +17,8 @@ from linad.operators.structured import Diagonal, Identity
 from linad.operators.tagged import Tagged
 from linad.operators.wrappers import Adjoint, Scaled
 from linad.sweeps.fused_operators import FORMS, FusedProgram, form_of
-from linad.transforms.tape_operator import TapeOperator, _Flat
+from linad.transforms.flat_vectors import FlatVectors
+from linad.transforms.tape_operator import TapeOperator
 
 rng = np.random.default_rng(0)
 A, B = rng.normal(size=(7, 5)), rng.normal(size=(5, 7))
@@ -241,7 +242,7 @@ def test_every_form_is_the_operator_again():
         Diagonal: d,
         Matrix: Matrix(A, A.dtype),
         TapeOperator: J,
-        _Flat: _Flat(J),
+        FlatVectors: FlatVectors(J),
     }
     # Those of a device are in tests/jit/test_device_calls.py.
     here = {kind for kind in FORMS if not kind.__module__.startswith("linad.sweeps.cuda")}

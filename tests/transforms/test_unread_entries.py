@@ -86,6 +86,114 @@ LEFT_OUT = {
 }
 """The function, where, and its gradient."""
 
+WITH_HOLES = np.array([[1.0, 2.0], [np.nan, 3.0], [4.0, -1.0], [2.0, 0.5]])
+KNOWN = np.array([True, False, True, True])
+SPARSE = linad.scipy.sparse.csr_array
+
+
+def residuals(x):
+    return WITH_HOLES @ x - np.arange(4.0)
+
+
+def squares(x):
+    rows = WITH_HOLES[KNOWN] @ x - np.arange(4.0)[KNOWN]
+    return 2 * WITH_HOLES[KNOWN].T @ rows
+
+
+ROOTS = [1.0, 4.0, -1.0, 9.0]
+FOUND_EAGERLY = {
+    "rows of data": (lambda x: np.nansum(residuals(x) ** 2), [1.0, 2.0], squares),
+    "rows of data, masked": (lambda x: np.sum(residuals(x)[KNOWN] ** 2), [1.0, 2.0], squares),
+    "rows of data, chosen": (
+        lambda x: np.sum(np.where(KNOWN, residuals(x), 0.0) ** 2),
+        [1.0, 2.0],
+        squares,
+    ),
+    "einsum": (
+        lambda x: np.nansum((np.einsum("ij,j->i", WITH_HOLES, x) - np.arange(4.0)) ** 2),
+        [1.0, 2.0],
+        squares,
+    ),
+    "tensordot": (
+        lambda x: np.nansum((np.tensordot(x, WITH_HOLES.T, 1) - np.arange(4.0)) ** 2),
+        [1.0, 2.0],
+        squares,
+    ),
+    "both factors": (
+        lambda x: np.nansum(x.reshape(2, 2) @ x[:2]),
+        [1.0, 2.0, np.nan, 3.0],
+        [2.0, 4.0, 0.0, 0.0],
+    ),
+    "entries of a sparse matrix": (
+        lambda x: np.nansum(SPARSE(np.diag(WITH_HOLES[:, 0])) @ np.ones(4) * x),
+        np.ones(4),
+        [1.0, 0.0, 4.0, 2.0],
+    ),
+    "a kernel": (
+        lambda x: np.nansum(np.convolve(np.array([1.0, 2.0, np.nan, 3.0]), x)),
+        [1.0, 2.0],
+        [3.0, 4.0],
+    ),
+    "running sums": (lambda x: np.nansum(np.cumsum(np.sqrt(x))), ROOTS, [1.0, 0.25, 0, 0]),
+    "a window": (
+        lambda x: np.nansum(np.convolve(np.sqrt(x), [1.0, 2.0])),
+        ROOTS,
+        [1.5, 0.25, 0, 1 / 3],
+    ),
+    "a matrix from the right": (
+        lambda x: np.nansum(np.sqrt(x).reshape(2, 2) @ np.array([[1.0, 2.0], [3.0, 4.0]])),
+        ROOTS,
+        [1.5, 1.75, 0, 0],
+    ),
+    "a square of rows": (
+        lambda x: np.nansum(np.einsum("ij,ij->i", *[np.sqrt(x).reshape(2, 2)] * 2)),
+        ROOTS,
+        [1.0, 1.0, 0, 0],
+    ),
+    "spectra": (
+        lambda x: np.nansum(np.abs(np.fft.fft(np.sqrt(x).reshape(2, 2))) ** 2),
+        ROOTS,
+        [2.0, 2.0, 0, 0],
+    ),
+    "determinants": (
+        lambda x: np.nansum(np.linalg.det(np.sqrt(x)[:, None, None] * np.eye(2))),
+        ROOTS,
+        [1.0, 1.0, 0, 1.0],
+    ),
+    "systems": (
+        lambda x: np.nansum(
+            np.linalg.solve(np.sqrt(x)[:, None, None] * np.eye(2), np.ones((2, 1)))
+        ),
+        ROOTS,
+        [-1.0, -0.125, 0, -1 / 27],
+    ),
+    "counts": (
+        lambda x: np.nansum(np.bincount([0, 0, 1, 1], weights=np.sqrt(x))),
+        ROOTS,
+        [0.5, 0.25, 0, 0],
+    ),
+    "covariances": (
+        lambda x: np.nansum(np.cov(np.sqrt(x).reshape(2, 2))),
+        ROOTS,
+        [-0.5, 0.25, 0, 0],
+    ),
+}
+"""What programs that are compiled do not look for: whether a weight is finite they do not know, and
+masks of data are followed through sums of few entries only."""
+
+IN_PROGRAMS = {
+    "running sums, cut off": (
+        lambda x: np.sum(np.cumsum(np.sqrt(x))[:2] ** 2),
+        [1.0, 4.0, 0.0, 9.0],
+        [4.0, 1.5, 0, 0],
+    ),
+    "rows of a product": (
+        lambda x: np.sum((np.sqrt(x).reshape(2, 2) @ np.array([[1.0, 2.0], [3.0, 4.0]]))[0]),
+        [1.0, 4.0, 0.0, 9.0],
+        [1.5, 1.75, 0, 0],
+    ),
+}
+
 READ = {
     "square of a root": (lambda x: np.sum(np.sqrt(x) ** 2), [0.0, 1.0], [np.nan, 1]),
     "chosen": (
@@ -110,6 +218,18 @@ def test_zeros_of_what_is_left_out_are_kept(case, kernels):
         for gradient in (linad.grad(f), linad.jit(linad.grad(f)), linad.grad(linad.jit(f))):
             for _ in range(3):
                 np.testing.assert_allclose(gradient(x), expected)
+
+
+@pytest.mark.parametrize("case", [*FOUND_EAGERLY, *IN_PROGRAMS])
+def test_zeros_are_kept_behind_sums_of_many(case, kernels):
+    f, x, expected = {**FOUND_EAGERLY, **IN_PROGRAMS}[case]
+    x = np.array(x)
+    expected = expected(x) if callable(expected) else expected
+    jitted = [linad.jit(linad.grad(f)), linad.grad(linad.jit(f))] * (case in IN_PROGRAMS)
+    with np.errstate(all="ignore"):
+        for gradient in (linad.grad(f), *jitted):
+            for _ in range(2):
+                np.testing.assert_allclose(gradient(x), expected, rtol=1e-12)
 
 
 def test_a_compiled_gradient_keeps_zeros_at_other_points_than_its_first(kernels):

@@ -1,8 +1,9 @@
-"""scipy.cluster.vq, traced where no codes are looked up."""
+"""scipy.cluster.vq, traced."""
 
 import scipy.cluster.vq
 
 from linad.core.mirrored_names import mirrored_names
+from linad.scipy.codebooks import kmeans as kmeans, kmeans2 as kmeans2, vq as vq
 from linad.scipy.twinforms import twins_among
 
 TWINS = ("whiten",)

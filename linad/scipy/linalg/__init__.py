@@ -35,6 +35,14 @@ from linad.scipy.matrix_factors import (
     svd as svd,
     svdvals as svdvals,
 )
+from linad.scipy.matrix_forms import (
+    funm as funm,
+    hessenberg as hessenberg,
+    matrix_balance as matrix_balance,
+    rsf2csf as rsf2csf,
+    schur as schur,
+    signm as signm,
+)
 from linad.scipy.matrix_functions import (
     coshm as coshm,
     cosm as cosm,
@@ -92,7 +100,7 @@ from linad.scipy.subspaces import (
 )
 from linad.scipy.twinforms import twins_among
 
-TWINS = ("cdf2rdf", "diagsvd", "expm_cond", "fiedler_companion")
+TWINS = ("cdf2rdf", "diagsvd", "expm_cond", "fiedler_companion", "solve_circulant")
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 

@@ -1,4 +1,4 @@
-"""scipy.sparse.csgraph, traced: the Laplacian of a dense matrix of weights."""
+"""scipy.sparse.csgraph, traced: the Laplacian of weights, dense or sparse."""
 
 import scipy.sparse.csgraph
 

@@ -49,7 +49,7 @@ class _Entries:
                 "array of it, from its entries and their places"
             )
         if is_sparse(value):
-            array = value.tocoo().tocsr()  # entries at one place added
+            array = value.tocoo(copy=False).tocsr()  # entries at one place added
             self.kind = type(array)
         elif scipy.sparse.issparse(value):
             array = value.tocsr(copy=True)
@@ -75,7 +75,7 @@ class _Entries:
                 f"a sparse array of {moved.ndim} axes with traced entries is not traced by linad; "
                 f"use slices, as in A[i : i + 1], which keep two axes"
             )
-        coo = moved.tocoo()
+        coo = moved.tocoo(copy=False)
         data = np.concatenate(self.parts)[coo.data.astype(np.intp) - 1]
         pattern = Pattern(coo.row.astype(np.intp), coo.col.astype(np.intp), coo.shape)
         made = self.kind(data, pattern, "coo", is_matrix=isinstance(moved, scipy.sparse.spmatrix))

@@ -115,6 +115,11 @@ class _RememberingArray(np.ndarray):
 
 def _of_index(name: str, shape: tuple[int, ...], index: Any) -> str:
     """What is wrong with an index, or with labels, of an array of parameters; "" for others."""
+    if isinstance(index, str):
+        return (
+            f"{name}[{index!r}], and {name} is an array of shape {shape}; give the start as a "
+            f"dict, {{{index!r}: ..., ...}}, or index by numbers"
+        )
     labels = np.asarray(index)
     kind = labels.dtype.kind
     if not labels.ndim or isinstance(index, tuple):

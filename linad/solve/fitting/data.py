@@ -33,7 +33,7 @@ from linad.solve.fitting.given_data import (
     words_of_axes,
 )
 from linad.solve.fitting.left_out import finite, is_nan, masked, related, with_finite_places
-from linad.solve.fitting.predictions import prediction_of
+from linad.solve.fitting.predictions import other_order, prediction_of
 from linad.solve.fitting.tables import is_table, not_finite_columns
 
 
@@ -96,6 +96,8 @@ class Data:
         if sigma is not None and weights is not None:
             raise OptionError("curve_fit: sigma and weights say the same; give one of them")
         option, given = ("weights", weights) if sigma is None else ("sigma", sigma)
+        self._require_order("xdata", xdata)
+        self._require_order(option, given)
         self.scaled = given is not None
         is_vector = tree.is_leaf(self.structure) and self.leaves[0].ndim == 1
         is_matrix = is_vector and option == "sigma" and np.ndim(given) == 2
@@ -109,6 +111,19 @@ class Data:
             sigma = np.asarray(given, float)
             self.whiten = whitening(sigma, leaves[0].shape, self.counted)
             self.variances = np.diagonal(sigma)
+
+    def _require_order(self, option: str, given: Any) -> None:
+        """Raise where what belongs to the data has their labels in another order."""
+        parts = tree.flatten(given)[0]
+        each = self.rows * len(parts) if len(self.rows) == 1 else self.rows
+        for part, rows in zip(parts, each, strict=False):
+            k = None if rows is None or not hasattr(part, "iloc") else other_order(part.index, rows)
+            if k is not None:
+                raise ArgumentError(
+                    f"curve_fit: {option} has the rows of ydata in another order: at place {k} is "
+                    f"{shown(part.index[k])}, where ydata has {shown(rows[k])}, and rows are taken "
+                    f"place by place; give {option}.loc[ydata.index]"
+                )
 
     def _weigh(self, option: str, given: Any, xdata: Array) -> None:
         """Set weights, which are 0 for what is masked, and what of the data is then left out."""
@@ -389,6 +404,8 @@ class Data:
             )
         if len(shape) != len(wanted):
             return ""
+        if shape == self.x_shape and not tree.is_leaf(self.structure):
+            return "; data sets of unlike lengths have an xdata each: give it in the form of ydata"
         return "; return a number for each of ydata, np.inf where the model has no meaning"
 
 

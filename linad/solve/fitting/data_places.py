@@ -5,7 +5,7 @@ tuple of arrays of one shape is an array. Integers stay integers, but wide ones,
 where a model indexes by them, which floats cannot: labels of groups, ``offsets[group]``.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
@@ -16,6 +16,7 @@ from linad.core import tree
 from linad.core.array_type import Array
 from linad.errors import ArgumentError
 from linad.solve.fitting.given_data import as_arrays, refuse_none
+from linad.solve.fitting.tables import is_table
 from linad.solve.fitting.written_data import OnCopies
 
 
@@ -40,6 +41,31 @@ def as_places(xdata: Any, labels: bool = False) -> Any:
         )
     refuse_none("xdata", xdata)
     return _numbers(as_arrays(xdata), np.int64 if labels else float)
+
+
+def as_those_of_data(xdata: Any, given: Any) -> Any:
+    """Places elsewhere in the form of those that a model was fitted at: a Series for a Series.
+
+    Raises
+    ------
+    ArgumentError
+        If the data have a table, and the places are an array without columns.
+    """
+    if isinstance(given, Mapping) and isinstance(xdata, Mapping):
+        return {key: as_those_of_data(x, given.get(key)) for key, x in xdata.items()}
+    if type(given) in (list, tuple) and type(xdata) is type(given) and len(xdata) == len(given):
+        return type(given)(map(as_those_of_data, xdata, given))
+    if hasattr(xdata, "iloc") or not isinstance(xdata, np.ndarray):
+        return xdata
+    if is_table(given):
+        raise ArgumentError(
+            f"xdata of the fit is a table of the columns {', '.join(map(str, given.columns))}, and "
+            f"places elsewhere must be one with those that the model reads, got an array of shape "
+            f"{xdata.shape}"
+        )
+    if hasattr(given, "iloc") and xdata.ndim == 1:
+        return type(given)(xdata, name=given.name)
+    return xdata
 
 
 def holds_integers(xdata: Any) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 
 from linad.core.callers import warn_user
 from linad.solve.fitting.reports import openings
+from linad.solve.status import Status
 
 MOST = 6
 """Names in a message, and directions in a warning."""
@@ -15,9 +16,11 @@ MOST = 6
 
 def tell_doubts(name: str, fit: Any) -> None:
     """Add to the message of a fit what is not determined, or at a bound; warn of what is not
-    determined."""
+    determined, and of a fit that has not converged."""
     if not fit.success:
-        return  # which its message explains
+        if fit.status != Status.STOPPED:  # its caller knows
+            _warn(f"{fit.message}; values and errors are those of where it ended")
+        return
     directions = fit.undetermined
     open_ = list(dict.fromkeys(key for direction in directions for key in direction))
     if open_:

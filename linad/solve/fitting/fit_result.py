@@ -22,7 +22,7 @@ from linad.errors import ArgumentError, OptionError
 from linad.solve.fits import cleaned_jacobian
 from linad.solve.fitting import reports
 from linad.solve.fitting.bands import at_places, observed_at
-from linad.solve.fitting.data_places import as_places
+from linad.solve.fitting.data_places import as_places, as_those_of_data
 from linad.solve.fitting.fit_options import LEVEL
 from linad.solve.fitting.known_parameters import KnownParameters
 from linad.solve.fitting.parameters import Parameters, as_given
@@ -272,7 +272,9 @@ class FitResult(KnownParameters):
         return Propagated.of(lambda p: model(xdata, p), self)
 
     def _places(self, xdata: Array) -> Any:
-        return self.xdata if xdata is None else as_places(xdata, self.labels)
+        if xdata is None:
+            return self.xdata
+        return as_those_of_data(as_places(xdata, self.labels), self.xdata)
 
     def _of_model(self) -> Callable[..., Any]:
         if self.model is None:

@@ -95,8 +95,14 @@ class KnownParameters:
         named = dict(zip(self.names, numbers.tolist(), strict=True))
         return cast(dict[str, float], as_given(named, named))
 
-    def __getitem__(self, name: str) -> Any:
-        """A parameter by its name; an array, or a container, of them by its own."""
+    def __getitem__(self, name: Any) -> Any:
+        """A parameter by its name; an array, or a container, of them by its own.
+
+        Numbers count what there is to unpack, as in ``curve_fit(...)[0]`` of SciPy's: 0 the
+        parameters, 1 their covariance; a key of the mapping that p0 is is a name, though.
+        """
+        if isinstance(name, int | np.integer) and not self.parameters.has_label(name):
+            return tuple(self)[name]
         return self.parameters.named(name, self.found)
 
     def __iter__(self) -> Iterator[Any]:

@@ -128,18 +128,39 @@ def maximum_likelihood(
     result = solve(parameters.start, ~parameters.free)
     if not result.success and _falls(plus, parameters, (lower, upper)):
         result.message += (
-            f"; minus {name_of(f)} has a maximum: return the logarithm of the likelihood itself"
+            f"; {name_of(f)} has a minimum instead: return the logarithm of the likelihood, not "
+            f"minus the logarithm, nor the likelihood itself"
         )
     elif result.status == Status.NOT_FINITE:
         result.message += (
             "; where it grows without end, as where a width goes to 0, bounds= keep parameters "
             "from there; else start elsewhere"
         )
+    elif result.status == Status.MAXITER and (steepest := _steepest(result, parameters)):
+        result.message = (
+            f"{NAME}: {WORDS[Status.MAXITER]}: {result.nit} steps, on which it has become ever "
+            f"steeper, most in {steepest}; where it grows without end, as where a width goes to 0, "
+            f"bounds= keep parameters from there, or a prior that is 0 there"
+        )
     found = LikelihoodResult(result, parameters, (lower, upper), solve, name_of(f))
     tell_doubts(NAME, found)
     if verbose:
         print(found.report())
     return found
+
+
+STEEP = 1e8
+"""A slope, relative to the value by one of the parameter, at which no search comes to an end."""
+
+
+def _steepest(result: Any, parameters: Parameters) -> str:
+    """The parameter in which a logarithm is steepest, and its value; "" where it is not steep."""
+    slopes, values = np.zeros(parameters.start.shape), tree.vector(result.x)
+    slopes[parameters.free] = np.abs(result.jac)
+    k = int(np.argmax(slopes))
+    if not slopes[k] > STEEP * max(1.0, abs(float(result.fun))):
+        return ""
+    return f"{parameters.names[k]} = {values[k]:.3g}"
 
 
 def _require_number(likelihood: WithArguments, parameters: Parameters) -> None:

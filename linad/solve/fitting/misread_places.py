@@ -4,12 +4,15 @@ A model may read dates, texts and tables in its own way, so nothing is refused b
 """
 
 import datetime as dt
+import dis
+from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from linad.core import tree
 from linad.core.callers import package_of
+from linad.core.frames import library_of
 from linad.core.shapes import name_of
 from linad.core.showing import shown
 from linad.errors import ArgumentError, TracerError
@@ -21,6 +24,8 @@ def refuse_places(f: Any, error: Exception, xdata: Any, shapes: list[tuple[int, 
     """Raise, with what to give, where a model failed for what xdata is, beside data of shapes."""
     if isinstance(error, TracerError):
         return  # of a parameter, whatever xdata is, and it says what to write
+    if _is_stated(error):
+        return  # the model's own words, which know better
     words = ""
     if isinstance(error, IndexError):
         words = _of_labels(xdata)
@@ -155,9 +160,23 @@ def _holds(leaf: np.ndarray, *kinds: type) -> bool:
     return leaf.dtype.kind == "O" and any(isinstance(entry, kinds) for entry in leaf.flat)
 
 
-def _raised_in(package: str, error: Exception) -> bool:
-    """Whether an error comes out of a package's own code."""
+def _is_stated(error: Exception) -> bool:
+    """Whether a line of the user's raises the error, ``raise TypeError("...")``."""
+    traceback = _innermost(error)
+    if traceback is None or library_of(traceback.tb_frame):
+        return False
+    code = traceback.tb_frame.f_code.co_code
+    return dis.opname[code[traceback.tb_lasti]] == "RAISE_VARARGS"
+
+
+def _innermost(error: Exception) -> TracebackType | None:
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
+    return traceback
+
+
+def _raised_in(package: str, error: Exception) -> bool:
+    """Whether an error comes out of a package's own code."""
+    traceback = _innermost(error)
     return traceback is not None and package_of(traceback.tb_frame) == package

@@ -1,19 +1,30 @@
-"""The model of a fit between its data, at places as dense as it bends."""
+"""The model of a fit between its data, at places as dense as it bends.
+
+A picture is to be there in seconds. So the model is asked for its values at as many places as it
+gives soon; and for its band, which takes a derivative, where it gives that soon, and else at the
+data alone.
+"""
 
 import functools
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from linad.core import tree
 from linad.core.array_type import Array
+from linad.core.patience import say
+from linad.core.settings import config, settings
 from linad.solve.fitting.curves import Curve, axis_of
 from linad.solve.problems import quiet
 
-POINTS, FEWER, SLOW = 400, 100, 0.3
-"""Where a curve is drawn, of a model as well that takes more seconds at the data."""
+POINTS, SLOW = (25, 100, 400), 0.3
+"""At how many places a curve is drawn, and seconds for as many of them as are more than one asks a
+model for at once."""
+
+LONG = 2.0
+"""Seconds for all values between the data, and again for the band there."""
 
 WIDE = 100.0
 """Ratio of the ends of positive abscissae beyond which somebody may look on a logarithmic scale."""
@@ -38,8 +49,31 @@ def evaluated(
     return values, [t * error for error in errors]
 
 
+class Seconds(NamedTuple):
+    """What the model takes at the data: its values, and its band."""
+
+    values: float
+    band: float
+
+
+def at_the_data(fit: Any, t: float) -> tuple[Any, Seconds]:
+    """What `evaluated` gives at the data, and how long it takes."""
+    begun = time.perf_counter()
+    fit.predict(fit.xdata)
+    valued = time.perf_counter()
+    with config(progress=False):  # of the derivative a line of its own tells
+        found = evaluated(fit, fit.xdata, None, t)
+    took = Seconds(valued - begun, time.perf_counter() - valued)
+    if took.band > LONG and settings().progress:
+        say(
+            f"plot: {fit.title} took {took.band:.0f} s for its band at the data, where it is drawn "
+            f"from; its values alone {took.values:.2g} s"
+        )
+    return found, took
+
+
 def between(
-    fit: Any, curves: list[Curve], at_data: Any, t: float, slow: bool
+    fit: Any, curves: list[Curve], at_data: Any, t: float, took: Seconds
 ) -> tuple[list[Any], list[Any], list[Any]] | None:
     """The data's places and many between them for each data set, with model and band there.
 
@@ -48,7 +82,6 @@ def between(
     leaves, structure = tree.flatten(fit.xdata)
     given = [np.asarray(leaf) for leaf in leaves]
     times = len(fit.data.leaves) // len(given)
-    places = [np.union1d(x, _fine(x, FEWER if slow else POINTS)) for x in given]
 
     def at(places: list[Any], said: Callable[..., Any]) -> Any:
         """What ``said(xdata, shapes)`` has at the places."""
@@ -59,15 +92,47 @@ def between(
             shapes.append(tuple(shape))
         return said(tree.unflatten(structure, places), shapes)
 
+    def model(places: list[Any]) -> Any:
+        return at(places, functools.partial(_values, fit))
+
     try:
         with quiet():
-            if not slow:
-                places = _bisected(places, curves, lambda x: at(x, functools.partial(_values, fit)))
-            found = at(places, lambda x, shapes: evaluated(fit, x, shapes, t))
-    except (ValueError, IndexError, TypeError):
+            places, values, seconds = _dense(given, model, took.values)
+            if seconds < SLOW:
+                places = _bisected(places, curves, model)
+            if took.band * max(1.0, seconds / max(took.values, 1e-9)) < LONG:
+                values, spreads = at(places, lambda x, shapes: evaluated(fit, x, shapes, t))
+            else:
+                values = model(places) if seconds < SLOW else values
+                joined = zip(given * times, places * times, at_data[1], strict=True)
+                spreads = [_joined(x, new, spread) for x, new, spread in joined]
+    except (ValueError, LookupError, TypeError, AttributeError):
         return None
-    smooth = places * times, *found
+    smooth = places * times, values, spreads
     return smooth if all(_agrees(curve, smooth, at_data[0]) for curve in curves) else None
+
+
+def _dense(
+    given: list[Any], model: Callable[[Any], Any], seconds: float
+) -> tuple[list[Any], Any, float]:
+    """As many places as the model has soon, its values there, and the seconds they took."""
+    begun, values = time.perf_counter(), None
+    for points in POINTS if seconds > SLOW / len(POINTS) / 4 else POINTS[-1:]:
+        since = time.perf_counter()
+        if values is not None and since - begun + 4 * seconds > LONG:
+            break
+        places = [np.union1d(x, _fine(x, points)) for x in given]
+        values = model(places)
+        seconds = time.perf_counter() - since
+    return places, values, seconds
+
+
+def _joined(x: Array, places: Array, spread: Array) -> Any:
+    """The band between the data, joined by lines."""
+    axis = axis_of(x, spread.shape)
+    x, first = np.unique(x, return_index=True)
+    held = np.take(spread, first, axis)
+    return np.apply_along_axis(lambda row: np.interp(places, x, row), axis, held)
 
 
 def _values(fit: Any, xdata: Any, shapes: list[Any]) -> list[Any]:

@@ -167,15 +167,21 @@ class Parameters:
             )
         return found
 
-    def named(self, name: str, container: Any) -> Any:
+    def named(self, name: str | int, container: Any) -> Any:
         """What a container has under a name: a number, an array, or a container of such."""
         part = container.get(name) if isinstance(container, Mapping) else None
         if isinstance(part, (Mapping, list, tuple)) and tree.vector(part).size > 1:
             return part
+        if not isinstance(name, str):
+            name = f"p[{name}]"
         if name not in self.names and name in self.heads:
             return tree.flatten(container)[0][self.heads.index(name)]
         found = tree.vector(container)[self.positions("found[...]", name)]
         return float(found[0]) if len(found) == 1 else found
+
+    def has_label(self, label: Any) -> bool:
+        """Whether it is a key of the mapping that the start is."""
+        return isinstance(self.form, Mapping) and label in self.form
 
     def by_name(self, container: Any) -> dict[str, Any]:
         """What a container has, as a model takes it; nothing where there are no names."""

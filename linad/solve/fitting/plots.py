@@ -1,6 +1,5 @@
 """A picture of a fit: data, model with its band, residuals. matplotlib is imported here alone."""
 
-import time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ from linad.core.showing import shown
 from linad.errors import ArgumentError
 from linad.solve.fitting.curves import MOST, Curve, curves_by_number, curves_over
 from linad.solve.fitting.image_plots import Pixels, draw_image, draw_residuals, grid_of
-from linad.solve.fitting.model_curves import SLOW, between, evaluated
+from linad.solve.fitting.model_curves import at_the_data, between
 
 LEAST = 3
 """Points of a data set among others in one array."""
@@ -153,23 +152,31 @@ def _new_axes(image: bool, residuals: bool) -> Any:
 # Data.
 
 
-def _bars(fit: Any, curve: Curve) -> Any:
+def _bars(fit: Any, curve: Curve, scale: float) -> Any:
     """Standard deviations of data, where there are any; of a covariance, from its diagonal."""
     if not fit.data.scaled:
         return None
     weight, y = fit.data.weights[curve.leaf], fit.data.leaves[curve.leaf]
     if fit.data.variances is not None:
         weight = np.where(weight > 0, fit.data.variances**-0.5, 0.0)
-    bars = np.broadcast_to(1.0 / np.where(weight > 0, weight, np.nan), y.shape)
+    bars = np.broadcast_to(scale / np.where(weight > 0, weight, np.nan), y.shape)
     return curve.of(bars + 1j * bars if np.iscomplexobj(y) else bars)
 
 
+def _scale_of_bars(fit: Any) -> float:
+    """By what sigma is to be multiplied; 1 if it is absolute, or nothing is known."""
+    scale = float(np.sqrt(fit._variance))
+    return scale if fit.data.scaled and 0.0 < scale < np.inf else 1.0
+
+
 def _draw_data(axes: Any, fit: Any, curves: list[Curve]) -> None:
+    scale = _scale_of_bars(fit)
+    said = "data" if 0.995 < scale < 1.005 else f"data ± {scale:.2g} sigma"
     for k, curve in enumerate(curves):
         y, counts = curve.of(fit.data.leaves[curve.leaf]), _counts(fit, curve)
-        bars = _bars(fit, curve)
+        bars = _bars(fit, curve, scale)
         bars = None if bars is None else bars[counts]
-        label = "data" if len(curves) == 1 else None
+        label = said if len(curves) == 1 or (k == 0 and said != "data") else None
         axes.errorbar(curve.x[counts], y[counts], bars, **POINT, color=f"C{k}", label=label)
 
 
@@ -207,10 +214,8 @@ def _edges(values: Array) -> Any:
 
 def _draw_model(axes: Any, fit: Any, curves: list[Curve], t: float) -> None:
     """A line and its band for each curve, through many points if the model can be asked there."""
-    begun = time.perf_counter()
-    at_data = evaluated(fit, fit.xdata, None, t)
-    slow = time.perf_counter() - begun > SLOW
-    smooth = between(fit, curves, at_data, t, slow)
+    at_data, took = at_the_data(fit, t)
+    smooth = between(fit, curves, at_data, t, took)
     places, values, spreads = smooth or (None, *at_data)
     for k, curve in enumerate(curves):
         x = curve.x if places is None else places[curve.leaf]

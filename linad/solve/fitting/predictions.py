@@ -50,18 +50,25 @@ def _refuse_other_order(f: Any, series: Any, rows: Any) -> None:
 
     Residuals are taken place by place, which would compare what does not belong together.
     """
-    found = series.index
-    if found.equals(rows) or len(found) != len(rows):
-        return
-    if found.is_unique and rows.is_unique and found.isin(rows).all():
-        k = int(np.argmax(np.asarray(found != rows)))
+    k = other_order(series.index, rows)
+    if k is not None:
         raise OutputError(
             f"curve_fit: {name_of(f)} returned the rows of the data in another order, as "
-            f"pd.concat over groups does: at place {k} is {shown(found[k])}, where the data "
+            f"pd.concat over groups does: at place {k} is {shown(series.index[k])}, where the data "
             f"have {shown(rows[k])}; return them in the order of the data, "
             f"prediction.loc[ydata.index], or prediction.sort_index() where the labels of the "
             f"data ascend"
         )
+
+
+def other_order(labels: Any, rows: Any) -> int | None:
+    """The first place at which two indexes of pandas differ that hold the same labels; None where
+    they are equal, or are not to be matched."""
+    if labels.equals(rows) or len(labels) != len(rows):
+        return None
+    if labels.is_unique and rows.is_unique and labels.isin(rows).all():
+        return int(np.argmax(np.asarray(labels != rows)))
+    return None
 
 
 def _of_rows(f: Any, series: Any) -> Any:

@@ -96,8 +96,8 @@ def openings(fit: Any, most: int = STRONGEST) -> list[str]:
     if directions and len(directions) == np.count_nonzero(fit.parameters.free):
         found.append("Nothing is determined: start elsewhere, where the model responds.")
     elif directions:
-        one = next(iter(directions[0]))
-        found.append(f"Fix one parameter of each, fixed={[one]!r}, or write a model without it.")
+        first = [next(iter(direction)) for direction in directions[:most]]
+        found.append(f"Fix one parameter of each, fixed={first!r}, or write a model without it.")
     return found
 
 

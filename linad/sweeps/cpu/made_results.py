@@ -31,6 +31,7 @@ from linad.sweeps.cpu.native import (
     word,
 )
 from linad.sweeps.cpu.own_functions import callable_on_objects
+from linad.sweeps.instructions import PYTHON_ERROR
 from linad.sweeps.places import Result
 
 NEW_FROM_DESCR, SCALAR = 94, 60
@@ -88,9 +89,6 @@ ARRAY = ARRAY_FLAGS + 8
 OTHER_WAY = -1
 """Returned in place of an object's address for other arguments, and where a kernel stopped."""
 
-FAILED = -2
-"""A status that neither kernels nor `patch` have: Python has an error to raise."""
-
 
 def room_for(p):
     """A tuple for several results, 0 for one; -1 after an error.
@@ -135,7 +133,7 @@ def made(h, p, several):
                 (word(p + KIND), word(at), half(ndim), at + 32, 0, 0, half(word(at + 16)), 0),
             )
             if array == 0:
-                status = FAILED
+                status = PYTHON_ERROR
             elif m == 1:
                 alone = array
             else:
@@ -152,7 +150,7 @@ def made(h, p, several):
         if status == 0 and word(at + 8):
             number = call_c(word(p + TO_NUMBER), (_place_of_number(h, k), word(at), 0))
             if number == 0:
-                status = FAILED
+                status = PYTHON_ERROR
             elif m == 1:
                 alone = number
             else:
@@ -163,7 +161,7 @@ def made(h, p, several):
         return result
     if result != 0:
         call_c(word(p + DROP), (result,))
-    return 0 if status == FAILED else OTHER_WAY
+    return 0 if status == PYTHON_ERROR else OTHER_WAY
 
 
 def _place_of_number(h, k):

@@ -40,7 +40,7 @@ from linad.sweeps.cpu.native import set_word, word
 from linad.sweeps.cpu.program import CpuProgram, Workspace
 from linad.sweeps.cpu.target import CPU
 from linad.sweeps.cpu.threads import YIELD_ADDRESS, give_way
-from linad.sweeps.instructions import GUARD_FAILED, Fallback
+from linad.sweeps.instructions import GUARD_FAILED, PYTHON_ERROR, Fallback
 from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import Place
 from linad.sweeps.program import simplified
@@ -64,6 +64,18 @@ def data_of(context: Any, array: Any) -> Any:
         return builder.ptrtoint(found.data, ir.IntType(64))
 
     return types.int64(array), generate
+
+
+@intrinsic
+def end_with_error(context: Any) -> Any:
+    """End the function with the error that Python has."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: tuple[Any, ...]) -> Any:
+        context.call_conv.return_exc(builder)
+        builder.position_at_end(builder.append_basic_block("never"))
+        return context.get_dummy_value()
+
+    return types.void(), generate
 
 
 run_instructions, let_others_run = njit(engine.run_instructions), njit(give_way)
@@ -202,6 +214,7 @@ class _CallableWriter:
             "borrow": borrow,
             "give_back": give_back,
             "run": run,
+            "end_with_error": end_with_error,
             "GuardError": GuardError,
             "POINTERS": POINTERS,
             **native.GETTERS,
@@ -226,6 +239,8 @@ class _CallableWriter:
         self.lines += [
             "    give_back(slot)",
             "    if status != 0:",
+            f"        if status == {PYTHON_ERROR}:",
+            "            end_with_error()",
             f"        if status == {GUARD_FAILED}:",
             f'            raise GuardError("{self.name}: {OTHER_PATH}")',
             f'        raise ArithmeticError("{self.name}: a kernel stopped; a matrix is singular")',

@@ -8,6 +8,8 @@ millisecond.
     address_of(f)                 of the machine code of a function of at most three words
     callable_on_objects(f)        the same for Python to call: it gets the addresses of objects
     callable_on_words(f)          the same on integers, without the interpreter's lock
+
+Where the number that comes out is `PYTHON_ERROR`, what is called raises the error that Python has.
 """
 
 import ctypes
@@ -26,6 +28,7 @@ from linad.core.compiler_lock import compiling
 from linad.sweeps.cpu import kernel_cache as cache, object_code
 from linad.sweeps.cpu.kernel_expressions import tree_of
 from linad.sweeps.cpu.kernel_language import written
+from linad.sweeps.instructions import PYTHON_ERROR
 
 WORD = ir.IntType(64)
 OBJECT = ir.IntType(8).as_pointer()
@@ -54,9 +57,7 @@ def address_of(function: Callable[..., Any]) -> int:
 
 def callable_on_words(function: Callable[..., int]) -> Callable[..., int]:
     """A function of integers, as one that lets go of the interpreter while it runs."""
-    count = len(inspect.signature(function).parameters)
-    kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * count)
-    return kind(address_of(function))
+    return _python_function(function, "word of numbers without the lock")
 
 
 def callable_on_objects(
@@ -74,7 +75,11 @@ def callable_on_objects(
         What it returns: a number, or the address of an object, whose reference goes to the
         caller, and 0 after an error.
     """
-    address = _loaded(function, f"{gives}{' without the lock' if releases else ''}")
+    return _python_function(function, f"{gives}{' without the lock' if releases else ''}")
+
+
+def _python_function(function: Callable[..., int], called: str) -> Callable[..., Any]:
+    address = _loaded(function, called)
     definition = _Definition(function.__name__.encode(), address, FAST_CALL, None)
     _definitions.append(definition)
     python = ctypes.PYFUNCTYPE(ctypes.py_object, *[ctypes.c_void_p] * 3)
@@ -160,10 +165,15 @@ def _write_call(inner: Any, name: str, count: int, called: str) -> None:
     with builder.if_then(builder.icmp_signed("!=", given, ir.Constant(WORD, count))):
         builder.call(python("PyErr_BadArgument", ir.IntType(32)), [])
         builder.ret(ir.Constant(OBJECT, None))
-    words = [
-        builder.ptrtoint(builder.load(builder.gep(arguments, [ir.Constant(WORD, k)])), WORD)
-        for k in range(count)
-    ]
+    objects = [builder.load(builder.gep(arguments, [ir.Constant(WORD, k)])) for k in range(count)]
+    if " of numbers" in called:
+        number = python("PyLong_AsLongLong", WORD, OBJECT)
+        words = [builder.call(number, [x]) for x in objects]
+        error = builder.call(python("PyErr_Occurred", OBJECT), [])
+        with builder.if_then(builder.icmp_unsigned("!=", error, ir.Constant(OBJECT, None))):
+            builder.ret(ir.Constant(OBJECT, None))
+    else:
+        words = [builder.ptrtoint(x, WORD) for x in objects]
     words += [ir.Constant(WORD, 0)] * (WORDS - count)
     if called.endswith(" without the lock"):
         state = builder.call(python("PyEval_SaveThread", OBJECT), [])
@@ -174,11 +184,17 @@ def _write_call(inner: Any, name: str, count: int, called: str) -> None:
     if called.startswith("object"):
         builder.ret(builder.inttoptr(result, OBJECT))
     else:
+        failed = builder.icmp_signed("==", result, ir.Constant(WORD, PYTHON_ERROR))
+        with builder.if_then(failed):
+            builder.ret(ir.Constant(OBJECT, None))
         builder.ret(builder.call(python("PyLong_FromLongLong", OBJECT, WORD), [result]))
 
 
 PREFIX = "linad_"
-CALLED = ("PyErr_BadArgument", "PyEval_SaveThread", "PyEval_RestoreThread", "PyLong_FromLongLong")
+CALLED = (
+    *("PyErr_BadArgument", "PyErr_Occurred", "PyEval_SaveThread", "PyEval_RestoreThread"),
+    *("PyLong_FromLongLong", "PyLong_AsLongLong"),
+)
 
 
 def _name_python() -> None:

@@ -136,6 +136,7 @@ def short_call(
 
 
 _NAMES = {
+    "__name__": __name__,  # whose lines these are
     "changed": changed,
     "state": state,
     "INITIAL": INITIAL,

@@ -1,8 +1,11 @@
 """Sparse arrays with traced entries, their products, sums and systems."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse
+import scipy.sparse.csgraph
 import scipy.sparse.linalg
 
 import linad
@@ -268,8 +271,49 @@ MOVES = {
 
 @pytest.mark.parametrize("name", MOVES)
 @pytest.mark.parametrize("format", ["csr_array", "csr_matrix", "csc_array"])
+@pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
 def test_entries_that_move(name, format):
     same(lambda m, data: MOVES[name](m, build(m, format, data)), DATA)
+
+
+def set_diagonals(A):
+    B = A.copy()
+    A.setdiag(A.diagonal()[::-1] * 2)
+    A.setdiag(A.data[:2], 1)
+    A.setdiag(3.0, k=-2)
+    return A + B
+
+
+MOVES["diagonals"] = lambda m, A: set_diagonals(A)
+
+
+@pytest.mark.parametrize("options", list(itertools.product([False, True], repeat=3)))
+@pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
+def test_laplacian(options):
+    """Of a graph with an edge twice, and a loop."""
+    places = np.array([0, 1, 2, 1, 2, 0]), np.array([1, 2, 0, 0, 2, 1])
+
+    def f(m, data):
+        names = ("normed", "use_out_degree", "symmetrized")
+        A = m.coo_array((data, places), shape=(3, 3))
+        L, d = m.csgraph.laplacian(A, return_diag=True, **dict(zip(names, options, strict=True)))
+        return np.concatenate([L.toarray().ravel(), d, A @ X[:3]])
+
+    same(f, DATA**2)
+
+
+@pytest.mark.parametrize("name", ["csr_array", "csc_array", "coo_array"])
+def test_a_copy_in_other_coordinates_has_entries_of_its_own(name):
+    def f(m, data):
+        A = getattr(m, name)(m.csr_array((data * 1.0, COLS, [0, 3, 4, 5, 6]), shape=(4, 5)))
+        B, C = A.tocoo(), A.tocoo(copy=True)
+        D, E = B.tocoo(), B.tocoo(copy=True)
+        B.data *= 2.0
+        C.data *= 3.0
+        E.data *= 4.0
+        return np.stack([M @ X for M in (A, B, C, D, E)])
+
+    same(f, DATA)
 
 
 def test_entries_at_one_place_are_added_before_they_move():
@@ -290,6 +334,31 @@ def test_matrices(name):
     same(lambda m, data: build(m, name, data) * build(m, name, data).T * 2.0, DATA)
     same(lambda m, data: (build(m, name, data).tocsr()[:, :4] ** 3) * 0.5, DATA)
     same(lambda m, data: WS * build(m, name, data), DATA)
+
+
+V, ONES = X[:, None], np.ones((4, 5))
+P = rng.standard_normal((5, 4)).view(np.matrix)
+OF_MATRICES = {
+    "rows": lambda m, A: A.multiply(1 / (1 + A.sum(axis=1))).toarray(),
+    "columns": lambda m, A: ((A / (1 + A.sum(axis=0))).sum(axis=0) * V).A,
+    "means": lambda m, A: A.mean(axis=1).A1 * (A.mean(axis=0) * V).A,
+    "dense": lambda m, A: (A.todense() * V + A.sum(axis=1).flatten().T).A,
+    "diagonal": lambda m, A: m.diags(1 / (1 + A.sum(axis=1).A1)) * A @ V,
+    "a matrix": lambda m, A: (A * P * W[:, None] + P.T * A.T * W[:, None] + A.sum(axis=1)).A,
+    "sums": lambda m, A: ((A + ONES) * V + (P.T - A) * V + (ONES - A) * V).A,
+    "by name": lambda m, A: (A.dot(P) * W[:, None]).A + A.multiply(P.T).sum(axis=1).A,
+}
+
+
+@pytest.mark.parametrize("name", OF_MATRICES)
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+def test_what_sparse_matrices_give_is_a_matrix(name):
+    """Of two axes, and with ``*`` for the product of matrices, as in SciPy; not of arrays."""
+    of_matrix, of_array = (lambda m, x, k=k: build(m, k, x) for k in ("csr_matrix", "csr_array"))
+    same(lambda m, data: OF_MATRICES[name](m, of_matrix(m, data)), DATA**2 + 1)
+    same(
+        lambda m, data: of_array(m, data).sum(axis=1) * W + of_array(m, data).todense()[:, 0], DATA
+    )
 
 
 def test_diagonals_of_columns():

@@ -111,3 +111,12 @@ def test_labels_of_groups(labels, words):
         lambda X, p: p["off"][X[1] - 1] + p["slope"] * X[0], (T, GROUP), GROUP + T, start
     )
     np.testing.assert_allclose(found["off"], [1.0, 2.0, 3.0])
+
+
+def test_keys_read_of_an_array_of_parameters():
+    words = r"p\['height'\], and p is an array of shape \(2,\); give the start as a dict, {'height'"
+    x = np.linspace(0.0, 1.0, 5)
+    with pytest.raises(ArgumentError, match=words):
+        linad.solve.curve_fit(lambda x, p: p["height"] * x, x, x, np.ones(2))
+    with pytest.raises(ArgumentError, match=words):
+        linad.solve.fit(lambda p: p["height"] * x - x, np.ones(2))

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import scipy.optimize
 from scipy.optimize import OptimizeWarning
+from solve.problems import unfinished
 
-from linad.solve import curve_fit, fit
+from linad.solve import Status, curve_fit, fit
 
 T = np.linspace(0.0, 3.0, 20)
 Y = 2.0 * np.exp(-1.1 * T) + 0.01 * np.cos(9 * T)
@@ -68,7 +69,23 @@ def test_errors_as_scipy_has_them():
     assert np.isfinite(known.covariance).all()
 
 
+@unfinished
 def test_a_fit_that_has_not_ended_says_that_alone():
     found = curve_fit(lambda t, a, b: np.exp(-a * t) + 0 * b, T, Y, [9.0, 1.0], maxiter=1)
     assert not found.success
     assert "undetermined" not in found.message
+
+
+def test_a_fit_that_has_not_ended_warns_unless_its_caller_stopped_it():
+
+    def model(t, a):
+        return np.exp(-a * t)
+
+    with pytest.warns(OptimizeWarning, match="limit of iterations .* those of where it ended"):
+        curve_fit(model, T, Y, 9.0, maxiter=1)
+
+    def enough(intermediate_result):
+        raise StopIteration
+
+    found = curve_fit(model, T, Y, 9.0, callback=enough)
+    assert found.status == Status.STOPPED

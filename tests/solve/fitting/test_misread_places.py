@@ -264,3 +264,37 @@ def test_a_series_that_is_written_into():
 
     with pytest.raises(TracerError, match=r"linad.adopt\(.*the Series of pandas"):
         curve_fit(masked, pd.Series(T), Y)
+
+
+@pytest.mark.parametrize("what", ["xdata", "sigma", "weights"])
+def test_labels_in_another_order_are_refused(what):
+    pd = pytest.importorskip("pandas")
+    x, y, s = (pd.Series(v) for v in (np.linspace(0, 1, 6), np.arange(6.0), np.full(6, 0.1)))
+    given = {"sigma": s, "xdata": x} if what == "xdata" else {what: s, "xdata": x.to_numpy()}
+
+    def model(x, a):
+        return a * np.asarray(x)
+
+    assert linad.solve.curve_fit(model, ydata=y, p0=[1.0], **given).success
+    given[what] = given[what].iloc[::-1]
+    words = f"{what} has the rows of ydata in another order: at place 0 is 5, where ydata has 0"
+    with pytest.raises(ArgumentError, match=words) as refused:
+        linad.solve.curve_fit(model, ydata=y, p0=[1.0], **given)
+    assert f"give {what}.loc[ydata.index]" in str(refused.value)
+    given[what] = given[what].loc[y.index]
+    assert linad.solve.curve_fit(model, ydata=y, p0=[1.0], **given).success
+    given[what] = given[what].set_axis(range(100, 106))  # labels that match nothing
+    assert linad.solve.curve_fit(model, ydata=y, p0=[1.0], **given).success
+
+
+@pytest.mark.parametrize(
+    "error", [TypeError("mine"), IndexError("mine"), KeyError("mine"), ValueError("a list, mine")]
+)
+@pytest.mark.parametrize("xdata", [DATES, T, [T, T], {"t": T, "day": DATES}])
+def test_an_error_that_a_model_raises_itself_stays_as_it_is(error, xdata):
+    def model(x, a):
+        raise error
+
+    with pytest.raises(type(error)) as raised:
+        curve_fit(model, xdata, Y, [1.0])
+    assert raised.value is error

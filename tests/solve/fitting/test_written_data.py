@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from solve.problems import unfinished
 
 from linad.solve import curve_fit, fit
 
@@ -67,6 +68,7 @@ def test_further_arguments_of_residuals():
     np.testing.assert_array_equal(y, Y)
 
 
+@unfinished
 def test_other_state_is_told_of():
     calls = []
 

@@ -1,0 +1,104 @@
+"""What would take a value out of its trace: a plain array, a float, a text that is read again.
+
+What has no derivative to lose leaves as it is. All else is refused, with what to do instead.
+"""
+
+import sys
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from linad.arrays.lending import lent
+from linad.arrays.memory import constant_under, escape
+from linad.arrays.refusing import COUNT, WRITE
+from linad.core.adopted import WATCHERS, is_adopted
+
+as_float = escape(
+    "float() or a math function, or writing it into a plain array,",
+    f"use NumPy functions (np.sin for math.sin), and {WRITE}",
+    float,
+    "float",
+    by_caller=True,
+)
+as_complex = escape("complex()", "use x + 1j * y", complex, "complex", by_caller=True)
+refuse_int = escape("int()", COUNT, int, "int", by_caller=True)
+float_of_text = escape(
+    "float() of its text",
+    "round it with np.round, or use the number itself",
+    kind="float",
+)
+refuse_repr = escape(
+    "repr() of it, which differs for Python's and for NumPy's number of the same value,",
+    "use str(x) or f'{x}', whose texts are the same",
+    kind="float",
+)
+_refuse_array = escape(
+    "making a plain NumPy array, of a list or by writing into one,",
+    "use np.stack([...]) for a list, write into np.zeros_like(x), drop np.asarray, or "
+    "import linad.numpy as np, whose array(), zeros() and others trace; "
+    "linad.adopt(__name__) lets code of this module, and the Series of pandas that it makes, "
+    "trace as they are",
+    kind="array",
+    by_caller=True,
+)
+_refuse_scipy = escape(
+    "making a plain NumPy array, as this SciPy function does,",
+    "linad.scipy has traced forms of many functions, and @linad.primitive wraps any; of a "
+    "sparse array A the product with a vector is A @ x, and A * x, entry by entry, is "
+    "A.toarray() * x",
+    kind="array",
+    by_caller=True,
+)
+_refuse_masked = escape(
+    "the arithmetic of a masked array",
+    "keep the mask apart, np.where(m.mask, 0.0, m.data) * x or m.data[~m.mask] * x[~m.mask]; "
+    "or linad.adopt(__name__) lets masked arrays of this module trace, where they are made "
+    "while a derivative is taken",
+    kind="array",
+    by_caller=True,
+)
+_refuse_pandas = escape(
+    "making a plain NumPy array, as pandas does,",
+    "linad.adopt(name) of the package that calls pandas, or of your own module, lets a Series "
+    "or DataFrame hold traced values; or use the numbers, s.to_numpy(), and NumPy functions",
+    kind="array",
+    by_caller=True,
+)
+
+
+def _in_package(frame: FrameType, package: str) -> bool:
+    return frame.f_globals.get("__name__", "").startswith(package + ".")
+
+
+def as_plain_array(x: Any, dtype: np.dtype[Any] | None = None, copy: bool | None = None) -> Any:
+    """`Tracer.__array__`, which NumPy calls: the plain array of a traced value, if it has one."""
+    if x.dtype.kind in "biu":
+        found = x._trace.answer(x, np.array)
+        if copy:
+            return found.copy("K")
+        found.flags.writeable = False  # writes, which plain NumPy would see in x, are lost
+        return found
+    if x._trace.finished:
+        return np.array(x._trace.lasting(x), dtype)
+    caller = sys._getframe(1)
+    if caller.f_code.co_name == "_matmul_dispatch":
+        # SciPy's sparse arrays ask whether an operand is an array before they multiply.
+        # A 0-d object array says no, and Python goes on to __rmatmul__.
+        shell = np.empty((), object)
+        shell[()] = x
+        return shell
+    masked = False
+    while _in_package(caller, "numpy") and caller.f_back is not None:
+        masked = masked or _in_package(caller, "numpy.ma")
+        caller = caller.f_back
+    by_scipy = _in_package(caller, "scipy")
+    if by_scipy or (WATCHERS and is_adopted(caller)):
+        plain = constant_under(x)
+        if plain is not None:
+            return lent(x, plain, dtype, copy)
+    if by_scipy:
+        return _refuse_scipy(x)
+    if _in_package(caller, "pandas"):
+        return _refuse_pandas(x)
+    return _refuse_masked(x) if masked else _refuse_array(x)

@@ -1,0 +1,79 @@
+"""Trial points of a fit at which its function comes to no end.
+
+An integration takes ever shorter steps where a trial point lets the solution explode, a search
+goes on where there is no root: millions of repetitions, for a point that will be refused. So at
+trial points a loop may go round `MORE` times as often as at the points that the fit has gone to,
+and `LEAST` times in any case. One that would go on makes residuals that are no numbers, as other
+points do that are too far away, and the fit goes on with a shorter step.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from linad.core.array_type import Array
+from linad.core.interrupts import is_interrupt
+from linad.core.long_loops import Allowance, allowing
+from linad.core.showing import shown
+from linad.errors import LoopLimitError
+
+MORE, LEAST = 16, 1 << 14
+
+GIVEN_UP = object()
+"""What stands for the values at such a point."""
+
+
+class Trials:
+    """The evaluations of a fit; at first without a limit.
+
+    Parameters
+    ----------
+    name, called : str
+        The solver, and the function that the user gave.
+    container : callable
+        A point in the form in which the user gave one.
+    """
+
+    def __init__(self, name: str, called: str, container: Callable[[Array], Any]) -> None:
+        self.name, self.called, self.container = name, called, container
+        self.allowance = Allowance()
+        self.usual = 0
+        self.given_up: list[tuple[str, int]] = []
+
+    def run(self, x: Array, evaluate: Callable[[], Any]) -> Any:
+        """What ``evaluate()`` gives at a point; `GIVEN_UP` where a loop in it did not end."""
+        limit = self.allowance.limit
+        allowance = self.allowance = Allowance(limit)
+        try:
+            with allowing(allowance):
+                return evaluate()
+        except LoopLimitError as error:
+            if error is not allowance.error:
+                raise
+            self.given_up.append((shown(self.container(x)), limit))
+            return GIVEN_UP
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) or is_interrupt(error):
+                error.add_note(f"{self.name}: in {self.called} at {shown(self.container(x))}")
+            raise
+
+    def accept(self) -> None:
+        """The fit goes to the point that was evaluated last."""
+        self.usual = max(self.usual, self.allowance.most)
+        self.allowance.limit = max(LEAST, MORE * self.usual)
+
+    def told(self) -> str:
+        """That points were left out, "" if none was."""
+        if not self.given_up:
+            return ""
+        point, limit = self.given_up[0]
+        count = len(self.given_up)
+        which = (
+            f"{count} trial points were left out, first"
+            if count > 1
+            else "a trial point was left out,"
+        )
+        return (
+            f"{which} {point}, where an "
+            f"integration or a loop in {self.called} did not end within {limit} repetitions: start "
+            f"nearer, or keep the parameters within bounds"
+        )
