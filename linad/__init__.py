@@ -107,6 +107,7 @@ _LAZY = {
 
 former_names.install({*__all__})
 dispatch.ROOMS_OF["pandas"] = "linad.adoption.labelled"
+dispatch.ROOMS_OF["numpy.matrix"] = "linad.adoption.numpy_matrix"
 
 
 if TYPE_CHECKING:  # what a type checker sees of them

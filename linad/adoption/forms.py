@@ -28,6 +28,7 @@ from linad.adoption.form_table import FORMS, form_of, has_form, register
 from linad.adoption.masked import masked_arrays
 from linad.adoption.module_forms import FormOfArrayFunction, FormOfModule
 from linad.adoption.normal_dist import NormalDist
+from linad.adoption.numpy_matrix import MATRICES
 from linad.adoption.object_arrays import gathered, method_of
 from linad.adoption.objects import of_object, owner_of
 from linad.adoption.promotion import LABELLED
@@ -134,7 +135,7 @@ def _text(original: Callable[..., str]) -> Callable[..., str]:
 
 
 def _register_numpy() -> None:
-    forms: dict[str, Any] = {"poly1d": _poly1d, "frombuffer": frombuffer}
+    forms: dict[str, Any] = {"poly1d": _poly1d, "frombuffer": frombuffer, **MATRICES}
     for name in ("format_float_positional", "format_float_scientific"):
         forms[name] = _text(getattr(np, name))
     dispatched = type(np.sum)

@@ -1,27 +1,24 @@
 """Masked arrays around traced values, in adopted code: NumPy's own, over `Held` for ndarray.
 
-`numpy.ma` is Python code over ndarray. It is executed once more, from NumPy's source, with other
-names: ``ndarray`` is `Held`, ``np`` has the forms, and ``x.view(cls)`` is `_view`. So a mask goes
-where NumPy takes it. Outside of a trace NumPy's module runs.
+`numpy.ma` is Python code over ndarray, which is executed once more (`linad.adoption.executed`).
+So a mask goes where NumPy takes it. Outside of a trace NumPy's module runs.
 
 Inside of one what `numpy.ma` makes in adopted code is of the class made here, of plain values as
 well: a masked array of NumPy's own takes no traced operand on its right.
 """
 
-import ast
 import functools
-import inspect
 import types
 from typing import Any
 
 import numpy as np
 
+from linad.adoption.executed import executed
 from linad.adoption.form_table import form_of
 from linad.adoption.subclasses import MADE_ELSEWHERE, Held, isinstance_of_held, unwrapped
 from linad.arrays.conversions import is_instance
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
-from linad.core.adopted import SPACES
 from linad.core.array_type import Array
 from linad.core.tree import bare
 from linad.errors import UnsupportedError
@@ -100,52 +97,15 @@ def _view(x: Any, *kinds: Any) -> Any:
     return made
 
 
-def _memory(x: Any) -> dict[str, Any]:
-    """``x.__array_interface__``, as far as it tells whether two arrays are one."""
-    return {"data": (id(x._held), False)} if isinstance_of_held(x) else x.__array_interface__
-
-
-class _OfMasked(ast.NodeTransformer):
-    """What NumPy's source asks of ndarray alone, as calls: ``x.view(cls)``, ``ndarray.view(x)``."""
-
-    def visit_Attribute(self, node: ast.Attribute) -> Any:
-        self.generic_visit(node)
-        if node.attr != "__array_interface__":
-            return node
-        return ast.Call(ast.Name("_linad_memory", ast.Load()), [node.value], [])
-
-    def visit_Call(self, node: ast.Call) -> Any:
-        self.generic_visit(node)
-        f = node.func
-        if not isinstance(f, ast.Attribute) or f.attr != "view" or node.keywords:
-            return node
-        of_class = isinstance(f.value, ast.Name) and f.value.id == "ndarray"
-        given = node.args if of_class else [f.value, *node.args]
-        return ast.Call(ast.Name("_linad_view", ast.Load()), given, [])
-
-
-def _executed(original: types.ModuleType, names: dict[str, Any]) -> types.ModuleType:
-    """A module executed again, with other values of names that it imports or has built in."""
-    made = types.ModuleType(original.__name__)
-    space = vars(made)
-    space |= {"__file__": original.__file__, "__package__": original.__package__}
-    SPACES[id(space)] = space
-    tree = ast.fix_missing_locations(_OfMasked().visit(ast.parse(inspect.getsource(original))))
-    imports: list[ast.stmt] = [
-        node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))
-    ]
-    others = [node for node in tree.body if node not in imports]
-    file = str(original.__file__)
-    exec(compile(ast.Module(imports, []), file, "exec", dont_inherit=True), space)
-    space |= names
-    exec(compile(ast.Module(others, []), file, "exec", dont_inherit=True), space)
-    for name in _SHARED & space.keys():
-        space[name] = vars(original)[name]
-    return made
-
-
 _SHARED = {"masked", "masked_singleton", "MaskedConstant", "MaskError", "MAError", "mvoid"}
 """What is one and the same for all: ``x is np.ma.masked`` holds."""
+
+
+def _over_held(original: types.ModuleType, names: dict[str, Any]) -> types.ModuleType:
+    made = executed(original, names)
+    for name in _SHARED & vars(made).keys():
+        setattr(made, name, vars(original)[name])
+    return made
 
 
 @functools.cache
@@ -158,12 +118,11 @@ def masked_arrays() -> types.ModuleType:
         "isinstance": _is_instance,
         "_ureduce": same_code(reduce, {**reduce.__globals__, "np": traced}),
         "_linad_view": _view,
-        "_linad_memory": _memory,
     }
-    core = _executed(np.ma.core, names)
+    core = _over_held(np.ma.core, names)
     ours, theirs = vars(core), vars(np.ma.core)
     imported = {name for name, value in vars(np.ma.extras).items() if theirs.get(name) is value}
-    extras = _executed(np.ma.extras, {**names, **{n: ours[n] for n in imported}, "ma": core})
+    extras = _over_held(np.ma.extras, {**names, **{n: ours[n] for n in imported}, "ma": core})
     made = types.ModuleType("numpy.ma")
     vars(made).update({name: ours[name] for name in np.ma.core.__all__})
     vars(made).update({name: vars(extras)[name] for name in np.ma.extras.__all__})
@@ -179,6 +138,7 @@ def _is_instance(x: Any, kind: Any, /) -> bool:
 
 
 def _original_of(kind: Any) -> Any:
+    kind = kind if isinstance(kind, type) else getattr(kind, "__wrapped__", kind)  # a form's
     if isinstance(kind, type) and issubclass(kind, HeldData):
         return np.ndarray if kind is HeldData else np.ma.MaskedArray
     return kind

@@ -227,7 +227,7 @@ def rebased(cls: Any) -> Any:
         return MADE_ELSEWHERE[cls]()
     if cls not in _REBASED:
         slots = vars(cls).get("__slots__")
-        if slots or issubclass(cls, (np.matrix, np.recarray, np.memmap)):
+        if slots or issubclass(cls, (np.recarray, np.memmap)):
             raise UnsupportedError(
                 f"view: a traced value cannot become a {cls.__module__}.{cls.__qualname__}, a "
                 f"subclass of numpy.ndarray {'with slots' if slots else 'that NumPy reads itself'};"

@@ -18,7 +18,7 @@ from linad.arrays.zero_dim import is_number
 from linad.core.adopted import WATCHERS
 from linad.core.array_type import Array
 from linad.core.callers import defining_package
-from linad.core.dispatch import FOREIGN, OPERATORS, ROOMS_OF, UFUNCS
+from linad.core.dispatch import FOREIGN, OPERATORS, ROOMS_OF, UFUNCS, matrix_room
 from linad.core.primitive import Primitive, Traced
 from linad.core.stand_ins import STANDING, stand_in
 from linad.errors import UnsupportedError
@@ -108,6 +108,8 @@ def _keeps_labels(kind: type) -> bool:
 
 def foreign(ufunc: Any, foreign: Any, *operands: Any) -> Any:
     """``ufunc(*operands)``, of which ``foreign`` is neither an array nor a number."""
+    if type(foreign) is np.matrix:
+        matrix_room()
     for cls in type(foreign).__mro__:
         if cls in FOREIGN:
             return FOREIGN[cls](ufunc, *operands)

@@ -42,7 +42,7 @@ from linad.arrays.writes import write, write_into
 from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.callers import PASSES_AS_PLAIN, passes_as_plain
-from linad.core.dispatch import FUNCTIONS, UFUNC_METHODS, UFUNCS, remedy
+from linad.core.dispatch import FUNCTIONS, UFUNC_METHODS, UFUNCS, matrix_room, remedy
 from linad.core.moving_regions import Moving
 from linad.core.primitive import Primitive, Traced
 from linad.core.regions import Region
@@ -280,7 +280,7 @@ class Tracer(Arithmetic):
             suffix = "" if method == "__call__" else f".{method}"
             raise UnsupportedError(
                 f"{ufunc.__name__}{suffix} is not traced by linad; "
-                f"{instead_of_ufunc(remedy(f'numpy.{ufunc.__name__}{suffix}'))}"
+                f"{instead_of_ufunc(remedy(f'numpy.{ufunc.__name__}{suffix}'), ufunc)}"
             )
         for x in inputs:
             if type(x) not in _KNOWN:
@@ -313,6 +313,8 @@ class Tracer(Arithmetic):
                 if kind not in _KNOWN and getattr(kind, "holds_array", False):
                     # A subclass of ndarray around a traced value: `linad.adoption`.
                     return NotImplemented
+                if issubclass(kind, np.matrix):
+                    return matrix_room().array_function(func, args, kwargs)
         result = called(func, args, kwargs)
         if func in CREATORS and isinstance(result, np.ndarray) and result.dtype.kind in "fc":
             # np.zeros(n, like=x): NumPy has taken ``like`` away, and it is self.

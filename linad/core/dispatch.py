@@ -3,6 +3,7 @@
 Rule files fill these tables; `linad.arrays.tracer.Tracer` looks them up.
 """
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -20,8 +21,14 @@ FOREIGN: dict[type, Callable[..., Any]] = {}
 ``function(ufunc, a, b)``, the traced form of an operator between it and a traced value."""
 
 ROOMS_OF: dict[str, str] = {}
-"""A package that is not imported for its own sake -> the module of linad that registers its classes
-in `FOREIGN`, and is imported when a traced value meets the first."""
+"""A package that is not imported for its own sake, or a class of NumPy's -> the module of linad
+that registers its classes in `FOREIGN`, and is imported when a traced value meets the first."""
+
+
+def matrix_room() -> Any:
+    """The module that treats `numpy.matrix`."""
+    return importlib.import_module(ROOMS_OF["numpy.matrix"])
+
 
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
 """NumPy function -> traced function with the same signature."""

@@ -421,9 +421,8 @@ class AdjointMaker(PiecewiseLoops):
                 out = Put(slot, self.seed or (ZERO,), self.bar_of(var(name)), adds=True)
                 end += self.for_each_seed([out])
         body = [*start, *forward, *backward, *end]
-        return KernelProgram(
-            f"{p.name}_adjoint", [*p.arguments, *self.arguments()], self.kinds, body, self.level
-        )
+        name, arguments = f"{p.name}_adjoint", [*p.arguments, *self.arguments()]
+        return KernelProgram(name, arguments, self.kinds, body, self.level, written=p.written)
 
 
 def _loops(body: Sequence[Statement]) -> list[For]:

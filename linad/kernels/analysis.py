@@ -35,6 +35,8 @@ class KernelProgram:
         How often it was differentiated; names of derivatives end in it.
     checkpoints : int
         How many states the adjoint of a loop at the top keeps; 0 is all that is overwritten.
+    written : tuple
+        The file, and the first and last line there, of the function.
     writes : tuple of str
         The arguments that it writes into.
     """
@@ -45,6 +47,7 @@ class KernelProgram:
     body: list[Statement]
     level: int = 0
     checkpoints: int = 0
+    written: tuple[str, int, int] = ("", 0, 0)
 
     @property
     def writes(self) -> tuple[str, ...]:

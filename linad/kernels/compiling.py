@@ -22,6 +22,7 @@ from linad.kernels.expressions import (
     operands,
     var,
 )
+from linad.kernels.index_checks import beyond_the_end, with_checks
 from linad.kernels.phases import ProgramInPhases
 from linad.kernels.pieces import PIECES
 from linad.kernels.statements import (
@@ -135,17 +136,18 @@ def kernel_source_of(program: KernelProgram, error_model: str) -> str:
     Its words are, for each operand of `operands_of`, the address, and of arrays the lengths.
     """
     _, *body = source_of(program).splitlines()
-    return "\n".join([*head_of(program, error_model), *body, "    return 0", ""])
+    source = "\n".join([*head_of(program, error_model), *body, "    return 0", ""])
+    return with_checks(source, stacks_of(program))
+
+
+def stacks_of(program: KernelProgram) -> list[str]:
+    """The arrays that only the program itself reads and writes."""
+    return [*[s.name for s in program.stacks], "sizes"]
 
 
 def head_of(program: KernelProgram, error_model: str) -> list[str]:
     """How a kernel begins: with names for its operands."""
-    with compiling:
-        from numba import config
-
     lines = ["def kernel(_words, _start, _stop):"]
-    if config.BOUNDSCHECK:
-        lines.append("    check_indices()")
     if error_model == "python":
         lines.append("    check_divisions()")
     k = 0
@@ -184,6 +186,7 @@ class CompiledProgram:
         ndims = [k.ndim if isinstance(k, ArrayKind) else 0 for k in kinds]
         self.size = len(ndims) + sum(ndims)
         self.source = source
+        self.written = program.written
         described = [kernel_cache.kernel(self.source), len(kinds), id(np.ndarray)]
         for dtype, ndim in zip(self.dtypes, ndims, strict=True):
             described += [id(dtype), ndim]
@@ -220,7 +223,8 @@ class CompiledProgram:
         if reason == DIVISION:
             raise ZeroDivisionError(f"kernel {self.name}: division by zero")
         if reason == NO_ENTRY:
-            raise IndexError(f"kernel {self.name}: an index that the array does not have")
+            what = beyond_the_end(self.source, line, self.written)
+            raise IndexError(f"kernel {self.name}: {what}")
         if reason == NO_STEP:
             raise ValueError(f"kernel {self.name}: the step of a range is zero")
         if reason == NO_MEMORY:
@@ -248,6 +252,7 @@ class CompiledPhases(CompiledProgram):
         for phase in found.phases:
             body = lines(with_rooms(phase.body, rooms))
             source = "\n".join([*head, *body, "    return 0", ""])
+            source = with_checks(source, stacks_of(found.program))
             many = PIECES if phase.shared else 1
             self.phases.append((source, many, work_of(phase.body) if phase.shared else 0))
         code = [

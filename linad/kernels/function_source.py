@@ -196,6 +196,11 @@ class FunctionSource:
         """File and line of a node."""
         return f"{self.file}:{self.first + getattr(node, 'lineno', 1) - 1}"
 
+    @property
+    def written(self) -> tuple[str, int, int]:
+        """The file, and the first and last line there."""
+        return self.file, self.first, self.first + (self.tree.end_lineno or 1) - 1
+
     def line(self, node: ast.AST) -> str:
         """The text of a node's first line."""
         return (

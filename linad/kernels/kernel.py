@@ -78,7 +78,14 @@ class Specialization:
                 body += _copy(slot, r, lowered.fresh, all_kinds)
         self.dims = _dims(lowered)
         arguments = [*lowered.parameters, *lowered.constants, *self.slots]
-        program = KernelProgram(source.name, arguments, all_kinds, body, checkpoints=checkpoints)
+        program = KernelProgram(
+            source.name,
+            arguments,
+            all_kinds,
+            body,
+            checkpoints=checkpoints,
+            written=source.written,
+        )
         self.call = ProgramCall(program, error_model=error_model)
         unknown = {r.array for r in lowered.results if isinstance(r, ArrayWindow)} - set(self.dims)
         made = {s.array: s.dims for s in lowered.body if isinstance(s, New)}

@@ -44,6 +44,7 @@ def program_of_lengths(
         [*arguments, slot],
         {**program.kinds, slot: ArrayKind("int64", 1)},
         [*sliced(body, needed), *puts],
+        written=program.written,
     )
 
 

@@ -75,7 +75,8 @@ class Tangent:
         """The tangent, as a program."""
         p = self.program
         arguments = [*p.arguments, *self.arguments]
-        return KernelProgram(f"{p.name}_tangent", arguments, self.kinds, self.body, p.level + 1)
+        name = f"{p.name}_tangent"
+        return KernelProgram(name, arguments, self.kinds, self.body, p.level + 1, written=p.written)
 
     def block(self, body: Sequence[Statement]) -> list[Statement]:
         """The tangents of statements, and these."""

@@ -13,7 +13,7 @@ import scipy.cluster.vq
 from linad.core.array_type import Array
 from linad.errors import ConvergenceError, DegenerateError, ShapeError
 from linad.scipy.implicit_solutions import plain, with_derivative
-from linad.scipy.mirror import bound_form, check_finite as check, inexact
+from linad.scipy.mirror import bound_form, check_finite as check, inexact, traced_form
 from linad.scipy.plain_results import by_scipy
 
 
@@ -61,18 +61,21 @@ def _means(name: str, obs: Array, labels: Array, found: Array) -> Any:
     return with_derivative(found, means)
 
 
-@bound_form(scipy.cluster.vq.kmeans)
-def kmeans(obs: Array, k_or_guess: Any, **options: Any) -> Any:
+# All other arguments are SciPy's: its signature does not tell of ``seed`` before 1.17.
+
+
+@traced_form(scipy.cluster.vq.kmeans)
+def kmeans(obs: Array, k_or_guess: Any, *args: Any, **options: Any) -> Any:
     obs = inexact(obs)
-    book, distortion = scipy.cluster.vq.kmeans(plain(obs), plain(k_or_guess), **options)
+    book, distortion = scipy.cluster.vq.kmeans(plain(obs), plain(k_or_guess), *args, **options)
     labels = _nearest(plain(obs), book)
     means = _means("kmeans", obs, labels, book)
     reached = np.mean(_distances(obs, means[labels]))
     return means, with_derivative(distortion, reached)
 
 
-@bound_form(scipy.cluster.vq.kmeans2)
-def kmeans2(data: Array, k: Any, **options: Any) -> Any:
+@traced_form(scipy.cluster.vq.kmeans2)
+def kmeans2(data: Array, k: Any, *args: Any, **options: Any) -> Any:
     data = inexact(data)
-    book, labels = scipy.cluster.vq.kmeans2(plain(data), plain(k), **options)
+    book, labels = scipy.cluster.vq.kmeans2(plain(data), plain(k), *args, **options)
     return _means("kmeans2", data, labels, book), labels

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 
-import numba
 import numpy as np
 import pytest
 from kernel_cases import CASES
@@ -305,44 +304,3 @@ def test_single_precision():
     g = linad.grad(solved)(x)
     assert g.dtype == np.float32
     np.testing.assert_allclose(g, linad.grad(solved)(F), rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.compiles
-def test_indices_are_checked_where_numba_checks_them(monkeypatch):
-    """Entries beyond the end, read, written, and read by a derivative; below zero they count."""
-    monkeypatch.setattr(numba.config, "BOUNDSCHECK", 1)
-
-    def reads(x, y):
-        for i in range(len(x)):
-            y[i] = x[i + 1] ** 2
-
-    def writes(x, y):
-        for i in range(len(x)):
-            y[i + 1, -1] = x[i - 1] ** 2
-
-    def inside(x, y):
-        for i in range(-len(x), 0):
-            y[i] = x[i] ** 2
-
-    x = np.arange(1.0, 6.0)
-    for function, shape in ((reads, 5), (writes, (5, 2))):
-        kernel = linad.kernel(function)
-
-        def f(x, kernel=kernel, shape=shape):
-            y = np.zeros(shape, like=x)
-            kernel(x, y)
-            return np.sum(y)
-
-        for run in (f, linad.grad(f), linad.jit(f), linad.jit(linad.grad(f))):
-            for _ in range(2):
-                with pytest.raises(IndexError):
-                    run(x)
-    kernel = linad.kernel(inside)
-
-    def g(x):
-        y = np.zeros_like(x)
-        kernel(x, y)
-        return np.sum(y)
-
-    np.testing.assert_array_equal(linad.grad(g)(x), 2 * x)
-    assert "check_indices" in kernel.last.call.serial.function.source

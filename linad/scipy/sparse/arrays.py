@@ -15,7 +15,9 @@ import numpy as np
 import scipy.sparse
 
 from linad.core.array_type import Array
+from linad.core.dispatch import matrix_room
 from linad.core.shapes import normalize_axis
+from linad.core.tree import bare
 from linad.errors import ShapeError, TracerError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import as_array
@@ -266,7 +268,13 @@ class SparseArray:
         ones = np.ones(self.nnz, self.dtype.char.lower())
         return sparse_product(ones, self._entries, pattern=flat).reshape((m, n))
 
-    todense = toarray
+    def todense(self) -> Any:
+        """As `toarray`; of one of SciPy's matrices a `numpy.matrix`."""
+        return self._dense(self.toarray())
+
+    def _dense(self, x: Any) -> Any:
+        """What SciPy gives as an array, and as a `numpy.matrix` where it makes one of its own."""
+        return matrix_room().as_matrix(x) if self.is_matrix else x
 
     def diagonal(self, k: int = 0) -> Any:
         """The k-th diagonal, traced."""
@@ -301,8 +309,9 @@ class SparseArray:
         """The sum of the entries, of each column (axis 0) or of each row (axis 1)."""
         if axis is None:
             return np.sum(self._entries)
-        pattern = self.pattern if normalize_axis(axis, 2, "sum") else self.pattern.T
-        return pattern.gather(self._entries)
+        of_rows = normalize_axis(axis, 2, "sum") == 1
+        sums = (self.pattern if of_rows else self.pattern.T).gather(self._entries)
+        return self._dense(sums.reshape((-1, 1)) if of_rows and self.is_matrix else sums)
 
     def mean(self, axis: Any = None) -> Any:
         """The mean, zeros counted."""
@@ -320,20 +329,21 @@ class SparseArray:
         other = traced_form_of(x)
         if other is not None:
             return _product(self, other)
-        x = as_array(x)
+        is_matrix, x = isinstance(x, np.matrix), _array(x)
         if x.ndim not in (1, 2) or x.shape[0] != self.shape[1]:
             raise ShapeError(f"A @ x: A has shape {self.shape} and x {x.shape}")
         y = sparse_product(self._entries, inexact(x.T), pattern=self.pattern)
-        return y.T
+        return self._dense(y.T) if is_matrix else y.T
 
     def __rmatmul__(self, x: Array) -> Any:
         other = traced_form_of(x)
         if other is not None:
             return _product(other, self)
-        x = as_array(x)
+        is_matrix, x = isinstance(x, np.matrix), _array(x)
         if x.ndim not in (1, 2) or x.shape[-1] != self.shape[0]:
             raise ShapeError(f"x @ A: A has shape {self.shape} and x {x.shape}")
-        return sparse_product(self._entries, inexact(x), pattern=self.pattern.T)
+        y = sparse_product(self._entries, inexact(x), pattern=self.pattern.T)
+        return self._dense(y) if is_matrix else y
 
     def multiply(self, other: Array) -> "SparseArray":
         """Entry by entry with a number, or with an array that broadcasts to the shape of A."""
@@ -346,7 +356,7 @@ class SparseArray:
 
     def _read(self, other: Array, name: str) -> Any:
         """A number, or the entries of a dense array at the places of the pattern."""
-        other = as_array(other)
+        other = _array(other)
         if other.ndim == 0:
             return other
         try:
@@ -419,12 +429,12 @@ class SparseArray:
     def _plus(self, other: Any, sign: int) -> Any:
         sparse = traced_form_of(other)
         if sparse is None:
-            other = as_array(other)
+            other = _array(other)
             if other.ndim == 0:
                 raise UnsupportedError(
                     "adding a number to a sparse array would fill it; use A.toarray()"
                 )
-            return self.toarray() + sign * other
+            return self._dense(self.toarray() + sign * other)
         if sparse.shape != self.shape:
             raise ShapeError(f"A + B: A has shape {self.shape} and B {sparse.shape}")
         mine, theirs = self.pattern, sparse.pattern
@@ -436,6 +446,12 @@ class SparseArray:
         entries = np.concatenate([self._entries, sign * sparse._entries])
         merged = _merged(self, entries, pattern)
         return merged.tocsc() if self.format == "csc" else merged
+
+
+def _array(x: Any) -> Any:
+    """A dense operand as an array, a `numpy.matrix` too."""
+    x = bare(x)
+    return x.view(np.ndarray) if isinstance(x, np.matrix) else as_array(x)
 
 
 def traced_form_of(x: Any) -> SparseArray | None:

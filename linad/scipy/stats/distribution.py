@@ -204,7 +204,7 @@ class Frozen:
             raise AttributeError(name)
         if name in self.dist.functions:
             method = getattr(self.dist, name)
-            return lambda x: method(x, *self.args, **self.kwds)
+            return lambda x, **more: method(x, *self.args, **self.kwds, **more)
         if name in self.dist.moments:
             method = getattr(self.dist, name)
             return lambda: method(*self.args, **self.kwds)

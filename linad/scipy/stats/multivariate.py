@@ -5,17 +5,25 @@
 by one Cholesky decomposition. The gradient in a symmetric Σ is symmetric.
 """
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.stats
 
+from linad.arrays.traces import running_trace
+from linad.arrays.zero_dim import number
 from linad.core.array_type import Array
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import still
+from linad.scipy.implicit_solutions import with_derivative
 from linad.scipy.linalg import solve_triangular
+from linad.scipy.mirror import holds_traced
+from linad.scipy.plain_results import by_scipy
+from linad.scipy.stats.boxes_of_normals import box_probability
 from linad.scipy.stats.continuous import HALF_LOG_2PI
-from linad.scipy.stats.distribution import Distribution, double
+from linad.scipy.stats.distribution import Distribution, double, log_of
 from linad.scipy.twins import instance_twin
 
 
@@ -38,11 +46,69 @@ def _whitens(cov: Array) -> bool:
     return hasattr(cov, "log_pdet")
 
 
+_PLACES = ("mean", "cov", "allow_singular", "maxpts", "abseps", "releps")
+"""What `scipy.stats.multivariate_normal.cdf` takes by place, after x."""
+
+
 class MultivariateNormal(Distribution):
     """`scipy.stats.multivariate_normal`, traced in x, the mean and the covariance."""
 
     frozen_kind = type(scipy.stats.multivariate_normal())
-    functions = ("pdf", "logpdf")
+    functions = ("pdf", "logpdf", "cdf", "logcdf")
+
+    def _method(self, name: str) -> Callable[..., Any]:
+        if name not in ("cdf", "logcdf"):
+            return super()._method(name)
+        original = getattr(self.original, name)
+
+        @functools.wraps(original)
+        def function(x: Array, *args: Any, **keywords: Any) -> Any:
+            given = {**dict(zip(_PLACES, args, strict=False)), **keywords}
+            if running_trace() is None or not holds_traced((x, given)):
+                return original(x, *args, **keywords)
+            own = {key: given.pop(key) for key in self.parameters() if key in given}
+            return number(self._in_box(name, x, self.bind((), own), given))
+
+        return function
+
+    def _in_box(
+        self, function: str, x: Any, parameters: dict[str, Any], options: dict[str, Any]
+    ) -> Any:
+        """The probability of a box, or its logarithm; ``options`` are those of the integration.
+
+        The value is SciPy's, whose error is 1e-5, the derivative that of `box_probability`.
+        """
+        name = f"{self.name}.{function}"
+        low = options.pop("lower_limit", None)
+        self.check_real(function, {"x": x, "lower_limit": low} | parameters)
+        if _whitens(parameters["cov"]):
+            raise UnsupportedError(
+                f"{name}: a Covariance is not traced by linad here; pass the matrix as cov"
+            )
+        x, mean, cov = self._as_read(name, x, parameters["mean"], parameters["cov"])
+        d = mean.shape[0]
+        if d > 3:
+            raise UnsupportedError(
+                f"{name}: traced in up to 3 dimensions, got {d}; average over fixed draws of "
+                "normal numbers instead, through np.linalg.cholesky of cov"
+            )
+        low = np.full(d, -np.inf) if low is None else double(low)
+        low, high = np.broadcast_arrays(low, x)
+        rows = [(side - mean).reshape((-1, d)) for side in (low, high)]
+        try:
+            factor = np.linalg.cholesky(cov)
+        except np.linalg.LinAlgError as error:
+            raise UnsupportedError(
+                f"{name}: a singular cov is not traced by linad; leave out the components that "
+                "others determine"
+            ) from error
+        y = box_probability(factor, *rows).reshape(low.shape[:-1])
+        y = with_derivative(by_scipy(self._plain_box, low, high, mean, cov, **options), y)
+        return np.squeeze(log_of(y) if function == "logcdf" else y)
+
+    def _plain_box(self, low: Array, high: Array, mean: Array, cov: Array, **options: Any) -> Any:
+        found = self.original.cdf(high, mean, cov, lower_limit=low, **options)
+        return np.reshape(found, high.shape[:-1])
 
     def parameters(self) -> dict[str, Any]:
         return {"mean": None, "cov": 1.0, "allow_singular": False}
@@ -55,25 +121,8 @@ class MultivariateNormal(Distribution):
         name = f"{self.name}.{function}"
         if _whitens(parameters["cov"]):
             return self._of_covariance(name, x, parameters["mean"], parameters["cov"])
-        x, cov = double(x), double(parameters["cov"])
-        mean = None if parameters["mean"] is None else np.atleast_1d(double(parameters["mean"]))
-        given = mean.shape[0] if mean is not None else None
-        d = given or (cov.shape[0] if cov.ndim else 1)
-        if mean is None:
-            mean = np.zeros(d)
-        if cov.ndim < 2:
-            cov = np.eye(d) * cov  # one variance, or one for each component
-        if mean.shape != (d,) or cov.shape != (d, d):
-            raise ShapeError(f"{name}: mean has shape {mean.shape} and cov {cov.shape}")
-        if not np.allclose(still(cov), still(cov).T, rtol=1e-10, atol=0):
-            raise ValueError(f"{name}: cov must be symmetric")
-        # As SciPy reads it: numbers are vectors of length 1, or one vector of length d.
-        if x.ndim == 0:
-            x = x[None]
-        elif x.ndim == 1:
-            x = x[:, None] if d == 1 else x[None]
-        if x.shape[-1] != d:
-            raise ShapeError(f"{name}: x has shape {x.shape}; its last axis must have length {d}")
+        x, mean, cov = self._as_read(name, x, parameters["mean"], parameters["cov"])
+        d = mean.shape[0]
         rows = (x - mean).reshape((-1, d))
         if parameters["allow_singular"]:
             w = np.linalg.eigvalsh(still(cov))
@@ -89,6 +138,29 @@ class MultivariateNormal(Distribution):
         y = -0.5 * np.sum(white * white, axis=0) - log_det - d * HALF_LOG_2PI
         y = np.squeeze(y.reshape(x.shape[:-1]))
         return np.exp(y) if function == "pdf" else y
+
+    def _as_read(self, name: str, x: Any, mean: Any, cov: Any) -> tuple[Any, Any, Any]:
+        """x (..., d), the mean (d,) and the covariance (d, d), as SciPy reads them."""
+        x, cov = double(x), double(cov)
+        mean = None if mean is None else np.atleast_1d(double(mean))
+        given = mean.shape[0] if mean is not None else None
+        d = given or (cov.shape[0] if cov.ndim else 1)
+        if mean is None:
+            mean = np.zeros(d)
+        if cov.ndim < 2:
+            cov = np.eye(d) * cov  # one variance, or one for each component
+        if mean.shape != (d,) or cov.shape != (d, d):
+            raise ShapeError(f"{name}: mean has shape {mean.shape} and cov {cov.shape}")
+        if not np.allclose(still(cov), still(cov).T, rtol=1e-10, atol=0):
+            raise ValueError(f"{name}: cov must be symmetric")
+        # Numbers are vectors of length 1, or one vector of length d.
+        if x.ndim == 0:
+            x = x[None]
+        elif x.ndim == 1:
+            x = x[:, None] if d == 1 else x[None]
+        if x.shape[-1] != d:
+            raise ShapeError(f"{name}: x has shape {x.shape}; its last axis must have length {d}")
+        return x, mean, cov
 
     def _of_covariance(self, name: str, x: Array, mean: Array, covariance: Any) -> Any:
         """By an object of SciPy's, which whitens: Σ (W (x - μ))² is the quadratic form."""

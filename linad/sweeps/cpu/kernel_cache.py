@@ -180,6 +180,8 @@ NAMESPACE: dict[str, Any] = {
     "set_shared_word": atomic.set_shared_word,
     "check_divisions": native.check_divisions,
     "check_indices": native.check_indices,
+    "check_range": native.check_range,
+    "known": native.known,
     "grown": kernel_arrays.grown,
     "any_order": loop_hints.any_order,
     **kernel_arrays.MAKERS,

@@ -34,7 +34,7 @@ from linad.sweeps.cpu.kernel_functions import (
 from linad.sweeps.cpu.kernel_numbers import INT64, Number
 from linad.sweeps.cpu.kernel_stops import DIVISION, NO_ENTRY, NO_STEP
 from linad.sweeps.cpu.kernel_variables import Variables
-from linad.sweeps.cpu.native import check_divisions, check_indices
+from linad.sweeps.cpu.native import check_divisions, check_indices, check_range, known
 
 OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Add: operator.add,
@@ -223,6 +223,9 @@ class Expressions(Variables):
         if function is check_indices:
             self.kernel.indices_are_checked = True
             return self.kernel.constant(0)
+        if function is check_range:
+            self._check_range(*node.args)
+            return self.kernel.constant(0)
         numbers = [self.value(a) for a in node.args]
         if isinstance(function, ArrayMaker):
             at, *shape = [self.kernel.cast(x, types.int64).value for x in numbers]
@@ -279,10 +282,26 @@ class Expressions(Variables):
             i = kernel.cast(number, types.int64).value
             signed = getattr(unliteral(number.type), "signed", True)
             indices.append(from_beginning(kernel.builder, i, length) if signed else i)
-            if kernel.indices_are_checked:
+            if kernel.indices_are_checked and not self._is_known(part):
                 beyond = kernel.builder.icmp_unsigned(">=", indices[-1], length)
                 kernel.leave_if(beyond, NO_ENTRY)
         return array, indices
+
+    def _is_known(self, index: ast.expr) -> bool:
+        return isinstance(index, ast.Call) and self.value(index.func) is known
+
+    def _check_range(self, array: ast.expr, axis: ast.expr, *numbers: ast.expr) -> None:
+        """End the kernel unless the array has these indices, which may count from its end."""
+        kernel, builder = self.kernel, self.kernel.builder
+        first, last, least, most = [kernel.cast(self.value(n), types.int64).value for n in numbers]
+        length = self.value(array).shape[ast.literal_eval(axis)]
+        twice, beyond = builder.add(length, length), None
+        for index in (first, last):
+            for aside in (least, most):
+                moved = builder.add(builder.add(index, aside), length)
+                one = builder.icmp_unsigned(">=", moved, twice)
+                beyond = one if beyond is None else builder.or_(beyond, one)
+        kernel.leave_if(beyond, NO_ENTRY)
 
     def _choose(self, test: Any, first: Callable[[], None], other: Callable[[], None]) -> None:
         """Write two branches, and go on after them."""

@@ -159,6 +159,16 @@ def check_indices() -> None:
     """From here on, an index that an array does not have ends the kernel, as in Python."""
 
 
+def check_range(array: Any, axis: int, first: int, last: int, least: int, most: int) -> None:
+    """End the kernel, as in Python, unless the array has the entries from ``first`` to ``last``
+    along an axis, and those beside them: ``least`` and ``most`` say how far aside."""
+
+
+def known(index: int) -> int:
+    """An index that the array has."""
+    return index
+
+
 @intrinsic
 def select(context: Any, condition: Any, a: Any, b: Any) -> Any:
     """``a if condition else b``, both computed: no branch, so that loops vectorise."""

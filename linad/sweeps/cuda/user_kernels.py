@@ -92,7 +92,7 @@ def device_kernels(source: str) -> tuple[tuple[str, bool], ...]:
     """
     (tree,) = ast.parse(IN_ANY_ORDER.sub(r"in \1:", source)).body
     assert isinstance(tree, ast.FunctionDef)
-    checked, arrays, body = _parts(tree.body)
+    checked, arrays, body = _parts([_Unlooked().visit(s) for s in tree.body if not _looks(s)])
     names = {
         n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     }
@@ -116,6 +116,23 @@ def device_kernels(source: str) -> tuple[tuple[str, bool], ...]:
     return ((_text(given, ["if thread == 0:", *_indented(map(ast.unparse, body))]), False),)
 
 
+def _looks(s: ast.AST) -> bool:
+    """Whether a statement does nothing but look at indices, as a grid's threads do not."""
+    calls = [b.value for b in s.body if isinstance(b, ast.Expr)] if isinstance(s, ast.If) else []
+    return bool(calls) and all([ast.unparse(c).startswith("check_range(") for c in calls])
+
+
+class _Unlooked(ast.NodeTransformer):
+    """What has been looked at, as it is."""
+
+    def visit_If(self, node: ast.If) -> Any:
+        return None if _looks(node) else self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        self.generic_visit(node)
+        return node.args[0] if ast.unparse(node.func) == "known" else node
+
+
 def _is_plain(s: ast.stmt) -> bool:
     """Whether a statement gives a variable a value."""
     return isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name)
@@ -130,7 +147,7 @@ def _parts(body: list[ast.stmt]) -> tuple[bool, list[ast.Assign], list[ast.stmt]
         if text == "check_divisions()":
             first = True
         elif text == "check_indices()":
-            continue  # a grid's threads look at no index
+            continue
         elif isinstance(s, ast.Assign) and not rest and "operand(_words" in text:
             arrays.append(s)
         elif not isinstance(s, ast.Return):

@@ -336,6 +336,31 @@ def test_matrices(name):
     same(lambda m, data: WS * build(m, name, data), DATA)
 
 
+V, ONES = X[:, None], np.ones((4, 5))
+P = rng.standard_normal((5, 4)).view(np.matrix)
+OF_MATRICES = {
+    "rows": lambda m, A: A.multiply(1 / (1 + A.sum(axis=1))).toarray(),
+    "columns": lambda m, A: ((A / (1 + A.sum(axis=0))).sum(axis=0) * V).A,
+    "means": lambda m, A: A.mean(axis=1).A1 * (A.mean(axis=0) * V).A,
+    "dense": lambda m, A: (A.todense() * V + A.sum(axis=1).flatten().T).A,
+    "diagonal": lambda m, A: m.diags(1 / (1 + A.sum(axis=1).A1)) * A @ V,
+    "a matrix": lambda m, A: (A * P * W[:, None] + P.T * A.T * W[:, None] + A.sum(axis=1)).A,
+    "sums": lambda m, A: ((A + ONES) * V + (P.T - A) * V + (ONES - A) * V).A,
+    "by name": lambda m, A: (A.dot(P) * W[:, None]).A + A.multiply(P.T).sum(axis=1).A,
+}
+
+
+@pytest.mark.parametrize("name", OF_MATRICES)
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+def test_what_sparse_matrices_give_is_a_matrix(name):
+    """Of two axes, and with ``*`` for the product of matrices, as in SciPy; not of arrays."""
+    of_matrix, of_array = (lambda m, x, k=k: build(m, k, x) for k in ("csr_matrix", "csr_array"))
+    same(lambda m, data: OF_MATRICES[name](m, of_matrix(m, data)), DATA**2 + 1)
+    same(
+        lambda m, data: of_array(m, data).sum(axis=1) * W + of_array(m, data).todense()[:, 0], DATA
+    )
+
+
 def test_diagonals_of_columns():
     rows = rng.standard_normal((2, 4))
     same(lambda m, d: m.dia_array((d, [0, 2]), shape=(3, 5)).tocsr() @ X, rows)

@@ -875,10 +875,11 @@ class TestTelling:
         J.op = Slow()
         for _ in range(3):
             J @ np.ones(1)
-        assert said == [
+        (line,) = said
+        assert line == (
             "newton: f has run for 3 s in Python; newton(linad.jit(f), ...) compiles it, or "
             "linad.kernel, if it is loops and ifs over numbers"
-        ]
+        )
 
     @pytest.mark.parametrize("start", [START, {"a": 1, "rate": 1, "c": 0}], ids=["list", "names"])
     def test_a_result_is_pickled(self, start):

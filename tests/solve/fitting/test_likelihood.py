@@ -274,6 +274,7 @@ def test_a_density_without_a_maximum_says_what_keeps_it_in():
     assert "grows without end, as where a width goes to 0, bounds= keep" in found.message
 
 
+@unfinished
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("of", [lambda tau: tau, np.exp])
 def test_a_density_without_bounds_says_so_and_nothing_else(of):
