@@ -14,10 +14,11 @@ import scipy.interpolate
 
 from linad.arrays.zero_dim import number
 from linad.core.array_type import Array
-from linad.errors import ShapeError
+from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
-from linad.rules.shaping import still
+from linad.rules.shaping import concrete, still
 from linad.scipy.bsplines import Spline, spline_of
+from linad.scipy.implicit_solutions import Watched, roots_of_numbers
 from linad.scipy.mirror import (
     StandIn,
     TracedClass,
@@ -233,6 +234,24 @@ def splint(a: Any, b: Any, tck: Any) -> Any:
     return number(tck.integrate(a, b, extrapolate=False))
 
 
+@bound_form(scipy.interpolate.sproot)
+def sproot(tck: Any, mest: int) -> Any:
+    spline = tck if isinstance(tck, Spline) else _of_tuple("sproot", tck)
+    return _roots("sproot", spline, mest)
+
+
+def _roots(name: str, spline: Spline, mest: int) -> Any:
+    """SciPy's roots of a cubic spline, which move with it."""
+    if spline.k != 3 or spline.c.ndim > 1:
+        raise UnsupportedError(
+            f"{name}: roots are those of one cubic spline; use PPoly.from_spline, whose roots are "
+            f"of any degree"
+        )
+    t, c = concrete(spline.t), concrete(spline.c)
+    found = scipy.interpolate.sproot((t, np.concatenate([c, np.zeros(4)]), 3), mest)
+    return roots_of_numbers(name, Watched(spline), found) if found.size else found
+
+
 class Univariate(StandIn):
     """A traced spline: what `UnivariateSpline` and its kind make of traced data.
 
@@ -241,12 +260,14 @@ class Univariate(StandIn):
     spline : Spline
     ext : int
         What is beyond the knots: 0 the spline, 1 zero, 2 an error, 3 the value at the end.
+    data : (array, array, array or None) or None
+        Points, values and weights that it is made of.
     """
 
     stands_for: type = scipy.interpolate.UnivariateSpline
 
-    def __init__(self, spline: Spline, ext: int) -> None:
-        self.spline, self.ext = spline, ext
+    def __init__(self, spline: Spline, ext: int, data: Any = None) -> None:
+        self.spline, self.ext, self._data = spline, ext, data
         self._eval_args = spline.tck
 
     def __call__(self, x: Any, nu: int = 0, ext: Any = None) -> Any:
@@ -274,6 +295,21 @@ class Univariate(StandIn):
     def antiderivative(self, n: int = 1) -> "Univariate":
         """The spline of the ``n``-th integral."""
         return Univariate(self.spline.antiderivative(n), self.ext)
+
+    def roots(self) -> Any:
+        """Where a cubic spline is zero."""
+        return _roots("UnivariateSpline.roots", self.spline, 3 * (self.spline.t.shape[0] - 7))
+
+    def get_residual(self) -> Any:
+        """The weighted sum of squares of what it leaves of the values."""
+        if self._data is None:
+            raise UnsupportedError(
+                "UnivariateSpline.get_residual: a derivative or an integral has no values that it "
+                "was made of; take the residual of the spline"
+            )
+        x, y, w = self._data
+        rest = asarray(y) - self.spline(x)
+        return np.sum((rest if w is None else asarray(w) * rest) ** 2)
 
     def integral(self, a: Any, b: Any) -> Any:
         """The integral from a to b."""
@@ -318,7 +354,7 @@ class UnivariateSpline(_Univariate, scipy.interpolate.UnivariateSpline):
     def of_traced(x: Array, y: Array, w: Any, bbox: Any, k: int, s: Any, ext: Any) -> Any:
         s = np.shape(x)[0] if s is None else s
         made = _fitted("UnivariateSpline", _plain_univariate, x, y, w, k, s, tuple(bbox))
-        return Univariate(made, EXTENSIONS[ext])
+        return Univariate(made, EXTENSIONS[ext], (x, y, w))
 
 
 class LSQUnivariateSpline(_Univariate, scipy.interpolate.LSQUnivariateSpline):
@@ -330,7 +366,7 @@ class LSQUnivariateSpline(_Univariate, scipy.interpolate.LSQUnivariateSpline):
         refuse(name, bbox=(list(bbox), [None, None]))
         check_real(name, y=y)
         made = least_squares_spline(name, x, y, knots_with_ends(x, t, k), k, w)
-        return Univariate(made, EXTENSIONS[ext])
+        return Univariate(made, EXTENSIONS[ext], (x, y, w))
 
 
 class InterpolatedUnivariateSpline(_Univariate, scipy.interpolate.InterpolatedUnivariateSpline):
@@ -339,6 +375,5 @@ class InterpolatedUnivariateSpline(_Univariate, scipy.interpolate.InterpolatedUn
     @staticmethod
     def of_traced(x: Array, y: Array, w: Any, bbox: Any, k: int, ext: Any) -> Any:
         name = "InterpolatedUnivariateSpline"
-        return Univariate(
-            _fitted(name, _plain_univariate, x, y, w, k, 0, tuple(bbox)), EXTENSIONS[ext]
-        )
+        made = _fitted(name, _plain_univariate, x, y, w, k, 0, tuple(bbox))
+        return Univariate(made, EXTENSIONS[ext], (x, y, w))

@@ -25,6 +25,7 @@ from linad.scipy.fitpack import (
     splint as splint,
     splprep as splprep,
     splrep as splrep,
+    sproot as sproot,
 )
 from linad.scipy.node_polynomials import (
     BarycentricInterpolator as BarycentricInterpolator,
@@ -37,9 +38,9 @@ from linad.scipy.piecewise import (
     CubicHermiteSpline as CubicHermiteSpline,
     CubicSpline as CubicSpline,
     PchipInterpolator as PchipInterpolator,
-    PPoly as PPoly,
     pchip_interpolate as pchip_interpolate,
 )
+from linad.scipy.powerpieces import PPoly as PPoly
 from linad.scipy.regulargrids import (
     RegularGridInterpolator as RegularGridInterpolator,
     interpn as interpn,

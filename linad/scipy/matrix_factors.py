@@ -10,9 +10,10 @@ import numpy as np
 import scipy.linalg
 
 from linad.core.array_type import Array
-from linad.errors import UnsupportedError
+from linad.errors import ShapeError, UnsupportedError
 from linad.rules import decompositions, linalg, singularvalues, spectral
-from linad.rules.decompositions import hermitian_argument
+from linad.rules.decompositions import hermitian_argument, symmetrized
+from linad.rules.indefinite import ldl_, symmetric_mean
 from linad.rules.shaping import still
 from linad.rules.triangular import lu_, permutation, permute_rows, solve_triangular_
 from linad.scipy.mirror import bound_form, check_finite as check, inexact
@@ -57,6 +58,18 @@ def lu(a: Any, permute_l: bool, check_finite: bool, p_indices: bool) -> Any:
     if permute_l:
         return permute_rows(lower, back), upper
     return (back if p_indices else eye.real[back]), lower, upper
+
+
+@bound_form(scipy.linalg.ldl)
+def ldl(A: Array, lower: bool, hermitian: bool, check_finite: bool) -> Any:
+    A = inexact(A)
+    check(check_finite, A)
+    if A.ndim != 2:
+        raise ShapeError(f"ldl: one square matrix is traced by linad, got shape {A.shape}")
+    hermitian = bool(hermitian) or A.dtype.kind != "c"
+    linalg.check_square(A, "ldl")
+    A = symmetrized(A) if hermitian else symmetric_mean(A)
+    return tuple(ldl_(A, lower=bool(lower), hermitian=hermitian))
 
 
 @bound_form(scipy.linalg.qr)
@@ -121,22 +134,34 @@ def eigh(
     b: Array | None,
     lower: bool,
     eigvals_only: bool,
+    type: int,
     check_finite: bool,
     subset_by_index: Any,
 ) -> Any:
+    """With B = L L^H:
+
+    1    A x = w B x    L^-1 A L^-H y = w y    x = L^-H y
+    2    A B x = w x    L^H A L y = w y        x = L^-H y
+    3    B A x = w x    L^H A L y = w y        x = L y
+    """
     a = inexact(a)
     check(check_finite, a)
     uplo = "L" if lower else "U"
     factor = None
+    if type not in (1, 2, 3):
+        raise ValueError(f"eigh: type must be 1, 2 or 3, got {type!r}")
     if b is not None:
-        # A x = w B x with B = L L^H is L^-1 A L^-H y = w y with y = L^H x.
         b = inexact(b)
         check(check_finite, b)
         factor = (
             np.linalg.cholesky(b) if lower else linalg.adjoint(np.linalg.cholesky(b, upper=True))
         )
-        a = solve_triangular_(factor, hermitian_argument(a, "eigh", lower), lower=True, unit=False)
-        a = solve_triangular_(factor, linalg.adjoint(a), lower=True, unit=False)
+        a = hermitian_argument(a, "eigh", lower)
+        if type == 1:
+            a = solve_triangular_(factor, a, lower=True, unit=False)
+            a = solve_triangular_(factor, linalg.adjoint(a), lower=True, unit=False)
+        else:
+            a = linalg.adjoint(factor) @ a @ factor
         a = 0.5 * (a + linalg.adjoint(a))
     cut: Any = ...
     if subset_by_index is not None:
@@ -144,7 +169,9 @@ def eigh(
     if eigvals_only:
         return spectral.eigvalsh(a, uplo)[cut]
     w, v = spectral.eigh(a, uplo)
-    if factor is not None:
+    if factor is not None and type == 3:
+        v = factor @ v
+    elif factor is not None:
         v = solve_triangular_(linalg.adjoint(factor), v, lower=False, unit=False)
     return w[cut], v[cut]
 
@@ -155,17 +182,38 @@ def eigvalsh(a: Array, **given: Any) -> Any:
 
 
 @bound_form(scipy.linalg.eig)
-def eig(a: Array, b: Array, right: bool, check_finite: bool) -> Any:
+def eig(a: Array, b: Array, left: bool, right: bool, check_finite: bool) -> Any:
     check(check_finite, a)
     if b is not None:
         check(check_finite, b)
+        if left:
+            raise UnsupportedError(
+                "eig: left=True with b is not traced by linad; take eig(a^H, b^H), whose right "
+                "eigenvectors are the left ones"
+            )
         return _generalized(inexact(a), inexact(b), right)
-    if not right:
+    if not (left or right):
         return np.linalg.eigvals(a) + 0j
     w, v = np.linalg.eig(a)
     if v.dtype.kind == "c" and inexact(a).dtype.kind != "c" and not np.any(np.imag(w)):
         v = np.real(v)  # NumPy's are complex from 2.5 on
-    return w + 0j, v
+    vectors = [_left_vectors(inexact(a), v)] if left else []
+    return (w + 0j, *vectors, v) if right else (w + 0j, *vectors)
+
+
+def _left_vectors(a: Array, v: Array) -> Any:
+    """The rows of V^-1 as columns of norm 1, with the entry real that is so in SciPy's."""
+    u = linalg.adjoint(np.linalg.inv(v))
+    theirs = by_scipy(_plain_left_vectors, a)
+    real = np.where(np.imag(theirs) == 0, np.abs(theirs), -1.0)
+    rows = np.argmax(real, axis=-2)[..., None, :]
+    at, sign = [np.take_along_axis(x, rows, axis=-2) for x in (u, np.sign(np.real(theirs)))]
+    turned = u * (sign * np.conj(at) / np.abs(at))
+    return turned / np.linalg.norm(turned, axis=-2, keepdims=True)
+
+
+def _plain_left_vectors(a: Array) -> Any:
+    return scipy.linalg.eig(a, left=True, right=False)[1]
 
 
 def _generalized(a: Array, b: Array, vectors: bool) -> Any:

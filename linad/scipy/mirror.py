@@ -283,6 +283,7 @@ class StandIn:
     """
 
     stands_for: type
+    holds_traced = True
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name == "stands_for" or not hasattr(self.stands_for, name):

@@ -145,7 +145,10 @@ class Piecewise(StandIn):
                 "roots and solve of several piecewise polynomials at once are not traced by linad; "
                 "make one of each"
             )
-        known = scipy.interpolate.PPoly(concrete(self.c), concrete(self.x), self.extrapolate)
+        # Pieces of no length, which a spline of repeated knots has, are let through.
+        known = scipy.interpolate.PPoly.construct_fast(
+            concrete(self.c), concrete(self.x), self.extrapolate
+        )
         found = known.solve(concrete(y), discontinuity, extrapolate)
         if not np.all(np.isfinite(found)):
             raise DegenerateError(
@@ -163,13 +166,13 @@ class Piecewise(StandIn):
         return self.solve(0.0, discontinuity, extrapolate)
 
 
-def _extrapolation(extrapolate: Any, default: Any = True) -> Any:
+def extrapolation(extrapolate: Any, default: Any = True) -> Any:
     if extrapolate is None:
         return default
     return extrapolate if extrapolate == "periodic" else bool(extrapolate)
 
 
-class _Polynomials(TracedClass):
+class Polynomials(TracedClass):
     """Piecewise polynomials of SciPy's, with calls at traced points."""
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
@@ -190,24 +193,6 @@ def _polynomial(theirs: Any, given: Any) -> Piecewise | None:
     if not holds_traced((given, theirs.c, theirs.x)):
         return None
     return Piecewise(asarray(theirs.c), asarray(theirs.x), theirs.extrapolate, theirs.axis)
-
-
-class PPoly(_Polynomials, scipy.interpolate.PPoly):
-    """As `scipy.interpolate.PPoly`; a traced argument makes a `Piecewise`."""
-
-    @staticmethod
-    def of_traced(c: Array, x: Any, extrapolate: Any, axis: int) -> Any:
-        c, x = inexact(c), increasing("PPoly", x)
-        if c.ndim < 2 or not c.shape[0] or not 0 <= axis < c.ndim - 1:
-            raise ShapeError(f"PPoly: c of shape {c.shape} has no coefficients along axis {axis}")
-        if axis:
-            c = np.moveaxis(np.moveaxis(c, axis + 1, 0), axis + 1, 0)
-        if c.shape[1] != x.shape[0] - 1:
-            raise ShapeError(
-                f"PPoly: {x.shape[0]} breakpoints need {x.shape[0] - 1} pieces, got {c.shape[1]}"
-            )
-        wanted = complex if c.dtype.kind == "c" else float
-        return Piecewise(astype(c, wanted, copy=False), x, _extrapolation(extrapolate), axis)
 
 
 # Splines.
@@ -239,23 +224,23 @@ def _hermite(x: Array, y: Array, s: Array, extrapolate: Any, axis: int) -> Piece
     return Piecewise(c, x, extrapolate, axis)
 
 
-class CubicHermiteSpline(_Polynomials, scipy.interpolate.CubicHermiteSpline):
+class CubicHermiteSpline(Polynomials, scipy.interpolate.CubicHermiteSpline):
     """As `scipy.interpolate.CubicHermiteSpline`; a traced argument makes a `Piecewise`."""
 
     @staticmethod
     def of_traced(x: Array, y: Array, dydx: Array, axis: int, extrapolate: Any) -> Any:
         x, [y, s], axis = _data("CubicHermiteSpline", x, y, dydx, axis=axis)
-        return _hermite(x, y, s, _extrapolation(extrapolate), axis)
+        return _hermite(x, y, s, extrapolation(extrapolate), axis)
 
 
-class PchipInterpolator(_Polynomials, scipy.interpolate.PchipInterpolator):
+class PchipInterpolator(Polynomials, scipy.interpolate.PchipInterpolator):
     """As `scipy.interpolate.PchipInterpolator`; a traced argument makes a `Piecewise`."""
 
     @staticmethod
     def of_traced(x: Array, y: Array, axis: int, extrapolate: Any) -> Any:
         x, [y], axis = _data("PchipInterpolator", x, y, axis=axis)
         check_real("PchipInterpolator", y=y)
-        return _hermite(x, y, monotone_slopes(x, y), _extrapolation(extrapolate), axis)
+        return _hermite(x, y, monotone_slopes(x, y), extrapolation(extrapolate), axis)
 
 
 @traced_form(scipy.interpolate.pchip_interpolate)
@@ -277,7 +262,7 @@ def pchip_at_each(x: Any, y: Any, points: Any) -> Any:
     return y[i, each] + h * u * (before + u * (m - before - t + u * t))
 
 
-class Akima1DInterpolator(_Polynomials, scipy.interpolate.Akima1DInterpolator):
+class Akima1DInterpolator(Polynomials, scipy.interpolate.Akima1DInterpolator):
     """As `scipy.interpolate.Akima1DInterpolator`; a traced argument makes a `Piecewise`."""
 
     @staticmethod
@@ -289,10 +274,10 @@ class Akima1DInterpolator(_Polynomials, scipy.interpolate.Akima1DInterpolator):
         x, [y], axis = _data("Akima1DInterpolator", x, y, axis=axis)
         check_real("Akima1DInterpolator", y=y)
         slopes = local_slopes(x, y, method)
-        return _hermite(x, y, slopes, _extrapolation(extrapolate, False), axis)
+        return _hermite(x, y, slopes, extrapolation(extrapolate, False), axis)
 
 
-class CubicSpline(_Polynomials, scipy.interpolate.CubicSpline):
+class CubicSpline(Polynomials, scipy.interpolate.CubicSpline):
     """As `scipy.interpolate.CubicSpline`; a traced argument makes a `Piecewise`."""
 
     @staticmethod
@@ -301,7 +286,7 @@ class CubicSpline(_Polynomials, scipy.interpolate.CubicSpline):
         ends = _end_conditions(bc_type, y)
         wanted = np.result_type(y.dtype, *[end[1].dtype for end in ends if isinstance(end, tuple)])
         y = astype(y, wanted, copy=False)
-        extrapolate = _extrapolation(extrapolate, "periodic" if ends[0] == "periodic" else True)
+        extrapolate = extrapolation(extrapolate, "periodic" if ends[0] == "periodic" else True)
         return _hermite(x, y, smooth_slopes(x, y, ends), extrapolate, axis)
 
 

@@ -304,6 +304,37 @@ CASES |= {
         np.abs(IN6 / 4),
     ),
 }
+WAVE = np.linspace(0, 6, 12), np.sin(np.linspace(0, 6, 12) * 1.7) + 0.1
+CASES |= {
+    "roots": (lambda m, x, y: m.UnivariateSpline(x, y, s=0).roots(), *WAVE),
+    "roots-smoothed": (
+        lambda m, y, w: m.UnivariateSpline(WAVE[0], y, w, s=0.3).roots(),
+        *(WAVE[1], 1 + 0.1 * WAVE[1]),
+    ),
+    "roots-tuple": (lambda m, x, y: m.sproot(m.splrep(x, y)), *WAVE),
+    "roots-made": (lambda m, y: m.sproot(m.make_interp_spline(WAVE[0], y)), WAVE[1]),
+    "roots-pieces": (
+        lambda m, x, y: m.PPoly.from_spline(m.splrep(x, y)).roots(extrapolate=False),
+        *WAVE,
+    ),
+    "residual": (
+        lambda m, x, y, w: m.UnivariateSpline(x, y, w, s=0.3).get_residual(),
+        *(*WAVE, 1 + 0.1 * WAVE[1]),
+    ),
+    "residual-fitted": (
+        lambda m, y: m.LSQUnivariateSpline(WAVE[0], y, [2.0, 4.0]).get_residual(),
+        WAVE[1],
+    ),
+    "pieces-of-spline": (lambda m, x, y: m.PPoly.from_spline(m.splrep(x, y)).c, *WAVE),
+    "pieces-of-made": (
+        lambda m, y, q: m.PPoly.from_spline(m.make_interp_spline(WAVE[0], y, k=5))(q, 1),
+        *(WAVE[1], np.array([0.3, 2.2])),
+    ),
+    "evaluated-made": (
+        lambda m, y: m.splev(WAVE[0][:3] + 0.1, m.make_interp_spline(WAVE[0], y)),
+        WAVE[1],
+    ),
+}
 SCATTERED = rng.random((3, 40))
 # Smoothing splines with inner knots, whose number p takes one step and more.
 X12 = np.cumsum(np.random.default_rng(3).random(12) + 0.2)
@@ -593,6 +624,7 @@ def test_a_spline_is_fitted():
         (lambda y: li.make_interp_spline(X, y, bc_type="periodic"), LinadError, "periodic"),
         (lambda y: li.RBFInterpolator(XI[:6], y, neighbors=3), LinadError, "neighbors"),
         (lambda y: li.griddata(X, y, X, "cubic"), LinadError, "cubic"),
+        (lambda y: li.UnivariateSpline(X, y[:, 0], k=2, s=0).roots(), LinadError, "from_spline"),
         (lambda y: li.lagrange(X, y), ShapeError, "rows of one length"),
         (lambda y: li.BPoly(y, X), ShapeError, "6 breakpoints"),
         (lambda y: li.BPoly.from_derivatives(X, y[:, 0]), ShapeError, "rows of derivatives"),
@@ -711,14 +743,14 @@ def test_values_that_are_not_met_or_everywhere():
 @pytest.mark.parametrize(
     "ask, words",
     [
-        (lambda x, y: li.UnivariateSpline(x, y, k=2).get_residual(), "UnivariateSpline.get_res"),
+        (lambda x, y: li.UnivariateSpline(x, y, k=2).set_smoothing_factor(1), "Spline.set_smooth"),
         (lambda x, y: li.make_interp_spline(x, y).insert_knot(0.4), "BSpline.insert_knot is not"),
         (
             lambda x, y: li.RectBivariateSpline(x, x, np.outer(y, y)).get_residual(),
             "Spline.get_res",
         ),
     ],
-    ids=["residual", "knots", "plane"],
+    ids=["smoothing", "knots", "plane"],
 )
 def test_what_only_scipys_object_has_is_refused_by_name(ask, words):
     x = np.linspace(0.0, 1.0, 6)

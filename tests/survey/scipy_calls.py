@@ -75,6 +75,9 @@ CALLS: dict[str, Call] = {
     "scipy.interpolate.make_interp_spline": lambda f, a: f(TICKS, a[0], 2)(POINTS),
     "scipy.interpolate.splev": lambda f, a: f(POINTS, (KNOTS, a[0], 1)),
     "scipy.interpolate.splint": lambda f, a: f(0.1, 0.7, (KNOTS, a[0], 1)),
+    "scipy.interpolate.sproot": lambda f, a: f(
+        (np.array([0.0] * 4 + [0.5] + [1.0] * 4), np.append(a[0], [-1.0, -2.0]), 3)
+    ),
     "scipy.interpolate.splrep": lambda f, a: f(TICKS, a[0], k=2)[1],
     "scipy.interpolate.make_splrep": lambda f, a: f(TICKS, a[0], k=2, s=0.1).c,
     "scipy.interpolate.splprep": lambda f, a: f(list(a), k=2, s=0)[0][1][0],

@@ -19,7 +19,7 @@ eval_genlaguerre eval_hermite eval_hermitenorm eval_jacobi eval_laguerre eval_le
 eval_sh_chebyt eval_sh_chebyu eval_sh_jacobi eval_sh_legendre expn fit fourier fraction
 fractional_matrix_power fresnel gammainc_wrt_shape hankel1 hankel1e hankel2 hankel2e hyp0f1 inside
 irfft it2i0k0 it2j0y0 itairy iti0k0 itj0y0 ive_wrt_order kelvin kn kolmogc kolmogci kolmogp
-kve_wrt_order lambertw ldexp logaddexp2_accumulate logaddexp_accumulate logm lstsq mathieu_cem
+kve_wrt_order lambertw ldexp ldl logaddexp2_accumulate logaddexp_accumulate logm lstsq mathieu_cem
 mathieu_modcem1 mathieu_modcem2 mathieu_modsem1 mathieu_modsem2 mathieu_sem modfresnelm modfresnelp
 nbdtr nbdtrc nbdtri ncf_isf ncf_pdf ncf_sf ncfdtr ncfdtri nct_isf nct_pdf nct_sf nctdtr nctdtrit
 ncx2_isf ncx2_pdf ncx2_sf overlap_add pbdv pbvv pbwa pdtri pinv poisson_pmf polyval qr

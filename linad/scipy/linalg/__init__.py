@@ -27,6 +27,7 @@ from linad.scipy.matrix_factors import (
     eigh as eigh,
     eigvals as eigvals,
     eigvalsh as eigvalsh,
+    ldl as ldl,
     lu as lu,
     lu_factor as lu_factor,
     norm as norm,

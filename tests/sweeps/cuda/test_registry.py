@@ -23,7 +23,7 @@ full_like gammainc gammainc_wrt_shape gammaincc gammainccinv gammaincinv gammasg
 gdtria gdtrix hankel1 hankel1e hankel2 hankel2e hermitian hyp0f1 hyp1f1 hyp2f1 hyperu i0e i1e inside
 inv inv_boxcox inv_boxcox1p irfft isin isnat it2i0k0 it2j0y0 it2struve0 itairy iti0k0 itj0y0
 itmodstruve0 itstruve0 iv ive ive_wrt_order jv jve k0 k0e k1 k1e kei keip kelvin ker kerp kn kolmogc
-kolmogci kolmogi kolmogorov kolmogp kron kv kve kve_wrt_order lambertw lcm ldexp left_rest
+kolmogci kolmogi kolmogorov kolmogp kron kv kve kve_wrt_order lambertw lcm ldexp ldl left_rest
 log_wright_bessel logaddexp2_accumulate logaddexp2_reduce logaddexp_accumulate logaddexp_reduce
 loggamma logical_and_accumulate logical_or_accumulate logical_xor_accumulate logm lpmv lu
 mathieu_cem mathieu_modcem1 mathieu_modcem2 mathieu_modsem1 mathieu_modsem2 mathieu_sem matrix_rank
