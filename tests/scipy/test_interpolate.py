@@ -759,7 +759,7 @@ def test_what_only_scipys_object_has_is_refused_by_name(ask, words):
 
 
 @pytest.mark.filterwarnings("ignore:`lagrange` is deprecated:DeprecationWarning")
-@pytest.mark.parametrize("ask", [lambda p: p(0.3), lambda p: p.coeffs])
+@pytest.mark.parametrize("ask", [lambda p: p(0.3), lambda p: p.coeffs], ids=["value", "all"])
 def test_the_polynomial_of_lagrange(ask):
     x, y = X[:4], Y[:4, 0]
     found = linad.linearize(lambda x, y: ask(li.lagrange(x, y)), x, y)[0]
