@@ -11,6 +11,11 @@ import shutil
 import zlib
 
 import pytest
+from hypothesis import HealthCheck, settings as of_hypothesis
+
+of_hypothesis.register_profile("any machine", suppress_health_check=[HealthCheck.too_slow])
+of_hypothesis.load_profile("any machine")
+"""How long drawing examples takes is no result: of the first, Hypothesis reads all of linad."""
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 """The tests run side by side, on small matrices: more threads of BLAS would wait for each other."""

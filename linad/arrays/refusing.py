@@ -379,12 +379,23 @@ def _holds_traced(values: Iterable[Any]) -> bool:
     return False
 
 
-def instead_of_ufunc(remedy: str) -> str:
+def instead_of_ufunc(remedy: str, ufunc: Any = None) -> str:
     """What to do where a ufunc is not traced, or has no slope in the argument that is.
 
     Ufuncs of SciPy's own serve functions of other names, some of which have traced forms: those
     are named. ``remedy`` is for all else.
     """
+    if callers.defining_package(type(ufunc)) == "numba":  # by numba.vectorize
+        code = ufunc._dispatcher.py_func.__code__
+        package = (
+            repr(callers.package_of_file(code.co_filename))
+            if is_installed(code.co_filename)
+            else ""
+        )
+        return (
+            f"linad.adopt({package or '__name__'}), of the module where it stands, runs the Python "
+            f"that numba.vectorize compiled; or {remedy}"
+        )
     what = asked()
     module, _, called = what.name.rpartition(".")
     if not module.startswith("scipy.") or not has_traced_form(module, called):

@@ -280,7 +280,7 @@ class Tracer(Arithmetic):
             suffix = "" if method == "__call__" else f".{method}"
             raise UnsupportedError(
                 f"{ufunc.__name__}{suffix} is not traced by linad; "
-                f"{instead_of_ufunc(remedy(f'numpy.{ufunc.__name__}{suffix}'))}"
+                f"{instead_of_ufunc(remedy(f'numpy.{ufunc.__name__}{suffix}'), ufunc)}"
             )
         for x in inputs:
             if type(x) not in _KNOWN:

@@ -61,6 +61,7 @@ from linad.scipy.minima import (
     value_at,
 )
 from linad.scipy.mirror import check_real, holds_traced, traced_form
+from linad.scipy.openloops import approached
 from linad.scipy.refusedparts import refuse_parts
 from linad.scipy.twinforms import twins_among
 from linad.solve.losses import LOSSES, Loss
@@ -115,6 +116,11 @@ toms748 = _bracketing("toms748")
 def newton(func: Function, x0: Array, args: Any = (), **given: Any) -> Any:
     args = tuple(args)  # a list serves as well
     g = Watched(func, args)
+    is_real = not np.ndim(x0) and not np.iscomplexobj(x0)
+    if is_real and in_program() and not given.get("full_output"):
+        root = _approached_root(g, x0, **given)
+        if root is not None:
+            return root_of_number("newton", g, root)
     found = theirs.newton(g, plain(x0), **for_search(given, args))
     if not g.traced:
         return found
@@ -128,6 +134,28 @@ def newton(func: Function, x0: Array, args: Any = (), **given: Any) -> Any:
     if not np.ndim(first):
         found[1].root = root
     return (root, *found[1:])
+
+
+def _approached_root(
+    g: Watched,
+    x0: Array,
+    fprime: Any = None,
+    tol: float = 1.48e-8,
+    maxiter: int = 50,
+    fprime2: Any = None,
+    x1: Any = None,
+    rtol: float = 0.0,
+    **rest: Any,
+) -> Any:
+    """What Newton's method or the secant's finds; None where the program cannot hold the search."""
+    tolerances = tol, rtol
+    if fprime is not None:
+        slopes = [Watched(f, g.args).values for f in (fprime, fprime2) if f is not None]
+        return approached("tangent", (g.values, *slopes), (x0,), tolerances, maxiter)
+    if x1 is None:
+        near = x0 * (1 + 1e-4)  # SciPy's second point
+        x1 = near + np.where(near >= 0, 1e-4, -1e-4)
+    return approached("secant", (g.values,), (x0, x1), tolerances, maxiter)
 
 
 @while_tracing(theirs.root_scalar)
@@ -145,10 +173,18 @@ def root_scalar(f: Function, args: Any = (), **given: Any) -> Any:
 @while_tracing(theirs.fixed_point)
 def fixed_point(func: Function, x0: Any, args: Any = (), **kwargs: Any) -> Any:
     g = Watched(func, tuple(args))
+    difference = Watched(lambda x: asarray(g.values(x)) - x)
+    if not np.ndim(x0) and in_program():
+        method, tolerances = kwargs.get("method", "del2"), (kwargs.get("xtol", 1e-8), 0.0)
+        point = None
+        if method in ("del2", "iteration"):
+            steps = kwargs.get("maxiter", 500)
+            point = approached(method, (g.values,), (x0,), tolerances, steps)
+        if point is not None:
+            return array(root_of_number("fixed_point", difference, point))
     found = theirs.fixed_point(g, plain(x0), **kwargs)
     if not g.traced:
         return found
-    difference = Watched(lambda x: asarray(g.values(x)) - x)
     if np.ndim(found):
         return root_of_vector("fixed_point", difference.values, found)
     return array(root_of_number("fixed_point", difference, found))

@@ -74,7 +74,7 @@ REFUSALS = [
             ("CubicSpline", SPLINE, "by linad.scipy.interpolate.CubicSpline of the same data"),
             ("interp1d", scipy.interpolate.interp1d(GRID, GRID**2), "interpolate.interp1d of the"),
             ("BSpline", scipy.interpolate.make_interp_spline(GRID, GRID**2), "what has made it, "),
-            ("BPoly", scipy.interpolate.BPoly([[1.0], [2.0]], [0, 3]), ""),
+            ("NdPPoly", scipy.interpolate.NdPPoly([[1.0], [2.0]], [[0, 3]]), ""),
         ]
     ],
     (lambda x: SPLINE.integrate(0, x[0]), "of SciPy's CubicSpline", "CubicSpline of the same data"),
@@ -196,6 +196,18 @@ def test_functions_that_numba_compiled(call):
     with pytest.raises(UnsupportedError, match=r"handed to squares, .* linad.kernel\(squares\)"):
         call(squares)(X)
     np.testing.assert_allclose(call(linad.kernel(squares))(X), 2 * X)
+
+
+def test_ufuncs_that_numba_compiled():
+    product = numba.vectorize(lambda a, b: a * b)
+
+    def f(x):
+        return np.sum(product(x, x))
+
+    with pytest.raises(UnsupportedError, match=r"linad.adopt\(__name__\), of the module .* Python"):
+        linad.grad(f)(X)
+    with linad.adopt(__name__), linad.adopt(f):
+        np.testing.assert_allclose(linad.grad(f)(X), 2 * X)
 
 
 def test_plain_values_to_begin_with():

@@ -8,7 +8,10 @@ from released import newer_numpy
 
 import linad
 
-DTYPES = [np.int8, np.uint8, np.int16, np.uint32, np.int64]
+DTYPES = [
+    *(np.int8, np.uint32, np.int64),
+    *[pytest.param(dtype, marks=pytest.mark.rest) for dtype in (np.uint8, np.int16)],
+]
 VALUES = [
     *(300, -1, -129, 2**40, 2**70, 3.7, -0.5, float("nan"), 1e20, True),
     *(np.int64(300), np.int8(-1), np.float64(300.5), np.uint64(2**40)),

@@ -351,6 +351,12 @@ class Data:
                         f"curve_fit: xdata has the shape {shape} and ydata {y.shape}; give as many "
                         f"of the one as of the other"
                     )
+                count = _points(self.xdata, len(y)) if y.ndim else None
+                if shape == (count,) and y.ndim == 1 and not whole:
+                    raise ShapeError(
+                        f"curve_fit: xdata has {count} points and ydata {len(y)}; give as many of "
+                        f"the one as of the other"
+                    )
                 hint = self._hint(shape, y.shape)
                 raise ShapeError(
                     f"curve_fit: {name_of(self.f)} must return the shape {y.shape} of ydata"
@@ -407,6 +413,17 @@ class Data:
         if shape == self.x_shape and not tree.is_leaf(self.structure):
             return "; data sets of unlike lengths have an xdata each: give it in the form of ydata"
         return "; return a number for each of ydata, np.inf where the model has no meaning"
+
+
+def _points(xdata: Any, data: int) -> int | None:
+    """How many points a table has, or vectors side by side; None where they are of several
+    lengths, or as many as the data."""
+    if hasattr(xdata, "iloc"):
+        return len(xdata)
+    leaves = tree.flatten(xdata)[0]
+    lengths = {np.size(leaf) if np.ndim(leaf) == 1 else -1 for leaf in leaves}
+    found = lengths.pop() if len(lengths) == 1 and len(leaves) != data else -1
+    return found if found >= 0 else None
 
 
 def _rows(ydata: Any, xdata: Any, count: int) -> list[Any]:

@@ -298,3 +298,19 @@ def test_an_error_that_a_model_raises_itself_stays_as_it_is(error, xdata):
     with pytest.raises(type(error)) as raised:
         curve_fit(model, xdata, Y, [1.0])
     assert raised.value is error
+
+
+@pytest.mark.parametrize("kind", ["array", "dict", "tuple", "table", "column"])
+def test_fewer_places_than_data(kind):
+    t = T[:6]
+    if kind in ("table", "column"):
+        table = pytest.importorskip("pandas").DataFrame({"t": t, "u": t})
+        xdata = table if kind == "table" else table["t"]
+    else:
+        xdata = {"array": t, "dict": {"t": t, "u": t}, "tuple": (t, t)}[kind]
+
+    def model(x, a):
+        return a * (x if kind in ("array", "column") else x[0] if kind == "tuple" else x["t"])
+
+    with pytest.raises(ShapeError, match="give as many of the one as of the other"):
+        curve_fit(model, xdata, Y, [1.0])
