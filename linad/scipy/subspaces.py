@@ -152,6 +152,23 @@ def from_band(name: str, band: Any, lower: bool) -> Any:
     return matrix
 
 
+@bound_form(scipy.linalg.cholesky_banded)
+def cholesky_banded(ab: Any, lower: bool, check_finite: bool) -> Any:
+    # Through the dense matrix, as the eigenvalues: n^2 numbers.
+    check(check_finite, ab)
+    ab = inexact(ab)
+    factor = np.linalg.cholesky(from_band("cholesky_banded", ab, lower))
+    n, u = ab.shape[1], ab.shape[0] - 1
+    rows = []
+    for k in range(u + 1):  # what lies beside a diagonal stays as it is, as LAPACK leaves it
+        side = np.diagonal(factor, -k)
+        if lower:
+            rows.append(np.concatenate([side, ab[k, n - k :]]))
+        else:
+            rows.append(np.concatenate([ab[u - k, :k], np.conj(side)]))
+    return np.stack(rows if lower else rows[::-1])
+
+
 @bound_form(scipy.linalg.eig_banded)
 def eig_banded(
     a_band: Any, lower: bool, eigvals_only: bool, select: str, select_range: Any, check_finite: bool

@@ -283,8 +283,6 @@ CASES |= {
         C3[:3, 0],
     ),
     "bernstein-order": (lambda m, y: m.BPoly.from_derivatives(B3, y, orders=3)(AT3), C3[:3]),
-    "lagrange": (lambda m, x, y: m.lagrange(x, y)(0.3), X[:4], Y[:4, 0]),
-    "lagrange-coefficients": (lambda m, x, y: m.lagrange(x, y).coeffs, X[:4], Y[:4, 0]),
     "grid-spline": (
         lambda m, a, c, q: m.NdBSpline((knots(a), knots(a)[1:-1]), c[..., 0], (3, 2))(q),
         *(INNER4, C54, np.abs(IN6 / 4)),
@@ -758,3 +756,12 @@ def test_what_only_scipys_object_has_is_refused_by_name(ask, words):
         linad.jacobian(lambda y: ask(x, y))(np.sin(x))
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         linad.jacobian(lambda y: li.CubicSpline(x, y).nonsense)(np.sin(x))
+
+
+@pytest.mark.filterwarnings("ignore:`lagrange` is deprecated:DeprecationWarning")
+@pytest.mark.parametrize("ask", [lambda p: p(0.3), lambda p: p.coeffs], ids=["value", "all"])
+def test_the_polynomial_of_lagrange(ask):
+    x, y = X[:4], Y[:4, 0]
+    found = linad.linearize(lambda x, y: ask(li.lagrange(x, y)), x, y)[0]
+    np.testing.assert_allclose(found, ask(scipy.interpolate.lagrange(x, y)), rtol=1e-12)
+    check_derivatives(lambda x, y: ask(li.lagrange(x, y)), x, y)

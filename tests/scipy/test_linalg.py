@@ -18,6 +18,8 @@ B = rng.standard_normal((3, 2))
 b = rng.standard_normal(3)
 BANDS = rng.standard_normal((3, 3)) + np.array([0.0, 4.0, 0.0])[:, None]
 BAND = np.array([[1.3, 0.9, 1.1], [0.4, -0.3, 0.0]])
+POSITIVE = np.array([[3.3, 2.9, 2.1], [0.4, -0.3, 0.7]])
+UPPER = POSITIVE[::-1]
 W = np.diag([0.2, 0.7, 1.3]) + 0.01 * S
 V = np.eye(3) + 0.05 * S
 SMALL = 0.3 * rng.standard_normal((3, 3))
@@ -72,6 +74,9 @@ CASES = [
     ("rq", lambda m, a: m.rq(a), Z),
     ("cho_solve_banded", lambda m, c, b: m.cho_solve_banded((c, True), b), BAND, B),
     ("cho_solve_banded", lambda m, c, b: m.cho_solve_banded((c[::-1], False), b), BAND, b),
+    ("cholesky_banded", lambda m, c: m.cholesky_banded(c, lower=True), POSITIVE),
+    ("cholesky_banded", lambda m, c: m.cholesky_banded(c[::-1]), POSITIVE),
+    ("cholesky_banded", lambda m, c: m.cho_solve_banded((m.cholesky_banded(c), 0), b), UPPER),
     ("eigh", lambda m, a: m.eigh(sym(a))[0], S),
     ("eigh", lambda m, a: m.eigh(sym(a), eigvals_only=True, subset_by_index=[1, 2]), S),
     ("eigh", lambda m, a, b: m.eigh(sym(a), sym(b))[1] ** 2, W, V),

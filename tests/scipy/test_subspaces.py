@@ -80,7 +80,7 @@ def test_compiled():
         (lambda a: linalg.companion(a), ShapeError, "one row"),
         (lambda a: linalg.companion(a[0, :1]), ShapeError, "at least 2"),
         (lambda a: linalg.leslie(a[0], a[0]), ShapeError, "one more"),
-        (lambda a: linalg.eig(a[:2], left=True), UnsupportedError, "left"),
+        (lambda a: linalg.eig(a[:2], a[:2], left=True), UnsupportedError, "left"),
     ],
 )
 def test_errors(call, error, words):

@@ -187,7 +187,6 @@ REFUSED = {
     "kstest": lambda x: lt.kstest(x, "norm")[0],
     "find_peaks_cwt": lambda x: ls.find_peaks_cwt(x, [1, 2]),
     "remez": lambda x: ls.remez(7, [0, 0.2, 0.3, 0.5], x[:2]),
-    "gust": lambda x: ls.filtfilt(x[:2], 1, x, method="gust"),
     "normmax": lambda x: lt.boxcox_normmax(x**2 + 1),
     "count": lambda x: lt.betabinom.logpmf(2, x[0], 1.0, 2.0),
     "point": lambda x: lt.nbinom.logpmf(x[0], 3, 0.4),

@@ -90,6 +90,7 @@ from linad.scipy.matrix_systems import (
     solveh_banded as solveh_banded,
 )
 from linad.scipy.subspaces import (
+    cholesky_banded as cholesky_banded,
     eig_banded as eig_banded,
     eigh_tridiagonal as eigh_tridiagonal,
     eigvals_banded as eigvals_banded,
