@@ -72,8 +72,16 @@ def _power_slope_b(y: Array, a: Array, b: Array) -> Any:
     return y * np.log(np.where(base == 0, 1, base))
 
 
-# The operator, not np.power: it squares where b is 2.
-power = binary("power", lambda a, b: a**b, _power_slope_a, _power_slope_b)
+def _raised(a: Any, b: Any) -> Any:
+    """a^b by the operator, not np.power: it squares where b is 2.
+
+    A complex number of Python's raises itself to a float64, which is a float, and is Python's.
+    """
+    y = a**b
+    return np.complex128(y) if type(y) is complex else y
+
+
+power = binary("power", _raised, _power_slope_a, _power_slope_b)
 power.partial = "of no negative powers"
 OPERATORS[np.power] = power
 

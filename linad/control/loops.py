@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.buffers import refresh_node
+from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.control import patterns  # noqa: F401  patterns of loops register themselves
 from linad.control.bodies import Body
@@ -376,8 +378,13 @@ class RecordedBody:
 
 
 def leaf_of(recorder: ClosureTrace, value: Array) -> Any:
-    """A result of a function that is being recorded, as an array, traced or not."""
+    """A result of a function that is being recorded, as an array, traced or not.
+
+    What is read anew of an array that was written is read while the function is recorded.
+    """
     value = recorder.lifted(value)
+    if isinstance(value, Tracer):
+        refresh_node(value)
     return value if hasattr(value, "dtype") else np.asarray(value)[()]
 
 
