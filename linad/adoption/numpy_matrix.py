@@ -91,7 +91,7 @@ def _is_operator() -> bool:
 
 def _plain(x: Any) -> Any:
     """The matrices, arrays and numbers of NumPy's that arguments stand for."""
-    if isinstance_of_held(x) and type(x).original is np.matrix:
+    if isinstance_of_held(x) and issubclass(type(x).original, np.matrix):
         return np.asarray(concrete_parts(x._held)).view(np.matrix)
     if type(x) in (list, tuple):
         return type(x)(map(_plain, x))
@@ -106,7 +106,7 @@ def _arrays(x: Any) -> Any:
         return type(x)(map(_arrays, x))
     if type(x) is dict:
         return {key: _arrays(part) for key, part in x.items()}
-    return x.view(np.ndarray) if type(x) is np.matrix else unwrapped(x)
+    return x.view(np.ndarray) if issubclass(type(x), np.matrix) else unwrapped(x)
 
 
 def _as_numpy_has_it(name: str, result: Any, plain: Any) -> Any:
@@ -165,7 +165,7 @@ _OPERATORS = {np.multiply: operator.mul, np.power: operator.pow}
 def _beside(ufunc: Any, *operands: Any) -> Any:
     """A ufunc, or the operator, of a traced array and of a plain matrix."""
     by_operator = sys._getframe(2).f_globals["__name__"] == python_operators.__name__
-    operands = tuple([remade(x) if type(x) is np.matrix else x for x in operands])
+    operands = tuple([remade(x) if issubclass(type(x), np.matrix) else x for x in operands])
     return (_OPERATORS.get(ufunc, ufunc) if by_operator else ufunc)(*operands)
 
 
@@ -186,7 +186,7 @@ def _form(original: Callable[..., Any]) -> Callable[..., Any]:
     def form(data: Any, *args: Any, **kwargs: Any) -> Any:
         if running_trace() is None:
             return original(data, *args, **kwargs)
-        data = remade(data) if type(data) is np.matrix else data
+        data = remade(data) if issubclass(type(data), np.matrix) else data
         return getattr(_module(), original.__name__)(data, *args, **kwargs)
 
     return form

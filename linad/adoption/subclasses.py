@@ -91,6 +91,10 @@ class Held(np.lib.mixins.NDArrayOperatorsMixin):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return self._held.__array__(dtype, copy=copy)
 
+    def _set_shape(self, shape: Shape) -> None:
+        """As ndarray's, for subclasses, from NumPy 2.5 on."""
+        self._held.shape = shape
+
     def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
         """Nothing: an array that is not to be written into can be traced as it is."""
 

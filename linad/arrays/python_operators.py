@@ -108,7 +108,7 @@ def _keeps_labels(kind: type) -> bool:
 
 def foreign(ufunc: Any, foreign: Any, *operands: Any) -> Any:
     """``ufunc(*operands)``, of which ``foreign`` is neither an array nor a number."""
-    if type(foreign) is np.matrix:
+    if issubclass(type(foreign), np.matrix):
         matrix_room()
     for cls in type(foreign).__mro__:
         if cls in FOREIGN:

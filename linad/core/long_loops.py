@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import NoReturn
 
 import numpy as np
 
@@ -96,8 +97,12 @@ class Allowance:
         """Note that a loop has come so far; raise where it may not."""
         self.most = max(self.most, repetitions)
         if repetitions > self.limit:
-            self.error = LoopLimitError(f"a loop has gone round {repetitions} times")
-            raise self.error
+            self.give_up(f"a loop has gone round {repetitions} times")
+
+    def give_up(self, words: str) -> NoReturn:
+        """Raise: something in the block will not end."""
+        self.error = LoopLimitError(words)
+        raise self.error
 
 
 _allowance: ContextVar[Allowance | None] = ContextVar("linad_allowance", default=None)
@@ -123,9 +128,9 @@ def count(repetitions: int) -> None:
         allowance.count(repetitions)
 
 
-def counting() -> bool:
-    """Whether somebody counts."""
-    return _allowance.get() is not None
+def counting() -> Allowance | None:
+    """Who counts, if somebody does."""
+    return _allowance.get()
 
 
 def looked(repetitions: int) -> None:

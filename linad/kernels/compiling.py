@@ -86,7 +86,7 @@ def module_of(program: KernelProgram) -> str:
     """The source of a module that defines the program."""
     parts = ["import math", "", "import numpy as np"]
     text = source_of(program)
-    called = [name for name in ("any_order", "grown") if f"{name}(" in text]
+    called = [name for name in ("any_order", "grown", "within") if f"{name}(" in text]
     if called:
         parts += ["", f"from linad.kernels.in_python import {', '.join(called)}"]
     return "\n".join([*parts, "", "", text])

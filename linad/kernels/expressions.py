@@ -410,6 +410,7 @@ FUNCTIONS: dict[str, Function] = {
     "npceil": Function("np.ceil", "f"),
     "nptrunc": Function("np.trunc", "f"),
     "nprint": Function("np.rint", "f"),
+    "npwithin": Function("within", "i"),
     "npside": Function("np.sign", "f", (lambda y, x: _if("==", x, NONE, _NAN, NONE),)),
     "int": Function("int", "i"),
     "len_range": Function("len(range({}))", "i"),

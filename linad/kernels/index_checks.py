@@ -11,7 +11,8 @@ access comes at every turn, its first and last value are looked at before the lo
                                                 y[known(i)] = x[known(i - 1)]
 
 What is linear in it with other constants is one check, of the least and the greatest. All other
-indices are looked at where they stand. Those of stacks are the program's own, and right.
+indices are looked at where they stand. Those of stacks are the program's own, and right. An index
+of a part of an array is `within` its length as well, ``x[2 + within(i, 3)]``.
 """
 
 import ast
@@ -57,7 +58,8 @@ def with_checks(source: str, own: Collection[str]) -> str:
             wrapped |= {_place(e) for e in _indices(node)}
     for line, start, end in sorted(wrapped, reverse=True):
         text = lines[line - 1]
-        lines[line - 1] = f"{text[:start]}known({text[start:end]}){text[end:]}"
+        index = re.sub(r"\bwithin\(", "trusted(", text[start:end])
+        lines[line - 1] = f"{text[:start]}known({index}){text[end:]}"
     out: list[str] = []
     for k, text in enumerate(lines, 1):
         out += [*before.get(k, []), text]
@@ -94,7 +96,7 @@ def beyond_the_end(source: str, line: int, written: tuple[str, int, int]) -> str
 
 def _of_user(name: str) -> str:
     """The array that one of cotangents, or of a derivative's, belongs to."""
-    return re.sub(r"(_[bt]\d+)+$", "", name)
+    return re.sub(r"(_[bd]\d+)+$", "", name)
 
 
 def _headed(text: str) -> str:
@@ -253,6 +255,8 @@ class _CheckedLoop:
             return None if e.id in self.stored else 0
         if isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.USub):
             return self._degree(e.operand)
+        if isinstance(e, ast.Call) and _name_of(e.func) == "within":
+            return self._degree(e.args[0]) if self._degree(e.args[1]) == 0 else None
         if isinstance(e, ast.BinOp) and isinstance(e.op, (ast.Add, ast.Sub, ast.Mult)):
             left, right = self._degree(e.left), self._degree(e.right)
             if left is None or right is None:

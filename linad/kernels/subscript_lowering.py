@@ -103,11 +103,16 @@ class SubscriptLowering(ExpressionLowering):
             if self.kind_here(value) == "f":
                 raise self.error(e, "an index is a float", "use int(...) or math.floor(...)")
             if value.op == "num" and value.parts[0].startswith("-"):
-                value = add(axis.length, value)
+                value = call("npwithin", add(axis.length, value), axis.length)
+            elif not axis.whole and value.op != "num" and value.parts[0] in self.counts:
+                value = call("npwithin", value, axis.length)
             elif not axis.whole and value.op != "num" and value.parts[0] not in self.counts:
                 value = self.held(value)
                 turned = add(value, axis.length)
-                value = Expr("if", (Expr("<", (value, ZERO)), turned, value))
+                turned = Expr("if", (Expr("<", (value, ZERO)), turned, value))
+                value = call("npwithin", turned, axis.length)
+            elif not axis.whole:
+                value = call("npwithin", value, axis.length)
             return add(axis.start, mul(axis.step, value))
         step = self.scalar(e.step) if e.step else ONE
         if step == num(-1) and e.lower is None and e.upper is None:

@@ -303,7 +303,7 @@ def _looped_lsoda(
 
 def telling(method: Any, end: float) -> Any:
     """A method that tells how far it is, where a fit allows so many steps and no more."""
-    if not counting() or not isinstance(method, (str, type)) or method not in METHODS:
+    if counting() is None or not isinstance(method, (str, type)) or method not in METHODS:
         return method
     return _recording(METHODS[method], [], end)
 

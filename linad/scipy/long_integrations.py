@@ -5,12 +5,17 @@ thousands of times as many as an implicit one. A fit runs the integration again 
 line of a program it is said once, and again only of an integration ten times as long.
 """
 
+import math
+
 from linad.core.frames import place
-from linad.core.long_loops import count
+from linad.core.long_loops import count, counting
 from linad.core.patience import SECONDS, Patience, say
 
 BETWEEN = 64
 """Steps between two looks at the clock."""
+
+WINDOW, HOPELESS = 4096, 1e-6
+"""Steps over which an integration has to come further by this part of what is left."""
 
 AGAIN = 10.0
 """By how much longer an integration has to take until it is said again."""
@@ -34,11 +39,14 @@ class Integration:
     def __init__(self, method: str, end: float, explicit: bool) -> None:
         self.method, self.end, self.explicit = method, end, explicit
         self.steps, self.patience = 0, Patience()
+        self.seen = math.inf
 
     def stepped(self, t: float) -> None:
         """Count a step that ended at t; say so where many have taken long."""
         self.steps += 1
         count(self.steps)
+        if self.steps % WINDOW == 0:
+            self._look_ahead(t)
         if self.steps % BETWEEN or (seconds := self.patience.spent()) is None:
             return
         at = place()
@@ -49,6 +57,17 @@ class Integration:
         _due[at] = AGAIN * seconds
         self.patience.again(AGAIN * seconds)
         say(self._line(t, seconds, at))
+
+    def _look_ahead(self, t: float) -> None:
+        """Give up in a fit where the end is out of reach; SciPy goes on."""
+        gone, left = abs(t - self.seen), abs(self.end - t)
+        self.seen = t
+        allowance = counting()
+        if allowance is not None and gone <= HOPELESS * left:
+            allowance.give_up(
+                f"{self.method} took {WINDOW} steps to come from t = {t:.6g} to a point beside it, "
+                f"of {self.end:.6g}: the solution explodes there, or its right side does"
+            )
 
     def _line(self, t: float, seconds: float, at: str) -> str:
         remedy = '; a stiff problem takes few steps by method="Radau", "BDF" or "LSODA"'

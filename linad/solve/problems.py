@@ -210,7 +210,7 @@ class Residual:
 
     def limit_trials(self) -> "Trials":
         """From here on, points count at which F comes to no end as points where it is NaN."""
-        self.trials = Trials(self.name, self.waiting.called, self.x.container)
+        self.trials = Trials(self.waiting.name, self.waiting.called, self.x.container)
         return self.trials
 
     @property

@@ -12,7 +12,7 @@ from typing import Any
 
 from linad.core.array_type import Array
 from linad.core.interrupts import is_interrupt
-from linad.core.long_loops import Allowance, allowing
+from linad.core.long_loops import NO_LIMIT, Allowance, allowing
 from linad.core.showing import shown
 from linad.errors import LoopLimitError
 
@@ -49,6 +49,11 @@ class Trials:
         except LoopLimitError as error:
             if error is not allowance.error:
                 raise
+            if limit == NO_LIMIT:
+                raise LoopLimitError(
+                    f"{self.name}: {error}; in {self.called} where it starts, at "
+                    f"{shown(self.container(x))}: start elsewhere"
+                ) from error
             self.given_up.append((shown(self.container(x)), limit))
             return GIVEN_UP
         except BaseException as error:

@@ -113,7 +113,12 @@ PLAIN = {
     "dot": lambda x, P: np.dot(P, x) * np.outer(x, x),
     "concatenate": lambda x, P: np.concatenate([P, np.outer(x, x)]).T * (P + x).sum(axis=1)[0, 0],
     "multiply": lambda x, P: np.multiply(P, x) * np.multiply(x, P),
+    "subclass": lambda x, P: x * P.view(Own) * x.reshape(2, 1) + np.dot(P.view(Own), x).sum(),
 }
+
+
+class Own(np.matrix):
+    """A class of the user's."""
 
 
 @pytest.mark.parametrize("name", PLAIN)

@@ -74,7 +74,7 @@ REFUSALS = [
             ("CubicSpline", SPLINE, "by linad.scipy.interpolate.CubicSpline of the same data"),
             ("interp1d", scipy.interpolate.interp1d(GRID, GRID**2), "interpolate.interp1d of the"),
             ("BSpline", scipy.interpolate.make_interp_spline(GRID, GRID**2), "what has made it, "),
-            ("NdPPoly", scipy.interpolate.NdPPoly([[1.0], [2.0]], [[0, 3]]), ""),
+            ("NdPPoly", scipy.interpolate.NdPPoly(np.ones((2, 1)), [[0, 3]]), ""),
         ]
     ],
     (lambda x: SPLINE.integrate(0, x[0]), "of SciPy's CubicSpline", "CubicSpline of the same data"),

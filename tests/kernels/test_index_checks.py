@@ -43,6 +43,21 @@ def alone(x, y):
     y[0] = x[len(x)] ** 2
 
 
+def beyond_a_part(x, y):
+    part = x[1:3]
+    for i in range(3):
+        y[i] = part[i] ** 2
+
+
+def before_a_part(x, y):
+    part = y[1:3]
+    part[-3] = x[0] ** 2
+
+
+def before_all(x, y):
+    y[0] = x[-6] ** 2
+
+
 def filled(kernel):
     def f(x):
         y = np.zeros(len(x), like=x)
@@ -62,7 +77,13 @@ WAYS = {
 
 
 @pytest.mark.compiles
-@pytest.mark.parametrize("function", [reads, writes, decides, gathers, triangle, alone])
+@pytest.mark.parametrize(
+    "function",
+    [
+        *(reads, writes, decides, gathers, triangle, alone),
+        *(beyond_a_part, before_a_part, before_all),
+    ],
+)
 def test_an_index_beyond_the_end(function):
     """The error names the array, the file, the line and its text."""
     for way in WAYS.values():
@@ -90,6 +111,9 @@ def edges(x, y):
             y[k] += x[i - k] * x[n - 1 - k]
     for i in range(n, 0):
         y[i + 100] = x[i - 100]
+    part = x[n // 2 :]
+    for i in range(len(part)):
+        y[i] += part[i] * part[-1] + part[-1 - i]
 
 
 @pytest.mark.compiles

@@ -74,3 +74,16 @@ def test_an_interrupt_says_where_the_fit_was():
     with pytest.raises(KeyboardInterrupt) as caught:
         one.run(1.0, stopped)
     assert caught.value.__notes__ == ["fit: in f at 1.0"]
+
+
+def test_an_integration_that_stands_still_is_given_up():
+    """Of y' = k / (1 - y), whose slope has no end where y comes to 1."""
+
+    def model(t, k):
+        options = {"method": "LSODA", "rtol": 1e-10, "atol": 1e-12}
+        return solve_ivp(lambda t, y: k / (1 - y), (0, 1.0), [0.0], t_eval=t, **options).y[0]
+
+    t = np.linspace(0.0, 0.4, 5)
+    words = "curve_fit: LSODA took 4096 steps .* in model where it starts, .*start elsewhere"
+    with pytest.raises(linad.errors.LoopLimitError, match=words):
+        linad.solve.curve_fit(model, t, 1 - np.sqrt(1 - 0.8 * t), [3.0])

@@ -406,7 +406,7 @@ class Data:
             return (
                 f"; its {self.integrator} may have failed, which ends early and gives fewer, "
                 f"solution.message says why: start where it does not fail, or return np.inf there, "
-                f"np.full(len(x), np.inf)"
+                f"np.full(len(x), np.inf); or it has not been given the times, as t_eval=x"
             )
         if len(shape) != len(wanted):
             return ""

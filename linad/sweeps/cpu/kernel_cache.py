@@ -182,6 +182,8 @@ NAMESPACE: dict[str, Any] = {
     "check_indices": native.check_indices,
     "check_range": native.check_range,
     "known": native.known,
+    "trusted": native.trusted,
+    "within": native.within,
     "grown": kernel_arrays.grown,
     "any_order": loop_hints.any_order,
     **kernel_arrays.MAKERS,

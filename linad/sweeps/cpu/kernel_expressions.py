@@ -34,7 +34,13 @@ from linad.sweeps.cpu.kernel_functions import (
 from linad.sweeps.cpu.kernel_numbers import INT64, Number
 from linad.sweeps.cpu.kernel_stops import DIVISION, NO_ENTRY, NO_STEP
 from linad.sweeps.cpu.kernel_variables import Variables
-from linad.sweeps.cpu.native import check_divisions, check_indices, check_range, known
+from linad.sweeps.cpu.native import (
+    check_divisions,
+    check_indices,
+    check_range,
+    known,
+    within,
+)
 
 OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Add: operator.add,
@@ -227,6 +233,10 @@ class Expressions(Variables):
             self._check_range(*node.args)
             return self.kernel.constant(0)
         numbers = [self.value(a) for a in node.args]
+        if function is within:
+            i, length = [self.kernel.cast(x, types.int64).value for x in numbers]
+            self.kernel.leave_if(self.kernel.builder.icmp_unsigned(">=", i, length), NO_ENTRY)
+            return numbers[0]
         if isinstance(function, ArrayMaker):
             at, *shape = [self.kernel.cast(x, types.int64).value for x in numbers]
             return array_at(self.kernel.builder, at, shape, function.kind)

@@ -279,7 +279,7 @@ def test_entries_that_move(name, format):
 def set_diagonals(A):
     B = A.copy()
     A.setdiag(A.diagonal()[::-1] * 2)
-    A.setdiag(A.data[:2], 1)
+    A.setdiag(A.diagonal()[:2] + 1.0, 1)
     A.setdiag(3.0, k=-2)
     return A + B
 
