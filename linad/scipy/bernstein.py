@@ -48,16 +48,19 @@ class Bernstein(StandIn):
 
     def __init__(self, c: Array, x: Array, extrapolate: Any, axis: int) -> None:
         self.c, self.x, self.extrapolate, self.axis = c, x, extrapolate, axis
-        differences, k, powers = c, c.shape[0] - 1, []
-        h = column(x[1:] - x[:-1], c[0])
+
+    def _in_powers(self) -> Piecewise:
+        """The same by powers; made at each call, for the b_j may have been written into."""
+        differences, k, powers = self.c, self.c.shape[0] - 1, []
+        h = column(self.x[1:] - self.x[:-1], self.c[0])
         for j in range(k + 1):
             powers.append(math.comb(k, j) * differences[0] / h**j)
             differences = differences[1:] - differences[:-1]
-        self._piecewise = Piecewise(np.stack(powers[::-1]), x, extrapolate, axis)
+        return Piecewise(np.stack(powers[::-1]), self.x, self.extrapolate, self.axis)
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
         """The value, or the ``nu``-th derivative, at points of any shape."""
-        return self._piecewise(x, nu, extrapolate)
+        return self._in_powers()(x, nu, extrapolate)
 
     def derivative(self, nu: int = 1) -> "Bernstein":
         """The piecewise polynomial of the ``nu``-th derivative."""
@@ -83,7 +86,7 @@ class Bernstein(StandIn):
 
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
         """The integral from a to b."""
-        return self._piecewise.integrate(a, b, extrapolate)
+        return self._in_powers().integrate(a, b, extrapolate)
 
 
 class BPoly(TracedClass, scipy.interpolate.BPoly):

@@ -284,13 +284,13 @@ def test_what_numba_compiled_is_named():
 def test_constants_that_are_lent_are_not_written_into():
     def kept(x):
         coefficients = np.ones((2, 2))
-        curve = scipy.interpolate.BPoly(coefficients, [0.0, 1.0, 2.0])
+        curve = scipy.interpolate.NdPPoly(coefficients, ([0.0, 1.0, 2.0],))
         coefficients[0, 0] = x[0]
-        return curve(0.5) * coefficients[0]
+        return curve([[0.5]])[0] * coefficients[0]
 
     def let_go(x):
         coefficients = np.ones((2, 2))
-        value = scipy.interpolate.BPoly(coefficients, [0.0, 1.0, 2.0])(0.5)
+        value = scipy.interpolate.NdPPoly(coefficients, ([0.0, 1.0, 2.0],))([[0.0]])[0]
         coefficients[0, 0] = x[0]
         return value * coefficients[0]
 
