@@ -40,6 +40,7 @@ from linad.adoption.subclasses import (
     view_as,
 )
 from linad.arrays.conversions import BUILTINS, CMATH, MATH, held, number
+from linad.arrays.leaving import as_plain_array
 from linad.arrays.number_texts import text_of
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
@@ -308,7 +309,7 @@ def picked(f: Any) -> Any:
         return update_of(f)
     if kind is types.WrapperDescriptorType and f.__objclass__ in (float, complex):
         return _of_number(f)
-    if kind is types.MethodType and type(f.__self__) is Tracer and f.__name__ == "__array__":
+    if kind is types.MethodType and type(f.__self__) is Tracer and f.__func__ is as_plain_array:
         return functools.partial(asarray, f.__self__)
     if kind is types.MethodType and type(f.__self__) in LIFTED:
         return _of_labelled(f)
