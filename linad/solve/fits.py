@@ -39,6 +39,9 @@ NOTHING = 1e-100
 LOOK = 40
 """Steps after which the residuals are compared with their derivatives: most fits have ended."""
 
+SHORT = 1e-4
+"""The part of the residuals that a step is to change to tell whether it does."""
+
 
 class _Parts:
     """Complex residuals of real unknowns, as their real and imaginary parts."""
@@ -296,8 +299,9 @@ class Fit:
         if self.taken or self.nit not in (LOOK, LOOK + 1) or self.factory.kind != "dense":
             return
         p = self.light_step()[1]
-        good = follows(self.problem, self.x, self.r, self.J, p)
-        self.unlike += not good
+        if np.linalg.norm(self.J @ p) <= SHORT * np.linalg.norm(self.r):
+            return  # rounding may hide what so short a step changes
+        self.unlike += not follows(self.problem, self.x, self.r, self.J, p)
         if self.unlike > 1:
             words = (
                 f"{self.nit} steps, cost {self.cost:.6g}; {disagrees(self.problem.waiting.called)}"

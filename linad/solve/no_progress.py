@@ -95,15 +95,16 @@ def follows(problem: Residual, x: Array, r: Array, J: Any, p: Array) -> bool:
     smallest = VISIBLE * problem.x.eps * size
     if not np.linalg.norm(made[counts]) > problem.x.eps * size:
         return True  # flat: steps that are far too long do not tell
-    before, smooth = 0.0, 0
+    before, smooth, seen = 0.0, 0, False
     for part in LENGTHS:
         there = (x + part * p).astype(x.dtype, copy=False)
         change, told = (problem.value(there) - r)[counts], np.asarray(J @ (there - x))[counts]
         if not np.linalg.norm(told) > smallest:
             break
+        seen = True
         off = float(np.linalg.norm(change - told))
         smooth = smooth + 1 if off <= SMOOTH * before else 0
         if smooth > 1 or off <= FOLLOWS * np.linalg.norm(told):
             return True  # it does, or will over shorter parts: it bends
         before = off
-    return False
+    return not seen

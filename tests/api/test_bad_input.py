@@ -331,7 +331,6 @@ def test_settings():
     "make, words",
     [
         (lambda: np.ma.masked_array(np.ones((2, 2)), np.eye(2)), r"MaskedArray.*np.where\(m.mask"),
-        (lambda: np.asmatrix(np.ones((2, 2))), r"matrix.*np.asarray\(A\)"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
@@ -345,6 +344,12 @@ def test_arrays_with_an_arithmetic_of_their_own(make, words):
             linad.linearize(f, A)
     with pytest.raises(errors.UnsupportedError, match=words):
         linad.linearize(lambda x: x + other, A)
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+def test_a_matrix_is_no_argument():
+    with pytest.raises(errors.UnsupportedError, match=r"matrix.*np.asarray\(A\)"):
+        linad.grad(np.sum)(np.asmatrix(np.ones((2, 2))))
 
 
 class Attributes(dict):
