@@ -38,7 +38,7 @@ DTYPES = {"f": "float64", "i": "int64", "b": "bool"}
 
 def expressions():
     """Names, kinds of the operands, and expressions of x0, x1, ..."""
-    for name in [name for name in FUNCTIONS if name not in ("len_range", "within")]:
+    for name in [name for name in FUNCTIONS if name not in ("len_range", "npwithin")]:
         for kinds in KINDS.get(name, ("f", "i", "b")):
             if (name, kinds) not in (("float", "b"), ("fabs", "b")):  # Numba has no such function
                 yield name, kinds, call(name, *[var(f"x{k}") for k in range(len(kinds))])
