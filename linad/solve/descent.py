@@ -59,6 +59,8 @@ class Descent:
         Rounding error of f: differences below it say nothing.
     least : float
         The smallest length of a gradient by which a step was taken since f came down.
+    leap : float
+        The length of the last step that another method than the search's own has made, 0 if none.
     """
 
     def __init__(
@@ -74,7 +76,7 @@ class Descent:
         self.eps = problem.x.eps
         self.maxiter = max(200, 10 * self.x.size) if maxiter is None else maxiter
         self.nit = 0
-        self.step, self.least = np.nan, np.inf
+        self.step, self.least, self.leap = np.nan, np.inf, 0.0
         self.reach = (1.0 + float(np.linalg.norm(self.x))) / self.eps
         self.f, self.g, self.H = problem.model(self.x)
         self.first, self.by_newton, self.struggled = self.f, False, False
@@ -165,7 +167,7 @@ class Descent:
 
     def _by_newton(self) -> Any:
         """A lower point that is found whatever the units of unknowns; None if there is none."""
-        few = self.x.size <= FEW and not self.asked
+        few = self.x.size <= FEW
         if not (few or self.struggled) or not self.size or self.nit >= self.maxiter:
             return None
         if self.asked and self.size <= self.gtol:
@@ -180,6 +182,7 @@ class Descent:
             x = self.at(found.p, alpha)
             value = self.problem.value(x)
             if self.f - value > max(self.noise, 1e-4 * alpha * found.promise):
+                self.leap = float(np.linalg.norm(x - self.x))
                 return x
             alpha *= 0.5
         return None

@@ -109,6 +109,9 @@ class TrustRegion:
     def step(self, search: Descent) -> Any:
         """The next point; the region shrinks until the model can be trusted."""
         finite = False
+        if search.leap:  # which says more of how far to go here than the radius before it
+            self.radius = min(max(self.radius, search.leap), self.largest)
+            search.leap = 0.0
         while True:
             p, predicted, edge = steihaug(search.H, search.g, self.radius, self.first)
             length = float(np.linalg.norm(p))

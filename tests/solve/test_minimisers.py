@@ -509,3 +509,25 @@ def test_no_search_goes_round_at_a_minimum(method, seed):
     assert found.success
     assert again.success
     assert again.nit < 20
+
+
+@pytest.mark.parametrize("gtol", [None, 1e-2])
+def test_a_region_that_was_stuck_is_as_wide_as_the_steps_that_led_on(gtol):
+    """A kink in one of unknowns of unlike sizes makes it narrow; Newton's steps lead away."""
+    t = 0.05 * np.arange(400)
+    peak = np.exp(-0.5 * ((t - 1.0) / 0.1) ** 2)
+    peak /= peak.sum()
+
+    def expected(p):
+        decays = p[0] * np.exp(-t / p[1]) + p[2] * np.exp(-t / p[3])
+        return np.convolve(np.interp(t - p[5], t, peak), decays)[:400] + p[4]
+
+    counts = np.random.default_rng(8).poisson(expected([400.0, 0.8, 150.0, 3.5, 3.0, 0.02]))
+
+    def cost(p):
+        return np.sum(expected(p)) - np.sum(counts * np.log(expected(p)))
+
+    start = np.array([300.0, 0.5, 100.0, 5.0, 1.0, 0.013])
+    found = trust_region(cost, start, gtol=gtol)
+    assert found.success, found.message
+    assert found.nit < 60
