@@ -312,7 +312,7 @@ def picked(f: Any) -> Any:
     if kind is types.MethodType and type(f.__self__) is Tracer and f.__func__ is as_plain_array:
         return functools.partial(asarray, f.__self__)
     if kind is types.MethodType and type(f.__self__) in LIFTED:
-        return _of_labelled(f)
+        return f if f.__name__ in READING_CALLERS else _of_labelled(f)
     if kind in _BOUND and has_form(f.__self__):
         return getattr(form_of(f.__self__), f.__name__)  # a class by a name of the function's own
     if is_compiled(f):
@@ -325,6 +325,10 @@ _BOUND = (types.MethodType, types.BuiltinMethodType)
 
 LIFTED: dict[type, Callable[[Any], Any]] = {}
 """The classes of pandas, and what makes an object of them take traced values."""
+
+
+READING_CALLERS = ("eval", "query")
+"""Methods of pandas that look for names in the frame of who calls them."""
 
 
 def _of_labelled(f: Any) -> Callable[..., Any]:

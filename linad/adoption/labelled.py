@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from linad.adoption.labelled_arrays import TracedArray, TracedDtype, bare_array
+from linad.adoption.labelled_bounds import clipped
 from linad.adoption.labelled_windows import (
     ExponentialWindows,
     LabelledWindows,
@@ -101,6 +102,10 @@ class _Labelled:
         if own.ndim == 1:
             return series(y, columns) if columns is not None else y
         return frame(y, own.index, columns) if y.ndim == 2 else series(y, own.index)
+
+    def clip(self, lower: Any = None, upper: Any = None, **options: Any) -> Any:
+        """Entries within bounds."""
+        return self._by_column(clipped(self, lower, upper, options))
 
     def expanding(self, min_periods: int = 1, method: str = "single") -> Any:
         """The windows of all entries up to each."""

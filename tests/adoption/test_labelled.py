@@ -182,6 +182,21 @@ def divided_where(x):
     return ratio.values * np.trace(d(x).cov())
 
 
+def within(x):
+    y = s(x)
+    gaps = s(np.where([0, 0, 1, 0, 0, 0], np.nan, x))
+    found = [y.clip(upper=x[2]), y.clip(x[1], x[3]), y.clip(x[3], x[1]), (PLAIN * 0.3).clip(x[2])]
+    found += [y.clip(lower=np.nan, upper=1.0), y.clip(y * 0 + x[2]), np.clip(y, None, x[3])]
+    found += [gaps.clip(x[1]).fillna(0.0), d(x).clip(x[2], 1.0)["b"], y.clip(upper=list(2 * x))]
+    return np.concatenate([part.to_numpy() for part in found])
+
+
+def asked_by_text(x):
+    table, half = pd.DataFrame({"t": PLAIN.to_numpy()}), 2.0
+    chosen = table.query("t > @half").index
+    return x[0] * table.eval("t * @half").to_numpy() + s(x).reset_index(drop=True)[chosen].sum()
+
+
 def by_a_window(x):
     return s(x).rolling(3, win_type="hann").mean()
 
