@@ -96,7 +96,10 @@ def same_entries(value: Any, before: tuple[Any, ...]) -> bool:
 def _entries(value: Any) -> Any:
     """What NumPy sees of an object, small for a large one."""
     array = np.asarray(value)
-    return array.dtype, array.shape, contents(array)
+    found = contents(array)
+    if array.dtype.hasobject:
+        _, found = found  # NumPy may have made this array now, as of the columns of a table
+    return array.dtype, array.shape, found
 
 
 def _is_lasting(owner: types.ModuleType, name: str, value: Any) -> bool:

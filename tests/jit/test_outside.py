@@ -1007,3 +1007,21 @@ def test_flags_of_an_array():
             data.flags.writeable = writeable
             for _ in range(3):
                 np.testing.assert_array_equal(jitted(X), h(X))
+
+
+def test_a_table_of_texts_and_numbers_is_looked_at_by_its_entries():
+    """NumPy makes another array of it each time."""
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"who": ["a", "b", "a"], "k": [1.0, 2.0, 4.0]})
+
+    def f(x):
+        return x * table["k"].to_numpy()[table["who"].to_numpy() == "a"].sum()
+
+    jitted = linad.jit(f)
+    for x in (1.0, 2.0, 3.0):
+        assert jitted(x) == f(x)
+    assert len(jitted.variants) == 1
+    table.loc[0, "k"] = 9.0
+    assert jitted(2.0) == f(2.0) == 26.0
+    table.loc[1, "who"] = "a"
+    assert jitted(2.0) == f(2.0) == 30.0
