@@ -173,7 +173,8 @@ class Data:
     def _require_positive(self, sigmas: list[Any]) -> None:
         self._require(
             *("sigma", sigmas, "positive and finite", lambda s: (s > 0) & np.isfinite(s)),
-            "points that do not count have the weight 0, weights=np.where(sigma > 0, 1 / sigma, 0)",
+            "points that do not count have the weight 0, weights=np.divide(1, sigma, "
+            "out=np.zeros(len(sigma)), where=sigma > 0)",
         )
 
     def _require_weights(self, weights: list[Any]) -> None:

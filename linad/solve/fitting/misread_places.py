@@ -27,7 +27,7 @@ def refuse_places(f: Any, error: Exception, xdata: Any, shapes: list[tuple[int, 
     if _is_stated(error):
         return  # the model's own words, which know better
     words = ""
-    if isinstance(error, IndexError):
+    if isinstance(error, IndexError) and "integer" in str(error):
         words = _of_labels(xdata)
     elif isinstance(error, KeyError):
         words = _of_keys(error, xdata)

@@ -159,9 +159,16 @@ def binding(f: Model, p0: Any) -> tuple[Model, Any, list[str] | None]:
     if not _fits(signature, (point,), {}):
         raise ArgumentError(
             f"curve_fit: {name_of(f)}{signature} does not take the parameters of p0, by name, one "
-            f"by one or as one argument; {_difference(signature, point)}"
+            f"by one or as one argument; {_difference(signature, point)}{_behind_star(signature)}"
         )
     return f, point, None
+
+
+def _behind_star(signature: inspect.Signature) -> str:
+    """How parameters that a model takes by keyword alone are given, "" where it has none."""
+    by_keyword = [n for n, p in signature.parameters.items() if p.kind is p.KEYWORD_ONLY]
+    given = ", ".join([f"{name!r}: ..." for name in by_keyword])
+    return f"; what stands behind the * is given by name, p0={{{given}}}" if by_keyword else ""
 
 
 def by_name(model: Model, p: Any) -> dict[str, Any]:

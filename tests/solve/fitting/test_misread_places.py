@@ -314,3 +314,11 @@ def test_fewer_places_than_data(kind):
 
     with pytest.raises(ShapeError, match="give as many of the one as of the other"):
         curve_fit(model, xdata, Y, [1.0])
+
+
+def test_an_index_beyond_a_list_has_nothing_to_do_with_places():
+    t = np.arange(6.0)
+    with pytest.raises(ArgumentError, match=r"reads p\['a'\]\[1\], and p\['a'\] is an array"):
+        curve_fit(lambda t, p: p["a"][0] + p["a"][1] * t, t, t, {"a": [1.0]})
+    with pytest.raises(IndexError, match="list index out of range"):
+        curve_fit(lambda t, p: [1.0, 2.0][3] * t, t, t, {"a": [1.0]})
