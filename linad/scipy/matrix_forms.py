@@ -124,10 +124,11 @@ def _check_shown(name: str, disp: Any = True) -> None:
 @while_tracing(scipy.linalg.funm)
 def funm(A: Any, func: Any, **disp: Any) -> Any:
     _check_shown("funm", **disp)
+    single = inexact(A).dtype.char in "fF"
     A = doubled(A)
     _check_matrix("funm", A)
     w, v = np.linalg.eig(A)
     y = np.linalg.solve(v.T, (v * func(w)).T).T
     if A.dtype.kind != "c" and np.allclose(np.imag(still(y)), 0, atol=1e3 * np.finfo(float).eps):
-        return np.real(y)
-    return y
+        y = np.real(y)
+    return astype(y, np.float32 if y.dtype.kind == "f" else np.complex64) if single else y

@@ -246,10 +246,11 @@ def test_second_derivatives_of_holomorphic_functions(name):
 
 # Eigenvectors and singular vectors are known up to a factor: see the conventions.
 UP_TO_A_FACTOR = {"numpy.linalg.eigh", "numpy.linalg.svd", "scipy.linalg.svd"}
-UP_TO_A_FACTOR |= {"scipy.linalg.eig_banded", "scipy.linalg.orth"}
+UP_TO_A_FACTOR |= {"scipy.linalg.eig_banded", "scipy.linalg.orth", "scipy.linalg.schur"}
 REFUSED = {"airye", "digamma", "psi", "scipy.special.logsumexp"}
 SPLINES = (
-    "bisplev make_smoothing_spline make_splrep spalde splantider splder splev splint splprep splrep"
+    "bisplev make_smoothing_spline make_splrep spalde splantider splder splev splint splprep "
+    "splrep sproot"
 )
 REFUSED |= {f"scipy.interpolate.{name}" for name in SPLINES.split()}
 REFUSED |= {
@@ -268,6 +269,8 @@ REAL = ("scipy.optimize.", "scipy.spatial.", "scipy.integrate.", "scipy.stats.")
 """Where complex numbers have no meaning; SciPy computes some formulas with them all the same."""
 # Holomorphic, by operators that do not show it: parts are masked; pinv is, of full rank.
 UNSEEN = {"numpy.nan_to_num", "numpy.linalg.pinv", "scipy.linalg.pinv", "scipy.linalg.null_space"}
+# Of eigenvectors, whose lengths are none of what they give; of what is triangular already.
+UNSEEN |= {"scipy.linalg.funm", "scipy.linalg.rsf2csf"}
 # Of a fit the residuals are computed too, and are not used.
 UNSEEN |= {f"numpy.polynomial.{module}fit" for module in ("polynomial.poly", "chebyshev.cheb")}
 UNSEEN |= {f"numpy.polynomial.{module}fit" for module in ("legendre.leg", "laguerre.lag")}

@@ -86,6 +86,7 @@ CALLS: dict[str, Call] = {
     "scipy.cluster.vq.kmeans2": lambda f, a: f(a, a[:2], minit="matrix")[0],
     "scipy.linalg.cholesky_banded": lambda f, a: f(a + 3 * (np.arange(3) == 2)[:, None]),
     "scipy.linalg.funm": lambda f, a: f(a, np.sin),
+    "scipy.linalg.signm": lambda f, a: f(a - np.trace(a) / len(a) * np.eye(len(a), dtype=a.dtype)),
     "scipy.linalg.rsf2csf": lambda f, a: f(np.triu(a), a),
     "scipy.linalg.get_blas_funcs": lambda f, a: f("gemv", (a,))(2.0, a, a[0]),
     "scipy.linalg.get_lapack_funcs": lambda f, a: f("trtrs", (a,))(a, a)[0],

@@ -164,9 +164,10 @@ def binding(f: Model, p0: Any) -> tuple[Model, Any, list[str] | None]:
     return f, point, None
 
 
-def _behind_star(signature: inspect.Signature) -> str:
+def _behind_star(signature: inspect.Signature | None) -> str:
     """How parameters that a model takes by keyword alone are given, "" where it has none."""
-    by_keyword = [n for n, p in signature.parameters.items() if p.kind is p.KEYWORD_ONLY]
+    parameters = {} if signature is None else signature.parameters
+    by_keyword = [n for n, p in parameters.items() if p.kind is p.KEYWORD_ONLY]
     given = ", ".join([f"{name!r}: ..." for name in by_keyword])
     return f"; what stands behind the * is given by name, p0={{{given}}}" if by_keyword else ""
 
