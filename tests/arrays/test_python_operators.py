@@ -124,3 +124,20 @@ def test_half_powers_of_arrays_without_axes():
                 np.testing.assert_array_equal(jitted(x)[:2], f(x)[:2])
                 np.testing.assert_array_equal(jitted(x[()])[:2], f(x[()])[:2])
     np.testing.assert_allclose(linad.grad(lambda x: x**0.5)(np.array(4.0)), 0.25)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    "op", [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow]
+)
+def test_complex_numbers_of_python_beside_traced_numbers(op, dtype):
+    """A float64 is a float, with which they compute themselves."""
+    for f in (lambda x: op(1.5 - 2j, x), lambda x: op(x, 1.5 - 2j), lambda x: op(2j, x[()])):
+        for x in (dtype(0.7), np.asarray(0.7, dtype)):
+            y, J = linad.linearize(f, x)
+            assert y == f(x)
+            assert y.dtype == np.asarray(f(x)).dtype
+            near = [complex(f(dtype(0.7) + dtype(h))) for h in (1e-3, -1e-3)]
+            tangent = J.pushforward(dtype(1.0))
+            assert abs(tangent - (near[0] - near[1]) / 2e-3) < 1e-3 * (1 + abs(tangent))
+            np.testing.assert_allclose(linad.jit(f)(x), y, rtol=1e-6)

@@ -267,6 +267,30 @@ def test_fields_that_decide_in_python_are_one_program(method):
         assert [len(paths) for paths in made.variants.values()] == [1]
 
 
+@pytest.mark.parametrize("method", ["RK45", "LSODA", pytest.param("Radau", **LONG)])
+def test_fields_that_decide_may_fill_an_array(method):
+    """What is read of an array that was written is read while the way through it is recorded."""
+    times = np.linspace(0.2, 1.8, 3)
+
+    def f(k, made):
+        def field(t, y):
+            inflow = 1.0 if t < 1.0 else 0.2
+            return made(inflow - k * y[0], y[0] - y[1])
+
+        return si.solve_ivp(field, (0.0, 2.0), [0.5, 0.0], method, times, rtol=1e-6).y
+
+    def filled(a, b):
+        slopes = linad.numpy.zeros(2)
+        slopes[0] = a
+        slopes[1] += b
+        return slopes
+
+    value, slope = linad.jvp(lambda k: f(k, filled), (0.7,), (1.0,))
+    told, listed = linad.jvp(lambda k: f(k, lambda a, b: [a, b]), (0.7,), (1.0,))
+    np.testing.assert_allclose(value, told, rtol=1e-10)
+    np.testing.assert_allclose(slope, listed, rtol=1e-8)
+
+
 @pytest.mark.full
 def test_a_tape_is_good_for_its_number_of_steps():
     f = lambda a: si.solve_ivp(lambda t, y: -a * t * y, (0.0, 1.0), [1.0]).y  # noqa: E731
