@@ -122,11 +122,12 @@ class Fit:
         self.trials = problem.limit_trials()
         self.r, self.J = problem.linearize(self.x)
         self.trials.accept()
+        called = problem.waiting.name  # by the user: `fit` calls a solver
         if not self.r.size:
-            raise ShapeError(f"{name}: {name_of(f)} returned no numbers")
+            raise ShapeError(f"{called}: {name_of(f)} returned no numbers")
         if self.x.size > 1 and problem.returns_number:
             raise ShapeError(
-                f"{name}: expected residuals (an array), got one number from {name_of(f)} for "
+                f"{called}: expected residuals (an array), got one number from {name_of(f)} for "
                 f"{self.x.size} unknowns; return r, not np.sum(r**2), or minimise what is not a "
                 f"sum of squares by linad.solve.trust_region, lbfgs or newton_cg"
             )
