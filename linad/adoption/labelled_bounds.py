@@ -49,6 +49,8 @@ def _bound(x: Any, bound: Any) -> Any:
                 "of a DataFrame be numbers"
             )
         return bound.to_numpy()
+    if isinstance(bound, (list, tuple)):
+        bound = np.stack(list(bound))
     if not np.ndim(bound):
         return None if np.isnan(concrete(bound)) else bound
     if x.ndim > 1 or np.shape(bound) != x.shape:
@@ -56,4 +58,4 @@ def _bound(x: Any, bound: Any) -> Any:
             f"clip: bounds of traced values must be numbers, or, of a Series, as many as it has "
             f"entries: {len(x)}, got shape {np.shape(bound)}"
         )
-    return np.stack(list(bound)) if isinstance(bound, list) else bound
+    return bound

@@ -186,3 +186,15 @@ def describe(structure: Any) -> str:
 def leaf_paths(structure: Any) -> list[str]:
     """A name for each leaf, as one would write it: ``['a'][0]``; '' for a bare leaf."""
     return [accessor.codify("") for accessor in structure.accessors()]
+
+
+def leaf_steps(structure: Any) -> list[list[tuple[bool, Any]]]:
+    """The way to each leaf: whether a step is a place in a sequence; the place, key or name."""
+    found = []
+    for accessor in structure.accessors():
+        steps = []
+        for e in accessor:
+            placed = isinstance(e, optree.SequenceEntry) and not hasattr(e, "field")
+            steps.append((placed, getattr(e, "field", e.entry)))
+        found.append(steps)
+    return found

@@ -89,7 +89,7 @@ class Data:
         leaves, self.structure = tree.flatten(self.container)
         self.leaves = [as_array(leaf) for leaf in leaves]
         self.rows = _rows(ydata, xdata, len(leaves))
-        self.names = [_set_name(path) for path in tree.leaf_paths(self.structure)]
+        self.names = [_set_name(steps) for steps in tree.leaf_steps(self.structure)]
         if not sum(y.size for y in self.leaves):
             raise ArgumentError("curve_fit: ydata holds no numbers")
         refuse_texts("ydata", self.leaves)
@@ -447,9 +447,8 @@ def is_cut_short(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
     )
 
 
-def _set_name(path: str) -> str:
-    """A data set as a reader would call it: by its keys, or by its number."""
-    if not path:
-        return ""
-    keys = [part.strip("'\"") for part in path.strip("[].").replace("].", "][").split("][")]
-    return ", ".join(f"data set {int(key) + 1}" if key.isdigit() else key for key in keys)
+def _set_name(steps: list[tuple[bool, Any]]) -> str:
+    """A data set as a reader would call it: by its keys, or by its place, from 1 on."""
+    return ", ".join(
+        [f"data set {at + placed}" if isinstance(at, int) else str(at) for placed, at in steps]
+    )

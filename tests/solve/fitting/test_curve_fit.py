@@ -155,6 +155,18 @@ class TestAsSciPy:
         with pytest.raises(IndexError):
             found[2]
 
+    def test_data_sets_are_called_by_their_keys(self):
+        data = {278: T, 318.5: 2 * T, "a": [T, 3 * T]}
+        found = curve_fit(
+            lambda t, p: {278: p * t, 318.5: 2 * p * t, "a": [p * t, 3 * p * t]}, T, data, 1.3
+        )
+        assert sorted(found.data.names) == [
+            "318.5",
+            "a, data set 1",
+            "a, data set 2",
+            "data set 278",
+        ]
+
     def test_numbers_that_are_keys_are_names(self):
         start = {2: 1.0, 1: 1.0, 0: {5: 0.0, 6: 0.0}}
         found = curve_fit(
