@@ -25,6 +25,7 @@ import numpy as np
 
 from linad.core.array_type import Array
 from linad.core.marks import running
+from linad.core.moving_regions import Moving
 from linad.core.primitive import Traced
 from linad.core.shapes import size_of
 from linad.operators.base import JacobianOperator
@@ -197,7 +198,9 @@ def _pulled(
 def _moved(f: JacobianOperator, mask: Any, wanted: bool) -> Any:
     """The mask of what an operator reads, of those entries of its result that are read."""
     if not (f.copies or isinstance(f, IdentityMatrix)):
-        return None if mask is None else _unless_full(f.entries_read(mask))
+        if mask is None or _moves(f):
+            return None
+        return _unless_full(f.entries_read(mask if isinstance(mask, Traced) else np.asarray(mask)))
     if mask is None:
         if not (wanted and (f.scatters or f.writes)):
             return None
@@ -207,6 +210,15 @@ def _moved(f: JacobianOperator, mask: Any, wanted: bool) -> Any:
     if times.dtype.kind == "c":  # an imaginary part that is read counts as well
         times = times * times.dtype.type(1 + 1j)
     return _unless_full(f.pullback(times) != 0)
+
+
+def _moves(f: Any) -> bool:
+    """Whether which entries it reads hangs on a traced place."""
+    region = getattr(f, "region", None)
+    if type(region) is Moving and isinstance(region.at, Traced):
+        return True
+    held = (getattr(f, "op", None), *getattr(f, "terms", ()), *getattr(f, "factors", ()))
+    return any([_moves(part) for part in held if part is not None])
 
 
 def _unless_full(mask: Array) -> Any:

@@ -28,6 +28,8 @@ def short_loops_are_rolled(monkeypatch):
     [
         range(1),
         pytest.param(range(1, 5), marks=pytest.mark.rest),
+        pytest.param([112], id="masks without axes", marks=pytest.mark.rest),
+        pytest.param([189], id="moving places", marks=pytest.mark.rest),
         *[pytest.param(range(k, k + 10), marks=pytest.mark.full) for k in range(20, 220, 10)],
     ],
 )

@@ -66,6 +66,8 @@ def _nans(array: Any) -> Any:
     its rows."""
     if is_table(array):
         return nan_rows(array)
+    if hasattr(array, "isna"):  # a Series, which may have entries that are missing
+        return np.asarray(array.isna(), bool)
     values = np.asarray(np.ma.getdata(array))
     if values.dtype.kind not in "fc":
         return np.zeros(values.shape, bool)

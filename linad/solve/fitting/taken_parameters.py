@@ -53,8 +53,9 @@ class Keyed(Whole):
 
 
 def taking(f: Model, start: Any, args: Any, solver: str) -> tuple[Whole, tuple[Any, ...]]:
-    """How ``f`` takes the parameters, as one argument if it can, else by name or one by one; and
-    its further arguments: a list is one of them, or holds as many as it takes.
+    """How ``f`` takes the parameters: those of a mapping by name, if it has their names, else as
+    one argument if it can, else one by one; and its further arguments: a list is one of them, or
+    holds as many as it takes.
 
     Raises
     ------
@@ -66,13 +67,12 @@ def taking(f: Model, start: Any, args: Any, solver: str) -> tuple[Whole, tuple[A
         return Whole(), args_of(args)
     point = as_point(start)
     ways = [(args,), tuple(args)] if isinstance(args, list) else [args_of(args)]
-    for further in ways:
-        if _binds(signature, (None, *further)):
-            return Whole(), further
-    for further in ways:
-        way = _of_each(signature, point, further)
-        if way is not None:
-            return way, further
+    by_name_first = isinstance(point, Mapping)
+    for attempt in (_of_each, _as_one) if by_name_first else (_as_one, _of_each):
+        for further in ways:
+            way = attempt(signature, point, further)
+            if way is not None:
+                return way, further
     args = ways[-1]
     if isinstance(point, (Mapping, list, tuple)):
         keys = f" of {', '.join(map(str, point))}" if isinstance(point, Mapping) else ""
@@ -98,6 +98,11 @@ def _binds(signature: inspect.Signature, args: Any, names: Iterable[Any] = ()) -
     except TypeError:
         return False
     return True
+
+
+def _as_one(signature: inspect.Signature, point: Any, args: tuple[Any, ...]) -> Whole | None:
+    """That parameters are taken as one argument; None where they are not."""
+    return Whole() if _binds(signature, (None, *args)) else None
 
 
 def _of_each(signature: inspect.Signature, point: Any, args: tuple[Any, ...]) -> Whole | None:
