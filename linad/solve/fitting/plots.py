@@ -53,7 +53,10 @@ def plot(fit: Any, axes: Any, t: float, words: Captions) -> Any:
     elif fit.data is None:
         if below is not None:
             _draw_distribution(above, residuals, kind)
-        _draw_residuals(below or above, fit, curves_by_number(residuals))
+        drawn = below or above
+        scale = _draw_residuals(drawn, fit, curves_by_number(residuals))
+        if scale:
+            drawn.set_ylabel(kind + scale)
     else:
         curves = over or curves_by_number(residuals)
         _draw_data(above, fit, curves)
@@ -63,8 +66,7 @@ def plot(fit: Any, axes: Any, t: float, words: Captions) -> Any:
             _draw_values(above, fit, curves)
         above.legend()
         if below is not None:
-            _draw_residuals(below, fit, curves)
-            below.set_ylabel(kind)
+            below.set_ylabel(kind + _draw_residuals(below, fit, curves))
     if not over and grid is None:
         (below or above).set_xlabel("index in the data" if fit.data else "index in the residuals")
     _write(words, above, below, beside=fit.data is None or grid is not None)
@@ -110,7 +112,8 @@ def _draw_image(above: Any, below: Any, fit: Any, grid: Pixels, residual: Array,
         draw_residuals(below, grid.image(np.where(counts, residual, np.nan)), kind, grid)
 
 
-def _draw_residuals(axes: Any, fit: Any, curves: list[Curve]) -> None:
+def _draw_residuals(axes: Any, fit: Any, curves: list[Curve]) -> str:
+    """Draw them; what is to be said of their scale."""
     axes.axhline(0.0, color="0.6", lw=1)
     most = 0.0
     for k, curve in enumerate(curves):
@@ -120,12 +123,14 @@ def _draw_residuals(axes: Any, fit: Any, curves: list[Curve]) -> None:
         most = max(most, np.abs(shown_here).max(initial=0.0))
     if fit.loss is not None and FAR * fit.loss.scale < most < np.inf:
         near = NEAR * fit.loss.scale
-        axes.set_yscale("symlog", linthresh=near, linscale=2)
+        axes.set_yscale("symlog", linthresh=near, linscale=0.7)
         powers = np.arange(np.ceil(np.log10(2 * near)), np.floor(np.log10(most)) + 1)
-        ticks = 10.0**powers if len(powers) else np.array([most])
+        ticks = np.concatenate([[near], 10.0**powers if len(powers) else [most]])
         ticks = np.concatenate([-ticks[::-1], [0.0], ticks])
         axes.set_yticks(ticks, [f"{tick:.3g}" for tick in ticks], minor=False)
         axes.set_yticks([], minor=True)
+        return f"\nlog beyond ±{near:.3g}"
+    return ""
 
 
 def _new_axes(image: bool, residuals: bool) -> Any:

@@ -1189,6 +1189,7 @@ class TestTelling:
         found = curve_fit(decay, T, spiked, START, **given)
         above, below = found.plot()
         assert below.get_yscale() == "symlog"
+        assert "log beyond ±0.06" in below.get_ylabel()
         ticks = below.get_yticks()
         assert len(set(ticks)) == len(ticks) >= 3
         assert (ticks == 0).sum() == 1
