@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.api.gradients import grad
 from linad.solve.fitting.doubts import at_bounds
 from linad.solve.fitting.known_parameters import KnownParameters
 from linad.solve.fitting.names_elsewhere import OF_LIKELIHOODS
@@ -19,6 +20,9 @@ FAR = 10.0
 
 FLAT = 100 * np.finfo(float).eps
 """Times their number, eigenvalues of a scaled Hessian that are none, relative to the largest."""
+
+FAINT = float(np.sqrt(np.finfo(float).eps))
+"""Eigenvalues, relative to the largest, that may be what is left of a gradient alone."""
 
 
 class LikelihoodResult(KnownParameters):
@@ -95,8 +99,26 @@ class LikelihoodResult(KnownParameters):
         least = FLAT * len(H) * np.abs(values).max(initial=0.0)
         if (values < -least).any():  # no maximum: nothing is known
             return SeenDirections(np.full(H.shape, np.nan))
+        faint = (values > least) & (values < FAINT * values.max(initial=0.0))
+        if faint.any():
+            bent = self._bent_after_a_step(D, values, vectors)
+            values = np.where(faint & (bent < 0.1 * values), 0.0, values)
         roots = np.sqrt(np.where(values > least, values, 0.0))
         return SeenDirections(roots[:, None] * vectors.T * D)
+
+    def _bent_after_a_step(self, D: Any, values: Any, vectors: Any) -> Any:
+        """Curvatures along eigenvectors, nearer to the maximum by a step along those that are bent.
+
+        Where parameters enter as a product, the Hessian is singular at the maximum, and beside it
+        bent by what is left of the gradient; that goes with the gradient.
+        """
+        free, there = self.parameters.free, self.vector.copy()
+        known = values > FAINT * values.max()
+        with quiet():
+            g = vectors.T @ (grad(self._cost_of_free(there, free))(there[free]) / D)
+            there[free] -= vectors @ np.where(known, g / np.where(known, values, 1.0), 0.0) / D
+            H = self._hessian(there, free) / D / D[:, None]
+        return np.sum(vectors * (H @ vectors), axis=0)
 
     def _quantile(self, level: float) -> float:
         from scipy.stats import norm

@@ -290,3 +290,28 @@ def test_a_density_without_bounds_says_so_and_nothing_else(of):
         found = linad.solve.maximum_likelihood(log_density, start)
     assert not found.success
     assert "bounds= keep parameters from there" in found.message
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("start", [(4.0, 0.2, 1.0), (20.0, 1.0, 0.1)])
+def test_what_is_left_of_a_gradient_determines_nothing(start, seed):
+    """Of a and c the product counts: the Hessian is singular at the maximum, and bent beside it."""
+    x = np.linspace(0.1, 5.0, 40)
+    k = np.random.default_rng(seed).poisson(5 * np.exp(-0.3 * x) + 0.2)
+
+    def log_likelihood(a, b, c):
+        expected = a * c * np.exp(-b * x)
+        return np.sum(k * np.log(expected) - expected)
+
+    with pytest.warns(OptimizeWarning, match="do not determine all parameters"):
+        found = maximum_likelihood(log_likelihood, dict(zip("abc", start, strict=True)))
+    assert found.errors["a"] == found.errors["c"] == np.inf
+    assert 0.01 < found.errors["b"] < 0.1
+
+
+def test_what_is_hardly_determined_is():
+    def log_likelihood(a, b):
+        return -((a + b - 3.0) ** 2) - 1e-11 * (a - b - 1.0) ** 2
+
+    found = maximum_likelihood(log_likelihood, {"a": 1.0, "b": 1.0})
+    np.testing.assert_allclose(found.errors["a"], np.sqrt(0.125 + 0.125e11), rtol=1e-3)
