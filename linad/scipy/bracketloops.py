@@ -20,13 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linad.api.derivatives import stop_gradient
-from linad.arrays.buffers import concrete
-from linad.control.both_ways import in_any_way
 from linad.control.deciding import while_loop
 from linad.core.array_type import Array
-from linad.core.reasons import because
-from linad.errors import GuardError, TracerError
 from linad.rules.creation import asarray
+from linad.scipy.loopedsearches import found_in_loop
 from linad.scipy.mirror import holds_traced
 
 Function = Callable[[Any], Any]
@@ -163,15 +160,8 @@ def bracketed_root(
             *(lambda x: stop_gradient(asarray(g(x)).reshape(())), a, b, tolerances, maxiter),
         )
 
-    found = in_any_way(search, f, TracerError, GuardError)
-    if found is None:
-        return None
-    best, good = found
-    if not concrete(good):
-        return None
-    with because("the ends of a bracket must have different signs, and the search must end"):
-        bool(good)
-    return best
+    why = "the ends of a bracket must have different signs, and the search must end"
+    return found_in_loop(search, f, why)
 
 
 def _found(

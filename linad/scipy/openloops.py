@@ -17,13 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linad.api.derivatives import stop_gradient
-from linad.arrays.buffers import concrete
-from linad.control.both_ways import in_any_way
 from linad.control.deciding import while_loop
 from linad.core.array_type import Array
-from linad.core.reasons import because
-from linad.errors import GuardError, TracerError
 from linad.rules.creation import asarray
+from linad.scipy.loopedsearches import found_in_loop
 from linad.scipy.mirror import holds_traced
 
 Function = Callable[[Any], Any]
@@ -129,15 +126,7 @@ def approached(
             *(points, tolerances, maxiter),
         )
 
-    found = in_any_way(search, lambda x: tuple([f(x) for f in functions]), TracerError, GuardError)
-    if found is None:
-        return None
-    x, good = found
-    if not concrete(good):
-        return None
-    with because("the search must end"):
-        bool(good)
-    return x
+    return found_in_loop(search, lambda x: tuple([f(x) for f in functions]), "the search must end")
 
 
 def _found(
