@@ -24,6 +24,7 @@ from linad.rules.shaping import as_array
 from linad.rules.sparsearrays import Pattern, sparse_product
 from linad.scipy.mirror import inexact
 from linad.scipy.sparse.comparisons import comparison
+from linad.scipy.sparse.diagonals import fitting, length_of
 from linad.scipy.sparse.numbering import rearranged
 
 
@@ -278,8 +279,7 @@ class SparseArray:
 
     def diagonal(self, k: int = 0) -> Any:
         """The k-th diagonal, traced."""
-        m, n = self.shape
-        length = max(min(m + min(k, 0), n - max(k, 0)), 0)
+        length = length_of(self.shape, k)
         on = np.flatnonzero(self.pattern.cols - self.pattern.rows == k)
         places = self.pattern.rows[on] + min(k, 0)
         some = Pattern(places, np.arange(len(on)), (length, len(on)))
@@ -287,12 +287,7 @@ class SparseArray:
 
     def setdiag(self, values: Array, k: int = 0) -> None:
         """Write the k-th diagonal, here: a number, or values, as many of which count as fit."""
-        m, n = self.shape
-        length = max(min(m + min(k, 0), n - max(k, 0)), 0)
-        values = as_array(asarray(values))
-        if values.ndim:
-            length = min(length, values.shape[0])
-            values = values[:length]
+        length, values = fitting(self.shape, values, k)
         new = np.arange(length) - min(k, 0)
         rows, cols = self.pattern.rows, self.pattern.cols
         kept = np.flatnonzero((cols - rows != k) | (rows >= length - min(k, 0)))

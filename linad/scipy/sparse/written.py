@@ -11,6 +11,7 @@ from linad.rules.creation import asarray
 from linad.rules.shaping import as_array
 from linad.rules.sparsearrays import Pattern
 from linad.scipy.sparse.arrays import SparseArray, traced_form_of
+from linad.scipy.sparse.diagonals import fitting
 
 
 class WrittenSparse(SparseArray):
@@ -109,12 +110,7 @@ class WrittenSparse(SparseArray):
 
     def setdiag(self, values: Array, k: int = 0) -> None:
         """Write the k-th diagonal: a number, or values, as many of which are taken as there fit."""
-        m, n = self._shape
-        length = max(min(m + min(k, 0), n - max(k, 0)), 0)
-        values = as_array(asarray(values))
-        if values.ndim:
-            length = min(length, values.shape[0])
-            values = values[:length]
+        length, values = fitting(self._shape, values, k)
         places = np.arange(length)
         self[places - min(k, 0), places + max(k, 0)] = values
 
