@@ -163,6 +163,7 @@ _MEANT = [
         "yerr err error errors dy sigma_y uncertainty uncertainties stddev std",
         "standard deviations of ydata are sigma",
     ),
+    ("absolute_sigma", "sigma", f"{INSTEAD['sigma']}; absolute_sigma=True where it is known"),
     ("p0", "xerr", "errors in x are unknowns of their own: linad.solve.fit takes any residuals"),
     ("p0", "x0 start guess initial init params", "the start is p0"),
     (
@@ -199,8 +200,6 @@ def _unknown(label: str, name: str, parameters: Mapping[str, inspect.Parameter])
     near = difflib.get_close_matches(name, named, 1)
     option, meant = _GUESSED.get(name, ("", ""))
     words = meant if option in named else INSTEAD.get(name, f"{near[0]}?" if near else "")
-    if name == "sigma" and "absolute_sigma" in named:
-        words += "; absolute_sigma=True where it is known"
     hint = f"; {words}" if words else ""
     names = [n for n, p in named.items() if p.default is not p.empty or p.kind is p.KEYWORD_ONLY]
     return f"{label}: expected options among {', '.join(names)}, got {name!r}{hint}"
