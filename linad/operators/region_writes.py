@@ -27,7 +27,7 @@ def _is_complex_linear(region: Region) -> bool:
     return type(region.inner if type(region) is Moving else region) is not Part
 
 
-def _is_known(region: Region) -> bool:
+def is_known(region: Region) -> bool:
     """Whether it is known where a region lies, so that plain arrays can be written there."""
     return type(region) is not Moving or not isinstance(region.at, Traced)
 
@@ -44,7 +44,7 @@ class Extract(JacobianOperator):
         self, region: Region, out_shape: Shape, in_shape: Shape, dtype: np.dtype[Any]
     ) -> None:
         self.region = region
-        self.scatters = in_shape != () and _is_known(region)
+        self.scatters = in_shape != () and is_known(region)
         self.clinear = _is_complex_linear(region)
         self.out_shape, self.in_shape, self.dtype = out_shape, in_shape, dtype
 
@@ -119,7 +119,7 @@ class Erase(JacobianOperator):
     owns_result = True
 
     def __init__(self, region: Region, shape: Shape, dtype: np.dtype[Any]) -> None:
-        self.region, self.writes = region, _is_known(region)
+        self.region, self.writes = region, is_known(region)
         self.clinear = _is_complex_linear(region)
         self.out_shape = self.in_shape = shape
         self.dtype = dtype

@@ -167,8 +167,7 @@ class Descent:
 
     def _by_newton(self) -> Any:
         """A lower point that is found whatever the units of unknowns; None if there is none."""
-        few = self.x.size <= FEW
-        if not (few or self.struggled) or not self.size or self.nit >= self.maxiter:
+        if not (self.x.size <= FEW or self.struggled) or not self.size or self.nit >= self.maxiter:
             return None
         if self.asked and self.size <= self.gtol:
             return None

@@ -25,12 +25,12 @@ import numpy as np
 
 from linad.core.array_type import Array
 from linad.core.marks import running
-from linad.core.moving_regions import Moving
 from linad.core.primitive import Traced
 from linad.core.shapes import size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain
 from linad.operators.reduction import WeightedSum
+from linad.operators.region_writes import is_known
 from linad.operators.structured import (
     Cast,
     Conjugation,
@@ -214,11 +214,9 @@ def _moved(f: JacobianOperator, mask: Any, wanted: bool) -> Any:
 
 def _moves(f: Any) -> bool:
     """Whether which entries it reads hangs on a traced place."""
-    region = getattr(f, "region", None)
-    if type(region) is Moving and isinstance(region.at, Traced):
-        return True
+    region: Any = getattr(f, "region", None)
     held = (getattr(f, "op", None), *getattr(f, "terms", ()), *getattr(f, "factors", ()))
-    return any([_moves(part) for part in held if part is not None])
+    return not is_known(region) or any([_moves(part) for part in held if part is not None])
 
 
 def _unless_full(mask: Array) -> Any:
