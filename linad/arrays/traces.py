@@ -80,6 +80,9 @@ class Trace:
 
     arguments: Any = None
 
+    _places: dict[int, int] | None = None
+    """Which of the arguments a traced value is, by its id; made when the first is written into."""
+
     layout_counts = False
     """Whether somebody has asked how an array lies in memory."""
 
@@ -130,7 +133,7 @@ class Trace:
         around = running.get()
         try:
             self._around = running.set(self)
-            if warnings.filters[:1] != [FILTER]:  # a call less
+            if not warnings.filters or warnings.filters[0] is not FILTER:  # a call less
                 move_to_user_lines()
             if WATCHERS:
                 watcher = next(iter(WATCHERS), None)  # another thread may have ended it
@@ -185,9 +188,11 @@ class Trace:
     def check_alone(self, root: "Tracer") -> None:
         """Raise if an array is an argument that shares memory with another argument."""
         if self.arguments is not None:
-            tracers, call = self.arguments
-            if id(root) in tracers:
-                call.check_alone(tracers[id(root)][0])
+            leaves, call = self.arguments
+            if self._places is None:
+                self._places = {id(leaf): k for k, leaf in enumerate(leaves)}
+            if id(root) in self._places:
+                call.check_alone(self._places[id(root)])
 
     def constant(self, value: Any) -> "Tracer":
         """Return a traced array that depends on nothing, to be written into."""
