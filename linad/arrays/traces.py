@@ -81,7 +81,7 @@ class Trace:
     arguments: Any = None
 
     _places: dict[int, int] | None = None
-    """Which of the arguments a traced value is, by its id; made when the first is written into."""
+    """Of the traced arguments, by their ids: made when somebody asks, which few functions need."""
 
     layout_counts = False
     """Whether somebody has asked how an array lies in memory."""
@@ -187,12 +187,17 @@ class Trace:
 
     def check_alone(self, root: "Tracer") -> None:
         """Raise if an array is an argument that shares memory with another argument."""
-        if self.arguments is not None:
-            leaves, call = self.arguments
-            if self._places is None:
-                self._places = {id(leaf): k for k, leaf in enumerate(leaves)}
-            if id(root) in self._places:
-                call.check_alone(self._places[id(root)])
+        place = self.place_of_argument(root)
+        if place is not None:
+            self.arguments[1].check_alone(place)
+
+    def place_of_argument(self, x: "Tracer") -> int | None:
+        """Which of the traced arguments of the function a value is, if it is one."""
+        if self.arguments is None:
+            return None
+        if self._places is None:
+            self._places = {id(leaf): k for k, leaf in enumerate(self.arguments[0])}
+        return self._places.get(id(x))
 
     def constant(self, value: Any) -> "Tracer":
         """Return a traced array that depends on nothing, to be written into."""
