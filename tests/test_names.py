@@ -43,12 +43,12 @@ OF_EACH_TARGET = {"program", "routines", "target"}
 
 
 def test_no_two_modules_have_one_name():
-    """But for mirrors of SciPy's modules, which have the names of these."""
+    """But for mirrors of NumPy's and SciPy's modules, which have the names of these."""
     found = defaultdict(list)
     for folder in ("linad", "rules"):
         for path in (ROOT / folder).rglob("*.py"):
             place = path.relative_to(ROOT)
-            is_mirror = place.is_relative_to(Path("linad/scipy"))
+            is_mirror = any([place.is_relative_to(f"linad/{room}") for room in ("numpy", "scipy")])
             if path.stem != "__init__" and path.stem not in OF_EACH_TARGET and not is_mirror:
                 found[path.stem].append(str(place))
     assert [places for places in found.values() if len(places) > 1] == []

@@ -1,6 +1,5 @@
 """What stands for a module, and for a ufunc or another function of NumPy, in adopted code."""
 
-import functools
 import types
 from typing import Any
 
@@ -8,6 +7,7 @@ import numpy as np
 
 from linad.adoption.object_arrays import gathered
 from linad.arrays.traces import running_trace
+from linad.numpy.list_arguments import TakingLists
 from linad.rules.shaping import of_holder
 from linad.scipy.sparse.arrays import SparseArray
 
@@ -24,12 +24,8 @@ class FormOfModule(types.ModuleType):
         return getattr(self._original, name)
 
 
-class FormOfArrayFunction:
-    """A ufunc or function of NumPy, which takes lists of traced numbers as well."""
-
-    def __init__(self, original: Any) -> None:
-        self._original = original
-        functools.update_wrapper(self, original, updated=())
+class FormOfArrayFunction(TakingLists):
+    """A ufunc or function of NumPy, which takes what adopted code holds traced numbers in."""
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if running_trace() is not None:
@@ -41,6 +37,7 @@ class FormOfArrayFunction:
                 # As NumPy does with what is not an array: the method of that name.
                 return getattr(args[0], self._original.__name__)()
             args = tuple(map(gathered, args))
+            kwargs = {name: gathered(a) for name, a in kwargs.items()}
         try:
             return self._original(*args, **kwargs)
         except ValueError as error:
@@ -48,14 +45,8 @@ class FormOfArrayFunction:
                 raise
         return self._original(*map(_of_holders, args), **kwargs)
 
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._original, name)
-        return FormOfArrayFunction(found) if name in _METHODS_OF_UFUNCS else found
-
 
 def _of_holders(a: Any) -> Any:
     """The arrays of objects that hold traced ones, in lists and tuples as well."""
     return type(a)(map(_of_holders, a)) if type(a) in (list, tuple) else of_holder(a)
 
-
-_METHODS_OF_UFUNCS = ("reduce", "accumulate", "outer", "reduceat")

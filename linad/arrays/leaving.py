@@ -36,7 +36,7 @@ refuse_repr = escape(
 _refuse_array = escape(
     "making a plain NumPy array, of a list or by writing into one,",
     "use np.stack([...]) for a list, write into np.zeros_like(x), drop np.asarray, or "
-    "import linad.numpy as np, whose array(), zeros() and others trace; "
+    "import linad.numpy as np, whose array() and zeros() trace and whose functions take lists; "
     "linad.adopt(__name__) lets code of this module, and the Series of pandas that it makes, "
     "trace as they are",
     kind="array",

@@ -9,8 +9,8 @@ argument, or that have none:
   ``copy`` give, while a function is being differentiated, a traced constant, so that
   ``y = np.zeros(n)``, ``y[0] = s`` works. It belongs to the innermost running derivative. Only
   floating and complex ones: integer and boolean arrays have no derivative and stay plain.
-- ``concatenate``, ``stack`` and their kind, ``sum``, ``mean``, ``max``, ``dot`` and some more
-  take lists of traced numbers.
+- All other functions and ufuncs, those of ``linalg`` and ``fft`` among them, take lists of traced
+  numbers: ``np.hypot([a, b], c)``, ``np.linalg.norm([a, b])``.
 - ``polynomial`` is `numpy.polynomial` with coefficients and points that may be traced.
 
 For plain arguments outside of a derivative each function returns what NumPy returns. Inside,
@@ -37,6 +37,7 @@ from linad.core.shapes import is_inexact, size_of
 from linad.core.tree import bare
 from linad.errors import UnsupportedError
 from linad.numpy.broadcasting import TracedBroadcast
+from linad.numpy.list_arguments import gathered, holds_traced, joining, list_forms
 from linad.numpy.scalar_types import (
     INTEGERS as _INTEGERS,
     cdouble as cdouble,
@@ -50,18 +51,13 @@ from linad.numpy.scalar_types import (
 )
 from linad.rules import creation
 from linad.rules.joining import stack as _stack
-from linad.rules.shaping import astype, gives_traced, ravel, require_finite
+from linad.rules.shaping import astype, ravel, require_finite
 
 globals().update(_INTEGERS)
 
-__getattr__, __dir__ = mirrored_names(np, package=__name__, rooms=("polynomial",))
-
-
-def holds_traced(nested: Any) -> bool:
-    """Whether a traced value is among nested lists and tuples, or in an object that is one."""
-    if isinstance(nested, (list, tuple)):
-        return any(map(holds_traced, nested))
-    return gives_traced(nested)
+__getattr__, __dir__ = mirrored_names(
+    np, list_forms(np), package=__name__, rooms=("fft", "linalg", "polynomial")
+)
 
 
 def _is_traced(nested: Any) -> bool:
@@ -365,23 +361,6 @@ def _cores(signature: str | None, n: int) -> tuple[list[int], int | None]:
     return inputs, len(outputs)
 
 
-# Lists of traced numbers, which NumPy does not look into.
-
-
-def _of_lists(name: str, depth: int) -> Callable[..., Any]:
-    """A NumPy function whose first ``depth`` arguments may be lists of traced numbers."""
-    numpy_function = getattr(np, name)
-
-    @functools.wraps(numpy_function)
-    def function(*args: Any, **keywords: Any) -> Any:
-        if running_trace() is not None and any(map(holds_traced, args[:depth])):
-            given = [creation.array(a, copy=False) if holds_traced(a) else a for a in args[:depth]]
-            args = (*given, *args[depth:])
-        return numpy_function(*args, **keywords)
-
-    return function
-
-
 def _descending(function: Callable[..., Any]) -> Callable[..., Any]:
     """`sort` or `argsort` with the keyword of the array API standard, which NumPy's have not."""
 
@@ -390,7 +369,7 @@ def _descending(function: Callable[..., Any]) -> Callable[..., Any]:
         a: Any, axis: Any = -1, *args: Any, descending: bool = False, **keywords: Any
     ) -> Any:
         if not descending:
-            return function(a, axis, *args, **keywords)
+            return function(gathered(a), axis, *args, **keywords)
         a = asarray(a)
         if axis is None:
             a, axis = ravel(a), -1
@@ -402,53 +381,13 @@ def _descending(function: Callable[..., Any]) -> Callable[..., Any]:
     return sorting
 
 
-def _of_list_of_lists(name: str) -> Callable[..., Any]:
-    """A NumPy function that joins a list of arrays, each of which may be such a list."""
-    numpy_function = getattr(np, name)
-
-    @functools.wraps(numpy_function)
-    def function(arrays: Any, *args: Any, **keywords: Any) -> Any:
-        if running_trace() is not None and isinstance(arrays, (list, tuple)):
-            arrays = [creation.array(a, copy=False) if holds_traced(a) else a for a in arrays]
-        return numpy_function(arrays, *args, **keywords)
-
-    return function
-
-
-sum = _of_lists("sum", 1)
-prod = _of_lists("prod", 1)
-mean = _of_lists("mean", 1)
-std = _of_lists("std", 1)
-var = _of_lists("var", 1)
-median = _of_lists("median", 1)
-max = amax = _of_lists("max", 1)
-min = amin = _of_lists("min", 1)
-argmax = _of_lists("argmax", 1)
-argmin = _of_lists("argmin", 1)
-cumsum = _of_lists("cumsum", 1)
-cumprod = _of_lists("cumprod", 1)
-diff = _of_lists("diff", 1)
-sort = _descending(_of_lists("sort", 1))
-argsort = _descending(_of_lists("argsort", 1))
-shape = _of_lists("shape", 1)
-ndim = _of_lists("ndim", 1)
-size = _of_lists("size", 1)
-diag = _of_lists("diag", 1)
-reshape = _of_lists("reshape", 1)
-transpose = _of_lists("transpose", 1)
-atleast_1d = _of_lists("atleast_1d", 1)
-atleast_2d = _of_lists("atleast_2d", 1)
-dot = _of_lists("dot", 2)
-inner = _of_lists("inner", 2)
-outer = _of_lists("outer", 2)
-cross = _of_lists("cross", 2)
-append = _of_lists("append", 2)
-concatenate = _of_list_of_lists("concatenate")
-concat = concatenate
-stack = _of_list_of_lists("stack")
-hstack = _of_list_of_lists("hstack")
-vstack = _of_list_of_lists("vstack")
-dstack = _of_list_of_lists("dstack")
-column_stack = _of_list_of_lists("column_stack")
+sort = _descending(np.sort)
+argsort = _descending(np.argsort)
+concatenate = concat = joining("concatenate")
+stack = joining("stack")
+hstack = joining("hstack")
+vstack = joining("vstack")
+dstack = joining("dstack")
+column_stack = joining("column_stack")
 
 NAMESPACE[:] = [sys.modules[__name__]]
