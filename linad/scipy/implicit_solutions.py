@@ -117,6 +117,16 @@ def with_slope(fun: Function, args: tuple[Any, ...]) -> tuple[Watched, Watched]:
     return Watched(lambda *a: fun(*a)[0], args), Watched(lambda *a: fun(*a)[1], args)
 
 
+def function_of(
+    fun: Function, args: tuple[Any, ...], given: dict[str, Any]
+) -> tuple[Watched, dict[str, Any]]:
+    """A function to watch, and what else SciPy is given; ``jac=True``: it gives both."""
+    if given.get("jac") is not True:
+        return Watched(fun, args), for_search(given, args)
+    f, slope = with_slope(fun, args)
+    return f, {**for_search(given, args), "jac": slope}
+
+
 def _value_alone(eqn: Equation) -> Tape:
     value, moving = [Var(k, np.shape(a), eqn.outputs[0].dtype) for k, a in enumerate(eqn.inputs)]
     kept = Var(2, value.shape, value.dtype)
