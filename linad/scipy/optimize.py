@@ -49,25 +49,27 @@ from linad.scipy.minima import (
     value_at,
 )
 from linad.scipy.mirror import check_real, holds_traced, traced_form
-from linad.scipy.rootsearches import (
-    anderson as anderson,
+from linad.scipy.numberroots import (
     bisect as bisect,
     brenth as brenth,
     brentq as brentq,
-    broyden1 as broyden1,
-    broyden2 as broyden2,
-    diagbroyden as diagbroyden,
     fixed_point as fixed_point,
-    fsolve as fsolve,
-    linearmixing as linearmixing,
     newton as newton,
-    newton_krylov as newton_krylov,
     ridder as ridder,
-    root as root,
     root_scalar as root_scalar,
     toms748 as toms748,
 )
 from linad.scipy.twinforms import twins_among
+from linad.scipy.vectorroots import (
+    anderson as anderson,
+    broyden1 as broyden1,
+    broyden2 as broyden2,
+    diagbroyden as diagbroyden,
+    fsolve as fsolve,
+    linearmixing as linearmixing,
+    newton_krylov as newton_krylov,
+    root as root,
+)
 
 Function = Callable[..., Any]
 
