@@ -108,7 +108,7 @@ CLASSES = {
     },
     "linad.solve.implicit": {
         "Equation": "linad.solve.implicit:ImplicitEquation",
-        "Form": "linad.solve.implicit:VectorForm",
+        "Form": "linad.solve.vector_forms:VectorForm",
     },
 }
 """Classes and functions that have left a module which keeps its name, by where they are;

@@ -13,7 +13,6 @@ import importlib
 import types
 import typing
 from collections import deque
-from collections.abc import Iterator
 from io import IOBase
 from typing import Any
 
@@ -23,6 +22,7 @@ from linad.core.callers import defining_package
 from linad.core.memory_layouts import layout_of
 from linad.core.showing import shown
 from linad.core.transformed_functions import Transformed
+from linad.jit.carried_along import FOLLOWED, has_memory, moves
 from linad.jit.code_reads import IMPORTERS, reads_of
 from linad.jit.memoized import generation_of
 from linad.jit.process_state import is_data, is_environment
@@ -39,7 +39,6 @@ from linad.jit.state_walk import (
 )
 from linad.jit.static import (
     MACHINERY,
-    PLAIN,
     Itself,
     Static,
     attributes,
@@ -62,7 +61,6 @@ LONG = 32
 """Items of a list from which it is compared as a whole."""
 
 NUMBERS = (bool, int, float, complex, str, bytes, types.NoneType, np.generic)
-FOLLOWED = (types.FunctionType, types.MethodType, functools.partial, Transformed, type)
 
 
 def _innermost(f: Any) -> Any:
@@ -87,7 +85,7 @@ class OutsideWalk(StateWalk):
         if is_environment(value):
             self.of_environment()
         elif contents or isinstance(value, FOLLOWED) or not is_users(type(value)):
-            self.volatile = self.volatile or _moves(value)
+            self.volatile = self.volatile or moves(value)
             if is_sparse(value):
                 self.matrix(name, value)
             self.labels(value)
@@ -125,7 +123,7 @@ class OutsideWalk(StateWalk):
             if is_sparse(value):
                 self.matrix(name, value)
             self.labels(value)
-            self.volatile = self.volatile or _moves(value) or self._is_read(value)
+            self.volatile = self.volatile or moves(value) or self._is_read(value)
         if not fixed:
             self.lines.append(f"{text} is {self.bind(value)}")
         if not isinstance(value, NUMBERS):
@@ -411,42 +409,3 @@ def _is_generated(f: Any) -> bool:
     """Whether a method was written by `dataclasses`: it reads all fields, for nobody."""
     f = getattr(f, "__wrapped__", f)
     return type(f) is types.FunctionType and f.__code__.co_filename == "<string>"
-
-
-def _moves(value: Any) -> bool:
-    """Whether a value is an iterator of which nobody can tell how far it has gone."""
-    if type(value).__name__ == "SimpleQueue":
-        return True
-    return isinstance(value, Iterator) and not (is_users(type(value)) or isinstance(value, IOBase))
-
-
-def has_memory(value: Any) -> bool:
-    """Whether a value owns memory that others may write into: a bytearray, a file in memory."""
-    try:
-        return not memoryview(value).readonly or isinstance(value, memoryview)
-    except (TypeError, ValueError, BufferError):  # ValueError: it is closed
-        return False
-
-
-CONTAINERS = {list, tuple, dict, set, frozenset, deque}
-
-
-def has_code(x: Any, depth: int = 4) -> bool:
-    """Whether an argument brings code along, which may read more from outside, or holds what its
-    identity does not tell."""
-    kind = type(x)
-    if kind in PLAIN or isinstance(x, np.ndarray):
-        return False
-    if isinstance(x, (*FOLLOWED, *HOLDERS, types.ModuleType)) or is_users(kind) or is_data(kind):
-        return True
-    if kind in CONTAINERS and depth:
-        parts = (*x, *x.values()) if kind is dict else x
-        return any([has_code(part, depth - 1) for part in parts])
-    return is_jitted(x) or is_sparse(x) or is_environment(x) or _moves(x) or has_memory(x)
-
-
-def has_state(x: Any) -> bool:
-    """Whether an argument is an object of a user's class, known by itself and its attributes."""
-    kind: Any = type(x)
-    plain = kind.__hash__ is object.__hash__ and not hasattr(kind, "__array__")
-    return plain and is_users(kind) and not isinstance(x, enum.Enum)

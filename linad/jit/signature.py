@@ -23,9 +23,9 @@ from linad.core.memory_layouts import copied
 from linad.core.shapes import name_of
 from linad.core.tape import Equation
 from linad.errors import DTypeError, OptionError
+from linad.jit.carried_along import has_code
 from linad.jit.direct_arrays import direct_arrays, states_of
 from linad.jit.outside import Look, Outside
-from linad.jit.outside_walk import has_code
 from linad.jit.random_draws import refuse_generator
 from linad.jit.static import Static
 

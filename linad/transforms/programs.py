@@ -13,13 +13,8 @@ from linad.errors import ExportError
 from linad.operators.base import JacobianOperator
 from linad.operators.wrappers import SameMatrix
 from linad.transforms.linearize import LinearTrace, linearize_leaves
-from linad.transforms.record import (
-    RecordTrace,
-    naming,
-    recorded_inputs,
-    recorded_outputs,
-    user_line,
-)
+from linad.transforms.record import RecordTrace, naming, recorded_inputs, recorded_outputs
+from linad.transforms.user_lines import user_line
 
 
 class SourcedTrace(LinearTrace):

@@ -60,7 +60,8 @@ from linad.rules.sparsearrays import (
     SparseProduct,
 )
 from linad.rules.triangular import TriangularSolve
-from linad.solve.implicit import ImplicitEquation, Inverse, pack
+from linad.solve.implicit import ImplicitEquation, Inverse
+from linad.solve.vector_forms import pack
 from linad.sparsity.pattern_keys import Structure
 from linad.sparsity.reach import Compact, reach
 from linad.testing.rule_checks import _restricted
