@@ -25,6 +25,7 @@ from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.core.array_type import Array
 from linad.core.dispatch import FOREIGN
+from linad.core.unmatched import note
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
 
@@ -134,6 +135,11 @@ class TracedSeries(_Labelled, pd.Series):
     def _held(self) -> Any:
         return self.array.array
 
+    def _arith_method(self, other: Any, op: Any) -> Any:
+        if isinstance(other, pd.Series):
+            note(self.index, other.index)
+        return super()._arith_method(other, op)
+
     def _by_column(self, function: Callable[[Any], Any]) -> Any:
         return series(function(self.array.array), index=self.index, name=self.name)
 
@@ -188,6 +194,8 @@ class TracedFrame(_Labelled, pd.DataFrame):
         return frame(self.to_numpy().T, index=self.columns, columns=self.index)
 
     def _arith_method(self, other: Any, op: Any) -> Any:
+        if isinstance(other, pd.DataFrame):
+            note(self.index, other.index)
         return super()._arith_method(self._beside(other), op)
 
     def _cmp_method(self, other: Any, op: Any) -> Any:

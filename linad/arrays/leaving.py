@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.lending import lent
-from linad.arrays.memory import constant_under, escape
+from linad.arrays.memory import constant_under, escape, whole
 from linad.arrays.refusing import COUNT, WRITE
 from linad.core.adopted import WATCHERS, is_adopted
 
@@ -22,7 +22,7 @@ as_float = escape(
     by_caller=True,
 )
 as_complex = escape("complex()", "use x + 1j * y", complex, "complex", by_caller=True)
-refuse_int = escape("int()", COUNT, int, "int", by_caller=True)
+refuse_int = escape("int()", COUNT, int, "int", by_caller=True, decides=whole)
 float_of_text = escape(
     "float() of its text",
     "round it with np.round, or use the number itself",

@@ -86,6 +86,7 @@ class Objective:
                 (value, g), J = linearize(
                     value_and_grad(of_unknown(self.f, self.args)), self.x.container(x)
                 )
+            self.waiting.saw(J)
             return self._scalar(value), self._flat(g), _Hessian(J, self)
         value = self.value(x)
         return value, self._gradient(x), self._hessian(x)
