@@ -175,6 +175,15 @@ class Facts:
             return mask.reshape(self.in_shape)
         return relation.read_by(mask.ravel()).reshape(self.in_shape)
 
+    def where_read(self, read: Any, reached: Any, traced: bool) -> Any:
+        """An operator with an adjoint that is the same for entries that a mask names, and gives
+        zeros for the others, whatever the weights are; None where that is this one.
+
+        ``reached`` is what `entries_read` says of the mask, ``traced`` whether weights that are
+        traced may be any.
+        """
+        return None
+
     def relation_key(self) -> Any:
         """What, beside the shapes, determines the relation: equal ones belong to equal keys."""
         return None

@@ -32,6 +32,7 @@ from linad.sweeps.program import OtherArgumentsError, SweepProgram, simplified
 from linad.sweeps.target import Target
 from linad.transforms.linearize import linearize_leaves
 from linad.transforms.spaces import Slot, seeds_of
+from linad.transforms.spoilt_zeros import hold_nan
 
 ANSWERS.fused = fused.applied  # for operators with derivatives of compiled tapes in them
 ANSWERS.on_device = fused.applied_on_device
@@ -279,7 +280,12 @@ class CompiledJacobian(JacobianOperator):
                 self._interpret()
         seeds = seeds_of(given, slots)
         J = self._interpreted
-        return tuple((J.pull_leaves if mode == "pull" else J.push_leaves)(given, seeds))
+        if mode == "push":
+            return tuple(J.push_leaves(given, seeds))
+        found = J.pull_leaves(given, seeds)
+        if self.primitive.written_out is not self.primitive.tape and hold_nan(found):
+            found = self.opened().pull_leaves(given, seeds)  # a loop does not say what it reads
+        return tuple(found)
 
     def _swept(self, mode: str, given: tuple[Any, ...], slots: list[Slot]) -> tuple[Any, ...]:
         if self.plain:
