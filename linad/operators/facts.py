@@ -184,6 +184,11 @@ class Facts:
         """
         return None
 
+    def operations(self) -> Any:
+        """The `TapeOperator` of the operations that a map between several arrays is made of; None
+        where it does not say, or they are too many."""
+        return None
+
     def relation_key(self) -> Any:
         """What, beside the shapes, determines the relation: equal ones belong to equal keys."""
         return None

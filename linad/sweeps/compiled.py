@@ -32,7 +32,6 @@ from linad.sweeps.program import OtherArgumentsError, SweepProgram, simplified
 from linad.sweeps.target import Target
 from linad.transforms.linearize import linearize_leaves
 from linad.transforms.spaces import Slot, seeds_of
-from linad.transforms.spoilt_zeros import hold_nan
 
 ANSWERS.fused = fused.applied  # for operators with derivatives of compiled tapes in them
 ANSWERS.on_device = fused.applied_on_device
@@ -232,6 +231,9 @@ class CompiledJacobian(JacobianOperator):
         """The same derivative, operation by operation."""
         return self._by_rules(self.primitive.written_out)[1]
 
+    def operations(self) -> Any:
+        return self.opened()
+
     @property
     def point(self) -> list[Any]:
         """The arguments, where NumPy works with them."""
@@ -280,12 +282,7 @@ class CompiledJacobian(JacobianOperator):
                 self._interpret()
         seeds = seeds_of(given, slots)
         J = self._interpreted
-        if mode == "push":
-            return tuple(J.push_leaves(given, seeds))
-        found = J.pull_leaves(given, seeds)
-        if self.primitive.written_out is not self.primitive.tape and hold_nan(found):
-            found = self.opened().pull_leaves(given, seeds)  # a loop does not say what it reads
-        return tuple(found)
+        return tuple((J.pull_leaves if mode == "pull" else J.push_leaves)(given, seeds))
 
     def _swept(self, mode: str, given: tuple[Any, ...], slots: list[Slot]) -> tuple[Any, ...]:
         if self.plain:

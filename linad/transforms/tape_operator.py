@@ -253,7 +253,7 @@ class TapeOperator(Typed):
             steps = self.steps
             if not watched:
                 # What a trace around this one keeps is for other points, and orders, as well.
-                kept, partial = guarded(self, found=False)
+                kept, partial, _ = guarded(self, found=False)
                 steps = kept or steps
         slots: list[Any] = [None] * self.count
         owned = bytearray(self.count)

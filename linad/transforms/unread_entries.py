@@ -23,7 +23,8 @@ weights nor masks of data, follows those that cost next to nothing, and says whe
 to follow: then it has to look for NaN in what it finds (`linad.transforms.spoilt_zeros`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape, size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain
+from linad.operators.facts import EVERYTHING
 from linad.operators.reduction import WeightedSum
 from linad.operators.region_writes import is_known
 from linad.operators.structured import (
@@ -45,6 +47,7 @@ from linad.operators.structured import (
     RealPart,
 )
 from linad.operators.unread_weights import keeping_zeros
+from linad.transforms.spaces import seeds_of
 from linad.transforms.tuple_entries import Entry
 
 SMALL = 1_000_000
@@ -73,6 +76,11 @@ class EntriesRead(NamedTuple):
 
 ALL = EntriesRead(None, False)
 
+NOBODY = ((EntriesRead(np.zeros((), bool), False), None),)
+"""The parts of what nobody reads."""
+
+EVERYTHING_IS_READ: Mapping[Any, Any] = MappingProxyType({})
+
 
 class Kept(NamedTuple):
     """Steps that keep zeros.
@@ -83,13 +91,16 @@ class Kept(NamedTuple):
         None where those of the tape keep all that these would.
     partial : bool
         Whether more zeros are kept where NaN has been found.
+    reached : sequence
+        Of each input the mask of its entries that are read; empty where that is not known.
     """
 
     steps: list[Any] | None
     partial: bool
+    reached: Sequence[Any] = ()
 
 
-def guarded(tape: Any, found: bool) -> Kept:
+def guarded(tape: Any, found: bool, read: Mapping[Any, Any] = EVERYTHING_IS_READ) -> Kept:
     """The steps of a `TapeOperator` with zeros kept.
 
     Parameters
@@ -97,6 +108,8 @@ def guarded(tape: Any, found: bool) -> Kept:
     tape : TapeOperator
     found : bool
         Whether there is NaN, so that what kept zeros cost does not matter.
+    read : dict
+        Masks of results, by their nodes, of which not all entries are read.
     """
     steps = tape.steps
     if _reads_bit_by_bit(steps):
@@ -106,30 +119,40 @@ def guarded(tape: Any, found: bool) -> Kept:
     if not (found or behind):
         return Kept(None, False)
     kept = [(out, list(links)) for out, links in steps]
-    parts: dict[Any, list[Any]] = {node: [(ALL, None)] for node in tape.outputs if node is not None}
+    parts: dict[Any, list[Any]] = {
+        node: [(EntriesRead(read.get(node), False), None)]
+        for node in tape.outputs
+        if node is not None
+    }
     changed = False
+    inside: dict[Any, Sequence[Any]] = {}  # what is read of the entries of tuples
     for out, links in reversed(kept):
         if type(out) is not int:
             asked = []
             for node in out:
-                if node in parts:
-                    part, cleared = _joined(parts.pop(node), alone=False)
-                    asked.append(part.mask)
-                    changed = changed or cleared
-            read = _any_read(asked)
+                part, cleared = _joined(parts.pop(node, NOBODY), alone=False)
+                asked.append(part.mask)
+                changed = changed or cleared
+            some = _any_read(asked)
             partial = True  # what it is made of is not looked into
             for k, (node, J) in enumerate(links):
-                given = EntriesRead(_for_all(read, J), read is not None)
+                opened = Opened.of(J, asked) if found else None
+                if opened is not None:
+                    links[k] = node, opened
+                    inside[node] = opened.kept.reached
+                    changed = True
+                given = EntriesRead(_for_all(some, J.in_shape), some is not None)
                 parts.setdefault(node, []).append((given, (links, k)))
             continue
         if out in parts and links and type(links[0][1]) is Entry:
-            [((read, _), _)] = parts.pop(out)
-            changed = changed or read is not None
+            [((some, _), _)] = parts.pop(out)
+            changed = changed or some is not None
+            reached = inside.get(out) or ()
             for k, (node, J) in enumerate(links):
-                if read is not None:
-                    links[k] = node, J.where(read)  # type: ignore[attr-defined]
-                given = EntriesRead(_for_all(read, J), False)
-                parts.setdefault(node, []).append((given, (links, k)))
+                if some is not None:
+                    links[k] = node, J.where(some)  # type: ignore[attr-defined]
+                mask = reached[J.k] if reached else _for_all(some, J.in_shape)  # type: ignore[attr-defined]
+                parts.setdefault(node, []).append((EntriesRead(mask, False), (links, k)))
             continue
         if out in parts:
             state, cleared = _joined(parts.pop(out), alone=True)
@@ -143,9 +166,54 @@ def guarded(tape: Any, found: bool) -> Kept:
                 links[k] = node, Chain(factors)
                 changed = True
             parts.setdefault(node, []).append((state_of_x, (links, k)))
-    for node in tape.inputs:
-        changed = _joined(parts.pop(node, ()), alone=False)[1] or changed
-    return Kept(kept if changed else None, partial and not found)
+    reached = []
+    for node, slot in zip(tape.inputs, tape.in_slots, strict=True):
+        state, cleared = _joined(parts.pop(node, NOBODY), alone=False)
+        reached.append(_for_all(state.mask, slot.shape))
+        changed = changed or cleared
+    return Kept(kept if changed else None, partial and not found, reached)
+
+
+class Opened(JacobianOperator):
+    """A map between tuples of arrays that goes back operation by operation, and keeps zeros.
+
+    Parameters
+    ----------
+    op : JacobianOperator
+    steps : TapeOperator
+        Of the operations that it is made of.
+    kept : Kept
+        What of them keeps zeros.
+    """
+
+    unknown = EVERYTHING
+
+    owns_result = True
+
+    def __init__(self, op: JacobianOperator, steps: Any, kept: Kept) -> None:
+        self.op, self.steps, self.kept = op, steps, kept
+        super().__init__(op.out_shape, op.in_shape, op.dtype)
+
+    @classmethod
+    def of(cls, op: JacobianOperator, asked: list[Any]) -> "Opened | None":
+        """One for masks of its results, if it says what it is made of."""
+        steps = op.operations()
+        if steps is None:
+            return None
+        read = {
+            node: np.broadcast_to(mask, slot.shape)
+            for node, slot, mask in zip(steps.outputs, steps.out_slots, asked, strict=True)
+            if node is not None and mask is not None
+        }
+        kept = guarded(steps, True, read)
+        return None if kept.steps is None else cls(op, steps, kept)
+
+    def pushforward(self, tangent: Any) -> Any:
+        return self.op.pushforward(tangent)
+
+    def pullback(self, cotangent: Any) -> Any:
+        seeds = seeds_of(cotangent, self.steps.out_slots)
+        return tuple(self.steps.pull_leaves(cotangent, seeds, self.kept.steps))
 
 
 def _reads_bit_by_bit(steps: list[Any]) -> bool:
@@ -297,9 +365,9 @@ def _any_read(masks: list[Any]) -> Any:
     return _unless_full(total)
 
 
-def _for_all(read: Array | None, J: JacobianOperator) -> Any:
-    """The mask of all entries that an operator reads together, or not at all."""
-    return None if read is None else np.broadcast_to(read, J.in_shape)
+def _for_all(read: Array | None, shape: Shape) -> Any:
+    """The mask of entries that are read together, or not at all."""
+    return None if read is None else np.broadcast_to(read, shape)
 
 
 def _joined(parts: Any, alone: bool) -> tuple[EntriesRead, bool]:
