@@ -154,6 +154,7 @@ class RepeatJacobian(JacobianOperator):
 
     unknown = EVERYTHING
 
+    opens = True
     owns_result = True
 
     def __init__(self, owner: Repeat, values: list[Any], active: tuple[int, ...]) -> None:

@@ -63,6 +63,8 @@ class Facts:
     ----------
     unknown : str
         The facts that a class leaves open, named so that none is forgotten.
+    opens : bool
+        Whether it may say by `operations` what it is made of.
     scales_at_once : bool
         Whether `multiple` costs at most a pass over a diagonal, so that ``alpha * A`` applies it.
     inherits_facts : bool
@@ -76,6 +78,7 @@ class Facts:
     """
 
     unknown = ""
+    opens = False
     scales_at_once = False
     copies = False
     inherits_facts = False

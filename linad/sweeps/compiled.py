@@ -190,6 +190,7 @@ class CompiledJacobian(JacobianOperator):
 
     unknown = EVERYTHING
 
+    opens = True
     owns_result = True
     compiled = True
 

@@ -134,8 +134,10 @@ def guarded(tape: Any, found: bool, read: Mapping[Any, Any] = EVERYTHING_IS_READ
                 asked.append(part.mask)
                 changed = changed or cleared
             some = _any_read(asked)
-            partial = True  # what it is made of is not looked into
             for k, (node, J) in enumerate(links):
+                # A compiled one looks for NaN itself, if it is not known what is read of it.
+                whole = J.compiled and all([mask is None for mask in asked])
+                partial = partial or (J.opens and not whole)
                 opened = Opened.of(J, asked) if found else None
                 if opened is not None:
                     links[k] = node, opened
