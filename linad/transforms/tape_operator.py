@@ -18,6 +18,7 @@ from linad.core.array_type import Array
 from linad.core.marks import running
 from linad.core.primitive import lifted
 from linad.core.shapes import Shape, memory_of
+from linad.core.zero_seeds import seeds_are_zeros
 from linad.operators.base import JacobianOperator
 from linad.operators.entangled import Entangled
 from linad.operators.facts import EVERYTHING
@@ -27,6 +28,7 @@ from linad.operators.typed import Typed
 from linad.transforms.flat_vectors import FlatVectors
 from linad.transforms.fold import folded
 from linad.transforms.spaces import Slot, check_seeds, common_dtype, flat_shape
+from linad.transforms.spoilt_zeros import hold_nan
 from linad.transforms.tangent_sums import buffer_for, handed_out, in_c_order, is_own, push_onto
 from linad.transforms.unread_entries import guarded
 
@@ -246,9 +248,13 @@ class TapeOperator(Typed):
     ) -> list[Any]:
         """Pull one cotangent an output back through the steps, last to first."""
         watched = steps is None and running.get() is None
+        partial = False
         if steps is None:
-            # What a trace around this one keeps is for other points, and other orders, as well.
-            steps = self.steps if watched else guarded(self) or self.steps
+            steps = self.steps
+            if not watched:
+                # What a trace around this one keeps is for other points, and orders, as well.
+                kept, partial, _ = guarded(self, found=False)
+                steps = kept or steps
         slots: list[Any] = [None] * self.count
         owned = bytearray(self.count)
         for output, cotangent in zip(self.outputs, cotangents, strict=True):
@@ -296,8 +302,12 @@ class TapeOperator(Typed):
                 least = minimum(part, axis=None, initial=0) if isinstance(part, ndarray) else part
                 # A traced part, of a trace that runs in another thread, tells nothing.
                 unsure = type(least) is Tracer or least != least
-                if unsure and (kept := guarded(self)) is not None:
+                if unsure and (kept := guarded(self, found=True).steps) is not None:
                     return self.pull_leaves(cotangents, seeds, kept)
+        elif partial and not seeds_are_zeros() and hold_nan(results):
+            kept = guarded(self, found=True).steps
+            if kept is not None:
+                return self.pull_leaves(cotangents, seeds, kept)
         return results
 
     def _push_write(
