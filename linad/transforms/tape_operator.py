@@ -32,8 +32,6 @@ from linad.transforms.spoilt_zeros import hold_nan
 from linad.transforms.tangent_sums import buffer_for, handed_out, in_c_order, is_own, push_onto
 from linad.transforms.unread_entries import guarded
 
-minimum = np.minimum.reduce  # NaN, if there is one
-
 Node = int
 Link = tuple[Node, JacobianOperator]
 Step = tuple[Any, Sequence[Link]]
@@ -174,7 +172,7 @@ class TapeOperator(Typed):
             found = OTHER if short is None else short((tangent,))
             if found is not OTHER or (found := ANSWERS.swept(self, "push", tangent)) is not OTHER:
                 return found
-        if warnings.filters[:1] != [FILTER]:  # a call less
+        if not warnings.filters or warnings.filters[0] is not FILTER:  # a call less
             move_to_user_lines()
         tangents, seeds = check_seeds(tangent, self.in_tree, self.in_slots, "tangent")
         return tree.unflatten(self.out_tree, self.push_leaves(tangents, seeds))
@@ -191,7 +189,7 @@ class TapeOperator(Typed):
             found = OTHER if short is None else short((cotangent,))
             if found is not OTHER or (found := ANSWERS.swept(self, "pull", cotangent)) is not OTHER:
                 return found
-        if warnings.filters[:1] != [FILTER]:  # a call less
+        if not warnings.filters or warnings.filters[0] is not FILTER:  # a call less
             move_to_user_lines()
         cotangents, seeds = check_seeds(cotangent, self.out_tree, self.out_slots, "cotangent")
         return tree.unflatten(self.in_tree, self.pull_leaves(cotangents, seeds))
@@ -299,7 +297,9 @@ class TapeOperator(Typed):
         results = self._results(self.inputs, self.in_slots, slots, seeds, cotangents)
         if watched:
             for part in results:
-                least = minimum(part, axis=None, initial=0) if isinstance(part, ndarray) else part
+                least = part
+                if isinstance(part, ndarray):
+                    least = part.item(part.argmin()) if part.size else 0  # NaN, if there is one
                 # A traced part, of a trace that runs in another thread, tells nothing.
                 unsure = type(least) is Tracer or least != least
                 if unsure and (kept := guarded(self, found=True).steps) is not None:
