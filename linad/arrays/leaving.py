@@ -84,9 +84,10 @@ def as_plain_array(x: Any, dtype: np.dtype[Any] | None = None, copy: bool | None
         found = x._trace.answer(x, np.array)
         if copy:
             return found.copy("K")
-        found.flags.writeable = False  # writes, which plain NumPy would see in x, are lost
         if not _in_package(_asking(sys._getframe(1)), "linad"):  # whose own code reads it at once
+            found = found.copy("K")  # the trace itself holds what it has answered
             note_lent(x, found)
+        found.flags.writeable = False  # writes, which plain NumPy would see in x, are lost
         return found
     if x._trace.finished:
         return np.array(x._trace.lasting(x), dtype)
