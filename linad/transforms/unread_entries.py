@@ -200,7 +200,9 @@ def _moved(f: JacobianOperator, mask: Any, wanted: bool) -> Any:
     if not (f.copies or isinstance(f, IdentityMatrix)):
         if mask is None or _moves(f):
             return None
-        return _unless_full(f.entries_read(mask if isinstance(mask, Traced) else np.asarray(mask)))
+        if np.shape(mask) != f.out_shape:  # that of a choice has the axes of its condition
+            mask = np.broadcast_to(mask, f.out_shape)
+        return _unless_full(f.entries_read(mask))
     if mask is None:
         if not (wanted and (f.scatters or f.writes)):
             return None
