@@ -28,7 +28,7 @@ from linad.core.marks import running
 from linad.core.primitive import Traced
 from linad.core.shapes import size_of
 from linad.operators.base import JacobianOperator
-from linad.operators.composites import Chain
+from linad.operators.composites import Chain, Composite
 from linad.operators.reduction import WeightedSum
 from linad.operators.region_writes import is_known
 from linad.operators.structured import (
@@ -216,9 +216,12 @@ def _moved(f: JacobianOperator, mask: Any, wanted: bool) -> Any:
 
 def _moves(f: Any) -> bool:
     """Whether which entries it reads hangs on a traced place."""
-    region: Any = getattr(f, "region", None)
-    held = (getattr(f, "op", None), *getattr(f, "terms", ()), *getattr(f, "factors", ()))
-    return not is_known(region) or any([_moves(part) for part in held if part is not None])
+    held: Any = ()
+    if isinstance(f, Composite):
+        held = f.factors if isinstance(f, Chain) else f.terms  # type: ignore[attr-defined]
+    elif isinstance(part := getattr(f, "op", None), JacobianOperator):
+        held = (part,)
+    return not is_known(getattr(f, "region", None)) or any([_moves(part) for part in held])
 
 
 def _unless_full(mask: Array) -> Any:
