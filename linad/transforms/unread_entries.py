@@ -34,7 +34,7 @@ from linad.core.array_type import Array
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape, size_of
 from linad.operators.base import JacobianOperator
-from linad.operators.composites import Chain
+from linad.operators.composites import Chain, Composite
 from linad.operators.facts import EVERYTHING
 from linad.operators.reduction import WeightedSum
 from linad.operators.region_writes import is_known
@@ -316,6 +316,8 @@ def _moved(f: JacobianOperator, mask: Any, wanted: bool, found: bool) -> Any:
     if not (f.copies or isinstance(f, IdentityMatrix)):
         if mask is None or _moves(f):
             return None
+        if np.shape(mask) != f.out_shape:  # that of a choice has the axes of its condition
+            mask = np.broadcast_to(mask, f.out_shape)
         traced = isinstance(mask, Traced)
         read = f.entries_read(mask if traced else np.asarray(mask))
         if read is None and traced and found:
@@ -347,9 +349,12 @@ def read_by(mask: Array, relation: Any, shape: Shape) -> Any:
 
 def _moves(f: Any) -> bool:
     """Whether which entries it reads hangs on a traced place."""
-    region: Any = getattr(f, "region", None)
-    held = (getattr(f, "op", None), *getattr(f, "terms", ()), *getattr(f, "factors", ()))
-    return not is_known(region) or any([_moves(part) for part in held if part is not None])
+    held: Any = ()
+    if isinstance(f, Composite):
+        held = f.factors if isinstance(f, Chain) else f.terms  # type: ignore[attr-defined]
+    elif isinstance(part := getattr(f, "op", None), JacobianOperator):
+        held = (part,)
+    return not is_known(getattr(f, "region", None)) or any([_moves(part) for part in held])
 
 
 def _unless_full(mask: Array) -> Any:

@@ -270,6 +270,30 @@ def test_second_derivatives_of_what_is_left_out():
     np.testing.assert_allclose(forward, [0, 0.375])
 
 
+OF_ALL_ENTRIES = {
+    "running sums": np.cumsum,
+    "running products": np.cumprod,
+    "matrix product": lambda y: y @ np.ones((3, 3)),
+    "convolution": lambda y: np.convolve(y, np.ones(3), "same"),
+    "spectrum": np.fft.irfft,
+    "differences": lambda y: np.diff(y, prepend=0),
+}
+
+
+@pytest.mark.parametrize("name", OF_ALL_ENTRIES)
+def test_a_condition_without_axes_chooses_among_arrays(name):
+    """Its mask is that of all entries."""
+
+    def f(x, a):
+        return np.sum(np.where(a > 0, a, OF_ALL_ENTRIES[name](np.sqrt(x))))
+
+    x, a = np.array([0.0, 1.0, 4.0]), np.float64(1.0)
+    with np.errstate(all="ignore"):
+        for derivative in (linad.grad(f), lambda x, a: linad.hvp(f, (x, a), (x, a))[0]):
+            np.testing.assert_array_equal(derivative(x, a), 0)
+            assert not np.isfinite(derivative(x, -a)[0])
+
+
 def test_many_seeds():
     def f(x):
         y = np.where(x > 0, np.sqrt(x), 0.0)
