@@ -228,7 +228,7 @@ def _root_by(
     if by in SEARCHES:
         if bracket is None or len(bracket) < 2:
             return None  # SciPy says what is missing
-        return _in_loop(by, g, *bracket[:2], limits)
+        return _in_loop(by, g, bracket[0], bracket[1], limits)
     if by not in ("newton", "halley", "secant") or x0 is None or np.ndim(x0):
         return None
     if np.iscomplexobj(x0) or not limits.keys() <= {"xtol", "tol", "rtol", "maxiter"}:

@@ -349,12 +349,13 @@ def read_by(mask: Array, relation: Any, shape: Shape) -> Any:
 
 def _moves(f: Any) -> bool:
     """Whether which entries it reads hangs on a traced place."""
+    region: Any = getattr(f, "region", None)
     held: Any = ()
     if isinstance(f, Composite):
         held = f.factors if isinstance(f, Chain) else f.terms  # type: ignore[attr-defined]
     elif isinstance(part := getattr(f, "op", None), JacobianOperator):
         held = (part,)
-    return not is_known(getattr(f, "region", None)) or any([_moves(part) for part in held])
+    return not is_known(region) or any([_moves(part) for part in held])
 
 
 def _unless_full(mask: Array) -> Any:
