@@ -295,12 +295,12 @@ def _pulled(
             loose = mask is not None and spoilt and not f.copies
             read = mask
             mask = _moved(f, mask, wanted, found)
-            zeros = None if read is None or f.copies else keeping_zeros(f, read, mask, found)
-            if zeros is not None:
-                f, changed = zeros, True
-            elif read is not None and not f.copies:
-                forgotten = mask is None and isinstance(read, Traced)
-                lost = lost or forgotten or (_may_spoil(f) and not weighs)
+            if read is not None and not f.copies:
+                zeros = keeping_zeros(f, read, mask, found)
+                lost = lost or (mask is None and isinstance(read, Traced))
+                lost = lost or (zeros is None and _may_spoil(f) and not weighs)
+                if zeros is not None:
+                    f, changed = zeros, True
             loose = loose and mask is not None
         elif type(f) is Masked:
             mask = f.mask if mask is None else mask & f.mask
