@@ -22,7 +22,6 @@ from linad.operators.facts import EVERYTHING
 from linad.transforms.linearize import linearize_leaves
 from linad.transforms.spaces import Slot, seeds_of
 
-
 MOST_OPERATIONS = 20_000
 """Operations of a loop that are gone through one by one, to find out which entries are read."""
 

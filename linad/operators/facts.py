@@ -15,7 +15,7 @@ import numpy as np
 
 from linad.core.array_type import Array
 from linad.core.primitive import Traced
-from linad.core.shapes import matrix_transpose
+from linad.core.shapes import Shape, matrix_transpose
 from linad.operators.relations import dense
 
 if TYPE_CHECKING:
@@ -173,10 +173,11 @@ class Facts:
         be, as where it is traced. Sums of few say it of traced ones, too."""
         if isinstance(mask, Traced):
             return None
-        relation = self.relation()
-        if relation is None:
-            return mask.reshape(self.in_shape)
-        return relation.read_by(mask.ravel()).reshape(self.in_shape)
+        return read_by(mask, relation=self.reading(), shape=self.in_shape)
+
+    def reading(self) -> Any:
+        """The relation by which `entries_read` says what is read; None is the identity."""
+        return self.relation()
 
     def where_read(self, read: Any, reached: Any, traced: bool) -> Any:
         """An operator with an adjoint that is the same for entries that a mask names, and gives
@@ -195,6 +196,12 @@ class Facts:
     def relation_key(self) -> Any:
         """What, beside the shapes, determines the relation: equal ones belong to equal keys."""
         return None
+
+
+def read_by(mask: Any, *, relation: Any, shape: Shape) -> Any:
+    """Mask of the entries, of an array of a shape, that others read by a relation."""
+    mask = np.ravel(mask)
+    return (mask if relation is None else relation.read_by(mask)).reshape(shape)
 
 
 def declares(kind: type, fact: str) -> bool:

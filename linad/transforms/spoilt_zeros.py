@@ -1,9 +1,10 @@
 """Programs look for NaN in derivatives whose zeros were not all kept.
 
 Where a program that is recorded has not followed all masks of what is read
-(`linad.transforms.unread_entries`), it asks at each run whether what it has found holds NaN. That is
-a decision like those of Python: at the first NaN another path is recorded, which follows them all,
-and is compiled when it is needed again.
+(`linad.transforms.unread_entries`), it asks at each run whether what it has found holds NaN. That
+is a decision like those of Python: at the first NaN another path is recorded, which follows them
+all, and is compiled when it is needed again. What is NaN because the function is, that path finds
+NaN as well.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from linad.core.array_type import Array
-from linad.core.primitive import Traced
 from linad.core.reasons import because
 from linad.core.tape import Equation, Reasoned, guard
 from linad.transforms.record import RecordTrace, node_of

@@ -13,8 +13,8 @@ relation of everything else says which entries it reads. What has several result
 loop, reads all of its arguments if any entry of any of its results is read, and nothing elsewhere:
 inside it may have such slopes. A mask is applied where the cotangents leave the functions of one
 entry at a time, so that a chain of them pays for one `np.where`. A program that does little but
-read and write many small parts of a large array, one by one, is left as it is: a mask for each would
-cost the square of their number.
+read and write many small parts of a large array, one by one, is left as it is: a mask for each
+would cost the square of their number.
 
 There are two degrees of care. Where NaN has been found, every mask is followed, and weights that
 are not finite are looked at as well, as those of a matrix product,
@@ -35,7 +35,7 @@ from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape, size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain, Composite
-from linad.operators.facts import EVERYTHING
+from linad.operators.facts import EVERYTHING, read_by
 from linad.operators.reduction import WeightedSum
 from linad.operators.region_writes import is_known
 from linad.operators.structured import (
@@ -252,7 +252,7 @@ def _may_spoil(f: JacobianOperator) -> bool:
 
 
 def _may_hold_nan(parts: Iterable[Any]) -> bool:
-    """Whether some of the arrays that an operator is made of may have entries that are not finite."""
+    """Whether some of the arrays that an operator is made of may not be finite."""
     for part in parts:
         if isinstance(part, (list, tuple)):
             found = _may_hold_nan(part)
@@ -295,12 +295,12 @@ def _pulled(
             loose = mask is not None and spoilt and not f.copies
             read = mask
             mask = _moved(f, mask, wanted, found)
-            zeros = None if read is None or f.copies else keeping_zeros(f, read, mask, found)
-            if zeros is not None:
-                f, changed = zeros, True
-            elif read is not None and not f.copies:
-                forgotten = mask is None and isinstance(read, Traced)
-                lost = lost or forgotten or (_may_spoil(f) and not weighs)
+            if read is not None and not f.copies:
+                zeros = keeping_zeros(f, read, mask, found)
+                lost = lost or (mask is None and isinstance(read, Traced))
+                lost = lost or (zeros is None and _may_spoil(f) and not weighs)
+                if zeros is not None:
+                    f, changed = zeros, True
             loose = loose and mask is not None
         elif type(f) is Masked:
             mask = f.mask if mask is None else mask & f.mask
@@ -321,8 +321,7 @@ def _moved(f: JacobianOperator, mask: Any, wanted: bool, found: bool) -> Any:
         traced = isinstance(mask, Traced)
         read = f.entries_read(mask if traced else np.asarray(mask))
         if read is None and traced and found:
-            relation, shape = f.relation(), f.in_shape
-            read = mask.reshape(shape) if relation is None else read_by(mask, relation, shape)
+            read = read_by_others(mask, relation=f.reading(), shape=f.in_shape)
         return _unless_full(read)
     if mask is None:
         if not (wanted and (f.scatters or f.writes)):
@@ -335,16 +334,8 @@ def _moved(f: JacobianOperator, mask: Any, wanted: bool, found: bool) -> Any:
     return _unless_full(f.pullback(times) != 0)
 
 
-def _read_by(mask: Array, *, relation: Any, shape: Shape) -> Any:
-    return relation.read_by(np.ravel(mask)).reshape(shape)
-
-
-_by_relation = Primitive("entries_read", _read_by, constant=True, register=False)
-
-
-def read_by(mask: Array, relation: Any, shape: Shape) -> Any:
-    """The entries that others read, by the relation of them, in a program: NumPy computes it."""
-    return _by_relation(mask, relation=relation, shape=shape)
+read_by_others = Primitive("entries_read", read_by, constant=True, register=False)
+"""The entries that others read, by their relation: in a program NumPy finds them."""
 
 
 def _moves(f: Any) -> bool:

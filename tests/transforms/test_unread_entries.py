@@ -93,6 +93,12 @@ SPARSE = linad.scipy.sparse.csr_array
 STORED = scipy.sparse.csr_array(WITH_HOLES)
 
 
+def written_into_zeros(v):
+    y = np.zeros(4, like=v)
+    y[[2, 0, 1]] = v[[2, 0, 1]]
+    return y
+
+
 def residuals(x):
     return WITH_HOLES @ x - np.arange(4.0)
 
@@ -198,6 +204,16 @@ BEHIND_SUMS |= {
         lambda x: np.nansum((STORED @ x - np.arange(4.0)) ** 2),
         [1.0, 2.0],
         squares,
+    ),
+    "written into zeros, in a loop": (
+        lambda x: sum([np.nansum(written_into_zeros(np.sqrt(x) * k)) for k in range(1, 16)]),
+        ROOTS,
+        [60.0, 30.0, 0, 0],
+    ),
+    "products in a loop": (
+        lambda x: sum([np.nansum(WITH_HOLES @ x * k) for k in range(1, 41)]),
+        [1.0, 2.0],
+        820 * np.nansum(WITH_HOLES * [[1.0], [0.0], [1.0], [1.0]], axis=0),
     ),
     "running sums, cut off": (
         lambda x: np.sum(np.cumsum(np.sqrt(x))[:2] ** 2),
