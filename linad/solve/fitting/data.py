@@ -316,7 +316,7 @@ class Data:
 
     def _refuse_joined(self, predicted: Any) -> None:
         """Raise where a model returns one array for several data sets."""
-        if not isinstance(predicted, (np.ndarray, Traced)):
+        if not (isinstance(predicted, (np.ndarray, Traced)) or hasattr(predicted, "iloc")):
             return
         kind, shape = type(self.container), np.shape(predicted)
         shapes = ", ".join(str(y.shape) for y in self.leaves[:6])

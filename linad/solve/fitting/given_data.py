@@ -1,7 +1,9 @@
 """What users give as data: lists, tables and arrays; units and texts, which are refused."""
 
 import numbers
-from collections.abc import Iterator
+from array import array as packed_array
+from collections import deque
+from collections.abc import ItemsView, Iterator, KeysView, ValuesView
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,8 +19,13 @@ NUMBERS = frozenset("biufc")
 def as_arrays(data: Any, foreign: bool = False, keep: bool = False) -> Any:
     """A container with lists of numbers as arrays, and tables of pandas' kind if ``foreign``.
 
-    With ``keep`` the outermost list stays one: it has a number for each data set.
+    With ``keep`` the outermost list stays one: it has a number for each data set. What can be read
+    again and again, in one order, is a list: ``data.values()`` of a dict, say.
     """
+    if isinstance(data, (KeysView, ValuesView, ItemsView, deque)):
+        data = list(data)
+    if isinstance(data, packed_array):
+        return np.asarray(data)
     if foreign and hasattr(data, "to_numpy"):
         return data.to_numpy()
     if type(data) is dict:

@@ -889,8 +889,9 @@ class TestTelling:
             J @ np.ones(1)
         (line,) = said
         assert line == (
-            "newton: f has run for 3 s in Python; newton(linad.jit(f), ...) compiles it, or "
-            "linad.kernel, if it is loops and ifs over numbers"
+            "newton: f has run for 3 s in Python; newton(linad.jit(f), ...) compiles it, in "
+            "seconds that count if it runs once, or linad.kernel, if it is loops and ifs over "
+            "numbers"
         )
 
     @pytest.mark.parametrize("start", [START, {"a": 1, "rate": 1, "c": 0}], ids=["list", "names"])
