@@ -33,15 +33,20 @@ class Kind:
         As it ends the sentence "rtol must be ...".
     fits : callable
         Whether a value may stand there.
+    told : callable
+        What is wrong with one that may not, by its name, as it ends that sentence.
     """
 
     words: str
     fits: Callable[[Any], bool]
+    told: Callable[[str, Any], str] = lambda option, value: ""
 
     @property
     def optional(self) -> "Kind":
         """The same, or None."""
-        return Kind(f"{self.words}, or None", lambda value: value is None or self.fits(value))
+        return Kind(
+            f"{self.words}, or None", lambda value: value is None or self.fits(value), self.told
+        )
 
     def check(self, name: str, option: str, value: Any) -> None:
         """Raise OptionError unless ``value`` may be what ``option`` of the function ``name`` is."""
@@ -53,7 +58,10 @@ class Kind:
                 f"linad.stop_gradient({option}) where none is meant"
             ) from None
         if not fits:
-            raise OptionError(f"{name}: {option} must be {self.words}, got {shown(value)}")
+            raise OptionError(
+                f"{name}: {option} must be {self.words}, got {shown(value)}"
+                f"{self.told(option, value)}"
+            )
 
 
 def args_of(args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -128,14 +128,15 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def count_not_finite(array: Any) -> tuple[int, int]:
-    """How many numbers are infinite or NaN, and of how many."""
+def count_not_finite(array: Any) -> tuple[int, int, str]:
+    """How many numbers are infinite or NaN, of how many, and the index of the first."""
     if hasattr(array, "units"):
-        return 0, 0  # a quantity, which the model may take
+        return 0, 0, ""  # a quantity, which the model may take
     values = np.asarray(array)
     if values.dtype.kind not in "fc":
-        return 0, values.size
-    return int(np.count_nonzero(~np.isfinite(values))), values.size
+        return 0, values.size, ""
+    bad = np.argwhere(~np.isfinite(values))
+    return len(bad), values.size, ", ".join(map(str, bad[0].tolist())) if len(bad) else ""
 
 
 def words_of_axes(xdata: Any, shape: tuple[int, ...]) -> str:
