@@ -184,16 +184,22 @@ _MEANT = [
         "lb ub min max lower upper limits bound",
         "bounds are (lower, upper), or by name {'a': (0, None)}",
     ),
-    ("axes", "figsize fig figure", "axes are made with plt.subplots(2, 1, figsize=(8, 6))"),
+    ("axes", "figsize fig figure size", "axes are made with plt.subplots(2, 1, figsize=(8, 6))"),
     (
         "axes",
-        "filename fname file path save savefig show",
+        "filename fname file filepath path save savefig show dpi",
         "what it returns is axes: axes[0].figure.savefig('fit.png'), plt.show()",
     ),
     (
         "axes",
-        "log logx logy loglog xscale yscale xlim ylim label color",
+        "log logx logy loglog xscale yscale xlim ylim",
         "what it returns is axes, which have that: axes[0].set_xscale('log')",
+    ),
+    (
+        "axes",
+        "label color colors c colour marker markersize ms fmt linestyle ls linewidth lw alpha style",
+        "what it returns is axes, whose lines have that: axes[0].lines[-1].set(color='black') is "
+        "the model, axes[0].containers[0][0] are the data",
     ),
 ]
 """An option of some functions, names that others have for it, and what is said of them there."""

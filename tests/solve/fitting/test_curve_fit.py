@@ -1105,6 +1105,31 @@ class TestTelling:
         mpl.pyplot.close(figure)
         mpl.pyplot.close(above.figure)
 
+    def test_files_figures_and_looks_are_told_where_they_go(self, tmp_path):
+        found = curve_fit(decay, T, Y, START)
+        figure = mpl.pyplot.figure()
+        for given, words in (
+            ("fit.png", r"fit.plot\(\)\[0\].figure.savefig\('fit.png'\)"),
+            (tmp_path / "fit.pdf", "figure.savefig"),
+            ("r-", "is set on the axes"),
+            (figure, r"fig.subplots\(2, 1\)"),
+        ):
+            with pytest.raises(linad.errors.ArgumentError, match=words):
+                found.plot(given)
+        for option, words in (
+            ("color", r"axes\[0\].lines\[-1\].set\(color='black'\) is the model"),
+            ("dpi", "savefig"),
+            ("figsize", "plt.subplots"),
+        ):
+            with pytest.raises(linad.errors.OptionError, match=words):
+                found.plot(**{option: 1})
+        axes = found.plot(figure.subplots(2, 1))
+        axes[0].lines[-1].set(color="black")
+        assert axes[0].lines[-1].get_label() == "model"
+        assert len(axes[0].containers[0][0].get_xdata()) == len(T)
+        axes[0].figure.savefig(tmp_path / "fit.png")
+        mpl.pyplot.close(figure)
+
     def test_several_values_at_one_place_are_marks(self):
         group = np.arange(30) % 3
 
