@@ -197,9 +197,11 @@ _MEANT = [
     ),
     (
         "axes",
-        "label color colors c colour marker markersize ms fmt linestyle ls linewidth lw alpha style",
-        "what it returns is axes, whose lines have that: axes[0].lines[-1].set(color='black') is "
-        "the model, axes[0].containers[0][0] are the data",
+        "label color colors colour marker markersize ms fmt linestyle ls linewidth lw alpha style",
+        (
+            "what it returns is axes, whose lines have that: axes[0].lines[-1].set(color='black') "
+            "is the model, axes[0].containers[0][0] are the data"
+        ),
     ),
 ]
 """An option of some functions, names that others have for it, and what is said of them there."""
