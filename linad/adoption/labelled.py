@@ -14,6 +14,7 @@ import pandas as pd
 
 from linad.adoption.labelled_arrays import TracedArray, TracedDtype, bare_array
 from linad.adoption.labelled_bounds import clipped
+from linad.adoption.labelled_texts import printed, refuse_column
 from linad.adoption.labelled_windows import (
     ExponentialWindows,
     LabelledWindows,
@@ -108,6 +109,17 @@ class _Labelled:
         """Entries within bounds."""
         return self._by_column(clipped(self, lower, upper, options))
 
+    def __repr__(self) -> str:
+        return repr(self._plain())
+
+    def to_string(self, *args: Any, **kwargs: Any) -> Any:
+        """The text of the plain values."""
+        return self._plain().to_string(*args, **kwargs)
+
+    def _repr_html_(self) -> Any:
+        plain = self._plain()
+        return plain._repr_html_() if isinstance(plain, pd.DataFrame) else None
+
     def expanding(self, min_periods: int = 1, method: str = "single") -> Any:
         """The windows of all entries up to each."""
         return LabelledWindows(self._by_column, None, min_periods)
@@ -148,6 +160,10 @@ class TracedSeries(_Labelled, pd.Series):
         """The traced array."""
         return self.array.array
 
+    def _plain(self) -> Any:
+        """As a Series of plain numbers, for people."""
+        return pd.Series(printed(self.array), self.index, name=self.name)
+
 
 class TracedFrame(_Labelled, pd.DataFrame):
     """A DataFrame some of whose columns are traced."""
@@ -182,6 +198,13 @@ class TracedFrame(_Labelled, pd.DataFrame):
     def values(self) -> Any:
         """The columns side by side, a traced array."""
         return self.to_numpy()
+
+    def _plain(self) -> Any:
+        """As a DataFrame of plain numbers, for people."""
+        columns = {j: printed(self.iloc[:, j].array) for j in range(self.shape[1])}
+        plain = pd.DataFrame(columns, self.index)
+        plain.columns = self.columns
+        return plain
 
     def to_numpy(self, dtype: Any = None, copy: bool = False, na_value: Any = None) -> Any:
         """The columns side by side, a traced array."""
@@ -420,6 +443,8 @@ def _beside(ufunc: Any, *operands: Any) -> Any:
         plain = [x.to_numpy() if x is labelled[0] else x for x in operands]
         return _labelled_as(labelled[0], ufunc(*plain))
     new = [lifted(x) if isinstance(x, pd.Series) else x for x in operands]
+    for x in labelled:
+        refuse_column(ufunc, x)
     if all(map(operator.is_, new, operands)) or ufunc not in _OPERATORS:
         return NotImplemented
     return _OPERATORS[ufunc](*new)

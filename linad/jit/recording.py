@@ -221,9 +221,9 @@ class _LongRecording:
         when = ", once Python has run them for as long as that takes" * decides
         say(
             f"{self.name} is {len(equations)} operations, {times} of them of {line}; they are "
-            f"compiled one by one{anew}{when}, where a loop is one if all of its steps do the same: "
-            f"collect in every step what some are to store, and pick it after the loop; or let "
-            f"linad.kernel compile loops and ifs over numbers as they stand"
+            f"compiled one by one{anew}{when}, where a loop is one if all of its steps do the "
+            f"same: collect in every step what some are to store, and pick it after the loop; or "
+            f"let linad.kernel compile loops and ifs over numbers as they stand"
         )
 
 

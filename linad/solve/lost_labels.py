@@ -14,5 +14,6 @@ def of_labels(problem: Any, x: Array) -> str:
     """What there is to say of labels without a partner where a function is NaN; "" for none."""
     met: list[str] = []
     with quiet(), during(UNMATCHED, met):
-        linearize(of_unknown(operation_by_operation(problem.f), problem.args), problem.x.container(x))
+        f = of_unknown(operation_by_operation(problem.f), problem.args)
+        linearize(f, problem.x.container(x))
     return f"; {met[0]}" if met else ""

@@ -159,7 +159,8 @@ class Unknown:
         leaves, self.structure = tree.flatten(as_point(x0))
         if not leaves:
             raise TreeError(f"{name}: x0 holds no array")
-        values = [self._leaf(leaf, name) for leaf in leaves]
+        paths = tree.leaf_paths(self.structure)
+        values = [self._leaf(leaf, name, path) for leaf, path in zip(leaves, paths, strict=True)]
         self.slots = [Slot(v) for v in values]
         if len({slot.dtype.kind for slot in self.slots}) > 1:
             raise DTypeError(
@@ -171,13 +172,14 @@ class Unknown:
         self.eps = float(max(np.finfo(slot.dtype).eps for slot in self.slots))
 
     @staticmethod
-    def _leaf(leaf: Array, name: str) -> Any:
+    def _leaf(leaf: Array, name: str, path: str) -> Any:
         refuse_traced(name, x0=leaf)
         value = np.asarray(leaf)
         if value.dtype.kind in "iub":
             value = value.astype(float)
         if not is_inexact(value.dtype):
-            raise DTypeError(f"{name}: x0 must hold numbers, got dtype {value.dtype}")
+            text = f" (the text {shown(leaf)})" if isinstance(leaf, str) else ""
+            raise DTypeError(f"{name}: x0{path} must hold numbers, got dtype {value.dtype}{text}")
         return value
 
     def container(self, vector: Array) -> Any:

@@ -115,7 +115,8 @@ def summed(x, count=None):
     """A sum of terms whose number hangs on the values."""
     total = 0.0
     for k in range(count or 40 + int(linad.stop_gradient(x[0]))):
-        total = total + (np.sin(k * x[1]) if hash(1 / (k + 0.3)) % 5 > 2 else np.cos(x[2] + k) * x[1])
+        even = hash(1 / (k + 0.3)) % 5 > 2  # without a period
+        total = total + (np.sin(k * x[1]) if even else np.cos(x[2] + k) * x[1])
     return total
 
 

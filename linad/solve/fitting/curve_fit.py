@@ -67,7 +67,8 @@ def curve_fit(
         an array or a container of arrays.
     xdata : any
         Passed on to ``f`` as SciPy does: ``[1, 2, 3]`` is an array, and a list or tuple of arrays
-        of one shape, ``[t, T]``, one array with a row ``X[0]`` for each; integers are floats. They
+        or columns of one length, ``[t, T]``, one array with a row ``X[0]`` for each; integers are
+        floats. They
         stay integers where ``f`` indexes by them, as by labels of groups, ``offset[group]``, and
         in a dict, which is given as it is; so are tables, and columns of them with their index.
     ydata : array or container of arrays
