@@ -146,10 +146,11 @@ def test_what_is_not_traced_is_refused_where_it_is_read(read):
         linad.jacobian(read)(PLACE)
 
 
-@pytest.mark.parametrize("read", [abs, float, list, lambda p: p == 0, lambda p: p != p])
-def test_every_way_to_read_it_is_refused(read):
+def test_every_way_to_read_it_is_refused():
     part = RefusedPart("root", "fjac", "use another")
-    for use in (read, lambda p: 1.0 in p, lambda p: 2 // p, lambda p: p >= 1, lambda p: p.T):
+    uses = [abs, float, list, lambda p: p == 0, lambda p: p != p, lambda p: p >= 1]
+    uses += [lambda p: 1.0 in p, lambda p: 2 // p, lambda p: p.T, np.isfinite]
+    for use in uses:
         with pytest.raises(UnsupportedError, match="root: fjac of the result"):
             use(part)
     assert "use another" in repr(copy.deepcopy([part])) and len({part}) == 1
