@@ -122,7 +122,7 @@ class Distribution:
         return function
 
     def _mean_or_variance(self, keywords: dict[str, Any]) -> list[str]:
-        """Which of both `stats` is asked for, where it is for no more and they have traced forms."""
+        """Which of both `stats` is asked for, if for no more, and both have traced forms."""
         asked = keywords.get("moments", "mv")
         known = {"m": "mean", "v": "var"}
         if not set(asked) <= set(known) or not set(known.values()) <= set(self.moments):

@@ -439,7 +439,7 @@ STATS = {
 }
 
 
-@pytest.mark.parametrize(("name", "moments"), STATS)
+@pytest.mark.parametrize("name, moments", STATS)
 def test_stats(name, moments):
     def total(x, room):
         found = getattr(room, name).stats(*x[2:], loc=x[0], scale=x[1], moments=moments)
