@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+import linad.adoption.array_interfaces
 import linad.numpy
 import linad.scipy
 from linad.adoption.array_bytes import DIGESTS, frombuffer, tobytes, update_of, updates_a_digest

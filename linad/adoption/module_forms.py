@@ -54,8 +54,8 @@ class FormOfArrayFunction:
             args = tuple(map(gathered, args))
         try:
             return self._original(*args, **kwargs)
-        except ValueError as error:
-            if "__array__" not in str(error):
+        except (ValueError, TypeError) as error:
+            if not ("__array__" in str(error) or "__array_interface__" in str(error)):
                 raise
         return self._original(*map(_of_holders, args), **kwargs)
 
