@@ -18,9 +18,11 @@ from typing import Any
 import numpy as np
 import scipy
 
+import linad.adoption.array_interfaces
 import linad.numpy
 import linad.scipy
 from linad.adoption.array_bytes import DIGESTS, frombuffer, tobytes, update_of, updates_a_digest
+from linad.adoption.assertions import assertions
 from linad.adoption.averages import STATISTICS
 from linad.adoption.compiled_functions import is_compiled, of_constants
 from linad.adoption.fast_reductions import reductions
@@ -148,7 +150,8 @@ def _register_numpy() -> None:
     forms["ma"] = _register_module(np.ma, {name: _of_masked(name) for name in np.ma.__all__})
     tricks = _register_module(np.lib.stride_tricks, {"as_strided": as_strided})
     forms["lib"] = _register_module(np.lib, {"stride_tricks": tricks})
-    _register_module(np, forms)
+    rare = {"testing": lambda: _register_module(np.testing, assertions())}
+    _register_module(np, forms).later.update(rare)
     ASKING.update((id(np.isscalar), id(np.ma.isMaskedArray)))
 
 
@@ -210,6 +213,8 @@ def refresh() -> bool:
     known = len(_SCIPY), len(_OTHERS)
     if "scipy" not in _SCIPY:
         _SCIPY["scipy"] = _register_module(scipy, {})
+    if "numpy.testing" in sys.modules:
+        _OTHERS["numpy.testing"] = form_of(np).testing
     if "bottleneck" in sys.modules and "bottleneck" not in _OTHERS:
         fast = sys.modules["bottleneck"]
         _OTHERS["bottleneck"] = _register_module(fast, reductions(fast))

@@ -1,6 +1,7 @@
 """What stands for a module, and for a ufunc or another function of NumPy, in adopted code."""
 
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,24 @@ from linad.scipy.sparse.arrays import SparseArray
 
 
 class FormOfModule(types.ModuleType):
-    """A module some of whose functions are forms; the others are its own."""
+    """A module some of whose functions are forms; the others are its own.
+
+    Attributes
+    ----------
+    later : dict
+        Forms by their names that are made when they are first asked for.
+    """
 
     def __init__(self, original: types.ModuleType, forms: dict[str, Any]) -> None:
         super().__init__(original.__name__)
         self.__dict__.update(forms)
         self._original = original
+        self.later: dict[str, Callable[[], Any]] = {}
 
     def __getattr__(self, name: str) -> Any:
+        if name in self.later:
+            made = self.__dict__[name] = self.later[name]()
+            return made
         return getattr(self._original, name)
 
 
@@ -40,8 +51,8 @@ class FormOfArrayFunction(TakingLists):
             kwargs = {name: gathered(a) for name, a in kwargs.items()}
         try:
             return self._original(*args, **kwargs)
-        except ValueError as error:
-            if "__array__" not in str(error):
+        except (ValueError, TypeError) as error:
+            if not ("__array__" in str(error) or "__array_interface__" in str(error)):
                 raise
         return self._original(*map(_of_holders, args), **kwargs)
 
