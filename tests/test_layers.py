@@ -177,6 +177,11 @@ def nodes_at_import(node):
             yield from nodes_at_import(child)
 
 
+def test_the_house_is_seen_at_a_glance():
+    shown = [path.name for path in (ROOT / "linad").iterdir() if path.name != "__pycache__"]
+    assert len(shown) <= 24
+
+
 def test_plans_know_no_compiler():
     assert find_compilers(ROOT) == []
 

@@ -6,7 +6,7 @@ NumPy's functions, the answers are entered into a table that the base class read
 
     products, sums, powers                 `linad.operators.algebra`
     structure, estimates, inverse          `linad.linalg.answers`
-    sparse matrix, pattern, bandwidth      `linad.sparsity.operator_forms`
+    sparse matrix, pattern, bandwidth      `linad.linalg.sparsity.operator_forms`
     application as one program             `linad.sweeps.compiled`, `linad.sweeps.fused_operators`
 """
 

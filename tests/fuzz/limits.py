@@ -41,8 +41,8 @@ LIMITS = {
     "linad.operators.factors": {"FEW": (1, 2)},
     "linad.operators.matrices": {"SMALL": (1, 2)},
     "linad.operators.dependency_sets": {"FEW": (1, 2), "FULL": (1, 8)},
-    "linad.sparsity.assemble": {"FEW": (1, 2)},
-    "linad.sparsity.replay": {"LARGEST": (1, 64)},
+    "linad.linalg.sparsity.assemble": {"FEW": (1, 2)},
+    "linad.linalg.sparsity.replay": {"LARGEST": (1, 64)},
     "linad.sweeps.cpu.factor_derivatives": {"LEAF": (1, 2), "COLUMNS": (1, 2)},
     "linad.sweeps.cpu.matrix_products": {
         "SMALL": (0, 1000),

@@ -9,7 +9,7 @@ from linad.operators.provided import answers
 
 @answers
 def tosparse(op: JacobianOperator, format: str) -> Any:
-    from linad.sparsity.assemble import matrix_of
+    from linad.linalg.sparsity.assemble import matrix_of
 
     FORMAT.check("tosparse", "format", format)
     return matrix_of(op).asformat(format)
@@ -17,7 +17,7 @@ def tosparse(op: JacobianOperator, format: str) -> Any:
 
 def known(op: JacobianOperator) -> Any:
     """What has been found out about an operator's pattern, written out only where it is read."""
-    from linad.sparsity.assemble import knowledge_of
+    from linad.linalg.sparsity.assemble import knowledge_of
 
     return knowledge_of(op.flat)
 
@@ -40,6 +40,6 @@ def bandwidth(op: JacobianOperator) -> tuple[int, int]:
 
 @answers
 def picture(op: JacobianOperator) -> str:
-    from linad.sparsity.picture import html
+    from linad.linalg.sparsity.picture import html
 
     return html(op)

@@ -13,6 +13,8 @@ from linad.core.regions import Grid, Part, Positions, Window
 from linad.errors import NotHolomorphicError
 from linad.linalg.iterative_inverses import Options
 from linad.linalg.linear_systems import _IteratedInverse
+from linad.linalg.sparsity.pattern_keys import Structure
+from linad.linalg.sparsity.reach import Compact, reach
 from linad.operators.base import JacobianOperator
 from linad.operators.circulant import Circulant
 from linad.operators.contraction import Contraction
@@ -62,8 +64,6 @@ from linad.rules.sparsearrays import (
 from linad.rules.triangular import TriangularSolve
 from linad.solve.implicit import ImplicitEquation, Inverse
 from linad.solve.vector_forms import pack
-from linad.sparsity.pattern_keys import Structure
-from linad.sparsity.reach import Compact, reach
 from linad.testing.rule_checks import _restricted
 
 D = np.dtype(float)
