@@ -49,7 +49,7 @@ def lane_size(a: Array, axes: tuple[int, ...]) -> int:
     return size_of([a.shape[k] for k in axes])
 
 
-def kept(y: Array, shape: Shape, axes: tuple[int, ...], keepdims: Any) -> Any:
+def axes_kept(y: Array, shape: Shape, axes: tuple[int, ...], keepdims: Any) -> Any:
     """``y``, with the reduced axes of ``shape`` back as 1 when ``keepdims``."""
     if keepdims and keepdims is not NoValue and axes:
         return reshape(y, keep_axes(shape, axes))
@@ -226,7 +226,7 @@ def reducer(
             a = _past_nan(a, axes, where, beside)
         if axes and dtype is None and initial is NoValue and (where is True or where is NoValue):
             y = primitive.on((a,), {"axes": axes})  # the common case
-            return kept(y, a.shape, axes, keepdims) if keepdims else y
+            return axes_kept(y, a.shape, axes, keepdims) if keepdims else y
         a = cast(a, dtype)
         if given(initial):
             initial = _of_result(initial, a.dtype, combine)
@@ -236,13 +236,13 @@ def reducer(
         a = selected(a, where, fill)
         if given(initial) and neutral is None and lane_size(a, axes) == 0:
             y = number(np.copy(np.broadcast_to(initial, drop_axes(a.shape, axes))))
-            return kept(y, a.shape, axes, keepdims)
+            return axes_kept(y, a.shape, axes, keepdims)
         y = primitive(a, axes=axes) if axes else number(np.copy(a))
         if not axes and a.dtype.kind in "biu":
             y = cast(y, combine.reduce(np.zeros(1, a.dtype)).dtype)  # wider, as over some axis
         if given(initial):
             y = combine(y, initial)
-        return cast(kept(y, a.shape, axes, keepdims), dtype)  # of small integers it is wider
+        return cast(axes_kept(y, a.shape, axes, keepdims), dtype)  # of small integers it is wider
 
     reduce.__name__ = reduce.__qualname__ = name
     return reduce
@@ -267,7 +267,7 @@ def _past_nan(a: Array, axes: tuple[int, ...], where: Any, beside: float) -> Any
     if not (isinstance(missing, Traced) or np.any(missing)):
         return a
     present = ~missing if where is NoValue or where is True else ~missing & where
-    others = kept(np.any(present, axis=axes), np.shape(present), axes, True)
+    others = axes_kept(np.any(present, axis=axes), np.shape(present), axes, True)
     return np.where(missing & others, a.dtype.type(beside), a)
 
 
@@ -337,7 +337,7 @@ def mean(
         y = mean_.on((a,), {"axes": axes}) if axes else number(np.copy(a))
     else:
         y = sum_(selected(a, where, 0), axes=axes) / count(where, a, axes)
-    return cast(kept(y, a.shape, axes, keepdims), dtype)
+    return cast(axes_kept(y, a.shape, axes, keepdims), dtype)
 
 
 def count(where: Any, a: Array, axes: tuple[int, ...]) -> Any:

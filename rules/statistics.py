@@ -33,9 +33,9 @@ from linad.rules.kinks import root as root_, size_squared, tip
 from linad.rules.reductions import (
     REDUCERS,
     NoValue,
+    axes_kept,
     cast,
     count,
-    kept,
     lane_size,
     without_dtype,
 )
@@ -136,11 +136,11 @@ def _register_moment(name: str, primitive: Primitive, root: bool) -> None:
         _check_dtype(name, a, dtype)
         a = cast(as_array(a), dtype)
         if (where is True or where is NoValue) and mean is NoValue:
-            y = cast(kept(primitive(a, axes=axes, ddof=ddof), a.shape, axes, keepdims), dtype)
+            y = cast(axes_kept(primitive(a, axes=axes, ddof=ddof), a.shape, axes, keepdims), dtype)
             if not root or dtype is not None:
                 return y
             return rooted(
-                y, a, lambda a: kept(var_(a, axes=axes, ddof=ddof), a.shape, axes, keepdims)
+                y, a, lambda a: axes_kept(var_(a, axes=axes, ddof=ddof), a.shape, axes, keepdims)
             )
         y = cast(_masked_moment(a, axes, ddof, where, mean, root), dtype)
         return y if keepdims and keepdims is not NoValue else np.squeeze(y, axis=axes)

@@ -214,7 +214,7 @@ def test_a_target_may_compile(tmp_path):
         tmp_path,
         {
             "linad/sweeps/cpu/engine.py": "import numba",
-            "linad/sweeps/plan.py": "from linad.core.machine_code import kept",
+            "linad/sweeps/plan.py": "from linad.core.machine_code import kept_on_disk",
             "linad/core/machine_code.py": "def f():\n    import numba",
         },
     )

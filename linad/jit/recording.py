@@ -19,7 +19,7 @@ from linad.core import tree
 from linad.core.adopted import repeated
 from linad.core.array_type import Array
 from linad.core.during import during
-from linad.core.memory_layouts import kept, layout_of
+from linad.core.memory_layouts import copy_in_layout, layout_of
 from linad.core.own_draws import WATCHES
 from linad.core.patience import Patience, say
 from linad.core.running_loops import described, running_loops
@@ -73,7 +73,7 @@ class _Recording:
     def __init__(self, f: Callable[..., Any], arguments: Signature) -> None:
         self.f, self.arguments = f, arguments
         self.given = [as_recorded(x) for x in arguments.arrays]
-        self.outside = [kept(a) for a in arguments.outside]
+        self.outside = [copy_in_layout(a) for a in arguments.outside]
         direct, self.stored = arguments.direct(f)
         self.direct = direct | self.stored
         compares = len(self.given) > 1 and compares_objects(f)
