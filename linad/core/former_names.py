@@ -49,7 +49,7 @@ FORMER = {
         "symmetric=symmetric_systems complexes=complex_numbers numbers=number_pairs"
     ),
     ("linad", "linad.jit"): (
-        "arguments=signature static variants=specializations draws=random_draws"
+        "arguments=signature static=static_values variants=specializations draws=random_draws"
     ),
     ("linad", "linad.sweeps"): ("interpreted=numpy_target"),
     ("linad", "linad.api"): (

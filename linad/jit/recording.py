@@ -30,7 +30,7 @@ from linad.core.tape import Equation, Tape, guards_in
 from linad.errors import OutputError, UnsupportedError
 from linad.jit.identity import compares_objects, first_of_each, memory_of_all, share_memory
 from linad.jit.process_state import warn_of_process_state
-from linad.jit.random_draws import Draws
+from linad.jit.random_draws import RandomDraws
 from linad.jit.signature import Signature, as_recorded, is_python_number
 from linad.jit.specializations import COMPUTED, Variant, own
 from linad.transforms.plain_operands import same_bits
@@ -91,7 +91,7 @@ class _Recording:
         numbers = sorted(self.direct)
         plain = [arguments.outside[k] for k in numbers]
         stand_ins = [traced.stand_ins[k] for k in numbers]
-        draws = Draws(f, arguments.leaves)
+        draws = RandomDraws(f, arguments.leaves)
         watches = (*WATCHES.get(), draws)
         with traced.trace, standing(plain, stand_ins), during(WATCHES, watches):
             try:

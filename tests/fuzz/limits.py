@@ -36,7 +36,7 @@ LIMITS = {
     },
     "linad.control.whole_rows": {"MOST_NUMBERS": (4, 64), "MOST_BYTES": (64, 1024)},
     "linad.jit.outside_walk": {"LONG": (1, 4)},
-    "linad.jit.static": {"SMALL": (0, 16)},
+    "linad.jit.static_values": {"SMALL": (0, 16)},
     "linad.operators.facts": {"WORK": (8, 256), "SMALL": (1, 2)},
     "linad.operators.factors": {"FEW": (1, 2)},
     "linad.operators.matrices": {"SMALL": (1, 2)},

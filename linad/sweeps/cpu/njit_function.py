@@ -114,7 +114,7 @@ def run(slot):
     return run_instructions(word(header + 16), word(header + 24))
 
 
-class Slots:
+class CallSlots:
     """The workspaces of a function, and where numbers and copies of its arguments are kept."""
 
     def __init__(self, program: CpuProgram, sizes: list[int]) -> None:
@@ -140,7 +140,7 @@ class Slots:
         self.words[TAKEN // 8 :: SLOT // 8] = 0
 
 
-_kept: list[Slots] = []
+_kept: list[CallSlots] = []
 """Compiled code may be called, by other compiled code, as long as the process lives."""
 
 
@@ -226,7 +226,7 @@ class _CallableWriter:
         for j, k in enumerate(self.written):
             if k in self.copied:
                 sizes[len(self.inputs) + self.results + j] = self.inputs[k].buffer.size
-        slots = Slots(self.program, sizes)
+        slots = CallSlots(self.program, sizes)
         _kept.append(slots)
         self.scope |= {"SLOTS": slots.address, "COUNT": slots.count}
         names = [f"a{k}" for k in range(len(self.inputs))]
