@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.lanes import PARTIAL, Lanes
+from linad.control.ensemble_lanes import PARTIAL, EnsembleLanes
 from linad.control.nested import NestedStatements
 from linad.control.registers import NotSmallError, Statements, immediate
 from linad.core.primitive import Primitive
@@ -152,7 +152,7 @@ class LaneBody:
 
     Parameters
     ----------
-    lanes : Lanes
+    lanes : EnsembleLanes
     carries, rows : int
         How many of the inputs are carries, and how many are rows.
     memory : set of int
@@ -165,7 +165,7 @@ class LaneBody:
     """
 
     def __init__(
-        self, lanes: Lanes, carries: int, rows: int, memory: set[int], **more: Any
+        self, lanes: EnsembleLanes, carries: int, rows: int, memory: set[int], **more: Any
     ) -> None:
         self.lanes, self.carries, self.rows = lanes, carries, rows
         if lanes.n > 1 and any(k < carries or lanes.inputs[k] is not WHOLE for k in memory):
@@ -189,7 +189,7 @@ class LaneBody:
         return self.statements.inputs[k] is None
 
 
-def tables_of(lowering: Any, lanes: Lanes) -> list[Place]:
+def tables_of(lowering: Any, lanes: EnsembleLanes) -> list[Place]:
     """Where the constants are that have an entry for each lane."""
     return [lowering.place_of(a) for a in lanes.tables]
 

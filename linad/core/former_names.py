@@ -27,7 +27,7 @@ FORMER = {
         "sparse_forms=sparse_properties patterns=relation_shapes blocksolve=block_substitution"
     ),
     ("linad.operators", "linad.linalg"): ("structure estimates probing krylov=iterative_inverses"),
-    ("linad", "linad.linalg"): ("answers systems=linear_systems"),
+    ("linad", "linad.linalg"): ("answers=operator_answers systems=linear_systems"),
     ("linad.transforms.sparsity", "linad.linalg.sparsity"): (
         "assemble colouring compress instructions=value_programs kernels=graph_kernels "
         "picture products=sparse_products reach replay structure=pattern_keys"
@@ -99,6 +99,7 @@ CLASSES = {
         "GridKernel": "linad.operators.convolution:ValidKernel",
     },
     "linad.transforms.linearize": {"Entry": "linad.transforms.tuple_entries"},
+    "linad.rules.rearranging": {"Windows": "linad.rules.rearranging:SlidingWindows"},
     "linad.rules.spectral": {"SingularDerivative": "linad.rules.singularvalues"},
     "linad.operators.dft": {"Fit": "linad.operators.dft:CropOrPad"},
     "linad.solve.problems": {

@@ -4,10 +4,10 @@ from typing import Any
 
 from linad.core.options import FORMAT
 from linad.operators.base import JacobianOperator
-from linad.operators.provided import answers
+from linad.operators.provided import answer_of_operators
 
 
-@answers
+@answer_of_operators
 def tosparse(op: JacobianOperator, format: str) -> Any:
     from linad.linalg.sparsity.assemble import matrix_of
 
@@ -22,23 +22,23 @@ def known(op: JacobianOperator) -> Any:
     return knowledge_of(op.flat)
 
 
-@answers
+@answer_of_operators
 def pattern(op: JacobianOperator) -> Any:
     return known(op).pattern.matrix.copy()
 
 
-@answers
+@answer_of_operators
 def count(op: JacobianOperator) -> int:
     return int(known(op).compact.nnz)
 
 
-@answers
+@answer_of_operators
 def bandwidth(op: JacobianOperator) -> tuple[int, int]:
     found: tuple[int, int] = known(op).compact.bandwidth()
     return found
 
 
-@answers
+@answer_of_operators
 def picture(op: JacobianOperator) -> str:
     from linad.linalg.sparsity.picture import html
 

@@ -53,7 +53,7 @@ from linad.rules.elementwise import Fan
 from linad.rules.filters import allpole_, convolve_, running_mean_
 from linad.rules.indexing import Selection
 from linad.rules.matrixfunctions import FrechetDerivative, SylvesterSolve, expm_
-from linad.rules.rearranging import Windows
+from linad.rules.rearranging import SlidingWindows
 from linad.rules.sparsearrays import (
     EntryProducts,
     Factorized,
@@ -79,7 +79,7 @@ def structural(rng):
     index = Index((np.array([2, 0, 2]), slice(1, None)))
     return {
         "selection": Selection(index, (3, 3), (3, 4), D),
-        "windows": Windows((2, 3), (-2, -1), (2, 2, 2, 3), (3, 4), D),
+        "windows": SlidingWindows((2, 3), (-2, -1), (2, 2, 2, 3), (3, 4), D),
         "pad": Pad((1, 0), (4, 3), (2, 3), D),
         "roll": Roll((1, -2), (0, 1), (2, 3), D),
         "fit": CropOrPad((2, 4), (3, 3), D),
