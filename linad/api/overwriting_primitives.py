@@ -227,7 +227,7 @@ class Overwriting:
             overwrites comes the cotangent of the result, to be turned into that of the old
             value; the others come as zeros, to be added to.
         grid, host : optional
-            As of `tangent`.
+            As for `tangent`.
         """
         if rule is None:
             return functools.partial(self.adjoint, grid=grid, host=host)

@@ -19,7 +19,7 @@ import numpy as np
 
 LIMITS = {
     "linad.control.closures": {"SMALL": (0, 8, 64)},
-    "linad.control.loops": {"LOOP_BYTES": (0, 64, 1024)},
+    "linad.control.loops_of_loops": {"LOOP_BYTES": (0, 64, 1024)},
     "linad.control.memory_arrays": {"ENTRIES": (1, 2, 8)},
     "linad.control.nested": {"UNROLLED": (1, 3)},
     "linad.control.one_ahead": {"FEWEST_AHEAD": (1, 2), "FEWEST_BEHIND": (1, 4)},
