@@ -24,7 +24,7 @@ from linad.core.primitive import Traced
 from linad.core.shapes import keep_axes, normalize_axes
 from linad.core.ufunc_keywords import refuse_out
 from linad.errors import UnsupportedError
-from linad.rules.reductions import kept
+from linad.rules.reductions import axes_kept
 from linad.rules.shaping import as_array, astype, laid_out, not_boolean, still
 
 # alpha, beta of the continuous methods: h = n q + alpha + q (1 - alpha - beta) - 1.
@@ -263,7 +263,7 @@ def _median(name: str, ignore_nan: bool) -> None:
         if ignore_nan and np.isnan(y).any():
             warn_user("All-NaN slice encountered", RuntimeWarning)
         if keepdims and keepdims is not np._NoValue:  # type: ignore[attr-defined]
-            return array(kept(y, a.shape, axes, keepdims))
+            return array(axes_kept(y, a.shape, axes, keepdims))
         return number(y)
 
     median.__name__ = median.__qualname__ = name

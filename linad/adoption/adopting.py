@@ -78,7 +78,7 @@ class Adoption:
 def adopt(*targets: Any) -> Adoption:
     """Let code that was written for NumPy alone trace: an installed package, a module, a function.
 
-    While a derivative is taken, calls that adopted code makes of NumPy, SciPy and `math`, and of
+    While a derivative is taken, calls that adopted code makes to NumPy, SciPy and `math`, and to
     ``float``, ``int``, ``isinstance`` and ``type``, go to forms that take traced values. All other
     code is left alone, NumPy's and SciPy's own included, and plain values give what they gave.
 
@@ -88,7 +88,7 @@ def adopt(*targets: Any) -> Adoption:
         A package (``"galpy"``) with all its modules, those imported later included; a module
         (``__name__`` is your own); a function; a class. Without any, linad adopts by itself the
         installed packages in which a traced value is met, runs the function again, and warns
-        once a package with `linad.errors.AdoptionWarning`.
+        once per package with `linad.errors.AdoptionWarning`.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def adopt(*targets: Any) -> Adoption:
     compiled anew at once, and run once. An array that more than one name refers to is never
     replaced; writing a traced value into it raises as it does elsewhere.
 
-    Outside of a derivative adopted code runs as before. The first sweep over a package takes some
+    Outside of a derivative adopted code runs as before. The first sweep over a package takes about
     0.1 s.
 
     Examples

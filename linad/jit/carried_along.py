@@ -13,7 +13,7 @@ import numpy as np
 from linad.core.transformed_functions import Transformed
 from linad.jit.process_state import is_data, is_environment
 from linad.jit.state_walk import HOLDERS, is_sparse
-from linad.jit.static import PLAIN, is_users
+from linad.jit.static_values import PLAIN, is_users
 from linad.jit.traced_results import is_jitted
 
 FOLLOWED = (types.FunctionType, types.MethodType, functools.partial, Transformed, type)

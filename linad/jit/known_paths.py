@@ -12,7 +12,7 @@ from linad.core.settings import settings
 from linad.core.tape import GUARDS, Reasoned, Source, Var, guards_in
 from linad.jit.signature import Signature
 from linad.jit.specializations import Variant
-from linad.jit.static import Static
+from linad.jit.static_values import StaticValue
 from linad.transforms.rewriting import value_key
 
 SIGNATURES = 256
@@ -124,7 +124,7 @@ def _course(variant: Variant) -> list[Any]:
             e.primitive,
             [value_key(a) for a in e.inputs if not isinstance(a, Var)],
             [(v.shape, v.dtype) for v in e.outputs],
-            Static(e.params["expected"]) if e.primitive in GUARDS else None,
+            StaticValue(e.params["expected"]) if e.primitive in GUARDS else None,
         )
         for e in variant.tape.equations
     ]

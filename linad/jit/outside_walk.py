@@ -37,10 +37,10 @@ from linad.jit.state_walk import (
     is_users_class,
     is_users_module,
 )
-from linad.jit.static import (
+from linad.jit.static_values import (
     MACHINERY,
     Itself,
-    Static,
+    StaticValue,
     attributes,
     class_attributes,
     contents,
@@ -110,7 +110,7 @@ class OutsideWalk(StateWalk):
             self.array(name, value, text)
             return
         if isinstance(value, NUMBERS):
-            self.parts.append((name, Static(value)))
+            self.parts.append((name, StaticValue(value)))
         elif isinstance(value, np.ndarray):
             self.parts.append((name, kind, value.dtype, value.shape, contents(value)))
             whole = kind, value.dtype, value.shape, contents(value)
@@ -232,7 +232,7 @@ class OutsideWalk(StateWalk):
 
     def of_set(self, name: str, value: Any) -> None:
         copy = frozenset(value)
-        self.parts.append((name, Static(copy)))
+        self.parts.append((name, StaticValue(copy)))
         if isinstance(value, set):
             self.lines.append(f"{self.bind(value)} == {self.bind(copy)}")
         for item in copy:
@@ -253,7 +253,7 @@ class OutsideWalk(StateWalk):
             self.lines.append(f"len({text}) == {len(value)}")
         if len(value) > LONG and all([isinstance(v, NUMBERS) for v in value]):
             now = tuple(value)
-            self.parts.append((name, Static(now)))
+            self.parts.append((name, StaticValue(now)))
             if not isinstance(value, tuple):
                 self.lines.append(f"all(map(is_, {text}, {self.bind(now)}))")
             return
@@ -263,7 +263,7 @@ class OutsideWalk(StateWalk):
     def of_dict(self, name: str, value: Any) -> None:
         text = self.bind(value)
         keys = tuple(value)
-        self.parts.append((name, Static(keys)))
+        self.parts.append((name, StaticValue(keys)))
         self.lines.append(f"tuple({text}) == {self.bind(keys)}")
         for k, item in list(value.items()):
             key = repr(k) if type(k) in (str, int) else self.bind(k)

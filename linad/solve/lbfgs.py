@@ -59,14 +59,14 @@ def lbfgs(
     Parameters
     ----------
     fun, x0, args, jac, callback, disp
-        As for `newton_cg`. SciPy works in double precision, whatever x0's.
+        As for `newton_cg`. SciPy works in double precision, whatever the dtype of x0.
     bounds : optional
-        As of `scipy.optimize.minimize`, for x as one vector (leaves one after the other); or a
+        As in `scipy.optimize.minimize`, for x as one vector (leaves one after the other); or a
         pair ``(lower, upper)`` of containers like x0, with infinities where there is none.
     constraints
         Refused.
     ftol, gtol, maxcor, maxiter, maxfun, maxls
-        As of `scipy.optimize.minimize(method="L-BFGS-B")`; ``gtol`` is absolute. Where ``ftol``
+        As in `scipy.optimize.minimize(method="L-BFGS-B")`; ``gtol`` is absolute. Where ``ftol``
         ends it, and the gradient is hardly smaller than at first, or the Hessian promises much
         more than ``ftol`` allows, it is not a success.
     tol : float, optional
@@ -83,7 +83,7 @@ def lbfgs(
     Raises
     ------
     ShapeError, DTypeError, TreeError, OutputError
-        If x0 or what ``fun`` returns cannot be meant.
+        If x0, or what ``fun`` returns, has a shape, dtype or structure that does not fit.
 
     Notes
     -----

@@ -22,12 +22,12 @@ from linad.core.shapes import is_inexact, name_of, size_of
 from linad.core.showing import shown
 from linad.errors import DTypeError, OutputError, ShapeError, TracerError, TreeError
 from linad.jit.jitted import operation_by_operation
+from linad.linalg.sparsity.assemble import seeds_of
 from linad.operators.facts import EVERYTHING
 from linad.operators.wrappers import Wrapper
 from linad.solve.described_starts import refuse_parameters
 from linad.solve.trials import GIVEN_UP, Trials
 from linad.solve.waiting import Waiting
-from linad.sparsity.assemble import seeds_of
 from linad.transforms.spaces import Slot, common_dtype, joined, split
 
 if TYPE_CHECKING:

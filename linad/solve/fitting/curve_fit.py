@@ -114,7 +114,7 @@ def curve_fit(
     Raises
     ------
     ArgumentError, OptionError, ShapeError, TreeError
-        If what was given cannot be meant. A fit that does not converge says so in ``success`` and
+        If what was given does not fit. A fit that does not converge says so in ``success`` and
         ``message``, and raises ConvergenceError when it is unpacked.
 
     See Also
@@ -202,7 +202,7 @@ def fit(
         one: residuals, divided by their standard deviations if these are known; an array or a
         container of arrays.
     x0 : array or container of arrays
-        Where to start; Parameters of lmfit are a dict of their values here too.
+        Where to start. ``Parameters`` of lmfit are taken as a dict of their values here, too.
     args : tuple or list
         Further arguments of ``f``.
     absolute_sigma : bool
@@ -213,6 +213,12 @@ def fit(
     Returns
     -------
     FitResult
+        As from `curve_fit`.
+
+    Raises
+    ------
+    ArgumentError, OptionError, ShapeError, TreeError
+        As for `curve_fit`.
 
     See Also
     --------

@@ -26,7 +26,7 @@ def is_cut_short(shape: Shape, wanted: Shape) -> bool:
 
 def refuse_joined(data: "Data", predicted: Any) -> None:
     """Raise where a model returns one array for several data sets."""
-    if not isinstance(predicted, (np.ndarray, Traced)):
+    if not (isinstance(predicted, (np.ndarray, Traced)) or hasattr(predicted, "iloc")):
         return
     kind, shape = type(data.container), np.shape(predicted)
     shapes = ", ".join(str(y.shape) for y in data.leaves[:6])

@@ -10,13 +10,13 @@ from hypothesis import given, settings, strategies as st
 
 import linad
 from linad.errors import DensifyError
+from linad.linalg.sparsity.assemble import knowledge_of
+from linad.linalg.sparsity.compress import plan_for, stored
+from linad.linalg.sparsity.reach import Compact
+from linad.linalg.sparsity.sparse_products import fewest_seeds
 from linad.operators import dependency_sets
 from linad.operators.dependency_sets import DependencySets
 from linad.operators.relations import Relation
-from linad.sparsity.assemble import knowledge_of
-from linad.sparsity.compress import plan_for, stored
-from linad.sparsity.reach import Compact
-from linad.sparsity.sparse_products import fewest_seeds
 
 rng = np.random.default_rng(4)
 M = 100_000

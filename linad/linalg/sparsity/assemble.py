@@ -9,14 +9,10 @@ patterns, so the choice is made once a structure.
 from typing import Any
 
 from linad.core.primitive import Traced
-from linad.operators.base import JacobianOperator
-from linad.operators.composites import Chain, Sum
-from linad.operators.relations import Relation
-from linad.operators.wrappers import Adjoint, Reshaped, Scaled, Transpose
-from linad.sparsity.compress import stored
-from linad.sparsity.pattern_keys import KnownStructure, Unrecordable, known
-from linad.sparsity.replay import Replay
-from linad.sparsity.sparse_products import (
+from linad.linalg.sparsity.compress import stored
+from linad.linalg.sparsity.pattern_keys import KnownStructure, Unrecordable, known
+from linad.linalg.sparsity.replay import Replay
+from linad.linalg.sparsity.sparse_products import (
     TooDear,
     chain_cost,
     chain_product,
@@ -28,6 +24,10 @@ from linad.sparsity.sparse_products import (
     tape_product,
     touched,
 )
+from linad.operators.base import JacobianOperator
+from linad.operators.composites import Chain, Sum
+from linad.operators.relations import Relation
+from linad.operators.wrappers import Adjoint, Reshaped, Scaled, Transpose
 from linad.transforms.flat_vectors import FlatVectors
 from linad.transforms.tape_operator import TapeOperator
 

@@ -15,9 +15,9 @@ from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.settings import settings
 from linad.errors import OptionError, TracerError
+from linad.linalg.sparsity.colouring import colour_columns, colour_stars
 from linad.operators.base import JacobianOperator
 from linad.operators.relations import Relation, index_dtype
-from linad.sparsity.colouring import colour_columns, colour_stars
 
 CACHE_BYTES = 2**20
 """Seeds and results that go through together: what stays in a processor's cache between steps."""

@@ -15,15 +15,15 @@ from scipy.sparse import csr_array
 
 from linad.core.primitive import Traced
 from linad.core.regions import Grid, Part, Positions, Region, Window
+from linad.linalg.sparsity.compiled_steps import opened
+from linad.linalg.sparsity.compress import SeedPlan, plan_for, symmetric_plan_for
+from linad.linalg.sparsity.reach import PARTED, Compact
 from linad.operators.base import JacobianOperator
 from linad.operators.blocks import Blocks
 from linad.operators.composites import Chain, Sum
 from linad.operators.facts import knows
 from linad.operators.relations import Relation
 from linad.operators.wrappers import Adjoint, Transpose, Wrapper
-from linad.sparsity.compiled_steps import opened
-from linad.sparsity.compress import SeedPlan, plan_for, symmetric_plan_for
-from linad.sparsity.reach import PARTED, Compact
 from linad.transforms.flat_vectors import FlatVectors
 from linad.transforms.tape_operator import TapeOperator
 
@@ -115,7 +115,7 @@ class KnownStructure:
 
     def __init__(self, structure: Structure, compact: Compact) -> None:
         self.structure, self.compact = structure, compact
-        # Filled in by `linad.sparsity.assemble`; None: not known yet.
+        # Filled in by `linad.linalg.sparsity.assemble`; None: not known yet.
         self.products_pay: bool | None = None
         self.replay: Any = None
         self._plan: SeedPlan | None = None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linad.core.array_type import Array
-from linad.core.machine_code import kept
+from linad.core.machine_code import kept_on_disk
 
 WORTH = 50_000
 """Steps from which compiling, half a second for Numba alone, beats running in Python."""
@@ -24,7 +24,7 @@ def run(loop: Callable[..., Any], steps: int, *args: Any) -> Any:
 
 @functools.cache
 def _compiled(loop: Callable[..., Any]) -> Any:
-    return kept()(loop)
+    return kept_on_disk()(loop)
 
 
 def colour_greedily(

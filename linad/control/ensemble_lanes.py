@@ -51,7 +51,7 @@ class NotInLanesError(Exception):
         self.sums = sums
 
 
-class Lanes:
+class EnsembleLanes:
     """What a tape does in one of ``n`` lanes.
 
     Parameters
@@ -199,7 +199,7 @@ class Lanes:
     def _of_control(self, e: Equation, places: list[Any]) -> Equation:
         """A loop or a branch whose bodies have the same lanes."""
         owner: Any = e.primitive
-        every = [Lanes(simple(body), self.n, self.target) for body in owner.parts]
+        every = [EnsembleLanes(simple(body), self.n, self.target) for body in owner.parts]
         inputs, outputs = every[-1].inputs, every[-1].outputs
         if any(one.tables or one.inputs != inputs or PARTIAL in one.outputs for one in every):
             raise NotInLanesError
@@ -237,7 +237,7 @@ def _first_lane(value: Array, axis: Any) -> Any:
     return value if axis is WHOLE else np.take(value, [0], axis)
 
 
-def lanes_of(tape: Tape, carries: int, target: Target) -> list[Lanes]:
+def lanes_of(tape: Tape, carries: int, target: Target) -> list[EnsembleLanes]:
     """The ways to run a body in lanes, those with the most lanes first."""
     shapes = [v.shape for v in tape.inputs] + [shape_of(a) for a in tape.outputs]
     found = []
@@ -249,12 +249,12 @@ def lanes_of(tape: Tape, carries: int, target: Target) -> list[Lanes]:
     return found
 
 
-def _consistent(tape: Tape, n: int, carries: int, target: Target) -> Lanes:
+def _consistent(tape: Tape, n: int, carries: int, target: Target) -> EnsembleLanes:
     """The tape in lanes, where carries come out as they come in."""
     sums: set[int] = set()
     while True:
         try:
-            made = Lanes(tape, n, target, sorted(sums))
+            made = EnsembleLanes(tape, n, target, sorted(sums))
         except NotInLanesError as refused:
             more = {k for k, v in enumerate(tape.inputs[:carries]) if v in refused.sums} - sums
             if not more:

@@ -5,8 +5,8 @@ import re
 import numpy as np
 
 import linad
+from linad.linalg.sparsity.picture import CELLS, html, svg
 from linad.operators.relations import Relation
-from linad.sparsity.picture import CELLS, html, svg
 
 
 def squares(text):

@@ -4,12 +4,12 @@ from typing import Any
 
 from linad.core.options import FORMAT
 from linad.operators.base import JacobianOperator
-from linad.operators.provided import answers
+from linad.operators.provided import answer_of_operators
 
 
-@answers
+@answer_of_operators
 def tosparse(op: JacobianOperator, format: str) -> Any:
-    from linad.sparsity.assemble import matrix_of
+    from linad.linalg.sparsity.assemble import matrix_of
 
     FORMAT.check("tosparse", "format", format)
     return matrix_of(op).asformat(format)
@@ -17,29 +17,29 @@ def tosparse(op: JacobianOperator, format: str) -> Any:
 
 def known(op: JacobianOperator) -> Any:
     """What has been found out about an operator's pattern, written out only where it is read."""
-    from linad.sparsity.assemble import knowledge_of
+    from linad.linalg.sparsity.assemble import knowledge_of
 
     return knowledge_of(op.flat)
 
 
-@answers
+@answer_of_operators
 def pattern(op: JacobianOperator) -> Any:
     return known(op).pattern.matrix.copy()
 
 
-@answers
+@answer_of_operators
 def count(op: JacobianOperator) -> int:
     return int(known(op).compact.nnz)
 
 
-@answers
+@answer_of_operators
 def bandwidth(op: JacobianOperator) -> tuple[int, int]:
     found: tuple[int, int] = known(op).compact.bandwidth()
     return found
 
 
-@answers
+@answer_of_operators
 def picture(op: JacobianOperator) -> str:
-    from linad.sparsity.picture import html
+    from linad.linalg.sparsity.picture import html
 
     return html(op)

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from linad.linalg.sparsity import graph_kernels as kernels
 from linad.operators.relations import Relation
-from linad.sparsity import graph_kernels as kernels
 
 ORDERS = ("natural", "largest first", "smallest last")
 """In which order columns choose: as they come; those with most neighbours first; or so that each

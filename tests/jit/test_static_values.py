@@ -8,7 +8,7 @@ import pytest
 
 import linad
 from linad.errors import OptionError
-from linad.jit.static import Static
+from linad.jit.static_values import StaticValue
 
 
 class TestRequests:
@@ -68,16 +68,16 @@ CHANGES = {
 @pytest.mark.parametrize("case", CHANGES)
 def test_changes_in_place_are_seen(case):
     value, change = CHANGES[case]
-    before = Static(value)
-    assert Static(value) == before
-    assert hash(Static(value)) == hash(before)
+    before = StaticValue(value)
+    assert StaticValue(value) == before
+    assert hash(StaticValue(value)) == hash(before)
     change(value)
-    assert Static(value) != before
+    assert StaticValue(value) != before
 
 
 @pytest.mark.parametrize("a, b", [(1, True), (1, 1.0), (0.0, -0.0), ("a", b"a"), ((1,), [1])])
 def test_values_that_python_takes_for_equal_or_alike(a, b):
-    assert Static(a) != Static(b)
+    assert StaticValue(a) != StaticValue(b)
 
 
 class Model:
@@ -140,7 +140,7 @@ class TestObjects:
         assert (a.run(1.0), b.run(1.0)) == (4, 0)
 
     def test_two_equal_objects_are_two(self):
-        assert Static(Slotted(1.0)) != Static(Slotted(1.0))
+        assert StaticValue(Slotted(1.0)) != StaticValue(Slotted(1.0))
 
     def test_what_acts_as_an_array(self):
         class Series:
@@ -151,10 +151,10 @@ class TestObjects:
                 return self.values
 
         series = Series(np.ones(2))
-        before = Static(series)
-        assert Static(series) == before
+        before = StaticValue(series)
+        assert StaticValue(series) == before
         series.values[0] = 2
-        assert Static(series) != before
+        assert StaticValue(series) != before
 
     def test_functions_classes_and_modules_are_what_they_are(self):
         jitted = linad.jit(lambda g, x: g.sin(x) if g is np else g(x))

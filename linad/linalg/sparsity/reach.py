@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linad.errors import DensifyError
+from linad.linalg.sparsity.compiled_steps import opened
 from linad.operators.base import JacobianOperator
 from linad.operators.blocks import Blocks
 from linad.operators.composites import Chain, Sum
@@ -18,7 +19,6 @@ from linad.operators.dependency_sets import DependencySets, check_size
 from linad.operators.facts import knows
 from linad.operators.relations import Relation
 from linad.operators.wrappers import Adjoint, Transpose, Wrapper
-from linad.sparsity.compiled_steps import opened
 from linad.transforms.tape_operator import Node, TapeOperator
 from linad.transforms.tuple_entries import Entry
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from linad.core.settings import config
 from linad.errors import DensifyError
+from linad.linalg.sparsity.assemble import knowledge_of
+from linad.linalg.sparsity.sparse_products import touched
 from linad.operators.base import JacobianOperator
 from linad.operators.relations import Relation
-from linad.sparsity.assemble import knowledge_of
-from linad.sparsity.sparse_products import touched
 
 CELLS = 64
 """Most cells along a side."""

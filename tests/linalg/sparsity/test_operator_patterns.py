@@ -13,6 +13,8 @@ from linad.core.regions import Grid, Part, Positions, Window
 from linad.errors import NotHolomorphicError
 from linad.linalg.iterative_inverses import Options
 from linad.linalg.linear_systems import _IteratedInverse
+from linad.linalg.sparsity.pattern_keys import Structure
+from linad.linalg.sparsity.reach import Compact, reach
 from linad.operators.base import JacobianOperator
 from linad.operators.circulant import Circulant
 from linad.operators.contraction import Contraction
@@ -51,7 +53,7 @@ from linad.rules.elementwise import Fan
 from linad.rules.filters import allpole_, convolve_, running_mean_
 from linad.rules.indexing import Selection
 from linad.rules.matrixfunctions import FrechetDerivative, SylvesterSolve, expm_
-from linad.rules.rearranging import Windows
+from linad.rules.rearranging import SlidingWindows
 from linad.rules.sparsearrays import (
     EntryProducts,
     Factorized,
@@ -62,8 +64,6 @@ from linad.rules.sparsearrays import (
 from linad.rules.triangular import TriangularSolve
 from linad.solve.implicit import ImplicitEquation, Inverse
 from linad.solve.vector_forms import pack
-from linad.sparsity.pattern_keys import Structure
-from linad.sparsity.reach import Compact, reach
 from linad.testing.rule_checks import _restricted
 
 D = np.dtype(float)
@@ -79,7 +79,7 @@ def structural(rng):
     index = Index((np.array([2, 0, 2]), slice(1, None)))
     return {
         "selection": Selection(index, (3, 3), (3, 4), D),
-        "windows": Windows((2, 3), (-2, -1), (2, 2, 2, 3), (3, 4), D),
+        "windows": SlidingWindows((2, 3), (-2, -1), (2, 2, 2, 3), (3, 4), D),
         "pad": Pad((1, 0), (4, 3), (2, 3), D),
         "roll": Roll((1, -2), (0, 1), (2, 3), D),
         "fit": CropOrPad((2, 4), (3, 3), D),

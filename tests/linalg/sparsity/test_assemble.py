@@ -9,8 +9,8 @@ from hypothesis import assume, given, settings, strategies as st
 
 import linad
 from linad.errors import DensifyError, OptionError, TracerError
-from linad.sparsity import assemble, pattern_keys as structure
-from linad.sparsity.assemble import knowledge_of
+from linad.linalg.sparsity import assemble, pattern_keys as structure
+from linad.linalg.sparsity.assemble import knowledge_of
 
 rng = np.random.default_rng(3)
 N = 8

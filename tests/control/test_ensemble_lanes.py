@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linad
-from linad.control.lanes import PARTIAL, Lanes, NotInLanesError, lanes_of
+from linad.control.ensemble_lanes import PARTIAL, EnsembleLanes, NotInLanesError, lanes_of
 from linad.sweeps.cuda.target import CUDA
 from linad.transforms.simplify import simplify
 
@@ -55,7 +55,7 @@ MIXED = {
 def test_lanes_that_need_each_other(name):
     tape = traced(MIXED[name], Y)
     with pytest.raises(NotInLanesError):
-        Lanes(tape, 5, CUDA)
+        EnsembleLanes(tape, 5, CUDA)
 
 
 def test_a_sum_that_is_used_at_once():
@@ -64,12 +64,12 @@ def test_a_sum_that_is_used_at_once():
 
 def test_tables():
     table = np.arange(5.0)
-    lanes = Lanes(traced(lambda y: y * table, Y), 5, CUDA)
+    lanes = EnsembleLanes(traced(lambda y: y * table, Y), 5, CUDA)
     assert [a is not None and a.shape for a in lanes.tables] == [(5,)]
     assert lanes.inputs == [1, 0]
 
 
 def test_one_lane_is_the_whole():
     tape = traced(lambda y: y @ A, Y)
-    lanes = Lanes(tape, 1, CUDA)
+    lanes = EnsembleLanes(tape, 1, CUDA)
     assert (lanes.inputs, lanes.outputs) == ([None], [None])

@@ -13,6 +13,18 @@ from scipy.sparse import csr_array
 
 from linad.core.primitive import Traced
 from linad.core.shapes import Shape
+from linad.linalg.sparsity.compiled_steps import opened
+from linad.linalg.sparsity.compress import plan_for
+from linad.linalg.sparsity.reach import reach
+from linad.linalg.sparsity.sparse_products import (
+    SPARSE,
+    TooDear,
+    fewest_seeds,
+    given_matrix,
+    is_plain,
+    touched,
+)
+from linad.linalg.sparsity.value_programs import Combine, Scale, Unite, Weigh
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain
 from linad.operators.dependency_sets import DependencySets
@@ -23,18 +35,6 @@ from linad.operators.relations import Gather, Product, Relation
 from linad.operators.reordering import Reshape
 from linad.operators.structured import Cast, Diagonal, Identity, Masked
 from linad.operators.wrappers import Adjoint, Reshaped, Scaled
-from linad.sparsity.compiled_steps import opened
-from linad.sparsity.compress import plan_for
-from linad.sparsity.reach import reach
-from linad.sparsity.sparse_products import (
-    SPARSE,
-    TooDear,
-    fewest_seeds,
-    given_matrix,
-    is_plain,
-    touched,
-)
-from linad.sparsity.value_programs import Combine, Scale, Unite, Weigh
 from linad.transforms.programs import Sourced
 from linad.transforms.tape_operator import Node, TapeOperator
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.optimize._numdiff import group_columns
 
+from linad.linalg.sparsity import graph_kernels as kernels
+from linad.linalg.sparsity.colouring import ORDERS, colour_columns, colour_stars
+from linad.linalg.sparsity.compress import plan_for, symmetric_plan_for
 from linad.operators.relations import Relation
-from linad.sparsity import graph_kernels as kernels
-from linad.sparsity.colouring import ORDERS, colour_columns, colour_stars
-from linad.sparsity.compress import plan_for, symmetric_plan_for
 
 
 def relation(matrix):

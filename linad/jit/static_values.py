@@ -23,7 +23,7 @@ from linad.core.memory_layouts import layout_of
 from linad.transforms.plain_operands import is_frozen
 
 
-class Static:
+class StaticValue:
     """An argument that is part of the program: equal values share it."""
 
     __slots__ = ("_key", "value")
@@ -36,7 +36,7 @@ class Static:
         return hash(self._key)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Static) and self._key == other._key
+        return isinstance(other, StaticValue) and self._key == other._key
 
 
 def _key_of(value: Any, above: tuple[int, ...] = ()) -> Any:

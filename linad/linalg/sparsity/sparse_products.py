@@ -12,6 +12,9 @@ from scipy.sparse import csr_array, vstack
 
 from linad.core.primitive import Traced
 from linad.core.settings import settings
+from linad.linalg.sparsity.compiled_steps import opened
+from linad.linalg.sparsity.compress import stored
+from linad.linalg.sparsity.reach import reach, united
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain
 from linad.operators.dependency_sets import DependencySets
@@ -20,9 +23,6 @@ from linad.operators.foreign import Foreign
 from linad.operators.matrices import Matrix
 from linad.operators.relations import Relation
 from linad.operators.stored_matrices import StoredMatrix
-from linad.sparsity.compiled_steps import opened
-from linad.sparsity.compress import stored
-from linad.sparsity.reach import reach, united
 from linad.transforms.tape_operator import TapeOperator
 
 PRODUCT = 20.0
