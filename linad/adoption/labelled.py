@@ -40,6 +40,7 @@ class _Labelled:
     holds_array = True
     _held: Any
     _by_column: Callable[[Callable[[Any], Any]], Any]
+    _plain: Callable[[], Any]
 
     def __array_function__(
         self, func: Any, types: tuple[Any, ...], args: tuple[Any, ...], kwargs: Any

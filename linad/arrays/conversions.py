@@ -191,7 +191,7 @@ def traced_math(original: Function, traced: Function) -> Function:
 
 def _is_unary(original: Function) -> bool:
     # "($module, x, /)", as C code says it: `inspect` takes a hundred times as long to read that.
-    said = original.__text_signature__ or ""
+    said = getattr(original, "__text_signature__", None) or ""
     return said.endswith(", /)") and said.count(",") == 2
 
 
