@@ -93,7 +93,8 @@ class Waiting:
                 f"it is {self.fewest} operations at one point and {self.most} at another, and "
                 f"linad.jit would compile it anew for each number of them: let loops go round as "
                 f"often at every point, with np.where for what does not count, best over whole "
-                f"arrays; or linad.kernel compiles loops and ifs over numbers as they stand"
+                f"arrays; linad.scipy.optimize.brentq for one that finds a root; or linad.kernel "
+                f"compiles loops and ifs over numbers as they stand"
             )
         if self.most >= LONG:
             return (
