@@ -171,8 +171,8 @@ def _check_constant(leaf: Any, result: Any) -> Any:
         raise OutputError(
             f"the function returned the Python {type(leaf).__name__} {leaf!r}, which carries no "
             f"derivative; compute it with NumPy functions of the arguments"
-            f"{root if type(leaf) is float else ''} (linad.stop_gradient(np.float64({leaf!r})) states that it is meant to be constant)"
-            f"{_among(result)}"
+            f"{root if type(leaf) is float else ''} (linad.stop_gradient(np.float64({leaf!r})) "
+            f"states that it is meant to be constant){_among(result)}"
         )
     if isinstance(leaf, np.ndarray) and leaf.dtype == object:
         raise OutputError(
