@@ -330,18 +330,24 @@ def test_a_traced_degree_is_told_to_be_an_integer(f):
     assert "static_argnums" in str(caught.value)
 
 
-ASKING = {
-    "complex": lambda s: abs(complex(s, 0.0)),
-    "float": lambda s: s * float(s),
-    "int": lambda s: s * int(s + 0.5),
-    "cmath": lambda s: cmath.sqrt(s).real,
-}
+def size_of_complex(s):
+    return abs(complex(s, 0.0))
 
 
-@pytest.mark.parametrize("name", ASKING)
-def test_adoption_is_named_where_it_helps(name, adopting):
-    f = ASKING[name]
+def times_float(s):
+    return s * float(s)
 
+
+def times_int(s):
+    return s * int(s + 0.5)
+
+
+def root_by_cmath(s):
+    return cmath.sqrt(s).real
+
+
+@pytest.mark.parametrize("f", [size_of_complex, times_float, times_int, root_by_cmath])
+def test_adoption_is_named_where_it_helps(f, adopting):
     def g(s):
         return s * f(s)
 
