@@ -69,10 +69,13 @@ class Waiting:
         if self.depth == 0:
             self.seconds += time.perf_counter() - self.entered
 
-    def saw(self, J: Any) -> None:
-        """Note of how many operations the function was, by its derivative at a point."""
+    def saw(self, J: Any, iterates: bool = False) -> None:
+        """Note of how many operations the function was, by its derivative at a point.
+
+        Integrations, and searches of linad's, are loops in a program, however often they go round.
+        """
         operations = len(getattr(J, "steps", ()))
-        if operations:
+        if operations and not iterates:
             self.fewest, self.most = min(self.fewest, operations), max(self.most, operations)
 
     @property
