@@ -10,7 +10,9 @@ An order other than "C" is a permutation of axes around a reshape. "A" and "K" l
 memory of the concrete value, as NumPy does.
 """
 
+import itertools
 import numbers
+import sys
 from collections.abc import Callable, Sequence
 from operator import index as as_index
 from typing import Any
@@ -23,6 +25,7 @@ from linad.arrays.writes import stacked
 from linad.arrays.zero_dim import array as no_number, gives, is_number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
+from linad.core.frames import frames_above
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import EVERY_AXIS, Shape, is_inexact, normalize_axes, normalize_axis
 from linad.core.tape import stop
@@ -405,7 +408,16 @@ def _each(ndim: int, arrays: tuple[Any, ...]) -> Any:
 
 @implements(np.atleast_1d)
 def atleast_1d(*arys: Any) -> Any:
+    if _is_asked_by_minpack():
+        np.asarray(arys[0])  # which says what takes traced values
     return _each(1, arys)
+
+
+def _is_asked_by_minpack() -> bool:
+    """Whether SciPy looks at what a function gives, before it goes on to C, which would print the
+    refusal of a traced value with its traceback, and raise it as well."""
+    near = itertools.islice(frames_above(sys._getframe(1)), 8)
+    return any([f.f_globals.get("__name__") == "scipy.optimize._minpack_py" for f in near])
 
 
 @implements(np.atleast_2d)

@@ -20,6 +20,7 @@ from linad.core.options import args_of
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, name_of, size_of
 from linad.core.showing import shown
+from linad.core.tolerances import watched_tolerances
 from linad.errors import DTypeError, OutputError, ShapeError, TracerError, TreeError
 from linad.jit.jitted import operation_by_operation
 from linad.linalg.sparsity.assemble import seeds_of
@@ -236,14 +237,14 @@ class Residual:
         """F(x) and the Jacobian operator there; None with it at a trial point that is given up."""
         self.counts.nfev += 1
         self.counts.njev += 1
-        with quiet(), self.waiting:
+        with quiet(), self.waiting, watched_tolerances() as iterations:
             found = self._tried(
                 x, lambda: linearize(of_unknown(self.f, self.args), self.x.container(x))
             )
         if found is GIVEN_UP:
             return self._nothing(), None
         y, J = found
-        self.waiting.saw(J)
+        self.waiting.saw(J, iterates=bool(iterations))
         return self._vector(y), CountedOperator(J, self)
 
     def _tried(self, x: Array, evaluate: Callable[[], Any]) -> Any:

@@ -69,10 +69,13 @@ class Waiting:
         if self.depth == 0:
             self.seconds += time.perf_counter() - self.entered
 
-    def saw(self, J: Any) -> None:
-        """Note of how many operations the function was, by its derivative at a point."""
+    def saw(self, J: Any, iterates: bool = False) -> None:
+        """Note of how many operations the function was, by its derivative at a point.
+
+        Integrations, and searches of linad's, are loops in a program, however often they go round.
+        """
         operations = len(getattr(J, "steps", ()))
-        if operations:
+        if operations and not iterates:
             self.fewest, self.most = min(self.fewest, operations), max(self.most, operations)
 
     @property
@@ -93,7 +96,8 @@ class Waiting:
                 f"it is {self.fewest} operations at one point and {self.most} at another, and "
                 f"linad.jit would compile it anew for each number of them: let loops go round as "
                 f"often at every point, with np.where for what does not count, best over whole "
-                f"arrays; or linad.kernel compiles loops and ifs over numbers as they stand"
+                f"arrays; linad.scipy.optimize.brentq for one that finds a root; or linad.kernel "
+                f"compiles loops and ifs over numbers as they stand"
             )
         if self.most >= LONG:
             return (

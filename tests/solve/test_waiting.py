@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import linad
+from linad.scipy.integrate import solve_ivp
 from linad.solve import waiting
 from linad.solve.problems import Residual
 from linad.solve.waiting import Waiting
@@ -88,3 +89,15 @@ def test_solvers_tell_how_many_operations_there_were():
     for x in (3.0, 7.0):
         problem.linearize(np.array([x]))
     assert problem.waiting.varies
+
+
+def test_integrations_are_loops_of_a_program():
+    def f(x):
+        solution = solve_ivp(lambda t, y: -x[0] * y, (0.0, 9.0), [1.0], rtol=1e-8)
+        return solution.y[0, -1:] - 0.5
+
+    problem = Residual(f, np.array([1.0]), (), "newton")
+    for x in (1.0, 9.0):
+        problem.linearize(np.array([x]))
+    assert not problem.waiting.varies
+    assert problem.waiting.pays_compiled

@@ -170,6 +170,8 @@ def curve_fit(
         )
         if data.integrator:
             found.message += f", as its {data.integrator} does where it fails"
+    if p0 is None and not found.success:
+        found.message += "; it started where nobody has said, with p0 = 1 or between the bounds"
     found.model, found.xdata, found.data = deviations.model, data.xdata, data
     found.title = name_of(f)
     found.labels = deviations.labels

@@ -121,3 +121,15 @@ def test_a_fit_that_has_not_ended_warns_unless_its_caller_stopped_it():
 
     found = curve_fit(model, T, Y, 9.0, callback=enough)
     assert found.status == Status.STOPPED
+
+
+def test_a_start_that_nobody_gave_is_told():
+    def two(t, a, b):
+        with np.errstate(all="ignore"):
+            return (np.exp(-a * t) - np.exp(-b * t)) / (a - b)
+
+    with pytest.warns(OptimizeWarning, match="nobody has said, with p0 = 1"):
+        curve_fit(two, T, Y)
+    with pytest.warns(OptimizeWarning) as told:
+        curve_fit(two, T, Y, [1.0, 1.0])
+    assert "nobody" not in str(told[0].message)
