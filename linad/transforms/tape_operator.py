@@ -91,7 +91,7 @@ class TapeOperator(Typed):
     owns_result = True
 
     out_shape: Any = OfSlots("Shape of the result; (m,) where it is a container.")
-    in_shape: Any = OfSlots("Shape of the argument; (n,) where it is a container, or one of several.")
+    in_shape: Any = OfSlots("Shape of the argument; (n,) of a container, and of several.")
     dtype: Any = OfSlots("Type of the matrix entries.")
     _in_dtype: Any = OfSlots()
     _out_dtype: Any = OfSlots()
