@@ -51,6 +51,9 @@ class PutOff:
     those that are there too, would take several times as long.
     """
 
+    def __init__(self, doc: str = "") -> None:
+        self.__doc__ = doc
+
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
@@ -123,8 +126,8 @@ class JacobianOperator(
     compiled = False
     writes = False
     hermitian = False
-    shape: Any = PutOff()
-    ndim: Any = PutOff()
+    shape: Any = PutOff("(m, n), the shape of the matrix.")
+    ndim: Any = PutOff("2, as of every matrix.")
     _xp: Any = PutOff()
     __array_priority__ = 2000.0
 

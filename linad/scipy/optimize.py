@@ -18,12 +18,12 @@ from linad.rules.creation import asarray
 from linad.scipy.boundedsquares import lsq_linear as lsq_linear, nnls as nnls
 from linad.scipy.boxes import place_of, sides_of_pair, sides_of_pairs
 from linad.scipy.constrained import constrained_minimum, constraints_of
-from linad.scipy.implicit_solutions import Watched, function_of, plain, while_tracing
-from linad.scipy.leastsquares import (
+from linad.scipy.fitsearches import (
     curve_fit as curve_fit,
     least_squares as least_squares,
     leastsq as leastsq,
 )
+from linad.scipy.implicit_solutions import Watched, function_of, plain, while_tracing
 from linad.scipy.linearprogram import linprog as linprog
 from linad.scipy.minima import (
     basinhopping as basinhopping,

@@ -133,17 +133,23 @@ def lbfgs(
     except Stop as stop:
         fields = {"x": problem.x.container(problem.x.start), "fun": np.nan, "nit": 0}
         return monitor.finish(stop, {**fields, **problem.counted})
-    fields = {
-        "x": problem.x.container(found.x.astype(problem.x.dtype)),
-        "fun": found.fun,
-        "jac": problem.x.container(np.asarray(found.jac).astype(problem.x.dtype)),
-        "hess_inv": found.hess_inv,
-        "nit": found.nit,
-    }
     end = path.stopped or _why(found)
     if end.status is Status.CONVERGED:
         end = _doubt(problem, found, limits, path.first, ftol, gtol) or end
-    return monitor.finish(end, fields | problem.counted)
+    return monitor.finish(end, _told(problem, found))
+
+
+def _told(problem: Objective, found: Any) -> dict[str, Any]:
+    """The fields of the result, of SciPy's."""
+    dtype = problem.x.dtype
+    fields = {
+        "x": problem.x.container(found.x.astype(dtype)),
+        "fun": found.fun,
+        "jac": problem.x.container(np.asarray(found.jac).astype(dtype)),
+        "hess_inv": found.hess_inv,
+        "nit": found.nit,
+    }
+    return fields | problem.counted
 
 
 def _only(problem: Objective, limits: Any) -> dict[str, Any]:

@@ -46,6 +46,9 @@ _PULLED: Any = "pull", ()
 class OfSlots:
     """An attribute that follows from the slots; all are set when the first is asked for."""
 
+    def __init__(self, doc: str = "") -> None:
+        self.__doc__ = doc
+
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
@@ -87,9 +90,9 @@ class TapeOperator(Typed):
 
     owns_result = True
 
-    out_shape: Any = OfSlots()
-    in_shape: Any = OfSlots()
-    dtype: Any = OfSlots()
+    out_shape: Any = OfSlots("Shape of the result; (m,) where it is a container.")
+    in_shape: Any = OfSlots("Shape of the argument; (n,) of a container, and of several.")
+    dtype: Any = OfSlots("Type of the matrix entries.")
     _in_dtype: Any = OfSlots()
     _out_dtype: Any = OfSlots()
 

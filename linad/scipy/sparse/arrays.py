@@ -22,10 +22,10 @@ from linad.rules.creation import asarray
 from linad.rules.shaping import as_array
 from linad.rules.sparsearrays import Pattern, sparse_product
 from linad.scipy.mirror import inexact
-from linad.scipy.sparse.arithmetic import array_of, entries_at, merged, product, total
 from linad.scipy.sparse.comparisons import comparison
-from linad.scipy.sparse.diagonals import fitting, length_of
+from linad.scipy.sparse.entry_arithmetic import array_of, entries_at, merged, product, total
 from linad.scipy.sparse.numbering import rearranged
+from linad.scipy.sparse.sparse_diagonals import fitting, length_of
 
 
 class SparseArray:
