@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
+from linad.arrays.memory import whole
 from linad.arrays.number_texts import NumberText
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
@@ -115,7 +116,7 @@ def to_int(*args: Any, **kwargs: Any) -> Any:
     """As ``int``, which is constant between its steps, as ``np.floor`` is."""
     args = tuple(map(bare, args))
     if args and type(args[0]) is Tracer:
-        return builtins.int(args[0].decided, *args[1:], **kwargs)
+        return builtins.int(whole(args[0]), *args[1:], **kwargs)
     return builtins.int(*args, **kwargs)
 
 

@@ -33,7 +33,7 @@ from linad.control.template_steps import (
 from linad.core.array_type import Array
 from linad.core.error_state import state
 from linad.core.interrupts import is_interrupt
-from linad.core.memory_layouts import kept
+from linad.core.memory_layouts import copy_in_layout
 from linad.core.primitive import Primitive
 from linad.core.regions import Region, write_region
 from linad.core.tape import Equation, Var
@@ -185,7 +185,7 @@ class ExpectingTrace(AdoptingTrace):
                     if _is_behind(a):
                         return self._read_anew(primitive, args, params)
                     if not primitive.view:
-                        value = kept(value)
+                        value = copy_in_layout(value)
                 node = a._node
                 if node is x:  # which is what is fixed
                     values.append(value)
@@ -243,7 +243,7 @@ class ExpectingTrace(AdoptingTrace):
             self.made.append(weakref.ref(result))
         if moved is not None:
             for rows, a in moved:
-                rows.append(kept(a) if type(a) is ndarray else a)
+                rows.append(copy_in_layout(a) if type(a) is ndarray else a)
         self.here += 1
         self.at += 1
         if self.at == self.size:

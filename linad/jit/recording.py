@@ -19,7 +19,7 @@ from linad.core import tree
 from linad.core.adopted import repeated
 from linad.core.array_type import Array
 from linad.core.during import during
-from linad.core.memory_layouts import kept, layout_of
+from linad.core.memory_layouts import copy_in_layout, layout_of
 from linad.core.own_draws import WATCHES
 from linad.core.patience import Patience, say
 from linad.core.running_loops import described, running_loops
@@ -30,9 +30,9 @@ from linad.core.tape import Equation, Tape, guards_in
 from linad.errors import OutputError, UnsupportedError
 from linad.jit.identity import compares_objects, first_of_each, memory_of_all, share_memory
 from linad.jit.process_state import warn_of_process_state
-from linad.jit.random_draws import Draws
+from linad.jit.random_draws import RandomDraws
 from linad.jit.signature import Signature, as_recorded, is_python_number
-from linad.jit.specializations import COMPUTED, Variant, own
+from linad.jit.specializations import COMPUTED, LONG, Variant, own
 from linad.transforms.plain_operands import same_bits
 from linad.transforms.recorded_run import RecordedRun
 from linad.transforms.traced_values import refuse_keys
@@ -73,7 +73,7 @@ class _Recording:
     def __init__(self, f: Callable[..., Any], arguments: Signature) -> None:
         self.f, self.arguments = f, arguments
         self.given = [as_recorded(x) for x in arguments.arrays]
-        self.outside = [kept(a) for a in arguments.outside]
+        self.outside = [copy_in_layout(a) for a in arguments.outside]
         direct, self.stored = arguments.direct(f)
         self.direct = direct | self.stored
         compares = len(self.given) > 1 and compares_objects(f)
@@ -91,7 +91,7 @@ class _Recording:
         numbers = sorted(self.direct)
         plain = [arguments.outside[k] for k in numbers]
         stand_ins = [traced.stand_ins[k] for k in numbers]
-        draws = Draws(f, arguments.leaves)
+        draws = RandomDraws(f, arguments.leaves)
         watches = (*WATCHES.get(), draws)
         with traced.trace, standing(plain, stand_ins), during(WATCHES, watches):
             try:
@@ -187,10 +187,6 @@ class _Recording:
         return path
 
 
-MANY = 10_000
-"""Operations that take seconds to compile."""
-
-
 _LONG: set[tuple[str, str]] = set()
 """Functions of which that has been said, with the line that has most of them."""
 
@@ -215,18 +211,19 @@ class _LongRecording:
 
     def is_recorded(self, equations: Sequence[Equation], decides: bool) -> None:
         """Say once that there is much to compile, and of which line, before it takes its time."""
-        if len(equations) < MANY or not settings().progress:
+        if len(equations) < LONG or not settings().progress:
             return
         (line, times), *_ = Counter(e.source for e in equations).most_common(1)
         if (self.name, str(line)) in _LONG:
             return
         _LONG.add((self.name, str(line)))
         anew = ", and anew where an if takes another way" * decides
+        when = ", once Python has run them for as long as that takes" * decides
         say(
             f"{self.name} is {len(equations)} operations, {times} of them of {line}; they are "
-            f"compiled one by one{anew}, where a loop is one if all of its steps do the same: "
-            f"collect in every step what some are to store, and pick it after the loop; or let "
-            f"linad.kernel compile loops and ifs over numbers as they stand"
+            f"compiled one by one{anew}{when}, where a loop is one if all of its steps do the "
+            f"same: collect in every step what some are to store, and pick it after the loop; or "
+            f"let linad.kernel compile loops and ifs over numbers as they stand"
         )
 
 

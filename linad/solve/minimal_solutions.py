@@ -77,9 +77,9 @@ def minimum(
 
     Notes
     -----
-    The Jacobian operator is -H^-1 ∂(∇f)/∂θ with H the Hessian, of what no bound holds. The value at
-    the minimum is ``f(x, *theta)``. What a solver is told by other ways than ``bounds``, as in a
-    function that calls it with bounds of its own, linad does not know of.
+    The Jacobian operator is -H^-1 ∂(∇f)/∂θ with H the Hessian, of the unknowns that no bound
+    holds. The value at the minimum is ``f(x, *theta)``. Bounds must come by ``bounds``: linad does
+    not see those that a function of your own hands to a solver.
 
     Examples
     --------

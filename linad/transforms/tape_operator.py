@@ -18,6 +18,7 @@ from linad.core.array_type import Array
 from linad.core.marks import running
 from linad.core.primitive import lifted
 from linad.core.shapes import Shape, memory_of
+from linad.core.zero_seeds import seeds_are_zeros
 from linad.operators.base import JacobianOperator
 from linad.operators.entangled import Entangled
 from linad.operators.facts import EVERYTHING
@@ -27,6 +28,7 @@ from linad.operators.typed import Typed
 from linad.transforms.flat_vectors import FlatVectors
 from linad.transforms.fold import folded
 from linad.transforms.spaces import Slot, check_seeds, common_dtype, flat_shape
+from linad.transforms.spoilt_zeros import hold_nan
 from linad.transforms.tangent_sums import buffer_for, handed_out, in_c_order, is_own, push_onto
 from linad.transforms.unread_entries import guarded
 
@@ -43,6 +45,9 @@ _PULLED: Any = "pull", ()
 
 class OfSlots:
     """An attribute that follows from the slots; all are set when the first is asked for."""
+
+    def __init__(self, doc: str = "") -> None:
+        self.__doc__ = doc
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -85,9 +90,9 @@ class TapeOperator(Typed):
 
     owns_result = True
 
-    out_shape: Any = OfSlots()
-    in_shape: Any = OfSlots()
-    dtype: Any = OfSlots()
+    out_shape: Any = OfSlots("Shape of the result; (m,) where it is a container.")
+    in_shape: Any = OfSlots("Shape of the argument; (n,) of a container, and of several.")
+    dtype: Any = OfSlots("Type of the matrix entries.")
     _in_dtype: Any = OfSlots()
     _out_dtype: Any = OfSlots()
 
@@ -244,9 +249,13 @@ class TapeOperator(Typed):
     ) -> list[Any]:
         """Pull one cotangent an output back through the steps, last to first."""
         watched = steps is None and running.get() is None
+        partial = False
         if steps is None:
-            # What a trace around this one keeps is for other points, and other orders, as well.
-            steps = self.steps if watched else guarded(self) or self.steps
+            steps = self.steps
+            if not watched:
+                # What a trace around this one keeps is for other points, and orders, as well.
+                kept, partial, _ = guarded(self, found=False)
+                steps = kept or steps
         slots: list[Any] = [None] * self.count
         owned = bytearray(self.count)
         for output, cotangent in zip(self.outputs, cotangents, strict=True):
@@ -296,8 +305,12 @@ class TapeOperator(Typed):
                     least = part.item(part.argmin()) if part.size else 0  # NaN, if there is one
                 # A traced part, of a trace that runs in another thread, tells nothing.
                 unsure = type(least) is Tracer or least != least
-                if unsure and (kept := guarded(self)) is not None:
+                if unsure and (kept := guarded(self, found=True).steps) is not None:
                     return self.pull_leaves(cotangents, seeds, kept)
+        elif partial and not seeds_are_zeros() and hold_nan(results):
+            kept = guarded(self, found=True).steps
+            if kept is not None:
+                return self.pull_leaves(cotangents, seeds, kept)
         return results
 
     def _push_write(

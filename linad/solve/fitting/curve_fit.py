@@ -67,7 +67,8 @@ def curve_fit(
         an array or a container of arrays.
     xdata : any
         Passed on to ``f`` as SciPy does: ``[1, 2, 3]`` is an array, and a list or tuple of arrays
-        of one shape, ``[t, T]``, one array with a row ``X[0]`` for each; integers are floats. They
+        or columns of one length, ``[t, T]``, one array with a row ``X[0]`` for each; integers are
+        floats. They
         stay integers where ``f`` indexes by them, as by labels of groups, ``offset[group]``, and
         in a dict, which is given as it is; so are tables, and columns of them with their index.
     ydata : array or container of arrays
@@ -113,7 +114,7 @@ def curve_fit(
     Raises
     ------
     ArgumentError, OptionError, ShapeError, TreeError
-        If what was given cannot be meant. A fit that does not converge says so in ``success`` and
+        If what was given does not fit. A fit that does not converge says so in ``success`` and
         ``message``, and raises ConvergenceError when it is unpacked.
 
     See Also
@@ -169,6 +170,8 @@ def curve_fit(
         )
         if data.integrator:
             found.message += f", as its {data.integrator} does where it fails"
+    if p0 is None and not found.success:
+        found.message += "; it started where nobody has said, with p0 = 1 or between the bounds"
     found.model, found.xdata, found.data = deviations.model, data.xdata, data
     found.title = name_of(f)
     found.labels = deviations.labels
@@ -201,7 +204,7 @@ def fit(
         one: residuals, divided by their standard deviations if these are known; an array or a
         container of arrays.
     x0 : array or container of arrays
-        Where to start; Parameters of lmfit are a dict of their values here too.
+        Where to start. ``Parameters`` of lmfit are taken as a dict of their values here, too.
     args : tuple or list
         Further arguments of ``f``.
     absolute_sigma : bool
@@ -212,6 +215,12 @@ def fit(
     Returns
     -------
     FitResult
+        As from `curve_fit`.
+
+    Raises
+    ------
+    ArgumentError, OptionError, ShapeError, TreeError
+        As for `curve_fit`.
 
     See Also
     --------
