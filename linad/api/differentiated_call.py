@@ -96,12 +96,12 @@ class DifferentiatedCall:
             raise TreeError(f"{name_of(f)}: the arguments to differentiate hold no array")
         # The operator outlives this call, and with it the caller's right to leave his arrays
         # alone: residuals must not change when he writes into them.
-        self.values = [
-            (v.copy("K") if keep else v)
-            if type(v) is ndarray and v.dtype.kind in "fc" and v.flags.forc
-            else self._checked(k, v)
-            for k, v in enumerate(leaves)
-        ]
+        self.values: list[Any] = []
+        for k, v in enumerate(leaves):
+            if type(v) is ndarray and v.dtype.kind in "fc" and v.flags.forc:
+                self.values.append(v.copy("K") if keep else v)
+            else:
+                self.values.append(self._checked(k, v))
 
     def _checked(self, k: int, v: Array) -> Any:
         """Leaf ``k`` as an array that has a derivative."""
