@@ -103,9 +103,15 @@ def _dtype_of(a: Array, q: Any, method: str) -> Any:
     return np.result_type(a.dtype, q.dtype if q.dtype.kind == "f" else float)
 
 
+_FEW = 1000
+"""Entries of a lane that are all sorted sooner than a few are found and looked at."""
+
+
 def _places(x: Array, *, kth: tuple[int, ...]) -> Any:
     """Where entries stand that come at these places of each lane, the last axis, sorted stably;
     what stands at other places is any."""
+    if x.shape[-1] <= _FEW:
+        return np.argsort(x, axis=-1, kind="stable")
     order = np.argpartition(x, kth, axis=-1)
     for k in kth:
         value = np.take_along_axis(x, order[..., k : k + 1], axis=-1)

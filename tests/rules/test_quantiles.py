@@ -9,6 +9,7 @@ from released import OLD_NUMPY
 
 import linad
 from linad.errors import UnsupportedError
+from linad.rules import quantiles
 from linad.rules.quantiles import CONTINUOUS, DISCRETE
 from linad.testing.rule_checks import Case
 
@@ -92,6 +93,16 @@ def test_median_selects():
     np.testing.assert_array_equal(linad.grad(np.median)(ODD), np.median(ODD) == ODD)
     middle = np.argsort(EVEN)[2:4]
     np.testing.assert_array_equal(linad.grad(np.median)(EVEN), 0.5 * np.isin(np.arange(6), middle))
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 40])
+def test_long_lanes_are_in_the_order_of_short_ones(n, monkeypatch):
+    signs = rng.choice([1.0, -1.0, np.nan], (20, n), p=[0.5, 0.3, 0.2])
+    x = rng.integers(-3, 4, (20, n)) / 2 * signs
+    kth = tuple(sorted({0, n // 3, n // 2, n - 1}))
+    short = quantiles.places(x, kth=kth)
+    monkeypatch.setattr(quantiles, "_FEW", 0)
+    np.testing.assert_array_equal(quantiles.places(x, kth=kth)[:, kth], short[:, kth])
 
 
 def test_derivative_in_q():
