@@ -245,7 +245,7 @@ def interp(
 
 def _instead(mask: Any, value: Callable[[], Any], y: Any) -> Any:
     """``y``, with another value where the mask is true; which nobody asks for where it never is."""
-    if not isinstance(mask, Traced) and not np.any(mask):
+    if not isinstance(mask, Traced) and not mask.any():
         return y
     return np.where(mask, value(), y)
 
