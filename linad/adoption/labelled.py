@@ -39,6 +39,7 @@ class _Labelled:
 
     holds_array = True
     _held: Any
+    _plain: Callable[[], Any]
     _by_column: Callable[[Callable[[Any], Any]], Any]
 
     def __array_function__(

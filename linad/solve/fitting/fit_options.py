@@ -58,7 +58,7 @@ def _misfit(option: str, value: Any) -> str:
         return f"; np.asarray({option}, float) reads the numbers in its texts"
     if value is None:
         return f"; {option} is None"
-    if np.ndim(value) == 0 and isinstance(value, numbers.Real) and not np.isfinite(value):
+    if isinstance(value, numbers.Real) and not np.isfinite(float(value)):
         return f"; {option} is {value}"
     return ""
 
