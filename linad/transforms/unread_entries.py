@@ -217,11 +217,12 @@ def _moved(f: JacobianOperator, mask: Any, wanted: bool) -> Any:
 def _moves(f: Any) -> bool:
     """Whether which entries it reads hangs on a traced place."""
     held: Any = ()
+    region: Any = getattr(f, "region", None)
     if isinstance(f, Composite):
         held = f.factors if isinstance(f, Chain) else f.terms  # type: ignore[attr-defined]
     elif isinstance(part := getattr(f, "op", None), JacobianOperator):
         held = (part,)
-    return not is_known(getattr(f, "region", None)) or any([_moves(part) for part in held])
+    return not is_known(region) or any([_moves(part) for part in held])
 
 
 def _unless_full(mask: Array) -> Any:

@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import linad
 from linad.transforms.unread_entries import _reads_bit_by_bit, guarded
@@ -128,6 +129,21 @@ FOUND_EAGERLY = {
         lambda x: np.nansum(SPARSE(np.diag(WITH_HOLES[:, 0])) @ np.ones(4) * x),
         np.ones(4),
         [1.0, 0.0, 4.0, 2.0],
+    ),
+    **{
+        f"rows of a plain sparse array, {form}": (
+            lambda x, form=form: np.nansum(
+                (scipy.sparse.csr_array(WITH_HOLES).asformat(form) @ x - np.arange(4.0)) ** 2
+            ),
+            [1.0, 2.0],
+            squares,
+        )
+        for form in ("csr", "csc", "coo", "dia", "bsr")
+    },
+    "columns of a plain sparse array": (
+        lambda x: np.nansum((x @ scipy.sparse.csr_array(WITH_HOLES).T - np.arange(4.0)) ** 2),
+        [1.0, 2.0],
+        squares,
     ),
     "a kernel": (
         lambda x: np.nansum(np.convolve(np.array([1.0, 2.0, np.nan, 3.0]), x)),
