@@ -159,6 +159,7 @@ class Unknown:
         leaves, self.structure = tree.flatten(as_point(x0))
         if not leaves:
             raise TreeError(f"{name}: x0 holds no array")
+        self.given = leaves
         values = [self._leaf(leaf, name) for leaf in leaves]
         self.slots = [Slot(v) for v in values]
         if len({slot.dtype.kind for slot in self.slots}) > 1:

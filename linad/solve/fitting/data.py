@@ -33,8 +33,9 @@ from linad.solve.fitting.given_data import (
     words_of_axes,
 )
 from linad.solve.fitting.left_out import finite, is_nan, masked, related, with_finite_places
-from linad.solve.fitting.predictions import other_order, prediction_of
+from linad.solve.fitting.predictions import prediction_of
 from linad.solve.fitting.tables import is_table, not_finite_columns
+from linad.solve.labels import other_order
 
 
 class Data:
