@@ -17,10 +17,10 @@ from linad.api.sparse_derivatives import sparse_hessian, sparse_jacobian
 from linad.core import dispatch, former_names, guessed_names
 from linad.core.settings import config
 from linad.jit.jitted import jit
-from linad.linalg import answers as answers  # what operators are asked
+from linad.linalg import operator_answers as operator_answers  # what operators are asked
+from linad.linalg.sparsity import operator_forms as operator_forms  # the same of zeros
 from linad.operators.base import JacobianOperator
 from linad.operators.blocks import block_diag, eye, hstack, vstack
-from linad.sparsity import operator_forms as operator_forms  # the same of zeros
 from linad.testing.derivative_checks import check_derivatives
 from linad.transforms.record import trace
 from linad.transforms.tape_operator import TapeOperator

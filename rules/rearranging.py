@@ -17,6 +17,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from linad.arrays.zero_dim import as_its_method
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
+from linad.core.former_names import class_from
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, normalize_axes, normalize_axis, size_of
 from linad.errors import UnsupportedError
@@ -192,7 +193,7 @@ windows_ = Primitive(
 overlap_add = Primitive("overlap_add", _overlap_add)
 
 
-class Windows(JacobianOperator):
+class SlidingWindows(JacobianOperator):
     """y = sliding windows over x; the adjoint adds them up where they overlap.
 
     Parameters
@@ -242,18 +243,18 @@ class Windows(JacobianOperator):
 def windows_wrt_x(
     y: Array, x: Array, *, window: tuple[Any, ...], axes: tuple[Any, ...]
 ) -> JacobianOperator:
-    return Windows(window, axes, y.shape, x.shape, y.dtype)
+    return SlidingWindows(window, axes, y.shape, x.shape, y.dtype)
 
 
 @overlap_add.jacobian(wrt=0)
 def overlap_add_wrt_windows(
     y: Array, windows: Array, *, window: tuple[Any, ...], axes: tuple[Any, ...], shape: Shape
 ) -> JacobianOperator:
-    return Windows(window, axes, windows.shape, shape, y.dtype).H
+    return SlidingWindows(window, axes, windows.shape, shape, y.dtype).H
 
 
 @implements(sliding_window_view)
-def windows(
+def sliding_windows(
     x: Array, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
 ) -> Any:
     if writeable:
@@ -268,3 +269,7 @@ def windows(
     # Counted from the end, so that leading seed axes do not move them.
     places = tuple([normalize_axis(k, x.ndim, "sliding_window_view") - x.ndim for k in axes])
     return windows_(x, window=window, axes=places)
+
+
+def __getattr__(name: str) -> Any:
+    return class_from(__name__, name)

@@ -15,7 +15,6 @@ derivative 0.
 operand: both are composed from other primitives. ``dtype=`` casts before the reduction.
 """
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -50,7 +49,7 @@ def lane_size(a: Array, axes: tuple[int, ...]) -> int:
     return size_of([a.shape[k] for k in axes])
 
 
-def kept(y: Array, shape: Shape, axes: tuple[int, ...], keepdims: Any) -> Any:
+def axes_kept(y: Array, shape: Shape, axes: tuple[int, ...], keepdims: Any) -> Any:
     """``y``, with the reduced axes of ``shape`` back as 1 when ``keepdims``."""
     if keepdims and keepdims is not NoValue and axes:
         return reshape(y, keep_axes(shape, axes))
@@ -193,7 +192,9 @@ logaddexp2_ = row_wise("logaddexp2_reduce", np.logaddexp2, _softmax(np.exp2))
 # NumPy's functions.
 
 
-def reducer(name: str, primitive: Primitive, combine: Any, neutral: Any = None) -> Any:
+def reducer(
+    name: str, primitive: Primitive, combine: Any, neutral: Any = None, beside: float | None = None
+) -> Any:
     """The function of NumPy's full signature that a primitive serves.
 
     Parameters
@@ -205,6 +206,8 @@ def reducer(name: str, primitive: Primitive, combine: Any, neutral: Any = None) 
         Joins the reduction with ``initial``.
     neutral : number, optional
         Stands for what ``where`` leaves out. Without one ``initial`` is needed, as in NumPy.
+    beside : float, optional
+        Of one that passes over NaN: what stands for NaN beside numbers.
     """
 
     def reduce(
@@ -219,9 +222,11 @@ def reducer(name: str, primitive: Primitive, combine: Any, neutral: Any = None) 
         if out is not None:
             refuse_out(name, out if isinstance(out, tuple) else (out,))
         axes = EVERY_AXIS[a.ndim] if axis is None else reduction_axes(axis, a.ndim, name)
+        if beside is not None:
+            a = _past_nan(a, axes, where, beside)
         if axes and dtype is None and initial is NoValue and (where is True or where is NoValue):
             y = primitive.on((a,), {"axes": axes})  # the common case
-            return kept(y, a.shape, axes, keepdims) if keepdims else y
+            return axes_kept(y, a.shape, axes, keepdims) if keepdims else y
         a = cast(a, dtype)
         if given(initial):
             initial = _of_result(initial, a.dtype, combine)
@@ -231,13 +236,13 @@ def reducer(name: str, primitive: Primitive, combine: Any, neutral: Any = None) 
         a = selected(a, where, fill)
         if given(initial) and neutral is None and lane_size(a, axes) == 0:
             y = number(np.copy(np.broadcast_to(initial, drop_axes(a.shape, axes))))
-            return kept(y, a.shape, axes, keepdims)
+            return axes_kept(y, a.shape, axes, keepdims)
         y = primitive(a, axes=axes) if axes else number(np.copy(a))
         if not axes and a.dtype.kind in "biu":
             y = cast(y, combine.reduce(np.zeros(1, a.dtype)).dtype)  # wider, as over some axis
         if given(initial):
             y = combine(y, initial)
-        return cast(kept(y, a.shape, axes, keepdims), dtype)  # of small integers it is wider
+        return cast(axes_kept(y, a.shape, axes, keepdims), dtype)  # of small integers it is wider
 
     reduce.__name__ = reduce.__qualname__ = name
     return reduce
@@ -252,30 +257,18 @@ def _of_result(initial: Array, dtype: np.dtype[Any], combine: Any) -> Any:
     return np.asarray(initial, dtype)[()]
 
 
-def _past_nan(reduce: Callable[..., Any], least: float) -> Callable[..., Any]:
-    """A reduction that passes over NaN. ``least`` stands for NaN beside numbers, and keeps its
-    derivative out of them: that of p · NaN is NaN, and so is its product with a share of 0."""
+def _past_nan(a: Array, axes: tuple[int, ...], where: Any, beside: float) -> Any:
+    """``a`` with a number in place of NaN beside others.
 
-    @functools.wraps(reduce)
-    def passing(
-        a: Array,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: Any = False,
-        initial: Any = NoValue,
-        where: Any = True,
-    ) -> Any:
-        if a.dtype.kind == "f":
-            missing = np.isnan(a)
-            if isinstance(missing, Traced) or missing.any():
-                present = ~missing if where is NoValue or where is True else ~missing & where
-                axes = reduction_axes(axis, a.ndim, reduce.__name__)
-                beside = kept(np.any(present, axis=axes), np.shape(present), axes, True)
-                a = np.where(missing & beside, a.dtype.type(least), a)
-        return reduce(a, axis, dtype, out, keepdims, initial, where)
-
-    return passing
+    That keeps the derivative of NaN out of theirs: that of p · NaN is NaN, and so is its product
+    with a share of 0.
+    """
+    missing = np.isnan(a) if a.dtype.kind == "f" else False
+    if not (isinstance(missing, Traced) or np.any(missing)):
+        return a
+    present = ~missing if where is NoValue or where is True else ~missing & where
+    others = axes_kept(np.any(present, axis=axes), np.shape(present), axes, True)
+    return np.where(missing & others, a.dtype.type(beside), a)
 
 
 REDUCERS = {
@@ -283,8 +276,8 @@ REDUCERS = {
     np.multiply: reducer("prod", prod_, np.multiply, 1),
     np.maximum: reducer("max", max_, np.maximum),
     np.minimum: reducer("min", min_, np.minimum),
-    np.fmax: _past_nan(reducer("fmax", fmax_, np.fmax), -np.inf),
-    np.fmin: _past_nan(reducer("fmin", fmin_, np.fmin), np.inf),
+    np.fmax: reducer("fmax", fmax_, np.fmax, beside=-np.inf),
+    np.fmin: reducer("fmin", fmin_, np.fmin, beside=np.inf),
     np.logaddexp: reducer("logaddexp", logaddexp_, np.logaddexp, -np.inf),
     np.logaddexp2: reducer("logaddexp2", logaddexp2_, np.logaddexp2, -np.inf),
 }
@@ -294,8 +287,8 @@ implements(np.sum)(REDUCERS[np.add])
 implements(np.prod)(REDUCERS[np.multiply])
 
 
-def _extremum(function: Callable[..., Any]) -> Any:
-    """max and min have no ``dtype`` argument."""
+def without_dtype(function: Callable[..., Any]) -> Any:
+    """What NumPy's max, min and their kind take, which have no ``dtype`` argument."""
 
     def reduce(
         a: Array,
@@ -311,8 +304,8 @@ def _extremum(function: Callable[..., Any]) -> Any:
     return reduce
 
 
-amax = implements(np.max, np.amax)(_extremum(REDUCERS[np.maximum]))
-amin = implements(np.min, np.amin)(_extremum(REDUCERS[np.minimum]))
+amax = implements(np.max, np.amax)(without_dtype(REDUCERS[np.maximum]))
+amin = implements(np.min, np.amin)(without_dtype(REDUCERS[np.minimum]))
 
 
 @implements(np.ptp)
@@ -344,7 +337,7 @@ def mean(
         y = mean_.on((a,), {"axes": axes}) if axes else number(np.copy(a))
     else:
         y = sum_(selected(a, where, 0), axes=axes) / count(where, a, axes)
-    return cast(kept(y, a.shape, axes, keepdims), dtype)
+    return cast(axes_kept(y, a.shape, axes, keepdims), dtype)
 
 
 def count(where: Any, a: Array, axes: tuple[int, ...]) -> Any:

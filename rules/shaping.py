@@ -13,7 +13,7 @@ memory of the concrete value, as NumPy does.
 import itertools
 import numbers
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import index as as_index
 from typing import Any
 
@@ -115,10 +115,22 @@ def of_holder(x: Any) -> Any:
     """
     if type(x) is ndarray and x.dtype.kind == "O":
         return stacked(x.tolist()) if _is_of_traced_numbers(x) else x
-    if isinstance(x, (np.ndarray, np.generic, Traced)) or not hasattr(type(x), "__array__"):
+    if isinstance(x, (np.ndarray, np.generic, Traced)):
         return x
+    if not hasattr(type(x), "__array__"):
+        return _by_interface(x)
     made = x.__array__()  # NumPy takes no traced one
     return made if isinstance(made, Traced) else x
+
+
+INTERFACES: list[Callable[[Any], Any]] = []
+"""What makes arrays of objects with an ``__array_interface__`` of traced ones, in adopted code."""
+
+
+def _by_interface(x: Any) -> Any:
+    for made in INTERFACES:
+        x = made(x)
+    return x
 
 
 def gives_traced(x: Array) -> bool:

@@ -21,7 +21,7 @@ from linad.arrays.zero_dim import gives, number
 from linad.core.array_type import Array
 from linad.core.callers import warn_user
 from linad.core.dispatch import FUNCTIONS, implements
-from linad.core.primitive import Primitive
+from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import is_inexact, keep_axes, normalize_axes
 from linad.core.tape import stop
 from linad.core.ufunc_keywords import refuse_out
@@ -30,7 +30,15 @@ from linad.operators.base import JacobianOperator
 from linad.operators.reduction import WeightedSum
 from linad.operators.structured import RealPart
 from linad.rules.kinks import root as root_, size_squared, tip
-from linad.rules.reductions import NoValue, cast, count, kept, lane_size, mean
+from linad.rules.reductions import (
+    REDUCERS,
+    NoValue,
+    axes_kept,
+    cast,
+    count,
+    lane_size,
+    without_dtype,
+)
 from linad.rules.shaping import as_array
 
 var_ = Primitive("var", lambda x, *, axes, ddof: np.var(x, axis=axes, ddof=ddof))
@@ -79,6 +87,8 @@ def _root_of_var(y: Array, mean: Array) -> Any:
     """sqrt(y) of a variance; its slope is 0 where the entries are equal up to rounding."""
     std, zero = root_(stop(y)), np.zeros((), y.dtype)
     flat = _is_rounding(std, mean)
+    if not isinstance(flat, Traced) and not np.any(flat):
+        return root_(y)
     return root_(y - stop(np.where(flat, y, zero))) + stop(np.where(flat, std, zero))
 
 
@@ -128,11 +138,11 @@ def _register_moment(name: str, primitive: Primitive, root: bool) -> None:
         _check_dtype(name, a, dtype)
         a = cast(as_array(a), dtype)
         if (where is True or where is NoValue) and mean is NoValue:
-            y = cast(kept(primitive(a, axes=axes, ddof=ddof), a.shape, axes, keepdims), dtype)
+            y = cast(axes_kept(primitive(a, axes=axes, ddof=ddof), a.shape, axes, keepdims), dtype)
             if not root or dtype is not None:
                 return y
             return rooted(
-                y, a, lambda a: kept(var_(a, axes=axes, ddof=ddof), a.shape, axes, keepdims)
+                y, a, lambda a: axes_kept(var_(a, axes=axes, ddof=ddof), a.shape, axes, keepdims)
             )
         y = cast(_masked_moment(a, axes, ddof, where, mean, root), dtype)
         return y if keepdims and keepdims is not NoValue else np.squeeze(y, axis=axes)
@@ -186,20 +196,6 @@ def _lenient(a: Array, axis: Any) -> Any:
     return None if counts and type(axis) is int and axis in (0, -1) else axis
 
 
-@implements(np.nanmean)
-def nanmean(
-    a: Array,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    *,
-    where: Array = True,
-) -> Any:
-    where = _present(a, where, dtype)
-    return mean(a, _lenient(a, axis), dtype, out, keepdims, where=where)
-
-
 def _register_nan_moment(name: str) -> None:
     function = FUNCTIONS[getattr(np, name.removeprefix("nan"))]
 
@@ -219,28 +215,22 @@ def _register_nan_moment(name: str) -> None:
     moment.__name__ = moment.__qualname__ = name
 
 
+_register_nan_moment("nanmean")
 _register_nan_moment("nanvar")
 _register_nan_moment("nanstd")
 
 
 def _register_nan_extremum(name: str, ufunc: Any) -> None:
-    @implements(getattr(np, name))
-    def extremum(
-        a: Array,
-        axis: Any = None,
-        out: Any = None,
-        keepdims: Any = False,
-        initial: Any = NoValue,
-        where: Any = True,
-    ) -> Any:
-        y = ufunc.reduce(
-            as_array(a), axis=axis, out=out, keepdims=bool(keepdims), initial=initial, where=where
-        )
+    reduce = REDUCERS[ufunc]
+
+    def extremum(a: Array, *given: Any) -> Any:
+        y = reduce(as_array(a), *given)
         if np.isnan(y).any():
             warn_user("All-NaN slice encountered", RuntimeWarning)
         return y
 
-    extremum.__name__ = extremum.__qualname__ = name
+    extremum.__name__ = name
+    implements(getattr(np, name))(without_dtype(extremum))
 
 
 _register_nan_extremum("nanmax", np.fmax)

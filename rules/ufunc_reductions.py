@@ -16,9 +16,9 @@ from linad.core.ufunc_keywords import refuse_out
 from linad.rules.reductions import (
     REDUCERS,
     NoValue,
+    axes_kept,
     cast,
     given,
-    kept,
     lane_size,
     reduction_axes,
     selected,
@@ -84,7 +84,7 @@ def reduced_in_order(ufunc: Any, function: Callable[..., Any]) -> None:
         a = as_operand(ufunc, cast(a, dtype))
         if len(axes) > 1 and ufunc.identity is None:
             raise ValueError(f"{name} is not reorderable, so at most one axis may be specified")
-        return number(kept(function(a, axes, initial, where), a.shape, axes, keepdims))
+        return number(axes_kept(function(a, axes, initial, where), a.shape, axes, keepdims))
 
     _method(ufunc, reduce)
 

@@ -7,7 +7,7 @@ import numpy as np
 from needing_libraries import ELSEWHERE
 
 import linad
-from linad.operators import composites, wrappers
+from linad.operators import composites, dft, wrappers
 from linad.operators.base import JacobianOperator
 from linad.operators.contraction import Contraction
 from linad.operators.entangled import Entangled
@@ -137,7 +137,7 @@ def tolerance(dtype):
 
 
 ABSTRACT = {Typed, wrappers.Wrapper, wrappers._View, composites.Composite}
-ABSTRACT |= {IdentityMatrix, Isometry, Entangled}
+ABSTRACT |= {IdentityMatrix, Isometry, Entangled, dft._OfRealEntries}
 
 
 def every_class():

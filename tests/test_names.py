@@ -1,5 +1,6 @@
 """One name for one thing: classes and functions have names of their own that say what they are."""
 
+import importlib.util
 import re
 from collections import defaultdict
 from functools import cache
@@ -42,14 +43,21 @@ OF_EACH_TARGET = {"program", "routines", "target"}
 """What the sweeps of all targets have, and each of them again."""
 
 
+def is_mirror(place):
+    """Whether NumPy or SciPy has a module of this name in the same room."""
+    if not any([place.is_relative_to(f"linad/{room}") for room in ("numpy", "scipy")]):
+        return False
+    name = ".".join(place.relative_to("linad").with_suffix("").parts)
+    return importlib.util.find_spec(name) is not None
+
+
 def test_no_two_modules_have_one_name():
-    """But for mirrors of SciPy's modules, which have the names of these."""
+    """But for mirrors of NumPy's and SciPy's modules, which have the names of these."""
     found = defaultdict(list)
     for folder in ("linad", "rules"):
         for path in (ROOT / folder).rglob("*.py"):
             place = path.relative_to(ROOT)
-            is_mirror = place.is_relative_to(Path("linad/scipy"))
-            if path.stem != "__init__" and path.stem not in OF_EACH_TARGET and not is_mirror:
+            if path.stem not in {"__init__", *OF_EACH_TARGET} and not is_mirror(place):
                 found[path.stem].append(str(place))
     assert [places for places in found.values() if len(places) > 1] == []
 

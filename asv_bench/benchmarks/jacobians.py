@@ -4,9 +4,9 @@ import numpy as np
 import scipy.sparse
 
 import linad
-from linad.sparsity import pattern_keys as structure
-from linad.sparsity.compress import plan_for
-from linad.sparsity.reach import Compact
+from linad.linalg.sparsity import pattern_keys as structure
+from linad.linalg.sparsity.compress import plan_for
+from linad.linalg.sparsity.reach import Compact
 
 from . import ratio
 from .workloads.limit import exp, limit

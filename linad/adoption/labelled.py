@@ -14,6 +14,7 @@ import pandas as pd
 
 from linad.adoption.labelled_arrays import TracedArray, TracedDtype, bare_array
 from linad.adoption.labelled_bounds import clipped
+from linad.adoption.labelled_classes import FormOfClass, columns_of, names_of
 from linad.adoption.labelled_texts import printed, refuse_column
 from linad.adoption.labelled_windows import (
     ExponentialWindows,
@@ -41,6 +42,7 @@ class _Labelled:
     _held: Any
     _plain: Callable[[], Any]
     _by_column: Callable[[Callable[[Any], Any]], Any]
+    _plain: Callable[[], Any]
 
     def __array_function__(
         self, func: Any, types: tuple[Any, ...], args: tuple[Any, ...], kwargs: Any
@@ -321,7 +323,7 @@ def series(data: Any = None, index: Any = None, dtype: Any = None, *args: Any, *
         return pd.Series(data, index, dtype, *args, **kw)
     if isinstance(data, dict):
         index = list(data) if index is None else index
-        data = [data[key] for key in index]
+        data = [data.get(key, np.nan) for key in index]
     if isinstance(data, (list, tuple)):
         if dtype is object or not all(map(_is_number, data)):
             return pd.Series(_objects(data), index, object, *args, **kw)
@@ -364,17 +366,16 @@ def frame(
         return pd.DataFrame(data, index, columns, *args, **kw)
     if isinstance(data, (pd.Series, pd.DataFrame)):
         return TracedFrame(data, index, columns, *args, **kw)
+    if isinstance(data, (list, tuple)) and isinstance(data[0], (dict, pd.Series)):
+        index = names_of(data) if index is None else index
+        data = columns_of(data, columns)
     if isinstance(data, dict):
         labels = list(data) if columns is None else columns
+        data = {k: series(part) if isinstance(part, dict) else part for k, part in data.items()}
         sizes = [len(part) for part in (index, *data.values()) if _is_several(part)]
         made = {key: _column(part, max(sizes, default=1)) for key, part in data.items()}
         return TracedFrame(made, index, labels, *args, **kw)
-    if isinstance(data, (list, tuple)) and isinstance(data[0], (dict, pd.Series)):
-        keys = list(data[0].keys())
-        matrix = asarray([[row[key] for key in keys] for row in data])
-        columns = keys if columns is None else columns
-    else:
-        matrix = asarray(data)
+    matrix = asarray(data)
     matrix = matrix[:, None] if matrix.ndim == 1 else matrix
     made = TracedFrame(
         {j: TracedArray(matrix[:, j]) for j in range(matrix.shape[1])}, index, *args, **kw
@@ -454,8 +455,8 @@ def _beside(ufunc: Any, *operands: Any) -> Any:
 FOREIGN[pd.Series] = FOREIGN[pd.DataFrame] = _beside
 
 FORMS = {
-    "Series": series,
-    "DataFrame": frame,
+    "Series": FormOfClass(pd.Series, series, TracedSeries),
+    "DataFrame": FormOfClass(pd.DataFrame, frame, TracedFrame),
     "isna": _is_missing,
     "isnull": _is_missing,
     "notna": _is_known,

@@ -209,7 +209,7 @@ def hessian(f: Callable[P, Any], argnums: int | Sequence[int] = 0) -> Callable[P
 
     Notes
     -----
-    One gradient, and as many seeds as ``x`` has entries in batched sweeps over it.
+    One gradient, and batched sweeps over it with as many seeds as ``x`` has entries.
     `hessian_operator` multiplies by the Hessian without forming it; of a container its
     ``todense()`` is one matrix, to be inverted or decomposed, in the order of `linad.ravel`.
 
@@ -275,7 +275,7 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     f : callable
         Returns a real scalar.
     primals, tangents : tuple or list
-        The arguments, and the vector, one part an argument.
+        The arguments, and the vector, one part for each argument.
 
     Returns
     -------
@@ -291,7 +291,7 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
 
     Notes
     -----
-    Forward over reverse: a few gradients' time, no Hessian formed. For many products at one
+    Forward over reverse: costs a few gradients, and forms no Hessian. For many products at one
     point `hessian_operator` runs ``f`` once.
 
     Examples

@@ -29,8 +29,8 @@ def explain(f: Callable[..., Any], *, target: str = "cpu") -> Callable[..., Any]
     Returns
     -------
     callable
-        Of the arguments of ``f``. It returns a `linad.sweeps.explain.Report`: ``print`` it, or
-        read its attributes. The arguments are not changed.
+        It takes the arguments of ``f``, which are not changed, and returns a
+        `linad.sweeps.explain.Report`: ``print`` it, or read its attributes.
 
     Notes
     -----

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from linad.api.rule_results import one_by_one
 from linad.core.array_type import Array
 from linad.core.compiler_lock import compiling
 from linad.core.cuda_kernels import is_cuda_kernel, python_function
 from linad.core.device_arrays import is_on_device
 from linad.core.primitive import Primitive, Traced, innermost_trace
-from linad.core.shapes import Shape
 from linad.core.vectors import normal
 from linad.errors import ArgumentError, MissingRuleError, TracerError, WrongRuleError
 from linad.operators.base import JacobianOperator
@@ -227,7 +227,7 @@ class Overwriting:
             overwrites comes the cotangent of the result, to be turned into that of the old
             value; the others come as zeros, to be added to.
         grid, host : optional
-            As of `tangent`.
+            As for `tangent`.
         """
         if rule is None:
             return functools.partial(self.adjoint, grid=grid, host=host)
@@ -344,21 +344,6 @@ class InPlaceJacobian(JacobianOperator):
         rule(*buffers, self.y, *self.values)
         return [buffers[i] for i in written]
 
-    def _seeded(
-        self, given: Sequence[Any], shapes: Sequence[Shape], apply: Callable[..., Any]
-    ) -> tuple[Any, ...]:
-        """Apply a rule seed by seed, where there are leading axes."""
-        lead: Shape = next(
-            g.shape[: g.ndim - len(s)] for g, s in zip(given, shapes, strict=True) if g is not None
-        )
-        if not lead:
-            return tuple(apply(given))
-        each = [apply([None if g is None else g[k] for g in given]) for k in np.ndindex(*lead)]
-        if not each:
-            none = apply([None] * len(given))
-            return tuple([np.zeros(lead + np.shape(v), self.dtype) for v in none])
-        return tuple([np.stack(v).reshape(lead + np.shape(v[0])) for v in zip(*each, strict=True)])
-
     def pushforward(self, tangent: Any) -> Any:
         def apply(given: Sequence[Any]) -> list[Any]:
             seeds: list[Any] = [None] * len(self.values)
@@ -366,7 +351,7 @@ class InPlaceJacobian(JacobianOperator):
                 seeds[i] = t
             return self._overwritten("tangent", seeds, (self.owner.position,))
 
-        return self._seeded(tangent, [np.shape(self.values[i]) for i in self.active], apply)
+        return one_by_one(apply, tangent, [np.shape(self.values[i]) for i in self.active])
 
     def pullback(self, cotangent: Any) -> Any:
         def apply(given: Sequence[Any]) -> list[Any]:
@@ -375,4 +360,4 @@ class InPlaceJacobian(JacobianOperator):
             found = self._overwritten("adjoint", seeds, tuple(range(len(seeds))))
             return [found[i] for i in self.active]
 
-        return self._seeded(cotangent, [self.y.shape], apply)
+        return one_by_one(apply, cotangent, [self.y.shape])

@@ -6,7 +6,7 @@ two directions are held against each other: <w, J v> = <J^H w, v>.
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -137,35 +137,50 @@ class FromFunctions(JacobianOperator):
         return np.stack(results).reshape(lead + given) if results else np.zeros(lead + given)
 
 
+def seed_axes(given: Sequence[Any], shapes: Sequence[Shape]) -> Shape:
+    """The axes that seeds for values of these shapes have in front; None among them is zero."""
+    return next(
+        (g.shape[: g.ndim - len(s)] for g, s in zip(given, shapes, strict=True) if g is not None),
+        (),
+    )
+
+
+def one_by_one(
+    apply: Callable[[Sequence[Any]], Sequence[Any]], given: Sequence[Any], shapes: Sequence[Shape]
+) -> tuple[Any, ...]:
+    """What ``apply`` makes of seeds, which it takes one for each value, stacked in their axes."""
+    lead = seed_axes(given, shapes)
+    if not lead:
+        return tuple(apply(given))
+    each = [apply([None if g is None else g[k] for g in given]) for k in np.ndindex(*lead)]
+    if not each:
+        return tuple([np.zeros(lead + v.shape, v.dtype) for v in apply([None] * len(given))])
+    return tuple([np.stack(v).reshape(lead + np.shape(v[0])) for v in zip(*each, strict=True)])
+
+
 class FromPullback(JacobianOperator):
-    """An operator made of a pullback closure; its adjoint is traced, if it is written in NumPy.
+    """An operator made of a pullback alone; its adjoint is traced, if it is written in NumPy.
 
     Else its matrix is formed, row by row, when it is first pushed forward.
     """
 
     unknown = EVERYTHING
 
-    def __init__(
-        self,
-        pull: Callable[..., Any],
-        out_shape: Shape,
-        in_shape: Shape,
-        dtype: np.dtype[Any],
-        name: str,
-    ) -> None:
-        self.pulled = FromFunctions(None, pull, out_shape, in_shape, dtype, name)
+    def __init__(self, pulled: FromFunctions) -> None:
+        self.pulled = pulled
         self.L: Any = None
         self.matrix: Any = None
+        cotangent = np.ones(pulled.out_shape, pulled.dtype)
         attempt = Attempt()
         try:
             _, self.L = linearize_leaves(
-                lambda seeds: self.pulled.pullback(seeds[0]), [np.ones(out_shape, dtype)], tree.LEAF
+                lambda seeds: pulled.pullback(seeds[0]), [cotangent], tree.LEAF
             )
         except Exception as error:
             if not is_opaque(error):
                 raise
             attempt.forget()
-        super().__init__(out_shape, in_shape, dtype)
+        super().__init__(pulled.out_shape, pulled.in_shape, pulled.dtype)
 
     def pushforward(self, tangent: Array) -> Array:
         if self.L is not None:
@@ -220,7 +235,7 @@ def as_jacobian(found: Any, y: Array, x: Array, name: str) -> JacobianOperator:
     if isinstance(found, tuple) and len(found) == 2 and all(map(callable, found)):
         return FromFunctions(*found, y.shape, x.shape, y.dtype, name)
     if callable(found) and not hasattr(found, "shape"):
-        return FromPullback(found, y.shape, x.shape, y.dtype, name)
+        return FromPullback(FromFunctions(None, found, y.shape, x.shape, y.dtype, name))
     if hasattr(found, "shape") or issparse(found):
         needed = (size_of(y.shape), size_of(x.shape))
         if tuple(found.shape) != needed:

@@ -29,8 +29,8 @@ def _matrix(
 ) -> Any:
     """The matrix of the operator that ``linearize`` returns; by a program where ``f`` is jitted."""
     from linad.api.sparse_programs import program_of
-    from linad.sparsity.assemble import matrix_of, symmetric_matrix_of
-    from linad.sparsity.compress import refilled, stored
+    from linad.linalg.sparsity.assemble import matrix_of, symmetric_matrix_of
+    from linad.linalg.sparsity.compress import refilled, stored
 
     check_transform(name, f, argnums)
     check_point(name, f, args)

@@ -16,9 +16,9 @@ from linad.core.compiler_lock import books
 from linad.core.tape import Equation, guards_in
 from linad.core.transformed_functions import Transformed
 from linad.jit.jitted import Jitted, operation_by_operation
+from linad.linalg.sparsity.assemble import recorded_entries
+from linad.linalg.sparsity.pattern_keys import Unrecordable
 from linad.operators.relations import Relation
-from linad.sparsity.assemble import recorded_entries
-from linad.sparsity.pattern_keys import Unrecordable
 from linad.transforms.record import RecordTrace
 
 Linearize = Callable[..., tuple[Any, Any]]

@@ -6,7 +6,6 @@ Every form asks the original first: its errors, and the types of what it gives, 
 import builtins
 import cmath
 import functools
-import inspect
 import math
 import types
 from collections.abc import Callable
@@ -191,10 +190,9 @@ def traced_math(original: Function, traced: Function) -> Function:
 
 
 def _is_unary(original: Function) -> bool:
-    try:
-        return len(inspect.signature(original).parameters) == 1
-    except ValueError:  # C code that does not say
-        return False
+    # "($module, x, /)", as C code says it: `inspect` takes a hundred times as long to read that.
+    said = getattr(original, "__text_signature__", None) or ""
+    return said.endswith(", /)") and said.count(",") == 2
 
 
 def _of_one_number(original: Function, traced: Function) -> Function:

@@ -13,7 +13,7 @@ from linad.core.primitive import Traced
 from linad.core.shapes import size_of
 
 
-class Flat:
+class FlatIterator:
     """Reads, iterates over and writes a traced array as if it had one axis.
 
     NumPy functions see a flat copy of it.
@@ -62,7 +62,7 @@ class Flat:
             self._check_single(value)
         if self.reads_itself(value):
             # NumPy reads as it writes: what it has written is what it reads later on.
-            entries = Flat(value)
+            entries = FlatIterator(value)
             for i, number in enumerate(np.ravel(numbers)):
                 self.base[self._places(number)] = entries[i % len(entries)]
             return
@@ -140,4 +140,4 @@ def _alone(key: Any) -> Any:
 def _plain(x: Any) -> Any:
     if isinstance(x, (list, tuple)):
         return type(x)([_plain(part) for part in x])
-    return x.copy() if isinstance(x, Flat) else x
+    return x.copy() if isinstance(x, FlatIterator) else x

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from linad.arrays.flat_iterator import Flat
+from linad.arrays.flat_iterator import FlatIterator
 from linad.arrays.memory import OUTSIDE, MemoryMethods, escape
 from linad.arrays.out_argument import call_into, output_position
 from linad.arrays.writes import write
@@ -105,16 +105,16 @@ class Methods(MemoryMethods):
         write(self.imag, ..., value)
 
     @property
-    def flat(self) -> Flat:
+    def flat(self) -> FlatIterator:
         """The entries in C order, to iterate over, to read and to write."""
-        return Flat(self)
+        return FlatIterator(self)
 
     @flat.setter
     def flat(self, value: Any) -> None:
         if is_number(self):
             kind = type(self.concrete).__name__
             raise TypeError(f"{kind!r} object does not support assignment to its flat")
-        flat = Flat(self)
+        flat = FlatIterator(self)
         if flat.reads_itself(value):
             raise UnsupportedError(
                 "x.flat = y, with y in the memory of x: whether NumPy reads what it has just "

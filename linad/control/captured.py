@@ -12,7 +12,7 @@ import numpy as np
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.control.closures import ClosureTrace, plain
-from linad.control.loops import leaf_of
+from linad.control.recorded_bodies import leaf_of
 from linad.core import tree
 from linad.core.marks import Attempt
 from linad.core.shapes import name_of

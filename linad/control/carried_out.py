@@ -12,7 +12,7 @@ from linad.arrays.tracer import Tracer
 from linad.control.bodies import Body, run_equations
 from linad.control.closures import plain
 from linad.control.known_bodies import known
-from linad.control.loops import affordable, repeated
+from linad.control.loops_of_loops import affordable, repeated
 from linad.control.template_steps import BITS, FIXED, MOVING, RELATIVE
 from linad.core.tape import Var, needed, tape_of
 from linad.transforms.record import naming

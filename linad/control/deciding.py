@@ -13,8 +13,8 @@ from linad.control.bodies import Body
 from linad.control.branches import branch
 from linad.control.closures import ClosureTrace, plain
 from linad.control.known_bodies import known
-from linad.control.loops import RecordedBody, leaf_of
 from linad.control.memory_arrays import arranged
+from linad.control.recorded_bodies import RecordedBody, leaf_of
 from linad.control.replaced_methods import Hooks
 from linad.control.rolling import rolled_body
 from linad.control.whiles import affordable, too_many, while_
@@ -72,19 +72,19 @@ def while_loop(
     Returns
     -------
     carry : container of arrays
-        The first one of which the test says no.
+        The first one for which the test is false.
 
     Raises
     ------
     LoopLimitError
-        If the test still says to go on after ``limit`` repetitions.
+        If the test is still true after ``limit`` repetitions.
 
     Notes
     -----
-    Test and body run once, on ``init``, when the loop is recorded. The way back of a loop of no
-    more repetitions than carries are kept pulls through these. That of a longer one runs parts of
-    it again, and keeps as many carries of a part at a time, or 512 where these are small. Of very
-    long loops it runs parts more often.
+    Test and body run once, on ``init``, when the loop is recorded. In reverse mode a loop that has
+    no more repetitions than carries are kept needs no second run. Parts of a longer one are run
+    again, each with as many carries kept, or 512 where these are small; parts of a very long one
+    more than once.
 
     Examples
     --------
@@ -176,6 +176,13 @@ def cond(condition: Array, yes: Callable[..., Any], no: Callable[..., Any], *ope
     -------
     y : container of arrays
 
+    Raises
+    ------
+    ArgumentError
+        If the condition is not one boolean, or a branch not a function.
+    ShapeError
+        If the branches return unlike things where both are recorded.
+
     Notes
     -----
     Only the branch that is taken runs. In the body of a loop that linad compiles both are
@@ -219,6 +226,11 @@ def switch(index: Array, branches: Any, *operands: Any) -> Any:
     Returns
     -------
     y : container of arrays
+
+    Raises
+    ------
+    ArgumentError
+        If the index is not one integer, or of no branch.
 
     Notes
     -----

@@ -16,8 +16,8 @@ import numpy as np
 
 from linad.control import lowering_loops as on_cpu, lowering_whiles
 from linad.control.bodies import Body
+from linad.control.ensemble_lanes import PARTIAL, EnsembleLanes, NotInLanesError, lanes_of
 from linad.control.lane_kernels import LaneBody, add_up, emit_branch, emit_repeat, emit_while
-from linad.control.lanes import PARTIAL, Lanes, NotInLanesError, lanes_of
 from linad.control.memory_arrays import needing_memory, overwritten
 from linad.control.registers import NotSmallError
 from linad.core.shapes import size_of
@@ -41,9 +41,9 @@ def _on_a_grid(body: Body, owner: Any, lowering: Any) -> Any:
     return found or ByTheHost(body, program_of(body, lowering, in_place=True))
 
 
-def _ways(tape: Tape, carries: int, target: Target) -> list[Lanes]:
+def _ways(tape: Tape, carries: int, target: Target) -> list[EnsembleLanes]:
     """Lanes that a body could have, the best first; in the end the whole body as one."""
-    return [*lanes_of(tape, carries, target), Lanes(tape, 1, target)]
+    return [*lanes_of(tape, carries, target), EnsembleLanes(tape, 1, target)]
 
 
 def _added(tape: Tape, carries: int) -> list[Any] | None:
@@ -183,7 +183,7 @@ def _while_in_lanes(owner: Any, target: Target) -> Any:
     asked, done = on_cpu.simple(owner.test), on_cpu.simple(owner.body)
     for lanes in _ways(done, nc, target):
         with suppress(NotSmallError, NotInLanesError):
-            test = Lanes(asked, lanes.n, target)
+            test = EnsembleLanes(asked, lanes.n, target)
             if PARTIAL in lanes.inputs or test.outputs != [WHOLE] or test.tables:
                 continue
             memory = needing_memory(test.tape) | needing_memory(lanes.tape)
@@ -249,7 +249,7 @@ def _branches_in_lanes(owner: Any, target: Target) -> Any:
     tapes = [on_cpu.simple(body) for body in owner.parts]
     for first in _ways(tapes[0], 0, target):
         with suppress(NotSmallError, NotInLanesError):
-            every = [first, *[Lanes(tape, first.n, target) for tape in tapes[1:]]]
+            every = [first, *[EnsembleLanes(tape, first.n, target) for tape in tapes[1:]]]
             if any(b.outputs != first.outputs or PARTIAL in b.outputs for b in every):
                 continue
             memory = set().union(*[needing_memory(b.tape) for b in every])

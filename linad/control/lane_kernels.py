@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.lanes import PARTIAL, Lanes
+from linad.control.ensemble_lanes import PARTIAL, EnsembleLanes
 from linad.control.nested import NestedStatements
 from linad.control.registers import NotSmallError, Statements, immediate
 from linad.core.primitive import Primitive
@@ -68,7 +68,7 @@ class Words:
             self.values += numbers
 
 
-class Entries:
+class LaneEntries:
     """An array of which a lane has some entries.
 
     Parameters
@@ -152,7 +152,7 @@ class LaneBody:
 
     Parameters
     ----------
-    lanes : Lanes
+    lanes : EnsembleLanes
     carries, rows : int
         How many of the inputs are carries, and how many are rows.
     memory : set of int
@@ -165,18 +165,18 @@ class LaneBody:
     """
 
     def __init__(
-        self, lanes: Lanes, carries: int, rows: int, memory: set[int], **more: Any
+        self, lanes: EnsembleLanes, carries: int, rows: int, memory: set[int], **more: Any
     ) -> None:
         self.lanes, self.carries, self.rows = lanes, carries, rows
         if lanes.n > 1 and any(k < carries or lanes.inputs[k] is not WHOLE for k in memory):
             raise NotSmallError
         self.statements = NestedStatements(lanes.tape, lanes.target, carries, memory, **more)
 
-    def operands(self, words: Words, places: Sequence[Place]) -> list[Entries]:
+    def operands(self, words: Words, places: Sequence[Place]) -> list[LaneEntries]:
         """Its operands, in the order of its inputs."""
         nc, nx, n = self.carries, self.rows, self.lanes.n
         return [
-            Entries(words, p, p.shape[1:] if nc <= k < nc + nx else p.shape, n, axis, -1)
+            LaneEntries(words, p, p.shape[1:] if nc <= k < nc + nx else p.shape, n, axis, -1)
             for k, (p, axis) in enumerate(zip(places, self.lanes.inputs, strict=True))
         ]
 
@@ -189,7 +189,7 @@ class LaneBody:
         return self.statements.inputs[k] is None
 
 
-def tables_of(lowering: Any, lanes: Lanes) -> list[Place]:
+def tables_of(lowering: Any, lanes: EnsembleLanes) -> list[Place]:
     """Where the constants are that have an entry for each lane."""
     return [lowering.place_of(a) for a in lanes.tables]
 
@@ -267,7 +267,7 @@ def _stored(
     counter: Place | None,
     places: list[Place],
     results: list[Place],
-) -> tuple[list[Entries], list[tuple[Place, Place, Place | None]]]:
+) -> tuple[list[LaneEntries], list[tuple[Place, Place, Place | None]]]:
     """Where results are written, and the sums that follow: parts, result, what it starts from."""
     nc, lanes = body.carries, body.lanes
     stored = []
@@ -280,7 +280,7 @@ def _stored(
             place = part
             if counter is not None and j >= nc:
                 lowering.fill(place, 0)  # of rows that no repetition makes
-        stored.append(Entries(words, place, shape, lanes.n, axis, min(j, OUTPUTS)))
+        stored.append(LaneEntries(words, place, shape, lanes.n, axis, min(j, OUTPUTS)))
     return stored, sums
 
 
@@ -288,8 +288,8 @@ def _read_first_and_each(
     words: Words,
     body: LaneBody,
     places: list[Place],
-    given: list[Entries],
-    stored: list[Entries],
+    given: list[LaneEntries],
+    stored: list[LaneEntries],
 ) -> tuple[list[str], list[str]]:
     """Lines that read operands: what a lane does first, and what each repetition does."""
     s, nc, nx = body.statements, body.carries, body.rows
@@ -327,15 +327,15 @@ def emit_while(
     given = body.operands(words, [*places, *tables_of(lowering, lanes)])
     axes = lanes.outputs
     last = [
-        Entries(words, p, p.shape, lanes.n, a, min(j, OUTPUTS))
+        LaneEntries(words, p, p.shape, lanes.n, a, min(j, OUTPUTS))
         for j, (p, a) in enumerate(zip(results[:nc], axes, strict=True))
     ]
     counts = [
-        Entries(words, p, (), lanes.n, WHOLE, min(nc + j, OUTPUTS))
+        LaneEntries(words, p, (), lanes.n, WHOLE, min(nc + j, OUTPUTS))
         for j, p in enumerate(results[nc : nc + 2 if owner.kept else nc + 1])
     ]
     kept = [
-        Entries(words, p, p.shape[1:], lanes.n, a, min(nc + 2 + j, OUTPUTS))
+        LaneEntries(words, p, p.shape[1:], lanes.n, a, min(nc + 2 + j, OUTPUTS))
         for j, (p, a) in enumerate(zip(results[nc + 2 :], axes, strict=False))
     ]
     words.immediates(asked)
@@ -365,7 +365,7 @@ def emit_while(
 
 
 def _keeping(
-    words: Words, owner: Any, body: LaneBody, kept: list[Entries], last: list[Entries]
+    words: Words, owner: Any, body: LaneBody, kept: list[LaneEntries], last: list[LaneEntries]
 ) -> list[str]:
     """Lines that keep the carries of a repetition as a row; where they are full, most rows go."""
     full, leap = words.number(owner.kept), words.number(owner.leap)
@@ -395,7 +395,7 @@ def emit_branch(
     words, lanes = Words(), branches[0].lanes
     which = f"get_i8({words.address(index)}, 0, -1)"
     stored = [
-        Entries(words, p, p.shape, lanes.n, a, min(j, OUTPUTS))
+        LaneEntries(words, p, p.shape, lanes.n, a, min(j, OUTPUTS))
         for j, (p, a) in enumerate(zip(results, lanes.outputs, strict=True))
     ]
     lines = [f"which = {which}", f"if which < 0 or which >= {len(branches)}:"]

@@ -1,34 +1,18 @@
 """`scan`, `fori_loop`, `map`: loops that are recorded once and compiled once."""
 
-import contextlib
-import functools
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import refresh_node
-from linad.arrays.tracer import Tracer
-from linad.arrays.traces import running_trace
-from linad.control import patterns  # noqa: F401  patterns of loops register themselves
-from linad.control.bodies import Body
-from linad.control.body_trace import BodyTrace
-from linad.control.closures import ClosureTrace, plain
-from linad.control.known_bodies import known
-from linad.control.memory_arrays import arranged
+from linad.control.closures import plain
+from linad.control.recorded_bodies import RecordedBody
 from linad.control.repeat import repeat
-from linad.control.rolling import rolled_body
 from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.options import FLAG, count, takes
 from linad.core.shapes import check_function, name_of
-from linad.core.tape import needed, tape_of, type_of
-from linad.errors import ArgumentError, DTypeError, ShapeError, TreeError
-from linad.transforms.record import node_of
-
-LOOP_BYTES = 256 * 2**20
-"""Memory for the carries of one loop from which its derivative keeps fewer of them."""
+from linad.errors import ArgumentError, ShapeError, TreeError
 
 
 @takes(length=count(0).optional, reverse=FLAG, checkpoints=count(1).optional)
@@ -70,7 +54,8 @@ def scan(
     Raises
     ------
     TreeError, ShapeError, DTypeError
-        If a carry goes in and comes out as something else, naming it.
+        If a carry comes out of ``f`` with another structure, shape or dtype than it went in with;
+        the message names it.
     GuardError
         If a Python decision in ``f`` would be taken otherwise in a later repetition.
 
@@ -91,8 +76,22 @@ def scan(
     np.float64(1.1461121532208438)
     """
     check_function("scan", f)
+    return _repeated("scan", name_of(f), f, init, xs, length, reverse, checkpoints)
+
+
+def _repeated(
+    name: str,
+    called: str,
+    f: Callable[[Any, Any], Any],
+    init: Any,
+    xs: Any,
+    length: int | None = None,
+    reverse: bool = False,
+    checkpoints: int | None = None,
+) -> tuple[Any, Any]:
+    """`scan`, for the function of linad's and that of the user's with these names."""
     rows, rows_tree = ([], None) if xs is None else tree.flatten(xs)
-    n = _length("scan", rows, length)
+    n = _length(name, rows, length)
     rows = [r if hasattr(r, "dtype") else np.asarray(r) for r in rows]
     first = n - 1 if reverse else 0
     if n == 0:
@@ -104,7 +103,7 @@ def scan(
         made = f(carry, tree.unflatten(rows_tree, row) if rows_tree is not None else None)
         if not isinstance(made, tuple) or len(made) != 2:
             raise TreeError(
-                f"scan: {name_of(f)} must return the next carry and a result, got "
+                f"{name}: {called} must return the next carry and a result, got "
                 f"{type(made).__name__}; return (carry, None) where there is no result"
             )
         return made
@@ -113,14 +112,15 @@ def scan(
         if n:
             step(carry, [r[first] for r in rows])
 
-    recorded = RecordedBody("scan", name_of(f), step, init, rows_example, again)
+    recorded = RecordedBody(name, called, step, init, rows_example, again)
     if recorded.by_python and n:
         return recorded.run_by_python(step, rows, n, reverse)
     if n == 0:
         if recorded.results:
+            without = ", or return (carry, None)" if name == "scan" else ""
             raise ShapeError(
-                "scan: a loop without repetitions has no results to stack; give xs "
-                "with at least one row, or return (carry, None)"
+                f"{name}: a loop without repetitions has no results to stack; give xs "
+                f"with at least one row{without}"
             )
         return init, recorded.unflatten_results([])
     return recorded.run(rows, n, reverse, checkpoints)
@@ -184,6 +184,11 @@ def fori_loop(
     carry : container of arrays
         The last one.
 
+    Raises
+    ------
+    TreeError, ShapeError, DTypeError, GuardError
+        As for `linad.scan`.
+
     Examples
     --------
     >>> import numpy as np, linad
@@ -203,7 +208,8 @@ def fori_loop(
     def step(carry: Any, i: Array) -> Any:
         return body(i, carry), None
 
-    return scan(step, init, np.arange(start, stop), checkpoints=checkpoints)[0]
+    rows, called = np.arange(start, stop), name_of(body)
+    return _repeated("fori_loop", called, step, init, rows, checkpoints=checkpoints)[0]
 
 
 def map(f: Callable[[Any], Any], xs: Any) -> Any:
@@ -221,6 +227,13 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
     ys : container of arrays
         The results along a new first axis.
 
+    Raises
+    ------
+    ShapeError
+        If the leaves of ``xs`` have unlike numbers of rows.
+    GuardError
+        If a Python decision in ``f`` would be taken otherwise for a later row.
+
     Examples
     --------
     >>> import numpy as np, linad
@@ -228,7 +241,7 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
     array([4., 4., 4.])
     """
     check_function("map", f)
-    return scan(lambda _, x: ((), f(x)), (), xs)[1]
+    return _repeated("map", name_of(f), lambda _, x: ((), f(x)), (), xs)[1]
 
 
 def _length(name: str, rows: Sequence[Any], length: int | None) -> int:
@@ -243,198 +256,6 @@ def _length(name: str, rows: Sequence[Any], length: int | None) -> int:
     if not found:
         raise ArgumentError(f"{name}: give xs, or length=n for a loop without rows")
     if len(set(found)) > 1:
-        raise ShapeError(
-            f"{name}: xs and length must agree on the number of repetitions, got {found}"
-        )
+        what = "the leaves of xs" if length is None else "xs and length"
+        raise ShapeError(f"{name}: {what} must agree on the number of repetitions, got {found}")
     return found[0]
-
-
-class RecordedBody:
-    """A body that was recorded on the first repetition, and what it is called with.
-
-    Parameters
-    ----------
-    name, called : str
-        Of linad's function, and of the user's.
-    step : callable
-        ``step(carry, rows) -> carry, results``.
-    init : container
-    rows : list
-        Of the first repetition.
-    again : callable
-        ``again(carry)`` does the first repetition by Python. If it raises while it is recorded, the
-        traces around have to see why: a ``try`` around the loop decides upon it.
-
-    Attributes
-    ----------
-    by_python : bool
-        Whether Python asks for integers that are others in other repetitions, to read a list or
-        a plain array there: then it has to run them all.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        called: str,
-        step: Callable[..., Any],
-        init: Any,
-        rows: list[Any],
-        again: Callable[..., Any],
-    ) -> None:
-        self.name, self.again = name, again
-        carries, self.tree = tree.flatten(init)
-        weak = [type(c) in (int, float, complex) for c in carries]
-        self.init = [c if hasattr(c, "dtype") else np.asarray(c)[()] for c in carries]
-        made = self._recorded(called, step, rows)
-        wanted = [v.dtype if w and v.shape == () else None for w, v in zip(weak, made, strict=True)]
-        if any(
-            w is not None and w != plain(c).dtype for w, c in zip(wanted, self.init, strict=True)
-        ):
-            # Python numbers take the dtype that the body makes of them.
-            self.init = [
-                c if w is None else w.type(c) for c, w in zip(self.init, wanted, strict=True)
-            ]
-            made = self._recorded(called, step, rows)
-        for k, (c, v) in enumerate(zip(self.init, made, strict=True)):
-            c = plain(c)
-            if (c.shape, c.dtype) != (v.shape, v.dtype):
-                error = ShapeError if c.shape != v.shape else DTypeError
-                remedy = "" if c.shape != v.shape else f"; begin with dtype {v.dtype}"
-                raise error(
-                    f"{name}: carry{tree.leaf_paths(self.tree)[k]} went in as {type_of(c)} and "
-                    f"came out of {called} as {type_of(v)}{remedy}"
-                )
-
-    def _recorded(self, called: str, step: Callable[..., Any], rows: list[Any]) -> list[Any]:
-        try:
-            return self._record(called, step, rows)
-        except Exception as failure:
-            if running_trace() is not None:
-                with contextlib.suppress(type(failure)):
-                    self.again(self.first_carry())
-            raise
-
-    def _record(self, called: str, step: Callable[..., Any], rows: list[Any]) -> list[Any]:
-        recorder = ClosureTrace()
-        carries = [recorder.input(plain(c)) for c in self.init]
-        given = [recorder.input(r) for r in rows]
-        nodes = [t._node for t in (*carries, *given)]
-        with recorder:
-            carry, results = step(tree.unflatten(self.tree, list(carries)), list(given))
-            found, out_tree = tree.flatten(carry)
-            if out_tree != self.tree:
-                raise TreeError(
-                    f"{self.name}: the carry went in as {tree.describe(self.tree)} and came out of "
-                    f"{called} as {tree.describe(out_tree)}; return the carry as it came"
-                )
-            self.results, self.results_tree = tree.flatten(results)
-            leaves = [leaf_of(recorder, v) for v in (*found, *self.results)]
-            outputs = [node_of(recorder, v) for v in leaves]
-            recorder.check()
-        self.captured = [held for held, _ in recorder.captured]
-        inputs = [*nodes, *[t._node for _, t in recorder.captured]]
-        example = [*[plain(c) for c in self.init], *rows, *[t._value for _, t in recorder.captured]]
-        asked = recorder.asked()
-        count = len(self.init)
-        pairs = zip(nodes[:count], outputs[:count], strict=True)
-        changing = [before for before, after in pairs if before is not after]
-        self.by_python = not asked.isdisjoint([*changing, *nodes[count:]])
-        tape = tape_of(called, inputs, needed(recorder.equations, outputs), outputs)
-        self.equations = recorder.equations
-        self.whole = Body(tape, example, len(self.init), len(rows))
-        return self.whole.outputs[: len(self.init)]
-
-    @functools.cached_property
-    def body(self) -> Body:
-        """The body; the one of an earlier recording that computes the same, if there is one."""
-        whole = self.whole
-        tape = rolled_body(arranged(whole.tape), self.init, whole.example)
-        return known(Body(tape, whole.example, whole.carries, whole.rows))
-
-    def unflatten_results(self, leaves: list[Any]) -> Any:
-        return tree.unflatten(self.results_tree, leaves)
-
-    def first_carry(self) -> Any:
-        """The first carry, in arrays that a body may write into."""
-        return tree.unflatten(self.tree, [c.copy() for c in self.init])
-
-    def run_by_python(
-        self, step: Callable[..., Any], rows: list[Any], n: int, reverse: bool
-    ) -> Any:
-        """Every repetition, one by one."""
-        carry = self.first_carry()
-        made: list[Any] = [None] * n
-        for k in range(n - 1, -1, -1) if reverse else range(n):
-            carry, results = step(carry, [r[k] for r in rows])
-            made[k] = tree.flatten(results)[0]
-        return carry, self.unflatten_results([np.stack(ys) for ys in zip(*made, strict=True)])
-
-    def run(self, rows: list[Any], n: int, reverse: bool, checkpoints: int | None) -> Any:
-        operands = [*self.init, *rows, *self.captured]
-        found = repeated(self.body, n, reverse, operands, checkpoints or affordable(self.body, n))
-        count = len(self.init)
-        carry = tree.unflatten(self.tree, list(found[:count]))
-        return carry, self.unflatten_results(list(found[count:]))
-
-
-def leaf_of(recorder: ClosureTrace, value: Array) -> Any:
-    """A result of a function that is being recorded, as an array, traced or not.
-
-    What is read anew of an array that was written is read while the function is recorded.
-    """
-    value = recorder.lifted(value)
-    if isinstance(value, Tracer):
-        refresh_node(value)
-    return value if hasattr(value, "dtype") else np.asarray(value)[()]
-
-
-def affordable(body: Body, n: int) -> int | None:
-    """How many carries to keep; None for all."""
-    return None if n * body.carry_bytes <= LOOP_BYTES else math.isqrt(n - 1) + 1
-
-
-def repeated(
-    body: Body, n: int, reverse: bool, operands: Sequence[Any], checkpoints: int | None
-) -> tuple[Any, ...]:
-    """Run a loop, as a loop of loops where no level may keep more than that many carries."""
-    if checkpoints is None or n <= checkpoints:
-        return repeat(body, n, reverse)(*operands)  # type: ignore[no-any-return]
-    checkpoints = max(2, checkpoints)
-    nc, nx = body.carries, body.rows
-    length = -(-n // checkpoints)
-    count, rest = divmod(n, length)
-    carry, constants = list(operands[:nc]), list(operands[nc + nx :])
-    rows = operands[nc : nc + nx]
-    # What is left over is run last.
-    low, high = (rest, n) if reverse else (0, n - rest)
-    main = [r[low:high].reshape((count, length, *r.shape[1:])) for r in rows]
-    piece = body.once(
-        ("piece", length, reverse, checkpoints), lambda: _piece(body, length, reverse, checkpoints)
-    )
-    found = repeat(piece, count, reverse)(*carry, *main, *constants)
-    carry = list(found[:nc])
-    made = [y.reshape((count * length, *y.shape[2:])) for y in found[nc:]]
-    if rest:
-        left = [r[:low] if reverse else r[high:] for r in rows]
-        found = repeated(body, rest, reverse, [*carry, *left, *constants], checkpoints)
-        carry = list(found[:nc])
-        pairs = zip(found[nc:], made, strict=True)
-        made = [np.concatenate([a, b] if reverse else [b, a]) for a, b in pairs]
-    return (*carry, *made)
-
-
-def _piece(body: Body, length: int, reverse: bool, checkpoints: int) -> Body:
-    """A body that repeats another."""
-    nc, nx = body.carries, body.rows
-    example = list(body.example)
-    example[nc : nc + nx] = [
-        np.broadcast_to(x, (length, *np.shape(x))) for x in example[nc : nc + nx]
-    ]
-    recorder = BodyTrace()
-    ins = [recorder.input(np.array(v)[()]) for v in example]
-    nodes = [t._node for t in ins]
-    with recorder:
-        found = repeated(body, length, reverse, ins, checkpoints)
-        outputs = [node_of(recorder, v) for v in found]
-    tape = tape_of(body.tape.name, nodes, needed(recorder.equations, outputs), outputs)
-    return known(Body(tape, [t.concrete for t in ins], nc, nx))

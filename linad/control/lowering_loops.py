@@ -253,32 +253,52 @@ class Registers:
     def emit(
         self, lowering: Any, owner: Any, counter: Any, places: list[Place], results: list[Place]
     ) -> None:
-        s, nc, nx = self.statements, self.body.carries, self.body.rows
+        s = self.statements
         words: list[Any] = [owner.n if counter is None else address_of(counter)]
         words += [address_of(p) for p in (*places, *results)]
-        lines = ["def kernel(p, start, stop):"]
-        head = "operand(p, 0)" if counter is None else "get_i8(operand(p, 0), 0, -1)"
-        lines.append(f"    n = {head}")
         dtypes = [name_of_dtype(p.dtype) for p in (*places, *results)]
+        head = "operand(p, 0)" if counter is None else "get_i8(operand(p, 0), 0, -1)"
+        lines = ["def kernel(p, start, stop):", f"    n = {head}"]
         lines += [f"    q{k} = operand(p, {1 + k})" for k in range(len(dtypes))]
         for name, kind, numbers in s.immediates:
             lines.append(f"    {name} = {immediate(kind, numbers, len(words))}")
             words += numbers
+        lines += self._before(places, dtypes)
+        lines += self._loop(owner, places, dtypes, words)
+        for j, names in enumerate(s.inputs[: self.body.carries]):
+            if names is not None:
+                q = len(places) + j
+                lines += ["    " + line for line in self._written(names, j, q, dtypes[q], True)]
+        source = "\n".join([*lines, "    return 0", ""])
+        extent = owner.n * max(1, len(s.lines) // 8)
+        call = lowering.emit(source, extent, words, label(owner, "in registers"))
+        equations = simple(self.body).equations
+        if all(e.primitive.name in Primitive.registry for e in equations):  # no loop inside
+            lowering.relax(call, equations)
+
+    def _before(self, places: list[Place], dtypes: list[Any]) -> list[str]:
+        """Lines that read what is not of one repetition."""
+        s, nc, nx = self.statements, self.body.carries, self.body.rows
+        lines = []
         for i in [*range(nc), *range(nc + nx, len(places))]:
             if s.inputs[i] is None:
                 lines.append(f"    m{i} = q{len(places) + i if i < nc else i}")
                 continue
             names = enumerate(s.inputs[i].ravel())
             lines += [f"    {t} = get_{dtypes[i]}(q{i}, {e}, -1)" for e, t in names]
+        return lines
+
+    def _loop(
+        self, owner: Any, places: list[Place], dtypes: list[Any], words: list[Any]
+    ) -> list[str]:
+        """Lines of the repetitions; if they are many, with the words of their pulse."""
+        s, nc, nx = self.statements, self.body.carries, self.body.rows
         made = []
-        for j in range(nc, len(results)):
-            out = s.outputs[j]
-            d, q = dtypes[len(places) + j], len(places) + j
-            mark = j if j < OUTPUTS else OUTPUTS
-            made += [
-                f"set_{d}(q{q}, {_at(out.size, e)}, {t}, {mark})" for e, t in enumerate(out.ravel())
-            ]
+        for q in range(len(places) + nc, len(dtypes)):
+            j = q - len(places)
+            made += self._written(s.outputs[j], j, q, dtypes[q], False)
         made += s.moved()
+        lines = []
         apart = one_ahead(s, nc, nx, made) if owner.n else None
         order = "n - 1 - j" if owner.reverse else "j"
         if apart is not None:
@@ -293,28 +313,19 @@ class Registers:
         else:
             turn = [f"k = {order}", *self._read("k", places, dtypes), *s.lines, *made]
         if owner.n <= LONG:
-            lines += ["    for j in range(n):", *["        " + line for line in turn]]
-        else:
-            lines += [f"    w = operand(p, {len(words)})", f"    for low in range(0, n, {LONG}):"]
-            lines += [f"        for j in range(low, min(low + {LONG}, n)):"]
-            lines += ["            " + line for line in turn]
-            lines += ["        " + line for line in pulse("-low", "w")]
-            words.append(PULSE)
-        local = [j for j in range(nc) if s.inputs[j] is not None]
-        for j in range(nc):
-            if j not in local:
-                continue
-            d, q = dtypes[j], len(places) + j
-            mark = j if j < OUTPUTS else OUTPUTS
-            lines += [
-                f"    set_{d}(q{q}, {e}, {t}, {mark})" for e, t in enumerate(s.inputs[j].ravel())
-            ]
-        source = "\n".join([*lines, "    return 0", ""])
-        extent = owner.n * max(1, len(s.lines) // 8)
-        call = lowering.emit(source, extent, words, label(owner, "in registers"))
-        equations = simple(self.body).equations
-        if all(e.primitive.name in Primitive.registry for e in equations):  # no loop inside
-            lowering.relax(call, equations)
+            return [*lines, "    for j in range(n):", *["        " + line for line in turn]]
+        lines += [f"    w = operand(p, {len(words)})", f"    for low in range(0, n, {LONG}):"]
+        lines += [f"        for j in range(low, min(low + {LONG}, n)):"]
+        lines += ["            " + line for line in turn]
+        lines += ["        " + line for line in pulse("-low", "w")]
+        words.append(PULSE)
+        return lines
+
+    def _written(self, names: Any, j: int, q: int, dtype: Any, whole: bool) -> list[str]:
+        """Lines that write result j, or its row, from variables to what ``q`` is the number of."""
+        mark, names = min(j, OUTPUTS), names.ravel()
+        at = [str(e) if whole else _at(names.size, e) for e in range(names.size)]
+        return [f"set_{dtype}(q{q}, {e}, {t}, {mark})" for e, t in zip(at, names, strict=True)]
 
     def _read(self, at: str, places: list[Place], dtypes: list[Any]) -> list[str]:
         """Lines that read the rows of the repetition with a number."""

@@ -215,7 +215,7 @@ def _emit_registers(
         *("if k == due:", "    if k == limit:", f"        return {NO_RESULT}"),
         *["    " + line for line in pulse("k", "w")],
         f"    due = min(limit, k + {LONG})",
-        *(state.kept() if owner.kept else []),
+        *(state.rows_kept() if owner.kept else []),
         *body.lines,
         *body.moved(),
         "k += 1",
@@ -253,7 +253,7 @@ class LoopState:
             lines += [f"    {t} = get_{d}(q{i}, {e}, -1)" for e, t in enumerate(names.ravel())]
         return lines
 
-    def kept(self) -> list[str]:
+    def rows_kept(self) -> list[str]:
         """A row for each ``stride`` repetitions; where there is room for none, fewer of them."""
         lines = [
             "if k == following:",

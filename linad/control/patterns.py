@@ -26,9 +26,9 @@ from linad.control.whiles import WhileJacobian
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, size_of
 from linad.core.tape import Equation, Var, needed
+from linad.linalg.sparsity.reach import PARTED, Parted, Parts, reach, united
 from linad.operators.dependency_sets import DependencySets
 from linad.operators.relations import Gather, Relation
-from linad.sparsity.reach import PARTED, Parted, Parts, reach, united
 
 ENTRY_BY_ENTRY = """
 add subtract multiply divide power maximum minimum fmax fmin hypot arctan2 logaddexp

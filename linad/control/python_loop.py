@@ -48,12 +48,12 @@ def loop(n: int) -> Iterator[Any]:
     Notes
     -----
     The promise: all repetitions do the same operations. Then the body runs three times (more
-    often where it looks back further than one repetition), and never again; what it does besides
-    computing, as printing, is done as often. Compute what changes from ``i``: ``t = h * i``
+    often where it looks back further than one repetition), and never again; so does what it does
+    besides computing, such as printing. Compute what changes from ``i``: ``t = h * i``
     instead of ``t += h``. Values of all repetitions come from `linad.scan`.
 
     ``linad.config(check_loops=True)`` runs every repetition and compares it with the one before:
-    it sees all that breaks the promise, and costs as much as a loop of Python's.
+    it sees all that breaks the promise, and costs as much as a loop in Python.
 
     Where no trace runs it is ``range(n)``.
 

@@ -33,7 +33,7 @@ from linad.control.template_steps import (
 from linad.core.array_type import Array
 from linad.core.error_state import state
 from linad.core.interrupts import is_interrupt
-from linad.core.memory_layouts import kept
+from linad.core.memory_layouts import copy_in_layout
 from linad.core.primitive import Primitive
 from linad.core.regions import Region, write_region
 from linad.core.tape import Equation, Var
@@ -151,6 +151,7 @@ class ExpectingTrace(AdoptingTrace):
         if state() is not errors.state or warnings.filters is not errors.filters:
             errors.look()
         values: list[Any] = []
+        stand: Any = None
         moved: list[tuple[Any, Any]] | None = None
         begins: list[tuple[int, Any]] | None = None
         here = self.here << BITS
@@ -180,12 +181,13 @@ class ExpectingTrace(AdoptingTrace):
                         a = self.lifted(a)
                         if a is None:
                             return self._on_traces_around(primitive, args, params)
+                    stand = a
                 value = a._value
                 if a._buffer is not None and not is_settled(a._buffer, primitive.view):
                     if _is_behind(a):
                         return self._read_anew(primitive, args, params)
                     if not primitive.view:
-                        value = kept(value)
+                        value = copy_in_layout(value)
                 node = a._node
                 if node is x:  # which is what is fixed
                     values.append(value)
@@ -243,14 +245,14 @@ class ExpectingTrace(AdoptingTrace):
             self.made.append(weakref.ref(result))
         if moved is not None:
             for rows, a in moved:
-                rows.append(kept(a) if type(a) is ndarray else a)
+                rows.append(copy_in_layout(a) if type(a) is ndarray else a)
         self.here += 1
         self.at += 1
         if self.at == self.size:
             self._begin_anew()
         if primitive.view and type(y) is ndarray:
-            x = args[0]
-            attach_view(result, x if x._trace is self else self.lifted(x), primitive, params)
+            # The array that is looked into is the one operand.
+            attach_view(result, args[0] if args[0]._trace is self else stand, primitive, params)
         return result
 
     def _moves_from_here(self, operands: list[tuple[int, Any]]) -> list[tuple[Any, Any]] | None:

@@ -27,12 +27,12 @@ FORMER = {
         "sparse_forms=sparse_properties patterns=relation_shapes blocksolve=block_substitution"
     ),
     ("linad.operators", "linad.linalg"): ("structure estimates probing krylov=iterative_inverses"),
-    ("linad", "linad.linalg"): ("answers systems=linear_systems"),
-    ("linad.transforms.sparsity", "linad.sparsity"): (
+    ("linad", "linad.linalg"): ("answers=operator_answers systems=linear_systems"),
+    ("linad.transforms.sparsity", "linad.linalg.sparsity"): (
         "assemble colouring compress instructions=value_programs kernels=graph_kernels "
         "picture products=sparse_products reach replay structure=pattern_keys"
     ),
-    ("linad.transforms", "linad.sparsity"): ("sparse=operator_forms"),
+    ("linad.transforms", "linad.linalg.sparsity"): ("sparse=operator_forms"),
     ("linad.transforms", "linad.transforms"): (
         "entries=small_arrays identities=array_identities operands=plain_operands "
         "slots=spaces statistics=sums_of_terms windows=shifted_sums"
@@ -49,7 +49,7 @@ FORMER = {
         "symmetric=symmetric_systems complexes=complex_numbers numbers=number_pairs"
     ),
     ("linad", "linad.jit"): (
-        "arguments=signature static variants=specializations draws=random_draws"
+        "arguments=signature static=static_values variants=specializations draws=random_draws"
     ),
     ("linad", "linad.sweeps"): ("interpreted=numpy_target"),
     ("linad", "linad.api"): (
@@ -62,7 +62,10 @@ FORMER = {
     ),
     ("linad.export", "linad.export"): ("templates=numpy_forms"),
     ("linad", "linad.testing"): ("agreement"),
-    ("linad.sparsity", "linad.sparsity"): ("forms=operator_forms"),
+    ("linad.sparsity", "linad.linalg.sparsity"): (
+        "assemble colouring compiled_steps compress forms=operator_forms graph_kernels "
+        "operator_forms pattern_keys picture reach replay sparse_products value_programs"
+    ),
     ("linad.interop", "linad.interop"): ("programs=flat_programs"),
     ("linad.kernels", "linad.kernels"): (
         "arrays=array_windows lengths=varying_lengths source=function_source"
@@ -96,6 +99,7 @@ CLASSES = {
         "GridKernel": "linad.operators.convolution:ValidKernel",
     },
     "linad.transforms.linearize": {"Entry": "linad.transforms.tuple_entries"},
+    "linad.rules.rearranging": {"Windows": "linad.rules.rearranging:SlidingWindows"},
     "linad.rules.spectral": {"SingularDerivative": "linad.rules.singularvalues"},
     "linad.operators.dft": {"Fit": "linad.operators.dft:CropOrPad"},
     "linad.solve.problems": {
@@ -108,7 +112,7 @@ CLASSES = {
     },
     "linad.solve.implicit": {
         "Equation": "linad.solve.implicit:ImplicitEquation",
-        "Form": "linad.solve.implicit:VectorForm",
+        "Form": "linad.solve.vector_forms:VectorForm",
     },
 }
 """Classes and functions that have left a module which keeps its name, by where they are;
@@ -129,7 +133,7 @@ def _table() -> dict[str, str]:
         for name in names.split():
             old, _, new = name.partition("=")
             found[f"{before}.{old}"] = f"{room}.{new or old}"
-    found["linad.transforms.sparsity"] = "linad.sparsity"
+    found["linad.transforms.sparsity"] = found["linad.sparsity"] = "linad.linalg.sparsity"
     return found
 
 

@@ -58,7 +58,7 @@ def numba_keeps_in(folder: str) -> Iterator[None]:
             config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = given
 
 
-def kept(*signature: Any, compiler: str = "njit", **options: Any) -> Callable[[Any], Any]:
+def kept_on_disk(*signature: Any, compiler: str = "njit", **options: Any) -> Callable[[Any], Any]:
     """Compile a function as `numba.njit` does, or `numba.cfunc`, and keep the machine code on disk.
 
     The place is ``NUMBA_CACHE_DIR``, or the user's cache folder, or ``LINAD_CACHE_DIR``: the

@@ -32,7 +32,7 @@ def copied(a: np.ndarray) -> np.ndarray:
     return y
 
 
-def kept(a: Array) -> Any:
+def copy_in_layout(a: Array) -> Any:
     """A copy of which operations make arrays that lie as those they make of ``a``.
 
     An axis that is broadcast stays so: it says nothing about the order of an operation's result,

@@ -161,11 +161,11 @@ class config:
     ----------
     **changes : int, bool or str
         ``densify_limit``, most entries of a dense array that NumPy or SciPy may make of an
-        operator; ``block_bytes``, what `todense` pushes through in one sweep;
-        ``snapshot_bytes``, up to which plain arrays are copied; ``disconnected``, what happens
-        when a result depends on no argument ("raise", "warn" or "ignore"); ``check_loops``,
-        whether every repetition of a `linad.loop` runs and is compared; ``device_fallback``,
-        whether NumPy may have a part in programs on a GPU; and of compiled
+        operator; ``block_bytes``, the most that `todense` pushes through in one sweep;
+        ``snapshot_bytes``, the size up to which plain arrays are copied; ``disconnected``, what
+        happens when a result depends on no argument ("raise", "warn" or "ignore");
+        ``check_loops``, whether every repetition of a `linad.loop` runs and is compared;
+        ``device_fallback``, whether NumPy may have a part in programs on a GPU; and of compiled
         programs ``cache``, ``cache_bytes``, ``vector_math``, ``fast_math``, ``threads``,
         ``variants``, ``compilers`` and ``progress``, see `Settings`.
 

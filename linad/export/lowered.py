@@ -72,7 +72,7 @@ def lower(f: Callable[..., Any]) -> Callable[..., Lowered]:
     Returns
     -------
     callable
-        Of the arguments of ``f``, all of them floating or complex. It returns a `Lowered`,
+        It takes the arguments of ``f``, all of them floating or complex, and returns a `Lowered`,
         whose ``source`` is a module without linad in it:
 
         ``forward(*arguments) -> (result, residuals)``, ``reverse(residuals, cotangent) ->

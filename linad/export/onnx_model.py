@@ -162,7 +162,7 @@ def onnx(
     Returns
     -------
     callable
-        Of the arguments of ``f``. It returns an `Exported`, with ``model``, ``inputs``,
+        It takes the arguments of ``f`` and returns an `Exported`, with ``model``, ``inputs``,
         ``outputs``, ``save(path)``, ``check(*args)`` and ``feed(*args)``.
 
     Raises

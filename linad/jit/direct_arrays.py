@@ -22,7 +22,7 @@ import numpy as np
 from linad.core.array_type import Array
 from linad.core.transformed_functions import Transformed
 from linad.jit.followed_code import FollowedCode
-from linad.jit.static import is_users
+from linad.jit.static_values import is_users
 from linad.jit.traced_results import PASSED, is_jitted
 from linad.jit.value_states import OTHER, TRACED, UNKNOWN, HeldContainer, KnownValue
 

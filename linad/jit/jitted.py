@@ -129,7 +129,8 @@ class Jitted(_Entered, Generic[P, R]):
         It needs neither the interpreter nor its lock, and allocates nothing. Each thread that
         is in it borrows a workspace from a fixed number of them. Raises ValueError for arrays
         of other shapes, or that overlap, `linad.errors.GuardError` where Python would decide
-        otherwise, and ArithmeticError where a matrix is singular.
+        otherwise, or where derivatives are NaN that were not, and may be zeros of entries that
+        nobody reads; and ArithmeticError where a matrix is singular.
 
         Examples
         --------
@@ -235,7 +236,7 @@ def jit(
         A function of arrays, or containers of arrays, in plain NumPy. Left out: a decorator.
     static_argnums : int or sequence of int
         Positions of arguments that are part of the program, not data; negative ones count from
-        the end. An argument is static by keyword, too.
+        the end. An argument counts as static by keyword as well.
     static_argnames : str or sequence of str
         The same by name.
     device : "cuda", optional
@@ -284,7 +285,7 @@ def jit(
     another program. A primitive without a kernel runs in NumPy, inside the program; what
     happens where, `linad.explain` shows.
 
-    A call of a function of one array costs about a quarter of a microsecond beside the work.
+    Calling a function of one array costs about a quarter of a microsecond on top of the work.
 
     Examples
     --------

@@ -16,8 +16,8 @@ from linad.core.settings import compiler_is_off, settings
 from linad.core.shapes import name_of
 from linad.core.tape import Var
 from linad.errors import GuardError, LinadError, TracerError
+from linad.jit.carried_along import has_state
 from linad.jit.outside import state_of
-from linad.jit.outside_walk import has_state
 from linad.jit.recording import record
 from linad.jit.signature import Signature
 from linad.jit.specializations import COMPUTED, Variant

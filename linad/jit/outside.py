@@ -18,7 +18,7 @@ from linad.core.compiler_lock import books
 from linad.core.memory_layouts import layout_of
 from linad.jit.identity import says_is
 from linad.jit.outside_walk import OutsideWalk
-from linad.jit.static import contents
+from linad.jit.static_values import contents
 from linad.transforms.plain_operands import is_frozen
 
 

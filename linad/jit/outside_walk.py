@@ -13,7 +13,6 @@ import importlib
 import types
 import typing
 from collections import deque
-from collections.abc import Iterator
 from io import IOBase
 from typing import Any
 
@@ -23,6 +22,7 @@ from linad.core.callers import defining_package
 from linad.core.memory_layouts import layout_of
 from linad.core.showing import shown
 from linad.core.transformed_functions import Transformed
+from linad.jit.carried_along import FOLLOWED, has_memory, moves
 from linad.jit.code_reads import IMPORTERS, reads_of
 from linad.jit.memoized import generation_of
 from linad.jit.process_state import is_data, is_environment
@@ -37,11 +37,10 @@ from linad.jit.state_walk import (
     is_users_class,
     is_users_module,
 )
-from linad.jit.static import (
+from linad.jit.static_values import (
     MACHINERY,
-    PLAIN,
     Itself,
-    Static,
+    StaticValue,
     attributes,
     class_attributes,
     contents,
@@ -62,7 +61,6 @@ LONG = 32
 """Items of a list from which it is compared as a whole."""
 
 NUMBERS = (bool, int, float, complex, str, bytes, types.NoneType, np.generic)
-FOLLOWED = (types.FunctionType, types.MethodType, functools.partial, Transformed, type)
 
 
 def _innermost(f: Any) -> Any:
@@ -87,7 +85,7 @@ class OutsideWalk(StateWalk):
         if is_environment(value):
             self.of_environment()
         elif contents or isinstance(value, FOLLOWED) or not is_users(type(value)):
-            self.volatile = self.volatile or _moves(value)
+            self.volatile = self.volatile or moves(value)
             if is_sparse(value):
                 self.matrix(name, value)
             self.labels(value)
@@ -112,7 +110,7 @@ class OutsideWalk(StateWalk):
             self.array(name, value, text)
             return
         if isinstance(value, NUMBERS):
-            self.parts.append((name, Static(value)))
+            self.parts.append((name, StaticValue(value)))
         elif isinstance(value, np.ndarray):
             self.parts.append((name, kind, value.dtype, value.shape, contents(value)))
             whole = kind, value.dtype, value.shape, contents(value)
@@ -125,7 +123,7 @@ class OutsideWalk(StateWalk):
             if is_sparse(value):
                 self.matrix(name, value)
             self.labels(value)
-            self.volatile = self.volatile or _moves(value) or self._is_read(value)
+            self.volatile = self.volatile or moves(value) or self._is_read(value)
         if not fixed:
             self.lines.append(f"{text} is {self.bind(value)}")
         if not isinstance(value, NUMBERS):
@@ -234,7 +232,7 @@ class OutsideWalk(StateWalk):
 
     def of_set(self, name: str, value: Any) -> None:
         copy = frozenset(value)
-        self.parts.append((name, Static(copy)))
+        self.parts.append((name, StaticValue(copy)))
         if isinstance(value, set):
             self.lines.append(f"{self.bind(value)} == {self.bind(copy)}")
         for item in copy:
@@ -255,7 +253,7 @@ class OutsideWalk(StateWalk):
             self.lines.append(f"len({text}) == {len(value)}")
         if len(value) > LONG and all([isinstance(v, NUMBERS) for v in value]):
             now = tuple(value)
-            self.parts.append((name, Static(now)))
+            self.parts.append((name, StaticValue(now)))
             if not isinstance(value, tuple):
                 self.lines.append(f"all(map(is_, {text}, {self.bind(now)}))")
             return
@@ -265,7 +263,7 @@ class OutsideWalk(StateWalk):
     def of_dict(self, name: str, value: Any) -> None:
         text = self.bind(value)
         keys = tuple(value)
-        self.parts.append((name, Static(keys)))
+        self.parts.append((name, StaticValue(keys)))
         self.lines.append(f"tuple({text}) == {self.bind(keys)}")
         for k, item in list(value.items()):
             key = repr(k) if type(k) in (str, int) else self.bind(k)
@@ -411,42 +409,3 @@ def _is_generated(f: Any) -> bool:
     """Whether a method was written by `dataclasses`: it reads all fields, for nobody."""
     f = getattr(f, "__wrapped__", f)
     return type(f) is types.FunctionType and f.__code__.co_filename == "<string>"
-
-
-def _moves(value: Any) -> bool:
-    """Whether a value is an iterator of which nobody can tell how far it has gone."""
-    if type(value).__name__ == "SimpleQueue":
-        return True
-    return isinstance(value, Iterator) and not (is_users(type(value)) or isinstance(value, IOBase))
-
-
-def has_memory(value: Any) -> bool:
-    """Whether a value owns memory that others may write into: a bytearray, a file in memory."""
-    try:
-        return not memoryview(value).readonly or isinstance(value, memoryview)
-    except (TypeError, ValueError, BufferError):  # ValueError: it is closed
-        return False
-
-
-CONTAINERS = {list, tuple, dict, set, frozenset, deque}
-
-
-def has_code(x: Any, depth: int = 4) -> bool:
-    """Whether an argument brings code along, which may read more from outside, or holds what its
-    identity does not tell."""
-    kind = type(x)
-    if kind in PLAIN or isinstance(x, np.ndarray):
-        return False
-    if isinstance(x, (*FOLLOWED, *HOLDERS, types.ModuleType)) or is_users(kind) or is_data(kind):
-        return True
-    if kind in CONTAINERS and depth:
-        parts = (*x, *x.values()) if kind is dict else x
-        return any([has_code(part, depth - 1) for part in parts])
-    return is_jitted(x) or is_sparse(x) or is_environment(x) or _moves(x) or has_memory(x)
-
-
-def has_state(x: Any) -> bool:
-    """Whether an argument is an object of a user's class, known by itself and its attributes."""
-    kind: Any = type(x)
-    plain = kind.__hash__ is object.__hash__ and not hasattr(kind, "__array__")
-    return plain and is_users(kind) and not isinstance(x, enum.Enum)

@@ -32,7 +32,7 @@ RANDOM = {"random", "randint", "uniform", "gauss", "normal", "rand", "randn", "r
 FUNCTIONS = (functools.partial, types.MethodType, types.FunctionType)
 
 
-class Draws:
+class RandomDraws:
     """The states of the generators that a function can reach.
 
     Parameters

@@ -19,7 +19,7 @@ from linad.core import tree
 from linad.core.adopted import repeated
 from linad.core.array_type import Array
 from linad.core.during import during
-from linad.core.memory_layouts import kept, layout_of
+from linad.core.memory_layouts import copy_in_layout, layout_of
 from linad.core.own_draws import WATCHES
 from linad.core.patience import Patience, say
 from linad.core.running_loops import described, running_loops
@@ -30,7 +30,7 @@ from linad.core.tape import Equation, Tape, guards_in
 from linad.errors import OutputError, UnsupportedError
 from linad.jit.identity import compares_objects, first_of_each, memory_of_all, share_memory
 from linad.jit.process_state import warn_of_process_state
-from linad.jit.random_draws import Draws
+from linad.jit.random_draws import RandomDraws
 from linad.jit.signature import Signature, as_recorded, is_python_number
 from linad.jit.specializations import COMPUTED, LONG, Variant, own
 from linad.transforms.plain_operands import same_bits
@@ -73,7 +73,7 @@ class _Recording:
     def __init__(self, f: Callable[..., Any], arguments: Signature) -> None:
         self.f, self.arguments = f, arguments
         self.given = [as_recorded(x) for x in arguments.arrays]
-        self.outside = [kept(a) for a in arguments.outside]
+        self.outside = [copy_in_layout(a) for a in arguments.outside]
         direct, self.stored = arguments.direct(f)
         self.direct = direct | self.stored
         compares = len(self.given) > 1 and compares_objects(f)
@@ -91,7 +91,7 @@ class _Recording:
         numbers = sorted(self.direct)
         plain = [arguments.outside[k] for k in numbers]
         stand_ins = [traced.stand_ins[k] for k in numbers]
-        draws = Draws(f, arguments.leaves)
+        draws = RandomDraws(f, arguments.leaves)
         watches = (*WATCHES.get(), draws)
         with traced.trace, standing(plain, stand_ins), during(WATCHES, watches):
             try:

@@ -23,11 +23,11 @@ from linad.core.memory_layouts import copied
 from linad.core.shapes import name_of
 from linad.core.tape import Equation
 from linad.errors import DTypeError, OptionError
+from linad.jit.carried_along import has_code
 from linad.jit.direct_arrays import direct_arrays, states_of
 from linad.jit.outside import Look, Outside
-from linad.jit.outside_walk import has_code
 from linad.jit.random_draws import refuse_generator
-from linad.jit.static import Static
+from linad.jit.static_values import StaticValue
 
 
 class Signature:
@@ -85,7 +85,7 @@ class Signature:
         self.key: tuple[Any, ...] = (
             structure,
             orders,
-            tuple([_type_of(x) if k in moving else Static(x) for k, x in enumerate(leaves)]),
+            tuple([_type_of(x) if k in moving else StaticValue(x) for k, x in enumerate(leaves)]),
         )
 
     def see(self, outside: Outside) -> None:
@@ -156,7 +156,7 @@ class Signature:
     def objects_have_changed(self) -> bool:
         """Whether something among the arguments that is part of the program is another now."""
         pairs = zip(self.key[2], self.leaves, strict=True)
-        return any([type(part) is Static and part != Static(x) for part, x in pairs])
+        return any([type(part) is StaticValue and part != StaticValue(x) for part, x in pairs])
 
     def holds_single_precision(self) -> bool:
         """Whether an array or number is of single precision."""

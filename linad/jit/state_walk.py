@@ -31,7 +31,7 @@ from linad.jit.process_state import (
     qualified,
     steps_of,
 )
-from linad.jit.static import OPAQUE, SMALL, contents, digest
+from linad.jit.static_values import OPAQUE, SMALL, contents, digest
 
 INSTALLED = tuple(
     {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}

@@ -12,8 +12,8 @@ import numpy as np
 from linad.errors import KernelError
 from linad.kernels.aliases import handed_over, replaced_names
 from linad.kernels.array_windows import Array, ArrayWindow, Axis, Computed, whole
+from linad.kernels.expression_source import kind_of
 from linad.kernels.expressions import (
-    CANONICAL,
     NONE,
     ONE,
     ZERO,
@@ -22,13 +22,13 @@ from linad.kernels.expressions import (
     Kind,
     binary,
     call,
-    kind_of,
     mul,
     names,
     num,
     var,
 )
 from linad.kernels.function_source import FunctionSource
+from linad.kernels.scalar_functions import CANONICAL
 from linad.kernels.statements import Check, For, Grow, Let, New, Put, Statement
 from linad.kernels.syntax import loop_names
 from linad.kernels.varying_lengths import Lengths

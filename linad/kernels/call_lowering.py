@@ -11,9 +11,8 @@ import numpy as np
 from linad.kernels.array_windows import ArrayWindow, Computed, whole
 from linad.kernels.building import DTYPES, Closure
 from linad.kernels.expression_lowering import OPERATORS_BY_NAME
+from linad.kernels.expression_source import joined
 from linad.kernels.expressions import (
-    CANONICAL,
-    FUNCTIONS,
     NONE,
     ONE,
     ZERO,
@@ -22,7 +21,6 @@ from linad.kernels.expressions import (
     add,
     binary,
     call,
-    joined,
     mul,
     negative,
     num,
@@ -40,6 +38,7 @@ from linad.kernels.numpy_functions import METHOD_NAMES, WRITTEN
 from linad.kernels.numpy_matrices import diagonal, diagonal_matrix
 from linad.kernels.reduction_lowering import REDUCTIONS, ReductionLowering
 from linad.kernels.remedies import remedy_for
+from linad.kernels.scalar_functions import CANONICAL, FUNCTIONS
 from linad.kernels.statements import Put
 
 ALONG = ("concatenate", "stack")

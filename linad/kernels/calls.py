@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.api.rule_results import one_by_one, seed_axes
 from linad.core.array_type import Array
 from linad.core.compiler_lock import compiling
 from linad.core.primitive import Primitive
@@ -330,16 +331,10 @@ class ProgramJacobian(JacobianOperator):
                 for name, y in zip(self.call.writes, self.y, strict=True)
             ]
 
-        lead = _lead(tangent, self.in_shapes)
-        if not lead:
-            return tuple(apply(tangent))
-        each = [apply([None if t is None else t[k] for t in tangent]) for k in np.ndindex(*lead)]
-        if not each:
-            return tuple([np.zeros(lead + y.shape, y.dtype) for y in self.y])
-        return tuple([np.stack(v).reshape(lead + np.shape(v[0])) for v in zip(*each, strict=True)])
+        return one_by_one(apply, tangent, self.in_shapes)
 
     def pullback(self, cotangent: Any) -> Any:
-        lead = _lead(cotangent, [y.shape for y in self.y])
+        lead = seed_axes(cotangent, [y.shape for y in self.y])
         seeds = int(np.prod(lead, dtype=int)) if lead else None
         given = {n: c for n, c in zip(self.call.writes, cotangent, strict=True) if c is not None}
         if seeds is None:
@@ -365,11 +360,3 @@ class ProgramJacobian(JacobianOperator):
             for k in range(seeds)
         ]
         return {name: np.stack([found[name] for found in each]) for name in self.active}
-
-
-def _lead(given: Sequence[Any], shapes: Sequence[Shape]) -> Shape:
-    """The axes that seeds have in front."""
-    return next(
-        (g.shape[: g.ndim - len(s)] for g, s in zip(given, shapes, strict=True) if g is not None),
-        (),
-    )

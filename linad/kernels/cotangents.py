@@ -7,18 +7,7 @@ the seeds inside of that what computes values again: these are the same for all 
 from collections.abc import Sequence
 
 from linad.kernels.analysis import KernelProgram
-from linad.kernels.expressions import (
-    NONE,
-    ONE,
-    ZERO,
-    ArrayKind,
-    Expr,
-    add,
-    dim,
-    get,
-    names,
-    var,
-)
+from linad.kernels.expressions import NONE, ONE, ZERO, ArrayKind, Expr, add, dim, get, names, var
 from linad.kernels.fresh_names import FreshNames
 from linad.kernels.needs import BackwardNeeds
 from linad.kernels.partials import Derivative

@@ -20,8 +20,8 @@ def kernel(function: Any = None, *, checkpoints: int = 0, **options: Any) -> Any
         ``numba.njit``, ``numba.vectorize`` or ``numba.guvectorize`` has compiled.
     checkpoints : int, optional
         For loops over a range at the top of the function, such as over time: how many states
-        the adjoint keeps, to run the turns between two of them again. For n turns sqrt(n) needs
-        least memory. 0 keeps all that is overwritten.
+        the adjoint keeps; the iterations between two of them are run again. For n iterations
+        sqrt(n) needs least memory. 0 keeps all that is overwritten.
     **options
         For ``numba.njit``.
 

@@ -10,6 +10,7 @@ import numpy as np
 from linad.errors import KernelError
 from linad.kernels.array_windows import Array, ArrayWindow, Computed, whole
 from linad.kernels.building import DTYPES, Closure, Frame, all_of, entry_at, regions_of
+from linad.kernels.expression_source import joined
 from linad.kernels.expressions import (
     NONE,
     ONE,
@@ -18,7 +19,6 @@ from linad.kernels.expressions import (
     Expr,
     binary,
     compared,
-    joined,
     mul,
     negative,
     num,

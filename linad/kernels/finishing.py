@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from linad.errors import KernelError
-from linad.kernels.expressions import Expr, Kind, joined, kind_of, names, nodes, rebuilt_or_none
+from linad.kernels.expression_source import joined, kind_of
+from linad.kernels.expressions import Expr, Kind, names, nodes, rebuilt_or_none
 from linad.kernels.function_source import FunctionSource
 from linad.kernels.statements import For, If, Let, New, Statement, WhileLoop, expressions, walk
 

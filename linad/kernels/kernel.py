@@ -20,19 +20,8 @@ from linad.kernels.array_windows import ArrayWindow
 from linad.kernels.call_lowering import check_calls
 from linad.kernels.calls import ProgramCall
 from linad.kernels.compiling import source_of
-from linad.kernels.expressions import (
-    ONE,
-    ZERO,
-    ArrayKind,
-    Expr,
-    Kind,
-    dim,
-    get,
-    kind_of,
-    nodes,
-    text,
-    var,
-)
+from linad.kernels.expression_source import kind_of, text
+from linad.kernels.expressions import ONE, ZERO, ArrayKind, Expr, Kind, dim, get, nodes, var
 from linad.kernels.function_source import FunctionSource
 from linad.kernels.lowering import LoweredKernel
 from linad.kernels.result_lengths import program_of_lengths, values_read

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from linad.kernels.array_windows import ArrayWindow, Computed
 from linad.kernels.building import DTYPES, FIRST_ROOM, StatementBuilder
+from linad.kernels.expression_source import kind_of
 from linad.kernels.expressions import (
     ONE,
     ZERO,
@@ -14,7 +15,6 @@ from linad.kernels.expressions import (
     add,
     call,
     compared,
-    kind_of,
     mul,
     num,
     sub,

@@ -10,7 +10,8 @@ from typing import Any
 
 from linad.kernels.array_windows import ArrayWindow, Computed, whole
 from linad.kernels.building import Frame, LowerAgain
-from linad.kernels.expressions import ZERO, ArrayKind, Expr, Kind, joined, kind_of, var
+from linad.kernels.expression_source import joined, kind_of
+from linad.kernels.expressions import ZERO, ArrayKind, Expr, Kind, var
 from linad.kernels.finishing import infer_kinds, make_first, pruned
 from linad.kernels.function_source import FunctionSource
 from linad.kernels.statement_lowering import StatementLowering

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection
 
 import numpy as np
 
+from linad.kernels.expression_source import kind_of
 from linad.kernels.expressions import (
-    FUNCTIONS,
     NONE,
     Expr,
     Kind,
@@ -17,7 +17,6 @@ from linad.kernels.expressions import (
     binary,
     call,
     div,
-    kind_of,
     mul,
     names,
     negative,
@@ -29,6 +28,7 @@ from linad.kernels.expressions import (
     sub,
     var,
 )
+from linad.kernels.scalar_functions import FUNCTIONS
 from linad.kernels.statements import Let, Statement
 
 TINY = num(float(np.finfo(float).tiny))

@@ -7,18 +7,7 @@ from typing import Any
 
 from linad.kernels.array_lowering import ArrayLowering
 from linad.kernels.array_windows import ArrayWindow, Computed
-from linad.kernels.expressions import (
-    NONE,
-    ONE,
-    ZERO,
-    Expr,
-    add,
-    call,
-    is_integer,
-    mul,
-    num,
-    var,
-)
+from linad.kernels.expressions import NONE, ONE, ZERO, Expr, add, call, is_integer, mul, num, var
 from linad.kernels.number_lists import Display
 from linad.kernels.statements import Check, Let, Put
 

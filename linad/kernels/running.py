@@ -11,7 +11,8 @@ from linad.core.compiler_lock import compiling
 from linad.core.shapes import Shape, size_of
 from linad.kernels.analysis import KernelProgram
 from linad.kernels.compiling import compiled, compiled_phases
-from linad.kernels.expressions import ArrayKind, text
+from linad.kernels.expression_source import text
+from linad.kernels.expressions import ArrayKind
 from linad.kernels.phases import ProgramInPhases
 
 SMALLEST = 64

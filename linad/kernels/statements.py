@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from linad.kernels.expressions import ONE, ZERO, Expr, call, names, num, text
+from linad.kernels.expression_source import text
+from linad.kernels.expressions import ONE, ZERO, Expr, call, names, num
 
 
 @dataclass

@@ -347,7 +347,7 @@ def solve_linear(
     maxiter : int, optional
         Most iterations; by default max(1000, 10 n).
     M : LinearOperator or array (n, n), optional
-        Preconditioner, about the inverse of J; asks for an iteration.
+        Preconditioner, an approximate inverse of J; asks for an iteration.
     explain : bool
         Whether to return an `Explanation` too. It is also told to the logger "linad" at level
         DEBUG.
@@ -366,16 +366,16 @@ def solve_linear(
     SingularError
         If a square matrix is singular to working precision.
     ConvergenceError
-        If an iteration does not get to ``rtol``.
+        If an iteration does not reach ``rtol``.
     OptionError
         For another method.
 
     Notes
     -----
     Closed forms cost about a product; dense matrices are formed by n seeds and factorised, sparse
-    ones by a few seeds; an iteration costs a product or two a step. The solution is
-    differentiable to any order, in b and in what J was made of, at the price of a solution with
-    J or its adjoint a derivative.
+    ones by a few seeds; an iteration costs one or two products per step. The solution is
+    differentiable to any order, in b and in what J was made of; each derivative costs one more
+    solution, with J or its adjoint.
 
     Examples
     --------

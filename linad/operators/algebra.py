@@ -20,7 +20,7 @@ from linad.operators.composites import Chain, Sum, chain_of
 from linad.operators.foreign import Foreign
 from linad.operators.matrices import Matrix
 from linad.operators.operands import is_operator
-from linad.operators.provided import answers
+from linad.operators.provided import answer_of_operators
 from linad.operators.rewrites import AT_ONCE, SUMS_AT_ONCE, direct, multiplied, sum_of, summed
 from linad.operators.structured import Cast, Diagonal, Identity, Zero
 from linad.operators.wrappers import Adjoint, Extended, Reshaped, Scaled, Transpose
@@ -231,4 +231,4 @@ MOST_FACTORS = 1 << 16
 
 
 for answer in (compose, scale, power, add, subtract, Adjoint, Transpose):
-    answers(answer)
+    answer_of_operators(answer)

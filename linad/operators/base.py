@@ -51,6 +51,9 @@ class PutOff:
     those that are there too, would take several times as long.
     """
 
+    def __init__(self, doc: str = "") -> None:
+        self.__doc__ = doc
+
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
@@ -123,8 +126,8 @@ class JacobianOperator(
     compiled = False
     writes = False
     hermitian = False
-    shape: Any = PutOff()
-    ndim: Any = PutOff()
+    shape: Any = PutOff("(m, n), the shape of the matrix.")
+    ndim: Any = PutOff("2, as of every matrix.")
     _xp: Any = PutOff()
     __array_priority__ = 2000.0
 
@@ -178,6 +181,7 @@ class JacobianOperator(
     # SciPy's contract: flat vectors.
 
     def _matvec(self, x: Array) -> Any:
+        """``J @ x``, of a vector (n,), or of rows of vectors (..., n)."""
         if self.compiled and (y := self._bound(x, False)) is not None:
             return y
         n = self.shape[1]
@@ -186,6 +190,7 @@ class JacobianOperator(
         return self._apply_vectors(x, n, False)
 
     def _rmatvec(self, x: Array) -> Any:
+        """``J.H @ x``, of a vector (m,), or of rows of vectors (..., m)."""
         if self.compiled and (y := self._bound(x, True)) is not None:
             return y
         n = self.shape[0]
@@ -204,9 +209,11 @@ class JacobianOperator(
         return y if y.ndim == 1 else y.reshape(-1)
 
     def _matmat(self, X: Array) -> Any:
+        """``J @ X``, of a matrix (n, k), in one batched sweep."""
         return self._apply_columns(X, self.shape[1], False)
 
     def _rmatmat(self, X: Array) -> Any:
+        """``J.H @ X``, of a matrix (m, k), in one batched sweep."""
         return self._apply_columns(X, self.shape[0], True)
 
     matvec, rmatvec, matmat, rmatmat = _matvec, _rmatvec, _matmat, _rmatmat

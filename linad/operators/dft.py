@@ -101,8 +101,8 @@ class Fourier(JacobianOperator):
         return self.axes
 
 
-class RealFourier(JacobianOperator):
-    """The transform of real entries along one axis: its first n//2 + 1 coefficients.
+class _OfRealEntries(JacobianOperator):
+    """A transform between real entries and coefficients, along one axis.
 
     Parameters
     ----------
@@ -112,15 +112,10 @@ class RealFourier(JacobianOperator):
     out_shape, in_shape : tuple of int
     dtype, real_dtype : numpy.dtype
         Of the coefficients and of the entries.
-
-    Notes
-    -----
-    Its adjoint is Re Σ_k c y_k exp(+2πi jk/n) over the coefficients that are there, while
-    irfft counts all but the first, and the last of an even n, twice: so they are halved.
     """
 
     unknown = UNSTRUCTURED
-
+    inherits_facts = True
     owns_result = True
 
     def __init__(
@@ -133,8 +128,25 @@ class RealFourier(JacobianOperator):
         real_dtype: np.dtype[Any],
     ) -> None:
         self.axis, self.norm, self._real = axis, norm, real_dtype
-        self._halves = 1 / multiplicity(in_shape[axis], axis, real_dtype)
+        n = max(out_shape[axis], in_shape[axis])  # the entries are as many as their half, or more
+        self._counts = multiplicity(n, axis, real_dtype)
         super().__init__(out_shape, in_shape, dtype)
+
+    def relation(self) -> Product:
+        return dense_along(self.out_shape, self.in_shape, (self.axis,))
+
+    def relation_key(self) -> Any:
+        return self.axis
+
+
+class RealFourier(_OfRealEntries):
+    """The transform of real entries along one axis: its first n//2 + 1 coefficients.
+
+    Notes
+    -----
+    Its adjoint is Re Σ_k c y_k exp(+2πi jk/n) over the coefficients that are there, while
+    irfft counts all but the first, and the last of an even n, twice: so they are halved.
+    """
 
     @property
     def in_dtype(self) -> Any:
@@ -145,48 +157,17 @@ class RealFourier(JacobianOperator):
 
     def pullback(self, cotangent: Array) -> Array:
         n = self.in_shape[self.axis]
-        return np.fft.irfft(cotangent * self._halves, n, self.axis, OPPOSITE[self.norm])
-
-    def relation(self) -> Product:
-        return dense_along(self.out_shape, self.in_shape, (self.axis,))
-
-    def relation_key(self) -> Any:
-        return self.axis
+        return np.fft.irfft(cotangent / self._counts, n, self.axis, OPPOSITE[self.norm])
 
 
-class HermitianFourier(JacobianOperator):
+class HermitianFourier(_OfRealEntries):
     """The inverse of `RealFourier`: n real entries from n//2 + 1 coefficients.
 
     The imaginary part of the first coefficient, and of the last of an even n, is not read;
     so the map is linear over the reals only.
-
-    Parameters
-    ----------
-    axis : int
-        Counted from the end.
-    norm : {"backward", "ortho", "forward"}
-    out_shape, in_shape : tuple of int
-    dtype, real_dtype : numpy.dtype
-        Of the coefficients and of the entries.
     """
 
-    unknown = UNSTRUCTURED
-
-    owns_result = True
     clinear = False
-
-    def __init__(
-        self,
-        axis: int,
-        norm: Norm,
-        out_shape: Shape,
-        in_shape: Shape,
-        dtype: np.dtype[Any],
-        real_dtype: np.dtype[Any],
-    ) -> None:
-        self.axis, self.norm, self._real = axis, norm, real_dtype
-        self._twice = multiplicity(out_shape[axis], axis, real_dtype)
-        super().__init__(out_shape, in_shape, dtype)
 
     @property
     def out_dtype(self) -> Any:
@@ -197,13 +178,7 @@ class HermitianFourier(JacobianOperator):
 
     def pullback(self, cotangent: Array) -> Array:
         transform = np.fft.rfft(cotangent, axis=self.axis, norm=OPPOSITE[self.norm])
-        return transform * self._twice
-
-    def relation(self) -> Product:
-        return dense_along(self.out_shape, self.in_shape, (self.axis,))
-
-    def relation_key(self) -> Any:
-        return self.axis
+        return transform * self._counts
 
 
 def multiplicity(n: int, axis: int, dtype: np.dtype[Any]) -> Any:

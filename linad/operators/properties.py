@@ -45,7 +45,7 @@ class OperatorProperties:
 
     @property
     def structure(self) -> tuple[str, ...]:
-        """Names of what is proven of the matrix, the most telling first; often none.
+        """Names of what is known for certain of the matrix, the most telling first; often none.
 
         Such as ``"diagonal"``, ``"kronecker"``, ``"lower triangular"``, ``"symmetric"``,
         ``"positive definite"``, ``"block diagonal"``, ``"low rank plus diagonal"``. It
@@ -75,7 +75,7 @@ class OperatorProperties:
         samples : int
             Number of random vectors of an estimate.
         rng : numpy.random.Generator or int, optional
-            Their source (SPEC 7). By default a new one of entropy from the system.
+            Their source (SPEC 7). By default a new one, seeded by the system.
 
         Returns
         -------
@@ -149,8 +149,8 @@ class OperatorProperties:
 
         Notes
         -----
-        Golub-Kahan-Lanczos bidiagonalisation with full orthogonalisation: a product with J
-        and one with its adjoint a step. Source: G. Golub and C. Van Loan, "Matrix
+        Golub-Kahan-Lanczos bidiagonalisation with full orthogonalisation: each step costs a
+        product with J and one with its adjoint. Source: G. Golub and C. Van Loan, "Matrix
         Computations", 4th edition, section 10.4.
         """
         return ANSWERS.norm_estimate(self, exact, samples, rng)  # type: ignore[no-any-return]
@@ -186,7 +186,7 @@ class OperatorProperties:
             Exact, in closed form, where the structure has one (diagonal, Kronecker, circulant,
             triangular, banded, block triangular, running sums, low rank plus any of these
             ...); else a factorisation of the dense matrix (n at most 2000) or of the sparse one;
-            else an operator each application of which runs a Krylov solver.
+            else an operator that runs a Krylov solver each time it is applied.
             ``linad.solve_linear(J, b, explain=True)`` says which, and why.
 
         Raises

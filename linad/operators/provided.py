@@ -5,8 +5,8 @@ them out needs operators of every kind, and so stands above the base class. Like
 NumPy's functions, the answers are entered into a table that the base class reads:
 
     products, sums, powers                 `linad.operators.algebra`
-    structure, estimates, inverse          `linad.linalg.answers`
-    sparse matrix, pattern, bandwidth      `linad.sparsity.operator_forms`
+    structure, estimates, inverse          `linad.linalg.operator_answers`
+    sparse matrix, pattern, bandwidth      `linad.linalg.sparsity.operator_forms`
     application as one program             `linad.sweeps.compiled`, `linad.sweeps.fused_operators`
 """
 
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 Answer = TypeVar("Answer", bound=Callable[..., Any])
 
 
-class Answers:
+class OperatorAnswers:
     """Functions of an operator, by the name of the question."""
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -27,12 +27,12 @@ class Answers:
         raise AttributeError(f"nobody has answered {name!r}")
 
 
-ANSWERS = Answers()
+ANSWERS = OperatorAnswers()
 OTHER: Any = object()
 """What a short way returns for arguments that the general way is for."""
 
 
-def answers(function: Answer) -> Answer:
+def answer_of_operators(function: Answer) -> Answer:
     """Enter a function under its own name; a decorator."""
     setattr(ANSWERS, function.__name__, function)
     return function

@@ -1,7 +1,7 @@
 """What an operator can be asked about its zeros: a sparse matrix, the number of its entries, its
 bandwidth, a picture.
 
-Patterns are worked out in `linad.sparsity`; see `linad.operators.provided`.
+Patterns are worked out in `linad.linalg.sparsity`; see `linad.operators.provided`.
 """
 
 from typing import Any

@@ -7,6 +7,7 @@ that is found. Two points lie on both sides of the root, and Brent's method keep
     ridder          the middle x, then x + h sign(fa - fb) f(x) / √(f(x)² - fa fb), h half the width
     brentq          inverse quadratic interpolation, or the secant, where it shortens the last step
     brenth          hyperbolic interpolation in its place
+    toms748         `linad.scipy.enclosureloops`
 
 Sources: R. P. Brent, "Algorithms for Minimization without Derivatives", 1973, chapter 4; J. C. P.
 Bus and T. J. Dekker, "Two efficient algorithms with guaranteed convergence for finding a zero of a
@@ -14,6 +15,7 @@ function", ACM TOMS 1, 1975; C. Ridders, "A new algorithm for computing a single
 continuous function", IEEE Transactions on Circuits and Systems 26, 1979.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -23,6 +25,7 @@ from linad.api.derivatives import stop_gradient
 from linad.control.deciding import while_loop
 from linad.core.array_type import Array
 from linad.rules.creation import asarray
+from linad.scipy.enclosureloops import enclosed
 from linad.scipy.loopedsearches import found_in_loop
 from linad.scipy.mirror import holds_traced
 
@@ -131,49 +134,16 @@ STEPS: dict[str, Callable[..., Bracket]] = {
 """One step of SciPy's function of a name."""
 
 
-def bracketed_root(
-    name: str, f: Function, a: Array, b: Array, tolerances: tuple[float, float], maxiter: int
-) -> Any:
-    """A root between a and b, without a derivative; None where the program cannot hold it.
-
-    Parameters
-    ----------
-    name : str
-        Of SciPy's function, among `STEPS`.
-    f : callable
-        Of a number; may refer to traced values.
-    a, b : number
-        f has different signs there.
-    tolerances : (float, float)
-        xtol and rtol, as of `scipy.optimize.brentq`.
-    maxiter : int
-    """
-    first = stop_gradient(asarray(f(a)).reshape(()))
-    if not holds_traced((a, b, first)):
-        return None
-    zero = 0.0 * np.sign(first)
-    a, b = stop_gradient(asarray(a)) + zero, stop_gradient(asarray(b)) + zero
-
-    def search(g: Function) -> tuple[Any, Any]:
-        return _found(
-            STEPS[name],
-            *(lambda x: stop_gradient(asarray(g(x)).reshape(())), a, b, tolerances, maxiter),
-        )
-
-    why = "the ends of a bracket must have different signs, and the search must end"
-    return found_in_loop(search, f, why)
-
-
 def _found(
     step: Callable[..., Bracket],
     f: Function,
     a: Array,
     b: Array,
-    tolerances: tuple[float, float],
+    xtol: float,
+    rtol: float,
     maxiter: int,
 ) -> tuple[Any, Any]:
-    """The root, and whether it is one."""
-    xtol, rtol = tolerances
+    """The root and the number of steps, and whether it is one."""
     fa, fb = f(a), f(b)
     nothing = 0.0 * a
     tolerance = xtol + rtol * np.minimum(np.abs(a), np.abs(b))
@@ -185,4 +155,42 @@ def _found(
     s = while_loop(
         lambda s: (s.done == 0) & (s.count < maxiter), lambda s: step(f, s, xtol, rtol), start
     )
-    return s.best, ((fa == 0) | (fb == 0) | _differ(fa, fb)) & (s.done > 0)
+    return (s.best, s.count), ((fa == 0) | (fb == 0) | _differ(fa, fb)) & (s.done > 0)
+
+
+SEARCHES: dict[str, Callable[..., tuple[Any, Any]]] = {
+    **{name: functools.partial(_found, step) for name, step in STEPS.items()},
+    "toms748": enclosed,
+}
+"""SciPy's function of a name: the root and the number of steps, and whether it is one."""
+
+
+def bracketed_root(name: str, f: Function, a: Array, b: Array, **limits: Any) -> Any:
+    """A root between a and b, without a derivative, and the number of steps to it.
+
+    None where the program cannot hold the search.
+
+    Parameters
+    ----------
+    name : str
+        Of SciPy's function, among `SEARCHES`.
+    f : callable
+        Of a number; may refer to traced values.
+    a, b : number
+        f has different signs there.
+    **limits
+        xtol, rtol, maxiter and k, as SciPy's function takes them.
+    """
+    first = stop_gradient(asarray(f(a)).reshape(()))
+    if not holds_traced((a, b, first)):
+        return None
+    zero = 0.0 * np.sign(first)
+    a, b = stop_gradient(asarray(a)) + zero, stop_gradient(asarray(b)) + zero
+
+    def search(g: Function) -> tuple[Any, Any]:
+        return SEARCHES[name](
+            lambda x: stop_gradient(asarray(g(x)).reshape(())), a, b, **limits
+        )
+
+    why = "the ends of a bracket must have different signs, and the search must end"
+    return found_in_loop(search, f, why)

@@ -35,14 +35,11 @@ from linad.operators.structured import Identity, Zero
 from linad.rules.creation import asarray
 from linad.scipy.mirror import arguments_of, full_name, holds_traced
 from linad.scipy.option_kinds import check_options
+from linad.solve.multiple_roots import aside_of, too_near
 
 Function = Callable[..., Any]
 TOLERANCES = ("xtol", "epsrel", "tol")
 """What the tolerance of a search is called."""
-
-ASIDE = {2: 1e-12, 3: 1e-6}
-"""In parts of a root, from how far away a step leads to it if the derivative of that order, or of
-later ones, is known."""
 
 TO_ROUNDING = 2
 """Newton's steps from SciPy's tolerance to rounding."""
@@ -120,6 +117,16 @@ def with_slope(fun: Function, args: tuple[Any, ...]) -> tuple[Watched, Watched]:
     return Watched(lambda *a: fun(*a)[0], args), Watched(lambda *a: fun(*a)[1], args)
 
 
+def function_of(
+    fun: Function, args: tuple[Any, ...], given: dict[str, Any]
+) -> tuple[Watched, dict[str, Any]]:
+    """A function to watch, and what else SciPy is given; ``jac=True``: it gives both."""
+    if given.get("jac") is not True:
+        return Watched(fun, args), for_search(given, args)
+    f, slope = with_slope(fun, args)
+    return f, {**for_search(given, args), "jac": slope}
+
+
 def _value_alone(eqn: Equation) -> Tape:
     value, moving = [Var(k, np.shape(a), eqn.outputs[0].dtype) for k, a in enumerate(eqn.inputs)]
     kept = Var(2, value.shape, value.dtype)
@@ -188,11 +195,7 @@ def _polished(name: str, found: Any, g: Function, step_at: Function) -> Any:
             )
         turned, aside = _turned(step, x, orders) if orders > 1 else (0.0, 0.0)
         if orders and not concrete(turned) <= concrete(aside):
-            raise ConvergenceError(
-                f"{name}: {here} is at a root that is not simple, and so close to it that rounding "
-                f"is all of the derivative of order {orders}",
-                here,
-            )
+            raise too_near(name, here, orders)
         if recorded:  # where the program is run, nobody looks
             near = np.abs(stepped - found) <= FAR * (1 + np.max(np.abs(found), initial=0.0))
             near = np.all(near) & (turned <= aside)
@@ -201,12 +204,8 @@ def _polished(name: str, found: Any, g: Function, step_at: Function) -> Any:
 
 
 def _turned(step: Function, x: Any, order: int) -> tuple[Any, Any]:
-    """How far a step with the slope at x leads past x from somewhat aside, and how far that was.
-
-    At a distance δ of a root that is not simple the slope changes by all of itself over δ, and the
-    derivative of an order is known to rounding over δ to the power of the order less one.
-    """
-    aside = ASIDE[min(order, 3)] * stop_gradient(x)
+    """How far a step with the slope at x leads past x from somewhat aside, and how far that was."""
+    aside = aside_of(x, order)
     turned = stop_gradient(step(stop_gradient(x) + aside) - step(stop_gradient(x))) - aside
     return np.max(np.abs(turned), initial=0.0), np.max(np.abs(aside), initial=0.0)
 

@@ -29,7 +29,6 @@ of numerical integration algorithms", Mathematics of Computation 68, 1999.
 """
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -38,22 +37,20 @@ from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
 
 from linad.api.derivatives import stop_gradient
 from linad.arrays.traces import running_trace
-from linad.control.both_ways import UNABLE, BothWays
-from linad.control.captured import with_captured
 from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.long_loops import counting
-from linad.core.marks import Attempt
 from linad.core.reasons import because
 from linad.core.showing import shown
-from linad.errors import DTypeError, GuardError, ShapeError, TracerError, UnsupportedError
+from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import as_array, astype, form, ravel
 from linad.scipy.implicit_solutions import in_program
 from linad.scipy.long_integrations import Integration
 from linad.scipy.loopedmethods import EXPLICIT, as_program, loops_of
 from linad.scipy.mirror import holds_traced
-from linad.scipy.neverbegun import check_slope, never_begun
+from linad.scipy.neverbegun import never_begun
 from linad.scipy.replays import Field, explicit_replay, implicit_replay
+from linad.scipy.rightsides import field_of, plain_field, refuse_complex
 from linad.scipy.trajectories import Solution, ahead, events_of, move_events, watched_event
 
 METHODS: dict[Any, Any] = {"RK23": RK23, "RK45": RK45, "DOP853": DOP853}
@@ -62,9 +59,6 @@ METHODS |= {method: method for method in METHODS.values()}
 OPTIONS = ("first_step", "max_step", "rtol", "atol")
 SCIPYS = {"rtol": 1e-3, "atol": 1e-6}
 """What tolerances are in `solve_ivp` that are not given."""
-
-PATHS = 8
-"""Ways through a field that are recorded, at most."""
 
 
 def needs_tracing(fun: Any, t_span: Any, y0: Any, given: Any, events: Any = None) -> bool:
@@ -124,59 +118,61 @@ def _why_steps(dense_output: bool, events: Any, t_eval: Any) -> str:
     )
 
 
-def _field(
-    fun: Callable[..., Any],
-    args: tuple[Any, ...],
-    vectorized: bool,
-    n: int,
-    dtype: np.dtype[Any],
-    name: str = "solve_ivp",
-) -> Field:
-    """f as a function of t and a vector that gives a vector."""
+class InitialValueProblem:
+    """An initial value problem with traced numbers, and the same with plain ones.
 
-    def field(t: float, y: Array) -> Any:
-        dy = fun(t, y[:, None], *args) if vectorized else fun(t, y, *args)
-        check_slope(dy)
-        dy = ravel(as_array(dy))
-        if dy.shape != (n,):
-            raise ShapeError(f"{name}: fun returns {dy.shape[0]} values for a state of {n}")
-        if name == "odeint":  # the other one discards imaginary parts, with a warning
-            _check_real("what func returns", dy)
-        return dy if dy.dtype == dtype else astype(dy, dtype)
-
-    return field
-
-
-def _check_real(what: str, a: Array) -> None:
-    if np.iscomplexobj(form(a)):
-        raise DTypeError(f"odeint: {what} must be real, got {a.dtype}; solve_ivp takes complex y0")
-
-
-def _plain_field(field: Field, t: float, y: Array) -> Field:
-    """f on plain values; where it refers to traced ones, by a program that was recorded once.
-
-    Unless Python takes ever other ways in it, or ways that refer to different ones.
+    Attributes
+    ----------
+    begin, end : number or array
+        The times, which may be traced.
+    span : tuple of float
+        The same as plain numbers.
+    given_y0, y0 : array (n,)
+        The state at ``begin``, and at ``span[0]``.
+    field, plain : Field
+        The right side with traced arguments, and with plain ones.
     """
-    made: Any
-    captured: Any = None
-    with Attempt(*UNABLE):
-        made, captured = with_captured(BothWays(lambda x: field(*x)), (np.float64(t), y), ())
-    if captured is None:
-        made, captured = with_captured(lambda x: field(*x), (np.float64(t), y), ())
-    if not captured:
-        return field
-    held = [form(v) for v in captured]
-    recorded = True
 
-    def plain(t: float, y: Array) -> Any:
-        nonlocal recorded
-        if recorded and len(made.paths) <= PATHS:
-            with Attempt(TracerError, GuardError):
-                return made((np.float64(t), y), *held)
-            recorded = False
-        return form(field(t, y))
+    def __init__(self, fun: Any, t_span: Any, y0: Any, vectorized: bool, args: Any) -> None:
+        try:
+            self.args = tuple(args)
+        except TypeError:
+            raise TypeError(
+                f"solve_ivp: args must be a tuple, as (k,), got {shown(form(args))}"
+            ) from None
+        self.plain_args = _plain(self.args)
+        self.given_y0 = self.y0 = _state(y0)
+        self.begin, self.end = t_span
+        self.span = (float(form(self.begin)), float(form(self.end)))
+        n, dtype = self.y0.shape[0], self.y0.dtype
+        self.field = field_of(fun, self.args, vectorized, n, dtype)
+        self.plain = field_of(fun, self.plain_args, vectorized, n, dtype)
+        if holds_traced(self.begin):
+            self.y0 = ahead(self.field, self.begin, self.y0, self.span[0] - self.begin)
 
-    return plain
+    def never_begun(self, t_eval: Any, events: Any) -> Any:
+        """The result where the right side is not finite at the start; None where it is."""
+        if np.isfinite(form(self.plain(self.span[0], form(self.y0)))).all():
+            return None
+        slope = self.field(self.span[0], self.y0)
+        _hold_slope(slope)
+        result = never_begun(self.begin, self.y0, t_eval, events)
+        result.y = result.y * (np.nan * np.sum(slope))  # its derivative is no number, either
+        return result
+
+    def in_loops(
+        self, kind: Any, tolerances: dict[str, Any], options: dict[str, Any], t_eval: Any
+    ) -> Any:
+        """The result by loops of a program; None where it cannot hold them."""
+        if kind is LSODA and self.y0.dtype.kind == "f":
+            kind = _looped_lsoda(self.plain, self.span, form(self.y0), tolerances)
+        limits: Any = self.span
+        first = self.y0
+        if holds_traced((self.begin, self.end)):  # the program is good for others
+            limits = stop_gradient((self.begin, self.end))
+            first = ahead(self.field, self.begin, self.given_y0, limits[0] - self.begin)
+        loops = loops_of(kind, self.field, limits, first, tolerances, options, self.args)
+        return None if loops is None else as_program(loops, t_eval)
 
 
 def replayed(
@@ -194,81 +190,58 @@ def replayed(
     """`scipy.integrate.solve_ivp` on plain values, with the traced solution in ``y``."""
     tolerances = {key: options[key] for key in options if key in OPTIONS}
     kind = _checked_method(method, tolerances)
-    try:
-        args = tuple(args)
-    except TypeError:
-        raise TypeError(
-            f"solve_ivp: args must be a tuple, as (k,), got {shown(form(args))}"
-        ) from None
-    y0 = _state(y0)
-    dtype = y0.dtype
-    begin, end = t_span
-    span = (float(form(begin)), float(form(end)))
-    field = _field(fun, args, vectorized, y0.shape[0], dtype)
-    given_y0 = y0
-    if holds_traced(begin):
-        y0 = ahead(field, begin, y0, span[0] - begin)
-    plain_args = _plain(args)
-    plain = _field(fun, plain_args, vectorized, y0.shape[0], dtype)
-    if not np.isfinite(form(plain(span[0], form(y0)))).all():
-        slope = field(span[0], y0)
-        _hold_slope(slope)
-        result = never_begun(begin, y0, t_eval, events)
-        result.y = result.y * (np.nan * np.sum(slope))  # its derivative is no number, either
-        return result
-    whole = not (dense_output or events or (t_eval is None and holds_traced((begin, end))))
-    if whole and in_program():
-        looped = kind
-        if kind is LSODA and dtype.kind == "f":
-            looped = _looped_lsoda(plain, span, form(y0), tolerances)
-        limits: Any = span
-        first = y0
-        if holds_traced((begin, end)):  # the program is good for others
-            limits = stop_gradient((begin, end))
-            first = ahead(field, begin, given_y0, limits[0] - begin)
-        in_loops = loops_of(looped, field, limits, first, tolerances, options, args)
-        found = None if in_loops is None else as_program(in_loops, t_eval)
+    problem = InitialValueProblem(fun, t_span, y0, vectorized, args)
+    y0, span, end, field = problem.y0, problem.span, problem.end, problem.field
+    found = problem.never_begun(t_eval, events)
+    if found is not None:
+        return found
+    given = events_of(events)
+    ends_traced = t_eval is None and holds_traced((problem.begin, end))
+    if in_program() and not (dense_output or given or ends_traced):
+        found = problem.in_loops(kind, tolerances, options, t_eval)
         if found is not None:
             return found
-    given = events_of(events)
-    watched = [watched_event(event, plain_args) for event in given] or None
+    watched = [watched_event(event, problem.plain_args) for event in given] or None
     moments = None if t_eval is None else np.asarray(_plain(t_eval), float)
-    explicit = issubclass(kind, EXPLICIT)
+    dense = dense_output or bool(given) or not issubclass(kind, EXPLICIT)
     times = [span[0]]
-    plain = _plain_field(plain, span[0], form(y0))
+    plain = plain_field(problem.plain, span[0], form(y0))
     result = scipy.integrate.solve_ivp(
-        *(
-            lambda t, y: form(plain(t, y)),
-            span,
-            form(y0),
-            _recording(kind, times, span[1]),
-            moments,
-        ),
-        *(dense_output or bool(given) or not explicit, watched),
-        **_plain_options(options, plain_args),
+        *(lambda t, y: form(plain(t, y)), span, form(y0), _recording(kind, times, span[1])),
+        *(moments, dense, watched),
+        **_plain_options(options, problem.plain_args),
     )
-    replay: Any
-    if explicit:
-        replay = explicit_replay(kind, field, times, y0)
-    else:
-        replay = implicit_replay(field, times, y0, result.sol)
+    replay, states = _taken_once_more(kind, field, times, y0, result, moments)
     why = _why_steps(dense_output, events, t_eval)
     _hold(replay.stages[0], why)
     _hold(replay.states[-1], why)
-    ends = [float(t) for t in result.t]
-    all_steps = moments is None and ends == list(replay.times)
-    states = replay.states if all_steps else replay.at(ends)
-    if not explicit:
-        states = [value + (y - form(y)) for value, y in zip(result.y.T, states, strict=True)]
     sol = Solution(replay, field, result.sol)
     if given:
-        move_events(result, given, args, sol)
+        move_events(result, given, problem.args, sol)
     if given or holds_traced((end, t_eval)):
         states = _moved(result, field, list(states), end, t_eval, bool(given))
     if len(states):
         result.y = np.stack(list(states), axis=1) if isinstance(states, list) else states.T
     result.sol = sol if dense_output else None
     return result
+
+
+def _taken_once_more(
+    kind: Any, field: Field, times: list[float], y0: Array, result: Any, moments: Array | None
+) -> tuple[Any, Any]:
+    """SciPy's steps on the traced values, and the states at the times of its result."""
+    explicit = issubclass(kind, EXPLICIT)
+    replay: Any
+    if explicit:
+        replay = explicit_replay(kind, field, times, y0)
+    else:
+        replay = implicit_replay(field, times, y0, result.sol)
+    ends = [float(t) for t in result.t]
+    all_steps = moments is None and ends == list(replay.times)
+    states = replay.states if all_steps else replay.at(ends)
+    if not explicit:
+        states = [value + (y - form(y)) for value, y in zip(result.y.T, states, strict=True)]
+    return replay, states
 
 
 def _checked_method(method: Any, tolerances: dict[str, Any]) -> Any:
@@ -297,7 +270,7 @@ def _looped_lsoda(
 ) -> Any:
     """The method whose loops stand for LSODA's."""
     limits = {key: tolerances.get(key, given) for key, given in SCIPYS.items()}
-    field = _plain_field(plain, span[0], y0)
+    field = plain_field(plain, span[0], y0)
     return METHODS[in_place_of_lsoda(field, y0, np.linspace(*span, LOOKS), limits)[1]]
 
 
@@ -368,25 +341,25 @@ def solution_at(fun: Any, y0: Array, t: Any, args: Any, rtol: Any, atol: Any) ->
     program.
     """
     t = as_array(t)
-    _check_real("t", t)
+    refuse_complex("t", t)
     moments = np.asarray(form(t), float)
     direction = np.sign(moments[-1] - moments[0]) if moments.ndim == 1 and moments.size else 0.0
     if moments.ndim != 1 or not moments.size or (direction * np.diff(moments) < 0).any():
         raise ValueError("odeint: t must be a vector of increasing or of decreasing times")
     span = (float(moments[0]), float(moments[-1]))
     y0 = ravel(as_array(y0))
-    _check_real("y0", y0)
+    refuse_complex("y0", y0)
     y0 = astype(y0, float, copy=False)
     _, first, places = np.unique(direction * moments, return_index=True, return_inverse=True)
     as_field = functools.partial(
-        _field, fun, vectorized=False, n=y0.shape[0], dtype=np.dtype(float), name="odeint"
+        field_of, fun, vectorized=False, n=y0.shape[0], dtype=np.dtype(float), name="odeint"
     )
     times, field = moments[first], as_field(args)
     if holds_traced(t):
         _hold_order(t, moments, places)
         y0, times = ahead(field, t[0], y0, span[0] - t[0]), t[first]
     options = {"rtol": rtol, "atol": atol}
-    plain = _plain_field(as_field(_plain(tuple(args))), span[0], form(y0))
+    plain = plain_field(as_field(_plain(tuple(args))), span[0], form(y0))
     value, method = in_place_of_lsoda(plain, form(y0), moments, options)
     result = replayed(fun, span, y0, method, times, False, args, options)
     if not result.success:

@@ -27,6 +27,7 @@ from linad.scipy.fitpack import (
     splrep as splrep,
     sproot as sproot,
 )
+from linad.scipy.interpolatedtables import interp1d as interp1d
 from linad.scipy.node_polynomials import (
     BarycentricInterpolator as BarycentricInterpolator,
     KroghInterpolator as KroghInterpolator,
@@ -55,7 +56,6 @@ from linad.scipy.splinemakers import (
     make_interp_spline as make_interp_spline,
     make_lsq_spline as make_lsq_spline,
 )
-from linad.scipy.tables import interp1d as interp1d
 from linad.scipy.tensorsplines import (
     LSQBivariateSpline as LSQBivariateSpline,
     NdBSpline as NdBSpline,

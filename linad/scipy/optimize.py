@@ -5,37 +5,25 @@ searches, on plain numbers; the derivative is that of the equation that the answ
 `linad.scipy.implicit_solutions`. Starting points, brackets and tolerances have none.
 """
 
-import functools
-import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.optimize as theirs
 
-from linad.api.derivatives import jacobian
-from linad.arrays.zero_dim import array
 from linad.core.array_type import Array
 from linad.core.mirrored_names import mirrored_names
 from linad.core.options import args_of
-from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
 from linad.scipy.boundedsquares import lsq_linear as lsq_linear, nnls as nnls
-from linad.scipy.boxes import NONE, Sides, place_of, sides_of_pair, sides_of_pairs
-from linad.scipy.bracketloops import STEPS, bracketed_root
+from linad.scipy.boxes import place_of, sides_of_pair, sides_of_pairs
 from linad.scipy.constrained import constrained_minimum, constraints_of
-from linad.scipy.implicit_solutions import (
-    Watched,
-    for_search,
-    in_program,
-    plain,
-    root_of_number,
-    root_of_vector,
-    roots_of_numbers,
-    while_tracing,
-    with_derivative,
-    with_slope,
+from linad.scipy.fitsearches import (
+    curve_fit as curve_fit,
+    least_squares as least_squares,
+    leastsq as leastsq,
 )
+from linad.scipy.implicit_solutions import Watched, function_of, plain, while_tracing
 from linad.scipy.linearprogram import linprog as linprog
 from linad.scipy.minima import (
     basinhopping as basinhopping,
@@ -61,10 +49,27 @@ from linad.scipy.minima import (
     value_at,
 )
 from linad.scipy.mirror import check_real, holds_traced, traced_form
-from linad.scipy.openloops import approached
-from linad.scipy.refusedparts import refuse_parts
+from linad.scipy.numberroots import (
+    bisect as bisect,
+    brenth as brenth,
+    brentq as brentq,
+    fixed_point as fixed_point,
+    newton as newton,
+    ridder as ridder,
+    root_scalar as root_scalar,
+    toms748 as toms748,
+)
 from linad.scipy.twinforms import twins_among
-from linad.solve.losses import LOSSES, Loss
+from linad.scipy.vectorroots import (
+    anderson as anderson,
+    broyden1 as broyden1,
+    broyden2 as broyden2,
+    diagbroyden as diagbroyden,
+    fsolve as fsolve,
+    linearmixing as linearmixing,
+    newton_krylov as newton_krylov,
+    root as root,
+)
 
 Function = Callable[..., Any]
 
@@ -76,208 +81,13 @@ TWINS = ("rosen_hess", "rosen_hess_prod")
 __getattr__, __dir__ = mirrored_names(theirs, twins_among(theirs, TWINS))
 
 
-# Roots of a function of one number.
-
-
-def _bracketing(name: str) -> Function:
-    original = getattr(theirs, name)
-    taken = inspect.signature(original).parameters
-    limits = {key: taken[key].default for key in ("xtol", "rtol", "maxiter")}
-
-    @while_tracing(original)
-    def form(f: Function, a: Array, b: Array, args: tuple[Any, ...] = (), **kwargs: Any) -> Any:
-        g = Watched(f, args_of(args))
-        if name in STEPS and kwargs.keys() <= limits.keys() and in_program():
-            given = {**limits, **kwargs}
-            tolerances = given["xtol"], given["rtol"]
-            root = bracketed_root(name, g.values, a, b, tolerances, given["maxiter"])
-            if root is not None:
-                return root_of_number(name, g, root)
-        found = original(g, plain(a), plain(b), **kwargs)
-        if not g.traced:
-            return found
-        if kwargs.get("full_output"):
-            r, result = found
-            result.root = root_of_number(name, g, r)
-            return result.root, result
-        return root_of_number(name, g, found)
-
-    return form
-
-
-brentq = _bracketing("brentq")
-brenth = _bracketing("brenth")
-bisect = _bracketing("bisect")
-ridder = _bracketing("ridder")
-toms748 = _bracketing("toms748")
-
-
-@while_tracing(theirs.newton)
-def newton(func: Function, x0: Array, args: Any = (), **given: Any) -> Any:
-    args = tuple(args)  # a list serves as well
-    g = Watched(func, args)
-    is_real = not np.ndim(x0) and not np.iscomplexobj(x0)
-    if is_real and in_program() and not given.get("full_output"):
-        root = _approached_root(g, x0, **given)
-        if root is not None:
-            return root_of_number("newton", g, root)
-    found = theirs.newton(g, plain(x0), **for_search(given, args))
-    if not g.traced:
-        return found
-    first = found[0] if isinstance(found, tuple) else found
-    if np.ndim(first):
-        root = roots_of_numbers("newton", g, first)
-    else:
-        root = root_of_number("newton", g, first)
-    if not isinstance(found, tuple):
-        return root
-    if not np.ndim(first):
-        found[1].root = root
-    return (root, *found[1:])
-
-
-def _approached_root(
-    g: Watched,
-    x0: Array,
-    fprime: Any = None,
-    tol: float = 1.48e-8,
-    maxiter: int = 50,
-    fprime2: Any = None,
-    x1: Any = None,
-    rtol: float = 0.0,
-    **rest: Any,
-) -> Any:
-    """What Newton's method or the secant's finds; None where the program cannot hold the search."""
-    tolerances = tol, rtol
-    if fprime is not None:
-        slopes = [Watched(f, g.args).values for f in (fprime, fprime2) if f is not None]
-        return approached("tangent", (g.values, *slopes), (x0,), tolerances, maxiter)
-    if x1 is None:
-        near = x0 * (1 + 1e-4)  # SciPy's second point
-        x1 = near + np.where(near >= 0, 1e-4, -1e-4)
-    return approached("secant", (g.values,), (x0, x1), tolerances, maxiter)
-
-
-@while_tracing(theirs.root_scalar)
-def root_scalar(f: Function, args: Any = (), **given: Any) -> Any:
-    g = Watched(f, args_of(args))
-    result = theirs.root_scalar(g, **for_search(given, g.args))
-    if g.traced:
-        slopes = [given.get(key) for key in ("fprime", "fprime2")]
-        if any(bool(s) and not callable(s) for s in slopes):  # f gives its derivatives as well
-            g = Watched(lambda t, *a: f(t, *a)[0], g.args)
-        result.root = root_of_number("root_scalar", g, result.root)
-    return result
-
-
-@while_tracing(theirs.fixed_point)
-def fixed_point(func: Function, x0: Any, args: Any = (), **kwargs: Any) -> Any:
-    g = Watched(func, tuple(args))
-    difference = Watched(lambda x: asarray(g.values(x)) - x)
-    if not np.ndim(x0) and in_program():
-        method, tolerances = kwargs.get("method", "del2"), (kwargs.get("xtol", 1e-8), 0.0)
-        point = None
-        if method in ("del2", "iteration"):
-            steps = kwargs.get("maxiter", 500)
-            point = approached(method, (g.values,), (x0,), tolerances, steps)
-        if point is not None:
-            return array(root_of_number("fixed_point", difference, point))
-    found = theirs.fixed_point(g, plain(x0), **kwargs)
-    if not g.traced:
-        return found
-    if np.ndim(found):
-        return root_of_vector("fixed_point", difference.values, found)
-    return array(root_of_number("fixed_point", difference, found))
-
-
-# Roots of a function of a vector.
-
-FACTORS = dict.fromkeys(("fjac", "r", "qtf"), "use linad.jacobian of the function there")
-"""Parts of MINPACK's results: factors of its last approximation to a Jacobian."""
-
-
-def _flat(r: Watched) -> Function:
-    """A function, whose values are the residuals in a row."""
-    return lambda x: r.values(x).reshape(-1)
-
-
-def _covariance(residuals: Function, x: Any) -> Any:
-    """The inverse of J^T J."""
-    J = jacobian(residuals)(x)
-    return np.linalg.inv(J.T @ J)
-
-
-def _vector_root(name: str, g: Watched, found: Array) -> Any:
-    return root_of_vector(name, lambda x: g.values(x).reshape(-1), found.reshape(-1)).reshape(
-        found.shape
-    )
-
-
-def _function_of(
-    fun: Function, args: tuple[Any, ...], given: dict[str, Any]
-) -> tuple[Watched, dict[str, Any]]:
-    """A function to watch, and what else SciPy is given; ``jac=True``: it gives both."""
-    if given.get("jac") is not True:
-        return Watched(fun, args), for_search(given, args)
-    f, slope = with_slope(fun, args)
-    return f, {**for_search(given, args), "jac": slope}
-
-
-@while_tracing(theirs.root)
-def root(fun: Function, x0: Array, args: Any = (), **given: Any) -> Any:
-    g, given = _function_of(fun, args_of(args), given)
-    result = theirs.root(g, plain(x0), **given)
-    if g.traced:
-        result.x = _vector_root("root", g, result.x)
-        result.fun = g.values(result.x)
-        if result.get("cov_x") is not None:
-            result.cov_x = with_derivative(result.cov_x, _covariance(_flat(g), result.x))
-        refuse_parts(result, "root", FACTORS)
-    return result
-
-
-@while_tracing(theirs.fsolve)
-def fsolve(func: Function, x0: Any, args: Any = (), **given: Any) -> Any:
-    g = Watched(func, args_of(args))
-    found = theirs.fsolve(g, plain(x0), **for_search(given, g.args))
-    if not g.traced:
-        return found
-    if isinstance(found, tuple):
-        x, told, *rest = found
-        refuse_parts(told, "fsolve", FACTORS)
-        return (_vector_root("fsolve", g, x), told, *rest)
-    return _vector_root("fsolve", g, found)
-
-
-def _unknown(name: str) -> Function:
-    """A root found by corrections to an approximate Jacobian."""
-    original = getattr(theirs, name)
-    first, second, *_ = inspect.signature(original).parameters
-
-    @while_tracing(original)
-    def form(**given: Any) -> Any:
-        g, start = Watched(given.pop(first)), plain(given.pop(second))
-        found = original(g, start, **given)
-        return _vector_root(name, g, np.asarray(found, float)) if g.traced else found
-
-    return form
-
-
-anderson = _unknown("anderson")
-broyden1 = _unknown("broyden1")
-broyden2 = _unknown("broyden2")
-diagbroyden = _unknown("diagbroyden")
-linearmixing = _unknown("linearmixing")
-newton_krylov = _unknown("newton_krylov")
-
-
 # Minima.
 
 
 @while_tracing(theirs.minimize)
 def minimize(fun: Function, x0: Any, args: Any = (), constraints: Any = (), **given: Any) -> Any:
     sides = sides_of_pairs(given.get("bounds"))
-    f, given = _function_of(fun, args_of(args), given)
+    f, given = function_of(fun, args_of(args), given)
     under = constraints_of(constraints)
     result = theirs.minimize(f, plain(x0), constraints=[c.plain for c in under], **given)
     if not f.traced and not any(c.is_traced for c in under) and not holds_traced(sides):
@@ -301,104 +111,6 @@ def minimize_scalar(fun: Function, args: Any = (), **given: Any) -> Any:
         result.x = minimum_of_number("minimize_scalar", f, result.x, sides)
         result.fun = value_at(f, result.x)
     return result
-
-
-# Fits.
-
-
-def _fitted(
-    name: str, residuals: Function, found: Array, sides: Sides, loss: Loss | None = None
-) -> Any:
-    """The point where half the sum of squares, or of a loss of them, is least."""
-    cost = _half_squares if loss is None else loss.cost
-    return minimum_within(name, lambda x: cost(residuals(x).reshape(-1)), found, sides)
-
-
-def _half_squares(r: Any) -> Any:
-    return 0.5 * np.dot(r, r)
-
-
-def _loss_of(loss: Any = "linear", f_scale: Any = 1.0, **given: Any) -> Loss | None:
-    """The loss of a fit, where it is another than squares; SciPy refuses names it does not know."""
-    return Loss(loss, f_scale) if callable(loss) or loss in LOSSES else None
-
-
-@while_tracing(theirs.least_squares)
-def least_squares(fun: Function, x0: Array, jac: Any = "2-point", **given: Any) -> Any:
-    args, named = tuple(given.pop("args", ())), given.pop("kwargs", None) or {}
-    fun, jac = (functools.partial(f, **named) if named and callable(f) else f for f in (fun, jac))
-    sides, loss = sides_of_pair(given.get("bounds")), _loss_of(**given)
-    r, given = Watched(fun, args), for_search({**given, "jac": jac}, args)
-    result = theirs.least_squares(r, plain(x0), **given)
-    if not (r.traced or holds_traced((*sides, None if loss is None else loss.scale))):
-        return result
-    result.x = _fitted("least_squares", r.values, result.x, sides, loss)
-    result.fun = r.values(result.x).reshape(-1)
-    result.jac = jacobian(_flat(r))(result.x)
-    if loss is None:
-        result.cost, slopes = _half_squares(result.fun), result.fun
-    else:
-        result.cost, slopes = loss.cost(result.fun), loss.influence(result.fun)
-    result.grad = with_derivative(result.grad, result.jac.T @ slopes)
-    if loss is not None:  # SciPy's J is one whose J^T J is near the Hessian
-        weights = np.maximum(loss.curvature(result.fun), np.finfo(float).eps)
-        result.jac = np.sqrt(weights)[:, None] * result.jac
-    return result
-
-
-@while_tracing(theirs.leastsq)
-def leastsq(func: Function, x0: Array, args: Any = (), **given: Any) -> Any:
-    r = Watched(func, args_of(args))
-    found = theirs.leastsq(r, plain(x0), **for_search(given, r.args))
-    if not r.traced:
-        return found
-    x = np.atleast_1d(found[0])
-    x = _fitted("leastsq", r.values, x, NONE)
-    if len(found) == 2:
-        return x, found[1]
-    _, covariance, told, *rest = found
-    if covariance is not None:
-        covariance = with_derivative(covariance, _covariance(_flat(r), x))
-    return x, covariance, _residuals_told("leastsq", told, _flat(r)(x)), *rest
-
-
-def _residuals_told(name: str, told: Any, residuals: Any) -> Any:
-    """What MINPACK tells of a fit, with residuals that move."""
-    told["fvec"] = with_derivative(told["fvec"], residuals)
-    refuse_parts(told, name, FACTORS)
-    return told
-
-
-@while_tracing(theirs.curve_fit)
-def curve_fit(f: Function, xdata: Any, ydata: Any, sigma: Any = None, **given: Any) -> Any:
-    sides = sides_of_pair(given.get("bounds"))
-    if given.get("loss", "linear") != "linear":
-        raise UnsupportedError(
-            "curve_fit: a loss is not traced by linad; call least_squares, whose losses are"
-        )
-    g, given = Watched(f), for_search(given, ())
-    found = theirs.curve_fit(g, plain(xdata), plain(ydata), sigma=plain(sigma), **given)
-    if not g.traced and not holds_traced((xdata, ydata, sigma, *sides)):
-        return found
-    y = asarray(ydata)
-
-    def residuals(p: Array) -> Any:
-        r = (asarray(f(xdata, *p)) - y).reshape(-1)
-        if sigma is None:
-            return r
-        s = asarray(sigma)
-        return np.linalg.solve(np.linalg.cholesky(s), r) if s.ndim == 2 else r / s
-
-    p, count = found[0], int(np.size(plain(y)))
-    p = _fitted("curve_fit", residuals, p, sides)
-    covariance = _covariance(residuals, p)
-    if not given.get("absolute_sigma"):
-        r = residuals(p)
-        covariance = covariance * (np.dot(r, r) / (count - p.size))
-    if len(found) == 2:
-        return p, covariance
-    told = _residuals_told("curve_fit", found[2], residuals(p))
-    return p, covariance, told, *found[3:]
 
 
 # What needs no search, or has the result of one as a constant.

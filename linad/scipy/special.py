@@ -2,7 +2,7 @@
 
 The ufuncs of scipy.special dispatch by themselves; here are the functions that do not.
 
-Legendre functions and spherical harmonics are in `linad.scipy.harmonics`. Spherical Bessel
+Legendre functions and spherical harmonics are in `linad.scipy.sphericalharmonics`. Spherical Bessel
 functions and Riemann's zeta function are in `linad.scipy.special_series`.
 
 logsumexp(a)_i = m + log Σ b exp(a - m), with m = max Re a, which has no part in the derivative.
@@ -25,16 +25,6 @@ from linad.scipy.gaussnodes import (
     roots_gegenbauer as roots_gegenbauer,
     roots_jacobi as roots_jacobi,
 )
-from linad.scipy.harmonics import (
-    assoc_legendre_p as assoc_legendre_p,
-    assoc_legendre_p_all as assoc_legendre_p_all,
-    legendre_p as legendre_p,
-    legendre_p_all as legendre_p_all,
-    sph_harm_y as sph_harm_y,
-    sph_harm_y_all as sph_harm_y_all,
-    sph_legendre_p as sph_legendre_p,
-    sph_legendre_p_all as sph_legendre_p_all,
-)
 from linad.scipy.mirror import check_real, doubled, inexact, refuse, traced_form
 from linad.scipy.special_series import (
     spherical_in as spherical_in,
@@ -43,6 +33,16 @@ from linad.scipy.special_series import (
     spherical_yn as spherical_yn,
     zeta as zeta,
     zetac as zetac,
+)
+from linad.scipy.sphericalharmonics import (
+    assoc_legendre_p as assoc_legendre_p,
+    assoc_legendre_p_all as assoc_legendre_p_all,
+    legendre_p as legendre_p,
+    legendre_p_all as legendre_p_all,
+    sph_harm_y as sph_harm_y,
+    sph_harm_y_all as sph_harm_y_all,
+    sph_legendre_p as sph_legendre_p,
+    sph_legendre_p_all as sph_legendre_p_all,
 )
 from linad.scipy.twinforms import twins_among
 

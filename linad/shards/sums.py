@@ -251,10 +251,10 @@ def sum_of(
         "part-3.npz")``. With Dask also futures and delayed values.
     executor : optional
         Who computes: a `concurrent.futures.Executor`, a list of them (each shard then stays
-        with one), or a `dask.distributed.Client`. None: this process, a shard after the other.
+        with one), or a `dask.distributed.Client`. None: this process, one shard after another.
     kept_bytes : int
         What each process may keep for the next call: shards that a function made, and
-        derivatives at the last points. What was not used for longest goes first.
+        derivatives at recent points. What has gone unused for longest is dropped first.
     jit : bool
         Whether ``loss`` and its derivatives are compiled.
     tasks : int, optional
@@ -274,7 +274,7 @@ def sum_of(
     ShardError
         When called, if a shard fails; ``error.shard`` is its number.
     ArgumentError
-        If the arguments cannot be meant, or ``loss`` cannot be sent to other processes.
+        If the arguments do not fit, or ``loss`` cannot be sent to other processes.
 
     Notes
     -----

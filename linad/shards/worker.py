@@ -65,7 +65,7 @@ Result = tuple[Nodes, dict[str, Counts]]
 """Sums by their nodes, and what the workers have counted so far."""
 
 
-class Kept:
+class LatelyUsed:
     """Objects by keys ``(token, ...)``: the ones used last, up to a number of bytes."""
 
     def __init__(self) -> None:
@@ -122,8 +122,8 @@ class Kept:
         self.bytes -= self.entries.pop(key, (None, 0))[1]
 
 
-kept = Kept()
-terms = Kept()
+kept = LatelyUsed()
+terms = LatelyUsed()
 functions: dict[str, Callable[..., Any]] = {}
 """The functions of this process's own sums."""
 _counts: dict[tuple[int, str], Counts] = {}

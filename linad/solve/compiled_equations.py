@@ -11,11 +11,11 @@ from linad.api.sparse_programs import program_of
 from linad.core.array_type import Array
 from linad.core.shapes import name_of
 from linad.jit.jitted import Jitted
+from linad.linalg.sparsity.compress import stored
 from linad.operators.foreign import Foreign
 from linad.solve.problems import CountedOperator, Equations, quiet
 from linad.solve.step_systems import choose, seen_through
 from linad.solve.waiting import Waiting
-from linad.sparsity.compress import stored
 
 
 def _with_values(f: Callable[..., Any], args: tuple[Any, ...], argnums: int) -> tuple[Any, Any]:

@@ -117,7 +117,7 @@ def continuation(
     callback : callable, optional
         ``callback(intermediate_result)`` after each point; raise StopIteration to stop.
     disp : bool
-        Print a line a point.
+        Whether to print a line for each point.
 
     Returns
     -------
@@ -132,7 +132,8 @@ def continuation(
     Raises
     ------
     ShapeError, DTypeError, TreeError, OutputError
-        If x0 or what ``f`` returns cannot be meant. Everything else ends with a status.
+        If x0, or what ``f`` returns, has a shape, dtype or structure that does not fit.
+        Everything else ends with a status.
 
     Notes
     -----

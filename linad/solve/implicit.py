@@ -22,12 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from linad.api.derivatives import linearize, stop_gradient
-from linad.arrays.buffers import concrete
+from linad.api.derivatives import linearize
 from linad.core import tape, tree
 from linad.core.array_type import Array
 from linad.core.former_names import class_from
-from linad.core.marks import outside_of_traces, running_traces
+from linad.core.marks import outside_of_traces
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape, is_inexact, size_of
 from linad.errors import (
@@ -42,88 +41,15 @@ from linad.operators.base import JacobianOperator
 from linad.operators.linear_solves import LinearSolve, solution_rules
 from linad.operators.structured import Zero
 from linad.solve.compiled_systems import as_tape, kind_of, solved_with
+from linad.solve.multiple_roots import unless_rounding
 from linad.solve.problems import as_point
 from linad.solve.step_systems import system
-from linad.transforms.spaces import Slot, common_dtype, joined, split
-
-ASIDE = {2: 1e-12, 3: 1e-6}
-"""In parts of a root, how close to it nothing is known of the derivative of that order, or of
-later ones."""
+from linad.solve.vector_forms import VectorForm, has_derivative, pack
+from linad.transforms.spaces import joined
 
 
 def __getattr__(name: str) -> Any:
     return class_from(__name__, name)
-
-
-class VectorForm:
-    """How containers that are differentiated lie in one vector.
-
-    Floating and complex leaves are packed, and traced integers: an equation that is solved in a
-    program reads those of the call. Others (plain integers, text, functions) are kept.
-    """
-
-    def __init__(self, structure: Any, leaves: list[Any]) -> None:
-        self.structure = structure
-        self.packed = [_has_derivative(leaf) or isinstance(leaf, Traced) for leaf in leaves]
-        self.kept = [None if p else leaf for leaf, p in zip(leaves, self.packed, strict=True)]
-        chosen = [leaf for leaf, p in zip(leaves, self.packed, strict=True) if p]
-        self.dtypes = [leaf.dtype for leaf in chosen]
-        self.slots = [Slot(_in_floats(leaf)) for leaf in chosen]
-        self.dtype = common_dtype(self.slots)
-
-    def vector(self, leaves: list[Any]) -> Any:
-        """The leaves that are packed, as one vector."""
-        chosen = [_in_floats(leaf) for leaf, p in zip(leaves, self.packed, strict=True) if p]
-        return joined(chosen, (), self.dtype)
-
-    def container(self, vector: Array) -> Any:
-        """A vector in the form of the value."""
-        found = zip(split(vector, self.slots), self.dtypes, strict=True)
-        parts = iter([_from_floats(part, dtype) for part, dtype in found])
-        leaves = [
-            _number(next(parts)) if p else leaf
-            for leaf, p in zip(self.kept, self.packed, strict=True)
-        ]
-        return tree.unflatten(self.structure, leaves)
-
-
-def _number(x: Any) -> Any:
-    """An array without axes as a number."""
-    return x[()] if type(x) is np.ndarray else x
-
-
-HALF = 32
-"""Bits of an integer of 64 that a float holds exactly, and so does one of what is above them."""
-
-
-def _in_floats(leaf: Array) -> Any:
-    """Numbers as floats or complex numbers that hold them exactly."""
-    if is_inexact(leaf.dtype):
-        return leaf
-    if leaf.dtype.itemsize < 8:
-        return leaf.astype(float)
-    high = leaf >> HALF
-    return np.stack([high, leaf - (high << HALF)]).astype(float)
-
-
-def _from_floats(part: Array, dtype: np.dtype[Any]) -> Any:
-    """What `_in_floats` was given."""
-    if is_inexact(dtype):
-        return part
-    part = part.astype(dtype)
-    return part if dtype.itemsize < 8 else (part[0] << HALF) + part[1]
-
-
-def pack(value: Any) -> tuple[VectorForm, Any]:
-    """The form of a container, and what it packs as one vector."""
-    leaves, structure = tree.flatten(value)
-    leaves = [np.float64(x) if type(x) is float else x for x in leaves]
-    form = VectorForm(structure, leaves)
-    return form, form.vector(leaves)
-
-
-def _has_derivative(leaf: Array) -> bool:
-    return isinstance(leaf, (np.ndarray, np.generic, Traced)) and is_inexact(leaf.dtype)
 
 
 class ImplicitEquation:
@@ -137,7 +63,7 @@ class ImplicitEquation:
         ``residual(x, *theta)`` on containers; traced for derivatives.
     solve : callable
         ``solve(x0, theta) -> OptimizeResult`` on containers.
-    x0, theta : Form
+    x0, theta : VectorForm
     linear_solver : str
         For systems with J_x, "dense", "sparse", "krylov" or "auto".
     rtol : float or None
@@ -339,7 +265,7 @@ class Inverse(LinearSolve):
 
     Parameters
     ----------
-    equation : Equation
+    equation : ImplicitEquation
     x, theta : array (n,), (k,)
         Where; may be traced.
     lead : tuple of int
@@ -391,29 +317,7 @@ def _change_in_x(
 ) -> JacobianOperator:
     product = _product(z, equation, adjoint)
     changed = linearize(lambda x: product(x, theta), x)[1]
-    return -_unless_rounding(changed, t, x, equation.name)
-
-
-def _unless_rounding(changed: Any, t: Array, x: Array, name: str) -> Any:
-    """The change of A z with x, where it is more than rounding.
-
-    Near a root that is not simple the matrix changes by all of itself over the distance δ from
-    it, and the derivative of an order is known to rounding over δ to the power of the order less
-    one. In a program it is NaN there.
-    """
-    orders = [trace.records for trace in running_traces()]
-    recorded = True in orders  # which derivative a program is for nobody knows
-    order = 2 if recorded else max(2, 1 + len(orders))
-    x = stop_gradient(x)
-    part = np.max(np.abs(changed.pushforward(ASIDE[min(order, 3)] * x)), initial=0.0)
-    lost = part > np.max(np.abs(stop_gradient(t)), initial=0.0)
-    if False in orders and concrete(lost):
-        raise ConvergenceError(
-            f"{name}: {concrete(x)} is at a root that is not simple, and so close to it that "
-            f"rounding is all of the derivative of order {order}",
-            concrete(x),
-        )
-    return changed * np.where(lost, np.nan, 1.0) if recorded else changed
+    return -unless_rounding(changed, t, x, equation.name)
 
 
 def _change_in_theta(
@@ -453,7 +357,7 @@ def start_of(x0: Array, theta: Any, name: str) -> Any:
     leaves, structure = tree.flatten(as_point(x0))
     if not leaves:
         raise TreeError(f"{name}: x0 holds no array")
-    wide = [t.dtype for t in tree.flatten(theta)[0] if _has_derivative(t)]
+    wide = [t.dtype for t in tree.flatten(theta)[0] if has_derivative(t)]
     values = []
     for leaf in leaves:
         plain = leaf if isinstance(leaf, Traced) else np.asarray(leaf)

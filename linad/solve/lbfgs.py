@@ -11,6 +11,7 @@ from linad.core.marks import Attempt
 from linad.core.options import COUNT, FLAG, FUNCTION, POSITIVE_COUNT, TOLERANCE, takes
 from linad.errors import LinadError, OptionError
 from linad.solve.bounded_solutions import sides_of
+from linad.solve.labels import refuse_bounds_in_other_order
 from linad.solve.lost_labels import of_labels
 from linad.solve.newton import largest
 from linad.solve.objectives import Objective, refuse_limits
@@ -59,14 +60,14 @@ def lbfgs(
     Parameters
     ----------
     fun, x0, args, jac, callback, disp
-        As for `newton_cg`. SciPy works in double precision, whatever x0's.
+        As for `newton_cg`. SciPy works in double precision, whatever the dtype of x0.
     bounds : optional
-        As of `scipy.optimize.minimize`, for x as one vector (leaves one after the other); or a
+        As in `scipy.optimize.minimize`, for x as one vector (leaves one after the other); or a
         pair ``(lower, upper)`` of containers like x0, with infinities where there is none.
     constraints
         Refused.
     ftol, gtol, maxcor, maxiter, maxfun, maxls
-        As of `scipy.optimize.minimize(method="L-BFGS-B")`; ``gtol`` is absolute. Where ``ftol``
+        As in `scipy.optimize.minimize(method="L-BFGS-B")`; ``gtol`` is absolute. Where ``ftol``
         ends it, and the gradient is hardly smaller than at first, or the Hessian promises much
         more than ``ftol`` allows, it is not a success.
     tol : float, optional
@@ -83,7 +84,7 @@ def lbfgs(
     Raises
     ------
     ShapeError, DTypeError, TreeError, OutputError
-        If x0 or what ``fun`` returns cannot be meant.
+        If x0, or what ``fun`` returns, has a shape, dtype or structure that does not fit.
 
     Notes
     -----
@@ -133,17 +134,23 @@ def lbfgs(
     except Stop as stop:
         fields = {"x": problem.x.container(problem.x.start), "fun": np.nan, "nit": 0}
         return monitor.finish(stop, {**fields, **problem.counted})
-    fields = {
-        "x": problem.x.container(found.x.astype(problem.x.dtype)),
-        "fun": found.fun,
-        "jac": problem.x.container(np.asarray(found.jac).astype(problem.x.dtype)),
-        "hess_inv": found.hess_inv,
-        "nit": found.nit,
-    }
     end = path.stopped or _why(found)
     if end.status is Status.CONVERGED:
         end = _doubt(problem, found, limits, path.first, ftol, gtol) or end
-    return monitor.finish(end, fields | problem.counted)
+    return monitor.finish(end, _told(problem, found))
+
+
+def _told(problem: Objective, found: Any) -> dict[str, Any]:
+    """The fields of the result, of SciPy's."""
+    dtype = problem.x.dtype
+    fields = {
+        "x": problem.x.container(found.x.astype(dtype)),
+        "fun": found.fun,
+        "jac": problem.x.container(np.asarray(found.jac).astype(dtype)),
+        "hess_inv": found.hess_inv,
+        "nit": found.nit,
+    }
+    return fields | problem.counted
 
 
 def _only(problem: Objective, limits: Any) -> dict[str, Any]:
@@ -321,6 +328,7 @@ def _bounds(bounds: Any, problem: Objective) -> Any:
     """Bounds for SciPy, from its own forms or from a pair of containers like x0."""
     from scipy.optimize import Bounds
 
+    refuse_bounds_in_other_order("lbfgs", bounds, problem.x.given)
     sides = sides_of("lbfgs", bounds, problem.x.container(problem.x.start), of_vector=True)
     lower, upper = [tree.vector(side).astype(float) for side in sides]
     wrong = ~(lower <= upper)

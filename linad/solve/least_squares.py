@@ -96,8 +96,8 @@ def gauss_newton(
     ftol, xtol, gtol : float, optional
         Relative change of the cost, relative step, and largest ``|gradient|`` to stop at, as in
         `scipy.optimize.least_squares`. Default 1e-8 for the first two (3e-4 in single
-        precision). For the third none: at eps^1.5 of the first gradient a fit ends if the next step
-        is small, too, for a start may be larger than the minimum by many powers of ten.
+        precision). The third has no default: where the gradient has fallen to eps^1.5 of the first,
+        the fit ends if the next step is small as well.
     maxiter : int
         Most steps.
     linear_solver : str
@@ -117,7 +117,8 @@ def gauss_newton(
     Raises
     ------
     ShapeError, DTypeError, TreeError, OutputError
-        If x0 or what ``f`` returns cannot be meant. Everything else ends with a status.
+        If x0, or what ``f`` returns, has a shape, dtype or structure that does not fit.
+        Everything else ends with a status.
 
     Notes
     -----
@@ -193,12 +194,13 @@ def levenberg_marquardt(
     Returns
     -------
     scipy.optimize.OptimizeResult
-        As of `gauss_newton`, and ``damping``, the last λ.
+        As from `gauss_newton`, and ``damping``, the last λ.
 
     Raises
     ------
     ShapeError, DTypeError, TreeError, OutputError
-        If x0 or what ``f`` returns cannot be meant. Everything else ends with a status.
+        If x0, or what ``f`` returns, has a shape, dtype or structure that does not fit.
+        Everything else ends with a status.
 
     Notes
     -----

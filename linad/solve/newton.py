@@ -77,7 +77,7 @@ def newton(
         ``ftol`` is given.
     ftol : float, optional
         Largest ``|F_i|`` to stop at. By default only a residual that is zero to any precision,
-        eps^1.5 times the first, stops it.
+        eps^1.5 times the first, ends the search.
     maxiter : int
         Most steps.
     linear_solver : str
@@ -85,7 +85,7 @@ def newton(
     callback : callable, optional
         ``callback(intermediate_result)`` after each step; raise StopIteration to stop.
     disp : bool
-        Print a line a step.
+        Whether to print a line for each step.
 
     Returns
     -------
@@ -96,13 +96,14 @@ def newton(
     Raises
     ------
     ShapeError, DTypeError, TreeError, OutputError
-        If x0 or what ``f`` returns cannot be meant. Everything else ends with a status.
+        If x0, or what ``f`` returns, has a shape, dtype or structure that does not fit.
+        Everything else ends with a status.
 
     Notes
     -----
-    A step costs one linearization of ``f`` and one factorisation of its Jacobian, where the
-    full step is taken. Where ``f`` is what `linad.jit` returned, and the Jacobian sparse, residual
-    and entries are one compiled program.
+    A full step costs one linearization of ``f`` and one factorisation of its Jacobian. Where ``f``
+    is what `linad.jit` returned, and the Jacobian sparse, residual and entries are one compiled
+    program.
 
     Examples
     --------

@@ -62,8 +62,8 @@ def newton_cg(
         ``callback(intermediate_result)`` after each step; raise StopIteration to stop.
     gtol : float, optional
         Largest ``|gradient|`` to stop at. By default eps^(3/4) times the first one, or where
-        rounding ends the descent. What unknowns are measured in does not matter up to 100 of them,
-        nor up to 1000 where conjugate gradients see that units are unlike, by taking long.
+        rounding ends the descent. The units of the unknowns do not matter if there are at most 100
+        of them, or at most 1000 and conjugate gradients take long, which shows that units differ.
     xtol : float, optional
         Relative step to stop at; none by default.
     tol : float, optional
@@ -77,7 +77,7 @@ def newton_cg(
         Whether to look for negative curvature, with up to 12 products, before a point is
         called a minimum.
     disp : bool
-        Print a line a step.
+        Whether to print a line for each step.
 
     Returns
     -------
@@ -89,7 +89,8 @@ def newton_cg(
     Raises
     ------
     ShapeError, DTypeError, TreeError, OutputError
-        If x0 or what ``fun`` returns cannot be meant. Everything else ends with a status.
+        If x0, or what ``fun`` returns, has a shape, dtype or structure that does not fit.
+        Everything else ends with a status.
 
     Notes
     -----

@@ -63,25 +63,25 @@ def newton_krylov(
     maxiter : int
         Most Newton steps.
     preconditioner : optional
-        About the inverse of the Jacobian: "diagonal"; "ilu", an incomplete factorisation of
-        the sparse Jacobian; an operator (n, n); or a function ``(x, J)`` that returns one, with
+        An approximate inverse of the Jacobian: "diagonal"; "ilu", an incomplete factorisation
+        of the sparse Jacobian; an operator (n, n); or a function ``(x, J)`` that returns one, with
         J the Jacobian operator at x. These are made anew at each step. "auto": "ilu" where the
         Jacobian is sparse, made anew only where it has ceased to serve, else None.
     restart, inner_maxiter : int
-        GMRES: vectors kept, and most products a Newton step.
+        Of GMRES: vectors kept, and most products in a Newton step.
     callback, disp
         As for `newton`.
 
     Returns
     -------
     scipy.optimize.OptimizeResult
-        As of `newton`; ``njvp`` tells the products with the Jacobian, and ``preconditioner``
+        As from `newton`; ``njvp`` counts the products with the Jacobian, and ``preconditioner``
         "ilu" or None where the choice was left open, else what was given.
 
     Raises
     ------
     ShapeError, DTypeError, TreeError, OutputError, OperandError
-        If an argument or what ``f`` returns cannot be meant.
+        If an argument, or what ``f`` returns, does not fit.
 
     Notes
     -----

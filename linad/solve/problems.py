@@ -23,12 +23,12 @@ from linad.core.showing import shown
 from linad.core.tolerances import watched_tolerances
 from linad.errors import DTypeError, OutputError, ShapeError, TracerError, TreeError
 from linad.jit.jitted import operation_by_operation
+from linad.linalg.sparsity.assemble import seeds_of
 from linad.operators.facts import EVERYTHING
 from linad.operators.wrappers import Wrapper
 from linad.solve.described_starts import refuse_parameters
 from linad.solve.trials import GIVEN_UP, Trials
 from linad.solve.waiting import Waiting
-from linad.sparsity.assemble import seeds_of
 from linad.transforms.spaces import Slot, common_dtype, joined, split
 
 if TYPE_CHECKING:
@@ -160,6 +160,7 @@ class Unknown:
         leaves, self.structure = tree.flatten(as_point(x0))
         if not leaves:
             raise TreeError(f"{name}: x0 holds no array")
+        self.given = leaves
         paths = tree.leaf_paths(self.structure)
         values = [self._leaf(leaf, name, path) for leaf, path in zip(leaves, paths, strict=True)]
         self.slots = [Slot(v) for v in values]

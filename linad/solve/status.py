@@ -14,7 +14,7 @@ REPORTED = {"callback": FUNCTION.optional, "disp": FLAG}
 
 
 class Status(enum.IntEnum):
-    """Why a solver stopped. `CONVERGED` alone is a success."""
+    """Why a solver stopped. Only `CONVERGED` is a success."""
 
     CONVERGED = 0
     MAXITER = 1

@@ -61,12 +61,13 @@ def trust_region(
     Returns
     -------
     scipy.optimize.OptimizeResult
-        As of `newton_cg`.
+        As from `newton_cg`.
 
     Raises
     ------
     ShapeError, DTypeError, TreeError, OutputError
-        If x0 or what ``fun`` returns cannot be meant. Everything else ends with a status.
+        If x0, or what ``fun`` returns, has a shape, dtype or structure that does not fit.
+        Everything else ends with a status.
 
     Notes
     -----

@@ -129,57 +129,63 @@ class LinearTrace(PairTrace):
                 found = lazy_view(self, args[0], primitive, params)
                 if found is not None:
                     return found
-            operands = self.operands if primitive.captures_args else None
-            values: list[Any] = []
-            active: list[tuple[int, Node]] = []
-            nested = False
-            for a in args:
-                if type(a) is Tracer:
-                    if a._trace is not self or (
-                        a._buffer is not None and not is_settled(a._buffer, primitive.view)
-                    ):
-                        values, active, nested = read_arguments(self, primitive, args, operands)
-                        break
-                    active.append((len(values), a._node))
-                    a = a._value
-                    if type(a) is Tracer:
-                        nested = True
-                elif operands is not None and type(a) is ndarray:
-                    a = operands.keep(a)
-                values.append(a)
-            if primitive.vjp_rule is not None:
-                return self._apply_vjp_rule(primitive, values, active, params)
-            if primitive.whole is not None:
-                return self._apply_whole(primitive, values, active)
-            y = (primitive if nested else primitive.impl)(*values, **params)
-            if primitive.constant:
-                return self._constant(y)
-            if primitive.outputs is not None:
-                return self._several(primitive, y, values, active, params)
-            dtype = y.dtype
-            if dtype.hasobject:
-                refuse_objects(primitive)
-            if primitive.zero_slope_args:
-                active = [(i, node) for i, node in active if i not in primitive.zero_slope_args]
-                self.cut = self.cut or not active
-            links = []
-            rules = primitive.rules
-            for i, node in active:
-                rule = rules.get(i) or primitive.rule_of(i)
-                J = rule(y, *values, **params)
-                if values[i].dtype is not dtype:
-                    J = widened(J, values[i].dtype, dtype)
-                links.append((node, J))
-            node = next(self.nodes)
-            self.steps.append((node, links))
-            result = _bare(Tracer)
-            result._trace, result._node, result._value, result._buffer = self, node, y, None
-            result._square, result._whole = None, False
-            if primitive.view and (nested or type(y) is ndarray):
-                attach_view(result, args[0], primitive, params)
-            return result
+            return self._apply_to_any(primitive, args, params)
         except RAISED as error:
             return with_quiet_rules(error, self, primitive, args, params)
+
+    def _apply_to_any(
+        self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]
+    ) -> Any:
+        """An operation on any number of values, some of which may be plain, or traced elsewhere."""
+        operands = self.operands if primitive.captures_args else None
+        values: list[Any] = []
+        active: list[tuple[int, Node]] = []
+        nested = False
+        for a in args:
+            if type(a) is Tracer:
+                if a._trace is not self or (
+                    a._buffer is not None and not is_settled(a._buffer, primitive.view)
+                ):
+                    values, active, nested = read_arguments(self, primitive, args, operands)
+                    break
+                active.append((len(values), a._node))
+                a = a._value
+                if type(a) is Tracer:
+                    nested = True
+            elif operands is not None and type(a) is ndarray:
+                a = operands.keep(a)
+            values.append(a)
+        if primitive.vjp_rule is not None:
+            return self._apply_vjp_rule(primitive, values, active, params)
+        if primitive.whole is not None:
+            return self._apply_whole(primitive, values, active)
+        y = (primitive if nested else primitive.impl)(*values, **params)
+        if primitive.constant:
+            return self._constant(y)
+        if primitive.outputs is not None:
+            return self._several(primitive, y, values, active, params)
+        dtype = y.dtype
+        if dtype.hasobject:
+            refuse_objects(primitive)
+        if primitive.zero_slope_args:
+            active = [(i, node) for i, node in active if i not in primitive.zero_slope_args]
+            self.cut = self.cut or not active
+        links = []
+        rules = primitive.rules
+        for i, node in active:
+            rule = rules.get(i) or primitive.rule_of(i)
+            J = rule(y, *values, **params)
+            if values[i].dtype is not dtype:
+                J = widened(J, values[i].dtype, dtype)
+            links.append((node, J))
+        node = next(self.nodes)
+        self.steps.append((node, links))
+        result = _bare(Tracer)
+        result._trace, result._node, result._value, result._buffer = self, node, y, None
+        result._square, result._whole = None, False
+        if primitive.view and (nested or type(y) is ndarray):
+            attach_view(result, args[0], primitive, params)
+        return result
 
     def constant(self, value: Any) -> Tracer:
         self.cut = True

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from linad.core.array_type import Array
-from linad.core.memory_layouts import kept
+from linad.core.memory_layouts import copy_in_layout
 from linad.core.settings import settings
 from linad.errors import OverwrittenError
 from linad.operators.stored_matrices import parts_of
@@ -40,7 +40,7 @@ class PlainOperands:
     def keep(self, a: np.ndarray) -> np.ndarray:
         """The array as an operator may keep it."""
         if a.nbytes <= _TINY:
-            return a.copy("K") if a.flags.forc else kept(a)
+            return a.copy("K") if a.flags.forc else copy_in_layout(a)
         if is_frozen(a):
             return a
         if a.nbytes > settings().snapshot_bytes:
@@ -49,7 +49,7 @@ class PlainOperands:
             return a
         known = self._copies.get(id(a))
         if known is None or not same_bits(a, known[1]):
-            known = self._copies[id(a)] = (a, kept(a))
+            known = self._copies[id(a)] = (a, copy_in_layout(a))
         return known[1]
 
     def keep_sparse(self, A: Any, large: bool = False) -> Any:
@@ -104,7 +104,7 @@ class Snapshots:
             return a
         known = self._known.get(k)
         if known is None or known[0] is not a or not same_bits(a, known[1]):
-            copy = kept(a)
+            copy = copy_in_layout(a)
             copy.flags.writeable = False
             known = self._known[k] = a, copy
         return known[1]

@@ -1,6 +1,6 @@
 """Forward mode without a tape: each operation pushes its tangents on at once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -61,9 +61,7 @@ class PushTrace(Trace):
             if primitive.vjp_rule is not None and active:
                 return self._apply_vjp_rule(primitive, values, active, params)
             if primitive.whole is not None and active:
-                y, J = primitive.whole(values, [i for i, _ in active])
-                pushed = J.pushforward(tuple([t for _, t in active]))
-                return tuple([self._result(v, t) for v, t in zip(y, pushed, strict=True)])
+                return self._apply_whole(primitive, values, active)
             y = (primitive if nested else primitive.impl)(*values, **params)
             if not isinstance(y, tuple) and y.dtype.hasobject:
                 refuse_objects(primitive)
@@ -71,9 +69,7 @@ class PushTrace(Trace):
             if not primitive.constant:
                 rules = primitive.rules
                 if primitive.zero_slope_args:
-                    active = [
-                        (i, tangent) for i, tangent in active if i not in primitive.zero_slope_args
-                    ]
+                    active = [(i, t) for i, t in active if i not in primitive.zero_slope_args]
                 for i, tangent in active:
                     rule = rules.get(i) or primitive.rule_of(i)
                     x = values[i]
@@ -96,10 +92,11 @@ class PushTrace(Trace):
                     else:
                         total, mine = push_onto(total, mine, J, tangent), True
             if isinstance(y, tuple):
-                tangents = (None,) * len(y) if total is None else total
-                if total is not None and isinstance(J, Entangled):
+                if total is None:
+                    return self._results(y, (None,) * len(y))
+                if isinstance(J, Entangled):
                     self._entangled = [*(self._entangled or ()), Results(J, active[0][1], total)]
-                return tuple([self._result(v, t) for v, t in zip(y, tangents, strict=True)])
+                return self._results(y, total)
             if primitive.aside and total is not None:
                 total = total[...]  # not the tangent that others may use
             result = self._result(y, total)
@@ -184,11 +181,17 @@ class PushTrace(Trace):
     def _apply_vjp_rule(self, primitive: Primitive, values: Any, active: Any, params: Any) -> Any:
         """Push through a rule that has a pullback only: its adjoint is the pushforward."""
         y, L = linearize_pullback(primitive, values, [i for i, _ in active], params)
-        results = [
-            self._result(v, t)
-            for v, t in zip(y, L.pull_leaves([t for _, t in active]), strict=True)
-        ]
-        return results[0] if primitive.outputs is None else tuple(results)
+        results = self._results(y, L.pull_leaves([t for _, t in active]))
+        return results[0] if primitive.outputs is None else results
+
+    def _apply_whole(self, primitive: Primitive, values: Any, active: Any) -> Any:
+        """Push through the one operator of a primitive, from all arguments to all results."""
+        assert primitive.whole is not None
+        y, J = primitive.whole(values, [i for i, _ in active])
+        return self._results(y, J.pushforward(tuple([t for _, t in active])))
+
+    def _results(self, ys: Iterable[Any], tangents: Iterable[Any]) -> tuple[Any, ...]:
+        return tuple([self._result(y, t) for y, t in zip(ys, tangents, strict=True)])
 
     def _result(self, y: Array, tangent: Array) -> Any:
         return Tracer(self, tangent, y) if is_inexact(y.dtype) else y

@@ -20,7 +20,7 @@ from linad.arrays.traces import Trace
 from linad.arrays.zero_dim import like
 from linad.core import tree
 from linad.core.array_type import Array
-from linad.core.memory_layouts import kept
+from linad.core.memory_layouts import copy_in_layout
 from linad.core.primitive import Primitive
 from linad.core.shapes import is_inexact
 from linad.core.showing import shown
@@ -82,7 +82,7 @@ def _captured(a: Tracer, primitive: Primitive) -> Any:
     """The value of a traced argument, as an operation may keep it: it will not change."""
     if a._buffer is None or primitive.view or not is_private(a):
         return a._value
-    return kept(a._value)
+    return copy_in_layout(a._value)
 
 
 def refuse_objects(primitive: Primitive) -> None:

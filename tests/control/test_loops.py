@@ -316,6 +316,16 @@ def test_decision_that_changes():
         (ShapeError, "first axis of rows", lambda: linad.scan(lambda c, x: (c, c), 1.0, 3.0)),
         (ArgumentError, "while_loop", lambda: linad.fori_loop(0, 2.5, lambda i, c: c, 1.0)),
         (ArgumentError, "must be a function", lambda: linad.scan(3, 1.0, length=2)),
+        (
+            ShapeError,
+            "^map: the leaves of xs must agree",
+            lambda: linad.map(sum, (np.ones(3), np.ones(4))),
+        ),
+        (
+            ShapeError,
+            "^fori_loop: carry went in",
+            lambda: linad.fori_loop(0, 2, lambda i, c: np.ones(3) * c, 1.0),
+        ),
     ],
 )
 def test_errors(error, words, call):

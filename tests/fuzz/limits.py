@@ -19,7 +19,7 @@ import numpy as np
 
 LIMITS = {
     "linad.control.closures": {"SMALL": (0, 8, 64)},
-    "linad.control.loops": {"LOOP_BYTES": (0, 64, 1024)},
+    "linad.control.loops_of_loops": {"LOOP_BYTES": (0, 64, 1024)},
     "linad.control.memory_arrays": {"ENTRIES": (1, 2, 8)},
     "linad.control.nested": {"UNROLLED": (1, 3)},
     "linad.control.one_ahead": {"FEWEST_AHEAD": (1, 2), "FEWEST_BEHIND": (1, 4)},
@@ -36,13 +36,13 @@ LIMITS = {
     },
     "linad.control.whole_rows": {"MOST_NUMBERS": (4, 64), "MOST_BYTES": (64, 1024)},
     "linad.jit.outside_walk": {"LONG": (1, 4)},
-    "linad.jit.static": {"SMALL": (0, 16)},
+    "linad.jit.static_values": {"SMALL": (0, 16)},
     "linad.operators.facts": {"WORK": (8, 256), "SMALL": (1, 2)},
     "linad.operators.factors": {"FEW": (1, 2)},
     "linad.operators.matrices": {"SMALL": (1, 2)},
     "linad.operators.dependency_sets": {"FEW": (1, 2), "FULL": (1, 8)},
-    "linad.sparsity.assemble": {"FEW": (1, 2)},
-    "linad.sparsity.replay": {"LARGEST": (1, 64)},
+    "linad.linalg.sparsity.assemble": {"FEW": (1, 2)},
+    "linad.linalg.sparsity.replay": {"LARGEST": (1, 64)},
     "linad.sweeps.cpu.factor_derivatives": {"LEAF": (1, 2), "COLUMNS": (1, 2)},
     "linad.sweeps.cpu.matrix_products": {
         "SMALL": (0, 1000),

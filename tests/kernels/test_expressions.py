@@ -11,7 +11,8 @@ import pytest
 import linad
 from linad.errors import KernelError
 from linad.kernels.expression_lowering import OPERATORS_BY_NAME
-from linad.kernels.expressions import CANONICAL, compared, num
+from linad.kernels.expressions import compared, num
+from linad.kernels.scalar_functions import CANONICAL
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from linad.kernels.expressions import Expr, add, call, div, get, mul, num, sub, text, var
+from linad.kernels.expression_source import text
+from linad.kernels.expressions import Expr, add, call, div, get, mul, num, sub, var
 from linad.kernels.partials import Derivative, Values
 
 X, Y = var("x"), var("y")

@@ -2,7 +2,8 @@
 
 import pytest
 
-from linad.kernels.expressions import Expr, add, get, mul, num, sub, text, var
+from linad.kernels.expression_source import text
+from linad.kernels.expressions import Expr, add, get, mul, num, sub, var
 from linad.kernels.pieces import PIECES, exposed, in_pieces, is_by_pieces, is_sum
 from linad.kernels.statements import Check, For, If, Let, Put, Swap, WhileLoop
 

@@ -6,7 +6,7 @@ import scipy.optimize
 
 import linad
 import linad.scipy.optimize as so
-from linad.scipy import bracketloops
+from linad.scipy import bracketloops, enclosureloops
 
 PROBLEMS = {
     "cubic": (lambda p: lambda x: x**3 - p * x - 1, 0, 3),
@@ -42,6 +42,8 @@ def test_steps_are_those_of_scipy(monkeypatch):
         return state
 
     monkeypatch.setattr(bracketloops, "while_loop", in_python)
+    monkeypatch.setattr(enclosureloops, "while_loop", in_python)
+    limits = {"xtol": 2e-12, "rtol": 4 * np.finfo(float).eps, "maxiter": 100}
     rng = np.random.default_rng(1)
     for k in range(100):
         c = rng.normal(size=4)
@@ -50,17 +52,22 @@ def test_steps_are_those_of_scipy(monkeypatch):
         ]
         a, b = rng.uniform(-3, 0), rng.uniform(0, 3)
         ends = (a, b) if k % 7 else (b, a)
-        for name, step in bracketloops.STEPS.items():
+        for name, search in bracketloops.SEARCHES.items():
             if np.sign(f(a)) == np.sign(f(b)):
                 continue
-            wanted = getattr(scipy.optimize, name)(f, *ends)
-            found, good = bracketloops._found(step, f, *ends, (2e-12, 4 * np.finfo(float).eps), 100)
+            at, more = ends, {}
+            if name == "toms748":  # takes them in order
+                at, more = (a, b), {"k": 1 + k % 3}
+            wanted, result = getattr(scipy.optimize, name)(f, *at, full_output=True, **more)
+            with np.errstate(all="ignore"):
+                (found, steps), good = search(f, *at, **limits, **more)
             assert good
+            assert abs(steps - result.iterations) <= 1  # rounding may end it one step apart
             assert abs(found - wanted) < 4e-12
 
 
 @pytest.mark.usefixtures("kernels")
-@pytest.mark.parametrize("name", [*bracketloops.STEPS, "toms748"])
+@pytest.mark.parametrize("name", bracketloops.SEARCHES)
 def test_the_root_of_several_is_that_of_scipy(name):
     solver, theirs = getattr(so, name), getattr(scipy.optimize, name)
     for f, a, b in (

@@ -11,7 +11,7 @@ from shard_losses import dies, fails_without_rows, logistic as loss, slow_where_
 import linad
 from linad.errors import ArgumentError, NotHolomorphicError, OptionError, OutputError, ShardError
 from linad.shards import worker
-from linad.shards.worker import Kept
+from linad.shards.worker import LatelyUsed
 
 SIZES = (3, 1, 7, 0, 4)
 
@@ -317,7 +317,7 @@ def test_progress_is_told(shards, threads):
 
 def test_a_sum_may_go_while_what_is_kept_is_looked_at():
     """A collection of garbage runs anywhere, also where a lock is held."""
-    kept = Kept()
+    kept = LatelyUsed()
 
     class Key(str):
         def __hash__(self):

@@ -12,8 +12,8 @@ import pytest
 
 import linad
 from linad.core.collection_pause import collection_paused
-from linad.sparsity.compress import plan_for, symmetric_plan_for
-from linad.sparsity.reach import Compact
+from linad.linalg.sparsity.compress import plan_for, symmetric_plan_for
+from linad.linalg.sparsity.reach import Compact
 from linad.transforms.tape_operator import TapeOperator
 
 

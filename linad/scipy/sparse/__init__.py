@@ -36,7 +36,7 @@ from linad.scipy.sparse.moved_entries import (
     triu,
     vstack,
 )
-from linad.scipy.sparse.questions import (
+from linad.scipy.sparse.sparse_kinds import (
     issparse,
     isspmatrix,
     isspmatrix_coo,

@@ -17,15 +17,15 @@ import scipy.sparse
 from linad.core.array_type import Array
 from linad.core.dispatch import matrix_room
 from linad.core.shapes import normalize_axis
-from linad.core.tree import bare
 from linad.errors import ShapeError, TracerError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import as_array
 from linad.rules.sparsearrays import Pattern, sparse_product
 from linad.scipy.mirror import inexact
 from linad.scipy.sparse.comparisons import comparison
-from linad.scipy.sparse.diagonals import fitting, length_of
+from linad.scipy.sparse.entry_arithmetic import array_of, entries_at, merged, product, total
 from linad.scipy.sparse.numbering import rearranged
+from linad.scipy.sparse.sparse_diagonals import fitting, length_of
 
 
 class SparseArray:
@@ -160,7 +160,10 @@ class SparseArray:
         )
 
     def _with(self, data: Array) -> "SparseArray":
-        return SparseArray(data, self.pattern, self.format, is_matrix=self.is_matrix)
+        return self._of(data, self.pattern, self.format)
+
+    def _of(self, data: Array, pattern: Pattern, format: str) -> "SparseArray":
+        return SparseArray(data, pattern, format, is_matrix=self.is_matrix)
 
     # Other forms.
 
@@ -168,7 +171,7 @@ class SparseArray:
     def T(self) -> "SparseArray":
         """The transpose; the entries stay in their order."""
         format = {"csr": "csc", "csc": "csr"}.get(self.format, self.format)
-        return SparseArray(self._entries, self.pattern.T, format, is_matrix=self.is_matrix)
+        return self._of(self._entries, self.pattern.T, format)
 
     def transpose(self) -> "SparseArray":
         """As `T`."""
@@ -202,7 +205,9 @@ class SparseArray:
 
     def tocsr(self) -> "SparseArray":
         """In the order of rows, entries at one place added."""
-        return self if self.format == "csr" else _merged(self, self._entries, self.pattern)
+        if self.format == "csr":
+            return self
+        return self._of(*merged(self._entries, self.pattern), "csr")
 
     def tocsc(self) -> "SparseArray":
         """In the order of columns, entries at one place added."""
@@ -214,7 +219,7 @@ class SparseArray:
             theirs: Any = self.stands_for
             copy = inspect.signature(theirs.tocoo).parameters["copy"].default
         entries = np.copy(self._entries) if copy else self._entries
-        return SparseArray(entries, self.pattern, "coo", is_matrix=self.is_matrix)
+        return self._of(entries, self.pattern, "coo")
 
     def asformat(self, format: str | None, copy: bool = False) -> "SparseArray":
         """In the format "csr", "csc" or "coo"."""
@@ -323,8 +328,8 @@ class SparseArray:
     def __matmul__(self, x: Any) -> Any:
         other = traced_form_of(x)
         if other is not None:
-            return _product(self, other)
-        is_matrix, x = isinstance(x, np.matrix), _array(x)
+            return self._of(*product(self, other), "csr")
+        is_matrix, x = isinstance(x, np.matrix), array_of(x)
         if x.ndim not in (1, 2) or x.shape[0] != self.shape[1]:
             raise ShapeError(f"A @ x: A has shape {self.shape} and x {x.shape}")
         y = sparse_product(self._entries, inexact(x.T), pattern=self.pattern)
@@ -333,8 +338,8 @@ class SparseArray:
     def __rmatmul__(self, x: Array) -> Any:
         other = traced_form_of(x)
         if other is not None:
-            return _product(other, self)
-        is_matrix, x = isinstance(x, np.matrix), _array(x)
+            return other._of(*product(other, self), "csr")
+        is_matrix, x = isinstance(x, np.matrix), array_of(x)
         if x.ndim not in (1, 2) or x.shape[-1] != self.shape[0]:
             raise ShapeError(f"x @ A: A has shape {self.shape} and x {x.shape}")
         y = sparse_product(self._entries, inexact(x), pattern=self.pattern.T)
@@ -347,24 +352,7 @@ class SparseArray:
                 "the elementwise product of two sparse arrays is not traced by linad; "
                 "use A.multiply(B.toarray()), or A.data where the patterns are the same"
             )
-        return self._with(self._entries * self._read(other, "multiply"))
-
-    def _read(self, other: Array, name: str) -> Any:
-        """A number, or the entries of a dense array at the places of the pattern."""
-        other = _array(other)
-        if other.ndim == 0:
-            return other
-        try:
-            same = np.broadcast_shapes(other.shape, self.shape) == self.shape
-        except ValueError:
-            same = False
-        if not same:
-            raise ShapeError(f"{name}: A has shape {self.shape} and the other {other.shape}")
-        rows, cols = self.pattern.rows, self.pattern.cols
-        if other.ndim == 1:
-            return other[cols % len(other)]
-        m, n = other.shape
-        return other[rows % m, cols % n]
+        return self._with(self._entries * entries_at(self, other, "multiply"))
 
     def __mul__(self, other: Any) -> Any:
         return self @ other if self._multiplies(other) else self.multiply(other)
@@ -377,7 +365,7 @@ class SparseArray:
         return self.is_matrix and (traced_form_of(other) is not None or np.ndim(other) > 0)
 
     def __truediv__(self, other: Array) -> "SparseArray":
-        return self._with(self._entries / self._read(other, "A / x"))
+        return self._with(self._entries / entries_at(self, other, "A / x"))
 
     def __neg__(self) -> "SparseArray":
         return self._with(-self._entries)
@@ -424,29 +412,14 @@ class SparseArray:
     def _plus(self, other: Any, sign: int) -> Any:
         sparse = traced_form_of(other)
         if sparse is None:
-            other = _array(other)
+            other = array_of(other)
             if other.ndim == 0:
                 raise UnsupportedError(
                     "adding a number to a sparse array would fill it; use A.toarray()"
                 )
             return self._dense(self.toarray() + sign * other)
-        if sparse.shape != self.shape:
-            raise ShapeError(f"A + B: A has shape {self.shape} and B {sparse.shape}")
-        mine, theirs = self.pattern, sparse.pattern
-        pattern = Pattern(
-            np.concatenate([mine.rows, theirs.rows]),
-            np.concatenate([mine.cols, theirs.cols]),
-            self.shape,
-        )
-        entries = np.concatenate([self._entries, sign * sparse._entries])
-        merged = _merged(self, entries, pattern)
-        return merged.tocsc() if self.format == "csc" else merged
-
-
-def _array(x: Any) -> Any:
-    """A dense operand as an array, a `numpy.matrix` too."""
-    x = bare(x)
-    return x.view(np.ndarray) if isinstance(x, np.matrix) else as_array(x)
+        found = self._of(*total(self, sparse, sign), "csr")
+        return found.tocsc() if self.format == "csc" else found
 
 
 def traced_form_of(x: Any) -> SparseArray | None:
@@ -459,30 +432,3 @@ def traced_form_of(x: Any) -> SparseArray | None:
     data = x.data if x.data.dtype.kind in "fc" else x.data.astype(float)
     is_matrix = isinstance(x, scipy.sparse.spmatrix)
     return SparseArray(data, Pattern(x.row, x.col, x.shape), "coo", is_matrix=is_matrix)
-
-
-def _merged(like: SparseArray, data: Array, pattern: Pattern) -> SparseArray:
-    """In the order of rows, and of columns within, with the entries at one place added."""
-    n = pattern.shape[1]
-    places = pattern.rows.astype(np.intp) * n + pattern.cols
-    distinct, target = np.unique(places, return_inverse=True)
-    merge = Pattern(target, np.arange(len(places)), (len(distinct), len(places)))
-    rows, cols = np.divmod(distinct, max(n, 1))
-    ones = np.ones(len(places), data.dtype.char.lower())
-    entries = sparse_product(ones, data, pattern=merge)
-    distinct_places = Pattern(rows, cols, pattern.shape)
-    return SparseArray(entries, distinct_places, "csr", is_matrix=like.is_matrix)
-
-
-def _product(a: SparseArray, b: SparseArray) -> SparseArray:
-    """A @ B: a term for each entry of A and each entry of B in the row that it meets."""
-    if a.shape[1] != b.shape[0]:
-        raise ShapeError(f"A @ B: A has shape {a.shape} and B {b.shape}")
-    b = b.tocsr()
-    start, counts = b.indptr, np.bincount(b.pattern.rows, minlength=b.shape[0])
-    met = counts[a.pattern.cols]
-    left = np.repeat(np.arange(a.nnz), met)
-    within = np.arange(len(left)) - np.repeat(np.cumsum(met) - met, met)
-    right = start[a.pattern.cols[left]] + within
-    pattern = Pattern(a.pattern.rows[left], b.pattern.cols[right], (a.shape[0], b.shape[1]))
-    return _merged(a, a.data[left] * b.data[right], pattern)

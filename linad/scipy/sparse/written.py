@@ -11,7 +11,7 @@ from linad.rules.creation import asarray
 from linad.rules.shaping import as_array
 from linad.rules.sparsearrays import Pattern
 from linad.scipy.sparse.arrays import SparseArray, traced_form_of
-from linad.scipy.sparse.diagonals import fitting
+from linad.scipy.sparse.sparse_diagonals import fitting
 
 
 class WrittenSparse(SparseArray):

@@ -14,11 +14,6 @@ from typing import Any
 import scipy.stats
 
 from linad.core.mirrored_names import mirrored_names
-from linad.scipy.stats.branches import (
-    iqr as iqr,
-    pmean as pmean,
-    power_divergence as power_divergence,
-)
 from linad.scipy.stats.cases import (
     burr,
     cosine,
@@ -29,6 +24,11 @@ from linad.scipy.stats.cases import (
     trapezoid,
     triang,
     truncnorm,
+)
+from linad.scipy.stats.chosen_formulas import (
+    iqr as iqr,
+    pmean as pmean,
+    power_divergence as power_divergence,
 )
 from linad.scipy.stats.continuous import (
     beta,
@@ -50,7 +50,7 @@ from linad.scipy.stats.extremes import genextreme, genpareto, kappa4
 from linad.scipy.stats.hooks import HOOKED
 from linad.scipy.stats.kernels import gaussian_kde
 from linad.scipy.stats.multivariate import multivariate_normal
-from linad.scipy.stats.noncentral import ncf, nct, ncx2
+from linad.scipy.stats.noncentral_families import ncf, nct, ncx2
 from linad.scipy.stats.powers import (
     boxcox_llf as boxcox_llf,
     boxcox_normmax as boxcox_normmax,

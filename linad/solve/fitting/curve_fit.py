@@ -114,7 +114,7 @@ def curve_fit(
     Raises
     ------
     ArgumentError, OptionError, ShapeError, TreeError
-        If what was given cannot be meant. A fit that does not converge says so in ``success`` and
+        If what was given does not fit. A fit that does not converge says so in ``success`` and
         ``message``, and raises ConvergenceError when it is unpacked.
 
     See Also
@@ -138,6 +138,8 @@ def curve_fit(
     """
     refuse_traced("curve_fit", xdata=xdata, ydata=ydata)
     p0, bounds, fixed = of_described("curve_fit", p0, bounds, fixed)
+    if _has_labels(p0) and isinstance(bounds, (tuple, list)):
+        bounds = tuple(map(_unlabelled, bounds))
     model, start, names = binding(f, _unlabelled(p0))
     _refuse_starts(f, options)
     if p0 is None:
@@ -204,7 +206,7 @@ def fit(
         one: residuals, divided by their standard deviations if these are known; an array or a
         container of arrays.
     x0 : array or container of arrays
-        Where to start; Parameters of lmfit are a dict of their values here too.
+        Where to start. ``Parameters`` of lmfit are taken as a dict of their values here, too.
     args : tuple or list
         Further arguments of ``f``.
     absolute_sigma : bool
@@ -215,6 +217,12 @@ def fit(
     Returns
     -------
     FitResult
+        As from `curve_fit`.
+
+    Raises
+    ------
+    ArgumentError, OptionError, ShapeError, TreeError
+        As for `curve_fit`.
 
     See Also
     --------
@@ -258,9 +266,13 @@ def fit(
     return found
 
 
+def _has_labels(given: Any) -> bool:
+    return hasattr(given, "to_numpy") and hasattr(given, "index")
+
+
 def _unlabelled(p0: Any) -> Any:
     """A column of a table as a dict, if its entries have names, or as an array."""
-    if not (hasattr(p0, "to_numpy") and hasattr(p0, "index")):
+    if not _has_labels(p0):
         return p0
     labels, values = list(p0.index), p0.to_numpy()
     named = all(isinstance(label, str) for label in labels)

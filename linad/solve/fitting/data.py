@@ -10,17 +10,9 @@ import optree
 from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.options import is_number
-from linad.core.primitive import Traced
 from linad.core.shapes import name_of
 from linad.core.showing import shown
-from linad.errors import (
-    ArgumentError,
-    DTypeError,
-    OptionError,
-    OutputError,
-    ShapeError,
-    TreeError,
-)
+from linad.errors import ArgumentError, OptionError, OutputError
 from linad.solve.fitting.data_covariance import whitening
 from linad.solve.fitting.given_data import (
     as_array,
@@ -30,11 +22,17 @@ from linad.solve.fitting.given_data import (
     refuse_texts,
     refuse_units,
     shape_of,
-    words_of_axes,
 )
 from linad.solve.fitting.left_out import finite, is_nan, masked, related, with_finite_places
-from linad.solve.fitting.predictions import other_order, prediction_of
+from linad.solve.fitting.prediction_shapes import (
+    is_cut_short,
+    refuse_joined,
+    refuse_kind,
+    refuse_shape,
+)
+from linad.solve.fitting.predictions import prediction_of
 from linad.solve.fitting.tables import is_table, not_finite_columns
+from linad.solve.labels import other_order
 
 
 class Data:
@@ -308,31 +306,12 @@ class Data:
         elif kind in (list, tuple) and np.ndim(predicted) and len(predicted) == count:
             predicted = kind(predicted[i] for i in range(count))
         with suppress(ValueError):  # of another form; flatten_like says which
-            self._refuse_joined(predicted)
+            refuse_joined(self, predicted)
             parts = self.structure.flatten_up_to(predicted)
             parts = [prediction_of(self.f, *p) for p in zip(parts, self.rows, strict=True)]
             predicted = tree.unflatten(self.structure, parts)
         return tree.flatten_like(
             predicted, self.structure, f"curve_fit: what {name_of(self.f)} returns"
-        )
-
-    def _refuse_joined(self, predicted: Any) -> None:
-        """Raise where a model returns one array for several data sets."""
-        if not (isinstance(predicted, (np.ndarray, Traced)) or hasattr(predicted, "iloc")):
-            return
-        kind, shape = type(self.container), np.shape(predicted)
-        shapes = ", ".join(str(y.shape) for y in self.leaves[:6])
-        form = "[first, second, ...]" if kind is list else "(first, second, ...)"
-        if kind is dict:
-            form = "{" + ", ".join(f"{key!r}: ..." for key in list(self.container)[:6]) + "}"
-        joined = ""
-        if shape == (sum(y.size for y in self.leaves),):
-            parts = "list(ydata.values())" if kind is dict else "ydata"
-            joined = f", or give one data set, ydata=np.concatenate({parts}), and sigma so too"
-        raise TreeError(
-            f"curve_fit: {name_of(self.f)} returned one array, of shape {shape}, and ydata is a "
-            f"{kind.__name__} of {len(self.leaves)} data sets, of shapes {shapes}; return a "
-            f"{kind.__name__} of as many, {form}{joined}"
         )
 
     def residual(self, predicted: Any) -> Any:
@@ -348,35 +327,8 @@ class Data:
                 value = np.full(y.shape, np.inf) + 0.0 * np.sum(value)
                 shape = y.shape
             if shape not in ((), y.shape):
-                whole = f" for {name}" if name else ""
-                if shape == self.x_shape and y.ndim and shape[0] != len(y) and not whole:
-                    raise ShapeError(
-                        f"curve_fit: xdata has the shape {shape} and ydata {y.shape}; give as many "
-                        f"of the one as of the other"
-                    )
-                count = _points(self.xdata, len(y)) if y.ndim else None
-                if shape == (count,) and y.ndim == 1 and not whole:
-                    raise ShapeError(
-                        f"curve_fit: xdata has {count} points and ydata {len(y)}; give as many of "
-                        f"the one as of the other"
-                    )
-                hint = self._hint(shape, y.shape)
-                raise ShapeError(
-                    f"curve_fit: {name_of(self.f)} must return the shape {y.shape} of ydata"
-                    f"{whole}, it returned {shape}{hint}"
-                )
-            if np.iscomplexobj(value) and not np.iscomplexobj(y):
-                raise DTypeError(
-                    f"curve_fit: {name_of(self.f)} returned complex numbers for real ydata; return "
-                    f"np.abs() or np.real() of them, or give complex ydata, ydata + 0j"
-                )
-            plain_real = type(value) is np.ndarray and value.dtype.kind != "c"
-            # np.inf is where the model has no meaning.
-            if np.iscomplexobj(y) and plain_real and np.isfinite(value).any():
-                raise DTypeError(
-                    f"curve_fit: {name_of(self.f)} returned real numbers for complex ydata; give "
-                    f"ydata.real, or return complex numbers"
-                )
+                refuse_shape(self, shape, y, name)
+            refuse_kind(self.f, value, y)
             difference = value - y
             if self.whiten is not None:
                 parts.append(self.whiten @ difference)
@@ -384,49 +336,6 @@ class Data:
                 parts.append(weight * difference if self.weighted else difference)
         self.fitted = True
         return parts[0] if tree.is_leaf(self.structure) else tree.unflatten(self.structure, parts)
-
-    def _hint(self, shape: tuple[int, ...], wanted: tuple[int, ...]) -> str:
-        """What may be meant where a model returns another shape than that of the data."""
-        if shape == self.x_shape == (*wanted, 1):
-            return "; xdata is a table of one column: give the column, not the table"
-        if shape == wanted[::-1] and len(shape) > 1:
-            return "; transpose it"
-        if wanted == (*shape, 1):
-            return "; ydata is a table of one column: give the column, ydata.ravel()"
-        if words := words_of_axes(self.xdata, wanted):
-            return f"; xdata {words}"
-        if self.x_shape == (*wanted, *shape):
-            return (
-                f"; xdata is given to it as it is, {self.x_shape}: a column is X[:, 0], or "
-                f"give xdata.T, whose rows are X[0] and so on"
-            )
-        if self.labelled and len(shape) == len(wanted):
-            return (
-                "; pandas matches the rows of its arrays by their labels: give xdata.to_numpy(), "
-                "and use plain arrays beside it"
-            )
-        if is_cut_short(shape, wanted) and len(wanted) == 1 and self.integrator:
-            return (
-                f"; its {self.integrator} may have failed, which ends early and gives fewer, "
-                f"solution.message says why: start where it does not fail, or return np.inf there, "
-                f"np.full(len(x), np.inf); or it has not been given the times, as t_eval=x"
-            )
-        if len(shape) != len(wanted):
-            return ""
-        if shape == self.x_shape and not tree.is_leaf(self.structure):
-            return "; data sets of unlike lengths have an xdata each: give it in the form of ydata"
-        return "; return a number for each of ydata, np.inf where the model has no meaning"
-
-
-def _points(xdata: Any, data: int) -> int | None:
-    """How many points a table has, or vectors side by side; None where they are of several
-    lengths, or as many as the data."""
-    if hasattr(xdata, "iloc"):
-        return len(xdata)
-    leaves = tree.flatten(xdata)[0]
-    lengths = {np.size(leaf) if np.ndim(leaf) == 1 else -1 for leaf in leaves}
-    found = lengths.pop() if len(lengths) == 1 and len(leaves) != data else -1
-    return found if found >= 0 else None
 
 
 def _rows(ydata: Any, xdata: Any, count: int) -> list[Any]:
@@ -438,15 +347,6 @@ def _rows(ydata: Any, xdata: Any, count: int) -> list[Any]:
     if count == 1 and labels[0] is None and hasattr(xdata, "iloc"):
         return [xdata.index]
     return labels
-
-
-def is_cut_short(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
-    """Whether a prediction ends early, as that of an integrator that failed does."""
-    return (
-        len(shape) == len(wanted)
-        and shape != wanted
-        and all(n <= m for n, m in zip(shape, wanted, strict=True))
-    )
 
 
 def _set_name(steps: list[tuple[bool, Any]]) -> str:

@@ -58,7 +58,8 @@ def _misfit(option: str, value: Any) -> str:
         return f"; np.asarray({option}, float) reads the numbers in its texts"
     if value is None:
         return f"; {option} is None"
-    if isinstance(value, numbers.Real) and not np.isfinite(float(value)):
+    number: Any = value if isinstance(value, numbers.Real) else None
+    if number is not None and not np.isfinite(number):
         return f"; {option} is {value}"
     return ""
 

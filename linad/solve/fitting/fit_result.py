@@ -61,7 +61,7 @@ class FitResult(KnownParameters):
         Directions in which the parameters can move and no residual changes: components by name.
     observations, free_parameters, degrees_of_freedom : int
     success, status, message, nit, nfev, njev
-        As of `levenberg_marquardt`; ``result`` is what that returned.
+        As from `levenberg_marquardt`; ``result`` is what it returned.
     """
 
     model: Callable[..., Any] | None = None
@@ -274,7 +274,7 @@ class FitResult(KnownParameters):
         Parameters
         ----------
         xdata, level
-            As of `confidence_band`.
+            As for `confidence_band`.
         sigma : number, array or container, optional
             Standard deviation of the observation, in the units of the sigma of the fit; by default
             that of the data, where it is the same for all of them.

@@ -192,7 +192,7 @@ class KnownParameters:
         Parameters
         ----------
         level : float
-            As of `confidence_intervals`.
+            As for `confidence_intervals`.
         names : str or sequence of str, optional
             Parameters; all free ones by default.
 

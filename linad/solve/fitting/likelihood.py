@@ -85,7 +85,7 @@ def maximum_likelihood(
     Raises
     ------
     ArgumentError, OptionError, OutputError, ShapeError, TreeError
-        If what was given cannot be meant. A search that does not converge says so in ``success``
+        If what was given does not fit. A search that does not converge says so in ``success``
         and ``message``, and raises ConvergenceError when it is unpacked.
 
     See Also

@@ -45,7 +45,7 @@ class LikelihoodResult(KnownParameters):
         Directions in which the parameters can move and the likelihood stays.
     free_parameters : int
     success, status, message, nit, nfev, njev
-        As of `trust_region`; ``result`` is what that returned.
+        As from `trust_region`; ``result`` is what it returned.
     """
 
     elsewhere = OF_LIKELIHOODS

@@ -29,7 +29,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from linad.core import tree
-from linad.core.machine_code import kept
+from linad.core.machine_code import kept_on_disk
 from linad.core.settings import Settings
 from linad.core.shapes import Shape, size_of
 from linad.core.tape import Tape
@@ -81,7 +81,7 @@ def end_with_error(context: Any) -> Any:
 run_instructions, let_others_run = njit(engine.run_instructions), njit(give_way)
 
 
-@kept(types.int64(types.int64, types.int64), nogil=True)
+@kept_on_disk(types.int64(types.int64, types.int64), nogil=True)
 def borrow(slots, count):
     """A slot that nobody uses; waits for one where all are taken."""
     looks = 0
@@ -93,12 +93,12 @@ def borrow(slots, count):
         let_others_run(word(slots + YIELD), looks)
 
 
-@kept(types.void(types.int64), nogil=True)
+@kept_on_disk(types.void(types.int64), nogil=True)
 def give_back(slot):
     set_shared_word(slot + TAKEN, 0)
 
 
-@kept(types.int64(types.int64), nogil=True)
+@kept_on_disk(types.int64(types.int64), nogil=True)
 def run(slot):
     """Write the addresses of the arrays into the program, and run it."""
     header, pointers = word(slot + HEADER), word(slot + POINTERS)
@@ -114,7 +114,7 @@ def run(slot):
     return run_instructions(word(header + 16), word(header + 24))
 
 
-class Slots:
+class CallSlots:
     """The workspaces of a function, and where numbers and copies of its arguments are kept."""
 
     def __init__(self, program: CpuProgram, sizes: list[int]) -> None:
@@ -140,7 +140,7 @@ class Slots:
         self.words[TAKEN // 8 :: SLOT // 8] = 0
 
 
-_kept: list[Slots] = []
+_kept: list[CallSlots] = []
 """Compiled code may be called, by other compiled code, as long as the process lives."""
 
 
@@ -226,7 +226,7 @@ class _CallableWriter:
         for j, k in enumerate(self.written):
             if k in self.copied:
                 sizes[len(self.inputs) + self.results + j] = self.inputs[k].buffer.size
-        slots = Slots(self.program, sizes)
+        slots = CallSlots(self.program, sizes)
         _kept.append(slots)
         self.scope |= {"SLOTS": slots.address, "COUNT": slots.count}
         names = [f"a{k}" for k in range(len(self.inputs))]

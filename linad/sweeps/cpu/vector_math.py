@@ -53,7 +53,7 @@ def libraries_loaded() -> bool:
 
 
 @functools.cache
-def variants(symbol: str, bits: int, arguments: int) -> tuple[tuple[int, str], ...]:
+def vector_variants(symbol: str, bits: int, arguments: int) -> tuple[tuple[int, str], ...]:
     """The vector functions that stand for a scalar one: (lanes, symbol) of each there is."""
     if not libraries_loaded():
         return ()
@@ -98,7 +98,7 @@ def _call(builder: Any, name: str, bits: int, args: Any, vector: bool) -> Any:
     symbol = name if bits == 64 else name + "f"
     module = builder.module
     call = builder.call(_declare(module, symbol, kind, len(args)), args)
-    wide = variants(symbol, bits, len(args)) if vector else ()
+    wide = vector_variants(symbol, bits, len(args)) if vector else ()
     if wide:
         _keep(
             module,
@@ -141,7 +141,7 @@ def _inlined(name: str) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         x = Written(builder, args[0])
-        if name == "erf" and x.width == 64 and variants("erf", 64, 1):
+        if name == "erf" and x.width == 64 and vector_variants("erf", 64, 1):
             return _call(builder, "erf", 64, args, vector=True)  # is faster
         if test is not None:
             noted = _noted(builder)

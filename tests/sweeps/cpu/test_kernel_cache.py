@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import linad
-from linad.core.machine_code import kept, places
+from linad.core.machine_code import kept_on_disk, places
 from linad.core.private_folders import remove_oldest
 from linad.sweeps.cpu import kernel_cache as cache, native, njit_function, object_code
 
@@ -264,8 +264,8 @@ def run_loudly(folder):
 
 
 OWN = """
-from linad.core.machine_code import kept, places
-@kept()
+from linad.core.machine_code import kept_on_disk, places
+@kept_on_disk()
 def twice(x):
     return 2 * x
 print(twice(21), twice.stats.cache_path)
@@ -351,7 +351,7 @@ class TestOwnFunctions:
         """A function whose file is nowhere has no place: compiled, and not kept."""
         scope = {}
         exec(compile("def twice(x):\n    return 2 * x\n", "/nowhere/at/all.py", "exec"), scope)
-        assert kept()(scope["twice"])(4) == 8
+        assert kept_on_disk()(scope["twice"])(4) == 8
 
     @FULL
     @pytest.mark.parametrize("given", [False, True])

@@ -10,18 +10,9 @@ import pytest
 
 from linad.kernels.analysis import KernelProgram
 from linad.kernels.compiling import compiled, python_function
-from linad.kernels.expressions import (
-    COMPARISONS,
-    FUNCTIONS,
-    ZERO,
-    ArrayKind,
-    Expr,
-    call,
-    kind_of,
-    num,
-    text,
-    var,
-)
+from linad.kernels.expression_source import kind_of, text
+from linad.kernels.expressions import COMPARISONS, ZERO, ArrayKind, Expr, call, num, var
+from linad.kernels.scalar_functions import FUNCTIONS
 from linad.kernels.statements import Put
 
 EXTREMA = ("min", "max", "minimum", "maximum", "fmin", "fmax")
