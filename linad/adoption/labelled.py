@@ -42,7 +42,6 @@ class _Labelled:
     _held: Any
     _plain: Callable[[], Any]
     _by_column: Callable[[Callable[[Any], Any]], Any]
-    _plain: Callable[[], Any]
 
     def __array_function__(
         self, func: Any, types: tuple[Any, ...], args: tuple[Any, ...], kwargs: Any
