@@ -144,7 +144,7 @@ class ExpectingTrace(AdoptingTrace):
                 if view is not None:
                     return view
         step = self.steps[self.at]  # type: ignore[index]
-        wanted, arity, operands, given, _, results, only, place, region = step
+        wanted, arity, operands, given, plain_ones, results, only, place, region = step
         if primitive is not wanted or len(args) != arity:
             return self._read_anew(primitive, args, params)
         errors = self.errors
@@ -155,9 +155,7 @@ class ExpectingTrace(AdoptingTrace):
         moved: list[tuple[Any, Any]] | None = None
         begins: list[tuple[int, Any]] | None = None
         here = self.here << BITS
-        k = 0
         for a, (kind, x) in zip(args, operands):  # noqa: B905  # as many, see above
-            k += 1
             if (  # most are results of the repetition
                 type(a) is Tracer
                 and a._trace is self
@@ -203,7 +201,7 @@ class ExpectingTrace(AdoptingTrace):
             if kind == CONSTANT:
                 if a is not x and not same_constant(a, x):
                     begins = begins or []
-                    begins.append((k - 1, a))
+                    begins.append((len(values), a))
             elif kind == MOVING and x.takes(a):
                 moved = moved or []
                 moved.append((x.values, a))
@@ -222,7 +220,7 @@ class ExpectingTrace(AdoptingTrace):
                     return self._on_traces_around(primitive, args, params)
                 moved = moved or []
                 moved.append((place.values, window[0]))
-            elif not same_plain(params, step):
+            elif not same_plain(params, given, plain_ones):
                 return self._on_traces_around(primitive, args, params)
         try:
             y = primitive.impl(*values, **params) if params else primitive.impl(*values)

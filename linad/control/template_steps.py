@@ -105,10 +105,10 @@ _BY_THEMSELVES = {slice, type(None), type(...)}
 _PLAIN = (int, bool, str, slice, np.dtype, type, Region)
 
 
-def same_plain(params: dict[str, Any], step: ExpectedStep) -> bool:
-    known = step.compared
+def same_plain(params: dict[str, Any], expected: dict[str, Any], known: Any) -> bool:
+    """Whether parameters are the expected ones, of which `compared` is known."""
     if known is None:
-        return same_params(params, step.params)
+        return same_params(params, expected)
     if len(params) != len(known):
         return False
     for name, value, types in known:

@@ -26,6 +26,14 @@ def handed_out(value: Array, taken: set[int]) -> Any:
     return value.alias() if isinstance(value, Tracer) else value
 
 
+def smallest(array: np.ndarray) -> Any:
+    """A number that is NaN where one of the entries is, and their least or 0 where none is."""
+    if array.flags.c_contiguous and array.size:
+        # At a quarter of the cost of a reduction; of other arrays it would make a copy first.
+        return array.item(array.argmin())
+    return np.minimum.reduce(array, axis=None, initial=0)
+
+
 def push_onto(total: Array, mine: bool, J: JacobianOperator, tangent: Array) -> Any:
     """Return ``total + J tangent``, in the memory of ``total`` where it is ``mine`` to write."""
     if mine and J.spreads:

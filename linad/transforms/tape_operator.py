@@ -29,7 +29,14 @@ from linad.transforms.flat_vectors import FlatVectors
 from linad.transforms.fold import folded
 from linad.transforms.spaces import Slot, check_seeds, common_dtype, flat_shape
 from linad.transforms.spoilt_zeros import hold_nan
-from linad.transforms.tangent_sums import buffer_for, handed_out, in_c_order, is_own, push_onto
+from linad.transforms.tangent_sums import (
+    buffer_for,
+    handed_out,
+    in_c_order,
+    is_own,
+    push_onto,
+    smallest,
+)
 from linad.transforms.unread_entries import guarded
 
 Node = int
@@ -300,9 +307,7 @@ class TapeOperator(Typed):
         results = self._results(self.inputs, self.in_slots, slots, seeds, cotangents)
         if watched:
             for part in results:
-                least = part
-                if isinstance(part, ndarray):
-                    least = part.item(part.argmin()) if part.size else 0  # NaN, if there is one
+                least = smallest(part) if isinstance(part, ndarray) else part
                 # A traced part, of a trace that runs in another thread, tells nothing.
                 unsure = type(least) is Tracer or least != least
                 if unsure and (kept := guarded(self, found=True).steps) is not None:

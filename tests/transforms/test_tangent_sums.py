@@ -1,11 +1,19 @@
 """Whose memory a tangent is, and sums that are written in it."""
 
 import numpy as np
+import pytest
 
 import linad
 from linad.arrays.tracer import Tracer
 from linad.operators.structured import Diagonal
-from linad.transforms.tangent_sums import buffer_for, handed_out, in_c_order, is_own, plus
+from linad.transforms.tangent_sums import (
+    buffer_for,
+    handed_out,
+    in_c_order,
+    is_own,
+    plus,
+    smallest,
+)
 
 D = Diagonal(np.array([2.0, 3.0]), (2,), np.dtype(float))
 
@@ -51,3 +59,18 @@ def test_buffers():
     made = buffer_for(held, (), D)
     assert made.flags.c_contiguous
     assert not np.shares_memory(made, held)
+
+
+@pytest.mark.parametrize("dtype", "efdgFDG")
+def test_a_nan_is_found_wherever_it_is(dtype):
+    for order in "CF":
+        for place in np.ndindex(3, 5):
+            array = np.full((3, 5), -np.inf, dtype, order)
+            assert smallest(array) == smallest(array)
+            parts = [array.real, array.imag] if dtype in "FDG" else [array]
+            for part in parts:
+                held, part[place] = part[place], np.nan
+                found = smallest(array), smallest(array[:, place[1] :])
+                assert all(number != number for number in found)
+                part[place] = held
+    assert smallest(np.zeros((0, 2), dtype)) == 0
