@@ -199,7 +199,7 @@ class Opened(JacobianOperator):
     @classmethod
     def of(cls, op: JacobianOperator, asked: list[Any]) -> "Opened | None":
         """One for masks of its results, if it says what it is made of."""
-        steps = op.operations()
+        steps = op.made_of()
         if steps is None:
             return None
         read = {
@@ -319,7 +319,7 @@ def _moved(f: JacobianOperator, mask: Any, wanted: bool, found: bool) -> Any:
         traced = isinstance(mask, Traced)
         read = f.entries_read(mask if traced else np.asarray(mask))
         if read is None and traced and found:
-            read = read_by_others(mask, relation=f.reading(), shape=f.in_shape)
+            read = read_by_others(mask, relation=f.relation_read(), shape=f.in_shape)
         return _unless_full(read)
     if mask is None:
         if not (wanted and (f.scatters or f.writes)):
