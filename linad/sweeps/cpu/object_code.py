@@ -89,7 +89,7 @@ _left: deque[Any] = deque()
 """Engines of groups that nobody refers to."""
 
 
-class Group:
+class CodeGroup:
     """Machine code in memory: it leaves when nobody refers to any of its functions.
 
     LLVM is not called where the last reference ends, which may be in the midst of a collection of
@@ -114,7 +114,7 @@ class Group:
         left.append(self.engine)
 
 
-_growing: list[Group] = []
+_growing: list[CodeGroup] = []
 """The group that the next function joins."""
 
 
@@ -123,7 +123,7 @@ class Loaded:
 
     __slots__ = ("__weakref__", "address", "group")
 
-    def __init__(self, address: int, group: Group) -> None:
+    def __init__(self, address: int, group: CodeGroup) -> None:
         self.address, self.group = address, group
 
     def __int__(self) -> int:
@@ -179,7 +179,7 @@ def loaded(code: bytes, name: str) -> Loaded:
     _clear()
     map_room.take(_clear_all)
     if not (_growing and _growing[0].room):
-        _growing[:] = [Group()]
+        _growing[:] = [CodeGroup()]
     group = _growing[0]
     return Loaded(group.add(code, name), group)
 
