@@ -120,13 +120,23 @@ def cross(
     if not a.ndim or not b.ndim:
         raise ShapeError("cross: both arguments need at least one axis")
     a, b = _with_last(a, axisa), _with_last(b, axisb)
-    if a.shape[-1] != 3 or b.shape[-1] != 3:
+    sizes = a.shape[-1], b.shape[-1]
+    if not {*sizes} <= {2, 3}:
         raise ShapeError(
-            f"cross: expected vectors of 3 entries, got {a.shape[-1]} and {b.shape[-1]} "
-            f"(of 2-vectors it is a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0])"
+            f"cross: expected vectors of 2 or 3 entries, got {sizes[0]} and {sizes[1]}"
         )
+    if 2 in sizes:  # the NumPy that is installed warns, or raises
+        np.cross(np.zeros(sizes[0]), np.zeros(sizes[1]))
+        if sizes == (2, 2):
+            return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+        a, b = _in_space(a), _in_space(b)
     y = cross_.on((a, b), {})
     return y if axisc == -1 else np.moveaxis(y, -1, axisc)
+
+
+def _in_space(a: Any) -> Any:
+    """Vectors of 2 entries in the plane of the first two of 3."""
+    return a if a.shape[-1] == 3 else np.concatenate([a, np.zeros_like(a[..., :1])], axis=-1)
 
 
 def _with_last(a: Any, axis: int) -> Any:
@@ -137,4 +147,11 @@ def _with_last(a: Any, axis: int) -> Any:
 
 @implements(np.linalg.cross)
 def linalg_cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Any:
-    return cross(x1, x2, axis=as_index(axis))
+    x1, x2 = as_array(x1), as_array(x2)
+    axis = as_index(axis)
+    sizes = [x.shape[normalize_axis(axis, x.ndim, "cross")] for x in (x1, x2)]
+    if sizes != [3, 3]:
+        raise ShapeError(
+            f"linalg.cross: expected vectors of 3 entries, got {sizes[0]} and {sizes[1]}"
+        )
+    return cross(x1, x2, axis=axis)

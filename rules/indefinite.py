@@ -7,6 +7,9 @@ M = L^-1 dA L^-H      dD = M on the blocks      dL = L X,   X = M D^-1 on one si
 for M = X D + dD + D X^H, where X is 0 on the blocks and on their other side. The same with
 transposes where A is symmetric and complex. One triangle of A is read.
 
+A block of D that is 0 divides nothing if it comes last, as of a matrix whose rank is n - 1. There
+is no derivative if others follow: the smallest change makes a block of order 2 of them.
+
 Source: the differential of A = L D L^H; G. Golub and C. Van Loan, "Matrix Computations", 2013,
 section 4.4.
 """
@@ -19,6 +22,7 @@ import scipy.linalg
 from linad.core.array_type import Array
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import matrix_transpose
+from linad.errors import DegenerateError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
 from linad.rules.decompositions import HermitianReading
@@ -73,18 +77,34 @@ class IndefiniteDerivative(JacobianOperator):
 
     def __init__(self, factor: Array, d: Array, order: Array, lower: bool, hermitian: bool) -> None:
         self.order, self.back, self.lower = order, np.argsort(order), lower
-        self.triangle, self.d = np.take(factor, order, axis=0), d
+        self.triangle = np.take(factor, order, axis=0)
         self._star = adjoint if hermitian else matrix_transpose
         n = d.shape[-1]
         self._blocks = (still(d) != 0) | np.eye(n, dtype=bool)
         side = np.tri(n, k=-1, dtype=bool)
         self._side = (side if lower else side.T) & ~self._blocks
         self._zero = np.zeros((), factor.dtype)
+        empty = ~np.any(self._blocks & (still(d) != 0), axis=-1)
+        lost = empty & np.any(self._side, axis=-2)
+        self.lost = np.any(lost)
+        divisor = np.where(lost, factor.dtype.type(np.nan), factor.dtype.type(1))
+        self.d = np.where(np.eye(n, dtype=bool) & empty, divisor, d)
         self._reading: Any = SymmetricReading(n, lower)
         if hermitian:
             self._reading = HermitianReading(d.shape, factor.dtype, lower)
         self.clinear = not (hermitian and factor.dtype.kind == "c")
         super().__init__(d.shape, d.shape, factor.dtype)
+
+    def _of_blocks(self, m: Array) -> Any:
+        """Entries on the blocks of D; no numbers where D has no derivative."""
+        if isinstance(self.lost, Traced):
+            m = np.where(self.lost, np.nan, m)
+        elif self.lost:
+            raise DegenerateError(
+                "ldl: no derivative where a block of D is 0 and others follow, as of a matrix "
+                "whose rank is n - 2 or less; move the matrix off the point"
+            )
+        return np.where(self._blocks, m, self._zero)
 
     def _permuted(self, x: Array, order: Array) -> Any:
         return np.take(np.take(x, order, axis=-2), order, axis=-1)
@@ -100,11 +120,11 @@ class IndefiniteDerivative(JacobianOperator):
         strict = np.where(self._side, m, self._zero)
         x = matrix_transpose(np.linalg.solve(self.d.T, matrix_transpose(strict)))
         moved = np.take(self.triangle @ x, self.back, axis=-2)
-        return moved, np.where(self._blocks, m, self._zero), None
+        return moved, self._of_blocks(m), None
 
     def pullback(self, cotangent: Array) -> Array:
         moved, dd, _ = cotangent
-        m: Any = self._zero if dd is None else np.where(self._blocks, dd, self._zero)
+        m: Any = self._of_blocks(self._zero if dd is None else dd)
         if moved is not None:
             x = adjoint(self.triangle) @ np.take(moved, self.order, axis=-2)
             x = matrix_transpose(np.linalg.solve(self.d.conj(), matrix_transpose(x)))

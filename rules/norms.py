@@ -156,7 +156,7 @@ def cond(x: Array, p: Any = None) -> Any:
         raise LinAlgError("cond: it is not defined on empty arrays")
     if p in (None, 2, -2):
         s = _values_for_cond(x)
-        largest, smallest = s[..., 0], s[..., -1]
+        largest, smallest = (s[0], s[-1]) if s.ndim == 1 else (s[..., 0], s[..., -1])
         ratio = smallest / largest if p == -2 else largest / smallest
     else:
         check_square(x, "cond")

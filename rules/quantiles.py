@@ -5,8 +5,9 @@ With x_(0) <= ... <= x_(n-1) and a position h(q) in [0, n-1],
     y = x_(i) + g (x_(i+1) - x_(i)),    i = floor(h),   g = h - i
 
 The order is constant wherever the derivative exists, so y is a selection of two entries and a
-line between them. The methods of Hyndman and Fan differ in h: the continuous ones have a
-derivative in q as well, the discrete ones take a fixed g. A lane that holds NaN gives NaN.
+line between them. Of equal entries those that come first are the smaller ones, as in a stable sort.
+The methods of Hyndman and Fan differ in h: the continuous ones have a derivative in q as well, the
+discrete ones take a fixed g. A lane that holds NaN gives NaN.
 
 Source: R. Hyndman and Y. Fan, "Sample quantiles in statistical packages", 1996.
 """
@@ -20,7 +21,7 @@ from linad.arrays.zero_dim import array, number
 from linad.core.array_type import Array
 from linad.core.callers import warn_user
 from linad.core.dispatch import implements
-from linad.core.primitive import Traced
+from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import keep_axes, normalize_axes
 from linad.core.ufunc_keywords import refuse_out
 from linad.errors import UnsupportedError
@@ -102,13 +103,30 @@ def _dtype_of(a: Array, q: Any, method: str) -> Any:
     return np.result_type(a.dtype, q.dtype if q.dtype.kind == "f" else float)
 
 
+def _places(x: Array, *, kth: tuple[int, ...]) -> Any:
+    """Where entries stand that come at these places of each lane, the last axis, sorted stably;
+    what stands at other places is any."""
+    order = np.argpartition(x, kth, axis=-1)
+    for k in kth:
+        value = np.take_along_axis(x, order[..., k : k + 1], axis=-1)
+        nan = value != value
+        equal = (x == value) | (nan & (x != x))
+        if (np.count_nonzero(equal, axis=-1) > 1).any():
+            smaller = np.count_nonzero((x < value) | (nan & (x == x)), axis=-1, keepdims=True)
+            order[..., k] = np.argmax(np.cumsum(equal, axis=-1) > k - smaller, axis=-1)
+    return order
+
+
+places = Primitive("ordered_places", _places, constant=True)
+
+
 def _between_two(x: Array, h: Any, dtype: Any) -> Any:
     """The one quantile at position h of each lane, the last axis; no entry is NaN."""
     last = x.shape[-1] - 1
     below = math.floor(h)
     low = min(max(below, 0), last)
     high = low if below == h else min(max(below + 1, 0), last)
-    order = np.argpartition(x, sorted({low, high, last}), axis=-1)
+    order = places(x, kth=tuple(sorted({low, high, last})))
 
     def entry(k: int) -> Any:
         y = np.take_along_axis(x, order[..., k : k + 1], axis=-1)
@@ -149,10 +167,10 @@ def order_statistics(
     low, high = (np.where(spoiled, total - 1, k) for k in (low, high))
     dtype = _dtype_of(a, q, method)
     if ignore_nan:
-        order = np.argsort(x, axis=-1)
+        order = np.argsort(x, axis=-1, kind="stable")
     else:
         chosen = np.unique(np.concatenate([low.ravel(), high.ravel(), [total - 1]]))
-        order = np.argpartition(x, chosen, axis=-1)
+        order = places(x, kth=tuple(chosen.tolist()))
 
     def entry(k: Array) -> Any:
         picked = np.moveaxis(np.broadcast_to(k, shape + lead).reshape((count, *lead)), 0, -1)

@@ -10,8 +10,10 @@ An order other than "C" is a permutation of axes around a reshape. "A" and "K" l
 memory of the concrete value, as NumPy does.
 """
 
+import itertools
 import numbers
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from operator import index as as_index
 from typing import Any
 
@@ -23,6 +25,7 @@ from linad.arrays.writes import stacked
 from linad.arrays.zero_dim import array as no_number, gives, is_number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
+from linad.core.frames import frames_above
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import EVERY_AXIS, Shape, is_inexact, normalize_axes, normalize_axis
 from linad.core.tape import stop
@@ -112,10 +115,22 @@ def of_holder(x: Any) -> Any:
     """
     if type(x) is ndarray and x.dtype.kind == "O":
         return stacked(x.tolist()) if _is_of_traced_numbers(x) else x
-    if isinstance(x, (np.ndarray, np.generic, Traced)) or not hasattr(type(x), "__array__"):
+    if isinstance(x, (np.ndarray, np.generic, Traced)):
         return x
+    if not hasattr(type(x), "__array__"):
+        return _by_interface(x)
     made = x.__array__()  # NumPy takes no traced one
     return made if isinstance(made, Traced) else x
+
+
+INTERFACES: list[Callable[[Any], Any]] = []
+"""What makes arrays of objects with an ``__array_interface__`` of traced ones, in adopted code."""
+
+
+def _by_interface(x: Any) -> Any:
+    for made in INTERFACES:
+        x = made(x)
+    return x
 
 
 def gives_traced(x: Array) -> bool:
@@ -393,7 +408,16 @@ def _each(ndim: int, arrays: tuple[Any, ...]) -> Any:
 
 @implements(np.atleast_1d)
 def atleast_1d(*arys: Any) -> Any:
+    if _is_asked_by_minpack():
+        np.asarray(arys[0])  # which says what takes traced values
     return _each(1, arys)
+
+
+def _is_asked_by_minpack() -> bool:
+    """Whether SciPy looks at what a function gives, before it goes on to C, which would print the
+    refusal of a traced value with its traceback, and raise it as well."""
+    near = itertools.islice(frames_above(sys._getframe(1)), 8)
+    return any([f.f_globals.get("__name__") == "scipy.optimize._minpack_py" for f in near])
 
 
 @implements(np.atleast_2d)

@@ -4,9 +4,10 @@ y = x[order]          J selects: row k of the identity is that of the entry that
 order = argsort(x)    an integer result, constant wherever its derivative exists
 
 So sort, partition and unique are selections along an axis, at indices that argsort,
-argpartition and unique find. Equal entries keep their first order under ``kind="stable"``;
-a derivative at a tie is that of the order which was found. `unique` gives the derivative of
-the first of equal entries.
+argpartition and unique find. Equal entries keep their order in `sort`, if no other kind is asked
+for: so the derivative at a tie is the same wherever it is computed. That of `argsort` and
+`partition` is of the order which NumPy finds. `unique` gives the derivative of the first of equal
+entries.
 """
 
 import inspect
@@ -120,6 +121,8 @@ def sort(
     if axis is None:
         a, axis = ravel(a), -1
     axis = normalize_axis(axis, a.ndim, "sort")
+    if kind is None and stable is None:
+        kind = "stable"
     places = np.argsort(a, axis=axis, kind=kind, stable=stable)
     return laid_as(np.take_along_axis(a, places, axis=axis), a)
 

@@ -111,18 +111,18 @@ class Read(Entangled):
     owns_result = True
 
     def __init__(self, op: Entangled, reading: HermitianReading) -> None:
-        self.op, self.reading = op, reading
+        self.op, self.of_triangle = op, reading
         self.clinear = op.clinear
         super().__init__(op.out_shape, reading.in_shape, op.dtype)
 
     def pushforward(self, tangent: Array) -> Array:
-        return self.op.pushforward(self.reading.pushforward(tangent))
+        return self.op.pushforward(self.of_triangle.pushforward(tangent))
 
     def undetermined(self, tangent: Array) -> Any:
-        return self.op.undetermined(self.reading.pushforward(tangent))
+        return self.op.undetermined(self.of_triangle.pushforward(tangent))
 
     def pullback(self, cotangent: Array) -> Array:
-        return self.reading.pullback(self.op.pullback(cotangent))
+        return self.of_triangle.pullback(self.op.pullback(cotangent))
 
 
 @eigh_.jacobian(wrt=0)

@@ -21,7 +21,7 @@ from linad.arrays.zero_dim import gives, number
 from linad.core.array_type import Array
 from linad.core.callers import warn_user
 from linad.core.dispatch import FUNCTIONS, implements
-from linad.core.primitive import Primitive
+from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import is_inexact, keep_axes, normalize_axes
 from linad.core.tape import stop
 from linad.core.ufunc_keywords import refuse_out
@@ -87,6 +87,8 @@ def _root_of_var(y: Array, mean: Array) -> Any:
     """sqrt(y) of a variance; its slope is 0 where the entries are equal up to rounding."""
     std, zero = root_(stop(y)), np.zeros((), y.dtype)
     flat = _is_rounding(std, mean)
+    if not isinstance(flat, Traced) and not np.any(flat):
+        return root_(y)
     return root_(y - stop(np.where(flat, y, zero))) + stop(np.where(flat, std, zero))
 
 

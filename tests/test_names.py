@@ -44,15 +44,15 @@ OF_EACH_TARGET = {"program", "routines", "target"}
 
 
 def is_mirror(place):
-    """Whether SciPy has a module of this name in the same room."""
-    if not place.is_relative_to(Path("linad/scipy")):
+    """Whether NumPy or SciPy has a module of this name in the same room."""
+    if not any([place.is_relative_to(f"linad/{room}") for room in ("numpy", "scipy")]):
         return False
     name = ".".join(place.relative_to("linad").with_suffix("").parts)
     return importlib.util.find_spec(name) is not None
 
 
 def test_no_two_modules_have_one_name():
-    """But for mirrors of SciPy's modules, which have the names of these."""
+    """But for mirrors of NumPy's and SciPy's modules, which have the names of these."""
     found = defaultdict(list)
     for folder in ("linad", "rules"):
         for path in (ROOT / folder).rglob("*.py"):

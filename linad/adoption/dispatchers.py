@@ -2,8 +2,9 @@
 
 They are those of ``numba.njit``, and those of ``numba.vectorize``, which are ufuncs. One keeps its
 identity, and the compiled code that calls it never sees a difference: its class alone is exchanged,
-while a trace runs. The Python that it was compiled from stays as it is, since Numba may compile it
-again; a copy of it calls the forms.
+while a trace runs; a copy of the Python that it was compiled from calls the forms. That itself,
+which has a name of its own in ``fast = njit(f)``, gets other code while a trace runs, and Numba,
+which may compile it again, a copy of what it was.
 """
 
 import types
@@ -69,3 +70,23 @@ def exchange(dispatcher: Any, code: Callable[[types.FunctionType], types.CodeTyp
         dispatcher.__class__ = kind
 
     return Exchange(put, compiled, TracedDispatcher)
+
+
+def exchange_of_python(
+    f: types.FunctionType, dispatchers: list[Any], code: types.CodeType
+) -> Exchange | None:
+    """Let a function that Numba compiles call forms where it is called as it is.
+
+    ``fast = njit(f)``, or ``linad.kernel(f)``, stand beside ``f``. Numba goes on compiling what it
+    was. None for what a ufunc is made of, which holds it elsewhere.
+    """
+    if not all([hasattr(d, "_compiler") for d in dispatchers]):
+        return None
+    original = f.__code__
+    for d in dispatchers:
+        d._compiler.py_func = _copy(f, original)
+
+    def put(code: types.CodeType) -> None:
+        f.__code__ = code
+
+    return Exchange(put, original, code)

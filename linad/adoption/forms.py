@@ -18,9 +18,11 @@ from typing import Any
 import numpy as np
 import scipy
 
+import linad.adoption.array_interfaces
 import linad.numpy
 import linad.scipy
 from linad.adoption.array_bytes import DIGESTS, frombuffer, tobytes, update_of, updates_a_digest
+from linad.adoption.assertions import assertions
 from linad.adoption.averages import STATISTICS
 from linad.adoption.compiled_functions import is_compiled, of_constants
 from linad.adoption.fast_reductions import reductions
@@ -46,6 +48,7 @@ from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.core.adopted import METHODS as TRACED_METHODS
 from linad.core.array_type import Array
+from linad.numpy.list_arguments import TakingLists, takes_arrays
 from linad.numpy.strides import as_strided
 from linad.rules.creation import asarray
 
@@ -59,25 +62,6 @@ All others dispatch or are refused, so that data may hold them as they are: ``TA
 is true or false as without a trace, and what is called is looked up. Nobody compares these; where
 data holds one, it holds the form while a trace runs.
 """
-
-
-SEQUENCES = frozenset(
-    [
-        "apply_along_axis",
-        "apply_over_axes",
-        "block",
-        "choose",
-        "histogramdd",
-        "ix_",
-        "lexsort",
-        "multi_dot",
-        "piecewise",
-        "save",
-        "savez",
-        "select",
-    ]
-)
-"""Functions of NumPy that take a list for something else than an array."""
 
 
 def _calling(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -139,24 +123,19 @@ def _register_numpy() -> None:
     forms: dict[str, Any] = {"poly1d": _poly1d, "frombuffer": frombuffer, **MATRICES}
     for name in ("format_float_positional", "format_float_scientific"):
         forms[name] = _text(getattr(np, name))
-    dispatched = type(np.sum)
     for name in dir(np):
         theirs = getattr(np, name)
         ours = getattr(linad.numpy, name)
         if name in forms or name.startswith("_") or isinstance(theirs, types.ModuleType):
             continue
-        if ours is not theirs:
-            forms[name] = ours
-        elif type(theirs) in (np.ufunc, dispatched) and name not in SEQUENCES:
+        if isinstance(ours, TakingLists):
             forms[name] = FormOfArrayFunction(theirs)
+        elif ours is not theirs:
+            forms[name] = ours
     forms.update({name: _calling_any(forms.get(name, getattr(np, name))) for name in CALLING})
     for name in ("linalg", "fft"):
         room = getattr(np, name)
-        of_room = {
-            n: FormOfArrayFunction(f)
-            for n, f in vars(room).items()
-            if type(f) is dispatched and n not in SEQUENCES
-        }
+        of_room = {n: FormOfArrayFunction(f) for n, f in vars(room).items() if takes_arrays(f)}
         forms[name] = _register_module(room, of_room)
     for name in (
         "array",
@@ -171,7 +150,8 @@ def _register_numpy() -> None:
     forms["ma"] = _register_module(np.ma, {name: _of_masked(name) for name in np.ma.__all__})
     tricks = _register_module(np.lib.stride_tricks, {"as_strided": as_strided})
     forms["lib"] = _register_module(np.lib, {"stride_tricks": tricks})
-    _register_module(np, forms)
+    rare = {"testing": lambda: _register_module(np.testing, assertions())}
+    _register_module(np, forms).later.update(rare)
     ASKING.update((id(np.isscalar), id(np.ma.isMaskedArray)))
 
 
@@ -233,6 +213,8 @@ def refresh() -> bool:
     known = len(_SCIPY), len(_OTHERS)
     if "scipy" not in _SCIPY:
         _SCIPY["scipy"] = _register_module(scipy, {})
+    if "numpy.testing" in sys.modules:
+        _OTHERS["numpy.testing"] = form_of(np).testing
     if "bottleneck" in sys.modules and "bottleneck" not in _OTHERS:
         fast = sys.modules["bottleneck"]
         _OTHERS["bottleneck"] = _register_module(fast, reductions(fast))

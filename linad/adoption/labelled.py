@@ -14,6 +14,8 @@ import pandas as pd
 
 from linad.adoption.labelled_arrays import TracedArray, TracedDtype, bare_array
 from linad.adoption.labelled_bounds import clipped
+from linad.adoption.labelled_classes import FormOfClass, columns_of, names_of
+from linad.adoption.labelled_texts import printed, refuse_column
 from linad.adoption.labelled_windows import (
     ExponentialWindows,
     LabelledWindows,
@@ -25,6 +27,7 @@ from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.core.array_type import Array
 from linad.core.dispatch import FOREIGN
+from linad.core.unmatched import note
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
 
@@ -38,6 +41,7 @@ class _Labelled:
     holds_array = True
     _held: Any
     _by_column: Callable[[Callable[[Any], Any]], Any]
+    _plain: Callable[[], Any]
 
     def __array_function__(
         self, func: Any, types: tuple[Any, ...], args: tuple[Any, ...], kwargs: Any
@@ -107,6 +111,17 @@ class _Labelled:
         """Entries within bounds."""
         return self._by_column(clipped(self, lower, upper, options))
 
+    def __repr__(self) -> str:
+        return repr(self._plain())
+
+    def to_string(self, *args: Any, **kwargs: Any) -> Any:
+        """The text of the plain values."""
+        return self._plain().to_string(*args, **kwargs)
+
+    def _repr_html_(self) -> Any:
+        plain = self._plain()
+        return plain._repr_html_() if isinstance(plain, pd.DataFrame) else None
+
     def expanding(self, min_periods: int = 1, method: str = "single") -> Any:
         """The windows of all entries up to each."""
         return LabelledWindows(self._by_column, None, min_periods)
@@ -134,6 +149,11 @@ class TracedSeries(_Labelled, pd.Series):
     def _held(self) -> Any:
         return self.array.array
 
+    def _arith_method(self, other: Any, op: Any) -> Any:
+        if isinstance(other, pd.Series):
+            note(self.index, other.index)
+        return super()._arith_method(other, op)
+
     def _by_column(self, function: Callable[[Any], Any]) -> Any:
         return series(function(self.array.array), index=self.index, name=self.name)
 
@@ -141,6 +161,10 @@ class TracedSeries(_Labelled, pd.Series):
     def values(self) -> Any:
         """The traced array."""
         return self.array.array
+
+    def _plain(self) -> Any:
+        """As a Series of plain numbers, for people."""
+        return pd.Series(printed(self.array), self.index, name=self.name)
 
 
 class TracedFrame(_Labelled, pd.DataFrame):
@@ -177,6 +201,13 @@ class TracedFrame(_Labelled, pd.DataFrame):
         """The columns side by side, a traced array."""
         return self.to_numpy()
 
+    def _plain(self) -> Any:
+        """As a DataFrame of plain numbers, for people."""
+        columns = {j: printed(self.iloc[:, j].array) for j in range(self.shape[1])}
+        plain = pd.DataFrame(columns, self.index)
+        plain.columns = self.columns
+        return plain
+
     def to_numpy(self, dtype: Any = None, copy: bool = False, na_value: Any = None) -> Any:
         """The columns side by side, a traced array."""
         columns = [bare_array(self.iloc[:, j].array) for j in range(self.shape[1])]
@@ -188,6 +219,8 @@ class TracedFrame(_Labelled, pd.DataFrame):
         return frame(self.to_numpy().T, index=self.columns, columns=self.index)
 
     def _arith_method(self, other: Any, op: Any) -> Any:
+        if isinstance(other, pd.DataFrame):
+            note(self.index, other.index)
         return super()._arith_method(self._beside(other), op)
 
     def _cmp_method(self, other: Any, op: Any) -> Any:
@@ -289,7 +322,7 @@ def series(data: Any = None, index: Any = None, dtype: Any = None, *args: Any, *
         return pd.Series(data, index, dtype, *args, **kw)
     if isinstance(data, dict):
         index = list(data) if index is None else index
-        data = [data[key] for key in index]
+        data = [data.get(key, np.nan) for key in index]
     if isinstance(data, (list, tuple)):
         if dtype is object or not all(map(_is_number, data)):
             return pd.Series(_objects(data), index, object, *args, **kw)
@@ -332,17 +365,16 @@ def frame(
         return pd.DataFrame(data, index, columns, *args, **kw)
     if isinstance(data, (pd.Series, pd.DataFrame)):
         return TracedFrame(data, index, columns, *args, **kw)
+    if isinstance(data, (list, tuple)) and isinstance(data[0], (dict, pd.Series)):
+        index = names_of(data) if index is None else index
+        data = columns_of(data, columns)
     if isinstance(data, dict):
         labels = list(data) if columns is None else columns
+        data = {k: series(part) if isinstance(part, dict) else part for k, part in data.items()}
         sizes = [len(part) for part in (index, *data.values()) if _is_several(part)]
         made = {key: _column(part, max(sizes, default=1)) for key, part in data.items()}
         return TracedFrame(made, index, labels, *args, **kw)
-    if isinstance(data, (list, tuple)) and isinstance(data[0], (dict, pd.Series)):
-        keys = list(data[0].keys())
-        matrix = asarray([[row[key] for key in keys] for row in data])
-        columns = keys if columns is None else columns
-    else:
-        matrix = asarray(data)
+    matrix = asarray(data)
     matrix = matrix[:, None] if matrix.ndim == 1 else matrix
     made = TracedFrame(
         {j: TracedArray(matrix[:, j]) for j in range(matrix.shape[1])}, index, *args, **kw
@@ -412,6 +444,8 @@ def _beside(ufunc: Any, *operands: Any) -> Any:
         plain = [x.to_numpy() if x is labelled[0] else x for x in operands]
         return _labelled_as(labelled[0], ufunc(*plain))
     new = [lifted(x) if isinstance(x, pd.Series) else x for x in operands]
+    for x in labelled:
+        refuse_column(ufunc, x)
     if all(map(operator.is_, new, operands)) or ufunc not in _OPERATORS:
         return NotImplemented
     return _OPERATORS[ufunc](*new)
@@ -420,8 +454,8 @@ def _beside(ufunc: Any, *operands: Any) -> Any:
 FOREIGN[pd.Series] = FOREIGN[pd.DataFrame] = _beside
 
 FORMS = {
-    "Series": series,
-    "DataFrame": frame,
+    "Series": FormOfClass(pd.Series, series, TracedSeries),
+    "DataFrame": FormOfClass(pd.DataFrame, frame, TracedFrame),
     "isna": _is_missing,
     "isnull": _is_missing,
     "notna": _is_known,

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from numpy.matrixlib import defmatrix
+from scipy.sparse import isspmatrix
 
 from linad.adoption import promotion
 from linad.adoption.executed import executed
@@ -63,6 +64,9 @@ class HeldMatrix(Held):
         self, func: Any, types: tuple[Any, ...], args: tuple[Any, ...], kwargs: Any
     ) -> Any:
         return array_function(func, args, kwargs)
+
+    def _of_sparse(self, product: Array, other: Any) -> Any:
+        return as_matrix(product) if isspmatrix(other) else product
 
 
 def array_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -152,7 +156,20 @@ def _module() -> types.ModuleType:
     names = {"N": traced, "isinstance": _is_instance, "_linad_view": _view}
     for name in ("concatenate", "isscalar"):
         names[name] = getattr(traced, name)
-    return executed(defmatrix, names | {"matrix_power": form_of(np.linalg.matrix_power)})
+    module = executed(defmatrix, names | {"matrix_power": form_of(np.linalg.matrix_power)})
+    for name, product in (("__mul__", "__matmul__"), ("__rmul__", "__rmatmul__")):
+        setattr(module.matrix, name, _also_of_sparse(getattr(module.matrix, name), product))
+    return module
+
+
+def _also_of_sparse(own: Callable[..., Any], product: str) -> Callable[..., Any]:
+    """``*``, which beside a sparse matrix of SciPy's is the product as well."""
+
+    @functools.wraps(own)
+    def times(self: Any, other: Any) -> Any:
+        return getattr(self, product)(other) if isspmatrix(other) else own(self, other)
+
+    return times
 
 
 MADE_ELSEWHERE[np.matrix] = lambda: _module().matrix  # type: ignore[no-any-return]

@@ -10,11 +10,13 @@ ask, an instance is one of the class that it was made from.
 """
 
 import functools
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from linad.arrays.python_operators import has_own_arithmetic, refuse_arithmetic
 from linad.arrays.tracer import Tracer
@@ -89,7 +91,26 @@ class Held(np.lib.mixins.NDArrayOperatorsMixin):
         return self._like(result) if type(result) in (Tracer, np.ndarray) else result
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        if sys._getframe(1).f_code.co_name == "_matmul_dispatch":
+            # SciPy's sparse arrays ask so before they multiply; see `linad.arrays.leaving`.
+            shell = np.empty((), object)
+            shell[()] = self
+            return shell
         return self._held.__array__(dtype, copy=copy)
+
+    def __matmul__(self, other: Any) -> Any:
+        if issparse(other):
+            return self._of_sparse(self._held @ other, other)
+        return super().__matmul__(other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        if issparse(other):
+            return self._of_sparse(other @ self._held, other)
+        return super().__rmatmul__(other)
+
+    def _of_sparse(self, product: Array, other: Any) -> Any:
+        """A product with a sparse array of SciPy's, which makes a plain array of it."""
+        return product
 
     def _set_shape(self, shape: Shape) -> None:
         """As ndarray's, for subclasses, from NumPy 2.5 on."""

@@ -12,7 +12,13 @@ from typing import Any
 import numpy as np
 
 from linad.adoption.caches import uncached
-from linad.adoption.dispatchers import exchange, is_dispatcher, is_kind_of_dispatchers, python_of
+from linad.adoption.dispatchers import (
+    exchange,
+    exchange_of_python,
+    is_dispatcher,
+    is_kind_of_dispatchers,
+    python_of,
+)
 from linad.adoption.exchanges import SWITCH, Exchange
 from linad.adoption.form_table import form_of, has_form
 from linad.adoption.forms import ASKING, INDEXED
@@ -31,7 +37,7 @@ class Changes:
     def __init__(self) -> None:
         self.functions: dict[int, types.FunctionType] = {}
         self.exchanges: list[Exchange] = []
-        self.left: set[int] = set()  # functions that Numba compiles as they are
+        self.left: set[int] = set()  # functions that Numba compiles, who run others in a trace
         self.codes: dict[int, types.CodeType] = {}  # adopted, with those inside them
         self.classes: weakref.WeakSet[type] = weakref.WeakSet()
         self.counted: set[int] = set()  # codes of a function alone, by which its frames are known
@@ -72,6 +78,15 @@ class Changes:
             before = _BEFORE.setdefault(id(function), [function.__code__, 0])
             before[1] += 1
         function.__code__ = code
+
+    def leave(self, function: types.FunctionType, dispatchers: list[Any]) -> None:
+        """Give a function that Numba compiles other code while a trace runs alone."""
+        self.left.add(id(function))
+        code = traced_code(function)
+        for held in (function.__code__, code):
+            self.codes.update({id(inner): inner for inner in codes_in(held)})
+        made = exchange_of_python(function, dispatchers, code)
+        self.exchange([made] if made else [])
 
     def exchange(self, made: Iterable[Exchange]) -> None:
         """Exchange what holds originals."""
@@ -291,7 +306,9 @@ def sweep_definitions(
             key = names.get(o.__dict__.get("__module__"), 0)
             if key and o not in changes[key].classes:
                 classes.append(o)
-    compiled = {id(python_of(d)) for d in dispatchers}  # Numba compiles them as they are
+    compiled: dict[int, list[Any]] = {}  # by the function that Numba compiles
+    for d in dispatchers:
+        compiled.setdefault(id(python_of(d)), []).append(d)
     for d in dispatchers:
         key = id(python_of(d).__globals__)
         if key in spaces and not changes[key].knows(python_of(d)):
@@ -299,8 +316,7 @@ def sweep_definitions(
     for f in functions:
         mine = changes[id(f.__globals__)]
         if id(f) in compiled:
-            mine.left.add(id(f))
-            mine.replace(f, f.__code__)
+            mine.leave(f, compiled[id(f)])
             continue
         mine.rename(f)
         mine.exchange(_of_function(f))

@@ -11,6 +11,7 @@ import numpy as np
 from linad.api.differentiated_call import (
     Argnums,
     DifferentiatedCall,
+    all_positions,
     check_point,
     check_transform,
     positions,
@@ -271,7 +272,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     check_transform("vjp", f, 0, has_aux)
     check_point("vjp", f, primals)
     try:
-        argnums = tuple(range(len(primals)))
+        argnums = all_positions(len(primals))
         call = DifferentiatedCall(f, primals, {}, argnums, has_aux=has_aux, keep=True)
         y, J = call.linearize()  # LINAD_TRACEBACK=full shows what ran inside
     except Exception as error:

@@ -75,10 +75,12 @@ class DifferentiatedCall:
         self.keep = keep
         self.aux: Any = None
         count = len(args)
-        every = tuple(range(count))
-        self.every = argnums == every if type(argnums) is tuple else argnums is None and count != 1
+        if type(argnums) is tuple:
+            self.every = argnums == all_positions(count)
+        else:
+            self.every = argnums is None and count != 1
         if self.every:
-            self.single, self.argnums, chosen = False, every, args
+            self.single, self.argnums, chosen = False, all_positions(count), args
         else:
             self.single = argnums is None or isinstance(argnums, (int, np.integer))
             self.argnums = (
@@ -92,9 +94,11 @@ class DifferentiatedCall:
         self.given = leaves
         if not leaves:
             raise TreeError(f"{name_of(f)}: the arguments to differentiate hold no array")
+        # The operator outlives this call, and with it the caller's right to leave his arrays
+        # alone: residuals must not change when he writes into them.
         self.values = [
-            v
-            if not keep and type(v) is ndarray and v.dtype.kind in "fc" and v.flags.forc
+            (v.copy("K") if keep else v)
+            if type(v) is ndarray and v.dtype.kind in "fc" and v.flags.forc
             else self._checked(k, v)
             for k, v in enumerate(leaves)
         ]
@@ -103,9 +107,7 @@ class DifferentiatedCall:
         """Leaf ``k`` as an array that has a derivative."""
         if type(v) is not ndarray or v.dtype.kind not in "fc":
             v = check_input(v, functools.partial(self._leaf_name, k))
-        # The operator outlives this call, and with it the caller's right to leave his arrays
-        # alone: residuals must not change when he writes into them. What f writes into is a copy
-        # with small gaps in memory.
+        # What f writes into is a copy with small gaps in memory.
         return copied(v) if type(v) is ndarray and (self.keep or not v.flags.forc) else v
 
     def _leaf_name(self, k: int) -> str:
@@ -153,7 +155,7 @@ class DifferentiatedCall:
 
     def __call__(self, leaves: list[Any]) -> Any:
         trace, inputs = leaves[0]._trace, list(map(NODE, leaves))
-        trace.arguments = dict(zip(map(id, leaves), enumerate(leaves), strict=True)), self
+        trace.arguments = leaves, self
         given = tree.unflatten(self.in_tree, leaves)
         args: Any = given
         if not self.every:
@@ -304,6 +306,12 @@ def _check_argnums(name: str, f: Any, argnums: Any) -> None:
         f"{name}: argnums must be the position of an argument or several, got {shown(argnums)}"
         f"{remedy}"
     )
+
+
+@functools.cache
+def all_positions(count: int) -> tuple[int, ...]:
+    """The positions of that many arguments."""
+    return tuple(range(count))
 
 
 def positions(argnums: Argnums, n: int, f: Any) -> tuple[int, ...]:

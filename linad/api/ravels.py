@@ -21,7 +21,8 @@ def ravel(container: Any) -> tuple[Any, Callable[[Any], Any]]:
     Returns
     -------
     vector : ndarray (n,)
-        Of the dtype that all leaves fit into.
+        Of the dtype that all leaves fit into: one after the other, those of a dict in the order
+        of its sorted keys, as in the rows and columns of Jacobians; ``unravel`` knows them.
     unravel : callable
         ``unravel(vector)`` has the form of ``container``. It is traced like any function.
 

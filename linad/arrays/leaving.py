@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.lending import lent
-from linad.arrays.memory import constant_under, escape
+from linad.arrays.lending import lent, note_lent
+from linad.arrays.memory import constant_under, escape, whole
 from linad.arrays.refusing import COUNT, WRITE
 from linad.core.adopted import WATCHERS, is_adopted
 
@@ -22,7 +22,7 @@ as_float = escape(
     by_caller=True,
 )
 as_complex = escape("complex()", "use x + 1j * y", complex, "complex", by_caller=True)
-refuse_int = escape("int()", COUNT, int, "int", by_caller=True)
+refuse_int = escape("int()", COUNT, int, "int", by_caller=True, decides=whole)
 float_of_text = escape(
     "float() of its text",
     "round it with np.round, or use the number itself",
@@ -36,7 +36,7 @@ refuse_repr = escape(
 _refuse_array = escape(
     "making a plain NumPy array, of a list or by writing into one,",
     "use np.stack([...]) for a list, write into np.zeros_like(x), drop np.asarray, or "
-    "import linad.numpy as np, whose array(), zeros() and others trace; "
+    "import linad.numpy as np, whose array() and zeros() trace and whose functions take lists; "
     "linad.adopt(__name__) lets code of this module, and the Series of pandas that it makes, "
     "trace as they are",
     kind="array",
@@ -71,12 +71,22 @@ def _in_package(frame: FrameType, package: str) -> bool:
     return frame.f_globals.get("__name__", "").startswith(package + ".")
 
 
+def _asking(caller: FrameType) -> FrameType:
+    """The frame that calls NumPy, whose own code asks."""
+    while _in_package(caller, "numpy") and caller.f_back is not None:
+        caller = caller.f_back
+    return caller
+
+
 def as_plain_array(x: Any, dtype: np.dtype[Any] | None = None, copy: bool | None = None) -> Any:
     """`Tracer.__array__`, which NumPy calls: the plain array of a traced value, if it has one."""
     if x.dtype.kind in "biu":
         found = x._trace.answer(x, np.array)
         if copy:
             return found.copy("K")
+        if not _in_package(_asking(sys._getframe(1)), "linad"):  # whose own code reads it at once
+            found = found.copy("K")  # the trace itself holds what it has answered
+            note_lent(x, found)
         found.flags.writeable = False  # writes, which plain NumPy would see in x, are lost
         return found
     if x._trace.finished:

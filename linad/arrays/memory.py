@@ -4,6 +4,7 @@ Where the bytes lie is answered for the value that stands there (``strides``, ``
 would hand them out or read them as something else raises, and names what to do instead.
 """
 
+import operator
 import sys
 import warnings
 from collections.abc import Callable
@@ -49,6 +50,7 @@ def escape(
     exact: Callable[..., Any] | None = None,
     kind: str = "",
     by_caller: bool = False,
+    decides: Callable[[Any], Any] = operator.attrgetter("decided"),
 ) -> Callable[..., Any]:
     """A method that would give the value away without its derivative, and refuses to.
 
@@ -57,13 +59,14 @@ def escape(
     value. What
     it refuses, as ``float`` of several entries, is refused in its words. Without a ``kind`` it is
     bytes that are asked for, and the refusal leaves no mark. ``by_caller``: the method is one that
-    Python calls, for a function that the message names.
+    Python calls, for a function that the message names. ``decides``: what ``exact`` is given, for
+    which a recorded program then holds.
     """
 
     def refusal(self: Any, *args: Any, **kwargs: Any) -> Any:
         if exact is not None:
             if self.dtype.kind in "biu" or self._trace.is_detached(self):
-                return exact(self.decided, *args, **kwargs)
+                return exact(decides(self), *args, **kwargs)
             if (plain := constant_under(self)) is not None:
                 return exact(plain, *args, **kwargs)
             if sys._getframe(1).f_globals.get("__name__") == "logging":
@@ -72,6 +75,18 @@ def escape(
         return refuse(self, how, remedy, by_caller, kind)
 
     return refusal
+
+
+def whole(x: Any) -> Any:
+    """What ``int`` makes of a number: a recorded program holds for this integer, not for the
+    number, which is another one at every point."""
+    if x.dtype.kind == "f" and not x.ndim and abs(x.concrete) < WHOLE:
+        return int(x.astype(np.int64))
+    return x.decided
+
+
+WHOLE = 2.0**63
+"""What is smaller is rounded to an integer of 64 bits."""
 
 
 def in_adopted_code(name: str, refusal: Callable[..., Any]) -> Callable[..., Any]:

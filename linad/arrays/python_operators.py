@@ -20,6 +20,7 @@ from linad.core.array_type import Array
 from linad.core.callers import defining_package
 from linad.core.dispatch import FOREIGN, OPERATORS, ROOMS_OF, UFUNCS, matrix_room
 from linad.core.primitive import Primitive, Traced
+from linad.core.showing import shown
 from linad.core.stand_ins import STANDING, stand_in
 from linad.errors import UnsupportedError
 
@@ -117,7 +118,19 @@ def foreign(ufunc: Any, foreign: Any, *operands: Any) -> Any:
         refuse_arithmetic(foreign, "an operand")
     if hasattr(type(foreign), "__array__") and not hasattr(type(foreign), "__array_ufunc__"):
         return ufunc(*[_as_array(foreign) if x is foreign else x for x in operands])
+    if isinstance(foreign, (str, bytes)) and ufunc not in COMPARISONS:
+        refuse_text(ufunc, foreign, operands)
     return NotImplemented
+
+
+def refuse_text(ufunc: Any, text: Any, operands: Any) -> None:
+    """Raise: a text beside a number, which Python would take for a sequence to be repeated."""
+    if any([isinstance(x, Traced) and x.dtype.kind not in "fc" for x in operands]):
+        return
+    raise TypeError(
+        f"np.{ufunc.__name__} of a traced number and a text, {shown(text)}: float(text) is the "
+        f"number that is written there"
+    )
 
 
 _REFLECTED = {

@@ -179,7 +179,8 @@ def _in_installed_code(kind: str, how: str, remedy: str) -> str:
 def _has_form(what: Asked, remedy: str) -> bool:
     """Whether the user's line would trace if its module were adopted."""
     module = what.name.partition(".")[0]
-    known = module in ("numpy", "scipy", "math", "float") or bool(_made_by_scipy(what))
+    rooms = ("numpy", "scipy", "math", "cmath", "float", "int", "complex")
+    known = module in rooms or bool(_made_by_scipy(what))
     forms = what.kind == "write" or known
     frame = refused_frame()
     gains = forms and remedy != DEGREE and WRAP not in remedy  # linad's forms need integers too

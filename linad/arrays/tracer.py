@@ -8,7 +8,7 @@ would take the value out of the trace (``float(x)``, ``np.array([x, 1.0])``) rai
 import math
 import operator
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,6 +40,7 @@ from linad.arrays.refusing import instead_of_ufunc, refuse_index
 from linad.arrays.traces import Trace
 from linad.arrays.writes import write, write_into
 from linad.core import tree
+from linad.core.adopted import ATTRIBUTES, WATCHERS, is_read_by_adopted
 from linad.core.array_type import Array
 from linad.core.callers import PASSES_AS_PLAIN, passes_as_plain
 from linad.core.dispatch import FUNCTIONS, UFUNC_METHODS, UFUNCS, matrix_room, remedy
@@ -90,9 +91,12 @@ class Tracer(Arithmetic):
 
     if not TYPE_CHECKING:
 
-        def __getattr__(self, name: str) -> NoReturn:
+        def __getattr__(self, name: str) -> Any:
             if hasattr(Tracer, name):  # which has raised: again, in its own words
                 object.__getattribute__(self, name)
+            read = ATTRIBUTES.get(name)
+            if read is not None and WATCHERS and is_read_by_adopted(sys._getframe(1), name):
+                return read(self)
             kind, hint = type(self.concrete).__name__, instead_of_attribute(name)
             raise AttributeError(
                 f"{kind!r} object, here traced, has no attribute {name!r}{hint and '; '}{hint}",

@@ -80,6 +80,9 @@ class Trace:
 
     arguments: Any = None
 
+    _places: dict[int, int] | None = None
+    """Of the traced arguments, by their ids: made when somebody asks, which few functions need."""
+
     layout_counts = False
     """Whether somebody has asked how an array lies in memory."""
 
@@ -130,7 +133,7 @@ class Trace:
         around = running.get()
         try:
             self._around = running.set(self)
-            if warnings.filters[:1] != [FILTER]:  # a call less
+            if not warnings.filters or warnings.filters[0] is not FILTER:  # a call less
                 move_to_user_lines()
             if WATCHERS:
                 watcher = next(iter(WATCHERS), None)  # another thread may have ended it
@@ -184,10 +187,17 @@ class Trace:
 
     def check_alone(self, root: "Tracer") -> None:
         """Raise if an array is an argument that shares memory with another argument."""
-        if self.arguments is not None:
-            tracers, call = self.arguments
-            if id(root) in tracers:
-                call.check_alone(tracers[id(root)][0])
+        place = self.place_of_argument(root)
+        if place is not None:
+            self.arguments[1].check_alone(place)
+
+    def place_of_argument(self, x: "Tracer") -> int | None:
+        """Which of the traced arguments of the function a value is, if it is one."""
+        if self.arguments is None:
+            return None
+        if self._places is None:
+            self._places = {id(leaf): k for k, leaf in enumerate(self.arguments[0])}
+        return self._places.get(id(x))
 
     def constant(self, value: Any) -> "Tracer":
         """Return a traced array that depends on nothing, to be written into."""

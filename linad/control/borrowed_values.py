@@ -101,8 +101,7 @@ class AdoptingTrace(ClosureTrace):
         return self._known.get(("tracer", id(a._value), id(a._node), version))
 
     def _is_argument(self, x: Tracer) -> bool:
-        known = [t.arguments[0] for t in self.around if t.arguments is not None]
-        return any([id(x) in arguments for arguments in known])
+        return any([t.place_of_argument(x) is not None for t in self.around])
 
     # Arrays that are written.
 
@@ -116,9 +115,7 @@ class AdoptingTrace(ClosureTrace):
         """Whether an array of the innermost trace around may be one of this trace from now on."""
         if not self.takes_up or root._trace is not self.around[0] or id(root) in self.stands:
             return False
-        return not any(
-            [t.arguments is not None and id(root) in t.arguments[0] for t in self.around]
-        )
+        return not self._is_argument(root)
 
     def _adopt(self, root: Tracer) -> None:
         """Take over an array that is written here and there, and the views of it."""

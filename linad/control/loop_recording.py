@@ -194,9 +194,8 @@ class Recording:
     # Values from outside that are written.
 
     def _may_adopt(self, root: Tracer) -> bool:
-        arguments = [t.arguments[0] for t in self.around if t.arguments is not None]
         return not getattr(root._buffer, "viewed", False) and not any(
-            id(root) in known for known in arguments
+            [t.place_of_argument(root) is not None for t in self.around]
         )
 
     def _adopt(self, root: Tracer) -> None:

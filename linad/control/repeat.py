@@ -10,15 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.bodies import Body, run_tape
+from linad.control.bodies import Body, cast, run_tape
 from linad.control.body_derivatives import pull_of, push_of
 from linad.control.control_primitive import ControlPrimitive, end_at_once
+from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.shapes import Shape
 from linad.core.zero_seeds import linear_in_seeds
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
+from linad.transforms.linearize import linearize_leaves
 from linad.transforms.spaces import Slot, seeds_of
+
+MOST_OPERATIONS = 20_000
+"""Operations of a loop that are gone through one by one, to find out which entries are read."""
 
 
 class Repeat(ControlPrimitive):
@@ -148,6 +153,7 @@ class RepeatJacobian(JacobianOperator):
 
     unknown = EVERYTHING
 
+    opens = True
     owns_result = True
 
     def __init__(self, owner: Repeat, values: list[Any], active: tuple[int, ...]) -> None:
@@ -220,6 +226,33 @@ class RepeatJacobian(JacobianOperator):
         between = [i for i in pull.inputs if nc <= i < nc + body.rows]
         pulled = dict(zip([*pull.carried, *pull.held, *between], found, strict=True))
         return tuple([pulled.get(i) for i in self.active])
+
+
+    def operations(self) -> Any:
+        owner, body = self.owner, self.owner.body
+        nc, nx = body.carries, body.rows
+        many = owner.n * len(body.tape.equations) > MOST_OPERATIONS
+        if owner.counted or not owner.n or many:
+            return None
+
+        def run(leaves: list[Any]) -> list[Any]:
+            given = list(self.values)
+            for i, leaf in zip(self.active, leaves, strict=True):
+                given[i] = leaf
+            carries, rows, constants = given[:nc], given[nc : nc + nx], given[nc + nx :]
+            made: list[list[Any]] = []
+            for k in range(owner.n - 1, -1, -1) if owner.reverse else range(owner.n):
+                found = run_tape(body, [*carries, *[x[k] for x in rows], *constants])
+                carries = [
+                    cast(c, v.dtype) for c, v in zip(found[:nc], body.tape.inputs, strict=False)
+                ]
+                made.append(found[nc:])
+            if owner.reverse:
+                made.reverse()
+            return [*carries, *[np.stack(column) for column in zip(*made, strict=True)]]
+
+        chosen = [self.values[i] for i in self.active]
+        return linearize_leaves(run, chosen, tree.flatten(chosen)[1])[1]
 
 
 def _rows_first(a: Array, seeds: Shape) -> Any:

@@ -151,6 +151,7 @@ class ExpectingTrace(AdoptingTrace):
         if state() is not errors.state or warnings.filters is not errors.filters:
             errors.look()
         values: list[Any] = []
+        stand: Any = None
         moved: list[tuple[Any, Any]] | None = None
         begins: list[tuple[int, Any]] | None = None
         here = self.here << BITS
@@ -180,6 +181,7 @@ class ExpectingTrace(AdoptingTrace):
                         a = self.lifted(a)
                         if a is None:
                             return self._on_traces_around(primitive, args, params)
+                    stand = a
                 value = a._value
                 if a._buffer is not None and not is_settled(a._buffer, primitive.view):
                     if _is_behind(a):
@@ -249,8 +251,8 @@ class ExpectingTrace(AdoptingTrace):
         if self.at == self.size:
             self._begin_anew()
         if primitive.view and type(y) is ndarray:
-            x = args[0]
-            attach_view(result, x if x._trace is self else self.lifted(x), primitive, params)
+            # The array that is looked into is the one operand.
+            attach_view(result, args[0] if args[0]._trace is self else stand, primitive, params)
         return result
 
     def _moves_from_here(self, operands: list[tuple[int, Any]]) -> list[tuple[Any, Any]] | None:

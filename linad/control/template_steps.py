@@ -94,10 +94,13 @@ def compared(params: dict[str, Any]) -> Any:
         parts = value if isinstance(value, tuple) else (value,)
         if not all([a is None or a is ... or isinstance(a, _PLAIN) for a in parts]):
             return None
-        types = tuple(map(type, value)) if isinstance(value, tuple) else None
-        found.append((name, value, types))
+        types = tuple(map(type, value)) if isinstance(value, tuple) else ()
+        found.append((name, value, None if _BY_THEMSELVES.issuperset(types) else types))
     return found
 
+
+_BY_THEMSELVES = {slice, type(None), type(...)}
+"""Types of what is equal to nothing of another type."""
 
 _PLAIN = (int, bool, str, slice, np.dtype, type, Region)
 

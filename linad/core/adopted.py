@@ -3,6 +3,7 @@
 `linad.adoption` fills both; while nobody adopts anything they are empty and cost one look.
 """
 
+import dis
 import functools
 import traceback
 from collections import Counter
@@ -17,6 +18,9 @@ SPACES: dict[int, dict[str, Any]] = {}
 
 METHODS: dict[str, Callable[..., Any]] = {}
 """Methods of traced arrays that only adopted code may call."""
+
+ATTRIBUTES: dict[str, Callable[..., Any]] = {}
+"""Attributes of traced arrays that only adopted code may read, in so many words."""
 
 CODES: dict[int, Any] = {}
 """Code objects of functions that were adopted alone, by their id."""
@@ -50,6 +54,16 @@ Place = tuple[tuple[str, int], ...]
 def is_adopted(frame: FrameType) -> bool:
     """Whether a frame runs adopted code."""
     return id(frame.f_globals) in SPACES or id(frame.f_code) in CODES
+
+
+def is_read_by_adopted(frame: FrameType, name: str) -> bool:
+    """Whether the code of a frame is adopted and at ``x.name``, not at a call that looks for it."""
+    code = frame.f_code
+    at = code.co_code[frame.f_lasti]
+    return at == _LOAD_ATTR and name in code.co_names and is_adopted(frame)
+
+
+_LOAD_ATTR = dis.opmap["LOAD_ATTR"]
 
 
 def repeated(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -42,5 +42,6 @@ def _tell(patience: Patience, seconds: float, operations: int) -> None:
     _told.add(loops[-1])
     patience.say(
         f"{described(loops)} has been traced for {seconds:.0f} s, {operations} operations so far; "
-        f"if it does not end, look at what should end it; linad.jit compiles long loops"
+        f"if it does not end, look at what should end it; linad.jit compiles long loops whose "
+        f"steps are alike"
     )

@@ -33,15 +33,20 @@ class Kind:
         As it ends the sentence "rtol must be ...".
     fits : callable
         Whether a value may stand there.
+    told : callable
+        What is wrong with one that may not, by its name, as it ends that sentence.
     """
 
     words: str
     fits: Callable[[Any], bool]
+    told: Callable[[str, Any], str] = lambda option, value: ""
 
     @property
     def optional(self) -> "Kind":
         """The same, or None."""
-        return Kind(f"{self.words}, or None", lambda value: value is None or self.fits(value))
+        return Kind(
+            f"{self.words}, or None", lambda value: value is None or self.fits(value), self.told
+        )
 
     def check(self, name: str, option: str, value: Any) -> None:
         """Raise OptionError unless ``value`` may be what ``option`` of the function ``name`` is."""
@@ -53,7 +58,10 @@ class Kind:
                 f"linad.stop_gradient({option}) where none is meant"
             ) from None
         if not fits:
-            raise OptionError(f"{name}: {option} must be {self.words}, got {shown(value)}")
+            raise OptionError(
+                f"{name}: {option} must be {self.words}, got {shown(value)}"
+                f"{self.told(option, value)}"
+            )
 
 
 def args_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -176,16 +184,24 @@ _MEANT = [
         "lb ub min max lower upper limits bound",
         "bounds are (lower, upper), or by name {'a': (0, None)}",
     ),
-    ("axes", "figsize fig figure", "axes are made with plt.subplots(2, 1, figsize=(8, 6))"),
+    ("axes", "figsize fig figure size", "axes are made with plt.subplots(2, 1, figsize=(8, 6))"),
     (
         "axes",
-        "filename fname file path save savefig show",
+        "filename fname file filepath path save savefig show dpi",
         "what it returns is axes: axes[0].figure.savefig('fit.png'), plt.show()",
     ),
     (
         "axes",
-        "log logx logy loglog xscale yscale xlim ylim label color",
+        "log logx logy loglog xscale yscale xlim ylim",
         "what it returns is axes, which have that: axes[0].set_xscale('log')",
+    ),
+    (
+        "axes",
+        "label color colors colour marker markersize ms fmt linestyle ls linewidth lw alpha style",
+        (
+            "what it returns is axes, whose lines have that: axes[0].lines[-1].set(color='black') "
+            "is the model, axes[0].containers[0][0] are the data"
+        ),
     ),
 ]
 """An option of some functions, names that others have for it, and what is said of them there."""

@@ -132,6 +132,14 @@ class Primitive:
     registry: ClassVar[dict[str, "Primitive"]] = {}
     plain: bool
 
+    # What few primitives say of themselves.
+    aside = False
+    guards = False
+    parts: tuple[Any, ...] = ()
+    partial = ""
+    stumbles: Callable[..., bool] | None = None
+    expansion: Callable[[Any], Any] | None = None
+
     def __init__(
         self,
         name: str,
@@ -157,15 +165,9 @@ class Primitive:
         self.slopes = 0
         self.of_equal: Rule | None = None
         self.on_numbers: Callable[[Any, Any], Any] | None = None
-        self.aside = False
-        self.guards = False
-        self.parts: tuple[Any, ...] = ()
-        self.partial = ""
-        self.stumbles: Callable[..., bool] | None = None
         self.zero_slope_args: frozenset[int] = frozenset()
         self.vjp_rule: Rule | None = None
         self.whole: Rule | None = None
-        self.expansion: Callable[[Any], Any] | None = None
         self.rules: dict[int, Rule] = {}
         self._each: Rule | None = None
 

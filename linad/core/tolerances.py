@@ -29,10 +29,12 @@ _watched: ContextVar[list[Tolerance] | None] = ContextVar("linad_tolerances", de
 
 @contextmanager
 def watched_tolerances() -> Iterator[list[Tolerance]]:
-    """Collect the routines that run in here, each once."""
+    """Collect the routines that run in here, each once; those around see them as well."""
     found: list[Tolerance] = []
     with during(_watched, found):
         yield found
+    for told in found:
+        tell_tolerance(*told)
 
 
 def tell_tolerance(routine: str, option: str, value: Array | None) -> None:

@@ -25,6 +25,11 @@ def zero_seeds() -> AbstractContextManager[None]:
     return during(_zero_seeds, True)
 
 
+def seeds_are_zeros() -> bool:
+    """Whether what is pushed or pulled here is zero, and no example of what will be."""
+    return _zero_seeds.get()
+
+
 def linear_in_seeds(given: Iterable[Any]) -> AbstractContextManager[None]:
     """What is called here gives zeros if these seeds are zeros, in all results that are read.
 

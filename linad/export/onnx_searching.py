@@ -20,7 +20,7 @@ def _order(writer: Writer, name: str, dtype: np.dtype[Any], n: int, axis: int) -
     return made
 
 
-@form("argsort", "argpartition")
+@form("argsort", "argpartition", "ordered_places")
 def argsort(writer: Writer, eqn: Equation) -> Any:
     # A whole order is a partition as well: what has to lie at each place lies there.
     x, (y,) = eqn.inputs[0], eqn.outputs

@@ -129,7 +129,8 @@ class Jitted(_Entered, Generic[P, R]):
         It needs neither the interpreter nor its lock, and allocates nothing. Each thread that
         is in it borrows a workspace from a fixed number of them. Raises ValueError for arrays
         of other shapes, or that overlap, `linad.errors.GuardError` where Python would decide
-        otherwise, and ArithmeticError where a matrix is singular.
+        otherwise, or where derivatives are NaN that were not, and may be zeros of entries that
+        nobody reads; and ArithmeticError where a matrix is singular.
 
         Examples
         --------

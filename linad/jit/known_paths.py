@@ -14,6 +14,7 @@ from linad.jit.signature import Signature
 from linad.jit.specializations import Variant
 from linad.jit.static_values import StaticValue
 from linad.transforms.rewriting import value_key
+from linad.transforms.spoilt_zeros import REASON
 
 SIGNATURES = 256
 """Kinds of arguments that a jitted function remembers; the longest unused goes."""
@@ -65,10 +66,12 @@ class KnownPaths(Sequence[Variant]):
             pairs = zip(_course(self._known[-2]), _course(self._known[-1]), strict=False)
             first = next((k for k, (a, b) in enumerate(pairs) if a != b), 0)
         asked = [e.source for e in guards_in(equations[first:])]
-        explained = [source for source in asked if isinstance(source, Reasoned)]
         if first or not asked:
             return asked[0] if asked else None
-        return (explained or asked)[-1]
+        # Which one it is, nobody knows; that of NaN is rarely it.
+        others = [source for source in asked if getattr(source, "reason", None) != REASON] or asked
+        explained = [source for source in others if isinstance(source, Reasoned)]
+        return (explained or others)[-1]
 
 
 DECIDE = (

@@ -69,9 +69,10 @@ class LongCall:
         for variant in paths.fitting(arguments.arrays):
             if variant.runs_in_python(arguments.operands):
                 return self.function(*args, **kwargs)
-            compiled = variant.compiled  # what cannot be imported is the caller's to know
+            if not (awaited := variant.is_awaited):
+                _ = variant.compiled  # what cannot be imported is the caller's to know
             try:
-                values = compiled.impl(*arguments.operands)
+                values = variant.computed(arguments.operands)
             except GuardError:
                 continue
             except ArithmeticError as stopped:
@@ -85,7 +86,8 @@ class LongCall:
                     raise
                 # It raises there, too, and what it has written before stays; or is caught.
                 return self.function(*args, **kwargs)
-            self.jitted._enter(self._shortened(variant))
+            if not awaited:
+                self.jitted._enter(self._shortened(variant))
             return variant.finish(values, arguments.arrays)
         outside = arguments.outside
         if not paths.has_room(outside):
@@ -111,7 +113,8 @@ class LongCall:
         for variant in paths.fitting(arguments.arrays):
             if variant.runs_in_python(arguments.operands):
                 break
-            _ = variant.compiled  # as in `run`
+            if not variant.is_awaited:
+                _ = variant.compiled  # as in `run`
             try:
                 values = variant.applied(arguments.arrays, arguments.outside)
             except GuardError:

@@ -32,7 +32,7 @@ from linad.jit.identity import compares_objects, first_of_each, memory_of_all, s
 from linad.jit.process_state import warn_of_process_state
 from linad.jit.random_draws import RandomDraws
 from linad.jit.signature import Signature, as_recorded, is_python_number
-from linad.jit.specializations import COMPUTED, Variant, own
+from linad.jit.specializations import COMPUTED, LONG, Variant, own
 from linad.transforms.plain_operands import same_bits
 from linad.transforms.recorded_run import RecordedRun
 from linad.transforms.traced_values import refuse_keys
@@ -187,10 +187,6 @@ class _Recording:
         return path
 
 
-MANY = 10_000
-"""Operations that take seconds to compile."""
-
-
 _LONG: set[tuple[str, str]] = set()
 """Functions of which that has been said, with the line that has most of them."""
 
@@ -215,18 +211,19 @@ class _LongRecording:
 
     def is_recorded(self, equations: Sequence[Equation], decides: bool) -> None:
         """Say once that there is much to compile, and of which line, before it takes its time."""
-        if len(equations) < MANY or not settings().progress:
+        if len(equations) < LONG or not settings().progress:
             return
         (line, times), *_ = Counter(e.source for e in equations).most_common(1)
         if (self.name, str(line)) in _LONG:
             return
         _LONG.add((self.name, str(line)))
         anew = ", and anew where an if takes another way" * decides
+        when = ", once Python has run them for as long as that takes" * decides
         say(
             f"{self.name} is {len(equations)} operations, {times} of them of {line}; they are "
-            f"compiled one by one{anew}, where a loop is one if all of its steps do the same: "
-            f"collect in every step what some are to store, and pick it after the loop; or let "
-            f"linad.kernel compile loops and ifs over numbers as they stand"
+            f"compiled one by one{anew}{when}, where a loop is one if all of its steps do the "
+            f"same: collect in every step what some are to store, and pick it after the loop; or "
+            f"let linad.kernel compile loops and ifs over numbers as they stand"
         )
 
 

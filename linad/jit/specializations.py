@@ -7,6 +7,7 @@ keeps them.
 
 import functools
 import logging
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,13 +20,19 @@ from linad.core import tree
 from linad.core.compiler_lock import compiling
 from linad.core.memory_layouts import laid_like, layout_of
 from linad.core.settings import compiler_is_off
-from linad.core.tape import Tape, Var, stop, unchanged
+from linad.core.tape import Tape, Var, guards_in, stop, unchanged
 from linad.errors import GuardError, TracerError
 from linad.jit.identity import memory_of_all, share_memory
-from linad.jit.signature import is_python_number
+from linad.jit.signature import as_recorded, is_python_number
 from linad.transforms.plain_operands import Snapshots
 
 log = logging.getLogger("linad")
+
+LONG = 10_000
+"""Operations of a path that take seconds to compile."""
+
+COMPILING = 1e-3
+"""Seconds that compiling a program and its derivatives takes, for each operation of a path."""
 
 
 class Variant:
@@ -58,11 +65,14 @@ class Variant:
         Which arguments are numbers of Python's, where the function asks: in ``repr(x)``.
     lies : list or None
         How those results lie in memory that it computes, where one is not in order C.
+    waited : float
+        Seconds for which Python has followed it because it was too long to be compiled at once.
     """
 
     lies: list[Any] | None = None
     interpreted = False
     changes_outside = changes_containers = False
+    waited = 0.0
     memory: list[Any] | None = None
     python_numbers: list[bool] | None = None
 
@@ -184,8 +194,13 @@ class Variant:
         GuardError
             If Python would decide otherwise.
         """
+        plain = [x.concrete if isinstance(x, Tracer) else x for x in arrays]
         if self.tape.outputs:
-            values = self.compiled(*arrays, *self._snapshots.of(outside))
+            if self.is_awaited:
+                self._followed([*plain, *outside])  # a wrong way leaves nothing in the derivative
+                values = self._followed([*arrays, *self._snapshots.of(outside)])
+            else:
+                values = self.compiled(*arrays, *self._snapshots.of(outside))
             if self.derives:
                 for x in arrays:
                     if isinstance(x, Tracer):
@@ -194,9 +209,46 @@ class Variant:
                 pairs = zip(values, self.connected, strict=True)
                 values = [v if moves else stop(v) for v, moves in pairs]
             return values  # type: ignore[no-any-return]
-        plain = [x.concrete if isinstance(x, Tracer) else x for x in arrays]
-        self.compiled.impl(*plain, *outside)
+        self.computed([*plain, *outside])
         return ()  # there is nothing to differentiate
+
+    @functools.cached_property
+    def _patience(self) -> float:
+        """Seconds for which Python follows the path before it is compiled.
+
+        One that is long and hangs on decisions may not be met again: it has to be met for as long
+        as compiling it would take. So no function takes much longer than twice its best time,
+        however often it takes another way.
+        """
+        if len(self.tape.equations) < LONG or not any(guards_in(self.tape.equations)):
+            return 0.0
+        operations = len(self.rolled.equations)
+        return COMPILING * operations if operations >= LONG else 0.0
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether Python follows the path until it is known to be worth compiling."""
+        return self._compiled is None and not self.changes_outside and self.waited < self._patience
+
+    def computed(self, operands: Sequence[Any]) -> Sequence[Any]:
+        """What the program computes of plain values.
+
+        Raises
+        ------
+        GuardError
+            If Python would decide otherwise.
+        """
+        if self.is_awaited:
+            return self._followed(operands)
+        return self.compiled.impl(*operands)  # type: ignore[no-any-return]
+
+    def _followed(self, operands: Sequence[Any]) -> list[Any]:
+        """What the program computes, step by step in Python, of plain values or traced ones."""
+        started = time.perf_counter()
+        given = [x if isinstance(x, Tracer) else as_recorded(x) for x in operands]
+        values = self.tape.run(given)
+        self.waited += time.perf_counter() - started
+        return [v[()] if type(v) is np.ndarray and not v.ndim else v for v in values]
 
     def callable_from_numba(self, name: str, outside: Sequence[np.ndarray] = ()) -> Any:
         """The program as a compiled function, bound to arrays; see `Jitted.njit`."""

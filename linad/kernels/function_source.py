@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from linad.errors import KernelError
+from linad.numpy.list_arguments import numpys_own
 
 REFUSED: dict[type, tuple[str, str]] = {
     ast.Try: ("`try`", "test the condition with `if` before the operation"),
@@ -227,13 +228,16 @@ class FunctionSource:
         return known[name]
 
     def resolved(self, node: ast.AST) -> Any:
-        """The object outside of the function that a dotted name stands for; KeyError if none."""
+        """The object outside of the function that a dotted name stands for; KeyError if none.
+
+        NumPy's own function for that of `linad.numpy` that takes lists.
+        """
         if isinstance(node, ast.Name):
-            return self.outside(node.id)
+            return numpys_own(self.outside(node.id))
         if isinstance(node, ast.Attribute):
             value = self.resolved(node.value)
             if isinstance(value, types.ModuleType):
-                return getattr(value, node.attr)
+                return numpys_own(getattr(value, node.attr))
         raise KeyError(ast.unparse(node))
 
 

@@ -9,8 +9,8 @@ argument, or that have none:
   ``copy`` give, while a function is being differentiated, a traced constant, so that
   ``y = np.zeros(n)``, ``y[0] = s`` works. It belongs to the innermost running derivative. Only
   floating and complex ones: integer and boolean arrays have no derivative and stay plain.
-- ``concatenate``, ``stack`` and their kind, ``sum``, ``mean``, ``max``, ``dot`` and some more
-  take lists of traced numbers.
+- All other functions and ufuncs, those of ``linalg`` and ``fft`` among them, take lists of traced
+  numbers: ``np.hypot([a, b], c)``, ``np.linalg.norm([a, b])``.
 - ``polynomial`` is `numpy.polynomial` with coefficients and points that may be traced.
 
 For plain arguments outside of a derivative each function returns what NumPy returns. Inside,
@@ -57,7 +57,8 @@ from linad.numpy.broadcasting import TracedBroadcast
 from linad.numpy.concatenators import c_ as c_, r_ as r_
 from linad.numpy.descending import descending_too
 from linad.numpy.entry_by_entry import vectorize as vectorize
-from linad.numpy.nested_lists import is_traced, of_list_of_lists, of_lists
+from linad.numpy.list_arguments import list_forms
+from linad.numpy.nested_lists import is_traced, joining
 from linad.numpy.scalar_types import (
     INTEGERS as _INTEGERS,
     cdouble as cdouble,
@@ -72,7 +73,9 @@ from linad.numpy.scalar_types import (
 
 globals().update(_INTEGERS)
 
-__getattr__, __dir__ = mirrored_names(np, package=__name__, rooms=("polynomial",))
+__getattr__, __dir__ = mirrored_names(
+    np, list_forms(np), package=__name__, rooms=("fft", "linalg", "polynomial")
+)
 
 
 @functools.wraps(np.isscalar)
@@ -111,42 +114,13 @@ def broadcast(*arrays: Any) -> Any:
     return TracedBroadcast(*arrays) if traced else np.broadcast(*arrays)
 
 
-# Lists of traced numbers.
-
-sum = of_lists("sum", 1)
-prod = of_lists("prod", 1)
-mean = of_lists("mean", 1)
-std = of_lists("std", 1)
-var = of_lists("var", 1)
-median = of_lists("median", 1)
-max = amax = of_lists("max", 1)
-min = amin = of_lists("min", 1)
-argmax = of_lists("argmax", 1)
-argmin = of_lists("argmin", 1)
-cumsum = of_lists("cumsum", 1)
-cumprod = of_lists("cumprod", 1)
-diff = of_lists("diff", 1)
-sort = descending_too(of_lists("sort", 1))
-argsort = descending_too(of_lists("argsort", 1))
-shape = of_lists("shape", 1)
-ndim = of_lists("ndim", 1)
-size = of_lists("size", 1)
-diag = of_lists("diag", 1)
-reshape = of_lists("reshape", 1)
-transpose = of_lists("transpose", 1)
-atleast_1d = of_lists("atleast_1d", 1)
-atleast_2d = of_lists("atleast_2d", 1)
-dot = of_lists("dot", 2)
-inner = of_lists("inner", 2)
-outer = of_lists("outer", 2)
-cross = of_lists("cross", 2)
-append = of_lists("append", 2)
-concatenate = of_list_of_lists("concatenate")
-concat = concatenate
-stack = of_list_of_lists("stack")
-hstack = of_list_of_lists("hstack")
-vstack = of_list_of_lists("vstack")
-dstack = of_list_of_lists("dstack")
-column_stack = of_list_of_lists("column_stack")
+sort = descending_too(np.sort)
+argsort = descending_too(np.argsort)
+concatenate = concat = joining("concatenate")
+stack = joining("stack")
+hstack = joining("hstack")
+vstack = joining("vstack")
+dstack = joining("dstack")
+column_stack = joining("column_stack")
 
 NAMESPACE[:] = [sys.modules[__name__]]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from linad.numpy.array_makers import asarray
+from linad.numpy.nested_lists import gathered
 from linad.rules.shaping import ravel
 
 
@@ -18,7 +19,7 @@ def descending_too(function: Callable[..., Any]) -> Callable[..., Any]:
         a: Any, axis: Any = -1, *args: Any, descending: bool = False, **keywords: Any
     ) -> Any:
         if not descending:
-            return function(a, axis, *args, **keywords)
+            return function(gathered(a), axis, *args, **keywords)
         a = asarray(a)
         if axis is None:
             a, axis = ravel(a), -1

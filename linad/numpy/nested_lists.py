@@ -24,28 +24,22 @@ def is_traced(nested: Any) -> bool:
     return isinstance(nested, Traced) or (running_trace() is not None and holds_traced(nested))
 
 
-def of_lists(name: str, depth: int) -> Callable[..., Any]:
-    """A NumPy function whose first ``depth`` arguments may be lists of traced numbers."""
-    numpy_function = getattr(np, name)
-
-    @functools.wraps(numpy_function)
-    def function(*args: Any, **keywords: Any) -> Any:
-        if running_trace() is not None and any(map(holds_traced, args[:depth])):
-            given = [creation.array(a, copy=False) if holds_traced(a) else a for a in args[:depth]]
-            args = (*given, *args[depth:])
-        return numpy_function(*args, **keywords)
-
-    return function
+def gathered(a: Any) -> Any:
+    """Numbers in lists, or in an object that is an array, as a traced one; all else as it is."""
+    kind = type(a)
+    if kind is float or issubclass(kind, Traced) or (kind is np.ndarray and a.dtype.kind != "O"):
+        return a  # most arguments
+    return creation.array(a, copy=False) if holds_traced(a) else a
 
 
-def of_list_of_lists(name: str) -> Callable[..., Any]:
+def joining(name: str) -> Callable[..., Any]:
     """A NumPy function that joins a list of arrays, each of which may be such a list."""
     numpy_function = getattr(np, name)
 
     @functools.wraps(numpy_function)
     def function(arrays: Any, *args: Any, **keywords: Any) -> Any:
         if running_trace() is not None and isinstance(arrays, (list, tuple)):
-            arrays = [creation.array(a, copy=False) if holds_traced(a) else a for a in arrays]
+            arrays = [gathered(a) for a in arrays]
         return numpy_function(arrays, *args, **keywords)
 
     return function

@@ -1,7 +1,7 @@
 """`numpy.lib.stride_tricks.as_strided` of a traced array: the entries that its strides lead to.
 
 A traced array has no memory to be read beyond its entries: what lies between them, or behind, is
-refused.
+refused. The entries are copied, so the result is read-only unless it is all of the array.
 """
 
 import functools
@@ -48,4 +48,6 @@ def as_strided(
             f"entry of the traced array (shape {x.shape}, strides {x.strides}); use "
             f"np.lib.stride_tricks.sliding_window_view, or an index"
         )
-    return x.ravel()[places]
+    if want.shape == x.shape and np.array_equal(want.ravel(), have):
+        return x.view()
+    return np.broadcast_to(x.ravel()[places], want.shape)  # read-only: no write reaches x

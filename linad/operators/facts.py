@@ -15,7 +15,7 @@ import numpy as np
 
 from linad.core.array_type import Array
 from linad.core.primitive import Traced
-from linad.core.shapes import matrix_transpose
+from linad.core.shapes import Shape, matrix_transpose
 from linad.operators.relations import dense
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ class Facts:
     ----------
     unknown : str
         The facts that a class leaves open, named so that none is forgotten.
+    opens : bool
+        Whether it may say by `operations` what it is made of.
     scales_at_once : bool
         Whether `multiple` costs at most a pass over a diagonal, so that ``alpha * A`` applies it.
     inherits_facts : bool
@@ -76,6 +78,7 @@ class Facts:
     """
 
     unknown = ""
+    opens = False
     scales_at_once = False
     copies = False
     inherits_facts = False
@@ -170,14 +173,35 @@ class Facts:
         be, as where it is traced. Sums of few say it of traced ones, too."""
         if isinstance(mask, Traced):
             return None
-        relation = self.relation()
-        if relation is None:
-            return mask.reshape(self.in_shape)
-        return relation.read_by(mask.ravel()).reshape(self.in_shape)
+        return read_by(mask, relation=self.reading(), shape=self.in_shape)
+
+    def reading(self) -> Any:
+        """The relation by which `entries_read` says what is read; None is the identity."""
+        return self.relation()
+
+    def where_read(self, read: Any, reached: Any, traced: bool) -> Any:
+        """An operator with an adjoint that is the same for entries that a mask names, and gives
+        zeros for the others, whatever the weights are; None where that is this one.
+
+        ``reached`` is what `entries_read` says of the mask, ``traced`` whether weights that are
+        traced may be any.
+        """
+        return None
+
+    def operations(self) -> Any:
+        """The `TapeOperator` of the operations that a map between several arrays is made of; None
+        where it does not say, or they are too many."""
+        return None
 
     def relation_key(self) -> Any:
         """What, beside the shapes, determines the relation: equal ones belong to equal keys."""
         return None
+
+
+def read_by(mask: Any, *, relation: Any, shape: Shape) -> Any:
+    """Mask of the entries, of an array of a shape, that others read by a relation."""
+    mask = np.ravel(mask)
+    return (mask if relation is None else relation.read_by(mask)).reshape(shape)
 
 
 def declares(kind: type, fact: str) -> bool:

@@ -15,6 +15,8 @@ from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
 from linad.operators.relation_shapes import dense_along
 from linad.operators.relations import Relation
+from linad.operators.stored_matrices import StoredMatrix, parts_of, storage_of
+from linad.operators.unread_weights import keeping_zeros
 
 
 def _apply(x: Array, *, op: Any, adjoint: bool) -> Any:
@@ -70,6 +72,14 @@ class Foreign(JacobianOperator):
         # Without SciPy's notes of what it once found out of the indices: they may have changed.
         matrix = csr_array((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
         return matrix.conj().T.tocsr() if self.reverse else matrix
+
+    def where_read(self, read: Array, reached: Array | None, traced: bool) -> Any:
+        matrix = self.matrix()
+        if matrix is None:
+            return None
+        lead = self.out_shape[:-1]
+        stored = StoredMatrix(parts_of(matrix), storage_of(matrix), False, lead, self.dtype)
+        return keeping_zeros(stored, read, reached, traced)
 
     def relation(self) -> Any:
         matrix = self.matrix()

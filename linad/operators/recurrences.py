@@ -12,6 +12,7 @@ from linad.operators.facts import UNSTRUCTURED, real_dtype
 from linad.operators.linear_solves import LinearSolve
 from linad.operators.relation_shapes import numbered
 from linad.operators.relations import Prefix, Relation
+from linad.operators.unread_weights import may_be_infinite
 
 
 def along(axis: int, index: Any) -> tuple[Any, ...]:
@@ -232,6 +233,13 @@ class Recurrence(LinearSolve):
     def moved(self) -> Any:
         """The coefficients as the recurrence from the other end meets them."""
         return shift(self.coefficients, self._axis, 1 if self._backward else -1)
+
+    def where_read(self, read: Array, reached: Array | None, traced: bool) -> Any:
+        if reached is None or not may_be_infinite(self.coefficients, traced):
+            return None
+        # The adjoint runs from the other end, and what comes before the first that is read is zero.
+        a = np.where(reached, self.coefficients, self.dtype.type(0))
+        return Recurrence(self.solve, a, self._axis, self._backward, self.in_shape, self.dtype)
 
     def triangles(self) -> tuple[bool, bool]:
         return not self._backward, self._backward

@@ -25,9 +25,24 @@ from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
 
 
-def have_infinite_weights(J: JacobianOperator) -> bool:
-    """Whether an operator that names its weights is known to have some that are not finite."""
-    return any([_is_infinite(w) for name in J.weighted_by for w in _arrays(getattr(J, name))])
+def have_infinite_weights(J: JacobianOperator, traced: bool = False) -> bool:
+    """Whether an operator that names its weights has some that are not finite; ``traced`` says what
+    to think of those that are traced."""
+    weights = [w for name in J.weighted_by for w in _arrays(getattr(J, name))]
+    return any([may_be_infinite(w, traced) for w in weights])
+
+
+def may_be_infinite(w: Any, traced: bool) -> bool:
+    """Whether weights may not be finite; ``traced`` says what to think of those that are traced."""
+    return traced if isinstance(w, Traced) else _is_infinite(w)
+
+
+def keeping_zeros(J: JacobianOperator, read: Array, reached: Any, traced: bool) -> Any:
+    """What keeps the zeros of entries that nobody reads, in the place of an operator; None where
+    the operator does. See `linad.operators.facts.Facts.where_read`."""
+    if J.weighted_by:
+        return UnreadWeights(J, read) if have_infinite_weights(J, traced) else None
+    return J.where_read(read, reached, traced)
 
 
 def _arrays(weights: Any) -> list[Any]:
@@ -58,7 +73,7 @@ def reweighted(J: JacobianOperator, change: Callable[[Any], Any]) -> JacobianOpe
 
 
 def _finite(w: Any) -> Any:
-    return w if isinstance(w, Traced) else np.where(np.isfinite(w), w, w.dtype.type(0))
+    return np.where(np.isfinite(w), w, w.dtype.type(0))
 
 
 class UnreadWeights(JacobianOperator):
@@ -82,7 +97,7 @@ class UnreadWeights(JacobianOperator):
         self.finite = reweighted(op, _finite)
         read = np.broadcast_to(mask, op.out_shape).astype(float)
         every, few = [
-            np.real(reweighted(op, count).pullback(read)) for count in (np.ones_like, _is_finite)
+            np.real(reweighted(op, count).pullback(read)) for count in (_ones, _is_finite)
         ]
         self.met = every - few > 0.5
 
@@ -95,5 +110,9 @@ class UnreadWeights(JacobianOperator):
         return np.where(self.met, given, self.finite.pullback(cotangent))
 
 
+def _ones(w: Any) -> Any:
+    return np.ones(w.shape, w.dtype)
+
+
 def _is_finite(w: Any) -> Any:
-    return np.ones_like(w) if isinstance(w, Traced) else np.isfinite(w).astype(w.dtype)
+    return np.isfinite(w).astype(w.dtype)

@@ -131,12 +131,9 @@ class _View(Typed):
     def spectral_norm(self) -> Any:
         return norm_of(self.op)
 
-    def entries_read(self, mask: Any) -> Any:
-        if isinstance(mask, Traced):
-            return None
-        relation = self.op.relation()
-        back = mask.ravel() if relation is None else relation.T.read_by(mask.ravel())
-        return back.reshape(self.in_shape)
+    def reading(self) -> Any:
+        relation = self.op.reading()
+        return None if relation is None else relation.T
 
 
 class Adjoint(_View):
@@ -250,6 +247,9 @@ class Scaled(Wrapper):
         super().__init__(op, op.out_shape, op.in_shape)
         self.owns_result = op.owns_result or not self._complex
         self.hermitian = op.hermitian and not self._complex
+
+    def reading(self) -> Any:
+        return self.op.reading()
 
     def pushforward(self, tangent: Array) -> Array:
         return _times(self.alpha, self.op.pushforward(tangent), self.op.owns_result)

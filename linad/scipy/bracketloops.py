@@ -143,7 +143,7 @@ def _found(
     rtol: float,
     maxiter: int,
 ) -> tuple[Any, Any]:
-    """The root, and whether it is one."""
+    """The root and the number of steps, and whether it is one."""
     fa, fb = f(a), f(b)
     nothing = 0.0 * a
     tolerance = xtol + rtol * np.minimum(np.abs(a), np.abs(b))
@@ -155,18 +155,20 @@ def _found(
     s = while_loop(
         lambda s: (s.done == 0) & (s.count < maxiter), lambda s: step(f, s, xtol, rtol), start
     )
-    return s.best, ((fa == 0) | (fb == 0) | _differ(fa, fb)) & (s.done > 0)
+    return (s.best, s.count), ((fa == 0) | (fb == 0) | _differ(fa, fb)) & (s.done > 0)
 
 
 SEARCHES: dict[str, Callable[..., tuple[Any, Any]]] = {
     **{name: functools.partial(_found, step) for name, step in STEPS.items()},
     "toms748": enclosed,
 }
-"""SciPy's function of a name: the root, and whether it is one."""
+"""SciPy's function of a name: the root and the number of steps, and whether it is one."""
 
 
 def bracketed_root(name: str, f: Function, a: Array, b: Array, **limits: Any) -> Any:
-    """A root between a and b, without a derivative; None where the program cannot hold it.
+    """A root between a and b, without a derivative, and the number of steps to it.
+
+    None where the program cannot hold the search.
 
     Parameters
     ----------

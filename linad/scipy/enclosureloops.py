@@ -155,7 +155,7 @@ def _step(f: Function, s: Enclosure, k: int, xtol: float, rtol: float) -> Enclos
 def enclosed(
     f: Function, a: Array, b: Array, k: int, xtol: float, rtol: float, maxiter: int
 ) -> tuple[Any, Any]:
-    """The root between a and b, and whether it is one.
+    """The root between a and b and the number of steps, and whether it is one.
 
     Parameters
     ----------
@@ -171,15 +171,16 @@ def enclosed(
     nothing = 0.0 * a
     at_end = np.where((fa == 0) | (fb == 0), 1.0, 0.0) + nothing
     best = np.where(fa == 0, a, b) + nothing
-    start = Enclosure(a, fa, b, fb, *(nothing,) * 4, best, at_end, nothing + 1.0)
+    start = Enclosure(a, fa, b, fb, *(nothing,) * 4, best, at_end, nothing)
     better = np.abs(fb) > np.abs(fa)
     ratio = np.where(better, _over(-fa, fb), _over(-fb, fa))
     secant = np.where(better, ratio * b + a, ratio * a + b) / (1 + ratio)
     start = _cut(f, start, _within(start, secant))
+    start = start._replace(count=1.0 - start.done)
     s = while_loop(
         lambda s: (s.done == 0) & (s.count < max(maxiter, 2)),
         lambda s: _step(f, s, k, xtol, rtol),
         start,
     )
     good = (fa == 0) | (fb == 0) | (np.sign(fa) * np.sign(fb) < 0)
-    return s.best, good & (a < b) & (s.done > 0)
+    return (s.best, s.count), good & (a < b) & (s.done > 0)

@@ -28,22 +28,20 @@ from linad.scipy.implicit_solutions import (
     while_tracing,
 )
 from linad.scipy.openloops import approached
-from linad.scipy.refusedparts import refuse_parts
+from linad.scipy.refusedparts import RefusedPart
 
 Function = Callable[..., Any]
-
-COUNTS = dict.fromkeys(("iterations", "function_calls"), "a program does not count its steps")
-"""Parts of a result that a loop of a program has none of."""
 
 _TELLING = {"full_output", "disp"}
 """What a search is asked to tell, and what it does where it finds nothing; in a program that is
 another path, on which SciPy searches."""
 
 
-def _told(name: str, method: str, root: Any) -> Any:
+def _told(name: str, method: str, root: Any, steps: Any) -> Any:
     """What SciPy tells of a root, of one that a loop of a program has found."""
-    result = theirs.RootResults(root, 1, 1, 0, method)
-    refuse_parts(result, name, COUNTS)
+    result = theirs.RootResults(root, asarray(steps).astype(int), 0, 0, method)
+    calls = "a program does not count the calls of its functions"
+    result.function_calls = RefusedPart(name, "function_calls", calls)
     return result
 
 
@@ -58,7 +56,7 @@ def _limits(name: str) -> dict[str, Any]:
 
 
 def _in_loop(name: str, g: Watched, a: Array, b: Array, given: dict[str, Any]) -> Any:
-    """The root that a loop of the program finds; None where the program cannot hold it."""
+    """The root that a loop of the program finds and the number of its steps, or None."""
     limits = _limits(name)
     if not in_program() or not given.keys() <= limits.keys():
         return None
@@ -72,10 +70,9 @@ def _bracketing(name: str) -> Function:
     def form(f: Function, a: Array, b: Array, args: tuple[Any, ...] = (), **kwargs: Any) -> Any:
         g = Watched(f, args_of(args))
         given = {key: value for key, value in kwargs.items() if key not in _TELLING}
-        root = _in_loop(name, g, a, b, given)
-        if root is not None:
-            root = root_of_number(name, g, root)
-            return (root, _told(name, name, root)) if kwargs.get("full_output") else root
+        if (found := _in_loop(name, g, a, b, given)) is not None:
+            root = root_of_number(name, g, found[0])
+            return (root, _told(name, name, root, found[1])) if kwargs.get("full_output") else root
         found = original(g, plain(a), plain(b), **kwargs)
         if not g.traced:
             return found
@@ -105,10 +102,9 @@ def newton(func: Function, x0: Array, args: Any = (), **given: Any) -> Any:
     is_real = not np.ndim(x0) and not np.iscomplexobj(x0)
     if is_real and in_program():
         steps = {key: value for key, value in given.items() if key not in _TELLING}
-        root = _approached_root(g, x0, **steps)
-        if root is not None:
-            root = root_of_number("newton", g, root)
-            told = _told("newton", _method_of(**steps), root)
+        if (found := _approached_root(g, x0, **steps)) is not None:
+            root = root_of_number("newton", g, found[0])
+            told = _told("newton", _method_of(**steps), root, found[1])
             return (root, told) if given.get("full_output") else root
     found = theirs.newton(g, plain(x0), **for_search(given, args))
     if not g.traced:
@@ -141,7 +137,7 @@ def _approached_root(
     x1: Any = None,
     rtol: float = 0.0,
 ) -> Any:
-    """What Newton's method or the secant's finds; None where the program cannot hold the search."""
+    """What Newton's method or the secant's finds in a loop and its number of steps, or None."""
     tolerances = tol, rtol
     if fprime is not None:
         slopes = [Watched(f, g.args).values for f in (fprime, fprime2) if f is not None]
@@ -160,9 +156,9 @@ def root_scalar(f: Function, args: Any = (), **given: Any) -> Any:
     g, slopes = _parts_of(f, args_of(args), **given)
     if in_program():
         method = _chosen(slopes, **given)
-        root = _root_by(method, g, slopes, **given)
-        if root is not None:
-            return _told("root_scalar", method, root_of_number("root_scalar", g, root))
+        if (found := _root_by(method, g, slopes, **given)) is not None:
+            root = root_of_number("root_scalar", g, found[0])
+            return _told("root_scalar", method, root, found[1])
     watched = Watched(f, args_of(args))
     result = theirs.root_scalar(watched, **for_search(given, watched.args))
     if watched.traced:
@@ -222,13 +218,13 @@ def _root_by(
     options: Any = None,
     **given: Any,
 ) -> Any:
-    """The root that a loop of the program finds; None where the program cannot hold it."""
+    """The root that a loop of the program finds and the number of its steps, or None."""
     limits = {k: given[k] for k in ("xtol", "rtol", "maxiter") if given.get(k) is not None}
     limits |= options or {}
     if by in SEARCHES:
         if bracket is None or len(bracket) < 2:
             return None  # SciPy says what is missing
-        return _in_loop(by, g, *bracket[:2], limits)
+        return _in_loop(by, g, bracket[0], bracket[1], limits)
     if by not in ("newton", "halley", "secant") or x0 is None or np.ndim(x0):
         return None
     if np.iscomplexobj(x0) or not limits.keys() <= {"xtol", "tol", "rtol", "maxiter"}:
@@ -259,7 +255,7 @@ def fixed_point(func: Function, x0: Any, args: Any = (), **kwargs: Any) -> Any:
             steps = kwargs.get("maxiter", 500)
             point = approached(method, (g.values,), (x0,), tolerances, steps)
         if point is not None:
-            return array(root_of_number("fixed_point", difference, point))
+            return array(root_of_number("fixed_point", difference, point[0]))
     found = theirs.fixed_point(g, plain(x0), **kwargs)
     if not g.traced:
         return found

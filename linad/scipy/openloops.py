@@ -59,7 +59,7 @@ def _tangent(f: Function, s: Approach, tol: float, rtol: float) -> Approach:
     x = np.where(value == 0, s.x, s.x - step)
     flat = (value != 0) & (slope == 0)
     done = _ended(((value == 0) | _near(x, s.x, tol, rtol)) & ~flat, flat)
-    return s._replace(x=x, done=done, count=s.count + 1.0)
+    return s._replace(x=x, done=done, count=s.count + np.where(value == 0, 0.0, 1.0))
 
 
 def _secant(f: Function, s: Approach, tol: float, rtol: float) -> Approach:
@@ -99,7 +99,9 @@ def approached(
     tolerances: tuple[float, float],
     maxiter: int,
 ) -> Any:
-    """A real root or fixed point, without a derivative; None where the program cannot hold it.
+    """A real root or fixed point, without a derivative, and the number of steps to it.
+
+    None where the program cannot hold the search.
 
     Parameters
     ----------
@@ -136,7 +138,7 @@ def _found(
     tolerances: tuple[float, float],
     maxiter: int,
 ) -> tuple[Any, Any]:
-    """What is found, and whether it is one."""
+    """What is found and the number of steps, and whether it is one."""
     nothing = 0.0 * points[0]
     start = Approach(points[0], *(nothing,) * 5)
     if len(points) == 2:
@@ -149,4 +151,4 @@ def _found(
     s = while_loop(
         lambda s: (s.done == 0) & (s.count < maxiter), lambda s: step(f, s, *tolerances), start
     )
-    return s.x, s.done > 0
+    return (s.x, s.count), s.done > 0

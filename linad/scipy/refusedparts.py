@@ -7,6 +7,7 @@ each becomes an object that raises as soon as it is read.
 
 from typing import Any
 
+from linad.arrays.python_operators import Arithmetic
 from linad.errors import UnsupportedError
 
 
@@ -26,18 +27,30 @@ class RefusedPart:
     def __init__(self, function: str, part: str, instead: str) -> None:
         self._text = f"{function}: {part} of the result is not traced by linad; {instead}"
 
+    def __repr__(self) -> str:
+        return f"<{self._text}>"
+
     def _refuse(self, *args: Any, **kwargs: Any) -> Any:
         raise UnsupportedError(self._text)
 
-    __array__ = __array_ufunc__ = __array_function__ = _refuse
-    __getitem__ = __iter__ = __len__ = __call__ = __float__ = __bool__ = _refuse
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = __pow__ = _refuse
-    __matmul__ = __rmatmul__ = __truediv__ = __rtruediv__ = __lt__ = __gt__ = _refuse
+    __hash__ = object.__hash__
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
         return self._refuse()
+
+
+USES = {
+    *(set(vars(Arithmetic)) - {"__module__", "__doc__", "__slots__", "__hash__"}),
+    *("__array__", "__array_ufunc__", "__array_function__"),
+    *("__getitem__", "__setitem__", "__contains__", "__iter__", "__len__", "__call__"),
+    *("__bool__", "__int__", "__float__", "__complex__", "__index__"),
+}
+"""What reads a number or an array, and is refused."""
+
+for name in USES:
+    setattr(RefusedPart, name, RefusedPart._refuse)
 
 
 def refuse_parts(result: Any, function: str, parts: dict[str, str]) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from linad.core.array_type import Array
 from linad.core.options import COUNT, FLAG, FUNCTION, TOLERANCE
+from linad.solve.lost_labels import of_labels
 from linad.solve.newton import largest
 from linad.solve.objectives import Objective, refuse_limits
 from linad.solve.problems import quiet
@@ -116,7 +117,7 @@ class Descent:
         """Take steps until something ends it. A step returns the new point."""
         try:
             if not np.isfinite(self.f):
-                raise Stop(Status.NOT_FINITE, "f(x0)")
+                raise Stop(Status.NOT_FINITE, f"f(x0){of_labels(self.problem, self.x)}")
             while True:
                 self._check_finite()
                 with quiet():

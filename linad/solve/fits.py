@@ -15,6 +15,7 @@ from linad.errors import DTypeError, ShapeError
 from linad.solve.bounds import Box, as_box
 from linad.solve.damped import Factory, FreeSteps
 from linad.solve.losses import Loss
+from linad.solve.lost_labels import of_labels
 from linad.solve.newton import largest, squared
 from linad.solve.no_progress import disagrees, follows
 from linad.solve.problems import Residual, quiet
@@ -182,10 +183,9 @@ class Fit:
         bad = np.flatnonzero(~np.isfinite(self.r))
         if not bad.size:
             return "in f(x0): the sum of squares overflows; start nearer"
-        return (
-            f"in f(x0): {bad.size} of {self.r.size} residuals, first that of index {bad[0]}; "
-            f"start elsewhere, or leave such points out"
-        )
+        came = f"in f(x0): {bad.size} of {self.r.size} residuals, first that of index {bad[0]}"
+        said = of_labels(self.problem, self.x)
+        return came + (said or "; start elsewhere, or leave such points out")
 
     def _prepare(self) -> None:
         """The model at the point."""

@@ -11,6 +11,7 @@ from linad.core.marks import Attempt
 from linad.core.options import COUNT, FLAG, FUNCTION, POSITIVE_COUNT, TOLERANCE, takes
 from linad.errors import LinadError, OptionError
 from linad.solve.bounded_solutions import sides_of
+from linad.solve.lost_labels import of_labels
 from linad.solve.newton import largest
 from linad.solve.objectives import Objective, refuse_limits
 from linad.solve.status import Callback, Monitor, Status, Stop
@@ -195,7 +196,10 @@ class Path:
         finite = np.isfinite(value) and np.isfinite(g).all()
         if self.x is None:
             if not (finite or value == -np.inf):
-                raise Stop(Status.NOT_FINITE, "f(x0)" if not np.isfinite(value) else "its gradient")
+                of_value = f"f(x0){of_labels(self.problem, x)}"
+                raise Stop(
+                    Status.NOT_FINITE, of_value if not np.isfinite(value) else "its gradient"
+                )
             self.x, self.f, self.g, self.first = x.copy(), value, g, largest(g)
         elif not finite and value != -np.inf:
             p = x - self.x

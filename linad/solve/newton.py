@@ -25,6 +25,7 @@ from linad.core.options import COUNT, FUNCTION, TOLERANCE, takes
 from linad.errors import ConvergenceError, NotHolomorphicError, SingularError
 from linad.solve.compiled_equations import equations
 from linad.solve.linesearch import NoDecrease, backtrack
+from linad.solve.lost_labels import of_labels
 from linad.solve.problems import Equations, quiet
 from linad.solve.status import REPORTED, Callback, Monitor, Status, Stop
 from linad.solve.step_systems import LINEAR_SOLVER, KeptFactors, system
@@ -171,7 +172,7 @@ class RootSearch:
         """Take steps until something ends it."""
         try:
             if not np.isfinite(self.size):
-                raise Stop(Status.NOT_FINITE, "in f(x0)")
+                raise Stop(Status.NOT_FINITE, f"in f(x0){of_labels(self.problem, self.x)}")
             while True:
                 self._check_residual()
                 if self.nit >= self.maxiter:

@@ -14,6 +14,7 @@ from linad.core.array_type import Array
 from linad.core.options import args_of
 from linad.core.shapes import name_of, size_of
 from linad.core.showing import shown
+from linad.core.tolerances import watched_tolerances
 from linad.errors import DTypeError, OptionError, OutputError, ShapeError
 from linad.operators.algebra import as_operator
 from linad.operators.facts import EVERYTHING
@@ -82,10 +83,12 @@ class Objective:
             self.counts.nfev += 1
             self.counts.njev += 1
             self.counts.nvjp += 1
-            with quiet(), self.waiting, self._own_words(x):
+            ran = watched_tolerances()
+            with quiet(), self.waiting, self._own_words(x), ran as iterations:
                 (value, g), J = linearize(
                     value_and_grad(of_unknown(self.f, self.args)), self.x.container(x)
                 )
+            self.waiting.saw(J, iterates=bool(iterations))
             return self._scalar(value), self._flat(g), _Hessian(J, self)
         value = self.value(x)
         return value, self._gradient(x), self._hessian(x)

@@ -20,6 +20,7 @@ from linad.core.options import args_of
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, name_of, size_of
 from linad.core.showing import shown
+from linad.core.tolerances import watched_tolerances
 from linad.errors import DTypeError, OutputError, ShapeError, TracerError, TreeError
 from linad.jit.jitted import operation_by_operation
 from linad.linalg.sparsity.assemble import seeds_of
@@ -159,7 +160,8 @@ class Unknown:
         leaves, self.structure = tree.flatten(as_point(x0))
         if not leaves:
             raise TreeError(f"{name}: x0 holds no array")
-        values = [self._leaf(leaf, name) for leaf in leaves]
+        paths = tree.leaf_paths(self.structure)
+        values = [self._leaf(leaf, name, path) for leaf, path in zip(leaves, paths, strict=True)]
         self.slots = [Slot(v) for v in values]
         if len({slot.dtype.kind for slot in self.slots}) > 1:
             raise DTypeError(
@@ -171,13 +173,14 @@ class Unknown:
         self.eps = float(max(np.finfo(slot.dtype).eps for slot in self.slots))
 
     @staticmethod
-    def _leaf(leaf: Array, name: str) -> Any:
+    def _leaf(leaf: Array, name: str, path: str) -> Any:
         refuse_traced(name, x0=leaf)
         value = np.asarray(leaf)
         if value.dtype.kind in "iub":
             value = value.astype(float)
         if not is_inexact(value.dtype):
-            raise DTypeError(f"{name}: x0 must hold numbers, got dtype {value.dtype}")
+            text = f" (the text {shown(leaf)})" if isinstance(leaf, str) else ""
+            raise DTypeError(f"{name}: x0{path} must hold numbers, got dtype {value.dtype}{text}")
         return value
 
     def container(self, vector: Array) -> Any:
@@ -234,13 +237,14 @@ class Residual:
         """F(x) and the Jacobian operator there; None with it at a trial point that is given up."""
         self.counts.nfev += 1
         self.counts.njev += 1
-        with quiet(), self.waiting:
+        with quiet(), self.waiting, watched_tolerances() as iterations:
             found = self._tried(
                 x, lambda: linearize(of_unknown(self.f, self.args), self.x.container(x))
             )
         if found is GIVEN_UP:
             return self._nothing(), None
         y, J = found
+        self.waiting.saw(J, iterates=bool(iterations))
         return self._vector(y), CountedOperator(J, self)
 
     def _tried(self, x: Array, evaluate: Callable[[], Any]) -> Any:

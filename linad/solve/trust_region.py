@@ -101,11 +101,23 @@ def trust_region(
     return search.run(region.step, Monitor("trust_region", callback, disp, COLUMNS))
 
 
+HELD_BACK = 20
+"""Steps that end at the edge of a region, one after the other, before others are tried."""
+
+
 class TrustRegion:
     """The radius, and the steps within it."""
 
     def __init__(self, radius: float, largest: float, first: float) -> None:
         self.radius, self.largest, self.first = radius, largest, first
+        self.held_back = 0
+
+    def _note(self, search: Descent, edge: bool) -> None:
+        """Go on by Newton's steps, which know no units, where the region holds one step after the
+        other back: where unknowns are of unlike sizes it is as small as the smallest asks for."""
+        self.held_back = self.held_back + 1 if edge else 0
+        if self.held_back >= HELD_BACK:
+            self.held_back, search.by_newton = 0, True
 
     def step(self, search: Descent) -> Any:
         """The next point; the region shrinks until the model can be trusted."""
@@ -136,6 +148,7 @@ class TrustRegion:
             elif ratio > 0.75 and edge:
                 self.radius = min(2.0 * self.radius, self.largest)
             if ratio > 1e-4:
+                self._note(search, edge)
                 return x
             if self.radius <= search.eps**2 * (float(np.linalg.norm(search.x)) or 1.0):
                 search.stuck(finite)

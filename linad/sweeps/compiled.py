@@ -190,6 +190,7 @@ class CompiledJacobian(JacobianOperator):
 
     unknown = EVERYTHING
 
+    opens = True
     owns_result = True
     compiled = True
 
@@ -230,6 +231,9 @@ class CompiledJacobian(JacobianOperator):
     def opened(self) -> Any:
         """The same derivative, operation by operation."""
         return self._by_rules(self.primitive.written_out)[1]
+
+    def operations(self) -> Any:
+        return self.opened()
 
     @property
     def point(self) -> list[Any]:

@@ -19,6 +19,7 @@ from linad.core.tape import Equation, Var, needed, tape_of
 from linad.core.zero_seeds import read_results, zero_seeds
 from linad.transforms.linearize import linearize_leaves
 from linad.transforms.record import RecordTrace, node_of
+from linad.transforms.spoilt_zeros import refuse_nan
 
 if TYPE_CHECKING:
     from linad.sweeps.compiled import Compiled
@@ -106,7 +107,10 @@ class Derived:
         given = [recorder.input(slot.zeros(seeds)) for slot in slots]
         apply = J.pull_leaves if kind == "pull" else J.push_leaves
         with zero_seeds():
-            found = [node_of(recorder, r) for r in apply(given, seeds)]
+            results = apply(given, seeds)
+        if kind == "pull":
+            refuse_nan(recorder, J, results)
+        found = [node_of(recorder, r) for r in results]
         return [t._node for t in given], found, first, len(recorder.equations)
 
     def run(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any]]:

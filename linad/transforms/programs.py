@@ -9,6 +9,7 @@ from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.core.shapes import name_of
 from linad.core.tape import Source, Tape, Var, needed
+from linad.core.zero_seeds import zero_seeds
 from linad.errors import ExportError
 from linad.operators.base import JacobianOperator
 from linad.operators.wrappers import SameMatrix
@@ -92,9 +93,9 @@ def trace_vjp(f: Callable[..., Any], *args: Any) -> tuple[Tape, Tape]:
         cut = len(recorder.equations)
         recorder.line = lambda: None  # sums of cotangents come from no line in particular
         seeds = [recorder.input(slot.zeros()) for slot in J.out_slots]
-        _, cotangents, back_tree = recorded_outputs(
-            tree.unflatten(in_tree, J.pull_leaves(seeds)), recorder
-        )
+        with zero_seeds():
+            pulled = J.pull_leaves(seeds)
+        _, cotangents, back_tree = recorded_outputs(tree.unflatten(in_tree, pulled), recorder)
     reverse = needed(recorder.equations[cut:], cotangents)
     defined = {v for eqn in reverse for v in eqn.outputs} | {t._node for t in seeds}
     used = [a for eqn in reverse for a in eqn.inputs] + cotangents

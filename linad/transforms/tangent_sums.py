@@ -16,15 +16,14 @@ from linad.operators.base import JacobianOperator
 
 def handed_out(value: Array, taken: set[int]) -> Any:
     """A tangent or cotangent for the caller, who may write into it: its memory is now taken."""
-    if isinstance(value, Tracer):
-        return value.alias()
     if type(value) is ndarray:
-        memory = memory_of(value)
+        memory = id(value) if value.base is None else memory_of(value)  # a call less
         if memory in taken or not value.flags.writeable:
             value = value.copy()
             memory = id(value)
         taken.add(memory)
-    return value
+        return value
+    return value.alias() if isinstance(value, Tracer) else value
 
 
 def push_onto(total: Array, mine: bool, J: JacobianOperator, tangent: Array) -> Any:

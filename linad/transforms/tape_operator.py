@@ -18,6 +18,7 @@ from linad.core.array_type import Array
 from linad.core.marks import running
 from linad.core.primitive import lifted
 from linad.core.shapes import Shape, memory_of
+from linad.core.zero_seeds import seeds_are_zeros
 from linad.operators.base import JacobianOperator
 from linad.operators.entangled import Entangled
 from linad.operators.facts import EVERYTHING
@@ -27,10 +28,9 @@ from linad.operators.typed import Typed
 from linad.transforms.flat_vectors import FlatVectors
 from linad.transforms.fold import folded
 from linad.transforms.spaces import Slot, check_seeds, common_dtype, flat_shape
+from linad.transforms.spoilt_zeros import hold_nan
 from linad.transforms.tangent_sums import buffer_for, handed_out, in_c_order, is_own, push_onto
 from linad.transforms.unread_entries import guarded
-
-minimum = np.minimum.reduce  # NaN, if there is one
 
 Node = int
 Link = tuple[Node, JacobianOperator]
@@ -175,7 +175,7 @@ class TapeOperator(Typed):
             found = OTHER if short is None else short((tangent,))
             if found is not OTHER or (found := ANSWERS.swept(self, "push", tangent)) is not OTHER:
                 return found
-        if warnings.filters[:1] != [FILTER]:  # a call less
+        if not warnings.filters or warnings.filters[0] is not FILTER:  # a call less
             move_to_user_lines()
         tangents, seeds = check_seeds(tangent, self.in_tree, self.in_slots, "tangent")
         return tree.unflatten(self.out_tree, self.push_leaves(tangents, seeds))
@@ -192,7 +192,7 @@ class TapeOperator(Typed):
             found = OTHER if short is None else short((cotangent,))
             if found is not OTHER or (found := ANSWERS.swept(self, "pull", cotangent)) is not OTHER:
                 return found
-        if warnings.filters[:1] != [FILTER]:  # a call less
+        if not warnings.filters or warnings.filters[0] is not FILTER:  # a call less
             move_to_user_lines()
         cotangents, seeds = check_seeds(cotangent, self.out_tree, self.out_slots, "cotangent")
         return tree.unflatten(self.in_tree, self.pull_leaves(cotangents, seeds))
@@ -249,9 +249,13 @@ class TapeOperator(Typed):
     ) -> list[Any]:
         """Pull one cotangent an output back through the steps, last to first."""
         watched = steps is None and running.get() is None
+        partial = False
         if steps is None:
-            # What a trace around this one keeps is for other points, and other orders, as well.
-            steps = self.steps if watched else guarded(self) or self.steps
+            steps = self.steps
+            if not watched:
+                # What a trace around this one keeps is for other points, and orders, as well.
+                kept, partial, _ = guarded(self, found=False)
+                steps = kept or steps
         slots: list[Any] = [None] * self.count
         owned = bytearray(self.count)
         for output, cotangent in zip(self.outputs, cotangents, strict=True):
@@ -296,11 +300,17 @@ class TapeOperator(Typed):
         results = self._results(self.inputs, self.in_slots, slots, seeds, cotangents)
         if watched:
             for part in results:
-                least = minimum(part, axis=None, initial=0) if isinstance(part, ndarray) else part
+                least = part
+                if isinstance(part, ndarray):
+                    least = part.item(part.argmin()) if part.size else 0  # NaN, if there is one
                 # A traced part, of a trace that runs in another thread, tells nothing.
                 unsure = type(least) is Tracer or least != least
-                if unsure and (kept := guarded(self)) is not None:
+                if unsure and (kept := guarded(self, found=True).steps) is not None:
                     return self.pull_leaves(cotangents, seeds, kept)
+        elif partial and not seeds_are_zeros() and hold_nan(results):
+            kept = guarded(self, found=True).steps
+            if kept is not None:
+                return self.pull_leaves(cotangents, seeds, kept)
         return results
 
     def _push_write(

@@ -167,11 +167,12 @@ def _check_constant(leaf: Any, result: Any) -> Any:
     if isinstance(leaf, float) and not math.isfinite(leaf):
         return np.float64(leaf)  # what a likelihood is where its arguments have no meaning
     if isinstance(leaf, (bool, int, float, complex)):
+        root = ", or a root by linad.scipy.optimize.brentq and no bisection of your own"
         raise OutputError(
             f"the function returned the Python {type(leaf).__name__} {leaf!r}, which carries no "
-            f"derivative; compute it with NumPy functions of the arguments "
-            f"(linad.stop_gradient(np.float64({leaf!r})) states that it is meant to be constant)"
-            f"{_among(result)}"
+            f"derivative; compute it with NumPy functions of the arguments"
+            f"{root if type(leaf) is float else ''} (linad.stop_gradient(np.float64({leaf!r})) "
+            f"states that it is meant to be constant){_among(result)}"
         )
     if isinstance(leaf, np.ndarray) and leaf.dtype == object:
         raise OutputError(

@@ -9,26 +9,33 @@ as in the derivative 2 √x · 1/(2 √x) of (√x)² at 0, says nothing of the 
 
 One walk from the results to the arguments follows the mask of the entries that are read: a choice
 cuts it, functions of one entry at a time hand it on, what moves entries moves it too, and the
-relation of everything else says which entries it reads; of a mask that is traced only sums of few
-do. Where NaN has been found already, weights that are not finite are looked at as well, as those of
-a matrix product, `linad.operators.unread_weights`; a program does not know its weights. What has
-several results, as a branch or a loop, reads all of its arguments if any entry of any of its
-results is read, and nothing elsewhere: inside it may have such slopes. A mask is applied where the
-cotangents leave the functions of one entry at a time, so that a chain of them pays for one
-`np.where`. A program that does little but read and write many small parts of a large array, one by
-one, is left as it is: a mask for each would cost the square of their number.
+relation of everything else says which entries it reads. What has several results, as a branch or a
+loop, reads all of its arguments if any entry of any of its results is read, and nothing elsewhere:
+inside it may have such slopes. A mask is applied where the cotangents leave the functions of one
+entry at a time, so that a chain of them pays for one `np.where`. A program that does little but
+read and write many small parts of a large array, one by one, is left as it is: a mask for each
+would cost the square of their number.
+
+There are two degrees of care. Where NaN has been found, every mask is followed, and weights that
+are not finite are looked at as well, as those of a matrix product,
+`linad.operators.unread_weights`. Before that a program that is recorded, which knows neither its
+weights nor masks of data, follows those that cost next to nothing, and says whether there was more
+to follow: then it has to look for NaN in what it finds (`linad.transforms.spoilt_zeros`).
 """
 
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator
 
 from linad.core.array_type import Array
-from linad.core.marks import running
-from linad.core.primitive import Traced
-from linad.core.shapes import size_of
+from linad.core.primitive import Primitive, Traced
+from linad.core.shapes import Shape, size_of
 from linad.operators.base import JacobianOperator
-from linad.operators.composites import Chain
+from linad.operators.composites import Chain, Composite
+from linad.operators.facts import EVERYTHING, read_by
 from linad.operators.reduction import WeightedSum
 from linad.operators.region_writes import is_known
 from linad.operators.structured import (
@@ -39,7 +46,8 @@ from linad.operators.structured import (
     Masked,
     RealPart,
 )
-from linad.operators.unread_weights import UnreadWeights, have_infinite_weights
+from linad.operators.unread_weights import keeping_zeros
+from linad.transforms.spaces import seeds_of
 from linad.transforms.tuple_entries import Entry
 
 SMALL = 1_000_000
@@ -68,40 +76,85 @@ class EntriesRead(NamedTuple):
 
 ALL = EntriesRead(None, False)
 
+NOBODY = ((EntriesRead(np.zeros((), bool), False), None),)
+"""The parts of what nobody reads."""
 
-def guarded(tape: Any) -> list[Any] | None:
-    """The steps of a `TapeOperator` with zeros kept, or None where no slope can spoil one."""
+EVERYTHING_IS_READ: Mapping[Any, Any] = MappingProxyType({})
+
+
+class Kept(NamedTuple):
+    """Steps that keep zeros.
+
+    Attributes
+    ----------
+    steps : list or None
+        None where those of the tape keep all that these would.
+    partial : bool
+        Whether more zeros are kept where NaN has been found.
+    reached : sequence
+        Of each input the mask of its entries that are read; empty where that is not known.
+    """
+
+    steps: list[Any] | None
+    partial: bool
+    reached: Sequence[Any] = ()
+
+
+def guarded(tape: Any, found: bool, read: Mapping[Any, Any] = EVERYTHING_IS_READ) -> Kept:
+    """The steps of a `TapeOperator` with zeros kept.
+
+    Parameters
+    ----------
+    tape : TapeOperator
+    found : bool
+        Whether there is NaN, so that what kept zeros cost does not matter.
+    read : dict
+        Masks of results, by their nodes, of which not all entries are read.
+    """
     steps = tape.steps
     if _reads_bit_by_bit(steps):
-        return None
-    found = running.get() is None  # there is NaN, and what kept zeros costs does not matter
+        return Kept(None, False)
     behind = None if found else _behind_slopes(steps)
+    partial = False
     if not (found or behind):
-        return None
+        return Kept(None, False)
     kept = [(out, list(links)) for out, links in steps]
-    parts: dict[Any, list[Any]] = {node: [(ALL, None)] for node in tape.outputs if node is not None}
+    parts: dict[Any, list[Any]] = {
+        node: [(EntriesRead(read.get(node), False), None)]
+        for node in tape.outputs
+        if node is not None
+    }
     changed = False
+    inside: dict[Any, Sequence[Any]] = {}  # what is read of the entries of tuples
     for out, links in reversed(kept):
         if type(out) is not int:
             asked = []
             for node in out:
-                if node in parts:
-                    part, cleared = _joined(parts.pop(node), alone=False)
-                    asked.append(part.mask)
-                    changed = changed or cleared
-            read = _any_read(asked)
+                part, cleared = _joined(parts.pop(node, NOBODY), alone=False)
+                asked.append(part.mask)
+                changed = changed or cleared
+            some = _any_read(asked)
             for k, (node, J) in enumerate(links):
-                given = EntriesRead(_for_all(read, J), read is not None)
+                # A compiled one looks for NaN itself, if it is not known what is read of it.
+                whole = J.compiled and all([mask is None for mask in asked])
+                partial = partial or (J.opens and not whole)
+                opened = Opened.of(J, asked) if found else None
+                if opened is not None:
+                    links[k] = node, opened
+                    inside[node] = opened.kept.reached
+                    changed = True
+                given = EntriesRead(_for_all(some, J.in_shape), some is not None)
                 parts.setdefault(node, []).append((given, (links, k)))
             continue
         if out in parts and links and type(links[0][1]) is Entry:
-            [((read, _), _)] = parts.pop(out)
-            changed = changed or read is not None
+            [((some, _), _)] = parts.pop(out)
+            changed = changed or some is not None
+            reached = inside.get(out) or ()
             for k, (node, J) in enumerate(links):
-                if read is not None:
-                    links[k] = node, J.where(read)  # type: ignore[attr-defined]
-                given = EntriesRead(_for_all(read, J), False)
-                parts.setdefault(node, []).append((given, (links, k)))
+                if some is not None:
+                    links[k] = node, J.where(some)  # type: ignore[attr-defined]
+                mask = reached[J.k] if reached else _for_all(some, J.in_shape)  # type: ignore[attr-defined]
+                parts.setdefault(node, []).append((EntriesRead(mask, False), (links, k)))
             continue
         if out in parts:
             state, cleared = _joined(parts.pop(out), alone=True)
@@ -109,14 +162,60 @@ def guarded(tape: Any) -> list[Any] | None:
         else:
             continue
         for k, (node, J) in enumerate(links):
-            state_of_x, factors = _pulled(J, state, behind is None or node in behind, found)
+            state_of_x, factors, lost = _pulled(J, state, behind is None or node in behind, found)
+            partial = partial or lost
             if factors is not None:
                 links[k] = node, Chain(factors)
                 changed = True
             parts.setdefault(node, []).append((state_of_x, (links, k)))
-    for node in tape.inputs:
-        changed = _joined(parts.pop(node, ()), alone=False)[1] or changed
-    return kept if changed else None
+    reached = []
+    for node, slot in zip(tape.inputs, tape.in_slots, strict=True):
+        state, cleared = _joined(parts.pop(node, NOBODY), alone=False)
+        reached.append(_for_all(state.mask, slot.shape))
+        changed = changed or cleared
+    return Kept(kept if changed else None, partial and not found, reached)
+
+
+class Opened(JacobianOperator):
+    """A map between tuples of arrays that goes back operation by operation, and keeps zeros.
+
+    Parameters
+    ----------
+    op : JacobianOperator
+    steps : TapeOperator
+        Of the operations that it is made of.
+    kept : Kept
+        What of them keeps zeros.
+    """
+
+    unknown = EVERYTHING
+
+    owns_result = True
+
+    def __init__(self, op: JacobianOperator, steps: Any, kept: Kept) -> None:
+        self.op, self.steps, self.kept = op, steps, kept
+        super().__init__(op.out_shape, op.in_shape, op.dtype)
+
+    @classmethod
+    def of(cls, op: JacobianOperator, asked: list[Any]) -> "Opened | None":
+        """One for masks of its results, if it says what it is made of."""
+        steps = op.operations()
+        if steps is None:
+            return None
+        read = {
+            node: np.broadcast_to(mask, slot.shape)
+            for node, slot, mask in zip(steps.outputs, steps.out_slots, asked, strict=True)
+            if node is not None and mask is not None
+        }
+        kept = guarded(steps, True, read)
+        return None if kept.steps is None else cls(op, steps, kept)
+
+    def pushforward(self, tangent: Any) -> Any:
+        return self.op.pushforward(tangent)
+
+    def pullback(self, cotangent: Any) -> Any:
+        seeds = seeds_of(cotangent, self.steps.out_slots)
+        return tuple(self.steps.pull_leaves(cotangent, seeds, self.kept.steps))
 
 
 def _reads_bit_by_bit(steps: list[Any]) -> bool:
@@ -149,11 +248,22 @@ def _behind_slopes(steps: list[Any]) -> set[Any]:
 
 def _may_spoil(f: JacobianOperator) -> bool:
     """Whether it may make NaN of zeros."""
-    if type(f) is Diagonal:
-        return not _finite(f.entries)
-    if type(f) is WeightedSum:
-        return not _finite(f.weights)
-    return bool(f.weighted_by) and have_infinite_weights(f)
+    return not f.copies and _may_hold_nan(vars(f).values())
+
+
+def _may_hold_nan(parts: Iterable[Any]) -> bool:
+    """Whether some of the arrays that an operator is made of may not be finite."""
+    for part in parts:
+        if isinstance(part, (list, tuple)):
+            found = _may_hold_nan(part)
+        elif isinstance(part, LinearOperator):  # of one that is not linad's nothing is known
+            found = not isinstance(part, JacobianOperator) or _may_spoil(part)
+        else:
+            known = not isinstance(part, (np.ndarray, np.generic, Traced))
+            found = not known and part.dtype.kind in "fc" and not _finite(part)
+        if found:
+            return True
+    return False
 
 
 def _factors(J: JacobianOperator) -> tuple[JacobianOperator, ...]:
@@ -168,23 +278,29 @@ def _finite(entries: Array) -> bool:
 
 def _pulled(
     J: JacobianOperator, state: EntriesRead, wanted: bool, found: bool
-) -> tuple[EntriesRead, tuple[JacobianOperator, ...] | None]:
-    """What is known behind an operator, and its factors if zeros have to be written on the way."""
+) -> tuple[EntriesRead, tuple[JacobianOperator, ...] | None, bool]:
+    """What is known behind an operator, its factors if zeros have to be written on the way, and
+    whether zeros may have been lost."""
     mask, loose = state
     factors: list[JacobianOperator] = []
     given, changed = _factors(J), False
+    lost = False
     for f in given:
         if not isinstance(f, ENTRYWISE):
             if loose:
                 factors.append(Masked(mask, f.out_shape, f.out_dtype))
                 loose = False
-            spoilt = found or (type(f) is WeightedSum and _may_spoil(f))
+            weighs = type(f) is WeightedSum
+            spoilt = found or (weighs and _may_spoil(f))
             loose = mask is not None and spoilt and not f.copies
             read = mask
-            mask = _moved(f, mask, wanted)
-            if f.weighted_by and read is not None and have_infinite_weights(f):
-                f = UnreadWeights(f, read)
-                changed = True
+            mask = _moved(f, mask, wanted, found)
+            if read is not None and not f.copies:
+                zeros = keeping_zeros(f, read, mask, found)
+                lost = lost or (mask is None and isinstance(read, Traced))
+                lost = lost or (zeros is None and _may_spoil(f) and not weighs)
+                if zeros is not None:
+                    f, changed = zeros, True
             loose = loose and mask is not None
         elif type(f) is Masked:
             mask = f.mask if mask is None else mask & f.mask
@@ -192,15 +308,21 @@ def _pulled(
             loose = True
         factors.append(f)
     changed = changed or len(factors) > len(given)
-    return EntriesRead(mask, loose), tuple(factors) if changed else None
+    return EntriesRead(mask, loose), tuple(factors) if changed else None, lost
 
 
-def _moved(f: JacobianOperator, mask: Any, wanted: bool) -> Any:
+def _moved(f: JacobianOperator, mask: Any, wanted: bool, found: bool) -> Any:
     """The mask of what an operator reads, of those entries of its result that are read."""
     if not (f.copies or isinstance(f, IdentityMatrix)):
         if mask is None or _moves(f):
             return None
-        return _unless_full(f.entries_read(mask if isinstance(mask, Traced) else np.asarray(mask)))
+        if np.shape(mask) != f.out_shape:  # that of a choice has the axes of its condition
+            mask = np.broadcast_to(mask, f.out_shape)
+        traced = isinstance(mask, Traced)
+        read = f.entries_read(mask if traced else np.asarray(mask))
+        if read is None and traced and found:
+            read = read_by_others(mask, relation=f.reading(), shape=f.in_shape)
+        return _unless_full(read)
     if mask is None:
         if not (wanted and (f.scatters or f.writes)):
             return None
@@ -212,11 +334,19 @@ def _moved(f: JacobianOperator, mask: Any, wanted: bool) -> Any:
     return _unless_full(f.pullback(times) != 0)
 
 
+read_by_others = Primitive("entries_read", read_by, constant=True, register=False)
+"""The entries that others read, by their relation: in a program NumPy finds them."""
+
+
 def _moves(f: Any) -> bool:
     """Whether which entries it reads hangs on a traced place."""
     region: Any = getattr(f, "region", None)
-    held = (getattr(f, "op", None), *getattr(f, "terms", ()), *getattr(f, "factors", ()))
-    return not is_known(region) or any([_moves(part) for part in held if part is not None])
+    held: Any = ()
+    if isinstance(f, Composite):
+        held = f.factors if isinstance(f, Chain) else f.terms  # type: ignore[attr-defined]
+    elif isinstance(part := getattr(f, "op", None), JacobianOperator):
+        held = (part,)
+    return not is_known(region) or any([_moves(part) for part in held])
 
 
 def _unless_full(mask: Array) -> Any:
@@ -234,9 +364,9 @@ def _any_read(masks: list[Any]) -> Any:
     return _unless_full(total)
 
 
-def _for_all(read: Array | None, J: JacobianOperator) -> Any:
-    """The mask of all entries that an operator reads together, or not at all."""
-    return None if read is None else np.broadcast_to(read, J.in_shape)
+def _for_all(read: Array | None, shape: Shape) -> Any:
+    """The mask of entries that are read together, or not at all."""
+    return None if read is None else np.broadcast_to(read, shape)
 
 
 def _joined(parts: Any, alone: bool) -> tuple[EntriesRead, bool]:

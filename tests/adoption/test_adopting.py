@@ -525,6 +525,47 @@ def test_functions_that_numba_compiles(installed):
     assert type(package.bent).__name__ == "DUFunc"
 
 
+BESIDE = """
+import math
+import numba
+import numpy as np
+import linad
+
+def decays(x, rate):
+    y = np.zeros(len(x))
+    for i in range(len(x)):
+        y[i] = math.exp(-rate * x[i])
+    return y
+
+def decayed(x, rate):
+    return decays(x, rate) * float(rate)
+
+fast = numba.njit(decays)
+kernel = linad.kernel(decays)
+"""
+
+
+@pytest.mark.compiles
+def test_a_function_beside_what_numba_compiled_of_it(installed):
+    package = installed(BESIDE)
+    first, fast = package.decays.__code__, package.fast(X, 1.5)
+    with linad.adopt(package.__name__):
+        for f in (package.decays, package.decayed, package.fast, package.kernel):
+            check(lambda x, f=f: f(x, x[0]))
+            np.testing.assert_allclose(package.decays(X, 1.5), fast)
+
+        def both(x):
+            # Of other types than before: Numba compiles what the function was.
+            assert package.fast(X.astype(np.float32), 1).dtype == np.float64
+            return package.decays(x, 1.5)
+
+        np.testing.assert_allclose(linad.linearize(both, X)[0], fast)
+        assert package.decays.__code__ is first
+    assert package.decays.__code__ is first
+    with pytest.raises(TracerError, match="plain number of a traced value"):
+        linad.grad(lambda x: package.decays(x, 1.5).sum())(X)
+
+
 @pytest.mark.compiles
 def test_a_compiled_function_alone_is_met(installed):
     package = installed(COMPILED)

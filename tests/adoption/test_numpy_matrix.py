@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import linad
 from linad.errors import UnsupportedError
@@ -136,3 +137,65 @@ def test_a_product_by_the_name_of_the_operator_raises(installed):
 def test_arguments_are_arrays():
     with pytest.raises(UnsupportedError, match="argument 0 is a matrix"):
         linad.linearize(lambda M: M * M, np.matrix(np.eye(2)))
+
+
+SPARSE = scipy.sparse.csr_matrix([[1.0, 2.0], [0.0, 3.0]])
+WITH_SPARSE = """
+import numpy as np
+
+class Own(np.ndarray):
+    pass
+
+def left(x, A):
+    return A * np.asmatrix(x).T
+
+def right(x, A):
+    return np.asmatrix(x) * A
+
+def both(x, A):
+    return np.asmatrix(x) @ A @ np.asmatrix(np.outer(x, x)) * A.T * np.asmatrix(x).T
+
+def method(x, A):
+    return A.dot(np.asmatrix(np.outer(x, x)))
+
+def of_class(x, A):
+    return A @ x.view(Own) + x.view(Own) @ A + A * x.view(Own)
+"""
+
+
+@pytest.mark.parametrize("name", ["left", "right", "both", "method", "of_class"])
+def test_products_with_plain_sparse_matrices(installed, name):
+    package = installed(WITH_SPARSE)
+    f = getattr(package, name)
+    kinds = []
+
+    def traced(x):
+        kinds.append((y := f(x, SPARSE)).shape)
+        return y
+
+    with linad.adopt(package.__name__):
+        check(lambda x: f(x, SPARSE), False)
+        check(lambda x: f(x, SPARSE), True)
+        linad.linearize(traced, X)
+    assert kinds[-1] == f(X, SPARSE).shape
+
+
+@pytest.mark.parametrize("name", ["matmul", "rmatmul"])
+def test_products_with_plain_sparse_arrays_are_arrays(installed, name):
+    package = installed(WITH_SPARSE)
+    A = scipy.sparse.csc_array(SPARSE)
+    shapes = []
+
+    def product(x):
+        M = np.asmatrix(x)
+        y = A @ M.T if name == "matmul" else M @ A
+        shapes.append(((y * y).shape, isinstance(y, np.matrix)))
+        return y
+
+    with linad.adopt(package.__name__, product):
+        J = linad.jacobian(product)(X)
+    dense = A.toarray()
+    expected = dense[:, None, :] if name == "matmul" else dense.T[None]
+    np.testing.assert_allclose(J, expected)
+    product(X)
+    assert shapes[0] == shapes[-1]

@@ -189,3 +189,31 @@ def test_where_views_lie_after_writes(name, mode):
     f(np.arange(9.0).reshape(3, 3).copy(), expected)
     MODES[mode](lambda x: f(x, found))(np.arange(9.0).reshape(3, 3).copy())
     assert found[:3] == expected
+
+
+def test_integers_that_were_handed_out_are_not_overwritten_unseen():
+    """A recorded program hands out numbers as they are; what is written later is not in them."""
+
+    def kept(x):
+        order = np.argsort(x)
+        plain = np.asarray(order)
+        order[0] = order[1]
+        return x[plain]
+
+    def copied(x):
+        order = np.argsort(x)
+        plain = np.array(order)
+        order[0] = order[1]
+        return x[plain] + np.repeat(x[order], order + 1)[:3]
+
+    def read(x):
+        order = np.argsort(x)
+        y = x[order] * np.take(np.arange(3), np.asarray(order)) + np.bincount(order)
+        order[0] = order[1]
+        return y + x[order]
+
+    x = np.array([2.0, 3.0, 1.0])
+    with pytest.raises(UnsupportedError, match="hand over a copy"):
+        linad.jit(kept)(x)
+    for f in (copied, read):
+        np.testing.assert_allclose(linad.jit(f)(x), f(x))

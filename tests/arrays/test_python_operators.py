@@ -141,3 +141,20 @@ def test_complex_numbers_of_python_beside_traced_numbers(op, dtype):
             tangent = J.pushforward(dtype(1.0))
             assert abs(tangent - (near[0] - near[1]) / 2e-3) < 1e-3 * (1 + abs(tangent))
             np.testing.assert_allclose(linad.jit(f)(x), y, rtol=1e-6)
+
+
+@pytest.mark.parametrize("text", ["3", b"3"], ids=["str", "bytes"])
+@pytest.mark.parametrize("op", [operator.mul, operator.add, operator.truediv])
+def test_a_text_beside_a_number_is_told(op, text):
+    for f in (lambda x: op(x, text), lambda x: op(text, x)):
+        with pytest.raises(TypeError, match=r"a traced number and a text, b?'3': float\(text\) is"):
+            linad.grad(f)(2.0)
+
+
+def test_texts_are_repeated_and_compared_as_ever():
+    def f(x):
+        assert (x == "3") is False
+        assert "ab" * x.astype(int) == "abab"
+        return x * x
+
+    assert linad.grad(f)(2.0) == 4.0

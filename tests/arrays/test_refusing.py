@@ -1,5 +1,6 @@
 """A traced value that would leave the trace: what asked, where in the user's file, what instead."""
 
+import cmath
 import ctypes
 import inspect
 import math
@@ -327,3 +328,43 @@ def test_a_traced_degree_is_told_to_be_an_integer(f):
             derivative(2.0)
         assert "linad.adopt" not in str(caught.value)  # where it would be refused as well
     assert "static_argnums" in str(caught.value)
+
+
+def size_of_complex(s):
+    return abs(complex(s, 0.0))
+
+
+def times_float(s):
+    return s * float(s)
+
+
+def times_int(s):
+    return s * int(s + 0.5)
+
+
+def root_by_cmath(s):
+    return cmath.sqrt(s).real
+
+
+@pytest.mark.parametrize("f", [size_of_complex, times_float, times_int, root_by_cmath])
+def test_adoption_is_named_where_it_helps(f, adopting):
+    def g(s):
+        return s * f(s)
+
+    with pytest.raises(TracerError, match=r"linad.adopt\(__name__\) lets code of this module"):
+        linad.grad(g)(2.25)
+    with linad.adopt(__name__):
+        slope = linad.grad(g)(2.25)
+    step = 1e-6
+    assert slope == pytest.approx((g(2.25 + step) - g(2.25 - step)) / (2 * step))
+
+
+@pytest.mark.parametrize("solver", ["fsolve", "leastsq", "root"])
+def test_a_refusal_is_not_printed_as_well(solver, capfd):
+    def root(k):
+        found = getattr(scipy.optimize, solver)(lambda u: u * u - k, 1.0)
+        return (found.x if solver == "root" else found)[0]
+
+    with pytest.raises(TracerError, match=f"scipy.optimize.{solver}.. would take a traced value"):
+        linad.grad(root)(2.0)
+    assert capfd.readouterr().err == ""

@@ -459,6 +459,23 @@ def test_error_in_a_step_leaves_the_arrays_as_they_are():
         linad.jit(lambda x: [x.copy().__setitem__(i, x[0]) for i in range(200)])(X)
 
 
+def test_an_argument_that_is_written_stays_one():
+    def f(x):
+        for i in range(N):
+            x += 0.1 * np.sin(x[i % 3])
+        return np.sum(x * x)
+
+    def in_a_loop(x):
+        for i in linad.loop(N):
+            x[i % 3] = 0.5 * x[0]
+        return np.sum(x)
+
+    gradient = linad.jit(linad.grad(f))
+    np.testing.assert_allclose(gradient(X.copy()), linad.grad(f)(X.copy()), rtol=1e-10)
+    with pytest.raises(TracerError, match="an argument of the function"):
+        linad.jit(linad.grad(in_a_loop))(X.copy())
+
+
 def test_inner_values_are_refused_in_outer_arrays():
     def f(x):
         u = np.zeros(N, like=x)

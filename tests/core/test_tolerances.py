@@ -52,3 +52,11 @@ def test_routines_with_traced_values(f, told):
         linad.jacobian(f)(2.0)
     assert found[0][: len(told)] == told
     assert isinstance(found[0], Tolerance)
+
+
+def test_those_around_see_it_as_well():
+    with watched_tolerances() as outer:
+        with watched_tolerances() as inner:
+            tell_tolerance("odeint", "rtol", 1e-3)
+        tell_tolerance("odeint", "rtol", 1e-3)
+    assert inner == outer == [Tolerance("odeint", "rtol", 1e-3)]

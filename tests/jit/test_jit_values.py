@@ -13,6 +13,7 @@ import linad
 import linad.numpy as lnp
 import linad.scipy.interpolate as interpolate
 import linad.solve
+from linad.arrays.conversions import to_int
 from linad.core import tree
 from linad.scipy import linalg, ndimage, stats
 
@@ -358,3 +359,18 @@ def test_bincount_keeps_no_places_of_its_caller():
         np.testing.assert_array_equal(jitted(given, x), [10.0])
         given[:] = i
         np.testing.assert_array_equal(jitted(given, x), np.bincount(i, x))
+
+
+def test_int_decides_by_the_integer_it_makes():
+    def powers(x):
+        return x ** int(linad.stop_gradient(x) + 1.0)
+
+    def adopted_powers(x):
+        return x ** to_int(x + 1.0)
+
+    for f in (powers, adopted_powers):
+        jitted = linad.jit(linad.value_and_grad(f))
+        for x in (2.25, 2.5, 2.75, 3.5, -2.5):
+            np.testing.assert_allclose(jitted(x), linad.value_and_grad(f)(x), rtol=1e-15)
+        kinds = list(jitted.variants.values())
+        assert [len(paths) for paths in kinds] == [3]

@@ -5,6 +5,7 @@ import pytest
 
 import linad
 from linad.errors import TracerError
+from linad.jit import specializations
 from linad.jit.long_calls import LongCall
 from linad.jit.signature import Signature
 
@@ -108,3 +109,42 @@ def test_decisions_may_hang_on_rounding():
     pulled = linad.jit(lambda x: linad.vjp(fitted, x)[1](w)[0])
     for _ in range(2):
         np.testing.assert_allclose(pulled(x), w @ J, rtol=1e-6)
+
+
+def summed(x, count=None):
+    """A sum of terms whose number hangs on the values."""
+    total = 0.0
+    for k in range(count or 40 + int(linad.stop_gradient(x[0]))):
+        even = hash(1 / (k + 0.3)) % 5 > 2  # without a period
+        total = total + (np.sin(k * x[1]) if even else np.cos(x[2] + k) * x[1])
+    return total
+
+
+def test_long_paths_are_compiled_once_they_have_taken_as_long_as_that(monkeypatch):
+    monkeypatch.setattr(specializations, "LONG", 50)
+    jitted = linad.jit(summed)
+    points = [np.array([first, 0.3, 0.7]) for first in (1.5, 4.5, 1.2)]
+    for x in points:
+        g = linad.grad(summed)(x)
+        np.testing.assert_allclose(jitted(x), summed(x), rtol=1e-13)
+        np.testing.assert_allclose(linad.grad(jitted)(x), g, rtol=1e-13)
+        H = linad.hessian(summed)(x)
+        np.testing.assert_allclose(linad.hessian(jitted)(x), H, rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(linad.jit(linad.grad(summed))(x), g, rtol=1e-13)
+    paths = call_of(jitted, points[0]).paths
+    assert len(paths) == 2
+    assert all(path.is_awaited and path.waited > 0 for path in paths)
+    paths[0].waited = 1e3
+    for _ in range(2):
+        np.testing.assert_allclose(jitted(points[2]), summed(points[2]), rtol=1e-13)
+    np.testing.assert_allclose(linad.grad(jitted)(points[0]), linad.grad(summed)(points[0]))
+    assert [path.is_awaited for path in paths] == [False, True]
+
+
+def test_long_paths_without_decisions_are_compiled_at_once(monkeypatch):
+    monkeypatch.setattr(specializations, "LONG", 50)
+    jitted = linad.jit(lambda x: summed(x, 40))
+    x = np.array([0.0, 0.3, 0.7])
+    for _ in range(2):
+        jitted(x)
+    assert not call_of(jitted, x).paths[0].is_awaited

@@ -452,7 +452,7 @@ def outcome(f, x):
 
 
 def test_a_loop_that_is_compiled_step_by_step_is_named(capsys, monkeypatch):
-    monkeypatch.setattr(recording, "MANY", 50)
+    monkeypatch.setattr(recording, "LONG", 50)
 
     def f(x):
         for k in range(60):

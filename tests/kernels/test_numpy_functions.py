@@ -185,3 +185,93 @@ def test_an_extremum_that_is_nan_has_the_slope_of_the_rules():
 
 def greatest(a):
     return np.max(a)
+
+
+def of_sort(x):
+    return np.sum(np.sort(x) * np.arange(1.0, x.size + 1.0) ** 2)
+
+
+def of_median(x):
+    return np.median(x)
+
+
+def of_quantile(x):
+    return np.quantile(x, 0.3)
+
+
+def of_percentile(x):
+    return np.percentile(x, 71.0)
+
+
+def of_max(x):
+    return np.max(x)
+
+
+def of_min(x):
+    return np.min(x)
+
+
+def of_ptp(x):
+    return np.ptp(x)
+
+
+def of_nanmax(x):
+    return np.nanmax(x)
+
+
+def of_nanmin(x):
+    return np.nanmin(x)
+
+
+def of_argmax(x):
+    return x[np.argmax(x)]
+
+
+def of_argmin(x):
+    return x[np.argmin(x)]
+
+
+def of_unique(x):
+    return np.sum(np.unique(x) ** 2)
+
+
+OF_AN_ORDER = {
+    "sort": of_sort,
+    "median": of_median,
+    "quantile": of_quantile,
+    "percentile": of_percentile,
+    "max": of_max,
+    "min": of_min,
+    "ptp": of_ptp,
+    "nanmax": of_nanmax,
+    "nanmin": of_nanmin,
+    "argmax": of_argmax,
+    "argmin": of_argmin,
+    "unique": of_unique,
+}
+
+
+@pytest.mark.parametrize("name", OF_AN_ORDER)
+def test_equal_entries_have_the_derivatives_that_they_have_outside_of_kernels(name):
+    f = OF_AN_ORDER[name]
+    inside, outside = linad.grad(linad.kernel(f)), linad.grad(f)
+    rng = np.random.default_rng(4)
+    for n in (2, 3, 4, 5, 8, 21, 40):
+        for most in (1, 2, n // 2):
+            x = rng.integers(0, most + 1, n).astype(float)
+            np.testing.assert_allclose(inside(x), outside(x), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["sort", "median", "quantile", "percentile"])
+def test_of_equal_entries_the_first_is_the_smaller_one(name):
+    f = OF_AN_ORDER[name]
+    rng = np.random.default_rng(5)
+    for n in (2, 3, 8, 21, 40):
+        x = rng.integers(0, 4, n).astype(float)
+        apart = x + 1e-3 * np.arange(n) / n
+        np.testing.assert_allclose(linad.grad(f)(x), linad.grad(f)(apart), atol=1e-12)
+        rows = np.stack([x, x[::-1]])
+        np.testing.assert_allclose(
+            linad.grad(lambda a: np.sum(np.median(a, axis=1)))(rows),
+            [linad.grad(np.median)(row) for row in rows],
+        )

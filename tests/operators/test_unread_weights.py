@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from linalg.sparsity.test_operator_patterns import DENSE_IN_LANES, STRUCTURAL
 from operator_zoo import every_class, everything
-from sparsity.test_operator_patterns import DENSE_IN_LANES, STRUCTURAL
 
 from linad.operators.facts import Facts
 from linad.operators.unread_weights import UnreadWeights, have_infinite_weights, reweighted

@@ -8,6 +8,7 @@ import pytest
 import linad
 from linad.errors import ShapeError
 from linad.rules.bilinear import cross_, kron_
+from linad.testing.derivative_checks import check_derivatives
 from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(0)
@@ -45,9 +46,40 @@ def test_values_are_numpys(k):
     np.testing.assert_allclose(y, function(a, b), rtol=1e-13)
 
 
-def test_vectors_of_two_entries():
-    with pytest.raises(ShapeError, match=r"expected vectors of 3.*a\[..., 0\] \* b"):
-        linad.linearize(lambda x: np.cross(x, np.ones(2)), np.ones(3))
+IN_A_PLANE = np.lib.NumpyVersion(np.__version__) < "2.5.0"
+"""Whether NumPy takes vectors of two entries."""
+
+
+@pytest.mark.parametrize("sizes", [(2, 2), (2, 3), (3, 2)])
+@pytest.mark.parametrize("axis", [-1, 0])
+@pytest.mark.filterwarnings("ignore:Arrays of 2-dim:DeprecationWarning")
+def test_vectors_of_two_entries(sizes, axis):
+    """As NumPy has it: in the plane, and the third entry alone where both are."""
+    a, b = [np.moveaxis(array(4, n), -1, axis) for n in sizes]
+
+    def f(a, b):
+        return np.cross(a, b, axis=axis)
+
+    if not IN_A_PLANE:
+        with pytest.raises(ValueError, match="3-dimensional vectors"):
+            linad.linearize(f, a, b)
+        return
+    y, _ = linad.linearize(f, a, b)
+    np.testing.assert_allclose(y, f(a, b), rtol=1e-14)
+    check_derivatives(f, a, b)
+
+
+def test_vectors_of_two_entries_are_told_of_as_numpy_does():
+    expected = pytest.warns(DeprecationWarning, match="2-dimensional")
+    with expected if IN_A_PLANE else pytest.raises(ValueError, match="3-dimensional"):
+        linad.grad(lambda x: np.cross(x, np.ones(2)))(np.ones(2))
+
+
+def test_vectors_of_other_sizes():
+    with pytest.raises(ShapeError, match="of 2 or 3 entries, got 4 and 3"):
+        linad.linearize(lambda x: np.cross(x, np.ones(3)), np.ones(4))
+    with pytest.raises(ShapeError, match="linalg.cross: expected .* of 3 entries, got 2 and 2"):
+        linad.linearize(lambda x: np.linalg.cross(x, np.ones(2)), np.ones(2))
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, bool])

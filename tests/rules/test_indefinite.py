@@ -1,10 +1,12 @@
 """The decomposition of Bunch and Kaufman."""
 
 import numpy as np
+import pytest
 import scipy.linalg
 
 import linad
 import linad.scipy.linalg as sl
+from linad.errors import DegenerateError
 from linad.rules.indefinite import ldl_
 from linad.testing.rule_checks import Case
 
@@ -59,3 +61,20 @@ def test_gradient_of_a_symmetric_matrix_is_symmetric():
     np.testing.assert_allclose(g, np.linalg.inv(S), rtol=1e-9)
     upper = linad.grad(lambda a: np.sum(sl.ldl(a, lower=False)[1]))(A)
     assert not np.tril(upper, -1).any()
+
+
+@pytest.mark.parametrize("lower", [True, False])
+def test_matrices_of_less_than_full_rank(lower):
+    """One pivot that is 0 comes last and divides nothing; of two the first has no derivative."""
+
+    def f(a):
+        factor, d, _ = sl.ldl(a + a.T, lower=lower)
+        return np.sum(factor @ d @ factor.T * weights)
+
+    weights = np.arange(9.0).reshape(3, 3)
+    one, two = np.array([[1.0, 0, 1], [0, 2, 0], [1, 0, 1]]), np.diag([0.0, 0, 1])
+    for gradient in (linad.grad(f), linad.jit(linad.grad(f))):
+        np.testing.assert_allclose(gradient(one), weights + weights.T, rtol=1e-9)
+    with pytest.raises(DegenerateError, match="a block of D is 0 and others follow"):
+        linad.grad(f)(two)
+    assert np.all(np.isnan(linad.jit(linad.grad(f))(two)))

@@ -58,10 +58,11 @@ def test_steps_are_those_of_scipy(monkeypatch):
             at, more = ends, {}
             if name == "toms748":  # takes them in order
                 at, more = (a, b), {"k": 1 + k % 3}
-            wanted = getattr(scipy.optimize, name)(f, *at, **more)
+            wanted, result = getattr(scipy.optimize, name)(f, *at, full_output=True, **more)
             with np.errstate(all="ignore"):
-                found, good = search(f, *at, **limits, **more)
+                (found, steps), good = search(f, *at, **limits, **more)
             assert good
+            assert abs(steps - result.iterations) <= 1  # rounding may end it one step apart
             assert abs(found - wanted) < 4e-12
 
 

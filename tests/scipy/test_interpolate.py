@@ -780,3 +780,14 @@ def test_the_polynomial_of_lagrange(ask):
     found = linad.linearize(lambda x, y: ask(li.lagrange(x, y)), x, y)[0]
     np.testing.assert_allclose(found, ask(scipy.interpolate.lagrange(x, y)), rtol=1e-12)
     check_derivatives(lambda x, y: ask(li.lagrange(x, y)), x, y)
+
+
+def test_gradients_of_interpolations_in_a_loop():
+    """Each repetition solves with the factors of one plain matrix."""
+
+    def f(v):
+        return np.sum(li.CloughTocher2DInterpolator(XI, v)(IN))
+
+    values = np.stack([VS, VS**2])
+    found = linad.grad(lambda values: np.sum(linad.map(f, values)))(values)
+    np.testing.assert_allclose(found, [linad.grad(f)(v) for v in values], rtol=1e-9, atol=1e-12)

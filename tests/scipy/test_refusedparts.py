@@ -1,11 +1,14 @@
 """What a search tells besides its answer: it moves with traced values, or is refused."""
 
+import copy
+
 import numpy as np
 import pytest
 
 import linad
 from linad.errors import UnsupportedError
 from linad.scipy import optimize
+from linad.scipy.refusedparts import RefusedPart
 
 PLACE = np.array([0.3, 0.7])
 
@@ -141,6 +144,17 @@ def test_the_gradient_of_a_fit_at_a_bound():
 def test_what_is_not_traced_is_refused_where_it_is_read(read):
     with pytest.raises(UnsupportedError, match=r"of the result is not traced by linad; \w+"):
         linad.jacobian(read)(PLACE)
+
+
+def test_every_way_to_read_it_is_refused():
+    part = RefusedPart("root", "fjac", "use another")
+    uses = [abs, float, list, lambda p: p == 0, lambda p: p != p, lambda p: p >= 1]
+    uses += [lambda p: 1.0 in p, lambda p: 2 // p, lambda p: p.T, np.isfinite]
+    for use in uses:
+        with pytest.raises(UnsupportedError, match="root: fjac of the result"):
+            use(part)
+    assert "use another" in repr(copy.deepcopy([part]))
+    assert len({part}) == 1
 
 
 def test_what_is_refused_may_stay_unread():

@@ -382,7 +382,8 @@ class TestFailures:
         [
             (3, np.ones(2), TypeError, "must be a function"),
             (lambda x: x, (), linad.errors.TreeError, "x0 holds no array"),
-            (lambda x: x, "a", linad.errors.DTypeError, "must hold numbers"),
+            (lambda x: x, "a", linad.errors.DTypeError, r"x0 must hold numbers.*the text 'a'\)"),
+            (lambda x: x, {"u": 1.0, "v": "2"}, linad.errors.DTypeError, r"x0\['v'\] must hold"),
             (lambda x: None, np.ones(2), linad.errors.OutputError, "None"),
             (lambda x: 1j * x, np.ones(2), linad.errors.DTypeError, "complex numbers for a real"),
             (lambda x: x, (np.ones(1), 1j), linad.errors.DTypeError, "real and complex"),

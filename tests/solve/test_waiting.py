@@ -1,12 +1,15 @@
 """A function that takes long in Python: said once, with what would help."""
 
 import functools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import linad
+from linad.scipy.integrate import solve_ivp
 from linad.solve import waiting
+from linad.solve.problems import Residual
 from linad.solve.waiting import Waiting
 
 
@@ -53,3 +56,48 @@ def test_it_is_said_again_but_seldom(clock, capsys):
         int(line.split("run for ")[1].split()[0]) for line in capsys.readouterr().err.splitlines()
     ]
     assert told == [2, 20, 200]
+
+
+@pytest.mark.parametrize(
+    "lengths, words",
+    [
+        ((200, 230), "200 operations at one point and 230 at another, and linad.jit would"),
+        ((12_000, 12_000), "it is 12000 operations, which linad.jit compiles one by one, in about"),
+        ((200, 200), "(linad.jit(slow), ...) compiles it, in seconds that count if it runs once"),
+        ((3, 5), "(linad.jit(slow), ...) compiles it"),
+    ],
+)
+def test_the_compiler_is_not_advised_where_there_is_ever_more_to_compile(
+    lengths, words, clock, capsys
+):
+    with linad.config(progress=True):
+        run = Waiting("newton", "slow", slow, np.sin)
+        for length in lengths:
+            run.saw(SimpleNamespace(steps=[None] * length))
+            run(0.0)
+    assert words in capsys.readouterr().err
+    assert run.pays_compiled == ("...) compiles it" in words)
+
+
+def test_solvers_tell_how_many_operations_there_were():
+    def f(x):
+        for _ in range(100 + int(linad.stop_gradient(x[0]))):
+            x = 0.999 * x
+        return x - 1.0
+
+    problem = Residual(f, np.array([3.0]), (), "newton")
+    for x in (3.0, 7.0):
+        problem.linearize(np.array([x]))
+    assert problem.waiting.varies
+
+
+def test_integrations_are_loops_of_a_program():
+    def f(x):
+        solution = solve_ivp(lambda t, y: -x[0] * y, (0.0, 9.0), [1.0], rtol=1e-8)
+        return solution.y[0, -1:] - 0.5
+
+    problem = Residual(f, np.array([1.0]), (), "newton")
+    for x in (1.0, 9.0):
+        problem.linearize(np.array([x]))
+    assert not problem.waiting.varies
+    assert problem.waiting.pays_compiled

@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import linad
 from linad.transforms.unread_entries import _reads_bit_by_bit, guarded
@@ -89,6 +90,13 @@ LEFT_OUT = {
 WITH_HOLES = np.array([[1.0, 2.0], [np.nan, 3.0], [4.0, -1.0], [2.0, 0.5]])
 KNOWN = np.array([True, False, True, True])
 SPARSE = linad.scipy.sparse.csr_array
+STORED = scipy.sparse.csr_array(WITH_HOLES)
+
+
+def written_into_zeros(v):
+    y = np.zeros(4, like=v)
+    y[[2, 0, 1]] = v[[2, 0, 1]]
+    return y
 
 
 def residuals(x):
@@ -101,7 +109,7 @@ def squares(x):
 
 
 ROOTS = [1.0, 4.0, -1.0, 9.0]
-FOUND_EAGERLY = {
+BEHIND_SUMS = {
     "rows of data": (lambda x: np.nansum(residuals(x) ** 2), [1.0, 2.0], squares),
     "rows of data, masked": (lambda x: np.sum(residuals(x)[KNOWN] ** 2), [1.0, 2.0], squares),
     "rows of data, chosen": (
@@ -178,10 +186,35 @@ FOUND_EAGERLY = {
         [-0.5, 0.25, 0, 0],
     ),
 }
-"""What programs that are compiled do not look for: whether a weight is finite they do not know, and
-masks of data are followed through sums of few entries only."""
+"""What is looked for where NaN has been found: whether a weight is finite programs do not know, and
+masks of data they follow through sums of few entries only."""
 
-IN_PROGRAMS = {
+BEHIND_SUMS |= {
+    "running products": (
+        lambda x: np.nansum(np.cumprod(np.where(x > 3, np.nan, x))),
+        [2.0, 3.0, 4.0, 5.0],
+        [4.0, 2.0, 0, 0],
+    ),
+    "running products from the other end": (
+        lambda x: np.nansum(np.cumprod(np.where(x > 3, np.nan, x)[::-1])),
+        [4.0, 5.0, 3.0, 2.0],
+        [0, 0, 2.0, 4.0],
+    ),
+    "a sparse matrix of SciPy's": (
+        lambda x: np.nansum((STORED @ x - np.arange(4.0)) ** 2),
+        [1.0, 2.0],
+        squares,
+    ),
+    "written into zeros, in a loop": (
+        lambda x: sum([np.nansum(written_into_zeros(np.sqrt(x) * k)) for k in range(1, 16)]),
+        ROOTS,
+        [60.0, 30.0, 0, 0],
+    ),
+    "products in a loop": (
+        lambda x: sum([np.nansum(WITH_HOLES @ x * k) for k in range(1, 41)]),
+        [1.0, 2.0],
+        820 * np.nansum(WITH_HOLES * [[1.0], [0.0], [1.0], [1.0]], axis=0),
+    ),
     "running sums, cut off": (
         lambda x: np.sum(np.cumsum(np.sqrt(x))[:2] ** 2),
         [1.0, 4.0, 0.0, 9.0],
@@ -220,14 +253,13 @@ def test_zeros_of_what_is_left_out_are_kept(case, kernels):
                 np.testing.assert_allclose(gradient(x), expected)
 
 
-@pytest.mark.parametrize("case", [*FOUND_EAGERLY, *IN_PROGRAMS])
+@pytest.mark.parametrize("case", BEHIND_SUMS)
 def test_zeros_are_kept_behind_sums_of_many(case, kernels):
-    f, x, expected = {**FOUND_EAGERLY, **IN_PROGRAMS}[case]
+    f, x, expected = BEHIND_SUMS[case]
     x = np.array(x)
     expected = expected(x) if callable(expected) else expected
-    jitted = [linad.jit(linad.grad(f)), linad.grad(linad.jit(f))] * (case in IN_PROGRAMS)
     with np.errstate(all="ignore"):
-        for gradient in (linad.grad(f), *jitted):
+        for gradient in (linad.grad(f), linad.jit(linad.grad(f)), linad.grad(linad.jit(f))):
             for _ in range(2):
                 np.testing.assert_allclose(gradient(x), expected, rtol=1e-12)
 
@@ -252,6 +284,30 @@ def test_second_derivatives_of_what_is_left_out():
         forward = linad.hvp(f, (np.array([0.0, 4.0]),), (np.ones(2),))
     np.testing.assert_allclose(found, [[0, 0], [0, 0.375]])
     np.testing.assert_allclose(forward, [0, 0.375])
+
+
+OF_ALL_ENTRIES = {
+    "running sums": np.cumsum,
+    "running products": np.cumprod,
+    "matrix product": lambda y: y @ np.ones((3, 3)),
+    "convolution": lambda y: np.convolve(y, np.ones(3), "same"),
+    "spectrum": np.fft.irfft,
+    "differences": lambda y: np.diff(y, prepend=0),
+}
+
+
+@pytest.mark.parametrize("name", OF_ALL_ENTRIES)
+def test_a_condition_without_axes_chooses_among_arrays(name):
+    """Its mask is that of all entries."""
+
+    def f(x, a):
+        return np.sum(np.where(a > 0, a, OF_ALL_ENTRIES[name](np.sqrt(x))))
+
+    x, a = np.array([0.0, 1.0, 4.0]), np.float64(1.0)
+    with np.errstate(all="ignore"):
+        for derivative in (linad.grad(f), lambda x, a: linad.hvp(f, (x, a), (x, a))[0]):
+            np.testing.assert_array_equal(derivative(x, a), 0)
+            assert not np.isfinite(derivative(x, -a)[0])
 
 
 def test_many_seeds():
@@ -282,8 +338,7 @@ def test_as_many_parts_as_there_are(terms):
         return np.sum(found**2)
 
     x = rng.random(6)
-    compiled = [linad.jit(linad.grad(f)), linad.grad(linad.jit(f))] if terms < 20 else []
-    for gradient in (linad.grad(f), *compiled):  # a loop that is compiled once reads all entries
+    for gradient in (linad.grad(f), linad.jit(linad.grad(f)), linad.grad(linad.jit(f))):
         expected = np.where(read, gradient(x, np.where(read, basis, 0.0)), 0.0)
         for _ in range(2):
             np.testing.assert_allclose(gradient(x, with_nan), expected, rtol=1e-10)
@@ -299,7 +354,7 @@ def test_masks_that_cost_more_than_all_else_are_not_made():
         return y[0]
 
     _, J = linad.linearize(f, np.full(1500, 4.0))
-    assert guarded(J) is None
+    assert guarded(J, found=True).steps is None
     with np.errstate(all="ignore"):
         _, J = linad.linearize(f, np.zeros(1500))
     assert _reads_bit_by_bit(J.steps)

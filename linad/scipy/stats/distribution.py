@@ -103,16 +103,31 @@ class Distribution:
         if name == "original":
             raise AttributeError(name)
         theirs = getattr(self.original, name)
-        if name.startswith("_") or not callable(theirs):
+        if not callable(theirs):
             return theirs
 
         def function(*args: Any, **keywords: Any) -> Any:
-            if running_trace() is not None and holds_traced((args, keywords)):
+            traced = running_trace() is not None and holds_traced((args, keywords))
+            if name.startswith("_"):  # what other distributions of SciPy's call
+                return (getattr(self.formulas, name) if traced else theirs)(*args, **keywords)
+            if traced and name == "stats" and (parts := self._mean_or_variance(keywords)):
+                plain = {k: v for k, v in keywords.items() if k != "moments"}
+                found = tuple([getattr(self, part)(*args, **plain) for part in parts])
+                return found if len(found) > 1 else found[0]
+            if traced:
                 check_formula(self.original, name)
             return traced_method(self.original, name)(*args, **keywords)
 
         function.__name__, function.__doc__ = name, theirs.__doc__
         return function
+
+    def _mean_or_variance(self, keywords: dict[str, Any]) -> list[str]:
+        """Which of both `stats` is asked for, if for no more, and both have traced forms."""
+        asked = keywords.get("moments", "mv")
+        known = {"m": "mean", "v": "var"}
+        if not set(asked) <= set(known) or not set(known.values()) <= set(self.moments):
+            return []
+        return [part for letter, part in known.items() if letter in asked]
 
     def __repr__(self) -> str:
         return f"<linad.scipy.stats.{self.name}>"

@@ -67,7 +67,8 @@ def curve_fit(
         an array or a container of arrays.
     xdata : any
         Passed on to ``f`` as SciPy does: ``[1, 2, 3]`` is an array, and a list or tuple of arrays
-        of one shape, ``[t, T]``, one array with a row ``X[0]`` for each; integers are floats. They
+        or columns of one length, ``[t, T]``, one array with a row ``X[0]`` for each; integers are
+        floats. They
         stay integers where ``f`` indexes by them, as by labels of groups, ``offset[group]``, and
         in a dict, which is given as it is; so are tables, and columns of them with their index.
     ydata : array or container of arrays
@@ -169,6 +170,8 @@ def curve_fit(
         )
         if data.integrator:
             found.message += f", as its {data.integrator} does where it fails"
+    if p0 is None and not found.success:
+        found.message += "; it started where nobody has said, with p0 = 1 or between the bounds"
     found.model, found.xdata, found.data = deviations.model, data.xdata, data
     found.title = name_of(f)
     found.labels = deviations.labels

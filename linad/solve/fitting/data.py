@@ -205,10 +205,11 @@ class Data:
         named = [*zip(tree.leaf_paths(structure), places, strict=True)]
         arrays += [(f"xdata{path}", leaf) for path, leaf in named]
         for name, array in arrays:
-            bad, size = count_not_finite(array)
+            bad, size, first = count_not_finite(array)
             if not bad:
                 continue
-            came = f"curve_fit: {name} is infinite or NaN in {bad} of {size} places; "
+            where = f", first at index {first}" if first else ""
+            came = f"curve_fit: {name} is infinite or NaN in {bad} of {size} places{where}; "
             if is_table(array):
                 raise ArgumentError(f"{came}{self._of_table(array)}")
             if single and not option:
@@ -222,8 +223,9 @@ class Data:
                 "weights": "weights=np.where(keep, weights, 0)",
             }[option]
             several = "" if tree.is_leaf(self.structure) else ", for each data set"
+            omit = "" if self.omits else "nan_policy='omit' leaves out points that are NaN; "
             raise ArgumentError(
-                f"{came}points of weight 0 do not count, whatever is in them: {weights} for "
+                f"{came}{omit}points of weight 0 do not count, whatever is in them: {weights} for "
                 f"keep = np.isfinite({name}){several}"
             )
 

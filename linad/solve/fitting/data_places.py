@@ -5,7 +5,7 @@ tuple of arrays of one shape is an array. Integers stay integers, but wide ones,
 where a model indexes by them, which floats cannot: labels of groups, ``offsets[group]``.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, Set
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
@@ -16,7 +16,7 @@ from linad.core import tree
 from linad.core.array_type import Array
 from linad.errors import ArgumentError
 from linad.solve.fitting.given_data import as_arrays, refuse_none
-from linad.solve.fitting.tables import is_table
+from linad.solve.fitting.tables import is_column, is_table
 from linad.solve.fitting.written_data import OnCopies
 
 
@@ -38,6 +38,11 @@ def as_places(xdata: Any, labels: bool = False) -> Any:
         raise ArgumentError(
             f"curve_fit: xdata is a {type(xdata).__name__}, which can be read once; give "
             f"np.array(list(xdata))"
+        )
+    if isinstance(xdata, Set) and not isinstance(xdata, (KeysView, ItemsView)):
+        raise ArgumentError(
+            f"curve_fit: xdata is a {type(xdata).__name__}, which has no order; give a list or an "
+            f"array, whose entries belong to those of ydata"
         )
     refuse_none("xdata", xdata)
     return _numbers(as_arrays(xdata), np.int64 if labels else float)
@@ -102,10 +107,11 @@ def _numbers(xdata: Any, whole: type) -> Any:
 
 
 def joined_places(xdata: Array) -> Any:
-    """A list or a tuple of arrays of numbers, all of one shape, as one array."""
+    """A list or a tuple of arrays of numbers, or of columns of tables, all of one shape, as one
+    array."""
     if type(xdata) not in (list, tuple) or len(xdata) < 1:
         return xdata
-    arrays = [np.asarray(part) for part in xdata if isinstance(part, np.ndarray)]
+    arrays = [np.asarray(part) for part in xdata if isinstance(part, np.ndarray) or is_column(part)]
     alike = len(arrays) == len(xdata) and len({a.shape for a in arrays}) == 1
     kinds = {a.dtype.kind for a in arrays}
     return np.stack(arrays) if alike and (kinds <= set("fc") or kinds <= set("iu")) else xdata

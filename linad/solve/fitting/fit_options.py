@@ -1,11 +1,14 @@
 """What the options of a fit may be."""
 
+import numbers
+from collections.abc import Iterator, KeysView, Set, ValuesView
 from typing import Any
 
 import numpy as np
 
 from linad.core import tree
 from linad.core.options import FLAG, Kind, choice, is_integer, is_number
+from linad.core.showing import shown
 from linad.solve.described_starts import holds_parameters
 
 VERBOSE = Kind(
@@ -39,9 +42,41 @@ def _holds_none(value: Any) -> bool:
     return value is None or (many and any(_holds_none(part) for part in parts))
 
 
+def _misfit(option: str, value: Any) -> str:
+    """The first part of a start that is no finite number, and how it becomes one."""
+    if isinstance(value, (Iterator, KeysView, ValuesView)):
+        return f"; give a list, list({option})"
+    if isinstance(value, Set):
+        return "; a set has no order: give a list, or a dict by name"
+    if isinstance(value, dict) or type(value) in (list, tuple):
+        parts = value.items() if isinstance(value, dict) else enumerate(value)
+        found = (_misfit(f"{option}[{key!r}]", part) for key, part in parts)
+        return next(filter(None, found), "")
+    if isinstance(value, str) and option.endswith("]"):
+        return f"; {option} is the text {shown(value)}{_number_in(value)}"
+    if isinstance(value, np.ndarray) and value.dtype.kind in "SU":
+        return f"; np.asarray({option}, float) reads the numbers in its texts"
+    if value is None:
+        return f"; {option} is None"
+    number: Any = value if isinstance(value, numbers.Real) else None
+    if number is not None and not np.isfinite(number):
+        return f"; {option} is {value}"
+    return ""
+
+
+def _number_in(text: str) -> str:
+    """How a text becomes the number that is written there; "" where none is."""
+    try:
+        float(text)
+    except ValueError:
+        return ""
+    return f", float({shown(text)}) is the number"
+
+
 START = Kind(
     "finite real numbers, an array or a container of such",
     lambda value: holds_parameters(value) or (_holds_finite(value) and not _holds_none(value)),
+    _misfit,
 )
 ABSOLUTE = Kind(f"{FLAG.words} (all starts are in one list, p0=[1, 2])", FLAG.fits)
 POSITIVES = Kind(

@@ -31,6 +31,13 @@ from linad.solve.fitting.seen_directions import SeenDirections
 from linad.solve.losses import Loss
 from linad.solve.problems import quiet
 
+LOOSE, FAINT = 100.0, 1e-4
+"""The error of a parameter, beside itself and its start, that no interval is made of; and how much
+less residuals change in its direction than in others, lest parameters that are about zero count."""
+
+MOST = 6
+"""Names in a sentence."""
+
 
 class FitResult(KnownParameters):
     """Parameters with their uncertainties; prints as a report.
@@ -186,6 +193,24 @@ class FitResult(KnownParameters):
                 flat = response <= np.finfo(float).eps * np.linalg.norm(r)
             J = np.where(flat & (size > 0), 0.0, J)
         return SeenDirections(J)
+
+    def _doubt(self) -> str:
+        """That residuals hardly change along some direction in which parameters can go far: where
+        a start was far off, the fit may have gone down a valley without end."""
+        free = np.flatnonzero(self.parameters.free)
+        size = np.maximum(np.abs(self.vector), np.abs(self.parameters.start))
+        loose = [i for i in free if self._errors[i] > LOOSE * size[i]]
+        change, moved = self._directions.weakest()
+        if not loose or change > FAINT:
+            return ""
+        i = max(loose, key=lambda i: self._errors[i] / (size[i] or 1.0))
+        names = [self.names[i] for i in sorted({*loose, *free[moved].tolist()})]
+        return (
+            f"the data hardly determine {', '.join(names[:MOST])}: the error of {self.names[i]} is "
+            f"{self._errors[i]:.1e}, its value {self.vector[i]:.1e}; start elsewhere, keep them "
+            f"near by bounds=, or fix {'one' if len(names) > 1 else 'it'}, "
+            f"fixed=[{self.names[i]!r}]"
+        )
 
     # Intervals.
 

@@ -1,7 +1,9 @@
 """What users give as data: lists, tables and arrays; units and texts, which are refused."""
 
 import numbers
-from collections.abc import Iterator
+from array import array as packed_array
+from collections import deque
+from collections.abc import ItemsView, Iterator, KeysView, ValuesView
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,8 +19,13 @@ NUMBERS = frozenset("biufc")
 def as_arrays(data: Any, foreign: bool = False, keep: bool = False) -> Any:
     """A container with lists of numbers as arrays, and tables of pandas' kind if ``foreign``.
 
-    With ``keep`` the outermost list stays one: it has a number for each data set.
+    With ``keep`` the outermost list stays one: it has a number for each data set. What can be read
+    again and again, in one order, is a list: ``data.values()`` of a dict, say.
     """
+    if isinstance(data, (KeysView, ValuesView, ItemsView, deque)):
+        data = list(data)
+    if isinstance(data, packed_array):
+        return np.asarray(data)
     if foreign and hasattr(data, "to_numpy"):
         return data.to_numpy()
     if type(data) is dict:
@@ -121,14 +128,15 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def count_not_finite(array: Any) -> tuple[int, int]:
-    """How many numbers are infinite or NaN, and of how many."""
+def count_not_finite(array: Any) -> tuple[int, int, str]:
+    """How many numbers are infinite or NaN, of how many, and the index of the first."""
     if hasattr(array, "units"):
-        return 0, 0  # a quantity, which the model may take
+        return 0, 0, ""  # a quantity, which the model may take
     values = np.asarray(array)
     if values.dtype.kind not in "fc":
-        return 0, values.size
-    return int(np.count_nonzero(~np.isfinite(values))), values.size
+        return 0, values.size, ""
+    bad = np.argwhere(~np.isfinite(values))
+    return len(bad), values.size, ", ".join(map(str, bad[0].tolist())) if len(bad) else ""
 
 
 def words_of_axes(xdata: Any, shape: tuple[int, ...]) -> str:

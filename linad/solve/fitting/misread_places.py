@@ -18,6 +18,7 @@ from linad.core.showing import shown
 from linad.errors import ArgumentError, TracerError
 from linad.solve.fitting.data_places import whole_rows
 from linad.solve.fitting.given_data import words_of_axes
+from linad.solve.fitting.tables import is_column
 
 
 def refuse_places(f: Any, error: Exception, xdata: Any, shapes: list[tuple[int, ...]]) -> None:
@@ -54,7 +55,7 @@ _SEQUENCE = ("sequence", "inhomogeneous", "'list'", "'tuple'")
 def _of_list(xdata: Any) -> str:
     """Of arrays that stand side by side: one for each data set, or of several shapes."""
     listed = type(xdata) in (list, tuple) and len(xdata)
-    if not listed or not all(isinstance(part, np.ndarray) for part in xdata):
+    if not listed or not all(isinstance(part, np.ndarray) or is_column(part) for part in xdata):
         return ""
     kind, shapes = type(xdata).__name__, ", ".join(str(part.shape) for part in xdata[:6])
     return (

@@ -1,5 +1,7 @@
 """A picture of a fit: data, model with its band, residuals. matplotlib is imported here alone."""
 
+import os
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,9 +86,21 @@ def _pair(axes: Any) -> tuple[Any, Any]:
     if not (hasattr(above, "axhline") and hasattr(below, "axhline")):
         raise ArgumentError(
             f"plot: axes must be a pair of matplotlib's axes, or one for data and model alone, got "
-            f"{shown(axes)}"
+            f"{shown(axes)}{_meant(axes)}"
         )
     return above, below
+
+
+def _meant(axes: Any) -> str:
+    """What to write where a file, a figure or a look was given in the place of axes."""
+    if isinstance(axes, (str, os.PathLike)):
+        path = Path(axes)
+        if path.suffix:
+            return f"; to save it, fit.plot()[0].figure.savefig({str(path)!r})"
+        return "; what it looks like is set on the axes that it returns, or by title=, xlabel="
+    if hasattr(axes, "subplots"):
+        return "; a pair of a figure's is fig.subplots(2, 1)"
+    return ""
 
 
 def _write(words: Captions, above: Any, below: Any, beside: bool) -> None:

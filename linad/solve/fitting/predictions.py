@@ -39,9 +39,10 @@ def prediction_of(f: Any, part: Array, rows: Any) -> Any:
     if isinstance(part, numbers.Complex) or kind in NUMBERS:
         return part
     came = f"a {type(part).__name__}" + (f" of dtype {part.dtype}" if kind else "")
+    remedy = "; of several data sets give ydata as a dict too" if isinstance(part, dict) else ""
     raise OutputError(
         f"curve_fit: {name_of(f)} must return an array of numbers like ydata, it returned "
-        f"{came}: {shown(part)}"
+        f"{came}: {shown(part)}{remedy}"
     )
 
 

@@ -68,7 +68,7 @@ class Minima:
         residual = self.fit.solve.residual
         rest = f"about {seconds * (self.ends / self.found - 1):.0f} s to go" if self.found else ""
         hint = f"compiled, with linad.jit({residual.called}), a fit takes a fraction of that"
-        words = ", ".join(part for part in (rest, "" if residual.compiled else hint) if part)
+        words = ", ".join(part for part in (rest, hint if residual.pays_compiled else "") if part)
         self.patience.say(
             f"profile_intervals: {self.fit.names[i]}, refit {self.refits} after {seconds:.0f} s, "
             f"{self.found} of {self.ends} ends known{words and '; '}{words}"

@@ -17,6 +17,7 @@ from linad.api.derivatives import linearize
 from linad.core import tree
 from linad.core.shapes import name_of
 from linad.errors import ArgumentError
+from linad.solve.fitting.asked_of_parameters import MISREAD, refuse_misread
 from linad.solve.fitting.fit_options import LEVEL
 from linad.solve.fitting.reports import MOST, rounded
 from linad.solve.problems import quiet
@@ -204,4 +205,23 @@ class OfParameters:
         if self.way == "named":
             named = self.parameters.by_name(p)
             return self.g(**{key: named[key] for key in self.keys})
-        return self.g(*p) if self.way == "one by one" else self.g(p)
+        if self.way == "one by one":
+            return self.g(*p)
+        try:
+            return self.g(p)
+        except MISREAD as error:
+            refuse_misread("propagate", self, p, error)
+            raise
+
+    @property
+    def f(self) -> Callable[..., Any]:
+        """The function, as `refuse_misread` asks for it."""
+        return self.g
+
+    def named(self, p: Any) -> dict[str, Any]:
+        """All parameters, by what the function calls them."""
+        return {next(iter(inspect.signature(inspect.unwrap(self.g)).parameters), "p"): p}
+
+    def call(self, f: Callable[..., Any], named: dict[str, Any]) -> Any:
+        """Run a function of all parameters."""
+        return f(*named.values())

@@ -113,9 +113,10 @@ def without_effect(fit: Any, name: str) -> str:
     if depends_by_steps(fit, fit.names.index(name)):
         return (
             f"residuals depend on it by steps alone, which no fit follows; what the model returns "
-            f"is cut off from it by comparisons, rounding, or decisions on plain numbers: make it "
-            f"smooth, as abs(x) < width by 1 / (1 + np.exp((abs(x) - width) / soft)), or try "
-            f"values of it, fixed=[{name!r}]"
+            f"is cut off from it by comparisons, rounding, or decisions on plain numbers: find a "
+            f"root by linad.scipy.optimize.brentq or linad.solve.root and not by a bisection of "
+            f"your own, whose result is its plain ends; make a jump smooth, as abs(x) < width by "
+            f"1 / (1 + np.exp((abs(x) - width) / soft)); or try values of it, fixed=[{name!r}]"
         )
     return f"no residual depends on it{not_read(fit, name) or flat_here(fit, name)}"
 

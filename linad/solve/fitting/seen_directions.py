@@ -16,6 +16,9 @@ FAINT = np.finfo(float).tiny / np.finfo(float).eps
 SEEN = 1e-6
 """Relative to the largest, components of a direction that count."""
 
+PART = 0.1
+"""The same of those that are named."""
+
 
 class SeenDirections:
     """The singular values of a Jacobian, and their directions.
@@ -82,6 +85,15 @@ class SeenDirections:
             steps = v[moved] / self._scale[moved]
             found.append((moved, steps / steps[0]))
         return found
+
+    def weakest(self) -> tuple[float, list[int]]:
+        """How much less residuals change along the direction that they know least than along that
+        which they know best, for columns of one length; and the places of its components."""
+        if not self._kept.any() or not self._s.max() > 0:
+            return 1.0, []
+        last = int(np.flatnonzero(self._kept)[-1])
+        v = np.abs(self._vt[last])
+        return float(self._s[last] / self._s.max()), np.flatnonzero(v > PART * v.max()).tolist()
 
     def spread(self, rows: Any, variance: float) -> Any:
         """The standard error of a x for each row a of a matrix; infinite where an open direction

@@ -15,6 +15,11 @@ def is_table(place: Any) -> bool:
     return hasattr(place, "columns") and hasattr(place, "isetitem")
 
 
+def is_column(place: Any) -> bool:
+    """Whether it is one column of a table, with labels of its own."""
+    return hasattr(place, "iloc") and not hasattr(place, "columns")
+
+
 def nan_rows(table: Any) -> Any:
     """The rows in which a column of numbers is NaN, or has no entry."""
     found = np.zeros(len(table), bool)

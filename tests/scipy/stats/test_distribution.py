@@ -427,3 +427,28 @@ def test_formulas_by_cases_in_their_shapes(name, shapes):
         return np.concatenate([distribution.cdf(at), distribution.ppf([0.2, 0.5, 0.8])])
 
     check_derivatives(f, np.array([*shapes, 1.3]))
+
+
+STATS = {
+    ("fisk", "m"): (5.3,),
+    ("fisk", "mvsk"): (5.3,),
+    ("burr", "sk"): (5.3, 2.0),
+    ("gennorm", "v"): (1.4,),
+    ("nct", "mv"): (6.0, 0.4),
+    ("ncf", "mv"): (5.0, 9.0, 0.4),
+}
+
+
+@pytest.mark.parametrize("name, moments", STATS)
+def test_stats(name, moments):
+    def total(x, room):
+        found = getattr(room, name).stats(*x[2:], loc=x[0], scale=x[1], moments=moments)
+        return sum(found) if isinstance(found, tuple) else found * 1.0
+
+    x = np.array([0.3, 1.7, *STATS[name, moments]])
+    theirs = getattr(scipy.stats, name).stats(*x[2:], loc=x[0], scale=x[1], moments=moments)
+    value, gradient = linad.value_and_grad(lambda x: total(x, linad.scipy.stats))(x)
+    np.testing.assert_allclose(value, np.sum(theirs))
+    steps = 1e-5 * np.eye(x.size)
+    slopes = [(total(x + h, scipy.stats) - total(x - h, scipy.stats)) / 2e-5 for h in steps]
+    np.testing.assert_allclose(gradient, slopes, rtol=1e-5, atol=1e-6)

@@ -8,6 +8,7 @@ from functools import partial
 from types import SimpleNamespace
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import scipy.optimize
@@ -297,8 +298,19 @@ class TestParameters:
             ({"ydata": Y[:4]}, r"xdata has the shape \(30,\) and ydata \(4,\); give as many"),
             (
                 {"ydata": np.where(T > 3, np.nan, Y)},
-                "ydata is infinite or NaN in 8 of 30 places; ",
+                "ydata is infinite or NaN in 8 of 30 places, first at index 22; ",
             ),
+            (
+                {"ydata": {"day": Y, "night": np.where(T > 3, np.nan, Y)}},
+                r"ydata\['night'\] is infinite or NaN in 8 of 30 places, first at index 22; ",
+            ),
+            ({"p0": {"a": "1.0", "rate": 1, "c": 0}}, r"p0\['a'\] is the text '1.0', float\('1.0'"),
+            ({"p0": [1.0, "two", 3]}, r"p0\[1\] is the text 'two'$"),
+            ({"p0": [1.0, [2.0, None], 3]}, r"p0\[1\]\[1\] is None$"),
+            ({"p0": [1.0, np.inf, 3]}, r"p0\[1\] is inf$"),
+            ({"p0": np.array(["1", "2", "3"])}, r"np.asarray\(p0, float\) reads the numbers"),
+            ({"p0": {"a": 1.0}.values()}, r"give a list, list\(p0\)"),
+            ({"p0": {1.0, 2.0}}, "a set has no order"),
             ({"ydata": Y[:, None]}, r"must return the shape \(30, 1\)"),
             ({"loss": "tukey"}, "loss must be"),
             ({"verbose": 3}, "verbose must be 0, 1 or 2"),
@@ -889,8 +901,9 @@ class TestTelling:
             J @ np.ones(1)
         (line,) = said
         assert line == (
-            "newton: f has run for 3 s in Python; newton(linad.jit(f), ...) compiles it, or "
-            "linad.kernel, if it is loops and ifs over numbers"
+            "newton: f has run for 3 s in Python; newton(linad.jit(f), ...) compiles it, in "
+            "seconds that count if it runs once, or linad.kernel, if it is loops and ifs over "
+            "numbers"
         )
 
     @pytest.mark.parametrize("start", [START, {"a": 1, "rate": 1, "c": 0}], ids=["list", "names"])
@@ -932,7 +945,7 @@ class TestTelling:
     def test_plot(self, found):
         above, below = found.plot()
         assert len(below.lines) == 2
-        mpl.pyplot.close(above.figure)
+        plt.close(above.figure)
 
     def test_each_data_set_is_drawn_at_its_own_points(self):
         places = [T, 2 * T[:-1]]
@@ -955,7 +968,7 @@ class TestTelling:
             assert len(x) >= 400
             np.testing.assert_allclose(y, decay(x, found["a"], (k + 1) * found["b"], found["c"]))
         assert len(above.collections) == 2  # the bands
-        mpl.pyplot.close(above.figure)
+        plt.close(above.figure)
 
     @pytest.mark.parametrize("axis", [0, 1])
     def test_columns_of_data_are_curves(self, axis):
@@ -972,7 +985,7 @@ class TestTelling:
         np.testing.assert_allclose(first.get_ydata(), 2 * first.get_xdata())
         np.testing.assert_allclose(second.get_ydata(), 3 / (1 + second.get_xdata()))
         assert np.sum(first.get_xdata() < 0.1) > 100  # smooth on a logarithmic scale
-        mpl.pyplot.close(above.figure)
+        plt.close(above.figure)
 
     def test_complex_data_are_two_curves(self):
         def rotating(t, a, rate):
@@ -986,7 +999,7 @@ class TestTelling:
             x, y = lines[name].get_data()
             assert len(x) >= 400
             np.testing.assert_allclose(y, part(rotating(x, 2.0, 0.7)), atol=1e-12)
-        mpl.pyplot.close(above.figure)
+        plt.close(above.figure)
 
     def test_predictions_take_lists_as_fits_do(self):
         found = curve_fit(lambda t, a, b: a * t + b, T.tolist(), Y.tolist())
@@ -999,7 +1012,7 @@ class TestTelling:
         left, right = found.plot()
         assert sum(patch.get_width() for patch in left.patches) == 90
         assert [len(line.get_xdata()) for line in right.lines] == [2, 30, 30, 30]
-        mpl.pyplot.close(left.figure)
+        plt.close(left.figure)
 
     @pytest.mark.parametrize("part", [1.0, 1.0 + 0.5j], ids=["real", "complex"])
     def test_points_without_weight_are_not_drawn(self, part):
@@ -1011,7 +1024,7 @@ class TestTelling:
         assert [len(line.get_xdata()) for line in shown] == [len(T) - 1] * len(shown)
         assert len(shown) == (2 if np.iscomplexobj(data) else 1)
         assert above.get_ylim()[1] < 10
-        mpl.pyplot.close(above.figure)
+        plt.close(above.figure)
 
     def test_an_image_is_drawn_as_one(self):
         rows, columns = np.mgrid[0:9, 0:12]
@@ -1025,7 +1038,7 @@ class TestTelling:
         assert left.images[0].get_array().shape == image.shape
         assert right.get_title() == "residuals"
         assert left.get_title() == "data; lines: ramp"
-        mpl.pyplot.close(left.figure)
+        plt.close(left.figure)
 
     @pytest.mark.parametrize("form", ["grids", "vectors", "rows", "columns", "ij"])
     def test_an_image_that_is_a_vector_is_drawn_as_one(self, form):
@@ -1046,7 +1059,7 @@ class TestTelling:
         np.testing.assert_allclose(image.get_array(), wanted)
         np.testing.assert_allclose(image.get_extent(), [-1 / 22, 1 + 1 / 22, -0.5, 8.5])
         assert right.images[0].get_array().shape == wanted.shape
-        mpl.pyplot.close(left.figure)
+        plt.close(left.figure)
 
     @pytest.mark.parametrize("form", ["full", "sparse", "rows first", "upside down"])
     def test_an_image_stands_where_its_places_are(self, form):
@@ -1070,7 +1083,7 @@ class TestTelling:
         assert drawn.max() < 20
         for axes in (left, right):
             assert np.ma.getmaskarray(axes.images[0].get_array()).sum() == 1
-        mpl.pyplot.close(left.figure)
+        plt.close(left.figure)
 
     def test_places_that_fill_no_grid_are_no_image(self):
         x, y = RNG.random((2, 81))
@@ -1078,11 +1091,11 @@ class TestTelling:
         above, below = found.plot()
         assert not above.images
         assert below.get_xlabel() == "index in the data"
-        mpl.pyplot.close(above.figure)
+        plt.close(above.figure)
 
     def test_axes_and_words_of_ones_own(self):
         found = curve_fit(decay, T, Y, START)
-        figure, ax = mpl.pyplot.subplots()
+        figure, ax = plt.subplots()
         assert found.plot(ax=ax, xlabel="t", ylabel="y", title="decay") is ax
         assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("t", "y", "decay")
         assert len(ax.lines) == 2  # data and model
@@ -1090,8 +1103,33 @@ class TestTelling:
         assert (below.get_xlabel(), above.get_ylabel()) == ("t", "y")
         with pytest.raises(ValueError, match="give one of them"):
             found.plot(ax, ax=ax)
-        mpl.pyplot.close(figure)
-        mpl.pyplot.close(above.figure)
+        plt.close(figure)
+        plt.close(above.figure)
+
+    def test_files_figures_and_looks_are_told_where_they_go(self, tmp_path):
+        found = curve_fit(decay, T, Y, START)
+        figure = plt.figure()
+        for given, words in (
+            ("fit.png", r"fit.plot\(\)\[0\].figure.savefig\('fit.png'\)"),
+            (tmp_path / "fit.pdf", "figure.savefig"),
+            ("r-", "is set on the axes"),
+            (figure, r"fig.subplots\(2, 1\)"),
+        ):
+            with pytest.raises(linad.errors.ArgumentError, match=words):
+                found.plot(given)
+        for option, words in (
+            ("color", r"axes\[0\].lines\[-1\].set\(color='black'\) is the model"),
+            ("dpi", "savefig"),
+            ("figsize", "plt.subplots"),
+        ):
+            with pytest.raises(linad.errors.OptionError, match=words):
+                found.plot(**{option: 1})
+        axes = found.plot(figure.subplots(2, 1))
+        axes[0].lines[-1].set(color="black")
+        assert axes[0].lines[-1].get_label() == "decay"
+        assert len(axes[0].containers[0][0].get_xdata()) == len(T)
+        axes[0].figure.savefig(tmp_path / "fit.png")
+        plt.close(figure)
 
     def test_several_values_at_one_place_are_marks(self):
         group = np.arange(30) % 3
@@ -1104,7 +1142,7 @@ class TestTelling:
         found = curve_fit(grouped, t, y, [0.5, np.ones(3)])
         above, _ = found.plot()
         assert [line.get_linestyle() for line in above.lines] == ["None"] * len(above.lines)
-        mpl.pyplot.close(above.figure)
+        plt.close(above.figure)
 
     @pytest.mark.parametrize(
         "x, lengths",
@@ -1137,7 +1175,7 @@ class TestTelling:
         above, _ = curve_fit(decay, T, Y, START).plot()
         most = max(len(line.get_xdata()) for line in above.lines)
         assert most == len(np.union1d(T, np.linspace(T[0], T[-1], model_curves.POINTS[0])))
-        mpl.pyplot.close(above.figure)
+        plt.close(above.figure)
 
     def test_a_slow_model_has_its_band_from_the_data(self, monkeypatch, capsys):
         derived, plain = [], []
@@ -1162,7 +1200,7 @@ class TestTelling:
         for x, low, high in zip(T, *there, strict=True):
             drawn = np.sort(band[band[:, 0] == x][:, 1])
             np.testing.assert_allclose(drawn[[0, -1]], [low, high], rtol=1e-6)
-        mpl.pyplot.close(above.figure)
+        plt.close(above.figure)
 
     @unfinished
     @pytest.mark.filterwarnings("error")
@@ -1181,7 +1219,7 @@ class TestTelling:
         lines = [line for line in above.lines if line.get_linestyle() == "-"]
         assert [len(line.get_xdata()) for line in lines] == [30, 9, 17]
         assert len(above.get_legend().get_texts()) == 2
-        mpl.pyplot.close(above.figure)
+        plt.close(above.figure)
 
     def test_outliers_leave_the_other_residuals_to_be_seen(self):
         spiked = Y + np.where(np.arange(30) == 4, 1e9, 0.0)
@@ -1193,12 +1231,12 @@ class TestTelling:
         ticks = below.get_yticks()
         assert len(set(ticks)) == len(ticks) >= 3
         assert (ticks == 0).sum() == 1
-        mpl.pyplot.close(above.figure)
+        plt.close(above.figure)
         found = fit(lambda p: decay(T, *p) - spiked, START, **given)
         left, _ = found.plot()
         assert 4 <= len(left.patches) < 60
         assert sum(patch.get_width() for patch in left.patches) == 30
-        mpl.pyplot.close(left.figure)
+        plt.close(left.figure)
 
     @pytest.mark.filterwarnings("error")
     def test_a_model_on_the_grid_of_the_data_is_drawn_there(self):
@@ -1212,7 +1250,7 @@ class TestTelling:
         found = curve_fit(heat, x, heat(x, np.float64(0.3), 2.0), [0.2, 1.0])
         above, _ = found.plot()
         assert max(len(line.get_xdata()) for line in above.lines) == 9
-        mpl.pyplot.close(above.figure)
+        plt.close(above.figure)
 
     def test_short_events_are_seen_between_the_data(self):
         def transit(t, period, t0, depth):
@@ -1227,13 +1265,13 @@ class TestTelling:
         drawn = np.interp(everywhere, x, y)
         np.testing.assert_allclose(drawn, found.predict(everywhere), atol=0.004)
         assert len(x) < model_curves.DENSE
-        mpl.pyplot.close(above.figure)
+        plt.close(above.figure)
 
     def test_a_model_of_the_points_alone_is_drawn_there(self):
         found = curve_fit(lambda _, a, b: [decay(T, a, 1.3, b)], T, [Y], [1.0, 1.0])
         above, _ = found.plot()
         assert max(len(line.get_xdata()) for line in above.lines) == 30
-        mpl.pyplot.close(above.figure)
+        plt.close(above.figure)
 
     def test_long_reports_end(self):
         found = fit(lambda p: [p - np.arange(30.0), np.sum(p) - 3.0], np.zeros(30))
@@ -1293,14 +1331,14 @@ class TestTelling:
         above, below = found.plot()
         assert len(below.lines[-1].get_xdata()) == 28
         assert len(above.lines[-1].get_xdata()) >= model_curves.POINTS[-1]
-        mpl.pyplot.close(above.figure)
+        plt.close(above.figure)
 
     def test_a_mask_alone_is_no_sigma(self):
         found = curve_fit(decay, T, np.ma.array(Y, mask=T < 0.1), START)
         above, below = found.plot()
         assert below.get_ylabel() == "residuals"
         assert not above.containers[0].has_yerr
-        mpl.pyplot.close(above.figure)
+        plt.close(above.figure)
 
     def test_error_bars_of_a_covariance_are_its_diagonal(self):
         covariance = 0.01 * np.exp(-np.abs(T[:, None] - T))
@@ -1308,7 +1346,7 @@ class TestTelling:
         above, _ = found.plot()
         _, _, (bars,) = above.containers[0]
         np.testing.assert_allclose([bar[1, 1] - bar[0, 1] for bar in bars.get_segments()], 0.2)
-        mpl.pyplot.close(above.figure)
+        plt.close(above.figure)
 
     @pytest.mark.parametrize("given", [{"sigma": 5.0 + T}, {"weights": 1.0 / (5.0 + T)}])
     def test_error_bars_are_as_long_as_residuals_say(self, given):
@@ -1319,7 +1357,7 @@ class TestTelling:
         lengths = [bar[1, 1] - bar[0, 1] for bar in bars.get_segments()]
         np.testing.assert_allclose(lengths, 2 * scale * (5.0 + T))
         assert f"data ± {scale:.2g} sigma" in [t.get_text() for t in above.get_legend().texts]
-        mpl.pyplot.close(above.figure)
+        plt.close(above.figure)
 
     def test_a_model_that_reads_a_series_gets_one_elsewhere(self):
         pd = pytest.importorskip("pandas")
@@ -1327,7 +1365,7 @@ class TestTelling:
         found = curve_fit(lambda t, a, b: a * np.exp(-b * t.values), t, Y, [1.0, 1.0])
         above, _ = found.plot()
         assert len(above.lines[-1].get_xdata()) > len(T)
-        mpl.pyplot.close(above.figure)
+        plt.close(above.figure)
         plain = curve_fit(lambda t, a, b: a * np.exp(-b * t), T, Y, [1.0, 1.0])
         grid = np.linspace(0.0, 6.0, 3)
         np.testing.assert_allclose(found.confidence_band(grid), plain.confidence_band(grid))
@@ -1335,7 +1373,7 @@ class TestTelling:
             lambda t, a, b: (a * np.exp(-b * t)).loc[t.index[: len(T)]], t, Y, [1.0, 1.0]
         )
         above, _ = labelled.plot()
-        mpl.pyplot.close(above.figure)
+        plt.close(above.figure)
         table = curve_fit(
             lambda x, a, b: a * np.exp(-b * x["t"]), pd.DataFrame({"t": T}), Y, [1.0, 1.0]
         )

@@ -2,8 +2,11 @@
 
 import decimal
 import pickle
+from array import array
+from collections import deque
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.optimize
 
@@ -148,3 +151,41 @@ class TestLabels:
         both = np.stack([TIME, GROUP])
         with pytest.raises(ArgumentError, match=r"give a tuple, \(t, group\), or a dict"):
             curve_fit(grouped, both, self.Y, {"slope": 1.0, "offset": np.zeros(3)})
+
+
+X = np.linspace(1.0, 3.0, 7)
+
+
+def line(x, a, b):
+    return a * x + b
+
+
+@pytest.mark.parametrize("form", [list, tuple])
+def test_columns_of_a_table_are_one_array(form):
+    table = pd.DataFrame({"t": X, "u": X**2, "y": 2.0 * X + 3.0 * X**2})
+    seen = []
+
+    def plane(places, a, b):
+        seen.append(places)
+        return places.T @ np.stack([a, b])
+
+    for second in (table["u"], table["u"].to_numpy()):
+        found = curve_fit(plane, form([table["t"], second]), table["y"])
+        np.testing.assert_allclose(found.x, [2.0, 3.0])
+        assert all(type(places) is np.ndarray for places in seen)
+        np.testing.assert_allclose(found.predict([table["t"], second]), table["y"])
+
+
+def test_what_can_be_read_again_is_a_list():
+    points = dict(zip(X.tolist(), (2.0 * X + 1.0).tolist(), strict=True))
+    sets = {"one": 2.0 * X + 1.0, "two": 3.0 * X + 1.0}
+    for xdata in (points.keys(), deque(points), array("d", points)):
+        found = curve_fit(line, xdata, points.values())
+        np.testing.assert_allclose(found.x, [2.0, 1.0])
+    found = curve_fit(lambda x, a, b, c: [a * x + c, b * x + c], X, sets.values())
+    np.testing.assert_allclose(found.x, [2.0, 3.0, 1.0])
+
+
+def test_a_set_has_no_order():
+    with pytest.raises(ArgumentError, match="xdata is a set, which has no order"):
+        curve_fit(line, set(X.tolist()), X)

@@ -40,6 +40,38 @@ def test_what_is_undetermined(model, start, names, words):
     assert found.report().count("undetermined") >= len(names)
 
 
+SUCTION = np.array([10.0, 20, 30, 50, 70, 100, 150, 200, 300])
+WATER = np.array([0.404, 0.401, 0.410, 0.397, 0.407, 0.394, 0.392, 0.396, 0.379])
+
+
+def retention(h, dry, wet, alpha, n):
+    """Van Genuchten's water content of a soil."""
+    return dry + (wet - dry) / (1 + (alpha * h) ** n) ** (1 - 1 / n)
+
+
+def test_a_valley_without_end():
+    """Wet soil alone: how dry it gets, at a suction far beyond the data, is not in them."""
+    with pytest.warns(OptimizeWarning, match=r"hardly determine dry, .*fixed=\['dry'\]"):
+        found = curve_fit(retention, SUCTION, WATER, [0.1, 0.5, 1.0, 1.0])
+    assert found.success
+    assert found.standard_errors["dry"] > 1e3 * abs(found["dry"])
+    assert "the data hardly determine dry" in found.report()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        known = curve_fit(retention, SUCTION, WATER, [0.1, 0.5, 0.01, 1.4], fixed=["dry"])
+    assert known.success
+
+
+def test_what_is_about_zero_is_not_in_doubt():
+    """An offset of nothing, from zero: its error is many times what it is, and all there is."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = curve_fit(lambda t, a, c: a * t + c, T, 2.0 * T + 1e-3 * np.cos(9 * T), [1.0, 0.0])
+        flat = curve_fit(lambda t, a, c: a * t + c, T - T.mean(), np.cos(8 * T), [0.0, 0.0])
+    assert found.success
+    assert flat.success
+
+
 def test_what_is_at_a_bound():
     found = curve_fit(decay, T, Y, [1.0, 0.5], bounds={"rate": (0, 1)})
     assert found.message.endswith("; at a bound: rate")
@@ -89,3 +121,15 @@ def test_a_fit_that_has_not_ended_warns_unless_its_caller_stopped_it():
 
     found = curve_fit(model, T, Y, 9.0, callback=enough)
     assert found.status == Status.STOPPED
+
+
+def test_a_start_that_nobody_gave_is_told():
+    def two(t, a, b):
+        with np.errstate(all="ignore"):
+            return (np.exp(-a * t) - np.exp(-b * t)) / (a - b)
+
+    with pytest.warns(OptimizeWarning, match="nobody has said, with p0 = 1"):
+        curve_fit(two, T, Y)
+    with pytest.warns(OptimizeWarning) as told:
+        curve_fit(two, T, Y, [1.0, 1.0])
+    assert "nobody" not in str(told[0].message)

@@ -315,3 +315,34 @@ def test_what_is_hardly_determined_is():
 
     found = maximum_likelihood(log_likelihood, {"a": 1.0, "b": 1.0})
     np.testing.assert_allclose(found.errors["a"], np.sqrt(0.125 + 0.125e11), rtol=1e-3)
+
+
+def test_peaks_whose_parameters_are_of_unlike_sizes():
+    """Heights of hundreds beside widths of tenths: the region is as small as widths ask for."""
+    x = np.linspace(20.0, 50.0, 301)
+
+    def expected(p):
+        y = p["floor"] + p["slope"] * x
+        for peak in p["peaks"]:
+            y = y + peak["height"] * np.exp(-0.5 * ((x - peak["center"]) / peak["width"]) ** 2)
+        return y
+
+    def peaks(*rows):
+        names = ("height", "center", "width")
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+    true = peaks((300.0, 28.4, 0.25), (120.0, 36.1, 0.3), (80.0, 44.7, 0.4))
+    truth = {"floor": 20.0, "slope": 0.2, "peaks": true}
+    counts = np.random.default_rng(1).poisson(expected(truth))
+
+    def log_likelihood(p):
+        return np.sum(counts * np.log(expected(p)) - expected(p))
+
+    start = peaks((330.0, 28.5, 0.4), (150.0, 36.0, 0.4), (120.0, 44.8, 0.4))
+    found = maximum_likelihood(log_likelihood, {"floor": 20.0, "slope": 0.0, "peaks": start})
+    assert found.success
+    assert found.nit < 100
+    for peak, known in zip(range(3), true, strict=True):
+        for name, value in known.items():
+            error = found.standard_errors[f"peaks[{peak}].{name}"]
+            assert abs(found[f"peaks[{peak}].{name}"] - value) < 4 * error

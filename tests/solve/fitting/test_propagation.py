@@ -75,6 +75,16 @@ def test_parameters_without_names():
         found.propagate(lambda a, b: a)
 
 
+def test_names_where_parameters_are_an_array():
+    found = curve_fit(decay, T, Y, [1.0, 1.0, 0.0])
+    with pytest.raises(ArgumentError, match=r"propagate: .* reads p\['rate'\], and p is an array"):
+        found.propagate(lambda p: np.log(2) / p["rate"])
+    with pytest.raises(ArgumentError, match=r"reads p\['raet'\].*did you mean p\['rate'\]"):
+        FOUND.propagate(lambda p: np.log(2) / p["raet"])
+    with pytest.raises(KeyError, match="own"):
+        FOUND.propagate(lambda p: {}["own"])
+
+
 def test_options_of_a_function_stay():
     plain = FOUND.propagate(lambda rate: 3 * rate)
     for g in (lambda rate, times=3: times * rate, lambda p, times=3: times * p["rate"]):

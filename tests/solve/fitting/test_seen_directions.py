@@ -52,3 +52,14 @@ def test_a_jacobian_that_is_not_finite_tells_nothing():
     directions = SeenDirections(np.array([[1.0, np.nan], [0.0, 1.0]]))
     assert not directions.known
     assert directions.unseen() == []
+
+
+@pytest.mark.parametrize("units", [1.0, 1e9])
+def test_the_weakest_direction(units):
+    x = np.linspace(0.0, 1.0, 9)
+    J = np.stack([np.ones(9), x, x + 1e-6 * x**2], axis=1) * np.array([1.0, units, 1.0 / units])
+    change, moved = SeenDirections(J).weakest()
+    assert 1e-8 < change < 1e-6
+    assert moved == [1, 2]
+    assert SeenDirections(np.zeros((3, 2))).weakest() == (1.0, [])
+    assert SeenDirections(np.full((3, 2), np.nan)).weakest() == (1.0, [])

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import OptimizeWarning
 
+import linad
+from linad.errors import OutputError
+from linad.scipy.optimize import brentq
 from linad.solve import curve_fit, fit
 from linad.solve.fitting.stepwise_residuals import depends_by_steps
 
@@ -44,3 +47,32 @@ def test_rounding_of_a_parameter_that_is_zero():
         found = curve_fit(lambda t, a, b: np.round(a) * t + b, T, 3.0 * T, [0.0, 0.2])
     assert depends_by_steps(found, 0)
     assert "fixed=['a']" in found.report()
+
+
+def test_a_root_that_comparisons_find():
+    def bisected(level):
+        low, high = 0.0, 5.0
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            if middle * np.exp(middle) > level:
+                high = middle
+            else:
+                low = middle
+        return low
+
+    def model(t, a, k):
+        return a * np.array([bisected(k * x) for x in t])
+
+    t = T + 0.5
+    with OPEN:
+        found = curve_fit(model, t, model(t, 2.0, 1.3), [1.0, 1.0])
+    assert "find a root by linad.scipy.optimize.brentq" in found.report()
+    with pytest.raises(OutputError, match="a root by linad.scipy.optimize.brentq"):
+        linad.grad(bisected)(1.3)
+
+    def solved(t, a, k):
+        roots = [brentq(lambda u, x=x: u * np.exp(u) - k * x, 0.0, 5.0) for x in t]
+        return a * np.stack(roots)
+
+    known = curve_fit(solved, t, model(t, 2.0, 1.3), [1.0, 1.0])
+    np.testing.assert_allclose(known.x, [2.0, 1.3])
