@@ -111,14 +111,19 @@ _allowance: ContextVar[Allowance | None] = ContextVar("linad_allowance", default
 @contextmanager
 def allowing(allowance: Allowance) -> Iterator[None]:
     """Count the repetitions of loops in here."""
-    before = MOST[0]
-    with during(_allowance, allowance):
-        try:
-            if threading.current_thread() is threading.main_thread():
-                MOST[0] = min(NOTED, allowance.limit)
+    try:
+        with during(_allowance, allowance):
+            _set_most()
             yield
-        finally:
-            MOST[0] = before
+    finally:
+        _set_most()
+
+
+def _set_most() -> None:
+    """From which repetition on compiled loops of the main thread ask; other threads' never do."""
+    if threading.current_thread() is threading.main_thread():
+        allowance = _allowance.get()
+        MOST[0] = NO_LIMIT if allowance is None else min(NOTED, allowance.limit)
 
 
 def count(repetitions: int) -> None:
