@@ -106,7 +106,7 @@ _LAZY = {
 
 
 former_names.install({*__all__})
-dispatch.ROOMS_OF["pandas"] = "linad.adoption.labelled"
+dispatch.ROOMS_OF["pandas"] = "linad.adoption.labelled_operands"
 dispatch.ROOMS_OF["numpy.matrix"] = "linad.adoption.numpy_matrix"
 
 

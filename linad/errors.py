@@ -93,7 +93,7 @@ class BytesError(TracerError, AttributeError):
 
 
 class UselessValueError(TracerError):
-    """A traced value was used as an index, a count or an argument in C, as no plain one can be."""
+    """A traced value was used as an index, a count or a C argument where a plain one fails, too."""
 
     leaves_mark = False  # a plain value of its kind is refused as well
 

@@ -21,12 +21,10 @@ from linad.core.ufunc_keywords import refuse_out
 from linad.operators.base import JacobianOperator
 from linad.operators.placement import Pad
 from linad.rules.indexing import along, take
+from linad.rules.leastaxes import atleast_1d, atleast_2d, atleast_3d
 from linad.rules.shaping import (
     as_array,
     astype,
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
     broadcast_to,
     concrete,
     copy_,

@@ -10,9 +10,7 @@ An order other than "C" is a permutation of axes around a reshape. "A" and "K" l
 memory of the concrete value, as NumPy does.
 """
 
-import itertools
 import numbers
-import sys
 from collections.abc import Callable, Sequence
 from operator import index as as_index
 from typing import Any
@@ -25,7 +23,6 @@ from linad.arrays.writes import stacked
 from linad.arrays.zero_dim import array as no_number, gives, is_number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
-from linad.core.frames import frames_above
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import EVERY_AXIS, Shape, is_inexact, normalize_axes, normalize_axis
 from linad.core.tape import stop
@@ -390,44 +387,6 @@ def squeeze(a: Array, axis: Any = None) -> Any:
     if not len(dropped):
         return a  # the array itself, as NumPy's is
     return reshape_(a, shape=tuple([n for k, n in enumerate(a.shape) if k not in dropped]))
-
-
-def _at_least(ndim: int, x: Array) -> Any:
-    x = as_array(x)
-    if x.ndim >= ndim:
-        return x
-    if ndim == 3:
-        return reshape_(x, shape={0: (1, 1, 1), 1: (1, -1, 1), 2: (*x.shape, 1)}[x.ndim])
-    return reshape_(x, shape=(1,) * (ndim - x.ndim) + x.shape)
-
-
-def _each(ndim: int, arrays: tuple[Any, ...]) -> Any:
-    results = tuple([_at_least(ndim, x) for x in arrays])
-    return results[0] if len(results) == 1 else results
-
-
-@implements(np.atleast_1d)
-def atleast_1d(*arys: Any) -> Any:
-    if _is_asked_by_minpack():
-        np.asarray(arys[0])  # which says what takes traced values
-    return _each(1, arys)
-
-
-def _is_asked_by_minpack() -> bool:
-    """Whether SciPy looks at what a function gives, before it goes on to C, which would print the
-    refusal of a traced value with its traceback, and raise it as well."""
-    near = itertools.islice(frames_above(sys._getframe(1)), 8)
-    return any([f.f_globals.get("__name__") == "scipy.optimize._minpack_py" for f in near])
-
-
-@implements(np.atleast_2d)
-def atleast_2d(*arys: Any) -> Any:
-    return _each(2, arys)
-
-
-@implements(np.atleast_3d)
-def atleast_3d(*arys: Any) -> Any:
-    return _each(3, arys)
 
 
 @implements(np.broadcast_to)

@@ -15,5 +15,6 @@ def run(body, *arrays):
         described += [id(a.dtype), a.ndim]
         k += 1 + a.ndim
     source = "\n".join([*lines, *[f"    {line}" for line in body.splitlines()], "    return 0\n"])
-    description = np.array([cache.kernel(source), len(arrays), id(np.ndarray), *described])
+    kernel = cache.kernel(source)
+    description = np.array([int(kernel), len(arrays), id(np.ndarray), *described])
     return call_on(description, np.empty(k, np.int64), arrays)

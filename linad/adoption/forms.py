@@ -220,9 +220,10 @@ def refresh() -> bool:
         _OTHERS["bottleneck"] = _register_module(fast, reductions(fast))
     if "pandas" in sys.modules and "pandas" not in _OTHERS:
         labelled = importlib.import_module("linad.adoption.labelled")
+        operands = importlib.import_module("linad.adoption.labelled_operands")
         pandas = sys.modules["pandas"]
         _OTHERS["pandas"] = _register_module(pandas, labelled.FORMS)
-        LIFTED.update(dict.fromkeys((pandas.Series, pandas.DataFrame), labelled.lifted))
+        LIFTED.update(dict.fromkeys((pandas.Series, pandas.DataFrame), operands.lifted))
         writes = importlib.import_module("linad.adoption.labelled_writes")
         LABELLED.update(dict.fromkeys((pandas.Series, pandas.DataFrame), writes.hold_traced))
     for name in _rooms():

@@ -5,7 +5,6 @@ Their arrays are `linad.adoption.labelled_arrays`. What pandas computes of plain
 somebody has imported pandas.
 """
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ import pandas as pd
 from linad.adoption.labelled_arrays import TracedArray, TracedDtype, bare_array
 from linad.adoption.labelled_bounds import clipped
 from linad.adoption.labelled_classes import FormOfClass, columns_of, names_of
-from linad.adoption.labelled_texts import printed, refuse_column
+from linad.adoption.labelled_texts import printed
 from linad.adoption.labelled_windows import (
     ExponentialWindows,
     LabelledWindows,
@@ -24,9 +23,7 @@ from linad.adoption.labelled_windows import (
 )
 from linad.arrays.out_argument import LABELS
 from linad.arrays.tracer import Tracer
-from linad.arrays.traces import running_trace
 from linad.core.array_type import Array
-from linad.core.dispatch import FOREIGN
 from linad.core.unmatched import note
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
@@ -35,13 +32,13 @@ _METHOD_NAMES = {"amax": "max", "amin": "min"}
 """Methods that NumPy's functions of other names call."""
 
 
-class _Labelled:
+class Labelled:
     """What `TracedSeries` and `TracedFrame` have in common."""
 
     holds_array = True
     _held: Any
-    _by_column: Callable[[Callable[[Any], Any]], Any]
     _plain: Callable[[], Any]
+    _by_column: Callable[[Callable[[Any], Any]], Any]
 
     def __array_function__(
         self, func: Any, types: tuple[Any, ...], args: tuple[Any, ...], kwargs: Any
@@ -52,7 +49,7 @@ class _Labelled:
         )
         if of_methods and hasattr(self, _METHOD_NAMES.get(func.__name__, func.__name__)):
             return written(*args, **kwargs)  # which calls the method of that name
-        return func(*_values(args), **_values(kwargs))
+        return func(*values_of(args), **values_of(kwargs))
 
     def _like(self, array: Any) -> Any:
         return array
@@ -139,7 +136,7 @@ class _Labelled:
         return frame
 
 
-class TracedSeries(_Labelled, pd.Series):
+class TracedSeries(Labelled, pd.Series):
     """A Series around a traced array."""
 
     __pandas_priority__ = 6000  # above traced arrays
@@ -167,7 +164,7 @@ class TracedSeries(_Labelled, pd.Series):
         return pd.Series(printed(self.array), self.index, name=self.name)
 
 
-class TracedFrame(_Labelled, pd.DataFrame):
+class TracedFrame(Labelled, pd.DataFrame):
     """A DataFrame some of whose columns are traced."""
 
     __pandas_priority__ = 7000
@@ -293,32 +290,32 @@ class TracedFrame(_Labelled, pd.DataFrame):
         return values
 
 
-def _values(x: Any) -> Any:
+def values_of(x: Any) -> Any:
     """Arrays in the place of what has labels, in containers as well."""
     if isinstance(x, (pd.Series, pd.DataFrame)):
-        return x._held if isinstance(x, _Labelled) else x.to_numpy()
+        return x._held if isinstance(x, Labelled) else x.to_numpy()
     if type(x) in (list, tuple):
-        return type(x)([_values(part) for part in x])
+        return type(x)([values_of(part) for part in x])
     if type(x) is dict:
-        return {key: _values(part) for key, part in x.items()}
+        return {key: values_of(part) for key, part in x.items()}
     return x
 
 
-def _is_traced(x: Any) -> bool:
-    if isinstance(x, (TracedArray, Tracer, _Labelled)):
+def holds_traced_values(x: Any) -> bool:
+    if isinstance(x, (TracedArray, Tracer, Labelled)):
         return True
     if isinstance(x, pd.Series):
         return isinstance(x.dtype, TracedDtype)
     if isinstance(x, pd.DataFrame):
         return any(isinstance(dtype, TracedDtype) for dtype in x.dtypes)
     if isinstance(x, dict):
-        return any(map(_is_traced, x.values()))
-    return isinstance(x, (list, tuple)) and any(map(_is_traced, x))
+        return any(map(holds_traced_values, x.values()))
+    return isinstance(x, (list, tuple)) and any(map(holds_traced_values, x))
 
 
 def series(data: Any = None, index: Any = None, dtype: Any = None, *args: Any, **kw: Any) -> Any:
     """As `pandas.Series`, of values that may be traced."""
-    if not _is_traced(data):
+    if not holds_traced_values(data):
         return pd.Series(data, index, dtype, *args, **kw)
     if isinstance(data, dict):
         index = list(data) if index is None else index
@@ -361,7 +358,7 @@ def frame(
     data: Array | None = None, index: Any = None, columns: Any = None, *args: Any, **kw: Any
 ) -> Any:
     """As `pandas.DataFrame`, of values that may be traced."""
-    if not _is_traced(data):
+    if not holds_traced_values(data):
         return pd.DataFrame(data, index, columns, *args, **kw)
     if isinstance(data, (pd.Series, pd.DataFrame)):
         return TracedFrame(data, index, columns, *args, **kw)
@@ -390,68 +387,21 @@ def _is_several(part: Any) -> bool:
 
 
 def _column(part: Any, size: int) -> Any:
-    if not _is_traced(part) or isinstance(part, (pd.Series, TracedArray)):
+    if not holds_traced_values(part) or isinstance(part, (pd.Series, TracedArray)):
         return part
     part = asarray(part)
     return TracedArray(part if part.ndim else np.broadcast_to(part, size))
 
 
-def _labelled_as(x: Any, array: Array) -> Any:
+def labelled_as(x: Any, array: Array) -> Any:
     """An array with the labels of a Series or DataFrame."""
     if array.ndim == 2:
         return frame(array, x.index, x.columns)
     return series(array, x.index, name=getattr(x, "name", None))
 
 
-LABELS[:] = [_labelled_as]
+LABELS[:] = [labelled_as]
 
-
-def lifted(x: Any) -> Any:
-    """A Series or DataFrame of numbers as one that takes traced operands; others stay.
-
-    One of pandas's own class may hold traced arrays already, as pandas makes one of another's.
-    """
-    if not isinstance(x, _Labelled) and _is_traced(x):
-        return frame(x) if x.ndim == 2 else series(x)
-    trace = running_trace()
-    if trace is None or isinstance(x, _Labelled) or x.to_numpy().dtype.kind not in "biuf":
-        return x
-    values = x.to_numpy()
-    return _labelled_as(x, trace.constant(values.astype(float)))
-
-
-_OPERATORS = {
-    np.add: operator.add,
-    np.subtract: operator.sub,
-    np.multiply: operator.mul,
-    np.true_divide: operator.truediv,
-    np.floor_divide: operator.floordiv,
-    np.remainder: operator.mod,
-    np.power: operator.pow,
-    np.less: operator.lt,
-    np.less_equal: operator.le,
-    np.greater: operator.gt,
-    np.greater_equal: operator.ge,
-}
-
-
-def _beside(ufunc: Any, *operands: Any) -> Any:
-    """An operator of a traced array and of what has labels."""
-    if ufunc is np.matmul:
-        return ufunc(*map(_values, operands))
-    labelled = [x for x in operands if isinstance(x, (pd.DataFrame, pd.Series))]
-    if len(labelled) == 1 and (ufunc not in _OPERATORS or isinstance(labelled[0], pd.DataFrame)):
-        plain = [x.to_numpy() if x is labelled[0] else x for x in operands]
-        return _labelled_as(labelled[0], ufunc(*plain))
-    new = [lifted(x) if isinstance(x, pd.Series) else x for x in operands]
-    for x in labelled:
-        refuse_column(ufunc, x)
-    if all(map(operator.is_, new, operands)) or ufunc not in _OPERATORS:
-        return NotImplemented
-    return _OPERATORS[ufunc](*new)
-
-
-FOREIGN[pd.Series] = FOREIGN[pd.DataFrame] = _beside
 
 FORMS = {
     "Series": FormOfClass(pd.Series, series, TracedSeries),

@@ -153,6 +153,8 @@ class _Rewrite(ast.NodeTransformer):
             return self._is_local(f.id) or f.id in self.objects
         if isinstance(f, ast.Attribute):
             root = self._root(f)
+            if f.attr == "__new__":  # of ndarray, by whatever name
+                return True
             return root not in self.renamed or self._is_local(root)
         return isinstance(f, (ast.Subscript, ast.IfExp, ast.Call))
 

@@ -356,8 +356,7 @@ def new_array(original: Callable[..., Any]) -> Callable[..., Any]:
                 "ndarray.__new__: offset, strides and order of a traced buffer are not traced by "
                 "linad; reshape the array, and take a view of it"
             )
-        return view_as(
-            array.astype(dtype, copy=False).reshape(shape), getattr(cls, "original", cls)
-        )
+        made = array.astype(dtype, copy=False).reshape(shape)
+        return _made(rebased(getattr(cls, "original", cls)), made, None)  # of no other array
 
     return new

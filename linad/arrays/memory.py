@@ -281,8 +281,21 @@ class MemoryMethods(Traced):
     _refuse_subclass = escape(
         *("view() as a subclass of ndarray", "leave the view out", None, "view"),
     )
-    getfield = _reread("getfield", "use x.astype(dtype), x.real or x.imag")
-    setfield = _reread("setfield", "use x[...] = value, x.real = value or x.imag = value")
+    _refuse_getfield = _reread("getfield", "use x.astype(dtype), x.real or x.imag")
+    _refuse_setfield = _reread("setfield", "use x[...] = value, x.real = value or x.imag = value")
+
+    def getfield(self, dtype: Any, offset: int = 0) -> Any:
+        """As `numpy.ndarray.getfield`, of the array's own dtype: all of it."""
+        if np.dtype(dtype) != self.dtype or offset:
+            return self._refuse_getfield(dtype)
+        return self.reshape(self.shape)
+
+    def setfield(self, val: Any, dtype: Any, offset: int = 0) -> None:
+        """As `numpy.ndarray.setfield`, of the array's own dtype: all of it."""
+        if np.dtype(dtype) != self.dtype or offset:
+            self._refuse_setfield(val, dtype)
+        self[...] = val
+
     byteswap = _reread("byteswap", OUTSIDE)
     item = in_adopted_code(
         "item", escape("item()", "leave it out of a number; index an array, x[0]", _item, "item")

@@ -228,7 +228,7 @@ class RepeatJacobian(JacobianOperator):
         return tuple([pulled.get(i) for i in self.active])
 
 
-    def operations(self) -> Any:
+    def made_of(self) -> Any:
         owner, body = self.owner, self.owner.body
         nc, nx = body.carries, body.rows
         many = owner.n * len(body.tape.equations) > MOST_OPERATIONS

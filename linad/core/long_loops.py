@@ -2,7 +2,8 @@
 
 A loop of machine code hears no Ctrl-C, and no alarm: Python runs the handlers of signals between
 two of its own instructions. So long loops call `looked` once a second. That is enough for
-handlers, which Python runs then; what they raise ends the loop.
+handlers, which Python runs then; what they raise ends the loop. In other threads, to which no
+signal comes, it says that they run.
 
 A caller may allow loops no more than a number of repetitions: a fit, at its trial points. Loops in
 machine code that go beyond call `looked` as well, if they run in the main thread; those in Python
@@ -27,8 +28,9 @@ from linad.errors import LoopLimitError
 FIRST, AGAIN = 5.0, 10.0
 """Seconds after which a line says that loops run, and by how much longer until the next does."""
 
-PAUSE = 2.5
-"""Seconds without a look after which loops had ended."""
+PAUSE, TURNS = 2.5, 20
+"""Seconds without a look after which loops had ended; and by how many times longer they are where
+other threads look as well, one of all of them a second."""
 
 
 STEADY = 2.0
@@ -38,7 +40,8 @@ STEADY = 2.0
 class _Running:
     """The loop that looked up last; one that has come on at its speed is still the same."""
 
-    def __init__(self) -> None:
+    def __init__(self, pause: float = PAUSE) -> None:
+        self.pause = pause
         self.repetitions, self.speed = 0, 0.0
         self.began = self.seen = 0.0
         self.due: dict[str, float] = {}
@@ -49,7 +52,7 @@ class _Running:
         since = max(now - self.seen, 1e-9)
         speed = (repetitions - self.repetitions) / since
         goes_on = speed * self.speed > 0 and 1 / STEADY < speed / self.speed < STEADY
-        if not goes_on or since > PAUSE:
+        if not goes_on or since > self.pause:
             self.began = now
         self.repetitions, self.speed, self.seen = repetitions, speed, now
         seconds = now - self.began
@@ -62,11 +65,27 @@ class _Running:
         where = f" (at {at})" if at else ""
         say(
             f"a compiled loop has been running for {seconds:.0f} s{where} and gone round "
-            f"{abs(repetitions):,} times; Ctrl-C stops it"
+            f"{abs(repetitions):,} times; {_stops()}"
         )
 
 
-_running = _Running()
+def _stops() -> str:
+    """What ends a loop: signals come to the main thread alone."""
+    thread = threading.current_thread()
+    if thread is threading.main_thread():
+        return "Ctrl-C stops it"
+    return f"it is in thread {thread.name}, which Ctrl-C does not stop"
+
+
+class _OfThread(threading.local):
+    """What runs in each thread."""
+
+    def __init__(self) -> None:
+        main = threading.current_thread() is threading.main_thread()
+        self.running = _Running(PAUSE if main else TURNS * PAUSE)
+
+
+_threads = _OfThread()
 
 
 NO_LIMIT = 1 << 62
@@ -111,14 +130,19 @@ _allowance: ContextVar[Allowance | None] = ContextVar("linad_allowance", default
 @contextmanager
 def allowing(allowance: Allowance) -> Iterator[None]:
     """Count the repetitions of loops in here."""
-    before = MOST[0]
-    with during(_allowance, allowance):
-        try:
-            if threading.current_thread() is threading.main_thread():
-                MOST[0] = min(NOTED, allowance.limit)
+    try:
+        with during(_allowance, allowance):
+            _set_most()
             yield
-        finally:
-            MOST[0] = before
+    finally:
+        _set_most()
+
+
+def _set_most() -> None:
+    """From which repetition on compiled loops of the main thread ask; other threads' never do."""
+    if threading.current_thread() is threading.main_thread():
+        allowance = _allowance.get()
+        MOST[0] = NO_LIMIT if allowance is None else min(NOTED, allowance.limit)
 
 
 def count(repetitions: int) -> None:
@@ -138,7 +162,7 @@ def looked(repetitions: int) -> None:
 
     Below zero stand the repetitions of one whose number was known when it began.
     """
-    _running.look(repetitions)
+    _threads.running.look(repetitions)
     allowance = _allowance.get()
     if allowance is not None and repetitions > 0:
         allowance.count(repetitions)

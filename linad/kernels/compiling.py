@@ -187,7 +187,8 @@ class CompiledProgram:
         self.size = len(ndims) + sum(ndims)
         self.source = source
         self.written = program.written
-        described = [kernel_cache.kernel(self.source), len(kinds), id(np.ndarray)]
+        self.kernel = kernel_cache.kernel(self.source)
+        described = [int(self.kernel), len(kinds), id(np.ndarray)]
         for dtype, ndim in zip(self.dtypes, ndims, strict=True):
             described += [id(dtype), ndim]
         self.description = np.array(described)
@@ -255,9 +256,9 @@ class CompiledPhases(CompiledProgram):
             source = with_checks(source, stacks_of(found.program))
             many = PIECES if phase.shared else 1
             self.phases.append((source, many, work_of(phase.body) if phase.shared else 0))
-        code = [
-            [kernel_cache.kernel(s), pieces, work, self.size] for s, pieces, work in self.phases
-        ]
+        self.kernels = [kernel_cache.kernel(s) for s, _, _ in self.phases]
+        pairs = zip(self.kernels, self.phases, strict=True)
+        code = [[int(k), pieces, work, self.size] for k, (_, pieces, work) in pairs]
         self.code = np.array([[*start, *[0] * self.size] for start in code])
         self.work = max([work for _, _, work in self.phases])
 

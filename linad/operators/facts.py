@@ -64,7 +64,7 @@ class Facts:
     unknown : str
         The facts that a class leaves open, named so that none is forgotten.
     opens : bool
-        Whether it may say by `operations` what it is made of.
+        Whether it may say by `made_of` what it is made of.
     scales_at_once : bool
         Whether `multiple` costs at most a pass over a diagonal, so that ``alpha * A`` applies it.
     inherits_facts : bool
@@ -173,9 +173,9 @@ class Facts:
         be, as where it is traced. Sums of few say it of traced ones, too."""
         if isinstance(mask, Traced):
             return None
-        return read_by(mask, relation=self.reading(), shape=self.in_shape)
+        return read_by(mask, relation=self.relation_read(), shape=self.in_shape)
 
-    def reading(self) -> Any:
+    def relation_read(self) -> Any:
         """The relation by which `entries_read` says what is read; None is the identity."""
         return self.relation()
 
@@ -188,7 +188,7 @@ class Facts:
         """
         return None
 
-    def operations(self) -> Any:
+    def made_of(self) -> Any:
         """The `TapeOperator` of the operations that a map between several arrays is made of; None
         where it does not say, or they are too many."""
         return None

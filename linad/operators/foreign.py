@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
+from scipy.sparse.linalg import aslinearoperator
 
 from linad.core.array_type import Array
 from linad.core.primitive import Primitive
@@ -15,7 +16,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
 from linad.operators.relation_shapes import dense_along
 from linad.operators.relations import Relation
-from linad.operators.stored_matrices import StoredMatrix, parts_of, storage_of
+from linad.operators.stored_matrices import StoredMatrix, matrix_of, parts_of, storage_of
 from linad.operators.unread_weights import keeping_zeros
 
 
@@ -49,6 +50,8 @@ class Foreign(JacobianOperator):
 
     owns_result = False  # what SciPy's operator returns may be the vector it was given
 
+    weighted_by = ("entries",)
+
     def __init__(self, op: Any, adjoint: bool = False, lead: Shape = ()) -> None:
         self.op, self.reverse = op, adjoint
         m, n = op.shape[::-1] if adjoint else op.shape
@@ -56,6 +59,23 @@ class Foreign(JacobianOperator):
         # A matrix of integers maps floats as well.
         dtype = dtype if is_inexact(dtype) else np.dtype(float)
         super().__init__((*lead, m), (*lead, n), dtype)
+
+    def _stored(self) -> Any:
+        """The sparse array or matrix whose products are applied, or None."""
+        matrix: Any = getattr(self.op, "A", None)
+        return matrix if issparse(matrix) and matrix.shape == self.op.shape else None
+
+    @property
+    def entries(self) -> np.ndarray | None:
+        """What is stored in the sparse array, or None."""
+        matrix = self._stored()
+        parts = () if matrix is None else parts_of(matrix)
+        return parts[0] if parts else None
+
+    @entries.setter
+    def entries(self, data: np.ndarray) -> None:
+        _, *places = parts_of(self.op.A)
+        self.op = aslinearoperator(matrix_of((data, *places), storage_of(self.op.A)))
 
     def pushforward(self, tangent: Array) -> Array:
         return apply_operator(tangent, op=self.op, adjoint=self.reverse)
@@ -65,8 +85,8 @@ class Foreign(JacobianOperator):
 
     def matrix(self) -> Any:
         """The sparse array that is applied, or None."""
-        matrix: Any = getattr(self.op, "A", None)
-        if not issparse(matrix) or matrix.shape != self.op.shape:
+        matrix = self._stored()
+        if matrix is None:
             return None
         matrix = matrix.tocsr()
         # Without SciPy's notes of what it once found out of the indices: they may have changed.

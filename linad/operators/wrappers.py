@@ -131,8 +131,8 @@ class _View(Typed):
     def spectral_norm(self) -> Any:
         return norm_of(self.op)
 
-    def reading(self) -> Any:
-        relation = self.op.reading()
+    def relation_read(self) -> Any:
+        relation = self.op.relation_read()
         return None if relation is None else relation.T
 
 
@@ -248,8 +248,8 @@ class Scaled(Wrapper):
         self.owns_result = op.owns_result or not self._complex
         self.hermitian = op.hermitian and not self._complex
 
-    def reading(self) -> Any:
-        return self.op.reading()
+    def relation_read(self) -> Any:
+        return self.op.relation_read()
 
     def pushforward(self, tangent: Array) -> Array:
         return _times(self.alpha, self.op.pushforward(tangent), self.op.owns_result)

@@ -25,7 +25,7 @@ from linad.api.derivatives import stop_gradient
 from linad.control.deciding import while_loop
 from linad.core.array_type import Array
 from linad.rules.creation import asarray
-from linad.scipy.enclosureloops import enclosed
+from linad.scipy.enclosureloops import divided, enclosed
 from linad.scipy.loopedsearches import found_in_loop
 from linad.scipy.mirror import holds_traced
 
@@ -46,11 +46,6 @@ class Bracket(NamedTuple):
     best: Any
     done: Any  # 1.0 at the end
     count: Any
-
-
-def _divided(x: Array, y: Array) -> Any:
-    """x / y, or NaN, which no step is taken by."""
-    return np.where(y == 0, np.nan, x / np.where(y == 0, 1.0, y))
 
 
 def _differ(f: Array, g: Array) -> Any:
@@ -93,11 +88,11 @@ def _ridder(f: Function, s: Bracket, xtol: float, rtol: float) -> Bracket:
 
 
 def _quadratic(fa: Array, da: Array, fb: Array, fc: Array, dc: Array) -> Any:
-    return _divided(-fb * (fc * dc - fa * da), dc * da * (fc - fa))
+    return divided(-fb * (fc * dc - fa * da), dc * da * (fc - fa))
 
 
 def _hyperbolic(fa: Array, da: Array, fb: Array, fc: Array, dc: Array) -> Any:
-    return _divided(-fb * (fc - fa), fc * da - fa * dc)
+    return divided(-fb * (fc - fa), fc * da - fa * dc)
 
 
 def _brent(extrapolated: Callable[..., Any]) -> Callable[..., Bracket]:
@@ -112,8 +107,8 @@ def _brent(extrapolated: Callable[..., Any]) -> Callable[..., Bracket]:
         c, fc = np.where(turned, s.b, c), np.where(turned, s.fb, fc)
         least, half = (xtol + rtol * np.abs(b)) / 2, (c - b) / 2
         done = (fb == 0) | (np.abs(half) < least)
-        secant = _divided(-fb * (b - a), fb - fa)
-        curved = extrapolated(fa, _divided(fa - fb, a - b), fb, fc, _divided(fc - fb, c - b))
+        secant = divided(-fb * (b - a), fb - fa)
+        curved = extrapolated(fa, divided(fa - fb, a - b), fb, fc, divided(fc - fb, c - b))
         tried = np.where(a == c, secant, curved)
         good = (np.abs(before) > least) & (np.abs(fb) < np.abs(fa))
         good = good & (2 * np.abs(tried) < np.minimum(np.abs(before), 3 * np.abs(half) - least))

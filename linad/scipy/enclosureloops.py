@@ -44,8 +44,8 @@ class Enclosure(NamedTuple):
     count: Any
 
 
-def _over(x: Array, y: Array) -> Any:
-    """x / y, or NaN, which lies in no interval."""
+def divided(x: Array, y: Array) -> Any:
+    """x / y, or NaN, which lies in no interval, and by which no step is taken."""
     return np.where(y == 0, np.nan, x / np.where(y == 0, 1.0, y))
 
 
@@ -89,7 +89,7 @@ def _interpolated(at: list[Any], values: list[Any]) -> Any:
     rows = list(at)
     for step in range(1, len(at)):
         rows = [
-            rows[k] - _over((rows[k + 1] - rows[k]) * values[k], values[k + step] - values[k])
+            rows[k] - divided((rows[k + 1] - rows[k]) * values[k], values[k + step] - values[k])
             for k in range(len(at) - step)
         ]
     return rows[0]
@@ -107,11 +107,11 @@ def _on_parabola(s: Enclosure, steps: int) -> Any:
     ended: Any = False
     for _ in range(steps):
         value = (bend * (r - s.b) + slope) * (r - s.a) + s.fa
-        following = r - _over(value, slope + bend * (2 * r - s.a - s.b))
+        following = r - divided(value, slope + bend * (2 * r - s.a - s.b))
         inside = _inside(s, following)
         r = np.where(ended, r, np.where(inside, following, _within(s, r)))
         ended = ended | ~inside
-    return np.where(bend == 0, s.a - _over(s.fa, slope), r)
+    return np.where(bend == 0, s.a - divided(s.fa, slope), r)
 
 
 def _double_step(s: Enclosure, xtol: float, rtol: float) -> Any:
@@ -173,7 +173,7 @@ def enclosed(
     best = np.where(fa == 0, a, b) + nothing
     start = Enclosure(a, fa, b, fb, *(nothing,) * 4, best, at_end, nothing)
     better = np.abs(fb) > np.abs(fa)
-    ratio = np.where(better, _over(-fa, fb), _over(-fb, fa))
+    ratio = np.where(better, divided(-fa, fb), divided(-fb, fa))
     secant = np.where(better, ratio * b + a, ratio * a + b) / (1 + ratio)
     start = _cut(f, start, _within(start, secant))
     start = start._replace(count=1.0 - start.done)

@@ -12,7 +12,7 @@ F. Krogh, "Efficient Algorithms for Polynomial Interpolation and Numerical Diffe
 """
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.interpolate
@@ -175,30 +175,39 @@ def _of_plain(form: type[Newtonian] | type[Lagrangian], theirs: Any) -> Any:
     return made
 
 
-class KroghInterpolator(scipy.interpolate.KroghInterpolator):
+class _AtAnyPoints:
+    """Methods of SciPy's object at plain points, and of what stands in for it at traced ones."""
+
+    stand_in: ClassVar[type[Newtonian] | type[Lagrangian]]
+
+    def _at(self, x: Any) -> Any:
+        return _of_plain(self.stand_in, self) if holds_traced(x) else super()
+
+    def __call__(self, x: Any) -> Any:
+        return self._at(x).__call__(x)
+
+    def derivative(self, x: Any, der: int = 1) -> Any:
+        return self._at(x).derivative(x, der)
+
+    def derivatives(self, x: Any, der: int | None = None) -> Any:
+        return self._at(x).derivatives(x, der)
+
+
+class KroghInterpolator(_AtAnyPoints, scipy.interpolate.KroghInterpolator):
     """As `scipy.interpolate.KroghInterpolator`; a traced argument makes a `Newtonian`."""
+
+    stand_in = Newtonian
 
     def __new__(cls, xi: Array, yi: Array, axis: int = 0) -> Any:
         if not holds_traced((xi, yi)):
             return super().__new__(cls)
         return Newtonian("KroghInterpolator", xi, yi, axis)
 
-    def __call__(self, x: Any) -> Any:
-        return _of_plain(Newtonian, self)(x) if holds_traced(x) else super().__call__(x)
 
-    def derivative(self, x: Any, der: int = 1) -> Any:
-        if holds_traced(x):
-            return _of_plain(Newtonian, self).derivative(x, der)
-        return super().derivative(x, der)
-
-    def derivatives(self, x: Any, der: int | None = None) -> Any:
-        if holds_traced(x):
-            return _of_plain(Newtonian, self).derivatives(x, der)
-        return super().derivatives(x, der)
-
-
-class BarycentricInterpolator(scipy.interpolate.BarycentricInterpolator):
+class BarycentricInterpolator(_AtAnyPoints, scipy.interpolate.BarycentricInterpolator):
     """As `scipy.interpolate.BarycentricInterpolator`; a traced argument makes a `Lagrangian`."""
+
+    stand_in = Lagrangian
 
     def __new__(cls, xi: Array, yi: Array | None = None, axis: int = 0, **options: Any) -> Any:
         if not holds_traced((xi, yi)):
@@ -209,19 +218,6 @@ class BarycentricInterpolator(scipy.interpolate.BarycentricInterpolator):
                 "pass xi and yi"
             )
         return Lagrangian("BarycentricInterpolator", xi, yi, axis)
-
-    def __call__(self, x: Any) -> Any:
-        return _of_plain(Lagrangian, self)(x) if holds_traced(x) else super().__call__(x)
-
-    def derivative(self, x: Any, der: int = 1) -> Any:
-        if holds_traced(x):
-            return _of_plain(Lagrangian, self).derivative(x, der)
-        return super().derivative(x, der)
-
-    def derivatives(self, x: Any, der: int | None = None) -> Any:
-        if holds_traced(x):
-            return _of_plain(Lagrangian, self).derivatives(x, der)
-        return super().derivatives(x, der)
 
 
 @gives(array)

@@ -16,6 +16,7 @@ from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.showing import shown
 from linad.errors import OptionError, ShapeError, TreeError
+from linad.solve.labels import refuse_bounds_in_other_order
 from linad.solve.problems import as_point
 
 
@@ -86,6 +87,7 @@ def sides(name: str, bounds: Any, unknown: Any, names: list[str] | None = None) 
         bounds = None, None
     if hasattr(bounds, "lb") and hasattr(bounds, "ub"):
         bounds = bounds.lb, bounds.ub
+    refuse_bounds_in_other_order(name, bounds, unknown.given)
     if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
         raise OptionError(
             f"{name}: bounds must be (lower, upper) or scipy.optimize.Bounds, got {shown(bounds)}; "

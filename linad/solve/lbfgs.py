@@ -11,6 +11,7 @@ from linad.core.marks import Attempt
 from linad.core.options import COUNT, FLAG, FUNCTION, POSITIVE_COUNT, TOLERANCE, takes
 from linad.errors import LinadError, OptionError
 from linad.solve.bounded_solutions import sides_of
+from linad.solve.labels import refuse_bounds_in_other_order
 from linad.solve.lost_labels import of_labels
 from linad.solve.newton import largest
 from linad.solve.objectives import Objective, refuse_limits
@@ -327,6 +328,7 @@ def _bounds(bounds: Any, problem: Objective) -> Any:
     """Bounds for SciPy, from its own forms or from a pair of containers like x0."""
     from scipy.optimize import Bounds
 
+    refuse_bounds_in_other_order("lbfgs", bounds, problem.x.given)
     sides = sides_of("lbfgs", bounds, problem.x.container(problem.x.start), of_vector=True)
     lower, upper = [tree.vector(side).astype(float) for side in sides]
     wrong = ~(lower <= upper)

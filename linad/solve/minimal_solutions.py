@@ -26,6 +26,7 @@ from linad.solve.bounded_solutions import Stationary, sides_of
 from linad.solve.compiled_least_squares import least_squares_loop
 from linad.solve.compiled_minima import minimum_loop
 from linad.solve.implicit import solved, start_of
+from linad.solve.labels import refuse_bounds_in_other_order
 from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.losses import LOSS, Loss
 from linad.solve.objectives import refuse_limits
@@ -99,6 +100,7 @@ def minimum(
         search, loop = SolutionSearch(solver, f, options), minimum_loop(f, solver, options)
         return solved("minimum", gradient, search, x0, theta, linear_solver, rtol, loop)
     search = VectorBoundedSearch(solver, f, options)
+    refuse_bounds_in_other_order("minimum", bounds, tree.flatten(x0)[0])
     x0 = start_of(x0, theta, "minimum")
     given = (*sides_of("minimum", bounds, x0, of_vector=True), *theta)
     equations = Stationary(gradient)
@@ -181,6 +183,7 @@ def least_squares(
         search = SolutionSearch(solver, r, options)
         return solved("least_squares", gradient, search, x0, theta, linear_solver, rtol, loop)
     search = BoundedSearch(solver, r, options)
+    refuse_bounds_in_other_order("least_squares", bounds, tree.flatten(x0)[0])
     x0 = start_of(x0, theta, "least_squares")
     given = (*sides_of("least_squares", bounds, x0, of_vector=False), *theta)
     equations = Stationary(gradient)

@@ -160,6 +160,7 @@ class Unknown:
         leaves, self.structure = tree.flatten(as_point(x0))
         if not leaves:
             raise TreeError(f"{name}: x0 holds no array")
+        self.given = leaves
         paths = tree.leaf_paths(self.structure)
         values = [self._leaf(leaf, name, path) for leaf, path in zip(leaves, paths, strict=True)]
         self.slots = [Slot(v) for v in values]

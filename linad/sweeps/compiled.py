@@ -232,7 +232,7 @@ class CompiledJacobian(JacobianOperator):
         """The same derivative, operation by operation."""
         return self._by_rules(self.primitive.written_out)[1]
 
-    def operations(self) -> Any:
+    def made_of(self) -> Any:
         return self.opened()
 
     @property

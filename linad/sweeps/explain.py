@@ -151,7 +151,7 @@ class Report:
         Raises
         ------
         FallbackError, ImportError
-            As of `ptx`.
+            As for `ptx`.
         """
         self._cubins = [self._target.cubin_of(made) for made in self._made()]
         return self._cubins

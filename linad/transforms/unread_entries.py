@@ -82,7 +82,7 @@ NOBODY = ((EntriesRead(np.zeros((), bool), False), None),)
 EVERYTHING_IS_READ: Mapping[Any, Any] = MappingProxyType({})
 
 
-class Kept(NamedTuple):
+class KeptZeros(NamedTuple):
     """Steps that keep zeros.
 
     Attributes
@@ -100,7 +100,7 @@ class Kept(NamedTuple):
     reached: Sequence[Any] = ()
 
 
-def guarded(tape: Any, found: bool, read: Mapping[Any, Any] = EVERYTHING_IS_READ) -> Kept:
+def guarded(tape: Any, found: bool, read: Mapping[Any, Any] = EVERYTHING_IS_READ) -> KeptZeros:
     """The steps of a `TapeOperator` with zeros kept.
 
     Parameters
@@ -113,11 +113,11 @@ def guarded(tape: Any, found: bool, read: Mapping[Any, Any] = EVERYTHING_IS_READ
     """
     steps = tape.steps
     if _reads_bit_by_bit(steps):
-        return Kept(None, False)
+        return KeptZeros(None, False)
     behind = None if found else _behind_slopes(steps)
     partial = False
     if not (found or behind):
-        return Kept(None, False)
+        return KeptZeros(None, False)
     kept = [(out, list(links)) for out, links in steps]
     parts: dict[Any, list[Any]] = {
         node: [(EntriesRead(read.get(node), False), None)]
@@ -173,7 +173,7 @@ def guarded(tape: Any, found: bool, read: Mapping[Any, Any] = EVERYTHING_IS_READ
         state, cleared = _joined(parts.pop(node, NOBODY), alone=False)
         reached.append(_for_all(state.mask, slot.shape))
         changed = changed or cleared
-    return Kept(kept if changed else None, partial and not found, reached)
+    return KeptZeros(kept if changed else None, partial and not found, reached)
 
 
 class Opened(JacobianOperator):
@@ -184,7 +184,7 @@ class Opened(JacobianOperator):
     op : JacobianOperator
     steps : TapeOperator
         Of the operations that it is made of.
-    kept : Kept
+    kept : KeptZeros
         What of them keeps zeros.
     """
 
@@ -192,14 +192,14 @@ class Opened(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, op: JacobianOperator, steps: Any, kept: Kept) -> None:
+    def __init__(self, op: JacobianOperator, steps: Any, kept: KeptZeros) -> None:
         self.op, self.steps, self.kept = op, steps, kept
         super().__init__(op.out_shape, op.in_shape, op.dtype)
 
     @classmethod
     def of(cls, op: JacobianOperator, asked: list[Any]) -> "Opened | None":
         """One for masks of its results, if it says what it is made of."""
-        steps = op.operations()
+        steps = op.made_of()
         if steps is None:
             return None
         read = {
@@ -321,7 +321,7 @@ def _moved(f: JacobianOperator, mask: Any, wanted: bool, found: bool) -> Any:
         traced = isinstance(mask, Traced)
         read = f.entries_read(mask if traced else np.asarray(mask))
         if read is None and traced and found:
-            read = read_by_others(mask, relation=f.reading(), shape=f.in_shape)
+            read = read_by_others(mask, relation=f.relation_read(), shape=f.in_shape)
         return _unless_full(read)
     if mask is None:
         if not (wanted and (f.scatters or f.writes)):

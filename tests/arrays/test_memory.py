@@ -217,3 +217,22 @@ def test_integers_that_were_handed_out_are_not_overwritten_unseen():
         linad.jit(kept)(x)
     for f in (copied, read):
         np.testing.assert_allclose(linad.jit(f)(x), f(x))
+
+
+def test_fields_of_the_own_dtype_are_all_of_an_array():
+    def written(x):
+        y = 1.0 * x
+        y[0].setfield(x[1] ** 2, float)
+        y.getfield(np.float64)[1, 1] = 3.0 * x[0, 0]
+        return y
+
+    def plain(x):
+        y = 1.0 * x
+        y[0] = x[1] ** 2
+        y[1, 1] = 3.0 * x[0, 0]
+        return y
+
+    np.testing.assert_allclose(linad.jacobian(written)(X), linad.jacobian(plain)(X))
+    assert np.array_equal(written(X), plain(X))
+    with pytest.raises(UnsupportedError, match="setfield"):
+        inside(lambda x: x.setfield(1.0, x.dtype, 8))

@@ -1,5 +1,7 @@
 """What loops say that run for long, and how often they may go round."""
 
+import contextlib
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -42,4 +44,27 @@ def test_an_allowance():
         with pytest.raises(LoopLimitError, match="5001 times"):
             long_loops.count(5001)
     assert few.most == 5001
+    assert long_loops.MOST[0] == long_loops.NO_LIMIT
+
+
+def test_allowances_of_other_threads_are_not_that_of_the_main_one():
+    """A block of a thread, begun in one of the main thread's, may end after it."""
+    begun, over = threading.Event(), threading.Event()
+
+    def work():
+        with long_loops.allowing(long_loops.Allowance(7)):
+            begun.set()
+            over.wait(10)
+
+    worker = threading.Thread(target=work)
+    with long_loops.allowing(long_loops.Allowance(5000)):
+        worker.start()
+        begun.wait(10)
+        assert long_loops.MOST[0] == long_loops.NOTED
+        with contextlib.suppress(LoopLimitError), long_loops.allowing(long_loops.Allowance(3)):
+            assert long_loops.MOST[0] == 3
+            long_loops.count(2000)
+        assert long_loops.MOST[0] == long_loops.NOTED
+    over.set()
+    worker.join()
     assert long_loops.MOST[0] == long_loops.NO_LIMIT

@@ -5,6 +5,7 @@ import pytest
 import scipy.optimize
 
 import linad
+from linad.errors import ArgumentError
 
 levenberg_marquardt = linad.solve.levenberg_marquardt
 
@@ -91,3 +92,29 @@ class TestBounds:
     def test_what_cannot_be_meant(self, bounds, words):
         with pytest.raises(ValueError, match=words):
             levenberg_marquardt(residual, [1.0, 1.0, 0.5], bounds=bounds)
+
+
+def test_bounds_with_the_labels_of_x0_in_another_order():
+    """Place by place they would bound other unknowns."""
+    pandas = pytest.importorskip("pandas")
+
+    def r(p):
+        return p - np.array([3.0, -1.0, 0.5])
+
+    def cost(p):
+        return np.sum(r(p) ** 2)
+
+    x0 = pandas.Series({"a": 1.0, "b": 2.0, "c": 3.0})
+    sides = [pandas.Series(side) for side in ({"a": -1, "b": 0, "c": 0}, {"a": 2, "b": 9, "c": 5})]
+    turned = [side[["c", "a", "b"]] for side in sides]
+    solvers = (
+        lambda bounds: linad.solve.lbfgs(cost, x0, bounds=bounds).x,
+        lambda bounds: linad.solve.levenberg_marquardt(r, x0, bounds=bounds).x,
+        lambda bounds: linad.solve.minimum(cost, x0, bounds=bounds, solver=linad.solve.lbfgs),
+        lambda bounds: linad.solve.least_squares(r, x0, bounds=bounds),
+    )
+    for solver in solvers:
+        np.testing.assert_allclose(solver(tuple(sides)), [2, 0, 0.5], atol=1e-5)
+        for bounds in (tuple(turned), (None, turned[1])):
+            with pytest.raises(ArgumentError, match=r"at place 0 is 'c', where x0 has 'a'"):
+                solver(bounds)

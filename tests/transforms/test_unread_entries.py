@@ -137,6 +137,21 @@ BEHIND_SUMS = {
         np.ones(4),
         [1.0, 0.0, 4.0, 2.0],
     ),
+    **{
+        f"rows of a plain sparse array, {form}": (
+            lambda x, form=form: np.nansum(
+                (scipy.sparse.csr_array(WITH_HOLES).asformat(form) @ x - np.arange(4.0)) ** 2
+            ),
+            [1.0, 2.0],
+            squares,
+        )
+        for form in ("csr", "csc", "coo", "dia", "bsr")
+    },
+    "columns of a plain sparse array": (
+        lambda x: np.nansum((x @ scipy.sparse.csr_array(WITH_HOLES).T - np.arange(4.0)) ** 2),
+        [1.0, 2.0],
+        squares,
+    ),
     "a kernel": (
         lambda x: np.nansum(np.convolve(np.array([1.0, 2.0, np.nan, 3.0]), x)),
         [1.0, 2.0],

@@ -138,6 +138,8 @@ def curve_fit(
     """
     refuse_traced("curve_fit", xdata=xdata, ydata=ydata)
     p0, bounds, fixed = of_described("curve_fit", p0, bounds, fixed)
+    if _has_labels(p0) and isinstance(bounds, (tuple, list)):
+        bounds = tuple(map(_unlabelled, bounds))
     model, start, names = binding(f, _unlabelled(p0))
     _refuse_starts(f, options)
     if p0 is None:
@@ -264,9 +266,13 @@ def fit(
     return found
 
 
+def _has_labels(given: Any) -> bool:
+    return hasattr(given, "to_numpy") and hasattr(given, "index")
+
+
 def _unlabelled(p0: Any) -> Any:
     """A column of a table as a dict, if its entries have names, or as an array."""
-    if not (hasattr(p0, "to_numpy") and hasattr(p0, "index")):
+    if not _has_labels(p0):
         return p0
     labels, values = list(p0.index), p0.to_numpy()
     named = all(isinstance(label, str) for label in labels)

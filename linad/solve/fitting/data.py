@@ -30,8 +30,9 @@ from linad.solve.fitting.prediction_shapes import (
     refuse_kind,
     refuse_shape,
 )
-from linad.solve.fitting.predictions import other_order, prediction_of
+from linad.solve.fitting.predictions import prediction_of
 from linad.solve.fitting.tables import is_table, not_finite_columns
+from linad.solve.labels import other_order
 
 
 class Data:

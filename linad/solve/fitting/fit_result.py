@@ -226,8 +226,18 @@ class FitResult(KnownParameters):
     # Predictions.
 
     def predict(self, xdata: Array | None = None) -> Any:
-        """The model at the parameters found; xdata as `curve_fit` takes it, lists included, by
-        default that of the fit."""
+        """The model at the parameters found.
+
+        Parameters
+        ----------
+        xdata : optional
+            Where to predict, in the forms that `curve_fit` takes; by default where the data are.
+
+        Returns
+        -------
+        array or container
+            Like ydata.
+        """
         return self._of_model()(self._places(xdata), self.found)
 
     def prediction_errors(self, xdata: Any = None) -> Any:
@@ -248,7 +258,7 @@ class FitResult(KnownParameters):
 
     @takes(level=LEVEL)
     def confidence_band(self, xdata: Any = None, level: float = 0.95) -> tuple[Any, Any]:
-        """Where the model is with a probability, from the errors of the parameters.
+        """The band in which the model lies with a probability, by the errors of the parameters.
 
         Parameters
         ----------
@@ -268,8 +278,9 @@ class FitResult(KnownParameters):
     def prediction_band(
         self, xdata: Any = None, level: float = 0.95, sigma: Any = None
     ) -> tuple[Any, Any]:
-        """Where a further observation is with a probability: wider than `confidence_band` by what
-        observations scatter.
+        """The band in which a further observation lies with a probability.
+
+        It is wider than `confidence_band` by the scatter of observations.
 
         Parameters
         ----------

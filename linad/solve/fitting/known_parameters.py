@@ -132,9 +132,9 @@ class KnownParameters:
 
     @property
     def undetermined(self) -> list[dict[str, float]]:
-        """Directions in which the parameters can move and no residual changes, as they stand.
+        """Directions in which the parameters can move without a change of any residual.
 
-        As few parameters as may be in each, by Gauss-Jordan elimination; the first has 1.
+        Each with as few parameters as possible, by Gauss-Jordan elimination; the first has 1.
         """
         names = [self.names[i] for i in np.flatnonzero(self.parameters.free)]
         return [
@@ -187,7 +187,7 @@ class KnownParameters:
     def profile_intervals(
         self, level: float = 0.95, names: Any = None
     ) -> dict[str, tuple[float, float]]:
-        """Intervals from fits with one parameter held, right where the model is not linear.
+        """Intervals from fits with one parameter held; right for models that are not linear, too.
 
         Parameters
         ----------
@@ -209,7 +209,7 @@ class KnownParameters:
         Notes
         -----
         Each end takes some three to ten fits of the other parameters, so all take some tens of
-        times as long as the fit: a model in Python wants `linad.jit`, or ``names`` of few.
+        times as long as the fit: compile a slow model by `linad.jit`, or ask for few ``names``.
         """
         from linad.solve.fitting.profiles import profiles
 
@@ -225,7 +225,7 @@ class KnownParameters:
         return profiles(self, free, t)
 
     def propagate(self, g: Callable[..., Any]) -> Propagated:
-        """A function of the parameters, with the errors that it has from theirs.
+        """A function of the parameters with its errors, propagated from theirs.
 
         Parameters
         ----------
@@ -243,7 +243,7 @@ class KnownParameters:
         Raises
         ------
         ArgumentError
-            If it takes what is no parameter.
+            If it takes an argument that is no parameter.
 
         Notes
         -----
@@ -309,7 +309,7 @@ class KnownParameters:
         Parameters
         ----------
         correlations : float
-            The least that is shown.
+            Those below it, in size, are not shown.
         """
         TOLERANCE.check("report", "correlations", correlations)
         return text(self, correlations)

@@ -12,6 +12,7 @@ from linad.core.showing import shown
 from linad.errors import OutputError
 from linad.rules.creation import asarray
 from linad.solve.fitting.given_data import NUMBERS
+from linad.solve.labels import other_order
 
 
 def prediction_of(f: Any, part: Array, rows: Any) -> Any:
@@ -60,16 +61,6 @@ def _refuse_other_order(f: Any, series: Any, rows: Any) -> None:
             f"prediction.loc[ydata.index], or prediction.sort_index() where the labels of the "
             f"data ascend"
         )
-
-
-def other_order(labels: Any, rows: Any) -> int | None:
-    """The first place at which two indexes of pandas differ that hold the same labels; None where
-    they are equal, or are not to be matched."""
-    if labels.equals(rows) or len(labels) != len(rows):
-        return None
-    if labels.is_unique and rows.is_unique and labels.isin(rows).all():
-        return int(np.argmax(np.asarray(labels != rows)))
-    return None
 
 
 def _of_rows(f: Any, series: Any) -> Any:

@@ -78,7 +78,7 @@ class Propagated:
         return found[0, 0] if tree.is_leaf(tree.flatten(self.value)[1]) and len(J) == 1 else found
 
     def interval(self, level: float = 0.95) -> tuple[Any, Any]:
-        """Where the value is with a probability: (lower, upper), each in its form.
+        """The interval in which the value lies with a probability: (lower, upper), in its form.
 
         Parameters
         ----------

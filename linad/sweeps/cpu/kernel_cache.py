@@ -16,6 +16,9 @@ import platform
 import sys
 import tempfile
 import time
+import weakref
+from collections import deque
+from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -202,11 +205,18 @@ NAMESPACE: dict[str, Any] = {
 """Names that the source of a kernel may use."""
 
 
-_kernels: dict[tuple[str, bool], int] = {}
+_kernels: MutableMapping[tuple[str, bool], object_code.Loaded] = weakref.WeakValueDictionary()
+
+KEPT = 4096
+"""Kernels that stay in memory though no program calls them: the next one may."""
+
+_latest: deque[object_code.Loaded] = deque(maxlen=KEPT)
 
 
-def kernel(source: str, fast: bool = False) -> int:
+def kernel(source: str, fast: bool = False) -> object_code.Loaded:
     """Return the address of the kernel that ``source`` defines, compiled or found.
+
+    Whoever calls it has to keep this object, not its number alone.
 
     Parameters
     ----------
@@ -226,6 +236,7 @@ def kernel(source: str, fast: bool = False) -> int:
             found = _kernels.get((source, fast))
             if found is None:
                 found = _kernels[source, fast] = _load(source, fast)
+                _latest.append(found)
     return found
 
 
@@ -237,7 +248,7 @@ def is_known(source: str, fast: bool = False) -> bool:
     return home is not None and file_of(home, f"k{key_of(source, fast)}").exists()
 
 
-def _load(source: str, fast: bool) -> int:
+def _load(source: str, fast: bool) -> object_code.Loaded:
     started = time.perf_counter()
     vecmath.libraries_loaded()
     special.register(source)

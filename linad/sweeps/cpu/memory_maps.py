@@ -2,11 +2,12 @@
 
 A kernel's code, its constants and the table of functions that it calls lie apart, as what is run,
 what is read and what is written have to. At ``vm.max_map_count`` maps, 65,530 unless somebody has
-set another number, LLVM can place nothing more, and ends the process. Kernels stay as long as it,
-since programs hold their addresses. So the maps are counted, seldom, and the last ones are left to
-others.
+set another number, LLVM can place nothing more, and ends the process. Kernels leave when the
+programs do that call them (`linad.sweeps.cpu.object_code`), but a process may hold as many programs
+as it likes. So the maps are counted, seldom, and the last ones are left to others.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 from linad.errors import KernelRoomError
@@ -27,8 +28,8 @@ class MapRoom:
     def __init__(self) -> None:
         self.loaded = self.left = 0
 
-    def take(self) -> None:
-        """Take room for a kernel.
+    def take(self, clear: Callable[[], None] = lambda: None) -> None:
+        """Take room for a kernel; where there is none, what ``clear()`` has left.
 
         Raises
         ------
@@ -36,6 +37,9 @@ class MapRoom:
         """
         if not self.left:
             used, limit = maps_used()
+            if limit - LEFT - used < 2 * EACH:
+                clear()
+                used, limit = maps_used()
             self.left = (limit - LEFT - used) // (2 * EACH)
             if self.left <= 0:
                 raise KernelRoomError(

@@ -6,7 +6,9 @@ and the code is the same.
 """
 
 import functools
+import gc
 import re
+from collections import deque
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -61,8 +63,7 @@ def is_near() -> bool:
     return triple.startswith("x86_64") and "linux" in triple
 
 
-@functools.cache
-def _machine() -> Any:
+def _new_machine() -> Any:
     triple, name, features = processor()
     target = llvm.Target.from_triple(triple)
     return target.create_target_machine(
@@ -76,12 +77,57 @@ def _machine() -> Any:
 
 
 @functools.cache
-def _engine() -> Any:
-    """What loads code into memory. It lives as long as the process, as programs do."""
-    name_allocator()
-    empty = llvm.parse_assembly(f'target triple = "{processor()[0]}"')
-    lmm = is_near() or config.USE_LLVMLITE_MEMORY_MANAGER
-    return llvm.create_mcjit_compiler(empty, _machine(), use_lmm=lmm)
+def _machine() -> Any:
+    """What machine code is made by."""
+    return _new_machine()
+
+
+GROUP = 16
+"""Functions that lie in memory together, and leave it together. To begin a group takes 0.8 ms."""
+
+_left: deque[Any] = deque()
+"""Engines of groups that nobody refers to."""
+
+
+class CodeGroup:
+    """Machine code in memory: it leaves when nobody refers to any of its functions.
+
+    LLVM is not called where the last reference ends, which may be in the midst of a collection of
+    garbage, in any thread, but before the next function is loaded.
+    """
+
+    def __init__(self) -> None:
+        name_allocator()
+        empty = llvm.parse_assembly(f'target triple = "{processor()[0]}"')
+        lmm = is_near() or config.USE_LLVMLITE_MEMORY_MANAGER
+        # The machine is the engine's own, and ends with it.
+        self.engine = llvm.create_mcjit_compiler(empty, _new_machine(), use_lmm=lmm)
+        self.room = GROUP
+
+    def add(self, code: bytes, name: str) -> int:
+        self.engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
+        self.engine.finalize_object()
+        self.room -= 1
+        return int(self.engine.get_function_address(name))
+
+    def __del__(self, left: deque[Any] = _left) -> None:  # modules may be gone by then
+        left.append(self.engine)
+
+
+_growing: list[CodeGroup] = []
+"""The group that the next function joins."""
+
+
+class Loaded:
+    """The address of a function, which is in memory as long as there is this object."""
+
+    __slots__ = ("__weakref__", "address", "group")
+
+    def __init__(self, address: int, group: CodeGroup) -> None:
+        self.address, self.group = address, group
+
+    def __int__(self) -> int:
+        return self.address
 
 
 _DECLARED = re.compile(r'^declare (?!.*@"?llvm\.).*$', re.MULTILINE)
@@ -128,10 +174,22 @@ def assembly(text: str) -> str:
     return str(_machine().emit_assembly(optimised(text)))
 
 
-def loaded(code: bytes, name: str) -> int:
+def loaded(code: bytes, name: str) -> Loaded:
     """Put machine code into memory; the address of a function of it."""
-    map_room.take()
-    engine = _engine()
-    engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
-    engine.finalize_object()
-    return int(engine.get_function_address(name))
+    _clear()
+    map_room.take(_clear_all)
+    if not (_growing and _growing[0].room):
+        _growing[:] = [CodeGroup()]
+    group = _growing[0]
+    return Loaded(group.add(code, name), group)
+
+
+def _clear() -> None:
+    while _left:
+        _left.popleft().close()
+
+
+def _clear_all() -> None:
+    """Take out of memory what nobody refers to, in circles of references either."""
+    gc.collect()
+    _clear()

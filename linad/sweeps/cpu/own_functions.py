@@ -102,7 +102,12 @@ def _loaded(function: Callable[..., Any], called: str) -> int:
             code = object_code.compiled(text_of(function, name, called))
             if home is not None:
                 cache.write(cache.file_of(home, name), code)
-        return object_code.loaded(code, name)
+        _kept.append(object_code.loaded(code, name))
+        return int(_kept[-1])
+
+
+_kept: list[object_code.Loaded] = []
+"""They stay in memory: types and objects of Python's have their addresses."""
 
 
 def key_of(function: Callable[..., Any], called: str) -> str:

@@ -130,7 +130,7 @@ class Workspace:
                 self.parts.append(self.prepared(instruction))
                 start = len(words)
                 continue
-            words += [address, instruction.extent, instruction.work, len(instruction.words)]
+            words += [int(address), instruction.extent, instruction.work, len(instruction.words)]
             for w in instruction.words:
                 if type(w) is not tuple:
                     words.append(w.word_in(self) if hasattr(w, "word_in") else w)

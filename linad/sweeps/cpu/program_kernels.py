@@ -22,6 +22,7 @@ from pathlib import Path
 from linad.core.patience import Patience, say
 from linad.core.settings import settings
 from linad.sweeps.cpu import kernel_cache as cache
+from linad.sweeps.cpu.object_code import Loaded
 
 Wanted = tuple[str, bool]
 """Source, and whether arithmetic may be reordered."""
@@ -39,8 +40,8 @@ LONGEST = 60.0
 """Seconds that are waited for a kernel of another process."""
 
 
-def addresses_of(wanted: Sequence[Wanted], name: str) -> list[int]:
-    """The addresses of kernels, compiled or found.
+def addresses_of(wanted: Sequence[Wanted], name: str) -> list[Loaded]:
+    """The addresses of kernels, compiled or found; they stay in memory as long as these objects.
 
     Parameters
     ----------
@@ -53,13 +54,14 @@ def addresses_of(wanted: Sequence[Wanted], name: str) -> list[int]:
     said = Announcement(name, len(missing))
     shared: deque[Wanted] = deque(missing)
     helpers = _started(missing, shared)
+    made = []  # more than the cache keeps, perhaps
     try:
         while shared:
             try:
                 next_one = shared.popleft()
             except IndexError:  # a helper was faster
                 break
-            cache.kernel(*next_one)
+            made.append(cache.kernel(*next_one))
             said.after(len(missing) - len(shared))
         elsewhere = [w for helper in helpers for w in helper.finish()]
     finally:

@@ -6,6 +6,10 @@ Python (`linad.core.long_loops.looked`), and where a loop has gone round more of
 allowed; what that raises ends the loop, by the status `PYTHON_ERROR`. A pulse costs a few
 nanoseconds.
 
+Other threads of Python's look up as well, to say that they run. Threads that Python does not know,
+which share a loop with one that waits for them, must not: that one may have Python's lock. Nor may
+any when Python ends, which does not give its lock back.
+
     PULSE = Pulse()            a word of a loop's, by name w in its source
     status = call_kernel(word(w), w, k, 0)
     if status != 0:
@@ -29,6 +33,7 @@ from linad.sweeps.instructions import PYTHON_ERROR
 
 CODE, TIME, SECOND, LIMIT, THREAD, MAIN = range(0, 48, 8)
 ENSURE, RELEASE, NUMBER, CALL, LOOKED, DROP = range(48, 96, 8)
+OTHERS, KNOWN, ENDS = range(96, 120, 8)
 
 
 def _pulse(w, k, unused):
@@ -36,9 +41,14 @@ def _pulse(w, k, unused):
     second = call_c(word(w + TIME), (0,))
     if second == word(w + SECOND) and k <= word(word(w + LIMIT)):
         return 0
-    if call_c(word(w + THREAD), (0,)) != word(w + MAIN):
+    if call_c(word(w + THREAD), (0,)) == word(w + MAIN):
+        set_word(w + SECOND, second)
+        return _look(w, k)
+    if second == word(w + OTHERS) or call_c(word(w + KNOWN), (0,)) == 0:
         return 0
-    set_word(w + SECOND, second)
+    if call_c(word(w + ENDS), (0,)) != 0:
+        return 0
+    set_word(w + OTHERS, second)
     return _look(w, k)
 
 
@@ -64,10 +74,15 @@ def _clock() -> int:
     return address_of_c(ctypes.CDLL(None).time)
 
 
+def _ends(python: Any) -> Any:
+    """The function that tells whether Python ends, which has a name of its own from 3.13 on."""
+    return getattr(python, "Py_IsFinalizing", None) or python._Py_IsFinalizing
+
+
 @functools.cache
 def _words() -> np.ndarray:
     python = ctypes.pythonapi
-    words = np.zeros(DROP // 8 + 1, np.int64)
+    words = np.zeros(ENDS // 8 + 1, np.int64)
     for at, value in {
         CODE: address_of(_pulse),
         TIME: _clock(),
@@ -80,6 +95,8 @@ def _words() -> np.ndarray:
         CALL: address_of_c(python.PyObject_CallOneArg),
         LOOKED: id(looked),
         DROP: address_of_c(python.Py_DecRef),
+        KNOWN: address_of_c(python.PyGILState_GetThisThreadState),
+        ENDS: address_of_c(_ends(python)),
     }.items():
         words[at // 8] = np.uint64(value).view(np.int64)
     if hasattr(os, "register_at_fork"):

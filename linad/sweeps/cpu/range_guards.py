@@ -97,15 +97,15 @@ class _Uncompiled:
 
     def _run(self, operands: int, start: int, stop: int) -> int:
         try:
-            address = cache.kernel(self.source)
+            self.kernel = cache.kernel(self.source)  # in memory as long as this object is
         except KeyboardInterrupt:
             _thread.interrupt_main()
             return NOT_COMPILED
         except BaseException:  # nothing passes through compiled code; the status says it
             log.exception("linad: a kernel for numbers out of range was not compiled")
             return NOT_COMPILED
-        self.words[self.k] = address
-        return int(_KERNEL(address)(operands, start, stop))
+        self.words[self.k] = int(self.kernel)
+        return int(_KERNEL(int(self.kernel))(operands, start, stop))
 
 
 _KERNEL = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)

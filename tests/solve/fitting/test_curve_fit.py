@@ -776,6 +776,18 @@ class TestTelling:
         np.testing.assert_allclose([found[name] for name in wanted.names], wanted.x)
         np.testing.assert_allclose(curve_fit(decay, T, Y, pandas.Series(START)).x, wanted.x)
 
+    def test_labelled_bounds_of_labelled_starts(self):
+        """They belong to the parameters that they name."""
+        pandas = pytest.importorskip("pandas")
+        start = {"c": 0.0, "a": 1.0, "rate": 2.0}
+        lower, upper = {"a": 0.0, "c": -1.0, "rate": 1.5}, {"rate": 9.0, "a": 3.0, "c": 1.0}
+        wanted = curve_fit(decay, T, Y, start, bounds=(lower, upper))
+        sides = pandas.Series(lower), pandas.Series(upper)
+        found = curve_fit(decay, T, Y, pandas.Series(start), bounds=sides)
+        for name in ("a", "rate", "c"):
+            np.testing.assert_allclose(found[name], wanted[name])
+        assert found["rate"] == 1.5
+
     @unfinished
     def test_one_residual_is_told_of(self):
         def squares(p):

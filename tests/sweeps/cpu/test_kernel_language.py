@@ -111,7 +111,7 @@ STATEMENTS = {
 def run(address):
     memory = np.array([5, -3, 0, 0], np.int64)
     words = np.array([memory.ctypes.data, 2], np.int64)
-    return FUNCTION(address)(words.ctypes.data, 1, 6), memory
+    return FUNCTION(int(address))(words.ctypes.data, 1, 6), memory
 
 
 @pytest.mark.parametrize("name", STATEMENTS)

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import signal
+import threading
 import time
 
 import numba
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import linad
+from linad.core import long_loops
 from linad.sweeps.cpu import pulse
 from linad.sweeps.cpu.made_results import address_of_c
 
@@ -170,3 +172,27 @@ def test_in_a_function_of_numba(alarm):
     with pytest.raises(Late):
         outer(np.inf)
     assert outer(3.0) == f(3.0)
+
+
+@pytest.mark.usefixtures("every_pulse")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_loops_of_other_threads_say_that_they_run(workers, monkeypatch, capsys):
+    """Signals do not come to them; nor may threads look that share a loop."""
+    monkeypatch.setattr(long_loops, "FIRST", 0.02)
+    monkeypatch.setattr(long_loops, "STEADY", 1e6)  # of looks that are microseconds apart
+    f, x = linad.jit(lambda x, n: (counted(n)[1], np.sin(x))), np.ones(500_000)
+    found = []
+
+    def run():
+        with linad.config(progress=True, threads=workers):
+            warm(lambda: f(x, 3.0))
+            found.append(f(x, 1e7))
+
+    thread = threading.Thread(target=run, name="fitting")
+    thread.start()
+    thread.join()
+    assert found[0][0] == counted(1e7)[1]
+    said = capsys.readouterr().err
+    assert "a compiled loop has been running" in said
+    assert "in thread fitting, which Ctrl-C does not stop" in said
+    assert "Ctrl-C stops it" not in said
