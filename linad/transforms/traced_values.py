@@ -180,7 +180,9 @@ def _check_constant(leaf: Any, result: Any) -> Any:
             "their derivative: build it with np.stack([...]) or linad.numpy.array"
         )
     words = f"the function returned a {type(leaf).__name__}, not an array: {shown(leaf)}"
-    if hasattr(type(leaf), "__array_function__") or hasattr(type(leaf), "__array__"):
+    if hasattr(type(leaf), "iloc") and getattr(leaf, "dtype", None) is not None:
+        words += "; return np.stack(list(series)) of one whose entries were computed row by row"
+    elif hasattr(type(leaf), "__array_function__") or hasattr(type(leaf), "__array__"):
         words += "; return the array in it (of an xarray.DataArray, its .data)"
     raise OutputError(words)
 

@@ -36,7 +36,7 @@ def prediction_of(f: Any, part: Array, rows: Any) -> Any:
     if rows is not None and hasattr(part, "iloc"):
         _refuse_other_order(f, part, rows)
     if hasattr(part, "iloc") and kind in NUMBERS | {"O"}:
-        return _of_rows(f, part)
+        return of_rows(part, f"curve_fit: {name_of(f)} must return an array of numbers like ydata")
     if isinstance(part, numbers.Complex) or kind in NUMBERS:
         return part
     came = f"a {type(part).__name__}" + (f" of dtype {part.dtype}" if kind else "")
@@ -63,15 +63,21 @@ def _refuse_other_order(f: Any, series: Any, rows: Any) -> None:
         )
 
 
-def _of_rows(f: Any, series: Any) -> Any:
-    """The numbers of a Series: traced ones, or what pandas' apply and map made row by row."""
+def of_rows(series: Any, wanted: str) -> Any:
+    """The numbers of a Series: traced ones, or what pandas' apply and map made row by row.
+
+    Raises
+    ------
+    OutputError
+        If an entry is no number; ``wanted`` says what was.
+    """
     held = series.to_numpy()
     if isinstance(held, Traced) or held.dtype.kind != "O":
         return held
     for entry in held:
         if np.ndim(entry) or not isinstance(entry, (numbers.Complex, Traced)):
             raise OutputError(
-                f"curve_fit: {name_of(f)} must return an array of numbers like ydata, it "
-                f"returned a Series of dtype object, of which one entry is {shown(entry)}"
+                f"{wanted}, it returned a Series of dtype object, of which one entry is "
+                f"{shown(entry)}"
             )
     return asarray(list(held))

@@ -17,7 +17,7 @@ def is_table(place: Any) -> bool:
 
 def is_column(place: Any) -> bool:
     """Whether it is one column of a table, with labels of its own."""
-    return hasattr(place, "iloc") and not hasattr(place, "columns")
+    return hasattr(type(place), "iloc") and not hasattr(type(place), "columns")
 
 
 def nan_rows(table: Any) -> Any:

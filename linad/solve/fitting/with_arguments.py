@@ -5,6 +5,8 @@ from typing import Any
 
 from linad.core.shapes import name_of
 from linad.solve.fitting.asked_of_parameters import MISREAD, refuse_misread
+from linad.solve.fitting.predictions import of_rows
+from linad.solve.fitting.tables import is_column
 from linad.solve.fitting.taken_parameters import Whole
 from linad.solve.fitting.written_data import copied, is_written
 
@@ -42,6 +44,8 @@ class WithArguments:
             raise
         if self.writes is None:
             self.writes = is_written(args, self.args)
+        if is_column(y) and y.dtype == object:
+            return of_rows(y, f"{self.solver}: {name_of(self.f)} must return numbers")
         return y
 
     def _tell(self, error: Exception) -> None:

@@ -1,10 +1,11 @@
 """Functions of residuals, and likelihoods, that take parameters by name or one by one."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import linad
-from linad.errors import ArgumentError
+from linad.errors import ArgumentError, OutputError
 from linad.solve import curve_fit, fit, maximum_likelihood
 
 T = np.linspace(0.0, 4.0, 30)
@@ -81,3 +82,22 @@ def test_an_argument_too_few_is_told():
         with pytest.raises((IndexError, TypeError)) as raised:
             fit(f, [1.0, 1.0], (T,))
         assert "called with p, t as single parameters" in raised.value.__notes__[0]
+
+
+def test_residuals_that_pandas_made_row_by_row():
+    table = pd.DataFrame({"t": [1.0, 2.0, 3.0], "y": [2.0, 4.0, 6.0]})
+
+    def by_row(p):
+        return table.apply(lambda row: p["slope"] * row["t"] - row["y"], axis=1)
+
+    assert fit(by_row, {"slope": 1.0})["slope"] == pytest.approx(2.0)
+    with pytest.raises(OutputError, match=r"return np.stack\(list\(series\)\) of one whose"):
+        linad.jacobian(by_row)({"slope": 1.0})
+    stacked = linad.jacobian(lambda p: np.stack(list(by_row(p))))({"slope": 1.0})
+    np.testing.assert_array_equal(stacked["slope"], table["t"])
+
+    def mixed(p):
+        return pd.Series([p["slope"], "b"], dtype=object)
+
+    with pytest.raises(OutputError, match="fit: mixed must return numbers, .* one entry is 'b'"):
+        fit(mixed, {"slope": 1.0})
