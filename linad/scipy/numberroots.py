@@ -224,7 +224,8 @@ def _root_by(
     if by in SEARCHES:
         if bracket is None or len(bracket) < 2:
             return None  # SciPy says what is missing
-        return _in_loop(by, g, *bracket[:2], limits)
+        a, b = bracket[:2]
+        return _in_loop(by, g, a, b, limits)
     if by not in ("newton", "halley", "secant") or x0 is None or np.ndim(x0):
         return None
     if np.iscomplexobj(x0) or not limits.keys() <= {"xtol", "tol", "rtol", "maxiter"}:
