@@ -93,22 +93,15 @@ DATA_CLASSES = {
     "_weakrefset.WeakSet",
     "numpy.poly1d",
     "numpy.polynomial._polybase.ABCPolyBase",
-    *[f"scipy.interpolate._interpolate.{name}" for name in ("_PPolyBase", "interp1d", "NdPPoly")],
-    *[f"scipy.interpolate._interpolate.{name}" for name in ("PPoly", "BPoly", "_PPoly", "_BPoly")],
-    "scipy.interpolate._bsplines._BSpline",
-    *["scipy.interpolate._bsplines.BSpline", "scipy.interpolate._polyint._Interpolator1D"],
-    *[
-        "scipy.interpolate._rbfinterp.RBFInterpolator",
-        "scipy.interpolate._fitpack2._BivariateSplineBase",
-    ],
-    "scipy.interpolate._fitpack2.UnivariateSpline",
-    "scipy.interpolate._rgi.RegularGridInterpolator",
-    "scipy.stats._distn_infrastructure.rv_frozen",
-    "scipy.stats._multivariate.multi_rv_frozen",
-    "scipy.stats._kde.gaussian_kde",
-    "scipy.optimize._constraints.Bounds",
 }
-"""Classes of Python's, NumPy's and SciPy's whose objects are their attributes, and may change."""
+"""Classes of Python's and NumPy's whose objects are their attributes, and may change."""
+
+DISTRIBUTIONS = {
+    "scipy.stats._distn_infrastructure.rv_generic",
+    "scipy.stats._distribution_infrastructure.UnivariateDistribution",
+    "scipy.stats._multivariate.multi_rv_generic",
+}
+"""Classes of SciPy's whose objects stay what they are; those of all others are data as well."""
 
 MISSING: Any = object()
 
@@ -137,7 +130,10 @@ def is_data(kind: type) -> bool:
     """Whether objects of a class that is not the user's are what their attributes are."""
     found = _data.get(kind)
     if found is None:
-        found = _data[kind] = any([qualified(base) in DATA_CLASSES for base in kind.__mro__])
+        names = {qualified(base) for base in kind.__mro__}
+        scipys = kind.__module__.partition(".")[0] == "scipy" and not names & DISTRIBUTIONS
+        found = bool(names & DATA_CLASSES or (scipys and kind.__dictoffset__))
+        _data[kind] = found
     return found
 
 

@@ -172,6 +172,8 @@ def _of_plain(form: type[Newtonian] | type[Lagrangian], theirs: Any) -> Any:
     rows = np.reshape(theirs.yi, (len(theirs.xi), *theirs._y_extra_shape))
     made = form(form.stands_for.__name__, theirs.xi, rows)
     made.axis = theirs._y_axis
+    if isinstance(made, Newtonian):
+        made.coefficients = list(np.reshape(theirs.c[: len(rows)], rows.shape))  # what SciPy reads
     return made
 
 

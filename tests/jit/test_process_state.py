@@ -33,7 +33,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.interpolate
+import scipy.optimize
+import scipy.signal
 import scipy.sparse
+import scipy.spatial
 import scipy.stats
 
 import linad
@@ -92,6 +95,8 @@ INNER = {"k": 2.0}
 VARIABLE = contextvars.ContextVar("variable", default=2.0)
 
 # An object; what a function makes of it; how it changes.
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.1, 1.0]])
+
 HELD = {
     "namespace": (lambda: argparse.Namespace(k=2.0), lambda a: a.k, lambda a: setattr(a, "k", 3.0)),
     "array in it": (
@@ -155,6 +160,41 @@ HELD = {
         lambda: scipy.stats.norm(0.0, 2.0),
         lambda a: a.pdf(0.3),
         lambda a: setattr(a, "args", (0.0, 3.0)),
+    ),
+    "system": (
+        lambda: scipy.signal.StateSpace(np.eye(2), np.ones((2, 1)), np.ones((1, 2)), [[0.0]]),
+        lambda a: a.A.sum(),
+        lambda a: setattr(a, "A", 2 * a.A),
+    ),
+    "poles": (
+        lambda: scipy.signal.ZerosPolesGain([0.5], [0.2], 2.0),
+        lambda a: a.gain,
+        lambda a: setattr(a, "gain", 3.0),
+    ),
+    "triangles": (
+        lambda: scipy.spatial.Delaunay(CORNERS),
+        lambda a: a.transform[0, 2].sum(),
+        lambda a: a.transform.fill(3.0),
+    ),
+    "hull": (
+        lambda: scipy.spatial.ConvexHull(CORNERS),
+        lambda a: a.equations.sum(),
+        lambda a: a.equations.fill(3.0),
+    ),
+    "constraint": (
+        lambda: scipy.optimize.LinearConstraint(np.eye(2), 0, 1),
+        lambda a: a.A.sum(),
+        lambda a: a.A.fill(3.0),
+    ),
+    "scattered": (
+        lambda: scipy.interpolate.LinearNDInterpolator(CORNERS, np.arange(4.0)),
+        lambda a: a([[0.5, 0.5]])[0],
+        lambda a: a.values.fill(3.0),
+    ),
+    "tensor spline": (
+        lambda: scipy.interpolate.NdBSpline(([0, 0, 1, 1],), np.arange(2.0), 1),
+        lambda a: a([[0.5]])[0],
+        lambda a: a.c.fill(3.0),
     ),
     "sparse sum": (_sparse, lambda a: a.sum(), lambda a: a.data.fill(3.0)),
     "sparse entries": (_sparse, lambda a: a.diagonal(), lambda a: a.data.fill(3.0)),

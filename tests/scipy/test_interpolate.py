@@ -791,3 +791,11 @@ def test_gradients_of_interpolations_in_a_loop():
     values = np.stack([VS, VS**2])
     found = linad.grad(lambda values: np.sum(linad.map(f, values)))(values)
     np.testing.assert_allclose(found, [linad.grad(f)(v) for v in values], rtol=1e-9, atol=1e-12)
+
+
+def test_coefficients_that_are_written_into_count_at_traced_points():
+    made = scipy.interpolate.KroghInterpolator(X, Y[:, 0])
+    made.c *= 2.0
+    own = li.KroghInterpolator(X, Y[:, 0])
+    own.c *= 2.0
+    np.testing.assert_allclose(linad.linearize(own, Q)[0], made(Q), rtol=1e-9)
