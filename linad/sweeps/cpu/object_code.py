@@ -7,6 +7,7 @@ and the code is the same.
 
 import functools
 import gc
+import itertools
 import re
 from collections import deque
 from typing import Any
@@ -85,33 +86,40 @@ def _machine() -> Any:
 GROUP = 16
 """Functions that lie in memory together, and leave it together. To begin a group takes 0.8 ms."""
 
-_left: deque[Any] = deque()
-"""Engines of groups that nobody refers to."""
+_engines: dict[int, Any] = {}
+"""Of all groups, by their numbers."""
+
+_left: deque[int] = deque()
+"""Numbers of groups that nobody refers to."""
+
+_numbers = itertools.count()
 
 
 class CodeGroup:
     """Machine code in memory: it leaves when nobody refers to any of its functions.
 
     LLVM is not called where the last reference ends, which may be in the midst of a collection of
-    garbage, in any thread, but before the next function is loaded.
+    garbage, in any thread, but before the next function is loaded. So a group does not hold its
+    engine: an object of llvmlite's that is collected ends by itself.
     """
 
     def __init__(self) -> None:
+        self.number, self.room = next(_numbers), GROUP
         name_allocator()
         empty = llvm.parse_assembly(f'target triple = "{processor()[0]}"')
         lmm = is_near() or config.USE_LLVMLITE_MEMORY_MANAGER
         # The machine is the engine's own, and ends with it.
-        self.engine = llvm.create_mcjit_compiler(empty, _new_machine(), use_lmm=lmm)
-        self.room = GROUP
+        _engines[self.number] = llvm.create_mcjit_compiler(empty, _new_machine(), use_lmm=lmm)
 
     def add(self, code: bytes, name: str) -> int:
-        self.engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
-        self.engine.finalize_object()
+        engine = _engines[self.number]
+        engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
+        engine.finalize_object()
         self.room -= 1
-        return int(self.engine.get_function_address(name))
+        return int(engine.get_function_address(name))
 
-    def __del__(self, left: deque[Any] = _left) -> None:  # modules may be gone by then
-        left.append(self.engine)
+    def __del__(self, left: deque[int] = _left) -> None:  # modules may be gone by then
+        left.append(self.number)
 
 
 _growing: list[CodeGroup] = []
@@ -186,7 +194,9 @@ def loaded(code: bytes, name: str) -> Loaded:
 
 def _clear() -> None:
     while _left:
-        _left.popleft().close()
+        engine = _engines.pop(_left.popleft(), None)
+        if engine is not None:  # it could be made
+            engine.close()
 
 
 def _clear_all() -> None:
