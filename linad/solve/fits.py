@@ -20,7 +20,7 @@ from linad.solve.newton import largest, squared
 from linad.solve.no_progress import disagrees, follows
 from linad.solve.problems import Residual, quiet
 from linad.solve.rounding import without_rounding
-from linad.solve.saturated import without_saturated
+from linad.solve.saturated import replacements, without_overflow
 from linad.solve.status import Monitor, Status, Stop
 
 
@@ -114,7 +114,7 @@ class Fit:
         self.seen: Any = 0.0
         self.weights: Any = None
         self.rounding: Any = np.zeros(self.x.shape, bool)
-        self.saturated: Any = np.zeros(0, bool)
+        self.saturated: Any = np.zeros((0, 0))
         self.memory = True
         self.nit = self.told = self.taken = 0
         self.step = self.gain = np.nan
@@ -227,9 +227,10 @@ class Fit:
         return largest(slope) / size if size > 0 else 0.0
 
     def _cleaned(self, matrix: Array) -> Any:
-        """The Jacobian without columns that are rounding errors, or rows of 0 times infinity."""
+        """The Jacobian without columns that are rounding errors, or entries of 0 times infinity."""
         given, value = (self.x, self.r), self.problem.value
-        matrix, self.saturated = without_saturated(matrix, *given, value)
+        self.saturated = replacements(matrix, *given, value)
+        matrix = without_overflow(matrix, self.saturated)
         if np.isfinite(matrix).all():
             matrix, self.rounding = without_rounding(matrix, *given, value, self.eps)
         return matrix
@@ -239,7 +240,9 @@ class Fit:
         g = J.H @ r
         if self.factory.kind != "dense" or np.isfinite(g).all():
             return g
-        return without_saturated(J.todense(), x, r, self.problem.value)[0].conj().T @ r
+        matrix = J.todense()
+        replaced = replacements(matrix, x, r, self.problem.value)
+        return without_overflow(matrix, replaced).conj().T @ r
 
     def _free(self, gradient: Array) -> Any:
         """A mask of the unknowns that bounds do not hold."""
@@ -424,8 +427,6 @@ class Fit:
 def cleaned_jacobian(result: Any) -> Any:
     """The matrix of a fit, without rounding errors and 0 times infinity."""
     with quiet():
-        J = np.array(result.jac.todense())
+        J = np.array(without_overflow(result.jac.todense(), result.saturated))
     J[:, result.rounding] = 0.0
-    if result.saturated.any():
-        J[result.saturated] = 0.0
     return J

@@ -110,8 +110,8 @@ def gauss_newton(
     scipy.optimize.OptimizeResult
         ``x`` like x0, ``fun`` = f(x), ``cost`` = ``|f|²/2``, ``jac`` the Jacobian operator,
         ``grad``, ``optimality`` = its largest entry, ``rounding`` a mask of the unknowns, one
-        after the other, whose columns of a dense Jacobian are rounding errors, ``saturated`` one of
-        residuals that overflow in the derivative alone and are constant there,
+        after the other, whose columns of a dense Jacobian are rounding errors, ``saturated`` what
+        stands for entries of a dense Jacobian that overflow, NaN for all others,
         ``nit nfev njev njvp nvjp success status message``.
 
     Raises

@@ -1,4 +1,4 @@
-"""Residuals that are constant where their derivative overflows have the slope 0."""
+"""Residuals that do not change with an unknown have the slope 0, if the derivative overflows."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import scipy.optimize
 from solve.problems import unfinished
 
 from linad.solve import curve_fit, levenberg_marquardt
-from linad.solve.saturated import without_saturated
+from linad.solve.saturated import replacements, without_overflow
 
 V = np.linspace(-100.0, 100.0, 41)
 DOSES = np.array([0, 0.1, 0.3, 1, 3, 10.0])
@@ -23,20 +23,28 @@ HILL = {
 }
 
 
-def test_rows():
+def test_entries():
     x = np.array([2.0, 0.0])
 
     def value(x):
-        return np.array([0.0, x[0], 5.0, x[1] + 1.0, np.inf])
+        return np.array([0.0, x[0], 5.0, abs(x[1]) + 1.0, np.inf, x[0] ** 2, abs(x[1])])
 
     r = value(x)
-    J = np.array([[np.nan, 0.0], [1.0, 0.0], [1.0, 2.0], [0.0, np.inf], [np.nan, np.nan]])
-    matrix, constant = without_saturated(J, x, r, value)
-    assert constant.tolist() == [True, False, False, False, False]
-    np.testing.assert_array_equal(matrix[0], 0.0)
-    np.testing.assert_array_equal(matrix[1:], J[1:])
+    nan = np.nan
+    J = np.array([[nan, 0], [1, 0], [1, 2], [0, np.inf], [nan, nan], [nan, nan], [nan, nan]])
+    replaced = replacements(J, x, r, value)
+    expected = np.full(J.shape, nan)
+    expected[0, 0] = 0.0  # the others of this row are finite
+    expected[5] = 4.0, 0.0
+    expected[6, 0] = 0.0  # |x| has no slope
+    np.testing.assert_allclose(replaced, expected, rtol=1e-8)
+    np.testing.assert_array_equal(without_overflow(J, replaced)[1:5], J[1:5])
+
+
+def test_finite_matrices_cost_nothing():
     calls = []
-    assert without_saturated(J[1:3], x, r[1:3], calls.append)[0] is not None
+    J, x = np.array([[1.0, 0.0], [1.0, 2.0]]), np.zeros(2)
+    assert np.isnan(replacements(J, x, np.ones(2), calls.append)).all()
     assert not calls
 
 
@@ -58,9 +66,24 @@ def test_an_exponential_that_overflows():
     found = curve_fit(planck, n, data, [2e-6, 7.0])
     assert found.success
     np.testing.assert_allclose(found.x[1], 9.0, rtol=1e-2)
-    assert found.result.saturated.sum() > 5
-    assert "residuals are constant where their derivative overflows" in found.message
+    assert np.count_nonzero(found.result.saturated == 0) > 5
+    assert "residuals do not change with a parameter in which their derivative" in found.message
     assert np.isfinite(found.errors).all()
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_one_of_two_terms_that_overflows():
+    """The residual changes with the parameters of the other one."""
+
+    def two(n, a, t, b, u):
+        return planck(n, a, t) + b * np.sqrt(n) / np.expm1(n / u)
+
+    n = np.geomspace(1.0, 300.0, 80)
+    data = two(n, 1e-2, 9.0, 5.0, 2.0) * (1 + 0.01 * np.cos(np.arange(80.0)))
+    start = [2e-2, 10.0, 4.0, 0.3]  # exp(300 / 0.3) is infinite
+    found = curve_fit(two, n, data, start, sigma=0.01 * data, bounds=(1e-6, np.inf))
+    assert found.success
+    np.testing.assert_allclose(found.x, [1e-2, 9.0, 5.0, 2.0], rtol=2e-2)
 
 
 @pytest.mark.filterwarnings("ignore:overflow")

@@ -71,11 +71,12 @@ def solved(
             f"numbers as of a bisection by hand, mend that (linad.scipy.optimize.brentq has a "
             f"derivative)"
         )
-    count = np.count_nonzero(result.saturated)
+    saturated = ~np.isnan(result.saturated).all(axis=1)
+    count = np.count_nonzero(saturated)
     if count:
         words = (
-            f"{count} of {result.saturated.size} residuals are constant where their derivative "
-            f"overflows"
+            f"{count} of {saturated.size} residuals do not change with a parameter in which their "
+            f"derivative overflows"
         )
         said = result.message
         if not result.success:  # then it is the cause
