@@ -16,6 +16,6 @@ def test_vector_functions_are_found_where_there_are_any(bits):
     except OSError:
         known = False
     assert vecmath.libraries_loaded() is known
-    found = vecmath.variants("sin" if bits == 64 else "sinf", bits, 1)
+    found = vecmath.vector_variants("sin" if bits == 64 else "sinf", bits, 1)
     assert bool(found) is known
     assert all(symbol.startswith("_ZGV") for _, symbol in found)
