@@ -20,8 +20,8 @@ from linad.adoption.dispatchers import (
     python_of,
 )
 from linad.adoption.exchanges import SWITCH, Exchange
-from linad.adoption.form_table import form_of, has_form
-from linad.adoption.forms import ASKING, INDEXED
+from linad.adoption.form_table import form_of, has_form, register
+from linad.adoption.forms import ASKING, INDEXED, picked
 from linad.adoption.live_objects import live_objects_of
 from linad.adoption.source import deeper
 from linad.adoption.vectorized import exchange as exchange_of_vectorized, is_vectorized
@@ -133,6 +133,8 @@ def _names_for(space: Space) -> Callable[[Use], str | None]:
         value = space.get(use.name, nothing)
         if value is nothing:
             value = builtins.__dict__.get(use.name, nothing)
+        if type(value) is functools.partial and (form := picked(value)) is not value:
+            register(value, form)
         if value is nothing or not has_form(value):
             return None
         if isinstance(value, types.ModuleType):
