@@ -7,6 +7,7 @@ import importlib
 import itertools
 import sys
 from collections.abc import Iterable
+from operator import attrgetter
 from types import ModuleType, TracebackType
 from typing import Any, NoReturn
 
@@ -216,7 +217,9 @@ def _by_caller(what: Asked, how: str, remedy: str) -> tuple[str, str]:
         name = kind.rpartition(".")[2]
         return f"{what.name}(), of SciPy's {name},", _of_object(kind)
     found = _instead(what)
-    return f"{what.name}()", found or (DEGREE if remedy == COUNT else remedy)
+    if not found:
+        found = DEGREE if remedy == COUNT else _of_lists(what.name)
+    return f"{what.name}()", found or remedy
 
 
 def _instead(what: Asked) -> str:
@@ -287,6 +290,20 @@ def _draws(function: Any, name: str) -> bool:
     owner = getattr(function, "__objclass__", None)
     return name.startswith("numpy.random") or (
         owner is not None and owner.__module__.startswith("numpy.random")
+    )
+
+
+def _of_lists(name: str) -> str:
+    """What to call instead of a function of NumPy's that was given a list."""
+    try:
+        form = attrgetter(name.removeprefix("numpy."))(NAMESPACE[0])
+    except (AttributeError, IndexError):
+        return ""
+    if not name.startswith("numpy.") or not hasattr(form, "takes_lists"):
+        return ""
+    return (
+        f"use linad.{name}, which takes lists of traced numbers, or np.stack([...]) for a list, "
+        f"np.block([[...], [...]]) for lists within a list"
     )
 
 

@@ -38,6 +38,8 @@ _DISPATCHED: type = type(np.sum)
 class TakingLists:
     """A ufunc or function of NumPy, any of whose arguments may be a list of traced numbers."""
 
+    takes_lists = True
+
     def __init__(self, original: Any) -> None:
         self._original = original
         functools.update_wrapper(self, original, updated=())

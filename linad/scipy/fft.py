@@ -26,6 +26,7 @@ from linad.core.mirrored_names import mirrored_names
 from linad.core.shapes import normalize_axes, normalize_axis, with_length
 from linad.errors import UnsupportedError
 from linad.rules.cosines import cosines_
+from linad.rules.creation import asarray
 from linad.rules.fourier import fit_
 from linad.scipy import fftlog
 from linad.scipy.mirror import Function, called_as, holds_traced, inexact, traced_form
@@ -103,12 +104,12 @@ ihfftn = _hermitian("ihfftn")
 
 @traced_form(scipy.fft.fftshift)
 def fftshift(x: Array, axes: Any = None) -> Any:
-    return np.fft.fftshift(x, axes)
+    return np.fft.fftshift(asarray(x), axes)
 
 
 @traced_form(scipy.fft.ifftshift)
 def ifftshift(x: Array, axes: Any = None) -> Any:
-    return np.fft.ifftshift(x, axes)
+    return np.fft.ifftshift(asarray(x), axes)
 
 
 # Cosines and sines.

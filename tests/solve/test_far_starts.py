@@ -133,7 +133,9 @@ def test_in_a_program():
             np.testing.assert_allclose(fit(np.array(start)), near.x, rtol=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore:curve_fit. the data do not determine")
+@pytest.mark.filterwarnings(
+    "ignore:curve_fit. the data do not determine", "ignore:curve_fit. the data hardly determine"
+)
 @pytest.mark.sweep(part=0.2)
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("model", list(MODELS))
