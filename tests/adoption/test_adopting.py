@@ -721,3 +721,26 @@ def test_arrays_with_fields_say_what_to_keep_instead(installed, name):
         pytest.raises(UnsupportedError, match=r"keep a dict with an array for each field, \{'a"),
     ):
         linad.grad(getattr(package, name))(np.ones(2))
+
+
+PARTIALS = """
+import functools
+
+import numpy as np
+import scipy.sparse as sp
+
+diagonal = functools.partial(sp.diags, format="csr")
+
+
+def weighted(x):
+    constant = np.ones(len(x))
+    return diagonal(constant, 0, (3, 3)) @ x + diagonal(np.sqrt(x), 0, (3, 3)) @ constant
+"""
+
+
+def test_partials_that_a_package_names(installed):
+    """SciPy itself would take what it is given for something else, and raise a ValueError."""
+    package = installed(PARTIALS)
+    with linad.adopt(package.__name__):
+        check(package.weighted)
+        assert type(package.weighted(X)) is np.ndarray
