@@ -383,7 +383,8 @@ def write_into(root: Any, region: Region, value: Any) -> None:
             "a value of an inner derivative was written into an array made outside of it; make "
             "the array inside the differentiated function"
         )
-    shape = root.shape[: root.ndim - region.ndim] + region.shape
+    around = root.shape
+    shape = around[: len(around) - region.ndim] + region.shape
     if 0 in shape and not isinstance(value, Traced):
         count_as_written(root)
         return

@@ -35,7 +35,7 @@ from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape, size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain, Composite
-from linad.operators.facts import EVERYTHING, read_by
+from linad.operators.facts import EVERYTHING, declares, read_by
 from linad.operators.reduction import WeightedSum
 from linad.operators.region_writes import is_known
 from linad.operators.structured import (
@@ -298,7 +298,8 @@ def _pulled(
             if read is not None and not f.copies:
                 zeros = keeping_zeros(f, read, mask, found)
                 lost = lost or (mask is None and isinstance(read, Traced))
-                lost = lost or (zeros is None and _may_spoil(f) and not weighs)
+                spoils = zeros is None and _may_spoil(f) and not weighs
+                lost = lost or (spoils and (mask is not None or _keeps_zeros(f)))
                 if zeros is not None:
                     f, changed = zeros, True
             loose = loose and mask is not None
@@ -309,6 +310,12 @@ def _pulled(
         factors.append(f)
     changed = changed or len(factors) > len(given)
     return EntriesRead(mask, loose), tuple(factors) if changed else None, lost
+
+
+def _keeps_zeros(f: JacobianOperator) -> bool:
+    """Whether there is an operator that keeps zeros in the place of this one. Where there is none,
+    as for the derivative of a factorization, and all that it reads is read, nothing can be kept."""
+    return bool(f.weighted_by) or declares(type(f), "where_read")
 
 
 def _moved(f: JacobianOperator, mask: Any, wanted: bool, found: bool) -> Any:
