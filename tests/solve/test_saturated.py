@@ -97,3 +97,20 @@ def test_where_all_are_constant_it_is_no_success():
 def test_other_derivatives_that_are_not_finite_are_told():
     found = levenberg_marquardt(lambda p: np.sqrt(np.abs(p)) - 1.0, np.array([0.0, 3.0]))
     assert not found.success
+
+
+@unfinished
+@pytest.mark.filterwarnings("ignore:invalid", "ignore:divide by zero")
+def test_a_kink_without_a_slope_is_to_be_left_out():
+    """A discharge over a weir, whose crest is at a point of the data."""
+    h = np.linspace(0.0, 10.0, 21)
+    y = 3.0 * np.sqrt(np.maximum(h - 1.2, 0.0)) + 0.01 * np.cos(9 * h)
+
+    def weir(h, a, crest):
+        return a * np.sqrt(np.maximum(h - crest, 0.0))
+
+    found = curve_fit(weir, h, y, [1.0, 0.5])
+    assert not found.success
+    assert "index 1, which itself is finite; leave such points out" in found.message
+    found = curve_fit(weir, h, y, [1.0, 0.5], weights=h != 0.5)
+    np.testing.assert_allclose(found.x, [3.0, 1.2], atol=1e-2)

@@ -51,6 +51,11 @@ OF_LIKELIHOODS = {
         "a likelihood knows no model; propagate(lambda p: model(x, p)) has it, with errors",
     ),
     **dict.fromkeys(
+        ("plot", "plot_fit", "plot_residuals", "show", "draw"),
+        "a likelihood knows no model and no data to draw; draw model(x, found.x), with the errors "
+        "of propagate(lambda p: model(x, p))",
+    ),
+    **dict.fromkeys(
         ("residuals", "resid", "residual", "chi_square", "chisqr", "chi2", "r_squared", "redchi"),
         "a likelihood has no residuals; log_likelihood and aic tell how good it is",
     ),

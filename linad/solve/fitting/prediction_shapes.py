@@ -82,7 +82,7 @@ def _hint(data: "Data", shape: Shape, wanted: Shape) -> str:
     if shape == wanted[::-1] and len(shape) > 1:
         return "; transpose it"
     if wanted == (*shape, 1):
-        return "; ydata is a table of one column: give the column, ydata.ravel()"
+        return "; ydata is a table of one column: give the column, np.ravel(ydata)"
     if words := words_of_axes(data.xdata, wanted):
         return f"; xdata {words}"
     if data.x_shape == (*wanted, *shape):

@@ -1,6 +1,7 @@
 """The report of a fit, as text and as HTML."""
 
 import re
+from collections import Counter
 from html import escape
 from typing import Any
 
@@ -96,8 +97,10 @@ def openings(fit: Any, most: int = STRONGEST) -> list[str]:
     if directions and len(directions) == np.count_nonzero(fit.parameters.free):
         found.append("Nothing is determined: start elsewhere, where the model responds.")
     elif directions:
-        first = [next(iter(direction)) for direction in directions[:most]]
-        found.append(f"Fix one parameter of each, fixed={first!r}, or write a model without it.")
+        # The pivots of Gauss and Jordan, and perhaps more, are in one direction alone.
+        times = Counter(name for direction in directions for name in direction)
+        held = [next(k for k in direction if times[k] == 1) for direction in directions[:most]]
+        found.append(f"Fix one parameter of each, fixed={held!r}, or write a model without it.")
     return found
 
 

@@ -107,7 +107,8 @@ def _without_slope(name: str, result: Any) -> str:
         )
     return (
         f"{name}: infinite or NaN: in the derivatives of {bad.sum()} of {bad.size} residuals, "
-        f"first that of index {np.argmax(bad)}, which itself is finite; start elsewhere, or write "
-        f"the model without what has no slope there, as np.sqrt(x) at 0 and np.arccos(x) at 1; "
+        f"first that of index {np.argmax(bad)}, which itself is finite; leave such points out, as "
+        f"curve_fit does with those of weight 0; or start elsewhere, or write the model without "
+        f"what has no slope there, as np.sqrt(x) at 0 and np.arccos(x) at 1; "
         f"np.where(x < 1, np.arccos(np.where(x < 1, x, 0.0)), 0.0) is 0 from 1 on, with slope 0"
     )

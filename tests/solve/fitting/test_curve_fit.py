@@ -427,6 +427,8 @@ class TestWhatTheModelReturns:
     def test_tables_of_one_column_are_refused_with_a_remedy(self):
         with pytest.raises(linad.errors.ShapeError, match="a table of one column: give the column"):
             curve_fit(decay, T[:, None], Y, START)
+        with pytest.raises(linad.errors.ShapeError, match=r"give the column, np.ravel\(ydata\)"):
+            curve_fit(decay, T, Y[:, None], START)
 
     @unfinished
     def test_a_start_where_nothing_responds_is_named(self):

@@ -133,3 +133,18 @@ def test_a_start_that_nobody_gave_is_told():
     with pytest.warns(OptimizeWarning) as told:
         curve_fit(two, T, Y, [1.0, 1.0])
     assert "nobody" not in str(told[0].message)
+
+
+def test_what_is_to_be_fixed_determines_the_rest():
+    """Two directions of which both hold CL and V: fixing CL twice mends nothing."""
+    t = np.array([0.25, 0.5, 1, 2, 4, 6, 8.5, 9, 10, 12, 16, 20, 24])
+
+    def model(t, ka, CL, V, D, F):
+        return F * D * ka / (V * (ka - CL / V)) * (np.exp(-CL / V * t) - np.exp(-ka * t))
+
+    y = model(t, 1.1, 5.0, 30.0, 100.0, 1.0) * (1 + 0.05 * np.cos(7 * t))
+    start = [1.0, 3.0, 20.0, 80.0, 1.2]
+    with pytest.warns(OptimizeWarning, match=r"fixed=\['D', 'F'\]"):
+        curve_fit(model, t, y, start)
+    found = curve_fit(model, t, y, start, fixed=["D", "F"])
+    assert found.success and np.isfinite(found.errors).all() and not found.undetermined

@@ -242,6 +242,8 @@ def test_what_cannot_be_meant():
     "name, words",
     [
         ("predict", r"propagate\(lambda p: model\(x, p\)\) has it"),
+        ("plot", r"no data to draw; draw model\(x, found.x\), with the errors of propagate\("),
+        ("plot_residuals", "no data to draw"),
         ("chi_square", "has no residuals"),
         ("llf", "that is log_likelihood"),
         ("pcov", "the covariance matrix is covariance"),
