@@ -18,6 +18,9 @@ from typing import Any
 
 import numpy as np
 from numpy.matrixlib import defmatrix
+
+# Packages set np.matrix to a class of their own.
+from numpy.matrixlib.defmatrix import asmatrix, bmat, matrix
 from scipy.sparse import isspmatrix
 
 from linad.adoption import promotion
@@ -47,12 +50,12 @@ from linad.rules.creation import asarray
 class HeldMatrix(Held):
     """What stands for ndarray among the bases of the matrix."""
 
-    original = np.matrix
-    __class__ = property(lambda self: np.matrix)  # type: ignore[assignment]
+    original = matrix
+    __class__ = property(lambda self: matrix)  # type: ignore[assignment]
 
     def __new__(cls, shape: Shape, dtype: Any, buffer: Array, order: Any = None) -> Any:
         """As `numpy.ndarray.__new__`, of what a matrix is made of."""
-        return view_as(asarray(buffer).reshape(shape), np.matrix)
+        return view_as(asarray(buffer).reshape(shape), matrix)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         # An ndarray's own operator comes first here, which it does not beside a subclass of it.
@@ -95,8 +98,8 @@ def _is_operator() -> bool:
 
 def _plain(x: Any) -> Any:
     """The matrices, arrays and numbers of NumPy's that arguments stand for."""
-    if isinstance_of_held(x) and issubclass(type(x).original, np.matrix):
-        return np.asarray(concrete_parts(x._held)).view(np.matrix)
+    if isinstance_of_held(x) and issubclass(type(x).original, matrix):
+        return np.asarray(concrete_parts(x._held)).view(matrix)
     if type(x) in (list, tuple):
         return type(x)(map(_plain, x))
     if type(x) is dict:
@@ -110,7 +113,7 @@ def _arrays(x: Any) -> Any:
         return type(x)(map(_arrays, x))
     if type(x) is dict:
         return {key: _arrays(part) for key, part in x.items()}
-    return x.view(np.ndarray) if issubclass(type(x), np.matrix) else unwrapped(x)
+    return x.view(np.ndarray) if issubclass(type(x), matrix) else unwrapped(x)
 
 
 def _as_numpy_has_it(name: str, result: Any, plain: Any) -> Any:
@@ -131,12 +134,12 @@ def _as_numpy_has_it(name: str, result: Any, plain: Any) -> Any:
         )
     if np.shape(result) != plain.shape:
         result = np.reshape(result, plain.shape)
-    return as_matrix(result) if isinstance(plain, np.matrix) else result
+    return as_matrix(result) if isinstance(plain, matrix) else result
 
 
 def _view(x: Any, cls: type) -> Any:
     """``x.view(cls)``, of an array."""
-    return view_as(bare(x), np.matrix) if issubclass(cls, HeldMatrix) else x.view(cls)
+    return view_as(bare(x), matrix) if issubclass(cls, HeldMatrix) else x.view(cls)
 
 
 def _is_instance(x: Any, kind: Any, /) -> bool:
@@ -146,7 +149,7 @@ def _is_instance(x: Any, kind: Any, /) -> bool:
 
 def _original_of(kind: Any) -> Any:
     if isinstance(kind, type) and issubclass(kind, HeldMatrix):
-        return np.ndarray if kind is HeldMatrix else np.matrix
+        return np.ndarray if kind is HeldMatrix else matrix
     return kind
 
 
@@ -172,7 +175,7 @@ def _also_of_sparse(own: Callable[..., Any], product: str) -> Callable[..., Any]
     return times
 
 
-MADE_ELSEWHERE[np.matrix] = lambda: _module().matrix  # type: ignore[no-any-return]
+MADE_ELSEWHERE[matrix] = lambda: _module().matrix  # type: ignore[no-any-return]
 
 
 _OPERATORS = {np.multiply: operator.mul, np.power: operator.pow}
@@ -182,18 +185,18 @@ _OPERATORS = {np.multiply: operator.mul, np.power: operator.pow}
 def _beside(ufunc: Any, *operands: Any) -> Any:
     """A ufunc, or the operator, of a traced array and of a plain matrix."""
     by_operator = sys._getframe(2).f_globals["__name__"] == python_operators.__name__
-    operands = tuple([remade(x) if issubclass(type(x), np.matrix) else x for x in operands])
+    operands = tuple([remade(x) if issubclass(type(x), matrix) else x for x in operands])
     return (_OPERATORS.get(ufunc, ufunc) if by_operator else ufunc)(*operands)
 
 
-FOREIGN[np.matrix] = _beside
+FOREIGN[matrix] = _beside
 
 
 def as_matrix(x: Array) -> Any:
     """An array of one or two axes as a matrix: a plain one of plain numbers."""
     if type(x) is not Tracer:
-        return np.asarray(x).view(np.matrix)
-    return view_as(x.reshape((1, -1)) if x.ndim < 2 else x, np.matrix)
+        return np.asarray(x).view(matrix)
+    return view_as(x.reshape((1, -1)) if x.ndim < 2 else x, matrix)
 
 
 def _form(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -203,11 +206,11 @@ def _form(original: Callable[..., Any]) -> Callable[..., Any]:
     def form(data: Any, *args: Any, **kwargs: Any) -> Any:
         if running_trace() is None:
             return original(data, *args, **kwargs)
-        data = remade(data) if issubclass(type(data), np.matrix) else data
+        data = remade(data) if issubclass(type(data), matrix) else data
         return getattr(_module(), original.__name__)(data, *args, **kwargs)
 
     return form
 
 
-MATRICES = {name: _form(getattr(np, name)) for name in ("matrix", "asmatrix", "bmat")}
+MATRICES = {original.__name__: _form(original) for original in (matrix, asmatrix, bmat)}
 """The functions of NumPy that make matrices."""

@@ -29,6 +29,7 @@ from linad.arrays.buffers import (
 )
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
+from linad.control.body_trace import scripted
 from linad.control.carried_out import CarriedOut
 from linad.control.moving_places import Places
 from linad.control.replaced_methods import Hooks
@@ -192,7 +193,9 @@ class TemplateTrace(ExpectingTrace):
         if question is bool and tracer.dtype.kind != "b":
             tracer = tracer != 0
         if not self.over and self.steps is None:
-            return super().answer(tracer, question)
+            if scripted.get() is None:
+                return super().answer(tracer, question)
+            self.settle()  # a script is for the traces around
         if not self.over:
             assert self.steps is not None
             step = self.steps[self.at]

@@ -101,6 +101,19 @@ def test_matrices(installed, name):
         assert type(package.square(X)) is np.matrix
 
 
+def test_a_package_that_sets_another_class(installed, monkeypatch):
+    package = installed(SOURCE)
+    wanted = package.of_lists(X)
+
+    class Other:
+        def __init__(self, entries):
+            self.entries = np.array(entries)
+
+    with linad.adopt(package.__name__):
+        monkeypatch.setattr(np, "matrix", Other)
+        np.testing.assert_allclose(linad.linearize(package.of_lists, X)[0], wanted, rtol=1e-13)
+
+
 @pytest.mark.parametrize("name", ["of_lists", "plain_ones", "functions"])
 def test_recorded(installed, name):
     package = installed(SOURCE)

@@ -101,3 +101,19 @@ def test_what_is_refused_is_refused_by_scipy():
 
 def test_roots_of_what_is_not_traced_stay_numbers():
     assert linad.jit(lambda p: p * so.brentq(lambda x: x - 1.0, 0, 3))(2.0) == pytest.approx(2.0)
+
+
+@pytest.mark.rest
+def test_a_decision_within_a_loop_that_may_repeat_itself():
+    """Of a loop of Python's before the search, seen so late that it is not a template yet."""
+
+    def root(p):
+        t = p
+        for _ in range(210):
+            t = np.sin(t) + 0.5 * t
+        return so.brentq(lambda x: x**3 - t if t > 0 else x + t, 0.0, 10.0)
+
+    jitted = linad.jit(root)
+    for p in (0.7, 0.8):
+        np.testing.assert_allclose(jitted(p), root(p), rtol=1e-11)
+    np.testing.assert_allclose(linad.grad(jitted)(0.7), linad.grad(root)(0.7), rtol=1e-9)
