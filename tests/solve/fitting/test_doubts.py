@@ -147,4 +147,6 @@ def test_what_is_to_be_fixed_determines_the_rest():
     with pytest.warns(OptimizeWarning, match=r"fixed=\['D', 'F'\]"):
         curve_fit(model, t, y, start)
     found = curve_fit(model, t, y, start, fixed=["D", "F"])
-    assert found.success and np.isfinite(found.errors).all() and not found.undetermined
+    assert found.success
+    assert np.isfinite(found.errors).all()
+    assert not found.undetermined

@@ -238,6 +238,22 @@ def test_what_cannot_be_meant():
         maximum_likelihood(normal, {"mean": 1, "sigma": 1}, method="bfgs")
 
 
+def test_data_with_nan_are_named():
+    """The start is not to blame."""
+    seen = SEEN.copy()
+    seen[3] = np.nan
+    for f, args, words in (
+        (lambda m: -np.sum((seen - m) ** 2), (), "seen at index 3: leave such points out"),
+        (lambda m, y: -np.sum((y - m) ** 2), (seen,), r"args\[0\] at index 3"),
+        (lambda m, y: -np.sum((y["a"] - m) ** 2), ({"a": seen},), r"args\[0\] at index 3"),
+        (lambda m, y: -np.sum((y - m) ** 2), (seen.reshape(5, 10),), r"args\[0\] at index \(0, 3\)"),
+    ):
+        with pytest.raises(ArgumentError, match="is nan at the start.*hold NaN, " + words):
+            maximum_likelihood(f, 1.0, args)
+    found = maximum_likelihood(lambda m: -np.nansum((seen - m) ** 2), 1.0)
+    np.testing.assert_allclose(found.x, np.nanmean(seen), rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     "name, words",
     [
