@@ -17,7 +17,7 @@ def with_nan(f: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
     f = inspect.unwrap(f)
     if inspect.isfunction(f):
         named = inspect.getclosurevars(f)
-        read |= named.globals | named.nonlocals
+        read |= {**named.globals, **named.nonlocals}
     found = []
     for name, value in read.items():
         for leaf in tree.flatten(value)[0] if isinstance(value, list | tuple | dict) else [value]:
