@@ -15,8 +15,8 @@ there on; and no test of an end knows D. After a step with gain ratio
 Where J is small enough to be dense a step follows the curve that keeps the residuals going
 straight: p = v + a/2, with a the damped step for the second derivative of r along v, and a step
 whose curve bends more than 3/4 of it is refused. A run that comes to no end, or ends where the
-residuals no longer depend on an unknown, is begun again with D the norms at the point alone, and
-then with other dampings; the lowest end counts.
+residuals no longer depend on an unknown, is begun again: for some steps from shorter ones, then
+with D the norms at the point alone, and with other dampings; the lowest end counts.
 
 Sources: J. J. Moré, "The Levenberg-Marquardt algorithm: implementation and theory", 1978.
 M. K. Transtrum, J. P. Sethna, "Improvements to the Levenberg-Marquardt algorithm for nonlinear
