@@ -108,7 +108,8 @@ class Fit:
         self.ftol = default if ftol is None else ftol
         self.xtol = default if xtol is None else xtol
         self.x = problem.x.start
-        self.reach = (1.0 + float(np.linalg.norm(self.x))) / self.eps
+        # A factor of exp(-k t), for t in years of a calendar, is some 1e17: no end at 1 / eps.
+        self.reach = (1.0 + float(np.linalg.norm(self.x))) / self.eps**2
         self.lam, self.growth, self.first_lam = 0.0, 2.0, 0.0
         self.D: Any = None
         self.seen: Any = 0.0
@@ -395,7 +396,11 @@ class Fit:
         self.trials.accept()
         self.cost = self.cost_of(self.r)
         if scale > self.reach:
-            words = f"the cost, {self.cost:.6g}, comes down as |x| = {scale:.1e} grows"
+            words = (
+                f"the cost, {self.cost:.6g}, still comes down at |x| = {scale:.1e}; where a model "
+                f"has exp(k t) with t far from 0, as years, let it be of t - np.mean(t); bounds= "
+                f"keep parameters from running away"
+            )
             raise Stop(Status.UNBOUNDED, words)
         return length / scale if scale else 0.0
 

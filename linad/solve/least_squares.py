@@ -15,8 +15,8 @@ there on; and no test of an end knows D. After a step with gain ratio
 Where J is small enough to be dense a step follows the curve that keeps the residuals going
 straight: p = v + a/2, with a the damped step for the second derivative of r along v, and a step
 whose curve bends more than 3/4 of it is refused. A run that comes to no end, or ends where the
-residuals no longer depend on an unknown, is begun again with D the norms at the point alone, and
-then with other dampings; the lowest end counts.
+residuals no longer depend on an unknown, is begun again: for some steps from shorter ones, then
+with D the norms at the point alone, and with other dampings; the lowest end counts.
 
 Sources: J. J. Moré, "The Levenberg-Marquardt algorithm: implementation and theory", 1978.
 M. K. Transtrum, J. P. Sethna, "Improvements to the Levenberg-Marquardt algorithm for nonlinear
@@ -52,8 +52,10 @@ LEAST = 1e-30
 BENT = 0.75
 """Most that the curve of a step may add to it, relative to its length."""
 
-OTHER_WAYS = ((1.0, False), (1e3, True), (1e5, False))
-"""What a fit is tried with again: a factor on the first damping, and whether D remembers."""
+OTHER_WAYS = ((1e3, True, 50), (1.0, False, None), (1e3, True, None), (1e5, False, None))
+"""What a fit is tried with again: a factor on the first damping, whether D remembers, and for how
+many steps at most. From shorter first steps a fit often arrives at once that has run down a valley
+to infinity; the next way may take all that are left."""
 
 PROBE = 0.1
 """Part of a step at which the residuals are looked at for their curvature."""
@@ -238,12 +240,12 @@ def _tried(fit: Fit, damping: float, monitor: Monitor) -> tuple[Fit, Stop]:
     fit.lam, fit.first_lam, fit.maxiter = damping, damping, min(limit, PATIENCE)
     end = fit.run(_damped_step, monitor)
     taken = fit.nit
-    for factor, memory in OTHER_WAYS if fit.factory.kind == "dense" else ():
+    for factor, memory, most in OTHER_WAYS if fit.factory.kind == "dense" else ():
         if not fit.is_doubtful(end) or taken >= limit:
             break
         other = copy.copy(start)
         other.lam, other.first_lam, other.memory = factor * damping, damping, memory
-        other.taken, other.maxiter = taken, limit - taken
+        other.taken, other.maxiter = taken, min(limit - taken, most or limit)
         stop = other.run(_damped_step, monitor)
         taken += other.nit
         if other.cost < fit.cost or (other.cost == fit.cost and not other.is_doubtful(stop)):

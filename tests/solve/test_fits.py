@@ -47,8 +47,9 @@ def test_what_steps_promise():
 def test_a_run_away_is_told():
     fit = fit_of(lambda x: np.exp(-x), [1.0])
     with pytest.raises(Stop) as stopped:
-        fit.move(np.array([1e17]), None)
+        fit.move(np.array([1e33]), None)
     assert stopped.value.status is Status.UNBOUNDED
+    assert "bounds= keep parameters from running away" in stopped.value.detail
 
 
 def test_what_is_no_fit_is_refused():

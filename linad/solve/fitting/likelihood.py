@@ -26,7 +26,8 @@ from linad.solve.bounds import as_box
 from linad.solve.described_starts import of_described
 from linad.solve.fitting.doubts import tell_doubts
 from linad.solve.fitting.fit_options import START, VERBOSE
-from linad.solve.fitting.likelihood_result import LikelihoodResult
+from linad.solve.fitting.likelihood_result import NO_LOGARITHM, LikelihoodResult, is_no_logarithm
+from linad.solve.fitting.nan_data import words_of_nan
 from linad.solve.fitting.parameters import Parameters, told
 from linad.solve.fitting.taken_parameters import taking
 from linad.solve.fitting.with_arguments import WithArguments
@@ -131,6 +132,8 @@ def maximum_likelihood(
             f"; {name_of(f)} has a minimum instead: return the logarithm of the likelihood, not "
             f"minus the logarithm, nor the likelihood itself"
         )
+    elif not result.success and is_no_logarithm(float(-result.cost)):
+        result.message += f"; {name_of(f)} is {-result.cost:.3g}: {NO_LOGARITHM}"
     elif result.status == Status.NOT_FINITE:
         result.message += (
             "; where it grows without end, as where a width goes to 0, bounds= keep parameters "
@@ -176,9 +179,10 @@ def _require_number(likelihood: WithArguments, parameters: Parameters) -> None:
             f"returned {came}{'; return np.sum() of it' * (array.size > 1)}"
         )
     if not np.isfinite(array).all():
+        remedy = words_of_nan(likelihood.f, likelihood.args) if np.isnan(array).all() else ""
         raise ArgumentError(
             f"{NAME}: {called} is {float(array.reshape(())):g} at the start, "
-            f"{told(parameters)}; start where it is finite"
+            f"{told(parameters)}; {remedy or 'start where it is finite'}"
         )
 
 

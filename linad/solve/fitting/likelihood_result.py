@@ -24,6 +24,19 @@ FLAT = 100 * np.finfo(float).eps
 FAINT = float(np.sqrt(np.finfo(float).eps))
 """Eigenvalues, relative to the largest, that may be what is left of a gradient alone."""
 
+MINUTE = 1e-8
+"""What a product of probabilities of many data is below, and hardly the logarithm of one."""
+
+NO_LOGARITHM = (
+    "it looks like the likelihood itself, a product of probabilities; return its logarithm, the "
+    "sum of theirs"
+)
+
+
+def is_no_logarithm(value: float) -> bool:
+    """Whether a number is more likely a likelihood than its logarithm."""
+    return 0.0 < value < MINUTE
+
 
 class LikelihoodResult(KnownParameters):
     """Parameters with their uncertainties; prints as a report.
@@ -137,6 +150,8 @@ class LikelihoodResult(KnownParameters):
         ]
 
     def _why_unknown(self) -> str:
+        if is_no_logarithm(self.log_likelihood):
+            return f"errors unknown: the logarithm is {self.log_likelihood:.3g}: {NO_LOGARITHM}"
         if at_bounds(self):
             return (
                 "errors unknown: the likelihood is not bent as at a maximum; fix what is at a bound"
@@ -144,7 +159,10 @@ class LikelihoodResult(KnownParameters):
         return "errors unknown: the likelihood has no maximum here"
 
     def _doubt(self) -> str:
-        """That the maximum lies at infinity, as that of a model which separates its data does."""
+        """That it is no logarithm, or that the maximum lies at infinity, as that of a model which
+        separates its data does."""
+        if is_no_logarithm(self.log_likelihood):
+            return f"the logarithm is {self.log_likelihood:.3g}: {NO_LOGARITHM}"
         way = (self.vector - self.parameters.start)[self.parameters.free]
         if not any(map(self._rises_along, (way, *np.diag(way)))):
             return ""

@@ -67,7 +67,10 @@ class Minima:
             return
         residual = self.fit.solve.residual
         rest = f"about {seconds * (self.ends / self.found - 1):.0f} s to go" if self.found else ""
-        hint = f"compiled, with linad.jit({residual.called}), a fit takes a fraction of that"
+        hint = (
+            f"compiled, with linad.jit({residual.called}), a fit may take less, most where it is "
+            f"many operations on small arrays"
+        )
         words = ", ".join(part for part in (rest, hint if residual.pays_compiled else "") if part)
         self.patience.say(
             f"profile_intervals: {self.fit.names[i]}, refit {self.refits} after {seconds:.0f} s, "

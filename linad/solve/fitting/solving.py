@@ -9,11 +9,15 @@ from linad.core import tree
 from linad.core.options import check_names
 from linad.solve.bounds import as_box
 from linad.solve.fits import cleaned_jacobian
+from linad.solve.fitting.doubts import MOST
 from linad.solve.fitting.fit_result import FitResult
 from linad.solve.fitting.parameters import Parameters, told
 from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.status import Status
 from linad.solve.waiting import Waiting
+
+FAR = 1e6
+"""By how much a parameter grows on the way along a valley that has no end."""
 
 
 class Refit:
@@ -62,6 +66,10 @@ def solved(
     result.message = result.message.replace("levenberg_marquardt", name, 1)
     if result.status == Status.NOT_FINITE:
         result.message = _without_slope(name, result) or result.message
+    elif result.status == Status.MAXITER and (run := _run_away(result, parameters)):
+        result.message += (
+            f"; {run} has run away from its start: bounds= keep parameters where they have meaning"
+        )
     elif result.success and result.optimality == 0.0 and _is_cut_off(result, parameters):
         result.success, result.status = False, Status.SINGULAR
         result.message = (
@@ -85,6 +93,13 @@ def solved(
         else:
             result.message = f"{said}; {words}"
     return FitResult(result, parameters, (lower, upper), loss, f_scale, absolute_sigma, solve)
+
+
+def _run_away(result: Any, parameters: Parameters) -> str:
+    """The parameters that are millions of times what they were, and of 1; "" where none is."""
+    here, start = tree.vector(result.x), parameters.start
+    far = np.flatnonzero(np.abs(here) > FAR * np.maximum(np.abs(start), 1.0))
+    return " and ".join(f"{parameters.names[i]} = {here[i]:.3g}" for i in far[:MOST])
 
 
 def _is_cut_off(result: Any, parameters: Parameters) -> bool:

@@ -238,6 +238,44 @@ def test_what_cannot_be_meant():
         maximum_likelihood(normal, {"mean": 1, "sigma": 1}, method="bfgs")
 
 
+@unfinished
+@pytest.mark.parametrize("bounds", [None, {"w": (0.01, None)}])
+def test_the_likelihood_in_place_of_its_logarithm(bounds):
+    x = np.linspace(-3, 3, 13)
+    k = np.round(60 * (0.5 + 0.47 * scipy.special.ndtr((x - 0.4) / 0.9)))
+
+    def likelihood(mu, w):
+        p = 0.5 + 0.47 * scipy.special.ndtr((x - mu) / w)
+        return np.prod(p**k * (1 - p) ** (60 - k))
+
+    options = {} if bounds is None else {"bounds": bounds}
+    with pytest.warns(OptimizeWarning, match="return its logarithm, the sum of theirs"):
+        found = maximum_likelihood(likelihood, {"mu": 0.0, "w": 1.0}, **options)
+    assert "looks like the likelihood itself" in found.message
+
+
+def test_a_likelihood_that_has_a_maximum_is_doubted():
+    with pytest.warns(OptimizeWarning, match="looks like the likelihood itself"):
+        found = maximum_likelihood(lambda m: 1e-12 * np.exp(-((m - 2.0) ** 2)), 1.9, gtol=1e-25)
+    np.testing.assert_allclose(found.x, 2.0, atol=0.2)
+
+
+def test_data_with_nan_are_named():
+    """The start is not to blame."""
+    seen = SEEN.copy()
+    seen[3] = np.nan
+    for f, args, words in (
+        (lambda m: -np.sum((seen - m) ** 2), (), "seen at index 3: leave such points out"),
+        (lambda m, y: -np.sum((y - m) ** 2), (seen,), r"args\[0\] at index 3"),
+        (lambda m, y: -np.sum((y["a"] - m) ** 2), ({"a": seen},), r"args\[0\] at index 3"),
+        (lambda m, y: -np.sum((y - m) ** 2), (seen[:, None],), r"args\[0\] at index \(3, 0\)"),
+    ):
+        with pytest.raises(ArgumentError, match="is nan at the start.*hold NaN, " + words):
+            maximum_likelihood(f, 1.0, args)
+    found = maximum_likelihood(lambda m: -np.nansum((seen - m) ** 2), 1.0)
+    np.testing.assert_allclose(found.x, np.nanmean(seen), rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     "name, words",
     [

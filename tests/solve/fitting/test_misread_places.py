@@ -233,7 +233,7 @@ def test_axes_of_an_image():
 
 
 def test_a_column_of_data():
-    with pytest.raises(ShapeError, match=r"shape \(30, 1\) of ydata.*give the.*ydata.ravel\(\)"):
+    with pytest.raises(ShapeError, match=r"shape \(30, 1\) of ydata.*give the.*np.ravel\(ydata\)"):
         curve_fit(line, T, Y[:, None])
 
 

@@ -27,6 +27,7 @@ def test_what_is_said(progress, monkeypatch, capsys):
     assert said.count("profile_intervals: ") == len(lines)
     assert [ends for _, ends, _ in lines] == sorted(ends for _, ends, _ in lines)
     assert said.count("with linad.jit(") == len(lines)
+    assert said.count("a fit may take less") == len(lines)
 
 
 def test_a_better_fit_is_told_of():
