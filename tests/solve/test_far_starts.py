@@ -133,9 +133,50 @@ def test_in_a_program():
             np.testing.assert_allclose(fit(np.array(start)), near.x, rtol=1e-6)
 
 
-@pytest.mark.filterwarnings(
-    "ignore:curve_fit. the data do not determine", "ignore:curve_fit. the data hardly determine"
-)
+def voce(x, s0, q, b, n):
+    return s0 + q * (1 - np.exp(-b * x)) + n * x
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_valley_to_infinity_is_left(seed):
+    """Voce's law of hardening: from the first damping it runs to q = 1e7, b = -0."""
+    x = np.linspace(0.1, 10, 40)
+    y = voce(x, 3, 4.0, 1.2, 0.2) + 0.1 * np.random.default_rng(seed).standard_normal(40)
+    near = linad.solve.curve_fit(voce, x, y, [3.0, 4.0, 1.2, 0.2])
+    found = linad.solve.curve_fit(voce, x, y, [6.9146, 0.5881, 2.0653, 0.2714])
+    assert found.success, found.message
+    np.testing.assert_allclose(found.x, near.x, rtol=1e-5)
+
+
+@unfinished
+def test_what_runs_away_is_named():
+    """a (1 - exp(-b x)) + a b x of data on a line that bends upwards."""
+    x = np.linspace(0.1, 10, 40)
+    found = linad.solve.curve_fit(
+        lambda x, a, b: a * (1 - np.exp(-b * x)) + b * a * x, x, x + 0.01 * x**2, [1.0, 1.0]
+    )
+    assert not found.success
+    assert "has run away from its start: bounds= keep" in found.message
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize("bounds", [(-np.inf, np.inf), ([0, 0, -9], np.inf)])
+def test_years_of_a_calendar(bounds):
+    """A decay counted from year 0, whose factor is 1e17."""
+    year = np.arange(1950, 2000.0)
+    y = 2 * np.exp(-0.02 * (year - 1950)) + 0.5 + 0.02 * np.cos(7 * year)
+
+    def decay(x, a, k, c):
+        return a * np.exp(-k * x) + c
+
+    near = linad.solve.curve_fit(decay, year - 1975, y, [1.0, 0.02, 0.0])
+    found = linad.solve.curve_fit(decay, year, y, [1.0, 0.01, 0.0], bounds=bounds)
+    assert found.success, found.message
+    np.testing.assert_allclose(found.x[1:], near.x[1:], rtol=1e-4)
+    np.testing.assert_allclose(found.errors[1:], near.errors[1:], rtol=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore:curve_fit. the data (do not|hardly) determine")
 @pytest.mark.sweep(part=0.2)
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("model", list(MODELS))
