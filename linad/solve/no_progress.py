@@ -65,8 +65,8 @@ def disagrees(f: str) -> str:
         f"{f} does not change as its derivatives say: it jumps there, is rounded or has a kink; or "
         f"it searches by comparisons, as a bisection by hand, which hide what a root depends on "
         f"(linad.scipy.optimize.brentq and linad.solve.root have its derivative); or a rule of "
-        f"yours is wrong, which linad.testing.check_derivatives tells; if it is none of these, start "
-        f"elsewhere"
+        f"yours is wrong, which linad.testing.check_derivatives tells; if it is none of these, "
+        f"start elsewhere"
     )
 
 
