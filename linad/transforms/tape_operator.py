@@ -305,17 +305,16 @@ class TapeOperator(Typed):
                         slots[node] = held + part
                         owned[node] = True
         results = self._results(self.inputs, self.in_slots, slots, seeds, cotangents)
+        unsure = False
         if watched:
             for part in results:
                 least = smallest(part) if isinstance(part, ndarray) else part
                 # A traced part, of a trace that runs in another thread, tells nothing.
-                unsure = type(least) is Tracer or least != least
-                if unsure and (kept := guarded(self, found=True).steps) is not None:
-                    return self.pull_leaves(cotangents, seeds, kept)
-        elif partial and not seeds_are_zeros() and hold_nan(results):
-            kept = guarded(self, found=True).steps
-            if kept is not None:
-                return self.pull_leaves(cotangents, seeds, kept)
+                unsure = unsure or type(least) is Tracer or least != least
+        elif partial:
+            unsure = not seeds_are_zeros() and hold_nan(results)
+        if unsure and (kept := guarded(self, found=True).steps) is not None:
+            return self.pull_leaves(cotangents, seeds, kept)
         return results
 
     def _push_write(
