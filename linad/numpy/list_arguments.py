@@ -35,6 +35,13 @@ OTHER_LISTS = frozenset(
 _DISPATCHED: type = type(np.sum)
 
 
+def gathered_by(
+    gather: Callable[[Any], Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call, each as the array that it stands for."""
+    return tuple([gather(a) for a in args]), {name: gather(a) for name, a in kwargs.items()}
+
+
 class TakingLists:
     """A ufunc or function of NumPy, any of whose arguments may be a list of traced numbers."""
 
@@ -46,8 +53,7 @@ class TakingLists:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if running_trace() is not None:
-            args = tuple([gathered(a) for a in args])
-            kwargs = {name: gathered(a) for name, a in kwargs.items()}
+            args, kwargs = gathered_by(gathered, args, kwargs)
         return self._original(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
