@@ -31,6 +31,8 @@ LIST = (
     "drop np.array() of a single array, use np.stack([...]) for a list and np.block([[...]]) for "
     "lists of lists, or import linad.numpy as np, whose array() traces"
 )
+STACKED = "np.stack([...]) for a list, "
+BLOCKS = "np.block([[...], [...]]) for lists within a list"
 WRAP = "wrap it with @linad.primitive and give its Jacobian"
 COUNT = "an integer has no derivative: use int(x.astype(int)) where it is a constant"
 DEGREE = (
@@ -301,10 +303,7 @@ def _of_lists(name: str) -> str:
         return ""
     if not name.startswith("numpy.") or not hasattr(form, "takes_lists"):
         return ""
-    return (
-        f"use linad.{name}, which takes lists of traced numbers, or np.stack([...]) for a list, "
-        f"np.block([[...], [...]]) for lists within a list"
-    )
+    return f"use linad.{name}, which takes lists of traced numbers, or {STACKED}{BLOCKS}"
 
 
 def _of_numpy(name: str) -> str:
@@ -320,11 +319,8 @@ def _of_numpy(name: str) -> str:
     if name == "array":
         return LIST
     drop = f"drop np.{name}, or " if name.startswith("as") else ""
-    joins = "" if name == "stack" else "np.stack([...]) for a list, "
-    return (
-        f"{drop}use linad.numpy.{name}, which traces, or {joins}np.block([[...], [...]]) for lists "
-        f"within a list"
-    )
+    joins = "" if name == "stack" else STACKED
+    return f"{drop}use linad.numpy.{name}, which traces, or {joins}{BLOCKS}"
 
 
 def _mirror(module: str) -> Any:
