@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from linad.api.hidden_searches import check_searches, looks_for_searches, plain
 from linad.arrays.buffers import refresh, share_storage, storage_of
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
@@ -18,6 +19,7 @@ from linad.core.array_type import Array
 from linad.core.foreign_arrays import taken_in
 from linad.core.marks import running
 from linad.core.memory_layouts import copied
+from linad.core.near_ties import FEW
 from linad.core.options import FLAG, is_integer
 from linad.core.shapes import check_function, name_of
 from linad.core.showing import shown
@@ -156,13 +158,7 @@ class DifferentiatedCall:
     def __call__(self, leaves: list[Any]) -> Any:
         trace, inputs = leaves[0]._trace, list(map(NODE, leaves))
         trace.arguments = leaves, self
-        given = tree.unflatten(self.in_tree, leaves)
-        args: Any = given
-        if not self.every:
-            args = list(self.args)
-            values = (given,) if self.single else given
-            for i, value in zip(self.argnums, values, strict=True):
-                args[i] = value
+        args = self._arguments(leaves, self.args)
         try:
             if self.around is None:  # and so no program is recorded
                 result = self.f(*args, **self.kwargs)
@@ -180,7 +176,28 @@ class DifferentiatedCall:
         connected = type(result) is Tracer and result._trace is trace and result._node is not None
         if trace.cut or not connected:
             check_connected(self.f, result, trace, inputs)
+        if trace.decisions > FEW or trace.searches:
+            if looks_for_searches(self.f, trace):
+                check_searches(self.f, self._run_anew, self.values)
         return result
+
+    def _arguments(self, leaves: list[Any], args: tuple[Any, ...]) -> Any:
+        """The arguments of the function, with ``leaves`` for those of the chosen ones."""
+        given = tree.unflatten(self.in_tree, leaves)
+        if self.every:
+            return given
+        filled = list(args)
+        values = (given,) if self.single else given
+        for i, value in zip(self.argnums, values, strict=True):
+            filled[i] = value
+        return filled
+
+    def _run_anew(self, leaves: list[Any]) -> Any:
+        """The result of the function where the chosen arguments are others; the rest, plain."""
+        parts, structure = tree.flatten((self.args, self.kwargs))
+        args, kwargs = tree.unflatten(structure, list(map(plain, parts)))
+        result = self.f(*self._arguments(leaves, args), **kwargs)
+        return result[0] if self.has_aux else result
 
     def _tell_lists(self, error: TracerError | TypeError) -> None:
         """Say of a list of numbers that it was taken for a container, not for an array: first, if

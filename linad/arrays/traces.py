@@ -18,6 +18,7 @@ from linad.core.callers import raised_by_engine
 from linad.core.failures import handed_to_compiled
 from linad.core.long_traces import NUMBERS
 from linad.core.marks import Mark, running, running_traces
+from linad.core.near_ties import NearTies
 from linad.core.primitive import Primitive, Traced
 from linad.core.regions import Region
 from linad.errors import (
@@ -98,6 +99,18 @@ class Trace:
     derives = False
     """Whether the function takes derivatives itself, or says what has none: then a result that
     depends on nothing is no accident."""
+
+    stops = False
+    """Whether the function says what has no derivative, by `stop_gradient`."""
+
+    decisions = 0
+    """How many comparisons the function has made."""
+
+    ties: NearTies | None = None
+    """What looks at these, from the time on when there have been a few."""
+
+    searches = False
+    """Whether the function has called a program that searches by comparisons."""
 
     cut = False
     """Whether some traced value may depend on no argument."""
@@ -246,6 +259,17 @@ class Trace:
     def written_out(self, root: "Tracer") -> None:
         """Take note that a value of this trace is to be written into an array of another."""
 
+    def decide(self, operands: Any) -> None:
+        """Take note of what a comparison compares, after the first few."""
+        if self.ties is None:
+            self.ties = NearTies()
+        self.ties.note(operands)
+
+    def may_search(self) -> bool:
+        """Whether the function seems to search by comparisons, and does not say that what has no
+        derivative is meant to have none."""
+        return not self.stops and (self.searches or (self.ties is not None and self.ties.look()))
+
     def looked_at(self, tracer: "Tracer") -> None:
         """Take note that Python learns the value, to decide on it."""
 
@@ -254,7 +278,7 @@ class Trace:
 
     def detach(self, tracer: "Tracer") -> Any:
         """Return the value of a tracer without derivative."""
-        self.derives = True
+        self.derives = self.stops = True
         refresh(tracer)
         value = tracer._value
         if isinstance(value, Traced):

@@ -184,6 +184,7 @@ class _Recording:
         if trace.types_count:
             path.python_numbers = list(map(is_python_number, arrays))
         path.changes_outside = _has_changed(self.arguments, self.outside)
+        path.searches = trace.may_search()
         return path
 
 
