@@ -159,6 +159,8 @@ class DifferentiatedCall:
         trace, inputs = leaves[0]._trace, list(map(NODE, leaves))
         trace.arguments = leaves, self
         args = self._arguments(leaves, self.args)
+        equations = self.around.equations if isinstance(self.around, RecordTrace) else []
+        mark = len(equations)
         try:
             if self.around is None:  # and so no program is recorded
                 result = self.f(*args, **self.kwargs)
@@ -176,6 +178,8 @@ class DifferentiatedCall:
         connected = type(result) is Tracer and result._trace is trace and result._node is not None
         if trace.cut or not connected:
             check_connected(self.f, result, trace, inputs)
+        # Of a loop that is found while it is recorded the trace has seen the first steps.
+        trace.searches |= any([e.primitive.searches for e in equations[mark:]])
         if trace.decisions > FEW or trace.searches:
             if looks_for_searches(self.f, trace):
                 check_searches(self.f, self._run_anew, self.values)
