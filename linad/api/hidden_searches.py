@@ -34,7 +34,7 @@ LENGTHS = (100.0, 10.0, 1.0, 0.1, 0.01)
 LOOKED_AT_FIRST = (1.0, 0.1, 0.01)
 """The lengths at which a derivative may agree with the function; it mostly does at the first."""
 
-AGREES = 0.002
+AGREES = 5e-4
 """How far apart, relative to the larger, a difference and a derivative may be that agree."""
 
 STEADY = 0.1
