@@ -50,22 +50,13 @@ class NearTies:
 
     def note(self, operands: Any) -> None:
         """Take note of a decision: of a comparison of two values, or on the sign of one."""
-        a, b = operands[0], operands[1] if len(operands) > 1 else 0.0
-        size = 1
-        if isinstance(a, (np.ndarray, Traced)):
-            a = a.concrete if isinstance(a, Traced) else a
-            size = a.size
-        if isinstance(b, (np.ndarray, Traced)):
-            b = b.concrete if isinstance(b, Traced) else b
-            size = max(size, b.size)
-        if not size:
+        a, b = [_plain(x) for x in (*operands, 0.0)[:2]]
+        size = max(np.size(a), np.size(b))
+        if not (np.size(a) and np.size(b)):
             return
-        if size == 1:
-            first = _entry(a, 0) - _entry(b, 0)
-        else:
-            first = _entry(a, 0) - _entry(b, 0)
+        self.first.append(_entry(a, 0) - _entry(b, 0))
+        if size > 1:
             self.inner.append(_entry(a, size // 2) - _entry(b, size // 2))
-        self.first.append(first)
         if len(self.first) == WINDOW:
             self.look()
 
@@ -77,11 +68,15 @@ class NearTies:
         return self.seen
 
 
+def _plain(x: Array) -> Any:
+    return x.concrete if isinstance(x, Traced) else x
+
+
 def _entry(x: Array, k: int) -> Any:
-    """An entry of an array that is broadcast; a number."""
-    if not isinstance(x, np.ndarray):
-        return x
-    return x.item(k) if k < x.size else x.item(0)
+    """An entry of an array that is broadcast; a number of Python's."""
+    if isinstance(x, np.ndarray):
+        return x.item(k if k < x.size else 0)
+    return x.item() if isinstance(x, np.generic) else x
 
 
 def are_of_a_search(margins: list[Any]) -> bool:
