@@ -187,10 +187,9 @@ class DifferentiatedCall:
         if mark is not None:
             # Of a loop that is found while it is recorded the trace has seen the first steps.
             trace.searches |= any([e.primitive.searches for e in around.equations[mark:]])
-        if trace.decisions > FEW or trace.searches:
-            if looks_for_searches(self.f, trace):
-                anew = functools.partial(self._run_anew, args, leaves)
-                check_searches(self.f, anew, self.values)
+        if (trace.decisions > FEW or trace.searches) and looks_for_searches(self.f, trace):
+            anew = functools.partial(self._run_anew, args, leaves)
+            check_searches(self.f, anew, self.values)
         return result
 
     def _run_anew(self, args: Any, leaves: list[Any], others: list[Any]) -> Any:

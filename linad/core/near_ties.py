@@ -4,9 +4,9 @@ A bisection looks at the sign of f(m) at points m that come closer to a root, st
 constant factor; so does any search by comparisons, on both sides of what it looks for. What such a
 function returns moves with its arguments through these decisions, of which a derivative, with all
 decisions as they were taken, knows nothing. The margins of its decisions tell: each side reaches a
-new order of magnitude every few steps, down to rounding. In a sequence of n numbers in no order that
-happens some log(n) times; and a loop that ends at a tolerance asks the same question, with the same
-answer, until it ends.
+new order of magnitude every few steps, down to rounding. In a sequence of n numbers in no order
+that happens some log(n) times; and a loop that ends at a tolerance asks the same question, with the
+same answer, until it ends.
 
 This is a suspicion, and costs little: a function that takes few decisions is not looked at. Whether
 its derivative is wrong is found out by `linad.api.hidden_searches`.
