@@ -1,5 +1,6 @@
 """A loop that takes long in a trace is named, once."""
 
+import gc
 import itertools
 
 import numpy as np
@@ -48,3 +49,25 @@ def test_numbers_go_on():
     assert [next(numbers) for _ in range(long_traces.FEW + 2)][-3:] == [
         *(long_traces.FEW - 1, long_traces.FEW, long_traces.FEW + 1),
     ]
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_the_garbage_collector_waits_for_the_end_of_a_long_trace(nested):
+    seen = []
+
+    def long(x):
+        for k in range(long_traces.FEW + 10):
+            x = x * 1.0
+            seen.append((k, gc.isenabled()))
+        if x < 0:
+            raise KeyError
+        return x
+
+    f = (lambda x: linad.grad(long)(x) * x) if nested else long
+    assert linad.grad(f)(2.0) == 1.0
+    assert gc.isenabled()
+    assert seen[0] == (0, True)
+    assert seen[-1] == (long_traces.FEW + 9, False)
+    with pytest.raises(KeyError):
+        linad.grad(f)(-2.0)
+    assert gc.isenabled()
