@@ -7,6 +7,7 @@ through all that is kept again and again. What comes before is counted in C.
 
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
 from linad.core.collection_pause import pause
 from linad.core.marks import running
@@ -26,15 +27,19 @@ class _Watched:
     """The numbers that follow, each look at the clock between two of them."""
 
     def __iter__(self) -> Iterator[int]:
-        trace = running.get()
-        if trace is not None and not trace.paused:
-            trace.paused = True
-            pause()
+        _pause_until_its_end(running.get())
         patience = Patience()
         for n in itertools.count(FEW):
             if n % BETWEEN == 0 and (seconds := patience.spent()) is not None:
                 _tell(patience, seconds, n)
             yield n
+
+
+def _pause_until_its_end(trace: Any) -> None:
+    """Put the collector off until a trace ends; the iterator, which it holds, does not hold it."""
+    if trace is not None and not trace.paused:
+        trace.paused = True
+        pause()
 
 
 NUMBERS = (range(FEW), _Watched())

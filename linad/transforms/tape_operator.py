@@ -396,9 +396,9 @@ class TapeOperator(Typed):
         if self._schedule is None:
             with collection_paused() if len(self.steps) > FEW else nullcontext():
                 self._schedule = self._walked_back()
-            if len(self._schedule) < len(self.steps):
-                # What no output needs is dropped, residuals and all.
-                self.steps = [(out, links) for out, links, _ in self._schedule]
+                if len(self._schedule) < len(self.steps):
+                    # What no output needs is dropped, residuals and all.
+                    self.steps = [(out, links) for out, links, _ in self._schedule]
         return self._schedule
 
     def _walked_back(self) -> list[tuple[Any, Sequence[Link], list[Node]]]:

@@ -2,12 +2,14 @@
 
 import gc
 import itertools
+import weakref
 
 import numpy as np
 import pytest
 
 import linad
 from linad.core import long_traces, patience
+from linad.transforms.linearize import LinearTrace
 
 
 def slow(x):
@@ -71,3 +73,19 @@ def test_the_garbage_collector_waits_for_the_end_of_a_long_trace(nested):
     with pytest.raises(KeyError):
         linad.grad(f)(-2.0)
     assert gc.isenabled()
+
+
+def test_a_long_tape_goes_with_its_operator(monkeypatch):
+    traces, enter = [], LinearTrace.__enter__
+    monkeypatch.setattr(
+        LinearTrace, "__enter__", lambda self: traces.append(weakref.ref(self)) or enter(self)
+    )
+    J = linad.linearize(slow, np.ones(2))[1]
+    tape = weakref.ref(J)
+    gc.disable()
+    try:
+        del J
+        assert tape() is None
+        assert traces[0]() is None
+    finally:
+        gc.enable()
