@@ -873,7 +873,7 @@ class TestTelling:
             curve_fit(decay, T, Y, START)
         said = capsys.readouterr().err
         assert said.count("\n") == 1
-        assert "curve_fit(linad.jit(decay), ...) joins what it does" in said
+        assert "curve_fit(linad.jit(decay), ...) compiles it" in said
         with linad.config(progress=True):
             curve_fit(linad.jit(decay), T, Y, START)
         with linad.config(progress=False):
@@ -891,7 +891,7 @@ class TestTelling:
             linad.solve.newton_cg(misfit, np.array(START))
             said = capsys.readouterr().err
             assert said.count("\n") == 1
-            assert "newton_cg(linad.jit(misfit), ...) joins what it does" in said
+            assert "newton_cg(linad.jit(misfit), ...) compiles it" in said
             linad.solve.minimum(misfit, np.array(START))
         assert capsys.readouterr().err == ""
 
