@@ -15,6 +15,7 @@ from linad.arrays.refusing import given_to_scipy
 from linad.core.adopted import WATCHERS
 from linad.core.arithmetic_warnings import FILTER, move_to_user_lines
 from linad.core.callers import raised_by_engine
+from linad.core.collection_pause import resume
 from linad.core.failures import handed_to_compiled
 from linad.core.long_traces import NUMBERS
 from linad.core.marks import Mark, running, running_traces
@@ -130,6 +131,9 @@ class Trace:
     told_apart = False
     """Whether such a key was told from another one of the same value."""
 
+    paused = False
+    """Whether the garbage collector waits for its end: it is long."""
+
     pending: Any = None
     """What follows the operations of the function and may put some off, if there is such a thing:
     ``pending.interrupt()`` has them done."""
@@ -164,6 +168,8 @@ class Trace:
         running.reset(self._around)
         del self._around
         self.finished = True
+        if self.paused:
+            resume()
         self.arguments = None  # they refer to this trace
         if self.watcher is not None:
             self.watcher.leave(self, error)

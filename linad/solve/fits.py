@@ -170,7 +170,7 @@ class Fit:
         except Stop as stop:
             words = self.trials.told()
             if stop.status is Status.CONVERGED or not words:
-                return stop
+                return stop.kept()
             return Stop(stop.status, f"{stop.detail}; {words}" if stop.detail else words)
 
     def out_of_steps(self) -> Stop:

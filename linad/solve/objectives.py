@@ -28,7 +28,7 @@ from linad.solve.problems import (
     quiet,
     result_leaf,
 )
-from linad.solve.waiting import Waiting
+from linad.solve.waiting import waiting_of
 from linad.transforms.spaces import joined, split
 
 
@@ -64,7 +64,7 @@ class Objective:
                 f"{name}: x0 is complex; minimise over its real and imaginary parts, as two arrays"
             )
         self.counts = Evaluations()
-        self.waiting = Waiting(name, name_of(f), f, f)
+        self.waiting = waiting_of(name, f)
 
     @property
     def counted(self) -> dict[str, int]:
@@ -102,6 +102,7 @@ class Objective:
         self.counts.nvjp += 1
         with quiet(), self.waiting, self._own_words(x):
             value, g = value_and_grad(of_unknown(self.f, self.args))(self.x.container(x))
+        self.waiting.saw()
         return self._scalar(value), self._flat(g)
 
     @contextmanager
@@ -117,6 +118,7 @@ class Objective:
         if self.jac is None:
             return self.value_and_gradient(x)[1]
         self.counts.njev += 1
+        self.waiting.saw()
         with quiet():
             g = self._flat(self.jac(self.x.container(x), *self.args))
         if g.shape != x.shape:

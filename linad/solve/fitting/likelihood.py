@@ -308,7 +308,7 @@ class _OfFree:
     """Minus the logarithm, as a function of the free parameters as a vector."""
 
     def __init__(self, maximum: Maximum, start: Any, free: Any) -> None:
-        self.residual, self.__name__ = maximum.residual, maximum.residual.called
+        self.waiting, self.__name__ = maximum.residual, maximum.residual.called
         self.unknown = maximum.parameters.unknown
         self.ends = np.cumsum([slot.size for slot in self.unknown.slots]).tolist()
         held = np.flatnonzero(~free)
@@ -326,7 +326,7 @@ class _OfFree:
             full[end - slot.size : end].reshape(slot.shape) if slot.shape else full[end - 1]
             for end, slot in zip(ends, slots, strict=True)
         ]
-        return self.residual(tree.unflatten(self.unknown.structure, parts))
+        return self.waiting(tree.unflatten(self.unknown.structure, parts))
 
 
 def _ended(value: Any) -> Any:
