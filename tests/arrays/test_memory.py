@@ -7,7 +7,7 @@ import pytest
 
 import linad
 import linad.numpy
-from linad.errors import BytesError, LinadError, TracerError, OverwrittenError, UnsupportedError
+from linad.errors import BytesError, LinadError, OverwrittenError, TracerError, UnsupportedError
 
 X = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 
