@@ -10,6 +10,7 @@ import numpy as np
 
 from linad.arrays.buffers import refresh
 from linad.arrays.leaks import give_back_constants, kept_in
+from linad.arrays.lending import READ_ONLY, check_unwritten, written_to_read_only
 from linad.arrays.memory import constant_under
 from linad.arrays.refusing import given_to_scipy
 from linad.core.adopted import WATCHERS
@@ -117,7 +118,7 @@ class Trace:
     """Whether some traced value may depend on no argument."""
 
     lent: Any = ()
-    """Constants whose numbers plain code was given, and the arrays that it got; weakly."""
+    """What of its numbers plain code was given; see `linad.arrays.lending`."""
 
     watcher: Any = None
     """What knows of adopted code, if there was any when it started."""
@@ -183,7 +184,11 @@ class Trace:
             if kind.__module__ == "builtins" and not isinstance(error.__cause__, TracerError):
                 error.add_note(f"linad: {swallowed(marks[0])}")
         if kind is None:
+            if self.lent:
+                check_unwritten(self)
             return
+        if written_to_read_only(self, error):
+            error.add_note(READ_ONLY)
         told = handed_to_compiled(error, Traced)
         if told:
             raise UnsupportedError(told) from error
