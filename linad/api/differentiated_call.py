@@ -158,11 +158,17 @@ class DifferentiatedCall:
     def __call__(self, leaves: list[Any]) -> Any:
         trace, inputs = leaves[0]._trace, list(map(NODE, leaves))
         trace.arguments = leaves, self
-        args = self._arguments(leaves, self.args)
-        equations = self.around.equations if isinstance(self.around, RecordTrace) else []
-        mark = len(equations)
+        given = tree.unflatten(self.in_tree, leaves)
+        args: Any = given
+        if not self.every:
+            args = list(self.args)
+            values = (given,) if self.single else given
+            for i, value in zip(self.argnums, values, strict=True):
+                args[i] = value
+        around = self.around
+        mark = len(around.equations) if isinstance(around, RecordTrace) else None
         try:
-            if self.around is None:  # and so no program is recorded
+            if around is None:  # and so no program is recorded
                 result = self.f(*args, **self.kwargs)
             else:
                 result = watched(trace, self.f, *args, **self.kwargs)
@@ -178,29 +184,22 @@ class DifferentiatedCall:
         connected = type(result) is Tracer and result._trace is trace and result._node is not None
         if trace.cut or not connected:
             check_connected(self.f, result, trace, inputs)
-        # Of a loop that is found while it is recorded the trace has seen the first steps.
-        trace.searches |= any([e.primitive.searches for e in equations[mark:]])
-        if trace.decisions > FEW or trace.searches:
-            if looks_for_searches(self.f, trace):
-                check_searches(self.f, self._run_anew, self.values)
+        if mark is not None:
+            # Of a loop that is found while it is recorded the trace has seen the first steps.
+            trace.searches |= any([e.primitive.searches for e in around.equations[mark:]])
+        if (trace.decisions > FEW or trace.searches) and looks_for_searches(self.f, trace):
+            anew = functools.partial(self._run_anew, args, leaves)
+            check_searches(self.f, anew, self.values)
         return result
 
-    def _arguments(self, leaves: list[Any], args: tuple[Any, ...]) -> Any:
-        """The arguments of the function, with ``leaves`` for those of the chosen ones."""
-        given = tree.unflatten(self.in_tree, leaves)
-        if self.every:
-            return given
-        filled = list(args)
-        values = (given,) if self.single else given
-        for i, value in zip(self.argnums, values, strict=True):
-            filled[i] = value
-        return filled
-
-    def _run_anew(self, leaves: list[Any]) -> Any:
-        """The result of the function where the chosen arguments are others; the rest, plain."""
-        parts, structure = tree.flatten((self.args, self.kwargs))
-        args, kwargs = tree.unflatten(structure, list(map(plain, parts)))
-        result = self.f(*self._arguments(leaves, args), **kwargs)
+    def _run_anew(self, args: Any, leaves: list[Any], others: list[Any]) -> Any:
+        """The result of the function with others in the place of traced leaves of its arguments,
+        and no trace of the rest."""
+        places = {id(leaf): k for k, leaf in enumerate(leaves)}
+        parts, structure = tree.flatten((tuple(args), self.kwargs))
+        found = [others[places[id(x)]] if id(x) in places else plain(x) for x in parts]
+        args, kwargs = tree.unflatten(structure, found)
+        result = self.f(*args, **kwargs)
         return result[0] if self.has_aux else result
 
     def _tell_lists(self, error: TracerError | TypeError) -> None:

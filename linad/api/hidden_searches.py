@@ -41,7 +41,7 @@ STEADY = 0.1
 """How far apart differences over two lengths in turn may be, relative to how far both are from the
 derivative, where they are sure of themselves. Three in a row have to be."""
 
-NOISE = 1e3
+NOISE = 64.0
 """Times eps: errors of a value, relative to it, that a difference is not to be made of."""
 
 _looking: ContextVar[bool] = ContextVar("linad_looking_for_searches", default=False)
@@ -73,10 +73,10 @@ def check_searches(f: Callable[..., Any], run: Callable[[Leaves], Any], leaves: 
     """
     point = [np.array(plain(x)) for x in leaves]
     direction = _direction(point)
-    with outside_of_traces(), during(_looking, True), np.errstate(all="ignore"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            found = _compared(run, point, direction)
+    quiet = np.errstate(all="ignore"), warnings.catch_warnings()
+    with outside_of_traces(), during(_looking, True), quiet[0], quiet[1]:
+        warnings.simplefilter("ignore")
+        found = _compared(run, point, direction)
     if found is not None:
         where, told, seen = found
         raise SearchError(

@@ -272,9 +272,9 @@ class Trace:
 
     def decide(self, operands: Any) -> None:
         """Take note of what a comparison compares, after the first few."""
-        if self.ties is None:
-            self.ties = NearTies()
-        self.ties.note(operands)
+        self.ties = NearTies()
+        self.decide = self.ties.note  # type: ignore[method-assign]
+        self.decide(operands)
 
     def may_search(self) -> bool:
         """Whether the function seems to search by comparisons, and does not say that what has no

@@ -48,11 +48,8 @@ def searches(tape: Tape, carries: int) -> bool:
         return True
     given = [frozenset({frozenset({(k, 1.0)})}) for k in range(carries)]
     found = followed(tape, [*given, *[None] * (len(tape.inputs) - carries)])
-    for forms in found[:carries]:
-        if forms is not None and len(forms) > 1:
-            if len({k for form in forms for k, _ in form}) > 1:
-                return True
-    return False
+    chosen = [forms for forms in found[:carries] if forms is not None and len(forms) > 1]
+    return any([len({k for form in forms for k, _ in form}) > 1 for forms in chosen])
 
 
 def followed(tape: Tape, given: Sequence[Forms | None]) -> list[Forms | None]:

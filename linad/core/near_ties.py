@@ -4,14 +4,15 @@ A bisection looks at the sign of f(m) at points m that come closer to a root, st
 constant factor; so does any search by comparisons, on both sides of what it looks for. What such a
 function returns moves with its arguments through these decisions, of which a derivative, with all
 decisions as they were taken, knows nothing. The margins of its decisions tell: each side reaches a
-new order of magnitude every few steps, down to rounding. In a sequence of n numbers in no order that
-happens some log(n) times; and a loop that ends at a tolerance asks the same question, with the same
-answer, until it ends.
+new order of magnitude every few steps, down to rounding. In a sequence of n numbers in no order
+that happens some log(n) times; and a loop that ends at a tolerance asks the same question, with the
+same answer, until it ends.
 
 This is a suspicion, and costs little: a function that takes few decisions is not looked at. Whether
 its derivative is wrong is found out by `linad.api.hidden_searches`.
 """
 
+from array import array
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from linad.core.primitive import Traced
 FEW = 4
 """Decisions that a function takes before any is looked at."""
 
-WINDOW = 128
+WINDOW = 256
 """Decisions that are looked at together: a search among others still fills a part of them."""
 
 ORDERS = 12
@@ -31,9 +32,14 @@ ORDERS = 12
 ON_EACH_SIDE = 3
 """How many of these are reached from each side."""
 
+_DOUBLES = {float, np.float64}
+
 
 class NearTies:
     """The margins by which a function decides, and whether they are those of a search.
+
+    Of arrays those of one entry are noted, since searches for all entries go on at the same time:
+    not the first, the middle or the last, which are round numbers more often than others.
 
     Attributes
     ----------
@@ -41,57 +47,50 @@ class NearTies:
         Whether some were, among those that have been looked at.
     """
 
-    __slots__ = ("first", "inner", "seen")
+    __slots__ = ("margins", "seen")
 
     def __init__(self) -> None:
-        self.first: list[Any] = []
-        self.inner: list[Any] = []  # of arrays, at an entry in the middle
+        self.margins = array("d")
         self.seen = False
 
     def note(self, operands: Any) -> None:
         """Take note of a decision: of a comparison of two values, or on the sign of one."""
-        a, b = operands[0], operands[1] if len(operands) > 1 else 0.0
-        size = 1
-        if isinstance(a, (np.ndarray, Traced)):
-            a = a.concrete if isinstance(a, Traced) else a
-            size = a.size
-        if isinstance(b, (np.ndarray, Traced)):
-            b = b.concrete if isinstance(b, Traced) else b
-            size = max(size, b.size)
-        if not size:
-            return
-        if size == 1:
-            first = _entry(a, 0) - _entry(b, 0)
-        else:
-            first = _entry(a, 0) - _entry(b, 0)
-            self.inner.append(_entry(a, size // 2) - _entry(b, size // 2))
-        self.first.append(first)
-        if len(self.first) == WINDOW:
+        a, b = operands if len(operands) == 2 else (operands[0], 0.0)
+        margins = self.margins
+        try:
+            margins.append(
+                (float(a) if type(a) in _DOUBLES else _entry(a))
+                - (b if type(b) is float else _entry(b))
+            )
+        except (TypeError, IndexError, OverflowError):
+            return  # complex numbers, texts, no entries, more than a float holds
+        if len(margins) == WINDOW:
             self.look()
 
     def look(self) -> bool:
         """Whether margins were those of a search, now or before."""
-        for margins in (self.first, self.inner):
-            self.seen = self.seen or are_of_a_search(margins)
-            del margins[: -WINDOW // 2]
+        self.seen = self.seen or are_of_a_search(np.array(self.margins))
+        del self.margins[: -WINDOW // 2]
         return self.seen
 
 
-def _entry(x: Array, k: int) -> Any:
-    """An entry of an array that is broadcast; a number."""
-    if not isinstance(x, np.ndarray):
-        return x
-    return x.item(k) if k < x.size else x.item(0)
+def _entry(x: Array) -> Any:
+    """An entry of an array, as a number of Python's."""
+    if type(x) is not np.ndarray:
+        if isinstance(x, Traced):
+            x = x.concrete
+        x = np.asarray(x)
+    return x.item(5 * x.size >> 3)
 
 
-def are_of_a_search(margins: list[Any]) -> bool:
+def are_of_a_search(margins: np.ndarray) -> bool:
     """Whether numbers come closer to zero, from both sides, as those of a search do."""
-    if len(margins) < ORDERS:
+    if margins.size < ORDERS:
         return False
-    found = np.array(margins)
-    if found.dtype.kind != "f":
-        return False  # integers, or complex numbers, which have no order
-    found = found[np.isfinite(found) & (found != 0)]
+    sizes = np.abs(margins)
+    if np.max(sizes) < 2.0**ORDERS * np.min(sizes):  # as those of most are
+        return False
+    found = margins[np.isfinite(margins) & (margins != 0)]
     orders = np.frexp(found)[1]
     if not orders.size or np.ptp(orders) < ORDERS:
         return False
