@@ -19,6 +19,7 @@ from linad.solve.lost_labels import of_labels
 from linad.solve.newton import largest, squared
 from linad.solve.no_progress import disagrees, follows
 from linad.solve.problems import Residual, quiet
+from linad.solve.read_data import words_of_nan
 from linad.solve.rounding import without_rounding
 from linad.solve.saturated import replacements, without_overflow
 from linad.solve.status import Monitor, Status, Stop
@@ -186,7 +187,10 @@ class Fit:
             return "in f(x0): the sum of squares overflows; start nearer"
         came = f"in f(x0): {bad.size} of {self.r.size} residuals, first that of index {bad[0]}"
         said = of_labels(self.problem, self.x)
-        return came + (said or "; start elsewhere, or leave such points out")
+        waiting = self.problem.waiting
+        args = (*self.problem.args, *getattr(waiting.run, "args", ()))
+        read = "" if said else words_of_nan(waiting.given, args)
+        return came + (said or f"; {read or 'start elsewhere, or leave such points out'}")
 
     def _prepare(self) -> None:
         """The model at the point."""
