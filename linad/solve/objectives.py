@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from linad.api.derivatives import linearize
@@ -111,7 +112,10 @@ class Objective:
         try:
             yield
         except OutputError:
-            self._scalar(self.f(self.x.container(x), *self.args))
+            value = self.f(self.x.container(x), *self.args)
+            self._scalar(value)
+            if np.ndim(value):  # SciPy takes an array of one for a number
+                raise self._no_scalar(result_leaf(value, self.f, self.name)) from None
             raise
 
     def _gradient(self, x: Array) -> Any:
@@ -154,12 +158,19 @@ class Objective:
     def _scalar(self, value: Any) -> float:
         value = result_leaf(value, self.f, self.name)
         if value.size != 1 or value.dtype.kind == "c":
-            raise OutputError(
-                f"{self.name}: {name_of(self.f)} must return a real scalar, it returned an array "
-                f"of shape {value.shape}, {value.dtype}; linad.solve.levenberg_marquardt minimises "
-                f"the sum of squares of several numbers"
-            )
+            raise self._no_scalar(value)
         return float(value.reshape(()))
+
+    def _no_scalar(self, value: Any) -> OutputError:
+        """What f returned in place of one real number, and what to return."""
+        remedy = "linad.solve.levenberg_marquardt minimises the sum of squares of several numbers"
+        if value.size == 1:
+            real = value.dtype.kind != "c"
+            remedy = "return its one entry, y[0]" if real else "return np.abs() or np.real() of it"
+        return OutputError(
+            f"{self.name}: {name_of(self.f)} must return a real scalar, it returned an array of "
+            f"shape {value.shape}, {value.dtype}; {remedy}"
+        )
 
 
 class _Hessian(Typed):

@@ -355,8 +355,9 @@ def result_leaf(leaf: Array, f: Any, name: str) -> Any:
     if value.dtype.kind in "biu":
         value = value.astype(float)
     if not is_inexact(value.dtype):
+        came = f"a {type(leaf).__name__}: {shown(leaf)}"
+        came = "None: return the result" if leaf is None else came
         raise OutputError(
-            f"{name}: {name_of(f)} must return arrays of numbers, it returned a "
-            f"{type(leaf).__name__}: {shown(leaf)}"
+            f"{name}: {name_of(f)} must return arrays of numbers, it returned {came}"
         )
     return value

@@ -43,7 +43,7 @@ class Waiting:
     def __init__(
         self, name: str, called: str, given: Callable[..., Any], run: Callable[..., Any]
     ) -> None:
-        self.name, self.called, self.run = name, called, run
+        self.name, self.called, self.given, self.run = name, called, given, run
         self.__name__ = called
         while isinstance(given, functools.partial):
             given = given.func
