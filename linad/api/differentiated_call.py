@@ -95,7 +95,9 @@ class DifferentiatedCall:
         leaves, self.in_tree = tree.flatten(chosen)
         self.given = leaves
         if not leaves:
-            raise TreeError(f"{name_of(f)}: the arguments to differentiate hold no array")
+            raise TreeError(
+                f"{name_of(f)}: the arguments to differentiate hold no array, got {shown(chosen)}"
+            )
         # The operator outlives this call, and with it the caller's right to leave his arrays
         # alone: residuals must not change when he writes into them.
         self.values: list[Any] = []

@@ -10,11 +10,13 @@ import numpy as np
 
 from linad.arrays.buffers import refresh
 from linad.arrays.leaks import give_back_constants, kept_in
+from linad.arrays.lending import READ_ONLY, check_unwritten, written_to_read_only
 from linad.arrays.memory import constant_under
 from linad.arrays.refusing import given_to_scipy
 from linad.core.adopted import WATCHERS
 from linad.core.arithmetic_warnings import FILTER, move_to_user_lines
 from linad.core.callers import raised_by_engine
+from linad.core.collection_pause import resume
 from linad.core.failures import handed_to_compiled
 from linad.core.long_traces import NUMBERS
 from linad.core.marks import Mark, running, running_traces
@@ -116,7 +118,7 @@ class Trace:
     """Whether some traced value may depend on no argument."""
 
     lent: Any = ()
-    """Constants whose numbers plain code was given, and the arrays that it got; weakly."""
+    """What of its numbers plain code was given; see `linad.arrays.lending`."""
 
     watcher: Any = None
     """What knows of adopted code, if there was any when it started."""
@@ -129,6 +131,9 @@ class Trace:
 
     told_apart = False
     """Whether such a key was told from another one of the same value."""
+
+    paused = False
+    """Whether the garbage collector waits for its end: it is long."""
 
     pending: Any = None
     """What follows the operations of the function and may put some off, if there is such a thing:
@@ -164,6 +169,8 @@ class Trace:
         running.reset(self._around)
         del self._around
         self.finished = True
+        if self.paused:
+            resume()
         self.arguments = None  # they refer to this trace
         if self.watcher is not None:
             self.watcher.leave(self, error)
@@ -177,7 +184,11 @@ class Trace:
             if kind.__module__ == "builtins" and not isinstance(error.__cause__, TracerError):
                 error.add_note(f"linad: {swallowed(marks[0])}")
         if kind is None:
+            if self.lent:
+                check_unwritten(self)
             return
+        if written_to_read_only(self, error):
+            error.add_note(READ_ONLY)
         told = handed_to_compiled(error, Traced)
         if told:
             raise UnsupportedError(told) from error
