@@ -8,6 +8,7 @@ import numpy as np
 from linad.core.settings import Settings
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Tape, Var
+from linad.sweeps import composed_forms as composed_forms  # tells the table of programs
 from linad.sweeps.cpu import (
     factor_derivatives,
     linear_routines,
