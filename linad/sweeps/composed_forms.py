@@ -13,7 +13,9 @@ import numpy as np
 
 from linad.core import tree
 from linad.core.primitive import Primitive
+from linad.core.shapes import Shape
 from linad.core.tape import Equation, Tape, Var, needed
+from linad.operators.dft import CropOrPad
 from linad.rules.composed import FORMS
 from linad.sweeps.expansions import EVERYWHERE, Expansion
 from linad.transforms.record import RecordTrace, node_of
@@ -88,6 +90,11 @@ for _name in ("isclose", "allclose", "round"):
 @everywhere("polyval")
 def polyval(p: Any, x: Any) -> Any:
     return FORMS["polyval"](p, x) if np.ndim(p) == 1 and 0 < len(p) <= TERMS else None
+
+
+@everywhere("fit")
+def fit(x: Any, *, shape: Shape) -> Any:
+    return CropOrPad(shape, x.shape, x.dtype).pushforward(x)
 
 
 def _keeping_axes(function: Callable[..., Any]) -> Form:

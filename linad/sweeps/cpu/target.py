@@ -11,6 +11,7 @@ from linad.core.tape import Equation, Tape, Var
 from linad.sweeps import composed_forms as composed_forms  # tells the table of programs
 from linad.sweeps.cpu import (
     factor_derivatives,
+    fourier_routines,
     linear_routines,
     matrix_products,
     stored_entries,
@@ -36,6 +37,7 @@ from linad.sweeps.target import Target
 
 TOPICS = (
     factor_derivatives,
+    fourier_routines,
     linear_routines,
     matrix_products,
     stored_entries,
