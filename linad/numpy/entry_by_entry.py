@@ -88,7 +88,7 @@ def _cores(signature: str | None, n: int) -> tuple[list[Axes], list[Axes] | None
     if signature is None:
         return [[]] * n, None
     inputs, outputs = [
-        [[d.strip() for d in core.strip("() ").split(",") if d.strip()] for core in side.split("),")]
+        [core.strip("() ").replace(",", " ").split() for core in side.split("),")]
         for side in signature.split("->")
     ]
     if len(inputs) != n:
