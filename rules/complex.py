@@ -32,6 +32,7 @@ real_ = Primitive("real", np.real, view=True)
 imag_ = Primitive("imag", np.imag, view=True)
 absolute = Primitive("absolute", np.absolute)
 sign_ = constant("sign", np.sign)
+sign_.decides = True
 for _primitive in (conjugate, absolute):
     register(_primitive.impl, _primitive)
 implements(np.conjugate)(conjugate)  # the method x.conj()

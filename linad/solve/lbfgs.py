@@ -223,7 +223,7 @@ class Path:
         try:
             self.monitor.report(fields, f=result.fun, g=largest(self.g))
         except Stop as stop:
-            self.stopped = stop
+            self.stopped = stop.kept()
             raise StopIteration from None
 
 

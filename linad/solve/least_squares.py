@@ -113,7 +113,8 @@ def gauss_newton(
         ``x`` like x0, ``fun`` = f(x), ``cost`` = ``|f|²/2``, ``jac`` the Jacobian operator,
         ``grad``, ``optimality`` = its largest entry, ``rounding`` a mask of the unknowns, one
         after the other, whose columns of a dense Jacobian are rounding errors, ``saturated`` what
-        stands for entries of a dense Jacobian that overflow, NaN for all others,
+        stands for entries of a dense Jacobian that overflow, or do not exist, NaN for all others,
+        ``kinks`` a mask of the residuals of which some do not exist,
         ``nit nfev njev njvp nvjp success status message``.
 
     Raises

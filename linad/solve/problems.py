@@ -28,7 +28,7 @@ from linad.operators.facts import EVERYTHING
 from linad.operators.wrappers import Wrapper
 from linad.solve.described_starts import refuse_parameters
 from linad.solve.trials import GIVEN_UP, Trials
-from linad.solve.waiting import Waiting
+from linad.solve.waiting import waiting_of
 from linad.transforms.spaces import Slot, common_dtype, joined, split
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ class Residual:
         self.f, self.args, self.name = f, args_of(args), name
         self.x = Unknown(x0, name)
         self.counts = Evaluations()
-        self.waiting = f if isinstance(f, Waiting) else Waiting(name, name_of(f), f, f)
+        self.waiting = waiting_of(name, f)
         self.out_slots: list[Slot] | None = None
         self.out_tree: Any = None
         self.trials: Trials | None = None
@@ -355,8 +355,9 @@ def result_leaf(leaf: Array, f: Any, name: str) -> Any:
     if value.dtype.kind in "biu":
         value = value.astype(float)
     if not is_inexact(value.dtype):
+        came = f"a {type(leaf).__name__}: {shown(leaf)}"
+        came = "None: return the result" if leaf is None else came
         raise OutputError(
-            f"{name}: {name_of(f)} must return arrays of numbers, it returned a "
-            f"{type(leaf).__name__}: {shown(leaf)}"
+            f"{name}: {name_of(f)} must return arrays of numbers, it returned {came}"
         )
     return value

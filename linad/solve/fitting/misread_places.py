@@ -35,6 +35,8 @@ def refuse_places(f: Any, error: Exception, xdata: Any, shapes: list[tuple[int, 
     elif "broadcast" in str(error) and len(shapes) == 1:
         axes = words_of_axes(xdata, shapes[0])
         words = f"it {axes}" if axes else ""
+    elif "truth value" in str(error):
+        words = _of_decisions(xdata)
     elif any(word in str(error) for word in _SEQUENCE):
         words = _of_list(xdata)
     if not words and isinstance(error, TypeError):
@@ -61,6 +63,17 @@ def _of_list(xdata: Any) -> str:
     return (
         f"it is a {kind} of {len(xdata)} arrays, of shapes {shapes}, which the model is given as "
         f"it is; compute with each, [... for part in x]"
+    )
+
+
+def _of_decisions(xdata: Any) -> str:
+    """Of an if on all of them at once."""
+    if np.ndim(xdata) == 0 or np.size(xdata) < 2:
+        return ""
+    return (
+        f"it is given all of it in one call, of shape {np.shape(xdata)}, on which an if, a while, "
+        f"min or max cannot decide; np.where(x < 2, first, second) chooses for each number, and "
+        f"np.minimum and np.maximum are those of two arrays"
     )
 
 
