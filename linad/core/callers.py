@@ -156,3 +156,11 @@ def passes_as_plain(frame: FrameType, name: str) -> bool:
     if asker is frame and name != _ISSCALAR:
         PASSES_AS_PLAIN[name] = answer
     return answer
+
+
+def innermost(error: BaseException | None) -> TracebackType | None:
+    """Where an error was raised."""
+    place = None if error is None else error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    return place
