@@ -65,6 +65,11 @@ def _is_calm(node: ast.expr) -> bool:
     return not any(isinstance(part, restless) for part in ast.walk(node))
 
 
+def _is_ndarray(node: ast.expr) -> bool:
+    """Whether an expression is ndarray by its name, whose methods are called by the class."""
+    return getattr(node, "attr", getattr(node, "id", None)) == "ndarray"
+
+
 def _may_be_text(node: ast.expr) -> bool:
     """Whether an expression is a text as it stands, or may be one by its name."""
     if isinstance(node, ast.Constant):
@@ -153,7 +158,7 @@ class _Rewrite(ast.NodeTransformer):
             return self._is_local(f.id) or f.id in self.objects
         if isinstance(f, ast.Attribute):
             root = self._root(f)
-            if f.attr == "__new__":  # of ndarray, by whatever name
+            if f.attr == "__new__" or _is_ndarray(f.value):  # by whatever name the class has
                 return True
             return root not in self.renamed or self._is_local(root)
         return isinstance(f, (ast.Subscript, ast.IfExp, ast.Call))
