@@ -45,6 +45,7 @@ _NO_TRACER = (
 _NO_TYPE = (
     *("No matching signature", "Iterator operand is flagged", "1-dim C contiguous array"),
     *("object supporting the buffer API required", "__array__ method not producing an array"),
+    "for 'numpy.ndarray' objects doesn't apply to a",
 )
 """What C and Cython say of an argument, by its type or without a word of it."""
 
