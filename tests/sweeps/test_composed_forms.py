@@ -53,6 +53,26 @@ def test_gradients(name):
 
 
 @pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("shape", [(9, 3), (3, 9), (2, 4, 3)])
+def test_least_squares_take_one_decomposition(shape):
+    a = np.random.default_rng(1).standard_normal(shape)
+    a[-1] = 2 * a[0]  # of lower rank, if it is one matrix of few rows
+    b = np.arange(shape[-2] * 1.0)
+
+    def f(a):
+        return np.linalg.pinv(a) if a.ndim > 2 else np.linalg.lstsq(a, b)[0]
+
+    def loss(a):
+        return np.sum(f(a) ** 2)
+
+    gradient, value = linad.jit(linad.grad(loss)), linad.jit(f)
+    for _ in range(2):
+        np.testing.assert_allclose(value(a), f(a), rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(gradient(a), linad.grad(loss)(a), rtol=1e-9, atol=1e-12)
+    assert [s.name for s in linad.explain(gradient)(a).fallbacks] == ["svd"]
+
+
+@pytest.mark.usefixtures("kernels")
 def test_differences_of_unsigned_numbers_do_not_wrap_around():
     x = np.array([1, 2, 250], np.uint8)
     f = linad.jit(lambda x: np.isclose(x, np.uint8(2)))
