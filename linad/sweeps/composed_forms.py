@@ -77,8 +77,9 @@ def _of_floats(form: Form) -> Form:
     """The same for floating point numbers alone: differences of integers may wrap around."""
 
     def of_floats(*args: Any, **params: Any) -> Any:
-        kinds = {np.result_type(a).kind for a in args}
-        return form(*args, **params) if kinds == {"f"} else None
+        numbers = [float(a) if type(a) is int else a for a in args]
+        kinds = {np.result_type(a).kind for a in numbers}
+        return form(*numbers, **params) if kinds == {"f"} else None
 
     return of_floats
 

@@ -16,6 +16,7 @@ CASES = {
     "argmin": lambda x: np.argmin(x, keepdims=True),
     "count": lambda x: np.count_nonzero(x > 0, axis=0, keepdims=True),
     "isclose": lambda x: np.isclose(x, x + 1e-9, rtol=1e-9),
+    "isclose to an integer": lambda x: np.isclose(np.round(x), 1),
     "isclose, edges": lambda x: np.isclose(x[:9, 0] * EDGES, EDGES, equal_nan=True),
     "allclose": lambda x: (np.allclose(x, 1.0), np.allclose(x, x)),
     "array_equal": lambda x: (np.array_equal(x, x[:3]), np.array_equal(x, 1 * x)),
