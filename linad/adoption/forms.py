@@ -25,6 +25,7 @@ from linad.adoption.array_bytes import DIGESTS, frombuffer, tobytes, update_of, 
 from linad.adoption.assertions import assertions
 from linad.adoption.averages import STATISTICS
 from linad.adoption.compiled_functions import is_compiled, of_constants
+from linad.adoption.text_expressions import expressions
 from linad.adoption.fast_reductions import reductions
 from linad.adoption.form_table import FORMS, form_of, has_form, register
 from linad.adoption.masked import masked_arrays
@@ -221,6 +222,9 @@ def refresh() -> bool:
     if "bottleneck" in sys.modules and "bottleneck" not in _OTHERS:
         fast = sys.modules["bottleneck"]
         _OTHERS["bottleneck"] = _register_module(fast, reductions(fast))
+    if "numexpr" in sys.modules and "numexpr" not in _OTHERS:
+        numexpr = sys.modules["numexpr"]
+        _OTHERS["numexpr"] = _register_module(numexpr, expressions(numexpr))
     if "pandas" in sys.modules and "pandas" not in _OTHERS:
         labelled = importlib.import_module("linad.adoption.labelled")
         operands = importlib.import_module("linad.adoption.labelled_operands")
