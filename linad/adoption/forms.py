@@ -25,7 +25,6 @@ from linad.adoption.array_bytes import DIGESTS, frombuffer, tobytes, update_of, 
 from linad.adoption.assertions import assertions
 from linad.adoption.averages import STATISTICS
 from linad.adoption.compiled_functions import is_compiled, of_constants
-from linad.adoption.text_expressions import expressions
 from linad.adoption.fast_reductions import reductions
 from linad.adoption.form_table import FORMS, form_of, has_form, register
 from linad.adoption.masked import masked_arrays
@@ -43,6 +42,7 @@ from linad.adoption.subclasses import (
     remade,
     view_as,
 )
+from linad.adoption.text_expressions import expressions
 from linad.arrays.conversions import BUILTINS, CMATH, MATH, held, number
 from linad.arrays.leaving import as_plain_array
 from linad.arrays.number_texts import text_of
