@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.lending import lent, note_lent
+from linad.arrays.lending import handed_out, lent
 from linad.arrays.memory import constant_under, escape, whole
 from linad.arrays.refusing import COUNT, WRITE
 from linad.core.adopted import WATCHERS, is_adopted
@@ -78,16 +78,25 @@ def _asking(caller: FrameType) -> FrameType:
     return caller
 
 
+def _wants_to_write(caller: FrameType) -> bool:
+    """Whether it is ``np.require`` that asks, for an array to write into: it would copy another,
+    and what is written into the copy nobody would see."""
+    if caller.f_code.co_name != "require" or not _in_package(caller, "numpy"):
+        return False
+    asked = caller.f_locals.get("requirements") or ()
+    return not {"W", "WRITEABLE"}.isdisjoint([word.upper() for word in asked])
+
+
 def as_plain_array(x: Any, dtype: np.dtype[Any] | None = None, copy: bool | None = None) -> Any:
     """`Tracer.__array__`, which NumPy calls: the plain array of a traced value, if it has one."""
     if x.dtype.kind in "biu":
         found = x._trace.answer(x, np.array)
         if copy:
             return found.copy("K")
-        if not _in_package(_asking(sys._getframe(1)), "linad"):  # whose own code reads it at once
-            found = found.copy("K")  # the trace itself holds what it has answered
-            note_lent(x, found)
-        found.flags.writeable = False  # writes, which plain NumPy would see in x, are lost
+        caller = sys._getframe(1)
+        if not _in_package(_asking(caller), "linad"):  # whose own code reads it at once
+            return handed_out(x, found, writeable=_wants_to_write(caller))
+        found.flags.writeable = False
         return found
     if x._trace.finished:
         return np.array(x._trace.lasting(x), dtype)

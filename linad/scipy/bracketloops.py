@@ -44,7 +44,7 @@ class Bracket(NamedTuple):
     before: Any  # Brent's: the step before the last; Ridders': the tolerance
     step: Any
     best: Any
-    done: Any  # 1.0 at the end
+    done: Any  # 1.0 at the end, -1.0 where a value is NaN
     count: Any
 
 
@@ -52,8 +52,12 @@ def _differ(f: Array, g: Array) -> Any:
     return np.signbit(f) != np.signbit(g)
 
 
-def _number(condition: Any) -> Any:
-    return np.where(condition, 1.0, 0.0)
+def _ended(found: Any, *values: Any) -> Any:
+    """What ``done`` is after a step that has come by these values of the function."""
+    number = np.where(found, 1.0, 0.0)
+    for value in values:
+        number = np.where(np.isnan(value), -1.0, number)
+    return number
 
 
 def _bisect(f: Function, s: Bracket, xtol: float, rtol: float) -> Bracket:
@@ -63,7 +67,7 @@ def _bisect(f: Function, s: Bracket, xtol: float, rtol: float) -> Bracket:
     same = ~_differ(fx, s.fa)
     done = (fx == 0) | (np.abs(half) < xtol + rtol * np.abs(x))
     return s._replace(
-        a=np.where(same, x, s.a), step=half, best=x, done=_number(done), count=s.count + 1.0
+        a=np.where(same, x, s.a), step=half, best=x, done=_ended(done, fx), count=s.count + 1.0
     )
 
 
@@ -81,7 +85,7 @@ def _ridder(f: Function, s: Bracket, xtol: float, rtol: float) -> Bracket:
     b, fb = np.where(right, x, s.b), np.where(right, fx, s.fb)
     b, fb = np.where(inner, middle, b), np.where(inner, fm, fb)
     tolerance = xtol + rtol * x
-    done = _number((fx == 0) | (np.abs(b - a) < tolerance))
+    done = _ended((fx == 0) | (np.abs(b - a) < tolerance), fm, fx)
     return s._replace(
         a=a, fa=fa, b=b, fb=fb, before=tolerance, best=x, done=done, count=s.count + 1.0
     )
@@ -115,7 +119,8 @@ def _brent(extrapolated: Callable[..., Any]) -> Callable[..., Bracket]:
         before, last = np.where(good, last, half), np.where(good, tried, half)
         x = b + np.where(np.abs(last) > least, last, np.where(half > 0, least, -least))
         fx = f(x)
-        return Bracket(b, fb, x, fx, c, fc, before, last, b, _number(done), s.count + 1.0)
+        done = np.where(done, 1.0, _ended(done, fx))  # at the end SciPy goes no further
+        return Bracket(b, fb, x, fx, c, fc, before, last, b, done, s.count + 1.0)
 
     return step
 
@@ -142,7 +147,7 @@ def _found(
     fa, fb = f(a), f(b)
     nothing = 0.0 * a
     tolerance = xtol + rtol * np.minimum(np.abs(a), np.abs(b))
-    at_end = _number((fa == 0) | (fb == 0)) + nothing
+    at_end = _ended((fa == 0) | (fb == 0), fa, fb) + nothing
     best = np.where(fa == 0, a, b) + nothing
     start = Bracket(
         *(a, fa, b, fb, nothing, nothing, tolerance, b - a, best, at_end, nothing),
@@ -177,10 +182,10 @@ def bracketed_root(name: str, f: Function, a: Array, b: Array, **limits: Any) ->
         xtol, rtol, maxiter and k, as SciPy's function takes them.
     """
     first = stop_gradient(asarray(f(a)).reshape(()))
-    if not holds_traced((a, b, first)):
+    if not holds_traced((a, b, first)) or any(map(np.iscomplexobj, (a, b, first))):
         return None
     zero = 0.0 * np.sign(first)
-    a, b = stop_gradient(asarray(a)) + zero, stop_gradient(asarray(b)) + zero
+    a, b = [stop_gradient(asarray(end)).astype(float) + zero for end in (a, b)]
 
     def search(g: Function) -> tuple[Any, Any]:
         return SEARCHES[name](

@@ -40,7 +40,7 @@ class Enclosure(NamedTuple):
     e: Any
     fe: Any
     best: Any
-    done: Any  # 1.0 at the end
+    done: Any  # 1.0 at the end, -1.0 where a value is not finite
     count: Any
 
 
@@ -71,7 +71,8 @@ def _cut(f: Function, s: Enclosure, c: Array, where: Any = True) -> Enclosure:
         *(s.best, s.done, s.count),
     )
     cut = Enclosure(*[np.where(where & ~hit, x, y) for x, y in zip(cut, s, strict=True)])
-    return cut._replace(best=np.where(hit, c, s.best), done=np.where(hit, 1.0, s.done))
+    done = np.where(where & ~np.isfinite(fc), -1.0, np.where(hit, 1.0, s.done))
+    return cut._replace(best=np.where(hit, c, s.best), done=done)
 
 
 def _are_apart(values: list[Any]) -> Any:
@@ -182,5 +183,7 @@ def enclosed(
         lambda s: _step(f, s, k, xtol, rtol),
         start,
     )
-    good = (fa == 0) | (fb == 0) | (np.sign(fa) * np.sign(fb) < 0)
-    return (s.best, s.count), good & (a < b) & (s.done > 0)
+    crosses = np.isfinite(fa) & np.isfinite(fb) & (np.sign(fa) * np.sign(fb) <= 0)
+    good = (fa == 0) | crosses
+    ends = np.isfinite(a) & np.isfinite(b) & (a < b)
+    return (s.best, s.count), good & ends & (s.done > 0)

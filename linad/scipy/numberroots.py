@@ -32,6 +32,8 @@ from linad.scipy.refusedparts import RefusedPart
 
 Function = Callable[..., Any]
 
+_EPS = float(np.finfo(float).eps)
+
 _TELLING = {"full_output", "disp"}
 """What a search is asked to tell, and what it does where it finds nothing; in a program that is
 another path, on which SciPy searches."""
@@ -55,12 +57,25 @@ def _limits(name: str) -> dict[str, Any]:
     return {key: taken[key].default for key in taken if key not in aside}
 
 
+def _is_taken(name: str, xtol: Any, rtol: Any, maxiter: Any, k: Any = 1) -> bool:
+    """Whether SciPy's search takes such limits; it says what is wrong with others."""
+    encloses = name == "toms748"
+    least = _EPS if encloses else 4 * _EPS
+    steps = _is_number_of(maxiter, 1 if encloses else 0) and _is_number_of(k, 1) and k <= 100
+    return bool(steps and xtol > 0 and rtol >= least)
+
+
+def _is_number_of(n: Any, least: int) -> bool:
+    return isinstance(n, (int, np.integer)) and bool(n >= least)
+
+
 def _in_loop(name: str, g: Watched, a: Array, b: Array, given: dict[str, Any]) -> Any:
     """The root that a loop of the program finds and the number of its steps, or None."""
     limits = _limits(name)
     if not in_program() or not given.keys() <= limits.keys():
         return None
-    return bracketed_root(name, g.values, a, b, **limits | given)
+    limits |= given
+    return bracketed_root(name, g.values, a, b, **limits) if _is_taken(name, **limits) else None
 
 
 def _bracketing(name: str) -> Function:
@@ -138,6 +153,8 @@ def _approached_root(
     rtol: float = 0.0,
 ) -> Any:
     """What Newton's method or the secant's finds in a loop and its number of steps, or None."""
+    if not (_is_number_of(maxiter, 1) and tol > 0):
+        return None  # SciPy says what is wrong
     tolerances = tol, rtol
     if fprime is not None:
         slopes = [Watched(f, g.args).values for f in (fprime, fprime2) if f is not None]
@@ -251,8 +268,8 @@ def fixed_point(func: Function, x0: Any, args: Any = (), **kwargs: Any) -> Any:
     if not np.ndim(x0) and in_program():
         method, tolerances = kwargs.get("method", "del2"), (kwargs.get("xtol", 1e-8), 0.0)
         point = None
-        if method in ("del2", "iteration"):
-            steps = kwargs.get("maxiter", 500)
+        steps = kwargs.get("maxiter", 500)
+        if method in ("del2", "iteration") and _is_number_of(steps, 1):
             point = approached(method, (g.values,), (x0,), tolerances, steps)
         if point is not None:
             return array(root_of_number("fixed_point", difference, point[0]))

@@ -7,7 +7,7 @@ import pytest
 
 import linad
 import linad.numpy
-from linad.errors import BytesError, LinadError, TracerError, UnsupportedError
+from linad.errors import BytesError, LinadError, OverwrittenError, TracerError, UnsupportedError
 
 X = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 
@@ -236,3 +236,53 @@ def test_fields_of_the_own_dtype_are_all_of_an_array():
     assert np.array_equal(written(X), plain(X))
     with pytest.raises(UnsupportedError, match="setfield"):
         inside(lambda x: x.setfield(1.0, x.dtype, 8))
+
+
+HANDING_OUT = {
+    "asarray": np.asarray,
+    "ascontiguousarray": np.ascontiguousarray,
+    "asfortranarray": np.asfortranarray,
+    "require": np.require,
+    "require W": lambda a: np.require(a, requirements=["C", "W"]),
+    "a masked array": lambda a: np.ma.asarray(a).data,
+    "a view": lambda a: np.asarray(a).T[1:],
+}
+
+
+@pytest.mark.parametrize("name", HANDING_OUT)
+@pytest.mark.parametrize("held", [False, True], ids=["forgotten", "held"])
+def test_integers_that_were_handed_out_are_not_written_into_unseen(name, held):
+    """``np.add.at`` writes into what is read only, and ``np.require`` copies it for who asks."""
+    holding = []
+
+    def f(x, a):
+        plain = HANDING_OUT[name](a)
+        if held:
+            holding.append(plain)
+        np.add.at(plain.reshape(-1), [0], 4)
+        del plain
+        return x * a.sum()
+
+    def read(x, a):
+        return x * HANDING_OUT[name](a).sum() + a.sum()
+
+    with pytest.raises(OverwrittenError, match="does not see it"):
+        linad.jit(f)(1.0, np.array([5, 2, 1]))
+    for a in (np.array([5, 2, 1]), np.array([True, False]), np.zeros((0, 2), "u1")):
+        assert linad.jit(read)(2.0, a) == read(2.0, a)
+
+
+def test_a_refused_write_into_integers_that_were_handed_out_says_why():
+    def f(x, a):
+        np.asarray(a)[0] = 7
+        return x * a.sum()
+
+    def kept(x, a):
+        plain = np.asarray(a)
+        plain[0] = 7
+        return x * a.sum()
+
+    for g in (f, kept):
+        with pytest.raises(ValueError, match="read-only") as raised:
+            linad.jit(g)(1.0, np.array([5, 2, 1]))
+        assert "write into a copy, np.array(a)" in raised.value.__notes__[0]

@@ -1,5 +1,7 @@
 """Bracketed roots in compiled functions: one program, whatever the values."""
 
+import re
+
 import numpy as np
 import pytest
 import scipy.optimize
@@ -97,6 +99,51 @@ def test_what_is_refused_is_refused_by_scipy():
             root(1.0)
     with pytest.raises(RuntimeError, match="Failed to converge"):
         linad.jit(lambda p: so.brentq(lambda x: x**3 - p, -9.0, 9.0, maxiter=2))(1.0)
+
+
+METHODS = ("brentq", "brenth", "bisect", "ridder", "toms748")
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "limits", [{"xtol": 0.0}, {"rtol": 1e-17}, {"maxiter": -1}, {"maxiter": 9.0}], ids=str
+)
+def test_limits_that_scipy_does_not_take(method, limits):
+    def root(solvers, p):
+        return getattr(solvers, method)(lambda x: x * x - p, 0.0, 2.0, **limits)
+
+    with pytest.raises((ValueError, TypeError)) as wanted:
+        root(scipy.optimize, 2.0)
+    with pytest.raises(type(wanted.value), match=re.escape(str(wanted.value))):
+        linad.jit(root, static_argnums=0)(so, 2.0)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_searches_that_meet_nan(method):
+    """At an end, or on the way: SciPy goes no further."""
+
+    def root(solvers, p, low):
+        def f(x):
+            return np.where(np.abs(x - p) < 0.3, np.nan, x - p)
+
+        return getattr(solvers, method)(f, low, 2.0)
+
+    jitted = linad.jit(root, static_argnums=0)
+    for low in (0.9, -1.0):
+        for solvers, found in ((scipy.optimize, root), (so, jitted)):
+            with pytest.raises(ValueError, match="is NaN; solver cannot continue"):
+                found(solvers, 1.0, low)
+    outside = linad.jit(lambda p: getattr(so, method)(lambda x: np.sqrt(x) - p, -1.0, 4.0))
+    with np.errstate(invalid="ignore"), pytest.raises(ValueError, match="is NaN; solver cannot"):
+        outside(1.0)
+
+
+def test_ends_in_single_precision():
+    low, high = np.float32(0.0), np.float32(2.0)
+    for search in [getattr(so, method) for method in METHODS]:
+        root = linad.jit(lambda p, a, b, search=search: search(lambda x: x - p, a, b))
+        np.testing.assert_allclose(root(0.7, low, high), 0.7)
+        np.testing.assert_allclose(linad.grad(root)(0.7, low, high), 1.0)
 
 
 def test_roots_of_what_is_not_traced_stay_numbers():

@@ -88,6 +88,9 @@ def test_what_does_not_converge_is_refused_by_scipy():
         linad.jit(lambda p: so.newton(lambda x: x**2 - p, 0.0, lambda x: 2 * x))(1.0)
     with pytest.raises(RuntimeError, match="Failed to converge"):
         linad.jit(lambda p: so.fixed_point(lambda x: x + p, 1.0, maxiter=5))(1.0)
+    for limits, said in (({"tol": 0.0}, "tol too small"), ({"maxiter": 0}, "greater than 0")):
+        with pytest.raises(ValueError, match=said):
+            linad.jit(lambda p, limits=limits: so.newton(lambda x: x - p, 1.0, **limits))(1.0)
 
 
 def test_complex_guesses_and_arrays_are_searched_by_scipy():

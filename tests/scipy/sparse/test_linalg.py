@@ -177,9 +177,9 @@ A = scipy.sparse.csr_array(D)
 ERRORS = {
     "shape": (lambda x: A.T @ x, ShapeError),
     "axes": (lambda x: A @ x[None, None], ShapeError),
-    "plus": (lambda x: A + x, UnsupportedError),
+    "plus": (lambda x: A + x[0], UnsupportedError),
     "times": (lambda x: A * x, LinadError),
-    "times-reflected": (lambda x: x * A, UnsupportedError),
+    "divided": (lambda x: x / A, UnsupportedError),
     "multiply": (lambda x: A.multiply(x), LinadError),
     "dot": (lambda x: np.dot(A, x), UnsupportedError),
     "scipy-operator": (lambda x: scipy.sparse.linalg.aslinearoperator(A) @ x, LinadError),
