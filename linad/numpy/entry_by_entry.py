@@ -62,11 +62,11 @@ class ndenumerate(np.ndenumerate):  # type: ignore[type-arg]
     """As `numpy.ndenumerate`: pairs of an index and an entry, which may be traced."""
 
     def __init__(self, arr: Any) -> None:
-        arr = asarray(arr)
-        if isinstance(arr, Traced):
-            self._pairs: Any = ((index, arr[index]) for index in np.ndindex(*arr.shape))
+        held: Any = asarray(arr)
+        if isinstance(held, Traced):
+            self._pairs: Any = ((index, held[index]) for index in np.ndindex(*held.shape))
         else:
-            super().__init__(arr)
+            super().__init__(held)
             self._pairs = None
 
     def __next__(self) -> Any:
