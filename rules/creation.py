@@ -173,11 +173,21 @@ def array(
     made = _stacked(object)
     if dtype is not None:
         made = astype(made, dtype, copy=False)
-    if made.ndim < ndmin:
-        made = reshape_(made, shape=(1,) * (ndmin - made.ndim) + made.shape)
     if copy:
-        return duplicate(made, order)
-    return no_number(laid_out(made, order, "array"))
+        return duplicate(_with_axes(made, ndmin), order)
+    laid = laid_out(made, order, "array")
+    if copy is False and laid is not bare(object):
+        raise ValueError(
+            "array: copy=False, and a copy is needed; copy=None makes one where it is needed"
+        )
+    return no_number(_with_axes(laid, ndmin))
+
+
+def _with_axes(made: Array, ndmin: int) -> Array:
+    """An array with at least so many axes, the new ones in front."""
+    if made.ndim >= ndmin:
+        return made
+    return reshape_(made, shape=(1,) * (ndmin - made.ndim) + made.shape)
 
 
 def _stacked(nested: Any) -> Any:
@@ -197,17 +207,17 @@ def _holds_traced(nested: Any) -> bool:
 def asarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None
 ) -> Any:
-    return array(a, dtype, copy=bool(copy), order=order or "K")
+    return array(a, dtype, copy=copy, order=order or "K")
 
 
 @implements(np.ascontiguousarray)
 def ascontiguousarray(a: Array, dtype: Any = None) -> Any:
-    return array(a, dtype, copy=False, order="C", ndmin=1)
+    return array(a, dtype, copy=None, order="C", ndmin=1)
 
 
 @implements(np.asfortranarray)
 def asfortranarray(a: Any, dtype: Any = None) -> Any:
-    return array(a, dtype, copy=False, order="F", ndmin=1)
+    return array(a, dtype, copy=None, order="F", ndmin=1)
 
 
 @implements(np.require)
@@ -218,7 +228,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None) -> Any:
         order = "F"
     else:
         order = "C" if asked & {"C", "CONTIGUOUS", "C_CONTIGUOUS"} else "K"
-    return array(a, dtype, copy=False, order=order)
+    return array(a, dtype, copy=None, order=order)
 
 
 @implements(np.arange)

@@ -6,6 +6,7 @@ triu, tril           Y = X where a mask is true, else 0     J = J^H a projection
 vander               columns x^0, x^1, ...: products, so nothing is singular at 0
 """
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -131,7 +132,9 @@ def vander(x: Array, N: int | None = None, increasing: bool = False) -> Any:
     x = as_array(x)
     if x.ndim != 1:
         raise ValueError(f"vander: x must have one axis, got shape {x.shape}")
-    n = x.shape[0] if N is None else N
+    n = x.shape[0] if N is None else operator.index(N)
+    if n < 0:
+        raise ValueError(f"vander: N is a number of columns, 0 or more, got {N}")
     x = astype(x, np.promote_types(x.dtype, int), copy=False)
     if n == 0:
         return np.zeros_like(form(x), shape=(x.shape[0], 0))

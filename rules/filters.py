@@ -139,12 +139,14 @@ def _vector(name: str, a: Any) -> Any:
     return a
 
 
-_MODES = {"f": "full", "v": "valid", "s": "same", 0: "valid", 1: "same", 2: "full"}
+_MODES = ("valid", "same", "full")  # which are also called 0, 1 and 2
 
 
 def _mode(name: str, mode: Any) -> str:
-    found = _MODES.get(mode[:1].lower() if isinstance(mode, str) else mode)
-    if found is None:
+    found = mode
+    if isinstance(mode, (int, np.integer)) and not isinstance(mode, bool) and 0 <= mode < 3:
+        found = _MODES[mode]
+    if found not in _MODES:
         raise ValueError(f"{name}: mode must be 'full', 'valid' or 'same', got {mode!r}")
     return found
 

@@ -159,7 +159,7 @@ def _lengths_and_axes(
 ) -> tuple[list[int], list[int]]:
     """NumPy's defaults; ``half``: the last axis holds n//2 + 1 coefficients."""
     if axes is None:
-        axes = range(a.ndim) if s is None else range(a.ndim - len(s), a.ndim)
+        axes = range(a.ndim) if s is None else range(-len(s), 0)
     places = [normalize_axis(k, a.ndim, name) for k in axes]
     if s is None:
         lengths = [a.shape[k] for k in places]

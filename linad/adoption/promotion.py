@@ -250,7 +250,7 @@ def update_attribute(entry: Array, v: Array, owner: Any, name: str, index: Any, 
 
 
 def _lend(owner: Any, name: str, v: Array) -> Any:
-    """The array of an attribute, promoted for a traced value; the trace gives it back at its end."""
+    """The array of an attribute, promoted for a traced value until the trace ends."""
     if _is_traced(v) and (_holds_in_place(owner, name) or _holds_in_place(getattr(owner, name))):
         return getattr(owner, name)
     y = getattr(owner, name)

@@ -17,6 +17,7 @@ from linad.core import tree
 from linad.core.adopted import repeated
 from linad.core.array_type import Array
 from linad.core.foreign_arrays import taken_in
+from linad.core.frames import held_by
 from linad.core.marks import running
 from linad.core.memory_layouts import copied
 from linad.core.near_ties import FEW
@@ -253,12 +254,8 @@ class DifferentiatedCall:
         if self.has_aux:
             return results, J
         others = [v for v in tree.flatten((self.args, self.kwargs))[0] if isinstance(v, Tracer)]
-        for cell in getattr(self.f, "__closure__", None) or ():
-            try:
-                held = tree.flatten(cell.cell_contents)[0]
-            except ValueError:  # an empty cell
-                continue
-            others += [v for v in held if isinstance(v, Tracer)]
+        for held in held_by(self.f):
+            others += [v for v in tree.flatten(held)[0] if isinstance(v, Tracer)]
         recorded = around.equations[mark:]
         run = rolled_part(around, mark, self.values, others, results)
         if run is None:

@@ -85,7 +85,10 @@ def check_unwritten(trace: Any) -> None:
 
 
 def _check_unwritten(given: Lent) -> None:
-    if given.memory is not None and not np.array_equal(given.memory, given.before, equal_nan=True):
+    memory, before = given.memory, given.before
+    if memory is None or before is None:
+        return
+    if not np.array_equal(memory, before, equal_nan=memory.dtype.kind in "fc"):
         raise OverwrittenError(
             "a plain array that np.asarray or its kind made of a traced array, to be read only, "
             "was written into, by np.add.at or another ufunc's at, which do not heed that, or "

@@ -4,6 +4,7 @@ import itertools
 import warnings
 from collections.abc import Callable, Iterator
 from contextvars import Token
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from linad.arrays.memory import constant_under
 from linad.arrays.refusing import given_to_scipy
 from linad.core.adopted import WATCHERS
 from linad.core.arithmetic_warnings import FILTER, move_to_user_lines
-from linad.core.callers import raised_by_engine
+from linad.core.callers import calls_of_engines
 from linad.core.collection_pause import resume
 from linad.core.failures import handed_to_compiled
 from linad.core.long_traces import NUMBERS
@@ -59,6 +60,29 @@ def swallowed(mark: Mark) -> SwallowedError:
         f"a refusal was caught at {where}, and the function went on another way than with plain "
         f"numbers: {mark.error}"
     )
+
+
+def put_aside(
+    marks: list[Mark], error: BaseException, traceback: TracebackType | None
+) -> Exception | None:
+    """The refusal in whose place an error came out of a call of SciPy's or NumPy's; or None.
+
+    Compiled code may go on after a number was refused, as `scipy.optimize.brentq` does when a
+    callback has returned what is none. It raises an error of its own in the end, or calls the
+    user's function again while the refusal is pending in the interpreter: then Python takes the
+    refusal for a failure of the next attribute that is looked up, whosever that is, and what is
+    raised differs from run to run.
+    """
+    if not isinstance(error, Exception) or isinstance(error, SwallowedError):
+        return None
+    calls = calls_of_engines(traceback)
+    first = next((m.error for m in marks if m.place in calls), None)
+    causes: BaseException | None = error
+    while isinstance(error, LinadError) and causes is not None:
+        if causes is first:  # it says more
+            return None
+        causes = causes.__cause__ or causes.__context__
+    return None if first is error else first
 
 
 class Trace:
@@ -178,9 +202,9 @@ class Trace:
             marks, self.marks = self.marks, []  # their errors hold frames, which hold this trace
             if kind is None:
                 raise swallowed(marks[0]) from marks[0].error
-            if not isinstance(error, LinadError) and raised_by_engine(traceback) == marks[-1].user:
-                # Compiled code of SciPy's goes on after an error, and raises another of its own.
-                raise marks[-1].error.with_traceback(traceback) from None
+            first = put_aside(marks, error, traceback)
+            if first is not None:
+                raise first.with_traceback(traceback) from None
             if kind.__module__ == "builtins" and not isinstance(error.__cause__, TracerError):
                 error.add_note(f"linad: {swallowed(marks[0])}")
         if kind is None:

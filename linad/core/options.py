@@ -65,9 +65,25 @@ class Kind:
             )
 
 
-def args_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
+def args_of(args: Any) -> tuple[Any, ...]:
     """SciPy's ``args``: a tuple, or one argument that is not a tuple."""
     return args if isinstance(args, tuple) else (args,)
+
+
+def args_for(name: str, args: Any) -> tuple[Any, ...]:
+    """The same for ``linad.solve.<name>``, which takes no derivative in its place.
+
+    Raises
+    ------
+    OptionError
+        For a function alone.
+    """
+    if callable(args):
+        raise OptionError(
+            f"{name}: args must be a tuple of further arguments of f, got {shown(args)}; leave a "
+            f"derivative out, linad differentiates f, and hand a function on as args=(g,)"
+        )
+    return args_of(args)
 
 
 def is_integer(value: Any) -> bool:
@@ -134,8 +150,12 @@ FLAG = Kind(
     "True or False",
     lambda value: isinstance(value, (bool, np.bool_)) or (is_integer(value) and value in (0, 1)),
 )
+_NO_FUNCTION = {
+    **dict.fromkeys(("f", "r", "fun"), NOT_CALLED),
+    "A": "; that of a matrix M is lambda x: M @ x, and linad.solve_linear(M, b) solves with it",
+}
 FUNCTION = Kind(
-    "a function", callable, lambda option, value: NOT_CALLED if option in ("f", "r", "fun") else ""
+    "a function", callable, lambda option, value: _NO_FUNCTION.get(option, "")
 )
 TEXT = Kind("a text", lambda value: isinstance(value, str))
 SEED = Kind("a numpy.random.Generator or an integer >= 0", _is_seed).optional

@@ -30,12 +30,15 @@ class vectorize(np.vectorize):
         places = [i for i in range(len(args)) if i not in excluded]
         arrays = [asarray(args[i]) for i in places] + [asarray(kwargs[n]) for n in names]
         cores, outputs = _cores(self.signature, len(arrays))
+        lengths: dict[str, int] = {}
+        for a, axes in zip(arrays, cores, strict=True):
+            _read_lengths(a.shape, axes, lengths)
         loop = np.broadcast_shapes(
-            *[a.shape[: a.ndim - k] for a, k in zip(arrays, cores, strict=True)]
+            *[a.shape[: a.ndim - len(axes)] for a, axes in zip(arrays, cores, strict=True)]
         )
         arrays = [
-            np.broadcast_to(a, loop + a.shape[a.ndim - k :])
-            for a, k in zip(arrays, cores, strict=True)
+            np.broadcast_to(a, loop + a.shape[a.ndim - len(axes) :])
+            for a, axes in zip(arrays, cores, strict=True)
         ]
         if not size_of(loop):
             return super().__call__(*args, **kwargs)
@@ -46,15 +49,26 @@ class vectorize(np.vectorize):
                 given[i] = a[index]
             named = {n: a[index] for n, a in zip(names, arrays[len(places) :], strict=True)}
             results.append(self.pyfunc(*given, **{**kwargs, **named}))
-        if isinstance(results[0], tuple) or (outputs is not None and outputs > 1):
-            columns = list(zip(*results, strict=True))
-            return tuple([self._column(k, c, loop) for k, c in enumerate(columns)])
-        return self._column(0, results, loop)
+        several = isinstance(results[0], tuple)
+        columns = list(zip(*results, strict=True)) if several else [results]
+        axes_of = [[]] * len(columns) if outputs is None else outputs
+        if len(columns) != len(axes_of):
+            raise ValueError(
+                f"vectorize: {self.signature} has {len(axes_of)} results, the function gives "
+                f"{len(columns)}"
+            )
+        found = []
+        for k, (column, axes) in enumerate(zip(columns, axes_of, strict=True)):
+            values = [asarray(v) for v in column]
+            _read_lengths(values[0].shape, axes, lengths)
+            core = tuple([lengths[name] for name in axes])
+            found.append(self._column(k, [_as_core(v, core) for v in values], loop))
+        return tuple(found) if several else found[0]
 
     def _column(self, k: int, values: Any, loop: tuple[int, ...]) -> Any:
         """Result ``k`` of all calls, in the type of the first, as NumPy has it."""
-        column = _stack([asarray(v) for v in values])
-        dtype = asarray(values[0]).dtype if self.otypes is None else np.dtype(self.otypes[k])
+        column = _stack(values)
+        dtype = values[0].dtype if self.otypes is None else np.dtype(self.otypes[k])
         return astype(column, dtype, copy=False).reshape(loop + column.shape[1:])
 
 
@@ -73,14 +87,37 @@ class ndenumerate(np.ndenumerate):  # type: ignore[type-arg]
         return super().__next__() if self._pairs is None else next(self._pairs)
 
 
-def _cores(signature: str | None, n: int) -> tuple[list[int], int | None]:
-    """Number of core axes of each argument, and how many results, from "(m,n),(n)->(m)"."""
+def _as_core(value: Any, core: tuple[int, ...]) -> Any:
+    """A result of one call, as NumPy writes it into the result of all."""
+    if value.ndim > len(core) or np.broadcast_shapes(value.shape, core) != core:
+        raise ValueError(
+            f"vectorize: the function gives an array of shape {value.shape}, where {core} is needed"
+        )
+    return np.broadcast_to(value, core)
+
+
+Axes = list[str]
+
+
+def _cores(signature: str | None, n: int) -> tuple[list[Axes], list[Axes] | None]:
+    """The names of the core axes of each argument and of each result, from "(m,n),(n)->(m)"."""
     if signature is None:
-        return [0] * n, None
+        return [[]] * n, None
     inputs, outputs = [
-        [len([d for d in core.strip("() ").split(",") if d.strip()]) for core in side.split("),")]
+        [core.strip("() ").replace(",", " ").split() for core in side.split("),")]
         for side in signature.split("->")
     ]
     if len(inputs) != n:
         raise TypeError(f"vectorize: {signature} has {len(inputs)} arguments, {n} were given")
-    return inputs, len(outputs)
+    return inputs, outputs
+
+
+def _read_lengths(shape: tuple[int, ...], axes: Axes, lengths: dict[str, int]) -> None:
+    """Note how long the core axes are; raise where one of a name has another length."""
+    if len(shape) < len(axes):
+        raise ValueError(f"vectorize: an array of shape {shape} has not the axes {tuple(axes)}")
+    for name, length in zip(axes, shape[len(shape) - len(axes) :], strict=True):
+        if lengths.setdefault(name, length) != length:
+            raise ValueError(
+                f"vectorize: the axis {name!r} has the lengths {lengths[name]} and {length}"
+            )

@@ -29,7 +29,7 @@ def gathered(a: Any) -> Any:
     kind = type(a)
     if kind is float or issubclass(kind, Traced) or (kind is np.ndarray and a.dtype.kind != "O"):
         return a  # most arguments
-    return creation.array(a, copy=False) if holds_traced(a) else a
+    return creation.array(a, copy=None) if holds_traced(a) else a
 
 
 def joining(name: str) -> Callable[..., Any]:

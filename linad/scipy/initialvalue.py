@@ -263,8 +263,6 @@ def _checked_method(method: Any, tolerances: dict[str, Any]) -> Any:
 def _state(y0: Any) -> Any:
     """The first state, as a vector of floats or complex numbers."""
     y0 = as_array(y0)
-    if y0.ndim == 0:
-        y0 = y0.reshape(1)
     if y0.ndim != 1:
         raise ShapeError(f"solve_ivp: y0 must be a vector, got shape {y0.shape}")
     return astype(y0, np.dtype(_dtype(y0)), copy=False)
@@ -329,7 +327,9 @@ def _ends_with(times: Array, t: float) -> bool:
 
 
 def _plain_options(options: dict[str, Any], args: tuple[Any, ...]) -> dict[str, Any]:
-    """SciPy's options, with a Jacobian that gives plain numbers."""
+    """SciPy's options in plain numbers, with a Jacobian that gives such."""
+    if options.get("jac_sparsity") is not None:
+        options = options | {"jac_sparsity": _plain(options["jac_sparsity"])}
     jac = options.get("jac")
     if jac is None:
         return options
@@ -352,7 +352,10 @@ def solution_at(fun: Any, y0: Array, t: Any, args: Any, rtol: Any, atol: Any) ->
     if moments.ndim != 1 or not moments.size or (direction * np.diff(moments) < 0).any():
         raise ValueError("odeint: t must be a vector of increasing or of decreasing times")
     span = (float(moments[0]), float(moments[-1]))
-    y0 = ravel(as_array(y0))
+    y0 = as_array(y0)
+    if y0.ndim > 1:
+        raise ShapeError(f"odeint: y0 must be a vector, got shape {y0.shape}")
+    y0 = ravel(y0)
     refuse_complex("y0", y0)
     y0 = astype(y0, float, copy=False)
     _, first, places = np.unique(direction * moments, return_index=True, return_inverse=True)

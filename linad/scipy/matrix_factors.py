@@ -165,7 +165,13 @@ def eigh(
         a = 0.5 * (a + linalg.adjoint(a))
     cut: Any = ...
     if subset_by_index is not None:
-        cut = (..., slice(subset_by_index[0], subset_by_index[1] + 1))
+        first, last = subset_by_index
+        if not 0 <= first <= last < a.shape[-1]:
+            raise ValueError(
+                f"eigh: subset_by_index={subset_by_index!r} is no range of the numbers 0 to "
+                f"{a.shape[-1] - 1} of eigenvalues"
+            )
+        cut = (..., slice(first, last + 1))
     if eigvals_only:
         return spectral.eigvalsh(a, uplo)[cut]
     w, v = spectral.eigh(a, uplo)

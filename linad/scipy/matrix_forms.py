@@ -51,6 +51,8 @@ def rsf2csf(T: Any, Z: Any, check_finite: bool) -> Any:
     T, Z = inexact(T), inexact(Z)
     check(check_finite, T, Z)
     _check_matrix("rsf2csf", T)
+    if Z.shape != T.shape:
+        raise ShapeError(f"rsf2csf: T and Z have different shapes, {T.shape} and {Z.shape}")
     t, u = schur_(T, output="converted", sort=None)
     return t, Z @ u
 

@@ -70,6 +70,8 @@ def companion(a: Any) -> Any:
     n = a.shape[0] - 1
     if n < 1:
         raise ShapeError("companion: the length of a must be at least 2")
+    if a[0] == 0:
+        raise ValueError("companion: the first coefficient in a must not be zero")
     return np.concatenate([(-a[1:] / a[0])[None], np.eye(n - 1, n, dtype=a.dtype)])
 
 

@@ -66,7 +66,7 @@ def _is_taken(name: str, xtol: Any, rtol: Any, maxiter: Any, k: Any = 1) -> bool
 
 
 def _is_number_of(n: Any, least: int) -> bool:
-    return isinstance(n, (int, np.integer)) and n >= least
+    return isinstance(n, (int, np.integer)) and bool(n >= least)
 
 
 def _in_loop(name: str, g: Watched, a: Array, b: Array, given: dict[str, Any]) -> Any:

@@ -243,6 +243,8 @@ def stft(
     n = x.shape[-1]
     length = min(int(nperseg), n) if isinstance(window, (str, tuple)) else len(window)
     overlap = length // 2 if noverlap is None else int(noverlap)
+    if overlap >= length:
+        raise ValueError(f"stft: noverlap must be less than nperseg, got {overlap} and {length}")
     edge = length // 2 if boundary else 0
     behind = -(n + 2 * edge - length) % (length - overlap) % length if padded else 0
     widths = [(0, 0)] * (x.ndim - 1) + [(edge, edge + behind)]

@@ -122,6 +122,8 @@ def make_interp_spline(
     if holds_traced((x, y, t, bc_type)):
         name = "make_interp_spline"
         check_options(f"scipy.interpolate.{name}", name, {"t": t, "bc_type": bc_type})
+        if k < 0:
+            raise ValueError(f"{name}: k must not be negative, got {k}")
         return interpolated(x, y, k, t, bc_type, axis)
     made = scipy.interpolate.make_interp_spline(x, y, k, t, bc_type, axis, check_finite)
     made.__class__ = BSpline  # what it is but for its call

@@ -21,7 +21,7 @@ from linad.solve.no_progress import disagrees, follows
 from linad.solve.problems import Residual, quiet
 from linad.solve.read_data import words_of_nan
 from linad.solve.rounding import without_rounding
-from linad.solve.saturated import replacements, without_overflow
+from linad.solve.saturated import replacements, without_overflow, words_of_kinks
 from linad.solve.status import Monitor, Status, Stop
 
 
@@ -171,7 +171,7 @@ class Fit:
                 self.nit += 1
         except Stop as stop:
             if stop.status is Status.CONVERGED and self.kinks.any():
-                return Stop(Status.NOT_FINITE, self._at_a_kink())
+                return Stop(Status.NOT_FINITE, words_of_kinks(self.kinks))
             words = self.trials.told()
             if stop.status is Status.CONVERGED or not words:
                 return stop.kept()
@@ -194,15 +194,6 @@ class Fit:
         args = (*self.problem.args, *getattr(waiting.run, "args", ()))
         read = "" if said else words_of_nan(waiting.given, args)
         return came + (said or f"; {read or 'start elsewhere, or leave such points out'}")
-
-    def _at_a_kink(self) -> str:
-        """That a fit stays where residuals have no derivative: it is no minimum that is known."""
-        bad = np.flatnonzero(self.kinks)
-        return (
-            f"in the derivatives of {bad.size} of {self.r.size} residuals, first that of index "
-            f"{bad[0]}: their slopes to both sides differ, and no step leads away from there; "
-            f"start elsewhere"
-        )
 
     def _prepare(self) -> None:
         """The model at the point."""

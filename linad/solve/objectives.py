@@ -12,7 +12,7 @@ from linad.api.derivatives import linearize
 from linad.api.gradients import value_and_grad
 from linad.core import tree
 from linad.core.array_type import Array
-from linad.core.options import args_of
+from linad.core.options import args_for
 from linad.core.shapes import name_of, size_of
 from linad.core.showing import shown
 from linad.core.tolerances import watched_tolerances
@@ -57,7 +57,7 @@ class Objective:
         hess: Any = None,
         hessp: Any = None,
     ) -> None:
-        self.f, self.args, self.name = f, args_of(args), name
+        self.f, self.args, self.name = f, args_for(name, args), name
         self.jac, self.hess, self.hessp = jac, hess, hessp
         self.x = Unknown(x0, name)
         if self.x.dtype.kind == "c":

@@ -16,7 +16,7 @@ from linad.api.derivatives import linearize
 from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.former_names import class_from
-from linad.core.options import args_of
+from linad.core.options import args_for
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, name_of, size_of
 from linad.core.showing import shown
@@ -204,7 +204,7 @@ class Residual:
     """
 
     def __init__(self, f: Callable[..., Any], x0: Any, args: tuple[Any, ...], name: str) -> None:
-        self.f, self.args, self.name = f, args_of(args), name
+        self.f, self.args, self.name = f, args_for(name, args), name
         self.x = Unknown(x0, name)
         self.counts = Evaluations()
         self.waiting = waiting_of(name, f)

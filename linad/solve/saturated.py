@@ -71,3 +71,12 @@ def replacements(matrix: Array, x: Array, r: Array, value: Callable[[Any], Any])
 def without_overflow(matrix: Array, replaced: Array) -> Any:
     """A Jacobian with what stands for its entries that overflow."""
     return np.where(np.isnan(replaced), matrix, replaced) if replaced.size else matrix
+
+
+def words_of_kinks(kinks: Array) -> str:
+    """That a fit stays where residuals have no derivative: it is no minimum that is known."""
+    bad = np.flatnonzero(kinks)
+    return (
+        f"in the derivatives of {bad.size} of {len(kinks)} residuals, first that of index {bad[0]}"
+        f": their slopes to both sides differ, and no step leads away from there; start elsewhere"
+    )

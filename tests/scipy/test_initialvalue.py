@@ -6,6 +6,7 @@ import scipy.integrate
 import scipy.linalg
 
 import linad
+import linad.numpy
 import linad.scipy.integrate as si
 from linad.errors import GuardError, ShapeError, UnsupportedError
 from linad.scipy import replays
@@ -114,7 +115,7 @@ def test_a_closure_over_traced_values():
 
 
 def test_forms_of_arguments():
-    """A list for y0 and for what fun returns, a scalar, vectorized, containers in args."""
+    """A list for y0 and for what fun returns, vectorized, containers in args."""
 
     def f(p):
         def fun(t, y, q):
@@ -122,7 +123,7 @@ def test_forms_of_arguments():
 
         y = si.solve_ivp(fun, (0, 1), [p[0], 1.0], args=({"k": p[1]},), rtol=1e-8).y[:, -1]
         g = lambda t, y: -p[1] * y  # noqa: E731
-        z = si.solve_ivp(g, (0, 1), p[0], vectorized=True, rtol=1e-8).y[:, -1]
+        z = si.solve_ivp(g, (0, 1), p[:1], vectorized=True, rtol=1e-8).y[:, -1]
         return np.concatenate([y, z])
 
     p = np.array([0.7, 2.0])
@@ -790,3 +791,13 @@ class TestARightSideThatIsNoNumber:
             linad.grad(lambda k: si.solve_ivp(lambda t, y: None, (0, 1), k * np.ones(1)).y[0, -1])(
                 1.0
             )
+
+
+def test_a_sparsity_that_is_made_while_a_program_is_recorded():
+    def f(a):
+        y = si.solve_ivp(
+            *(lambda t, y: -a * y, (0, 1), [1.0, 2.0], "BDF"), jac_sparsity=linad.numpy.eye(2)
+        ).y
+        return y[:, -1]
+
+    np.testing.assert_allclose(linad.jit(f)(0.7), f(0.7), rtol=1e-12)

@@ -355,6 +355,24 @@ class TestSaddles:
 
 
 class TestFailures:
+    @SECOND
+    def test_a_start_at_a_kink_without_a_second_derivative(self, solver):
+        """A boat that is at rest at first, with a drag of v |v|."""
+
+        def cost(thrust):
+            v = x = 0.0
+            for u in thrust:
+                v = v + 0.2 * (u - 0.2 * v * abs(v))
+                x = x + 0.2 * v
+            return np.sum(thrust**2) / 100 + 100 * (x - 3) ** 2 + 100 * v**2
+
+        with np.errstate(invalid="ignore"):
+            assert np.isnan(linad.hessian(cost)(np.zeros(9))).any()
+            found = solver(cost, np.zeros(9))
+            near = solver(cost, np.full(9, 0.1))
+        assert found.success
+        np.testing.assert_allclose(found.x, near.x, rtol=1e-6)
+
     @ALL
     def test_nan_at_the_start(self, solver):
         found = solver(lambda x: np.sum(np.log(x)), -np.ones(2))

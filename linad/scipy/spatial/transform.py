@@ -78,7 +78,8 @@ def _nearest_rotation(m: Any) -> Any:
 def _of_matrix(m: Any) -> Any:
     m = _nearest_rotation(m)
     if m.ndim > 2:
-        return np.stack([_of_matrix(part) for part in m])
+        rows = [_of_matrix(part) for part in m]
+        return np.stack(rows) if rows else np.zeros((*m.shape[:-2], 4))
     trace = m[0, 0] + m[1, 1] + m[2, 2]
     i = int(np.argmax([*plain(np.stack([m[0, 0], m[1, 1], m[2, 2]])), plain(trace)]))
     if i == 3:
@@ -259,7 +260,10 @@ class Rotation(metaclass=_Either):
         q = _real("quat", quat)
         if q.shape[-1:] != (4,):
             raise ShapeError(f"from_quat: expected four numbers each, got shape {q.shape}")
-        q = q / _length(q)
+        length = _length(q)
+        if np.any(length == 0):
+            raise ValueError("from_quat: a quaternion of norm 0")
+        q = q / length
         return TracedRotation(np.roll(q, -1, -1) if scalar_first else q)
 
     @staticmethod
@@ -267,7 +271,12 @@ class Rotation(metaclass=_Either):
         """As `scipy.spatial.transform.Rotation.from_matrix`."""
         if not holds_traced(matrix):
             return theirs.Rotation.from_matrix(matrix, **kwargs)
-        return TracedRotation(_of_matrix(_real("matrix", matrix)))
+        m = _real("matrix", matrix)
+        if m.ndim < 2 or m.shape[-2:] != (3, 3):
+            raise ShapeError(f"from_matrix: expected matrices (3, 3), got shape {m.shape}")
+        if np.any(np.linalg.det(m) <= 0):
+            raise ValueError("from_matrix: a matrix whose determinant is not positive")
+        return TracedRotation(_of_matrix(m))
 
     @staticmethod
     def from_rotvec(rotvec: Array, degrees: bool = False) -> Any:

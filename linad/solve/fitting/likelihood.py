@@ -24,7 +24,7 @@ from linad.core.showing import shown
 from linad.errors import ArgumentError, OutputError
 from linad.solve.bounds import as_box
 from linad.solve.described_starts import of_described
-from linad.solve.fitting.doubts import tell_doubts
+from linad.solve.fitting.doubts import handed_over
 from linad.solve.fitting.fit_options import START, VERBOSE
 from linad.solve.fitting.likelihood_result import NO_LOGARITHM, LikelihoodResult, is_no_logarithm
 from linad.solve.fitting.parameters import Parameters, told
@@ -146,10 +146,7 @@ def maximum_likelihood(
             f"bounds= keep parameters from there, or a prior that is 0 there"
         )
     found = LikelihoodResult(result, parameters, (lower, upper), solve, name_of(f))
-    tell_doubts(NAME, found)
-    if verbose:
-        print(found.report())
-    return found
+    return handed_over(NAME, found, verbose)
 
 
 STEEP = 1e8

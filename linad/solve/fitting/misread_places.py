@@ -5,13 +5,12 @@ A model may read dates, texts and tables in its own way, so nothing is refused b
 
 import datetime as dt
 import dis
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from linad.core import tree
-from linad.core.callers import package_of
+from linad.core.callers import innermost, package_of
 from linad.core.frames import library_of
 from linad.core.shapes import name_of
 from linad.core.showing import shown
@@ -176,21 +175,14 @@ def _holds(leaf: np.ndarray, *kinds: type) -> bool:
 
 def _is_stated(error: Exception) -> bool:
     """Whether a line of the user's raises the error, ``raise TypeError("...")``."""
-    traceback = _innermost(error)
+    traceback = innermost(error)
     if traceback is None or library_of(traceback.tb_frame):
         return False
     code = traceback.tb_frame.f_code.co_code
     return dis.opname[code[traceback.tb_lasti]] == "RAISE_VARARGS"
 
 
-def _innermost(error: Exception) -> TracebackType | None:
-    traceback = error.__traceback__
-    while traceback is not None and traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    return traceback
-
-
 def _raised_in(package: str, error: Exception) -> bool:
     """Whether an error comes out of a package's own code."""
-    traceback = _innermost(error)
+    traceback = innermost(error)
     return traceback is not None and package_of(traceback.tb_frame) == package
