@@ -72,8 +72,10 @@ def absolute_wrt_x(y: Array, x: Array) -> JacobianOperator:
 
 def magnitude(x: Array) -> Any:
     """|x|; where derivatives of it may be differentiated, its square is known without it."""
-    y = absolute(x)
-    if isinstance(x, Traced) and (isinstance(x._value, Traced) or x._trace.records):
+    if not isinstance(x, Traced):
+        return absolute(x)
+    y = x._trace.apply(absolute, (x,), {})
+    if isinstance(x._value, Traced) or x._trace.records:
         return rooted(y, x, size_squared)
     return y
 

@@ -77,11 +77,11 @@ class ndenumerate(np.ndenumerate):  # type: ignore[type-arg]
 
     def __init__(self, arr: Any) -> None:
         held: Any = asarray(arr)
+        self._pairs: Any = None
         if isinstance(held, Traced):
-            self._pairs: Any = ((index, held[index]) for index in np.ndindex(*held.shape))
+            self._pairs = zip(np.ndindex(*held.shape), held.flat, strict=True)
         else:
             super().__init__(held)
-            self._pairs = None
 
     def __next__(self) -> Any:
         return super().__next__() if self._pairs is None else next(self._pairs)
