@@ -31,6 +31,7 @@ from linad.core.shapes import normalize_axis
 from linad.core.tolerances import tell_tolerance
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import as_array, form, still
+from linad.scipy.adaptiverules import cubature as cubature, tanhsinh as tanhsinh
 from linad.scipy.boundaryvalue import solve_bvp as solve_bvp
 from linad.scipy.initialvalue import SCIPYS, needs_tracing, replayed, solution_at, telling
 from linad.scipy.mirror import bound_form, doubled, holds_traced, inexact, traced_form
