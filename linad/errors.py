@@ -156,6 +156,10 @@ class DegenerateError(LinadError, ArithmeticError):
     """A second derivative at equal eigenvalues or singular values, which is not known."""
 
 
+class SearchError(LinadError, ValueError):
+    """A function finds its result by comparisons, as bisection does; its derivative is another."""
+
+
 class InternalError(LinadError, RuntimeError):
     """linad itself failed; nothing is wrong with the function. Please report it."""
 

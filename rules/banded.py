@@ -12,7 +12,7 @@ import scipy.linalg
 
 from linad.core.array_type import Array
 from linad.core.primitive import Primitive
-from linad.core.shapes import Shape
+from linad.core.shapes import Shape, align
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
 from linad.operators.linear_solves import LinearSolve, solution_rules
@@ -81,7 +81,7 @@ class BandedProduct(JacobianOperator):
 
     Parameters
     ----------
-    x : array (n, k)
+    x : array (*more, n, k)
         Kept by reference.
     l_and_u : tuple of int
     dtype : numpy.dtype
@@ -93,7 +93,7 @@ class BandedProduct(JacobianOperator):
 
     def __init__(self, x: Array, l_and_u: tuple[int, int], dtype: np.dtype[Any]) -> None:
         self.x, self.l_and_u = x, l_and_u
-        n = x.shape[0]
+        n = x.shape[-2]
         bands = sum(l_and_u) + 1
         self._rows = np.arange(bands)[:, None]
         self._columns, exists = _neighbours(l_and_u, n, -1)
@@ -103,12 +103,13 @@ class BandedProduct(JacobianOperator):
         super().__init__(x.shape, (bands, n), dtype)
 
     def pushforward(self, tangent: Array) -> Array:
-        read = tangent[..., self._rows, self._columns]
-        return -np.sum(read[..., None] * (self.x[self._columns] * self._exists), axis=-3)
+        read = align(tangent, 2, self.x.ndim)[..., self._rows, self._columns]
+        return -np.sum(read[..., None] * (self.x[..., self._columns, :] * self._exists), axis=-3)
 
     def pullback(self, cotangent: Array) -> Array:
         spread = cotangent[..., self._sources, :]
-        return -np.sum(spread * np.conj(self.x), axis=-1) * self._used
+        more = range(-self.x.ndim - 1, -3)
+        return -np.sum(spread * np.conj(self.x)[..., None, :, :], axis=(*more, -1)) * self._used
 
     def relation(self) -> Relation:
         """y_ik reads the bands r at their entries of row i, where these exist."""
@@ -116,7 +117,7 @@ class BandedProduct(JacobianOperator):
         exists = self._exists[..., 0] != 0
         band, i = np.nonzero(exists)
         entry = band * self.in_shape[1] + self._columns[exists]
-        return Relation.of_pairs(y[i], entry[:, None], self.shape)
+        return Relation.of_pairs(y[..., i, :], entry[:, None], self.shape)
 
     def relation_key(self) -> Any:
         return self.l_and_u

@@ -27,6 +27,9 @@ less_equal = constant("less_equal", np.less_equal)
 greater = constant("greater", np.greater)
 greater_equal = constant("greater_equal", np.greater_equal)
 
+for _order in (equal, not_equal, less, less_equal, greater, greater_equal):
+    _order.decides = True
+
 # Logic and bits; NumPy refuses floats where it has no meaning for them.
 
 for _ufunc in (
@@ -53,6 +56,7 @@ isinf = constant("isinf", np.isinf)
 isnan = constant("isnan", np.isnan)
 isnat = constant("isnat", np.isnat)
 signbit = constant("signbit", np.signbit)
+signbit.decides = True
 
 # Rounding.
 

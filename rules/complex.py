@@ -7,7 +7,7 @@ u = z / |z|    du = (dz - u^2 conj(dz)) / (2 |z|)
 y = arg z      dy = Im(dz / z)
 
 Adjoints are with respect to <a, b> = Re Σ conj(a) b, so the gradient of a real function of
-z = x + iy is f_x + i f_y. At z = 0 the slope of |z| is 0, and its derivative NaN.
+z = x + iy is f_x + i f_y. At z = 0 the slope of |z| is 0, and its derivative NaN; |z|² is smooth there.
 """
 
 import math
@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.python_operators import rooted
 from linad.arrays.zero_dim import array, gives, like, number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
@@ -24,7 +25,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.structured import Conjugation, Diagonal, Identity, RealPart
 from linad.rules.comparison import constant
 from linad.rules.elementwise import register
-from linad.rules.kinks import side, tip
+from linad.rules.kinks import side, size_squared, tip
 from linad.rules.shaping import form, layout
 
 conjugate = Primitive("conjugate", np.conjugate)
@@ -32,8 +33,8 @@ real_ = Primitive("real", np.real, view=True)
 imag_ = Primitive("imag", np.imag, view=True)
 absolute = Primitive("absolute", np.absolute)
 sign_ = constant("sign", np.sign)
-for _primitive in (conjugate, absolute):
-    register(_primitive.impl, _primitive)
+sign_.decides = True
+register(np.conjugate, conjugate)
 implements(np.conjugate)(conjugate)  # the method x.conj()
 
 
@@ -66,6 +67,17 @@ def absolute_wrt_x(y: Array, x: Array) -> JacobianOperator:
     if x.dtype.kind == "c":
         return part(np.conj(_unit(x)), y, x)
     return Diagonal(side(x), y.shape, y.dtype)
+
+
+def magnitude(x: Array) -> Any:
+    """|x|; where derivatives of it may be differentiated, its square is known without it."""
+    y = absolute(x)
+    if isinstance(x, Traced) and (isinstance(x._value, Traced) or x._trace.records):
+        return rooted(y, x, size_squared)
+    return y
+
+
+register(np.absolute, magnitude)
 
 
 def _unit(z: Array) -> Any:

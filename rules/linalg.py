@@ -12,8 +12,12 @@ det(U V^H) V D U^H,
 
     D_ij = -p_ij E_ij  (i ≠ j)      D_ii = Σ_{k≠i} p_ik E_kk
 
-so first and second derivatives of det are right at singular matrices. slogdet has no
-derivative there, and asking for it raises LinAlgError.
+so first and second derivatives of det are right at singular matrices. Of three rows, counted
+modulo 3, it is
+
+    adj(A)_ji = a_{i+1,j+1} a_{i+2,j+2} - a_{i+1,j+2} a_{i+2,j+1}
+
+slogdet has no derivative at singular matrices, and asking for it raises LinAlgError.
 
 Sources: M. Giles, "An extended collection of matrix derivative results for forward and
 reverse mode algorithmic differentiation", 2008. G. W. Stewart, "On the adjugate matrix",
@@ -161,13 +165,38 @@ det_ = Primitive("det", lambda a: np.linalg.det(a))
 
 @det_.jacobian(wrt=0)
 def det_wrt_a(y: Array, a: Array) -> JacobianOperator:
-    return trace_of_product(adjugate_(a), y, a)
+    small = 0 < a.shape[-1] <= len(NEXT)
+    return trace_of_product(_small_adjugate(a) if small else adjugate_(a), y, a)
 
 
 @implements(np.linalg.det)
 def det(a: Array) -> Any:
     check_square(a, "det")
     return det_(a)
+
+
+def _small_adjugate(a: Array) -> Any:
+    """adj(A) by products of entries."""
+    n = a.shape[-1]
+    if n == 1:
+        return np.ones(a.shape, a.dtype)
+
+    def moved(rows: np.ndarray, columns: np.ndarray) -> Any:
+        return a[..., rows[:, None], columns]
+
+    if n == 2:
+        cofactors = a[..., ::-1, ::-1] * SIGNS.astype(a.dtype)
+    else:
+        cofactors = moved(NEXT, NEXT) * moved(LAST, LAST) - moved(NEXT, LAST) * moved(LAST, NEXT)
+    number = a.dtype.type
+    known = np.where(_not_finite(a), number(np.nan), number(1))
+    return matrix_transpose(cofactors) * known
+
+
+NEXT, LAST = np.array([1, 2, 0]), np.array([2, 0, 1])
+"""The two other rows of three."""
+
+SIGNS = np.array([[1, -1], [-1, 1]])
 
 
 def _adjugate(a: Array) -> Any:
@@ -182,7 +211,7 @@ def _adjugate(a: Array) -> Any:
 
 def _not_finite(a: Array) -> Any:
     """Which matrices have no decomposition, (..., 1, 1). NumPy has NaN for their determinants."""
-    return ~np.all(np.isfinite(a), axis=(-2, -1), keepdims=True)
+    return ~np.all(np.isfinite(a), axis=(-2, -1))[..., None, None]
 
 
 def _sign(u: Array, vh: Array) -> Any:

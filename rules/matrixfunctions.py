@@ -27,7 +27,7 @@ import scipy.linalg
 from linad.core.array_type import Array
 from linad.core.own_draws import draws_for_itself
 from linad.core.primitive import Primitive
-from linad.core.shapes import matrix_transpose
+from linad.core.shapes import Shape, matrix_transpose
 from linad.errors import DegenerateError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
@@ -240,14 +240,15 @@ class SylvesterSolve(LinearSolve):
     ----------
     a, b : array (m, m) and (n, n)
         Kept by reference.
+    shape : tuple of int
+        (*more, m, n)
     dtype : numpy.dtype
     """
 
     axes = (-2, -1)
 
-    def __init__(self, a: Array, b: Array, dtype: np.dtype[Any]) -> None:
+    def __init__(self, a: Array, b: Array, shape: Shape, dtype: np.dtype[Any]) -> None:
         self.a, self.b = a, b
-        shape = (a.shape[0], b.shape[0])
         super().__init__(shape, shape, dtype)
 
     def solve_for(self, b: Array, adjoint: bool) -> Array:
@@ -260,7 +261,7 @@ class SylvesterSolve(LinearSolve):
 solution_rules(
     sylvester_,
     right_side=2,
-    inverse=lambda x, shape, a, b, q: SylvesterSolve(a, b, x.dtype),
+    inverse=lambda x, shape, a, b, q: SylvesterSolve(a, b, shape, x.dtype),
     changes={
         0: lambda x, a, b, q: minus_product(x, a),
         1: lambda x, a, b, q: Kronecker(-x, None, x.shape, b.shape, x.dtype),
@@ -276,6 +277,6 @@ signm_ = Primitive("signm", _matrixwise(scipy.linalg.signm))
 @signm_.jacobian(wrt=0)
 def signm_wrt_a(y: Array, a: Array) -> JacobianOperator:
     n = a @ y
-    return SylvesterSolve(n, n, y.dtype) @ (
+    return SylvesterSolve(n, n, y.shape, y.dtype) @ (
         Identity(a.shape, y.dtype) - Kronecker(y, matrix_transpose(y), y.shape, a.shape, y.dtype)
     )

@@ -9,6 +9,7 @@ is an operand of `linad.operators.stored_matrices.apply_stored`.
 """
 
 import importlib
+import operator
 from typing import Any
 
 import numpy as np
@@ -86,34 +87,34 @@ def _check(A: Array, x: Array, axis: int, what: str, n: int) -> None:
         raise ShapeError(f"{what}: A has shape {A.shape} and x {x.shape}")
 
 
+_OF_ENTRIES = {np.multiply: operator.mul, np.add: operator.add, np.subtract: operator.sub}
+"""What is computed of the entries of a sparse array, as `linad.scipy.sparse` does it."""
+
+
 def _array_operator(ufunc: Any, a: Any, b: Any) -> Any:
     """An operator between a sparse array or LinearOperator and a traced value."""
-    if ufunc is np.multiply and (found := _scaled(a, b)) is not None:
-        return found
-    if ufunc is not np.matmul:
-        A = b if isinstance(a, Traced) else a
-        raise UnsupportedError(
-            f"{ufunc.__name__} of a {type(A).__name__} and a traced value is not traced by linad; "
-            f"A @ x and x @ A are, and for the rest A.toarray()"
-        )
-    return apply_from_right(b, a) if isinstance(a, Traced) else apply(a, b)
-
-
-def _scaled(a: Any, b: Any) -> Any:
-    """A sparse array times a traced number, whose entries are traced; None for other operands."""
     A, t = (b, a) if isinstance(a, Traced) else (a, b)
-    if t.ndim or not scipy.sparse.issparse(A):
-        return None
-    # It stands on a floor above, and is imported where somebody asks for it.
-    made = importlib.import_module("linad.scipy.sparse.arrays").traced_form_of(A.tocsr())
-    return made.tocsr() * t
+    if ufunc is np.matmul:
+        return apply_from_right(b, a) if A is b else apply(a, b)
+    if ufunc in _OF_ENTRIES and scipy.sparse.issparse(A) and (t.ndim or ufunc is np.multiply):
+        # It stands on a floor above, and is imported where somebody asks for it.
+        made = importlib.import_module("linad.scipy.sparse.arrays").traced_form_of(A.tocsr())
+        made = made.tocsr()
+        found = _OF_ENTRIES[ufunc](*((t, made) if A is b else (made, t)))
+        if ufunc is not np.multiply:
+            return found  # dense
+        form = "coo" if t.ndim else A.format
+        return found.asformat(form) if form in ("csr", "csc", "coo") else found
+    raise UnsupportedError(
+        f"{ufunc.__name__} of a {type(A).__name__} and a traced value is not traced by linad; "
+        f"A @ x and x @ A are, and for the rest A.toarray()"
+    )
 
 
 def _matrix_operator(ufunc: Any, a: Any, b: Any) -> Any:
     """The same for SciPy's older matrix classes, whose ``*`` is the product."""
-    if ufunc is np.multiply and (found := _scaled(a, b)) is not None:
-        return found
-    return _array_operator(np.matmul if ufunc is np.multiply else ufunc, a, b)
+    product = ufunc is np.multiply and a.ndim and b.ndim
+    return _array_operator(np.matmul if product else ufunc, a, b)
 
 
 FOREIGN[scipy.sparse.sparray] = FOREIGN[LinearOperator] = _array_operator

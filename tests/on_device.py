@@ -18,13 +18,13 @@ import contextlib
 import gc
 import importlib
 import sys
-import threading
 import time
 import tracemalloc
 
 import numpy as np
 from device_programs import CASES
 from grid_examples import A, B, C, gradient as gradient_on_a_grid
+from together import together
 
 import linad
 from linad.core import tree
@@ -171,20 +171,9 @@ def two_streams():
     f = linad.jit(lambda x: (np.sin(x) @ np.cos(x).T, np.sum(x)))
     x = RNG.normal(size=(40, 40))
     first = fetched(f(*there([x])))
-    found, start = [], threading.Barrier(2)
-
-    def work():
-        start.wait()
-        for _ in range(10):
-            found.append(fetched(f(*there([x]))))
-
-    threads = [threading.Thread(target=work) for _ in range(2)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    same = all([equal_bits(r, first) for r in found])
-    say("two streams give the same bits", same and len(found) == 20)
+    found = together(2, lambda _: [fetched(f(*there([x]))) for _ in range(10)])
+    same = all([equal_bits(r, first) for results in found for r in results])
+    say("two streams give the same bits", same)
 
 
 def one_thread_and_many(device):

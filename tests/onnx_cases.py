@@ -1,10 +1,9 @@
 """The cases of the rules as programs to export: the value, and a pullback."""
 
-import importlib.util
 import re
-from pathlib import Path
 
 import numpy as np
+from rule_cases import TOPICS
 
 import linad
 from linad.core import tree
@@ -12,23 +11,14 @@ from linad.core.primitive import Primitive
 from linad.errors import ExportError
 from linad.export.onnx_writer import FORMS
 
-RULES = Path(__file__).parent / "rules"
-
 
 def cases():
     """Every case of the rules, by topic, number and function."""
-    found = {}
-    for path in sorted(RULES.glob("test_*.py")):
-        if path.stem == "test_registry":
-            continue
-        spec = importlib.util.spec_from_file_location(f"onnx_cases_{path.stem}", path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        topic = path.stem.removeprefix("test_")
-        for k, case in enumerate(getattr(module, "CASES", [])):
-            name = getattr(case.function, "__name__", "function")
-            found[f"{topic}-{k}-{name}"] = case
-    return found
+    return {
+        f"{topic}-{k}-{getattr(case.function, '__name__', 'function')}": case
+        for topic, found in TOPICS.items()
+        for k, case in enumerate(found)
+    }
 
 
 def is_real(case):

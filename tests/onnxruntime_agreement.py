@@ -10,8 +10,8 @@ import numpy as np
 import onnx_cases
 import onnxruntime
 import pytest
+from exported_programs import NETWORK, PROGRAMS, gradient, hessian_product, network, tangent
 from onnx_loops import LOOPS, OTHERS, X
-from onnx_programs import NETWORK, PROGRAMS, gradient, hessian_product, network, tangent
 
 import linad
 

@@ -2,18 +2,4 @@
 
 from . import topics
 
-
-class Times(topics.Times):
-    topic = "dynamics"
-
-
-class Ratios(topics.Ratios):
-    topic = "dynamics"
-
-
-class AgainstPeers(topics.AgainstPeers):
-    topic = "dynamics"
-
-
-class OverSizes(topics.OverSizes):
-    topic = "dynamics"
+Times, Ratios, AgainstPeers, OverSizes = topics.measured("dynamics")

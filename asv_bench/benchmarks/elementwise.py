@@ -156,17 +156,4 @@ class AgainstAutograd:
     track_grad_over_autograd.unit = "ratio"
 
 
-class WorkloadTimes(topics.Times):
-    topic = "elementwise"
-
-
-class WorkloadRatios(topics.Ratios):
-    topic = "elementwise"
-
-
-class WorkloadsAgainstPeers(topics.AgainstPeers):
-    topic = "elementwise"
-
-
-class OverSizes(topics.OverSizes):
-    topic = "elementwise"
+Times, Ratios, AgainstPeers, OverSizes = topics.measured("elementwise")

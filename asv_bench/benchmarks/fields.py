@@ -2,18 +2,4 @@
 
 from . import topics
 
-
-class Times(topics.Times):
-    topic = "fields"
-
-
-class Ratios(topics.Ratios):
-    topic = "fields"
-
-
-class AgainstPeers(topics.AgainstPeers):
-    topic = "fields"
-
-
-class OverSizes(topics.OverSizes):
-    topic = "fields"
+Times, Ratios, AgainstPeers, OverSizes = topics.measured("fields")

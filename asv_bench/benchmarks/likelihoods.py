@@ -2,18 +2,4 @@
 
 from . import topics
 
-
-class Times(topics.Times):
-    topic = "likelihoods"
-
-
-class Ratios(topics.Ratios):
-    topic = "likelihoods"
-
-
-class AgainstPeers(topics.AgainstPeers):
-    topic = "likelihoods"
-
-
-class OverSizes(topics.OverSizes):
-    topic = "likelihoods"
+Times, Ratios, AgainstPeers, OverSizes = topics.measured("likelihoods")

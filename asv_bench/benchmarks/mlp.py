@@ -6,22 +6,7 @@ from scipy.linalg.blas import dgemm, sgemm
 from . import median_seconds, topics
 from .workloads import WORKLOADS
 
-
-class Times(topics.Times):
-    topic = "mlp"
-
-
-class Ratios(topics.Ratios):
-    topic = "mlp"
-
-
-class AgainstPeers(topics.AgainstPeers):
-    topic = "mlp"
-
-
-class OverSizes(topics.OverSizes):
-    topic = "mlp"
-
+Times, Ratios, AgainstPeers, OverSizes = topics.measured("mlp")
 
 PRECISIONS = ("float64", "float32")
 

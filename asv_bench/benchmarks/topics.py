@@ -163,3 +163,9 @@ class AgainstPeers(Topic):
         return ratio(self.compiled, self.theirs)
 
     track_compiled_over_peer.unit = "ratio"
+
+
+def measured(topic):
+    """`Times`, `Ratios`, `AgainstPeers` and `OverSizes` of a topic."""
+    classes = Times, Ratios, AgainstPeers, OverSizes
+    return [type(c.__name__, (c,), {"topic": topic, "__doc__": c.__doc__}) for c in classes]

@@ -8,7 +8,7 @@ from types import FrameType
 from typing import Any
 
 from linad.adoption.dispatchers import is_dispatcher, python_of
-from linad.core.callers import AWARE, defining_package, is_installed, line_of, package_of
+from linad.core.callers import AWARE, defining_package, innermost, is_installed, line_of, package_of
 from linad.core.failures import is_from_compiled
 from linad.errors import LinadError
 
@@ -102,9 +102,7 @@ def is_in_arithmetic(place: types.TracebackType) -> bool:
 
 def raisers(error: Any) -> Iterator[types.TracebackType]:
     """The innermost frame of an error: a package may refuse a value by its type."""
-    place = None if error is None else error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
+    place = innermost(error)
     if place is not None and isinstance(error, Exception):
         yield place
 

@@ -36,6 +36,7 @@ from linad.adoption.objects import of_object, owner_of
 from linad.adoption.promotion import LABELLED
 from linad.adoption.subclasses import (
     array_maker,
+    by_class,
     isinstance_of_held,
     new_array,
     remade,
@@ -146,6 +147,8 @@ def _register_numpy() -> None:
         "require",
     ):
         forms[name] = array_maker(forms[name], name == "asanyarray")
+    for name in ("zeros_like", "ones_like", "empty_like", "full_like"):
+        forms[name] = array_maker(forms[name], True)
     forms["polynomial"] = _register_module(np.polynomial, _of_polynomials())
     forms["ma"] = _register_module(np.ma, {name: _of_masked(name) for name in np.ma.__all__})
     tricks = _register_module(np.lib.stride_tricks, {"as_strided": as_strided})
@@ -269,6 +272,9 @@ METHODS: dict[str, Callable[..., Any]] = {
 """Methods of a plain array that NumPy does not hand over, as functions of the array."""
 
 
+_OF_CLASSES = (types.MethodDescriptorType, types.WrapperDescriptorType)
+
+
 def picked(f: Any) -> Any:
     """What to call in place of a value that adopted code calls."""
     found = FORMS.get(id(f))
@@ -280,6 +286,8 @@ def picked(f: Any) -> Any:
         return f if form is f.func else functools.partial(form, *f.args, **f.keywords)
     if f is np.ndarray.__new__:
         return new_array(f)
+    if kind in _OF_CLASSES and f.__objclass__ is np.ndarray:
+        return by_class(f)
     if kind is types.BuiltinMethodType and type(f.__self__) is np.ndarray:
         if f.__self__.dtype.kind == "O":
             return method_of(f)

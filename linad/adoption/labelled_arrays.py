@@ -30,6 +30,7 @@ class TracedDtype(ExtensionDtype):
     type = float
     kind = "f"
     na_value = np.nan
+    numpy_dtype = np.dtype(np.float64)  # pandas 2 asks where ``s.loc[new] = v`` adds an entry
     _is_numeric = True
 
     @classmethod

@@ -58,9 +58,33 @@ def _promoted(y: Any) -> Any:
         return None
     if type(y) is not np.ndarray:
         return WrittenSparse(y) if y.format in WRITABLE else None
-    if y.base is not None or not y.flags.writeable or y.dtype.kind not in "fc":
+    if _is_seen_elsewhere(y) or not y.flags.writeable or y.dtype.kind not in "fc":
         return None
     return trace.constant(y.copy())
+
+
+def _is_seen_elsewhere(y: Array) -> bool:
+    """Whether another array has the memory of a plain one.
+
+    What ``np.linspace(0, 1, n)`` and ``np.ones(6).reshape(2, 3)`` give are views of an array that
+    has no name: a view that is all that refers to its base is the only one.
+    """
+    base = y.base
+    if base is None:
+        return False
+    return not (
+        type(base) is np.ndarray and base.flags.owndata and sys.getrefcount(base) <= _SOLE_BASE
+    )
+
+
+def _base_references() -> int:
+    """References to the base of a view, where the view and one local name are all there are."""
+    y = np.zeros(1)[:]
+    base = y.base
+    return sys.getrefcount(base)
+
+
+_SOLE_BASE = _base_references()
 
 
 def _to_write(y: Any, v: Any, references: int, promoted: Any = _promoted, frame: Any = None) -> Any:
@@ -160,14 +184,19 @@ def update(v: Any, y: Any, op: str) -> Any:
 
 def update_entry(entry: Array, v: Array, y: Any, index: Any, op: str) -> Any:
     """``y[index] op= v``, where ``entry`` is ``y[index]``; returns what to bind ``y`` to."""
-    own = type(entry) is np.ndarray and entry.base is y
-    references = sys.getrefcount(y) - _SOLE - own
     v = _value(v, entry)
+    entry = _apart(entry, v)
+    references = sys.getrefcount(y) - _SOLE
     new = _to_write_at(y, v, references)
     if new is not y:
         y, entry = new, new[index]
     y[index] = getattr(operator, op)(entry, _numbers(v, y))
     return y
+
+
+def _apart(entry: Any, v: Any) -> Any:
+    """What stands at an index, before a traced value is written there: no view of the array."""
+    return entry.copy() if type(entry) is np.ndarray and _is_traced(v) else entry
 
 
 def write_shared(v: Any, y: Any, index: Any) -> None:
@@ -199,38 +228,35 @@ def _hold_if_traced(v: Any, y: Any) -> None:
 def write_attribute(v: Array, owner: Any, name: str, index: Any) -> None:
     """``owner.name[index] = v``."""
     v = _value(v, getattr(owner, name))
-    y = _lend(owner, name, v, None)
+    y = _lend(owner, name, v)
     y[index] = _numbers(v, y)
 
 
 def update_whole(v: Array, owner: Any, name: str, op: str) -> None:
     """``owner.name op= v``."""
     v = _value(v, getattr(owner, name))
-    y = _lend(owner, name, v, None)
+    y = _lend(owner, name, v)
     setattr(owner, name, getattr(operator, op)(y, _numbers(v, y)))
 
 
 def update_attribute(entry: Array, v: Array, owner: Any, name: str, index: Any, op: str) -> None:
     """``owner.name[index] op= v``, where ``entry`` is what stands there."""
     v = _value(v, entry)
-    y = _lend(owner, name, v, entry)
+    entry = _apart(entry, v)
+    y = _lend(owner, name, v)
     if isinstance(y, (Tracer, WrittenSparse)) and type(entry) in (np.ndarray, np.float64):
         entry = y[index]
     y[index] = getattr(operator, op)(entry, _numbers(v, y))
 
 
-def _lend(owner: Any, name: str, v: Array, entry: Array | None) -> Any:
-    """The array of an attribute, promoted for a traced value; the trace gives it back at its end.
-
-    ``entry``, which may be a view of it, is one more reference to the array.
-    """
+def _lend(owner: Any, name: str, v: Array) -> Any:
+    """The array of an attribute, promoted for a traced value until the trace ends."""
     if _is_traced(v) and (_holds_in_place(owner, name) or _holds_in_place(getattr(owner, name))):
         return getattr(owner, name)
     y = getattr(owner, name)
     if not held((v,)) or not _may_be_promoted(y):
         return y
-    own = type(entry) is np.ndarray and entry.base is y
-    if getattr(owner, "__dict__", {}).get(name) is not y or sys.getrefcount(y) > _SOLE + own:
+    if getattr(owner, "__dict__", {}).get(name) is not y or sys.getrefcount(y) > _SOLE:
         return y
     new = _promoted(y)
     if new is None:

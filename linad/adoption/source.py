@@ -65,6 +65,11 @@ def _is_calm(node: ast.expr) -> bool:
     return not any(isinstance(part, restless) for part in ast.walk(node))
 
 
+def _is_ndarray(node: ast.expr) -> bool:
+    """Whether an expression is ndarray by its name, whose methods are called by the class."""
+    return getattr(node, "attr", getattr(node, "id", None)) == "ndarray"
+
+
 def _may_be_text(node: ast.expr) -> bool:
     """Whether an expression is a text as it stands, or may be one by its name."""
     if isinstance(node, ast.Constant):
@@ -103,7 +108,7 @@ def _names_of(node: Any) -> set[str]:
 class _Rewrite(ast.NodeTransformer):
     """The source with calls and writes behind the test."""
 
-    def __init__(self, renamed: set[str], objects: set[str]) -> None:
+    def __init__(self, renamed: frozenset[str], objects: frozenset[str]) -> None:
         self.renamed, self.objects = renamed, objects
         self.scopes: list[set[str]] = []
 
@@ -153,7 +158,7 @@ class _Rewrite(ast.NodeTransformer):
             return self._is_local(f.id) or f.id in self.objects
         if isinstance(f, ast.Attribute):
             root = self._root(f)
-            if f.attr == "__new__":  # of ndarray, by whatever name
+            if f.attr == "__new__" or _is_ndarray(f.value):  # by whatever name the class has
                 return True
             return root not in self.renamed or self._is_local(root)
         return isinstance(f, (ast.Subscript, ast.IfExp, ast.Call))
@@ -295,8 +300,11 @@ Codes = dict[tuple[str, int], list[types.CodeType]]
 _BEFORE: dict[str, Codes | None] = {}
 """Those of files as they are; None where there is no source."""
 
-_AFTER: dict[tuple[str, bool], Codes] = {}
-"""Those of files compiled anew, with arithmetic looked at everywhere or not."""
+Names = tuple[frozenset[str], frozenset[str]]
+"""Globals of a module: those that have forms, and others that are looked up where called."""
+
+_AFTER: dict[tuple[str, bool], tuple[Names, Codes]] = {}
+"""Those of files compiled anew, with arithmetic looked at everywhere or not, and for what names."""
 
 
 def _functions(code: types.CodeType) -> Codes:
@@ -335,19 +343,28 @@ def _is_object(value: Any) -> bool:
     return isinstance(value, functools.partial) or is_compiled(value) or owner_of(value) is not None
 
 
-def _after(file: str, space: dict[str, Any], everywhere: bool) -> Codes:
-    parsed = None if (file, everywhere) in _AFTER else _parsed(file)
+def names_in(space: dict[str, Any]) -> Names:
+    """What the code of a module is compiled anew by, which a script may go on to define."""
+    by_name = frozenset({name for name, value in space.items() if has_form(value)})
+    return by_name, frozenset({name for name, value in space.items() if _is_object(value)})
+
+
+def _after(file: str, names: Names, everywhere: bool) -> Codes:
+    known = _AFTER.get((file, everywhere))
+    parsed = None if known is not None and known[0] == names else _parsed(file)
     if parsed is not None:
-        by_name = {name for name, value in space.items() if has_form(value)}
-        objects = {name for name, value in space.items() if _is_object(value)}
         looked_at = list_arithmetic.ListArithmetic(everywhere).visit(parsed)
-        new = ast.fix_missing_locations(_Rewrite(by_name, objects).visit(looked_at))
-        _AFTER[file, everywhere] = _functions(compile(new, file, "exec", dont_inherit=True))
-    return _AFTER[file, everywhere]
+        new = ast.fix_missing_locations(_Rewrite(*names).visit(looked_at))
+        codes = _functions(compile(new, file, "exec", dont_inherit=True))
+        _AFTER[file, everywhere] = names, codes
+    return _AFTER[file, everywhere][1]
 
 
 def deeper(
-    code: types.CodeType, space: dict[str, Any], everywhere: bool = False
+    code: types.CodeType,
+    space: dict[str, Any],
+    everywhere: bool = False,
+    names: Names | None = None,
 ) -> types.CodeType | None:
     """A function's code compiled anew; None where it is not to be had, or is the same.
 
@@ -358,6 +375,8 @@ def deeper(
         The function's globals.
     everywhere : bool
         Whether both sides of all its arithmetic are looked at.
+    names : Names, optional
+        What `names_in` says of the globals, for whoever compiles many functions.
     """
     before = _before(code.co_filename)
     if before is None:
@@ -367,7 +386,7 @@ def deeper(
     which = [i for i, source in enumerate(sources) if _is_same(source, code)]
     if not which:
         return None
-    others = _after(code.co_filename, space, everywhere).get(key, [])
+    others = _after(code.co_filename, names or names_in(space), everywhere).get(key, [])
     if len(others) != len(sources):
         return None
     new = others[which[0]]

@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from linad.adoption.results import as_numpy_gives
 from linad.arrays.python_operators import has_own_arithmetic, refuse_arithmetic
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
-from linad.core.adopted import WATCHERS
+from linad.core.adopted import METHODS, WATCHERS
 from linad.core.array_type import Array
 from linad.core.dispatch import FOREIGN
 from linad.core.shapes import Shape
@@ -88,7 +89,7 @@ class Held(np.lib.mixins.NDArrayOperatorsMixin):
         self, func: Any, types: tuple[Any, ...], args: tuple[Any, ...], kwargs: Any
     ) -> Any:
         result = func(*unwrapped(args), **unwrapped(kwargs))
-        return self._like(result) if type(result) in (Tracer, np.ndarray) else result
+        return as_numpy_gives(result, func, args, kwargs, self._like)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if sys._getframe(1).f_code.co_name == "_matmul_dispatch":
@@ -146,15 +147,34 @@ _TYPE = type
 
 
 def _method(name: str) -> Callable[..., Any]:
+    of_ndarray = getattr(np.ndarray, name)
+
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         args = tuple([_as_numbers(a) for a in args])
         if not isinstance_of_held(self):  # ``ndarray.ravel(x)``
             return getattr(self, name)(*unwrapped(args), **unwrapped(kwargs))
-        result = getattr(self._held, name)(*unwrapped(args), **unwrapped(kwargs))
-        return self._like(result) if type(result) in (Tracer, np.ndarray) else result
+        traced = METHODS.get(name) if type(self._held) is Tracer else None
+        call = functools.partial(traced, self._held) if traced else getattr(self._held, name)
+        result = call(*unwrapped(args), **unwrapped(kwargs))
+        return as_numpy_gives(result, of_ndarray, (self, *args), kwargs, self._like)
 
     method.__name__ = method.__qualname__ = name
     return method
+
+
+def by_class(f: Any) -> Callable[..., Any]:
+    """A method that is called by the class, ``np.ndarray.sum(x)``, of what holds an array too."""
+    name = f.__name__
+
+    def call(x: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance_of_held(x):
+            return getattr(Held, name)(x, *args, **kwargs)
+        if type(x) is Tracer:
+            traced = METHODS.get(name)
+            return traced(x, *args, **kwargs) if traced else getattr(x, name)(*args, **kwargs)
+        return f(x, *args, **kwargs)
+
+    return call
 
 
 def _as_numbers(x: Any) -> Any:

@@ -23,7 +23,7 @@ from linad.adoption.exchanges import SWITCH, Exchange
 from linad.adoption.form_table import form_of, has_form, register
 from linad.adoption.forms import ASKING, INDEXED, picked
 from linad.adoption.live_objects import live_objects_of
-from linad.adoption.source import deeper
+from linad.adoption.source import Names, deeper
 from linad.adoption.vectorized import exchange as exchange_of_vectorized, is_vectorized
 from linad.core.adopted import SPACES
 from linad.core.renaming import Use, renamed
@@ -48,14 +48,18 @@ class Changes:
         """Let a function call forms."""
         self.replace(function, rename_code(function.__code__, function.__globals__))
 
-    def deepen(self, function: types.FunctionType, everywhere: bool = False) -> bool:
+    def deepen(
+        self, function: types.FunctionType, everywhere: bool = False, names: Names | None = None
+    ) -> bool:
         """Give a function the code compiled anew from its source; whether there is such code.
 
-        ``everywhere``: both sides of all its arithmetic are looked at.
+        ``everywhere``: both sides of all its arithmetic are looked at. ``names``: `names_in` of
+        its globals, if that is known.
         """
-        if id(function) in self.left or (everywhere and id(function) in self.everywhere):
+        known = id(function) in self.everywhere
+        if id(function) in self.left or (everywhere and known):
             return False
-        new = deeper(code_before(function), function.__globals__, everywhere)
+        new = deeper(code_before(function), function.__globals__, everywhere or known, names)
         if new is None:
             return False
         if everywhere:

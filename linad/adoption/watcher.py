@@ -19,6 +19,7 @@ from linad.adoption.caches import forget_keys
 from linad.adoption.exchanges import LOCK, SWITCH
 from linad.adoption.forms import refresh
 from linad.adoption.promotion import give_back
+from linad.adoption.source import Names, names_in
 from linad.adoption.subclasses import forget
 from linad.adoption.sweep import Changes, codes_in, functions_of, sweep, sweep_definitions
 from linad.core.adopted import CODES, SPACES, WATCHERS, RunAgain
@@ -54,7 +55,7 @@ class Watcher:
         self.alone: list[tuple[types.FunctionType, Changes]] = []
         self.automatic = 0
         self.own: set[int] = set()  # of modules, those that are the user's own
-        self.deepened: set[tuple[int, str]] = set()
+        self.deepened: dict[tuple[int, str], Names] = {}  # modules compiled anew, by file
         self.unnamed: dict[int, str] = {}  # packages of globals that ``exec`` was given
         self.users = 0
         self._seen = 0
@@ -91,7 +92,7 @@ class Watcher:
                 forget()
                 del SPACES[key]
                 self.own.discard(key)
-                self.deepened = {place for place in self.deepened if place[0] != key}
+                self.deepened = {at: n for at, n in self.deepened.items() if at[0] != key}
 
     def _belongs(self, module: str) -> bool:
         return any(module == name or module.startswith(f"{name}.") for name in self.packages)
@@ -134,13 +135,17 @@ class Watcher:
         return True
 
     def _deepen(self, key: int, file: str) -> bool:
-        """Compile the functions of a module anew; whether that changed any."""
-        if (key, file) in self.deepened:
+        """Compile the functions of a module anew; whether that changed any.
+
+        Once, and again where the module has other names by now of what has forms.
+        """
+        names = names_in(SPACES[key])
+        if self.deepened.get((key, file)) == names:
             return False
-        self.deepened.add((key, file))
+        self.deepened[key, file] = names
         forget()
         changes = self.modules[key]
-        return any([changes.deepen(f) for f in functions_of(SPACES[key], file)])
+        return any([changes.deepen(f, names=names) for f in functions_of(SPACES[key], file)])
 
     def _deepen_everywhere(self, frame: FrameType) -> bool:
         """Compile the function that a frame runs anew, with all of its arithmetic looked at."""
@@ -194,8 +199,9 @@ class Watcher:
         """Adopt what a module of the user's own has defined since; whether there was anything."""
         changes = self.modules[key]
         late = sweep_definitions({key: SPACES[key]}, {key: changes})
+        names = names_in(SPACES[key])
         for f in late:
-            changes.deepen(f)
+            changes.deepen(f, names=names)
         return bool(late)
 
     def _has_late(self, key: int) -> bool:

@@ -3,7 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -40,6 +40,10 @@ ARGUMENT = Kind(
     "the name or the position of an argument",
     lambda given: isinstance(given, str) or is_integer(given),
 )
+
+
+_OF_OTHERS = {"defvjp", "defjvp", "def_vjp", "def_jvp", "defjvps", "defvjps", "vjp", "jvp", "grad"}
+"""How rules are registered in other libraries."""
 
 
 class UserPrimitive(Primitive, Generic[P, R]):
@@ -124,6 +128,14 @@ class UserPrimitive(Primitive, Generic[P, R]):
     ) -> JacobianOperator:
         self.jacobian(wrt)(rule)
         return self.rules[wrt](y, *args, **params)  # type: ignore[no-any-return]
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Say how rules are registered to those who know another library's way."""
+            hint = "; @f.jacobian(wrt=0) or @f.pullback registers a rule" * (name in _OF_OTHERS)
+            words = f"{type(self).__name__!r} object has no attribute {name!r}{hint}"
+            raise AttributeError(words, name=name, obj=self)
 
     def jacobian(self, wrt: int | str) -> Callable[[Rule], Rule]:
         """Register the rule of one argument; see `primitive` for what it may return."""

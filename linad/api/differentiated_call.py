@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from linad.api.hidden_searches import check_searches, looks_for_searches, plain
 from linad.arrays.buffers import refresh, share_storage, storage_of
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
@@ -16,8 +17,10 @@ from linad.core import tree
 from linad.core.adopted import repeated
 from linad.core.array_type import Array
 from linad.core.foreign_arrays import taken_in
+from linad.core.frames import held_by
 from linad.core.marks import running
 from linad.core.memory_layouts import copied
+from linad.core.near_ties import FEW
 from linad.core.options import FLAG, is_integer
 from linad.core.shapes import check_function, name_of
 from linad.core.showing import shown
@@ -93,7 +96,9 @@ class DifferentiatedCall:
         leaves, self.in_tree = tree.flatten(chosen)
         self.given = leaves
         if not leaves:
-            raise TreeError(f"{name_of(f)}: the arguments to differentiate hold no array")
+            raise TreeError(
+                f"{name_of(f)}: the arguments to differentiate hold no array, got {shown(chosen)}"
+            )
         # The operator outlives this call, and with it the caller's right to leave his arrays
         # alone: residuals must not change when he writes into them.
         self.values: list[Any] = []
@@ -163,8 +168,10 @@ class DifferentiatedCall:
             values = (given,) if self.single else given
             for i, value in zip(self.argnums, values, strict=True):
                 args[i] = value
+        around = self.around
+        mark = len(around.equations) if isinstance(around, RecordTrace) else None
         try:
-            if self.around is None:  # and so no program is recorded
+            if around is None:  # and so no program is recorded
                 result = self.f(*args, **self.kwargs)
             else:
                 result = watched(trace, self.f, *args, **self.kwargs)
@@ -180,7 +187,23 @@ class DifferentiatedCall:
         connected = type(result) is Tracer and result._trace is trace and result._node is not None
         if trace.cut or not connected:
             check_connected(self.f, result, trace, inputs)
+        if mark is not None:
+            # Of a loop that is found while it is recorded the trace has seen the first steps.
+            trace.searches |= any([e.primitive.searches for e in around.equations[mark:]])
+        if (trace.decisions > FEW or trace.searches) and looks_for_searches(self.f, trace):
+            anew = functools.partial(self._run_anew, args, leaves)
+            check_searches(self.f, anew, self.values)
         return result
+
+    def _run_anew(self, args: Any, leaves: list[Any], others: list[Any]) -> Any:
+        """The result of the function with others in the place of traced leaves of its arguments,
+        and no trace of the rest."""
+        places = {id(leaf): k for k, leaf in enumerate(leaves)}
+        parts, structure = tree.flatten((tuple(args), self.kwargs))
+        found = [others[places[id(x)]] if id(x) in places else plain(x) for x in parts]
+        args, kwargs = tree.unflatten(structure, found)
+        result = self.f(*args, **kwargs)
+        return result[0] if self.has_aux else result
 
     def _tell_lists(self, error: TracerError | TypeError) -> None:
         """Say of a list of numbers that it was taken for a container, not for an array: first, if
@@ -231,12 +254,8 @@ class DifferentiatedCall:
         if self.has_aux:
             return results, J
         others = [v for v in tree.flatten((self.args, self.kwargs))[0] if isinstance(v, Tracer)]
-        for cell in getattr(self.f, "__closure__", None) or ():
-            try:
-                held = tree.flatten(cell.cell_contents)[0]
-            except ValueError:  # an empty cell
-                continue
-            others += [v for v in held if isinstance(v, Tracer)]
+        for held in held_by(self.f):
+            others += [v for v in tree.flatten(held)[0] if isinstance(v, Tracer)]
         recorded = around.equations[mark:]
         run = rolled_part(around, mark, self.values, others, results)
         if run is None:

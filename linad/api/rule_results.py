@@ -239,7 +239,11 @@ def as_jacobian(found: Any, y: Array, x: Array, name: str) -> JacobianOperator:
     if hasattr(found, "shape") or issparse(found):
         needed = (size_of(y.shape), size_of(x.shape))
         if tuple(found.shape) != needed:
-            raise WrongRuleError(f"{name} must return shape {needed}, got {tuple(found.shape)}")
+            slopes = "; slopes of a function entry by entry are the matrix np.diag(np.ravel(slope))"
+            raise WrongRuleError(
+                f"{name} must return shape {needed}, got {tuple(found.shape)}"
+                f"{slopes if tuple(found.shape) == x.shape == y.shape else ''}"
+            )
         return matching(as_operator(found), y.shape, x.shape)
     raise WrongRuleError(
         f"{name} returned a {type(found).__name__}; return a LinearOperator, a matrix, a pair "

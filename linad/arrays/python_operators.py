@@ -18,7 +18,7 @@ from linad.arrays.zero_dim import is_number
 from linad.core.adopted import WATCHERS
 from linad.core.array_type import Array
 from linad.core.callers import defining_package
-from linad.core.dispatch import FOREIGN, OPERATORS, ROOMS_OF, UFUNCS, matrix_room
+from linad.core.dispatch import FOREIGN, MATRIX, OPERATORS, ROOMS_OF, UFUNCS, matrix_room
 from linad.core.primitive import Primitive, Traced
 from linad.core.showing import shown
 from linad.core.stand_ins import STANDING, stand_in
@@ -27,7 +27,7 @@ from linad.errors import UnsupportedError
 # Beside one of these the trace is known without asking every argument.
 _UNTRACED = {np.ndarray, float, int, np.float64}
 _PLAIN = (Traced, np.ndarray, np.generic, int, float, complex)
-OTHER_ARITHMETIC = (np.matrix, np.ma.MaskedArray)
+OTHER_ARITHMETIC = (MATRIX, np.ma.MaskedArray)
 _OF_ARITHMETIC = ("__array_ufunc__", "__array_wrap__", "__mul__", "__rmul__", "__add__")
 
 
@@ -51,7 +51,7 @@ def refuse_arithmetic(value: Any, name: str) -> None:
     package = defining_package(kind)
     if isinstance(value, np.ma.MaskedArray):
         remedy = "use a plain array: np.where(m.mask, 0.0, m.data)"
-    elif isinstance(value, np.matrix):
+    elif isinstance(value, MATRIX):
         remedy = "use a plain array: np.asarray(A), and @"
     else:
         remedy = f"linad.adopt({package!r}) keeps what it carries; or use np.asarray of it"
@@ -109,7 +109,7 @@ def _keeps_labels(kind: type) -> bool:
 
 def foreign(ufunc: Any, foreign: Any, *operands: Any) -> Any:
     """``ufunc(*operands)``, of which ``foreign`` is neither an array nor a number."""
-    if issubclass(type(foreign), np.matrix):
+    if issubclass(type(foreign), MATRIX):
         matrix_room()
     for cls in type(foreign).__mro__:
         if cls in FOREIGN:
@@ -148,7 +148,7 @@ def _goes_first(kind: type, ufunc: Any) -> bool:
     Matrices and masked arrays compute in functions of NumPy that do not see a traced array.
     """
     name = _REFLECTED.get(ufunc, "")
-    if not issubclass(kind, np.ndarray) or issubclass(kind, (np.matrix, np.ma.MaskedArray)):
+    if not issubclass(kind, np.ndarray) or issubclass(kind, (MATRIX, np.ma.MaskedArray)):
         return False
     return getattr(kind, name, None) is not getattr(np.ndarray, name, None)
 

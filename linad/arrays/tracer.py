@@ -43,7 +43,14 @@ from linad.core import tree
 from linad.core.adopted import ATTRIBUTES, WATCHERS, is_read_by_adopted
 from linad.core.array_type import Array
 from linad.core.callers import PASSES_AS_PLAIN, passes_as_plain
-from linad.core.dispatch import FUNCTIONS, UFUNC_METHODS, UFUNCS, matrix_room, remedy
+from linad.core.dispatch import (
+    FUNCTIONS,
+    MATRIX,
+    UFUNC_METHODS,
+    UFUNCS,
+    matrix_room,
+    remedy,
+)
 from linad.core.moving_regions import Moving
 from linad.core.primitive import Primitive, Traced
 from linad.core.regions import Region
@@ -317,7 +324,7 @@ class Tracer(Arithmetic):
                 if kind not in _KNOWN and getattr(kind, "holds_array", False):
                     # A subclass of ndarray around a traced value: `linad.adoption`.
                     return NotImplemented
-                if issubclass(kind, np.matrix):
+                if issubclass(kind, MATRIX):
                     return matrix_room().array_function(func, args, kwargs)
         result = called(func, args, kwargs)
         if func in CREATORS and isinstance(result, np.ndarray) and result.dtype.kind in "fc":

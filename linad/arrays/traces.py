@@ -4,6 +4,7 @@ import itertools
 import warnings
 from collections.abc import Callable, Iterator
 from contextvars import Token
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,10 +16,12 @@ from linad.arrays.memory import constant_under
 from linad.arrays.refusing import given_to_scipy
 from linad.core.adopted import WATCHERS
 from linad.core.arithmetic_warnings import FILTER, move_to_user_lines
-from linad.core.callers import raised_by_engine
+from linad.core.callers import calls_of_engines
+from linad.core.collection_pause import resume
 from linad.core.failures import handed_to_compiled
 from linad.core.long_traces import NUMBERS
 from linad.core.marks import Mark, running, running_traces
+from linad.core.near_ties import NearTies
 from linad.core.primitive import Primitive, Traced
 from linad.core.regions import Region
 from linad.errors import (
@@ -57,6 +60,29 @@ def swallowed(mark: Mark) -> SwallowedError:
         f"a refusal was caught at {where}, and the function went on another way than with plain "
         f"numbers: {mark.error}"
     )
+
+
+def put_aside(
+    marks: list[Mark], error: BaseException, traceback: TracebackType | None
+) -> Exception | None:
+    """The refusal in whose place an error came out of a call of SciPy's or NumPy's; or None.
+
+    Compiled code may go on after a number was refused, as `scipy.optimize.brentq` does when a
+    callback has returned what is none. It raises an error of its own in the end, or calls the
+    user's function again while the refusal is pending in the interpreter: then Python takes the
+    refusal for a failure of the next attribute that is looked up, whosever that is, and what is
+    raised differs from run to run.
+    """
+    if not isinstance(error, Exception) or isinstance(error, SwallowedError):
+        return None
+    calls = calls_of_engines(traceback)
+    first = next((m.error for m in marks if m.place in calls), None)
+    causes: BaseException | None = error
+    while isinstance(error, LinadError) and causes is not None:
+        if causes is first:  # it says more
+            return None
+        causes = causes.__cause__ or causes.__context__
+    return None if first is error else first
 
 
 class Trace:
@@ -100,6 +126,18 @@ class Trace:
     """Whether the function takes derivatives itself, or says what has none: then a result that
     depends on nothing is no accident."""
 
+    stops = False
+    """Whether the function says what has no derivative, by `stop_gradient`."""
+
+    decisions = 0
+    """How many comparisons the function has made."""
+
+    ties: NearTies | None = None
+    """What looks at these, from the time on when there have been a few."""
+
+    searches = False
+    """Whether the function has called a program that searches by comparisons."""
+
     cut = False
     """Whether some traced value may depend on no argument."""
 
@@ -117,6 +155,9 @@ class Trace:
 
     told_apart = False
     """Whether such a key was told from another one of the same value."""
+
+    paused = False
+    """Whether the garbage collector waits for its end: it is long."""
 
     pending: Any = None
     """What follows the operations of the function and may put some off, if there is such a thing:
@@ -152,6 +193,8 @@ class Trace:
         running.reset(self._around)
         del self._around
         self.finished = True
+        if self.paused:
+            resume()
         self.arguments = None  # they refer to this trace
         if self.watcher is not None:
             self.watcher.leave(self, error)
@@ -159,9 +202,9 @@ class Trace:
             marks, self.marks = self.marks, []  # their errors hold frames, which hold this trace
             if kind is None:
                 raise swallowed(marks[0]) from marks[0].error
-            if not isinstance(error, LinadError) and raised_by_engine(traceback) == marks[-1].user:
-                # Compiled code of SciPy's goes on after an error, and raises another of its own.
-                raise marks[-1].error.with_traceback(traceback) from None
+            first = put_aside(marks, error, traceback)
+            if first is not None:
+                raise first.with_traceback(traceback) from None
             if kind.__module__ == "builtins" and not isinstance(error.__cause__, TracerError):
                 error.add_note(f"linad: {swallowed(marks[0])}")
         if kind is None:
@@ -251,6 +294,17 @@ class Trace:
     def written_out(self, root: "Tracer") -> None:
         """Take note that a value of this trace is to be written into an array of another."""
 
+    def decide(self, operands: Any) -> None:
+        """Take note of what a comparison compares, after the first few."""
+        self.ties = NearTies()
+        self.decide = self.ties.note  # type: ignore[method-assign]
+        self.decide(operands)
+
+    def may_search(self) -> bool:
+        """Whether the function seems to search by comparisons, and does not say that what has no
+        derivative is meant to have none."""
+        return not self.stops and (self.searches or (self.ties is not None and self.ties.look()))
+
     def looked_at(self, tracer: "Tracer") -> None:
         """Take note that Python learns the value, to decide on it."""
 
@@ -259,7 +313,7 @@ class Trace:
 
     def detach(self, tracer: "Tracer") -> Any:
         """Return the value of a tracer without derivative."""
-        self.derives = True
+        self.derives = self.stops = True
         refresh(tracer)
         value = tracer._value
         if isinstance(value, Traced):

@@ -3,6 +3,7 @@
 What its derivatives run is a body again, see `linad.control.body_derivatives`.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from linad.arrays.traces import Trace
 from linad.control.memory_arrays import reads_of
+from linad.control.searching_bodies import searches
 from linad.core.array_type import Array
 from linad.core.shapes import is_inexact, size_of
 from linad.core.tape import Equation, Tape, Var, tape_of
@@ -41,6 +43,11 @@ class Body:
         self.constants = len(tape.inputs) - carries - rows
         self.outputs = [_described(a) for a in tape.outputs]
         self._made: dict[Any, Any] = {}
+
+    @functools.cached_property
+    def searches(self) -> bool:
+        """Whether it is known, or looks, to search by comparisons."""
+        return searches(self.tape, self.carries)
 
     def once(self, key: Any, make: Callable[..., Any]) -> Any:
         """What ``make()`` gave when it was first asked for by that key."""

@@ -19,6 +19,7 @@ from linad.control.bodies import Body, cast, own_copy
 from linad.control.body_trace import BodyTrace
 from linad.control.known_bodies import known
 from linad.control.memory_arrays import arranged, reads_of
+from linad.control.zeros_in_loops import ZerosInLoop
 from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.primitive import Primitive
@@ -114,6 +115,8 @@ class Pull:
         What it reads of the carries, and of what the body reads of them.
     rows, constants : tuple of int
         What it reads of the rows and constants, by their positions among the inputs.
+    zeros : ZerosInLoop
+        Which zeros it loses.
     """
 
     def __init__(
@@ -139,6 +142,7 @@ class Pull:
             with zero_seeds():
                 found = dict(zip(inputs, J.pull_leaves(weights, seeds), strict=True))
             found |= {i: t + found[i] for i, t in zip(held, totals, strict=True)}
+            self.zeros = ZerosInLoop.of(J, [i in carried for i in inputs])
             order = [*carried, *held, *[i for i in inputs if nc <= i < nc + nx]]
             outputs = [
                 node_of(recorder, cast(found[i], Slot(body.example[i]).dtype)) for i in order

@@ -1,5 +1,6 @@
 """What loops and branches have in common as primitives."""
 
+import functools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -77,6 +78,11 @@ class ControlPrimitive(Primitive):
         if limited or any(map(may_raise, equations)):
             self.partial, self.stumbles = "what its bodies take", _any_varies
         self._runner: Any = None
+
+    @functools.cached_property
+    def searches(self) -> bool:  # type: ignore[override]
+        """Whether a body searches by comparisons."""
+        return any([part.searches for part in self.parts])
 
     def remade(self, bodies: Sequence[Body]) -> "ControlPrimitive":
         """The same of other bodies, in the order of `parts`."""

@@ -115,6 +115,7 @@ class RecordedBody:
         self.by_python = not asked.isdisjoint([*changing, *nodes[count:]])
         tape = tape_of(called, inputs, needed(recorder.equations, outputs), outputs)
         self.equations = recorder.equations
+        self.searches = recorder.may_search()
         self.whole = Body(tape, example, len(self.init), len(rows))
         return self.whole.outputs[: len(self.init)]
 
@@ -123,7 +124,10 @@ class RecordedBody:
         """The body; the one of an earlier recording that computes the same, if there is one."""
         whole = self.whole
         tape = rolled_body(arranged(whole.tape), self.init, whole.example)
-        return known(Body(tape, whole.example, whole.carries, whole.rows))
+        found = known(Body(tape, whole.example, whole.carries, whole.rows))
+        if self.searches:
+            found.searches = True
+        return found
 
     def unflatten_results(self, leaves: list[Any]) -> Any:
         return tree.unflatten(self.results_tree, leaves)

@@ -21,6 +21,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
 from linad.transforms.linearize import linearize_leaves
 from linad.transforms.spaces import Slot, seeds_of
+from linad.transforms.unread_entries import is_read_nowhere
 
 MOST_OPERATIONS = 20_000
 """Operations of a loop that are gone through one by one, to find out which entries are read."""
@@ -153,7 +154,6 @@ class RepeatJacobian(JacobianOperator):
 
     unknown = EVERYTHING
 
-    opens = True
     owns_result = True
 
     def __init__(self, owner: Repeat, values: list[Any], active: tuple[int, ...]) -> None:
@@ -228,11 +228,24 @@ class RepeatJacobian(JacobianOperator):
         return tuple([pulled.get(i) for i in self.active])
 
 
+    def _opens(self) -> bool:
+        """Whether it is gone through operation by operation where there is NaN."""
+        owner = self.owner
+        many = owner.n * len(owner.body.tape.equations) > MOST_OPERATIONS
+        return not owner.counted and owner.n > 0 and not many
+
+    def loses_zeros(self, asked: list[Any], behind: bool) -> bool:
+        given = tuple([j for j in self.moving if not is_read_nowhere(asked[j])])
+        if not (self._opens() and given):
+            return False
+        pull = pull_of(self.owner.body, self.active, given, ())
+        whole = {j for j in given if asked[j] is None}
+        return pull.zeros.lost(whole.issuperset([*pull.carried, *pull.given]), behind)
+
     def made_of(self) -> Any:
         owner, body = self.owner, self.owner.body
         nc, nx = body.carries, body.rows
-        many = owner.n * len(body.tape.equations) > MOST_OPERATIONS
-        if owner.counted or not owner.n or many:
+        if not self._opens():
             return None
 
         def run(leaves: list[Any]) -> list[Any]:

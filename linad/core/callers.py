@@ -120,17 +120,18 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     )
 
 
-def raised_by_engine(traceback: TracebackType | None) -> SourceLine | None:
-    """The last line of the user's that an exception of NumPy's or SciPy's own came through."""
-    user, inside = None, False
+def calls_of_engines(traceback: TracebackType | None) -> set[SourceLine]:
+    """The lines, on the way of an exception, at which other code called NumPy's or SciPy's."""
+    calls, line = set(), None
     while traceback is not None:
         frame = traceback.tb_frame
         package = package_of(frame)
-        inside = package in ENGINES and package != "linad"
-        if package not in ENGINES and not is_installed(frame.f_code.co_filename):
-            user = SourceLine(frame.f_code.co_filename, traceback.tb_lineno, frame.f_code.co_name)
+        if package not in ENGINES:
+            line = SourceLine(frame.f_code.co_filename, traceback.tb_lineno, frame.f_code.co_name)
+        elif package != "linad" and line is not None:
+            calls.add(line)
         traceback = traceback.tb_next
-    return user if inside else None
+    return calls
 
 
 def place_of(frame: FrameType) -> SourceLine:
@@ -156,3 +157,11 @@ def passes_as_plain(frame: FrameType, name: str) -> bool:
     if asker is frame and name != _ISSCALAR:
         PASSES_AS_PLAIN[name] = answer
     return answer
+
+
+def innermost(error: BaseException | None) -> TracebackType | None:
+    """Where an error was raised."""
+    place = None if error is None else error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    return place

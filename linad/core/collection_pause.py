@@ -10,6 +10,25 @@ _inside = 0
 _was_enabled = False
 
 
+def pause() -> None:
+    """Put cyclic garbage collection off, in whatever thread, until `resume` is called as often."""
+    global _inside, _was_enabled
+    with _lock:
+        if _inside == 0:
+            _was_enabled = gc.isenabled()
+            gc.disable()
+        _inside += 1
+
+
+def resume() -> None:
+    """End a pause; the last one that ends turns the collector on, if it was."""
+    global _inside
+    with _lock:
+        _inside -= 1
+        if _inside == 0 and _was_enabled:
+            gc.enable()
+
+
 @contextmanager
 def collection_paused() -> Iterator[None]:
     """Put cyclic garbage collection off for a ``with`` block, in whatever thread.
@@ -17,16 +36,8 @@ def collection_paused() -> Iterator[None]:
     A tape is made of objects that stay; each of the collector's passes visits all of them, so
     that n equations cost more than O(n).
     """
-    global _inside, _was_enabled
-    with _lock:
-        if _inside == 0:
-            _was_enabled = gc.isenabled()
-            gc.disable()
-        _inside += 1
+    pause()
     try:
         yield
     finally:
-        with _lock:
-            _inside -= 1
-            if _inside == 0 and _was_enabled:
-                gc.enable()
+        resume()

@@ -7,6 +7,8 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from numpy.matrixlib.defmatrix import matrix
+
 UFUNCS: dict[Any, Callable[..., Any]] = {}
 """ufunc -> primitive, or a function with the ufunc's positional arguments."""
 
@@ -23,6 +25,10 @@ FOREIGN: dict[type, Callable[..., Any]] = {}
 ROOMS_OF: dict[str, str] = {}
 """A package that is not imported for its own sake, or a class of NumPy's -> the module of linad
 that registers its classes in `FOREIGN`, and is imported when a traced value meets the first."""
+
+
+MATRIX: Any = matrix
+"""NumPy's class: packages set ``np.matrix`` to a class of their own."""
 
 
 def matrix_room() -> Any:

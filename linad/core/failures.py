@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from linad.core.callers import defining_package, line_of, warn_user
+from linad.core.callers import defining_package, innermost, line_of, warn_user
 from linad.core.tape import Tape
 from linad.errors import InternalError, LinadError
 
@@ -27,7 +27,7 @@ def is_own_fault(error: BaseException) -> bool:
     # Errors of two kinds are meant: a number without a length is a TypeError as well.
     if isinstance(error, (LinadError, TypeError)) or not isinstance(error, SUSPECT):
         return False
-    last = _innermost(error)
+    last = innermost(error)
     if last is None:
         return False
     frame = last.tb_frame
@@ -45,6 +45,7 @@ _NO_TRACER = (
 _NO_TYPE = (
     *("No matching signature", "Iterator operand is flagged", "1-dim C contiguous array"),
     *("object supporting the buffer API required", "__array__ method not producing an array"),
+    "for 'numpy.ndarray' objects doesn't apply to a",
 )
 """What C and Cython say of an argument, by its type or without a word of it."""
 
@@ -167,14 +168,7 @@ def rewritten(tape: Tape, rewrite: Callable[[Tape], Tape]) -> Tape:
 
 def _told(error: BaseException) -> str:
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    last = _innermost(error)
+    last = innermost(error)
     if last is None:
         return text
     return f"{text} at {Path(last.tb_frame.f_code.co_filename).name}:{last.tb_lineno}"
-
-
-def _innermost(error: BaseException) -> TracebackType | None:
-    last = error.__traceback__
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
-    return last

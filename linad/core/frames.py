@@ -3,6 +3,7 @@
 A place is looked up when an error is made, never before: it costs a walk up the stack.
 """
 
+import contextlib
 import dis
 import inspect
 import itertools
@@ -291,6 +292,15 @@ def _name_of_object(x: Any) -> str:
     public = ".".join(itertools.takewhile(lambda part: not part.startswith("_"), parts))
     names = [name for name, value in vars(sys.modules[public]).items() if value is x]
     return f"{public}.{names[0]}" if names else ""
+
+
+def held_by(function: Any) -> list[Any]:
+    """What the closure of a function holds, but for variables that have no value yet."""
+    held = []
+    for cell in getattr(function, "__closure__", None) or ():
+        with contextlib.suppress(ValueError):
+            held.append(cell.cell_contents)
+    return held
 
 
 def names_in(code: types.CodeType) -> Iterator[str]:

@@ -36,6 +36,10 @@ class Index(tuple[Any, ...]):
         """The same index behind any number of leading axes."""
         return (..., *self)
 
+    def behind(self, ndim: int) -> tuple[Any, ...]:
+        """As an index of arrays with so many axes: with an ellipsis where some lead."""
+        return self if sum([e is not None for e in self]) == ndim else self.seeded
+
     @property
     def advanced(self) -> bool:
         """Whether there are integer arrays in it."""

@@ -1,17 +1,21 @@
 """Numbers for what a trace keeps, from an iterator that looks at the clock now and then.
 
 A loop that never ends without a trace does not end in one either, and keeps ever more. So a line
-names the loops that a long trace is in. What comes before is counted in C.
+names the loops that a long trace is in; and the garbage collector waits for its end, lest it look
+through all that is kept again and again. What comes before is counted in C.
 """
 
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
+from linad.core.collection_pause import pause
+from linad.core.marks import running
 from linad.core.patience import Patience
 from linad.core.running_loops import described, running_loops
 
-FEW = 5_000
-"""Operations that nobody waits for."""
+FEW = 1_000
+"""Operations that nobody waits for, and that the collector looks through in no time."""
 
 BETWEEN = 500
 """Operations between two looks at the clock."""
@@ -23,11 +27,19 @@ class _Watched:
     """The numbers that follow, each look at the clock between two of them."""
 
     def __iter__(self) -> Iterator[int]:
+        _pause_until_its_end(running.get())
         patience = Patience()
         for n in itertools.count(FEW):
             if n % BETWEEN == 0 and (seconds := patience.spent()) is not None:
                 _tell(patience, seconds, n)
             yield n
+
+
+def _pause_until_its_end(trace: Any) -> None:
+    """Put the collector off until a trace ends; the iterator, which it holds, does not hold it."""
+    if trace is not None and not trace.paused:
+        trace.paused = True
+        pause()
 
 
 NUMBERS = (range(FEW), _Watched())

@@ -17,6 +17,7 @@ import numpy as np
 
 from linad.core.array_type import Array
 from linad.core.folding import fold
+from linad.core.shapes import NOT_CALLED
 from linad.core.showing import shown
 from linad.errors import OptionError, TracerError
 
@@ -64,9 +65,25 @@ class Kind:
             )
 
 
-def args_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
+def args_of(args: Any) -> tuple[Any, ...]:
     """SciPy's ``args``: a tuple, or one argument that is not a tuple."""
     return args if isinstance(args, tuple) else (args,)
+
+
+def args_for(name: str, args: Any) -> tuple[Any, ...]:
+    """The same for ``linad.solve.<name>``, which takes no derivative in its place.
+
+    Raises
+    ------
+    OptionError
+        For a function alone.
+    """
+    if callable(args):
+        raise OptionError(
+            f"{name}: args must be a tuple of further arguments of f, got {shown(args)}; leave a "
+            f"derivative out, linad differentiates f, and hand a function on as args=(g,)"
+        )
+    return args_of(args)
 
 
 def is_integer(value: Any) -> bool:
@@ -133,7 +150,13 @@ FLAG = Kind(
     "True or False",
     lambda value: isinstance(value, (bool, np.bool_)) or (is_integer(value) and value in (0, 1)),
 )
-FUNCTION = Kind("a function", callable)
+_NO_FUNCTION = {
+    **dict.fromkeys(("f", "r", "fun"), NOT_CALLED),
+    "A": "; that of a matrix M is lambda x: M @ x, and linad.solve_linear(M, b) solves with it",
+}
+FUNCTION = Kind(
+    "a function", callable, lambda option, value: _NO_FUNCTION.get(option, "")
+)
 TEXT = Kind("a text", lambda value: isinstance(value, str))
 SEED = Kind("a numpy.random.Generator or an integer >= 0", _is_seed).optional
 DTYPE = Kind("a floating or complex dtype", _is_dtype)
@@ -151,8 +174,8 @@ INSTEAD = {
     "hess": "leave it out, linad differentiates the function",
     "hessp": "leave it out, linad differentiates the function",
     "options": "each is a keyword of its own, **options",
-    "method": "leave it out: fits are by Levenberg-Marquardt, bounds or not, and each other method "
-    "is a function of its own",
+    "method": "leave it out: fits are by Levenberg-Marquardt, bounds or not, minima by Newton's "
+    "method in a trust region; linad.solve.lbfgs, newton_cg and others are functions of their own",
     **dict.fromkeys(("maxfev", "max_nfev"), "maxiter limits the steps"),
     "missing": "nan_policy='omit' leaves out the points of curve_fit that are NaN",
     "nan_policy": "leave out what is missing, seen = np.isfinite(y), or give it weights=0",

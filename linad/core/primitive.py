@@ -100,6 +100,12 @@ class Primitive:
         place of two.
     on_numbers : callable or None
         What gives the same of two of NumPy's numbers, at a fraction of the cost: the operator.
+    decides : bool
+        Whether its result, which has no derivative, says on which side of a threshold values are:
+        a comparison, or a sign.
+    searches : bool
+        Whether it is a program in which some value is searched for by decisions that come ever
+        closer to a tie: see `linad.core.near_ties`.
     guards : bool
         Whether it checks that a run goes the recorded way, as a guard does and a loop of guards:
         it runs, whoever reads its results.
@@ -134,6 +140,8 @@ class Primitive:
 
     # What few primitives say of themselves.
     aside = False
+    decides = False
+    searches = False
     guards = False
     parts: tuple[Any, ...] = ()
     partial = ""

@@ -56,7 +56,8 @@ class Settings:
         What happens when a function is differentiated whose floating result depends on none of
         the arguments through operations that have a derivative: "raise"
         `linad.errors.OutputError`, "warn" (`linad.errors.DisconnectedWarning`) or "ignore".
-        Default "warn".
+        Default "warn". With "ignore" nobody looks for searches by comparisons either, whose
+        derivatives else raise `linad.errors.SearchError`.
     compilers : int
         Most processes beside this one that compile where a program needs many new kernels, each
         on a core of its own. They need the folder of kernels (`cache`). Default 7.

@@ -142,10 +142,16 @@ def name_of(f: Any) -> str:
     return getattr(f, "__name__", None) or type(f).__name__
 
 
-def check_function(name: str, f: Any, what: str = "the first argument") -> None:
+FIRST = "the first argument"
+
+NOT_CALLED = "; the function comes first, and is not called there: f, and not f(x)"
+
+
+def check_function(name: str, f: Any, what: str = FIRST) -> None:
     """Raise if what ``linad.<name>`` was given in place of a function is not one."""
     if not callable(f):
-        raise ArgumentError(f"{name}: {what} must be a function, got {shown(f)}")
+        hint = NOT_CALLED if what == FIRST else ""
+        raise ArgumentError(f"{name}: {what} must be a function, got {shown(f)}{hint}")
 
 
 def align(x: Array, ndim: int, full_ndim: int) -> Any:

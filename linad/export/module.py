@@ -84,6 +84,8 @@ class Module:
             return f"slice({', '.join(parts)})"
         if isinstance(value, tuple):
             parts = [self.text(v) for v in value]
+            if hasattr(value, "_fields"):
+                return f"{self._named(type(value))}({', '.join(parts)})"
             return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
         if isinstance(value, list):
             return "[" + ", ".join([self.text(v) for v in value]) + "]"
@@ -97,6 +99,12 @@ class Module:
         if isinstance(value, types.ModuleType) or callable(value):
             return self.function(value)
         raise ExportError(f"a {type(value).__name__} has no text form")
+
+    def _named(self, kind: Any) -> str:
+        """The name of a class of named tuples, which is defined anew."""
+        self.imports.add("collections")
+        name, fields = kind.__name__, " ".join(kind._fields)
+        return self.helper(name, f'{name} = collections.namedtuple("{name}", "{fields}")')
 
     @staticmethod
     def _scalar_type(dtype: np.dtype[Any]) -> str:
@@ -126,7 +134,7 @@ class Module:
         return name
 
     def index(self, index: tuple[Any, ...]) -> str:
-        """What stands between the square brackets, behind any leading axes."""
+        """What stands between the square brackets."""
         parts = []
         for entry in index:
             if isinstance(entry, slice):

@@ -204,8 +204,9 @@ def _raises(operation):
 @row("add_at")
 def add_at(module: Module, eqn: Equation, args: list[str]) -> str:
     name = module.helper("_added", ADDED)
-    index = module.index(eqn.params["index"])
-    return f"{name}({args[0]}, {module.text(eqn.params['shape'])}, np.s_[{index}])"
+    shape = eqn.params["shape"]
+    index = module.index(eqn.params["index"].behind(len(shape)))
+    return f"{name}({args[0]}, {module.text(shape)}, np.s_[{index}])"
 
 
 @row("insert_region")

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from linad.core.array_type import Array
+from linad.core.frames import held_by
 from linad.core.transformed_functions import Transformed
 from linad.jit.followed_code import FollowedCode
 from linad.jit.static_values import is_users
@@ -97,7 +98,7 @@ class ArrayProof:
             self.used.add(id(value.__self__))
         elif isinstance(value, PASSED):
             self.escaped[id(value)] = value
-            for cell in _cells(value) if id(value) not in self.look.of_users and depth else ():
+            for cell in held_by(value) if id(value) not in self.look.of_users and depth else ():
                 self.use_value(cell, depth - 1)
         elif isinstance(value, (np.generic, np.ndarray, str, bytes, int, float, types.ModuleType)):
             return
@@ -149,7 +150,7 @@ class ArrayProof:
             return OTHER
         if isinstance(f, types.FunctionType):
             if _is_derivative(f):
-                for value in _cells(f):
+                for value in held_by(f):
                     if callable(value):
                         self.enter(value, args, kwargs)
                 return OTHER
@@ -245,19 +246,6 @@ class ArrayProof:
 def _last(place: str) -> str:
     """The last of the names that lead to a place."""
     return place.replace("'", "").replace("]", "").replace("[", ".").split(".")[-1]
-
-
-def _cells(f: Callable[..., Any]) -> list[Any]:
-    """What a function holds on to."""
-    return [c.cell_contents for c in getattr(f, "__closure__", None) or () if _is_filled(c)]
-
-
-def _is_filled(cell: Any) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return False
-    return True
 
 
 def _is_derivative(f: types.FunctionType) -> bool:

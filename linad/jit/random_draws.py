@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from linad.core.callers import defining_package, warn_user
-from linad.core.frames import names_in
+from linad.core.frames import held_by, names_in
 from linad.core.shapes import name_of
 from linad.errors import UnsupportedError
 
@@ -145,17 +145,9 @@ def referred(f: Any) -> list[Any]:
     if isinstance(f, types.MethodType):
         return [f.__func__, *_attributes(f.__self__)]
     if isinstance(f, types.FunctionType):
-        cells = [c.cell_contents for c in f.__closure__ or () if _filled(c)]
-        return [*cells, *[f.__globals__[n] for n in names_in(f.__code__) if n in f.__globals__]]
+        around = f.__globals__
+        return [*held_by(f), *[around[n] for n in names_in(f.__code__) if n in around]]
     return [getattr(f, "function", None)]  # a jitted function's own
-
-
-def _filled(cell: Any) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return False
-    return True
 
 
 def _attributes(x: Any) -> Sequence[Any]:

@@ -184,6 +184,8 @@ class _Recording:
         if trace.types_count:
             path.python_numbers = list(map(is_python_number, arrays))
         path.changes_outside = _has_changed(self.arguments, self.outside)
+        rolled = any([e.primitive.searches for e in tape.equations])
+        path.searches = trace.may_search() or (rolled and not trace.stops)
         return path
 
 

@@ -25,9 +25,11 @@ from linad.core.tape import Equation
 from linad.errors import DTypeError, OptionError
 from linad.jit.carried_along import has_code
 from linad.jit.direct_arrays import direct_arrays, states_of
+from linad.jit.identity import says_is
 from linad.jit.outside import Look, Outside
 from linad.jit.random_draws import refuse_generator
-from linad.jit.static_values import StaticValue
+from linad.jit.static_values import Itself, StaticValue
+from linad.jit.told_apart import is_labelled
 
 
 class Signature:
@@ -95,6 +97,9 @@ class Signature:
         self.look, self.outside = outside.look(named)
         if self.look is not None:
             self.key = (*self.key, self.look.key)
+            if any([says_is(f.__code__) for f in self.look.functions]):
+                # Equal tables are one key, and no one object.
+                self.key += tuple([Itself(x) for x in given if is_labelled(x)])
 
     def _with_names(self, given: list[Any], f: Callable[..., Any]) -> list[tuple[str, Any]]:
         """Static arguments with the names of their parameters, "" where they have none."""

@@ -65,11 +65,14 @@ class Variant:
         Which arguments are numbers of Python's, where the function asks: in ``repr(x)``.
     lies : list or None
         How those results lie in memory that it computes, where one is not in order C.
+    searches : bool
+        Whether the function seems to search by comparisons: a derivative may not see what it finds.
     waited : float
         Seconds for which Python has followed it because it was too long to be compiled at once.
     """
 
     lies: list[Any] | None = None
+    searches = False
     interpreted = False
     changes_outside = changes_containers = False
     waited = 0.0
@@ -157,12 +160,14 @@ class Variant:
         if compiler_is_off() or self.changes_outside:
             from linad.sweeps.numpy_target import NUMPY
 
-            return Compiled(self.tape, self.example, NUMPY)
+            made = Compiled(self.tape, self.example, NUMPY)
+            made.searches = self.searches
+            return made
         from linad.sweeps.cpu import short_calls as short  # noqa: F401
         from linad.sweeps.cpu.target import CPU
 
         made = Compiled(self.rolled, self.example, CPU, in_columns=self._in_columns())
-        made.written_out = self.tape
+        made.written_out, made.searches = self.tape, self.searches
         return made
 
     def compiled_for(self, target: Any) -> Any:
@@ -173,7 +178,7 @@ class Variant:
                 from linad.sweeps.compiled import Compiled
 
             made = Compiled(self.rolled, self.example, target)
-            made.written_out = self.tape
+            made.written_out, made.searches = self.tape, self.searches
             found = self._elsewhere.setdefault(target, made)  # another thread may have been faster
         return found
 

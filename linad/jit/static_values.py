@@ -20,6 +20,7 @@ import numpy as np
 
 from linad.core.callers import defining_package
 from linad.core.memory_layouts import layout_of
+from linad.jit.told_apart import ALIKE, hides_state, is_labelled, labelled, reduced
 from linad.transforms.plain_operands import is_frozen
 
 
@@ -57,6 +58,8 @@ def _key_of(value: Any, above: tuple[int, ...] = ()) -> Any:
     if id(value) in above:
         return kind, Itself(value)
     around = (*above, id(value))
+    if is_labelled(value):
+        return kind, _key_of(labelled(value), around)
     held: Any = None
     if isinstance(value, (tuple, list, deque)):
         held = tuple([_key_of(v, around) for v in value])
@@ -76,6 +79,8 @@ def _key_of(value: Any, above: tuple[int, ...] = ()) -> Any:
     if isinstance(value, type):
         return kind, Itself(value), _class_key(value, around)
     if not is_users(kind):
+        if isinstance(value, ALIKE):
+            held = _kept_key(value, around)
         if held is None:
             held = value if _hashable(value) else Itself(value)
         return kind, held
@@ -88,7 +93,17 @@ def _key_of(value: Any, above: tuple[int, ...] = ()) -> Any:
     # Objects that are equal to themselves only may serve as keys, or be compared with ``is``.
     alone = held is None and kind.__hash__ in (object.__hash__, None)
     same = Itself(value) if alone else None
+    if held is None and not alone and hides_state(kind):
+        held = _kept_key(value, around)
     return kind, same, held, _key_of(state, around), _class_key(kind, around)
+
+
+def _kept_key(value: Any, above: tuple[int, ...]) -> Any:
+    """Of a value that is what `pickle` keeps of it, and shows nothing of that itself."""
+    try:
+        return _key_of(reduced(value), above)
+    except ValueError:
+        return Itself(value)
 
 
 TEXTS: tuple[tuple[type, Callable[[Any], str]], ...] = (

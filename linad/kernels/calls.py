@@ -23,6 +23,7 @@ from linad.kernels.expressions import ArrayKind
 from linad.kernels.phases import in_phases
 from linad.kernels.pieces import is_by_pieces
 from linad.kernels.running import RunnableProgram
+from linad.kernels.searching_loops import searches
 from linad.kernels.split_loops import with_split_loops
 from linad.kernels.tangent import tangent_of
 from linad.operators.base import JacobianOperator
@@ -67,6 +68,11 @@ class ProgramCall(Primitive):
             f"@{program.name}", self._run, outputs=len(self.overwrites), register=False
         )
         self.whole = self._linearized
+
+    @functools.cached_property
+    def searches(self) -> bool:  # type: ignore[override]
+        """Whether a loop in it searches by comparisons."""
+        return searches(self.program.body)
 
     @functools.cached_property
     def shared(self) -> RunnableProgram | None:

@@ -63,8 +63,6 @@ class Facts:
     ----------
     unknown : str
         The facts that a class leaves open, named so that none is forgotten.
-    opens : bool
-        Whether it may say by `made_of` what it is made of.
     scales_at_once : bool
         Whether `multiple` costs at most a pass over a diagonal, so that ``alpha * A`` applies it.
     inherits_facts : bool
@@ -78,7 +76,6 @@ class Facts:
     """
 
     unknown = ""
-    opens = False
     scales_at_once = False
     copies = False
     inherits_facts = False
@@ -192,6 +189,19 @@ class Facts:
         """The `TapeOperator` of the operations that a map between several arrays is made of; None
         where it does not say, or they are too many."""
         return None
+
+    def loses_zeros(self, asked: list[Any], behind: bool) -> bool:
+        """Whether what a map between several arrays is made of keeps zeros that a program of it
+        may lose.
+
+        Parameters
+        ----------
+        asked : list
+            Of each result the mask of its entries that are read; None: all are.
+        behind : bool
+            Whether zeros of arguments matter, too: there may be infinite slopes behind them.
+        """
+        return False
 
     def relation_key(self) -> Any:
         """What, beside the shapes, determines the relation: equal ones belong to equal keys."""

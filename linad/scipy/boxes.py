@@ -49,14 +49,11 @@ class Standing(NamedTuple):
 
 def sides_of_pairs(bounds: Any) -> Sides:
     """Bounds as `scipy.optimize.minimize` takes them: none, its class, or a pair an unknown."""
-    if bounds is None:
-        return NONE
-    if isinstance(bounds, scipy.optimize.Bounds):
-        return bounds.lb, bounds.ub
-    pairs = list(bounds)
-    low = [-np.inf if pair[0] is None else pair[0] for pair in pairs]
-    high = [np.inf if pair[1] is None else pair[1] for pair in pairs]
-    return asarray(low), asarray(high)
+    if bounds is not None and not isinstance(bounds, scipy.optimize.Bounds):
+        pairs = list(bounds)
+        low = [-np.inf if pair[0] is None else pair[0] for pair in pairs]
+        bounds = low, [np.inf if pair[1] is None else pair[1] for pair in pairs]
+    return sides_of_pair(bounds)
 
 
 def sides_of_pair(bounds: Any) -> Sides:

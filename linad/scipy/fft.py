@@ -43,6 +43,13 @@ def _register(name: str, form: Function) -> Function:
     return traced_form(original)(TRACED[name])
 
 
+def _lengths_and_axes(s: Any, axes: Any) -> tuple[Any, Any]:
+    """Both as tuples; lengths without axes are those of the last ones."""
+    s = (s,) if isinstance(s, int) else s
+    axes = (axes,) if isinstance(axes, int) else axes
+    return s, tuple(range(-len(s), 0)) if s is not None and axes is None else axes
+
+
 def _fourier(name: str) -> Function:
     numpy_function = getattr(np.fft, name)
 
@@ -50,10 +57,7 @@ def _fourier(name: str) -> Function:
         return FUNCTIONS[numpy_function](x, n, axis, norm)
 
     def many_axes(x: Any, s: Any, axes: Any, norm: Any) -> Any:
-        s = (s,) if isinstance(s, int) else s
-        axes = (axes,) if isinstance(axes, int) else axes
-        if s is not None and axes is None:
-            axes = tuple(range(-len(s), 0))
+        s, axes = _lengths_and_axes(s, axes)
         return FUNCTIONS[numpy_function](x, s, axes, norm)
 
     return _register(name, many_axes if name[-1] in "2n" else one_axis)
@@ -84,10 +88,7 @@ def _hermitian(name: str) -> Function:
     real = FUNCTIONS[np.fft.rfftn if name.startswith("i") else np.fft.irfftn]
 
     def many_axes(x: Array, s: Any, axes: Any, norm: Any) -> Any:
-        s = (s,) if isinstance(s, int) else s
-        axes = (axes,) if isinstance(axes, int) else axes
-        if s is not None and axes is None:
-            axes = tuple(range(-len(s), 0))
+        s, axes = _lengths_and_axes(s, axes)
         norm = _OPPOSITE.get(norm, norm)
         if name.startswith("i"):
             return np.conj(real(x, s, axes, norm))

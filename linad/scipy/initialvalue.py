@@ -142,6 +142,11 @@ class InitialValueProblem:
             ) from None
         self.plain_args = _plain(self.args)
         self.given_y0 = self.y0 = _state(y0)
+        if len(t_span) != 2:
+            raise ValueError(
+                f"solve_ivp: t_span must be two numbers, (first, last), got {len(t_span)}; the "
+                f"times at which y is wanted are t_eval="
+            )
         self.begin, self.end = t_span
         self.span = (float(form(self.begin)), float(form(self.end)))
         n, dtype = self.y0.shape[0], self.y0.dtype

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from linad.arrays.traces import running_trace
+from linad.core.callers import innermost
 from linad.core.failures import is_from_compiled
 from linad.core.frames import library_of
 from linad.errors import UnsupportedError
@@ -60,9 +61,7 @@ def _callback(value: Any) -> Any:
 def _at_compiled_code(function: Callable[..., Any], error: Exception) -> None:
     """Raise an error that names the function, where compiled code was given a traced value."""
     if is_from_compiled(error):
-        place: Any = error.__traceback__
-        while place.tb_next is not None:
-            place = place.tb_next
+        place: Any = innermost(error)
         if library_of(place.tb_frame) == "scipy":
             raise UnsupportedError(
                 f"{full_name(function)}: with these arguments SciPy hands a traced value to "

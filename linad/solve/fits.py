@@ -19,8 +19,9 @@ from linad.solve.lost_labels import of_labels
 from linad.solve.newton import largest, squared
 from linad.solve.no_progress import disagrees, follows
 from linad.solve.problems import Residual, quiet
+from linad.solve.read_data import words_of_nan
 from linad.solve.rounding import without_rounding
-from linad.solve.saturated import replacements, without_overflow
+from linad.solve.saturated import replacements, without_overflow, words_of_kinks
 from linad.solve.status import Monitor, Status, Stop
 
 
@@ -116,6 +117,7 @@ class Fit:
         self.weights: Any = None
         self.rounding: Any = np.zeros(self.x.shape, bool)
         self.saturated: Any = np.zeros((0, 0))
+        self.kinks: Any = np.zeros(0, bool)
         self.memory = True
         self.nit = self.told = self.taken = 0
         self.step = self.gain = np.nan
@@ -168,9 +170,11 @@ class Fit:
                     self.step = step(self)
                 self.nit += 1
         except Stop as stop:
+            if stop.status is Status.CONVERGED and self.kinks.any():
+                return Stop(Status.NOT_FINITE, words_of_kinks(self.kinks))
             words = self.trials.told()
             if stop.status is Status.CONVERGED or not words:
-                return stop
+                return stop.kept()
             return Stop(stop.status, f"{stop.detail}; {words}" if stop.detail else words)
 
     def out_of_steps(self) -> Stop:
@@ -186,7 +190,10 @@ class Fit:
             return "in f(x0): the sum of squares overflows; start nearer"
         came = f"in f(x0): {bad.size} of {self.r.size} residuals, first that of index {bad[0]}"
         said = of_labels(self.problem, self.x)
-        return came + (said or "; start elsewhere, or leave such points out")
+        waiting = self.problem.waiting
+        args = (*self.problem.args, *getattr(waiting.run, "args", ()))
+        read = "" if said else words_of_nan(waiting.given, args)
+        return came + (said or f"; {read or 'start elsewhere, or leave such points out'}")
 
     def _prepare(self) -> None:
         """The model at the point."""
@@ -230,7 +237,7 @@ class Fit:
     def _cleaned(self, matrix: Array) -> Any:
         """The Jacobian without columns that are rounding errors, or entries of 0 times infinity."""
         given, value = (self.x, self.r), self.problem.value
-        self.saturated = replacements(matrix, *given, value)
+        self.saturated, self.kinks = replacements(matrix, *given, value)
         matrix = without_overflow(matrix, self.saturated)
         if np.isfinite(matrix).all():
             matrix, self.rounding = without_rounding(matrix, *given, value, self.eps)
@@ -242,7 +249,7 @@ class Fit:
         if self.factory.kind != "dense" or np.isfinite(g).all():
             return g
         matrix = J.todense()
-        replaced = replacements(matrix, x, r, self.problem.value)
+        replaced, _ = replacements(matrix, x, r, self.problem.value)
         return without_overflow(matrix, replaced).conj().T @ r
 
     def _free(self, gradient: Array) -> Any:
@@ -278,6 +285,7 @@ class Fit:
             "nit": self.taken + self.nit,
             "rounding": self.rounding,
             "saturated": self.saturated,
+            "kinks": self.kinks,
             **problem.counted,
         }
         if self.lam:

@@ -8,14 +8,14 @@ import numpy as np
 from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.marks import Attempt
-from linad.core.options import COUNT, FLAG, FUNCTION, POSITIVE_COUNT, TOLERANCE, takes
+from linad.core.options import COUNT, FUNCTION, POSITIVE_COUNT, TOLERANCE, takes
 from linad.errors import LinadError, OptionError
 from linad.solve.bounded_solutions import sides_of
 from linad.solve.labels import refuse_bounds_in_other_order
 from linad.solve.lost_labels import of_labels
 from linad.solve.newton import largest
 from linad.solve.objectives import Objective, refuse_limits
-from linad.solve.status import Callback, Monitor, Status, Stop
+from linad.solve.status import REPORTED, Callback, Monitor, Status, Stop
 
 COLUMNS = ("f", "g")
 
@@ -23,7 +23,6 @@ COLUMNS = ("f", "g")
 @takes(
     fun=FUNCTION,
     jac=FUNCTION.optional,
-    callback=FUNCTION.optional,
     ftol=TOLERANCE,
     gtol=TOLERANCE,
     tol=TOLERANCE.optional,
@@ -31,7 +30,7 @@ COLUMNS = ("f", "g")
     maxiter=COUNT,
     maxfun=COUNT,
     maxls=POSITIVE_COUNT,
-    disp=FLAG,
+    **REPORTED,
 )
 def lbfgs(
     fun: Callable[..., Any],
@@ -223,7 +222,7 @@ class Path:
         try:
             self.monitor.report(fields, f=result.fun, g=largest(self.g))
         except Stop as stop:
-            self.stopped = stop
+            self.stopped = stop.kept()
             raise StopIteration from None
 
 

@@ -31,14 +31,14 @@ from typing import Any
 import numpy as np
 
 from linad.core.array_type import Array
-from linad.core.options import COUNT, FLAG, FUNCTION, POSITIVE, TOLERANCE, takes
+from linad.core.options import COUNT, FUNCTION, POSITIVE, TOLERANCE, takes
 from linad.solve.damped import DenseSteps, FreeSteps
 from linad.solve.fits import Fit, as_accurate
 from linad.solve.linesearch import NoDecrease, backtrack
 from linad.solve.losses import LOSS, Loss
 from linad.solve.newton import squared
 from linad.solve.no_progress import why_stuck
-from linad.solve.status import Callback, Monitor, Status, Stop
+from linad.solve.status import REPORTED, Callback, Monitor, Status, Stop
 from linad.solve.step_systems import LINEAR_SOLVER, seen_through
 
 COLUMNS = ("cost", "optimality", "step")
@@ -61,16 +61,19 @@ PROBE = 0.1
 """Part of a step at which the residuals are looked at for their curvature."""
 
 
-@takes(
-    f=FUNCTION,
-    ftol=TOLERANCE.optional,
-    xtol=TOLERANCE.optional,
-    gtol=TOLERANCE.optional,
-    maxiter=COUNT,
-    linear_solver=LINEAR_SOLVER,
-    callback=FUNCTION.optional,
-    disp=FLAG,
-)
+FITTING = {
+    "f": FUNCTION,
+    "ftol": TOLERANCE.optional,
+    "xtol": TOLERANCE.optional,
+    "gtol": TOLERANCE.optional,
+    "maxiter": COUNT,
+    "linear_solver": LINEAR_SOLVER,
+    **REPORTED,
+}
+"""What the options of both may be."""
+
+
+@takes(**FITTING)
 def gauss_newton(
     f: Callable[..., Any],
     x0: Any,
@@ -113,7 +116,8 @@ def gauss_newton(
         ``x`` like x0, ``fun`` = f(x), ``cost`` = ``|f|²/2``, ``jac`` the Jacobian operator,
         ``grad``, ``optimality`` = its largest entry, ``rounding`` a mask of the unknowns, one
         after the other, whose columns of a dense Jacobian are rounding errors, ``saturated`` what
-        stands for entries of a dense Jacobian that overflow, NaN for all others,
+        stands for entries of a dense Jacobian that overflow, or do not exist, NaN for all others,
+        ``kinks`` a mask of the residuals of which some do not exist,
         ``nit nfev njev njvp nvjp success status message``.
 
     Raises
@@ -142,19 +146,7 @@ def gauss_newton(
     return monitor.finish(fit.run(_gauss_step, monitor), fit.fields())
 
 
-@takes(
-    f=FUNCTION,
-    ftol=TOLERANCE.optional,
-    xtol=TOLERANCE.optional,
-    gtol=TOLERANCE.optional,
-    maxiter=COUNT,
-    damping=POSITIVE,
-    loss=LOSS,
-    f_scale=POSITIVE,
-    linear_solver=LINEAR_SOLVER,
-    callback=FUNCTION.optional,
-    disp=FLAG,
-)
+@takes(damping=POSITIVE, loss=LOSS, f_scale=POSITIVE, **FITTING)
 def levenberg_marquardt(
     f: Callable[..., Any],
     x0: Any,

@@ -5,13 +5,14 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from linad.api.derivatives import linearize
 from linad.api.gradients import value_and_grad
 from linad.core import tree
 from linad.core.array_type import Array
-from linad.core.options import args_of
+from linad.core.options import args_for
 from linad.core.shapes import name_of, size_of
 from linad.core.showing import shown
 from linad.core.tolerances import watched_tolerances
@@ -28,7 +29,7 @@ from linad.solve.problems import (
     quiet,
     result_leaf,
 )
-from linad.solve.waiting import Waiting
+from linad.solve.waiting import waiting_of
 from linad.transforms.spaces import joined, split
 
 
@@ -56,7 +57,7 @@ class Objective:
         hess: Any = None,
         hessp: Any = None,
     ) -> None:
-        self.f, self.args, self.name = f, args_of(args), name
+        self.f, self.args, self.name = f, args_for(name, args), name
         self.jac, self.hess, self.hessp = jac, hess, hessp
         self.x = Unknown(x0, name)
         if self.x.dtype.kind == "c":
@@ -64,7 +65,7 @@ class Objective:
                 f"{name}: x0 is complex; minimise over its real and imaginary parts, as two arrays"
             )
         self.counts = Evaluations()
-        self.waiting = Waiting(name, name_of(f), f, f)
+        self.waiting = waiting_of(name, f)
 
     @property
     def counted(self) -> dict[str, int]:
@@ -102,6 +103,7 @@ class Objective:
         self.counts.nvjp += 1
         with quiet(), self.waiting, self._own_words(x):
             value, g = value_and_grad(of_unknown(self.f, self.args))(self.x.container(x))
+        self.waiting.saw()
         return self._scalar(value), self._flat(g)
 
     @contextmanager
@@ -110,13 +112,17 @@ class Objective:
         try:
             yield
         except OutputError:
-            self._scalar(self.f(self.x.container(x), *self.args))
+            value = self.f(self.x.container(x), *self.args)
+            self._scalar(value)
+            if np.ndim(value):  # SciPy takes an array of one for a number
+                raise self._no_scalar(result_leaf(value, self.f, self.name)) from None
             raise
 
     def _gradient(self, x: Array) -> Any:
         if self.jac is None:
             return self.value_and_gradient(x)[1]
         self.counts.njev += 1
+        self.waiting.saw()
         with quiet():
             g = self._flat(self.jac(self.x.container(x), *self.args))
         if g.shape != x.shape:
@@ -152,12 +158,19 @@ class Objective:
     def _scalar(self, value: Any) -> float:
         value = result_leaf(value, self.f, self.name)
         if value.size != 1 or value.dtype.kind == "c":
-            raise OutputError(
-                f"{self.name}: {name_of(self.f)} must return a real scalar, it returned an array "
-                f"of shape {value.shape}, {value.dtype}; linad.solve.levenberg_marquardt minimises "
-                f"the sum of squares of several numbers"
-            )
+            raise self._no_scalar(value)
         return float(value.reshape(()))
+
+    def _no_scalar(self, value: Any) -> OutputError:
+        """What f returned in place of one real number, and what to return."""
+        remedy = "linad.solve.levenberg_marquardt minimises the sum of squares of several numbers"
+        if value.size == 1:
+            real = value.dtype.kind != "c"
+            remedy = "return its one entry, y[0]" if real else "return np.abs() or np.real() of it"
+        return OutputError(
+            f"{self.name}: {name_of(self.f)} must return a real scalar, it returned an array of "
+            f"shape {value.shape}, {value.dtype}; {remedy}"
+        )
 
 
 class _Hessian(Typed):

@@ -16,7 +16,7 @@ from linad.api.derivatives import linearize
 from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.former_names import class_from
-from linad.core.options import args_of
+from linad.core.options import args_for
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, name_of, size_of
 from linad.core.showing import shown
@@ -28,7 +28,7 @@ from linad.operators.facts import EVERYTHING
 from linad.operators.wrappers import Wrapper
 from linad.solve.described_starts import refuse_parameters
 from linad.solve.trials import GIVEN_UP, Trials
-from linad.solve.waiting import Waiting
+from linad.solve.waiting import waiting_of
 from linad.transforms.spaces import Slot, common_dtype, joined, split
 
 if TYPE_CHECKING:
@@ -204,10 +204,10 @@ class Residual:
     """
 
     def __init__(self, f: Callable[..., Any], x0: Any, args: tuple[Any, ...], name: str) -> None:
-        self.f, self.args, self.name = f, args_of(args), name
+        self.f, self.args, self.name = f, args_for(name, args), name
         self.x = Unknown(x0, name)
         self.counts = Evaluations()
-        self.waiting = f if isinstance(f, Waiting) else Waiting(name, name_of(f), f, f)
+        self.waiting = waiting_of(name, f)
         self.out_slots: list[Slot] | None = None
         self.out_tree: Any = None
         self.trials: Trials | None = None
@@ -355,8 +355,9 @@ def result_leaf(leaf: Array, f: Any, name: str) -> Any:
     if value.dtype.kind in "biu":
         value = value.astype(float)
     if not is_inexact(value.dtype):
+        came = f"a {type(leaf).__name__}: {shown(leaf)}"
+        came = "None: return the result" if leaf is None else came
         raise OutputError(
-            f"{name}: {name_of(f)} must return arrays of numbers, it returned a "
-            f"{type(leaf).__name__}: {shown(leaf)}"
+            f"{name}: {name_of(f)} must return arrays of numbers, it returned {came}"
         )
     return value

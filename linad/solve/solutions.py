@@ -274,7 +274,7 @@ def solve_linear_function(
     except ConvergenceError as error:
         stop = Stop(Status.LINEAR_SOLVER, str(error))
     except Stop as found:
-        stop = found
+        stop = found.kept()
     return make_result(
         x=problem.x.container(point),
         success=stop.status is Status.CONVERGED,

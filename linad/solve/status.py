@@ -47,6 +47,11 @@ class Stop(Exception):
         self.status, self.detail = status, detail
         super().__init__(f"{WORDS[status]}: {detail}" if detail else WORDS[status])
 
+    def kept(self) -> "Stop":
+        """The same without the frames that it came through, to be kept: what they hold, tapes
+        above all, would live until the garbage collector finds the circle."""
+        return Stop(self.status, self.detail)
+
 
 class Monitor:
     """What a solver tells its user while it runs: ``disp`` lines and ``callback`` calls.

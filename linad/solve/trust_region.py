@@ -165,6 +165,8 @@ def steihaug(H: Any, g: Array, radius: float, first: float) -> tuple[Any, float,
     rr = float(r @ r)
     for _ in range(2 * g.size + 10):
         Hd = H @ d
+        if not np.isfinite(Hd).all():  # as at a kink, of which the model has the slope alone
+            Hd = np.zeros_like(d)
         curvature = float(d @ Hd)
         flat = eps * float(np.linalg.norm(d) * np.linalg.norm(Hd))
         alpha = rr / curvature if curvature > flat else np.nan

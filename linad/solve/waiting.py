@@ -9,6 +9,7 @@ from typing import Any
 from linad.core.callers import defining_package
 from linad.core.patience import SECONDS, say
 from linad.core.settings import settings
+from linad.core.shapes import name_of
 from linad.jit.jitted import Jitted
 from linad.jit.specializations import COMPILING, LONG
 
@@ -17,6 +18,10 @@ RARELY = 10.0
 
 FEW = 100
 """Operations of which a few more or less are no loop that goes round more often."""
+
+WORTH = 4e-4
+"""Seconds of a derivative in Python below which a compiled one takes about as long: 1e-4 and more,
+however little it does."""
 
 
 class Waiting:
@@ -38,7 +43,7 @@ class Waiting:
     def __init__(
         self, name: str, called: str, given: Callable[..., Any], run: Callable[..., Any]
     ) -> None:
-        self.name, self.called, self.run = name, called, run
+        self.name, self.called, self.given, self.run = name, called, given, run
         self.__name__ = called
         while isinstance(given, functools.partial):
             given = given.func
@@ -47,7 +52,8 @@ class Waiting:
         self.silent = self.compiled or not settings().progress
         self.seconds, self.entered, self.depth = 0.0, 0.0, 0
         self.due = SECONDS
-        self.fewest, self.most = sys.maxsize, 0  # operations, of all points
+        self.points = 0  # at which there was a derivative
+        self.fewest, self.most = sys.maxsize, 0  # operations, of all of them
 
     def __call__(self, *args: Any) -> Any:
         with self:
@@ -58,10 +64,9 @@ class Waiting:
         if self.depth == 1:
             if self.seconds >= self.due and not self.silent:
                 self.due = max(RARELY * self.seconds, RARELY)
-                say(
-                    f"{self.name}: {self.called} has run for {self.seconds:.0f} s in Python; "
-                    f"{self._remedy()}"
-                )
+                if remedy := self._remedy():
+                    ran = f"{self.called} has run for {self.seconds:.0f} s in Python"
+                    say(f"{self.name}: {ran}; {remedy}")
             self.entered = time.perf_counter()
 
     def __exit__(self, *error: object) -> None:
@@ -69,11 +74,12 @@ class Waiting:
         if self.depth == 0:
             self.seconds += time.perf_counter() - self.entered
 
-    def saw(self, J: Any, iterates: bool = False) -> None:
-        """Note of how many operations the function was, by its derivative at a point.
+    def saw(self, J: Any = None, iterates: bool = False) -> None:
+        """Note a derivative at a point, and of how many operations the function was, if J tells.
 
         Integrations, and searches of linad's, are loops in a program, however often they go round.
         """
+        self.points += 1
         operations = len(getattr(J, "steps", ()))
         if operations and not iterates:
             self.fewest, self.most = min(self.fewest, operations), max(self.most, operations)
@@ -87,10 +93,16 @@ class Waiting:
     @property
     def pays_compiled(self) -> bool:
         """Whether `linad.jit` would make it faster, as far as is known."""
-        return not (self.compiled or self.varies or self.most >= LONG)
+        return not (self.compiled or self.varies) and self._is_slow
+
+    @property
+    def _is_slow(self) -> bool:
+        """Whether a derivative in Python takes longer than a compiled call does in any case."""
+        return self.seconds >= WORTH * max(self.points, 1)
 
     def _remedy(self) -> str:
-        """What would help: no compiler where there would be ever more to compile."""
+        """What would help: no compiler where there would be ever more to compile, and nothing
+        where the function is short, and only runs often."""
         if self.varies:
             return (
                 f"it is {self.fewest} operations at one point and {self.most} at another, and "
@@ -99,13 +111,29 @@ class Waiting:
                 f"arrays; linad.scipy.optimize.brentq for one that finds a root; or linad.kernel "
                 f"compiles loops and ifs over numbers as they stand"
             )
+        if not self._is_slow:
+            return ""
+        compiled = f"{self.name}(linad.jit({self.called}), ...)"
         if self.most >= LONG:
             return (
-                f"it is {self.most} operations, which linad.jit compiles one by one, in about "
-                f"{COMPILING * self.most:.0f} s: write loops over numbers as operations on whole "
-                f"arrays, or let linad.kernel compile loops and ifs over numbers as they stand"
+                f"it is {self.most} operations: {compiled} compiles a loop that does the same in "
+                f"each step in seconds, and any other one by one, in about "
+                f"{COMPILING * self.most:.0f} s; linad.kernel compiles loops and ifs over numbers "
+                f"as they stand"
+            )
+        if 0 < self.most <= FEW:
+            return (
+                f"{compiled} joins what it does with large arrays, number by number, which takes a "
+                f"half of the time or less; linear algebra, and what other code computes, take as "
+                f"long as before"
             )
         return (
-            f"{self.name}(linad.jit({self.called}), ...) compiles it, in seconds that count if it "
-            f"runs once, or linad.kernel, if it is loops and ifs over numbers"
+            f"{compiled} compiles it, in seconds that count if it runs once, or linad.kernel, if "
+            f"it is loops and ifs over numbers"
         )
+
+
+def waiting_of(name: str, f: Callable[..., Any]) -> Waiting:
+    """The clock of a function: itself, the one that it brings along, or a new one."""
+    found = f if isinstance(f, Waiting) else getattr(f, "waiting", None)
+    return found if isinstance(found, Waiting) else Waiting(name, name_of(f), f, f)

@@ -190,7 +190,6 @@ class CompiledJacobian(JacobianOperator):
 
     unknown = EVERYTHING
 
-    opens = True
     owns_result = True
     compiled = True
 
@@ -234,6 +233,10 @@ class CompiledJacobian(JacobianOperator):
 
     def made_of(self) -> Any:
         return self.opened()
+
+    def loses_zeros(self, asked: list[Any], behind: bool) -> bool:
+        # It looks for NaN itself, if it is not known what is read of it.
+        return not self.compiled or any([mask is not None for mask in asked])
 
     @property
     def point(self) -> list[Any]:

@@ -10,6 +10,9 @@ from linad.transforms.simplify import simplify
 
 Expansion = Callable[[Equation], Tape | None]
 
+EVERYWHERE: dict[Primitive, Expansion] = {}
+"""Programs, by primitive, for every target."""
+
 ON_GRIDS: dict[Primitive, Expansion] = {}
 """Programs, by primitive, that a grid of threads needs and the host does not: NumPy is at hand
 there."""
@@ -36,8 +39,9 @@ def expanded(tape: Tape, more: Mapping[Primitive, Expansion] = NONE) -> Tape:
 
 
 def _expansion(eqn: Equation, more: Mapping[Primitive, Expansion]) -> Equation:
-    expansion: Any = eqn.primitive.expansion or more.get(eqn.primitive)
-    inner = None if expansion is None else expansion(eqn)
-    if inner is None:
-        return eqn
-    return Equation(_Inlined(inner), eqn.inputs, {}, eqn.outputs, eqn.source)
+    own: Any = eqn.primitive.expansion
+    for expansion in (own, EVERYWHERE.get(eqn.primitive), more.get(eqn.primitive)):
+        inner = None if expansion is None else expansion(eqn)
+        if inner is not None:
+            return Equation(_Inlined(inner), eqn.inputs, {}, eqn.outputs, eqn.source)
+    return eqn

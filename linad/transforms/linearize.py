@@ -16,6 +16,7 @@ from linad.arrays.writes import write_value
 from linad.core import tree
 from linad.core.adopted import repeated
 from linad.core.array_type import Array
+from linad.core.near_ties import FEW
 from linad.core.primitive import Primitive
 from linad.core.regions import Region
 from linad.core.shapes import is_inexact, size_of
@@ -161,6 +162,10 @@ class LinearTrace(PairTrace):
             return self._apply_whole(primitive, values, active)
         y = (primitive if nested else primitive.impl)(*values, **params)
         if primitive.constant:
+            if primitive.decides:
+                self.decisions += 1
+                if self.decisions > FEW:
+                    self.decide(values)
             return self._constant(y)
         if primitive.outputs is not None:
             return self._several(primitive, y, values, active, params)
@@ -266,6 +271,7 @@ class LinearTrace(PairTrace):
         """A primitive whose one operator maps all active arguments to all results: they meet
         in a node that holds a tuple."""
         assert primitive.whole is not None
+        self.searches = self.searches or primitive.searches
         y, J = primitive.whole(values, [i for i, _ in active])
         together = next(self.nodes)
         links = [(node, Entry(k, values[i], len(active))) for k, (i, node) in enumerate(active)]

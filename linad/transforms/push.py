@@ -12,6 +12,7 @@ from linad.arrays.writes import write_value
 from linad.arrays.zero_dim import array, like
 from linad.core.adopted import repeated
 from linad.core.array_type import Array
+from linad.core.near_ties import FEW
 from linad.core.primitive import Primitive, lifted
 from linad.core.regions import Region
 from linad.core.shapes import is_inexact, memory_of
@@ -91,6 +92,10 @@ class PushTrace(Trace):
                             total = _copied(total)
                     else:
                         total, mine = push_onto(total, mine, J, tangent), True
+            elif primitive.decides:
+                self.decisions += 1
+                if self.decisions > FEW:
+                    self.decide(values)
             if isinstance(y, tuple):
                 if total is None:
                     return self._results(y, (None,) * len(y))
@@ -187,6 +192,7 @@ class PushTrace(Trace):
     def _apply_whole(self, primitive: Primitive, values: Any, active: Any) -> Any:
         """Push through the one operator of a primitive, from all arguments to all results."""
         assert primitive.whole is not None
+        self.searches = self.searches or primitive.searches
         y, J = primitive.whole(values, [i for i, _ in active])
         return self._results(y, J.pushforward(tuple([t for _, t in active])))
 

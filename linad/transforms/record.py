@@ -18,6 +18,7 @@ from linad.core.adopted import repeated
 from linad.core.array_type import Array
 from linad.core.error_state import Watch
 from linad.core.moving_regions import Moving, write_moving
+from linad.core.near_ties import FEW
 from linad.core.primitive import Primitive
 from linad.core.reasons import reason
 from linad.core.regions import Region, write_region
@@ -101,6 +102,12 @@ class RecordTrace(Trace):
             if primitive.partial or not known or isinstance(failure, CAUGHT):
                 self.equations += self._tried(primitive, inputs, params, np.True_, self.line())
             raise
+        if primitive.decides:
+            self.decisions += 1
+            if self.decisions > FEW:
+                self.decide(values)
+        elif primitive.searches:
+            self.searches = True
         several = isinstance(y, tuple)
         if not several and y.dtype.hasobject:
             refuse_objects(primitive)
@@ -294,7 +301,7 @@ class RecordTrace(Trace):
         self.texts.clear()
 
     def detach(self, tracer: Tracer) -> Any:
-        self.derives = True
+        self.derives = self.stops = True
         return self.apply(stop, (tracer,), {}) if is_inexact(tracer.dtype) else tracer
 
     def is_detached(self, tracer: Tracer) -> bool:

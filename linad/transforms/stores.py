@@ -13,6 +13,7 @@ import types
 from types import FrameType
 
 from linad.core.callers import defining_package
+from linad.core.frames import held_by
 
 STORES = {dis.opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in dis.opmap}
 BINARY = dis.opmap["BINARY_OP"]
@@ -72,12 +73,7 @@ def _function_writes(f: object, depth: int, seen: set[int]) -> bool:
     if _says_store(f.__code__):
         return True
     named = [f.__globals__[n] for n in f.__code__.co_names if n in f.__globals__]
-    for cell in f.__closure__ or ():
-        try:
-            named.append(cell.cell_contents)
-        except ValueError:  # not filled yet
-            continue
-    return any([_function_writes(g, depth - 1, seen) for g in named])
+    return any([_function_writes(g, depth - 1, seen) for g in [*named, *held_by(f)]])
 
 
 @functools.lru_cache(1024)

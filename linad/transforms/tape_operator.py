@@ -6,6 +6,7 @@ changes anything, so both can be repeated at will, from any thread.
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from linad.arrays.tracer import Tracer
 from linad.core import tree
 from linad.core.arithmetic_warnings import FILTER, move_to_user_lines
 from linad.core.array_type import Array
+from linad.core.collection_pause import collection_paused
+from linad.core.long_traces import FEW
 from linad.core.marks import running
 from linad.core.primitive import lifted
 from linad.core.shapes import Shape, memory_of
@@ -391,22 +394,27 @@ class TapeOperator(Typed):
     def _scheduled(self) -> list[tuple[Any, Sequence[Link], list[Node]]]:
         """The steps that an output needs, each with the nodes it is the last to use."""
         if self._schedule is None:
-            kept = []
-            needed = {node for node in self.outputs if node is not None}
-            for out, links in reversed(self.steps):
-                if not (out in needed if type(out) is int else needed.intersection(out)):
-                    continue
-                dead = []
-                for node, _ in links:
-                    if node not in needed:
-                        needed.add(node)
-                        dead.append(node)
-                kept.append((out, links, dead))
-            kept.reverse()
-            self._schedule = kept
-            # What no output needs is dropped, residuals and all.
-            self.steps = [(out, links) for out, links, _ in kept]
+            with collection_paused() if len(self.steps) > FEW else nullcontext():
+                self._schedule = self._walked_back()
+                if len(self._schedule) < len(self.steps):
+                    # What no output needs is dropped, residuals and all.
+                    self.steps = [(out, links) for out, links, _ in self._schedule]
         return self._schedule
+
+    def _walked_back(self) -> list[tuple[Any, Sequence[Link], list[Node]]]:
+        kept = []
+        needed = {node for node in self.outputs if node is not None}
+        for out, links in reversed(self.steps):
+            if not (out in needed if type(out) is int else needed.intersection(out)):
+                continue
+            dead = []
+            for node, _ in links:
+                if node not in needed:
+                    needed.add(node)
+                    dead.append(node)
+            kept.append((out, links, dead))
+        kept.reverse()
+        return kept
 
     def followed(self, starts: Sequence[Any], step: Callable[[Any, list[Any]], Any]) -> list[Any]:
         """What leads from the inputs to each output, in one walk from the first step to the last.

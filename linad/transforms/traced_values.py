@@ -22,7 +22,7 @@ from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.memory_layouts import copy_in_layout
 from linad.core.primitive import Primitive
-from linad.core.shapes import is_inexact
+from linad.core.shapes import is_inexact, name_of
 from linad.core.showing import shown
 from linad.errors import DTypeError, OutputError, UnsupportedError
 from linad.transforms.plain_operands import PlainOperands
@@ -140,7 +140,7 @@ def read_results(trace: Trace, result: Any) -> tuple[list[Any], list[Any], Any]:
         refuse_keys(trace, result)
     if not leaves:
         raise OutputError(
-            f"the function returned {result!r}, which holds no array; return the result to "
+            f"{_called_in(trace)} returned {result!r}, which holds no array; return the result to "
             f"differentiate"
         )
     values: list[Any] = []
@@ -154,11 +154,16 @@ def read_results(trace: Trace, result: Any) -> tuple[list[Any], list[Any], Any]:
             values.append(value.alias() if isinstance(value, Tracer) else value)
         else:
             nodes.append(None)
-            values.append(_check_constant(leaf, result))
+            values.append(_check_constant(leaf, result, trace))
     return values, nodes, out_tree
 
 
-def _check_constant(leaf: Any, result: Any) -> Any:
+def _called_in(trace: Trace) -> str:
+    """The function that runs in a trace, by its name where that is known."""
+    return "the function" if trace.arguments is None else name_of(trace.arguments[1].f)
+
+
+def _check_constant(leaf: Any, result: Any, trace: Trace) -> Any:
     """Check a leaf of a result that the trace does not know."""
     if isinstance(leaf, Tracer):
         return leaf.frozen() if not leaf._trace.finished else leaf._trace.lasting(leaf)
@@ -169,17 +174,17 @@ def _check_constant(leaf: Any, result: Any) -> Any:
     if isinstance(leaf, (bool, int, float, complex)):
         root = ", or a root by linad.scipy.optimize.brentq and no bisection of your own"
         raise OutputError(
-            f"the function returned the Python {type(leaf).__name__} {leaf!r}, which carries no "
-            f"derivative; compute it with NumPy functions of the arguments"
+            f"{_called_in(trace)} returned the Python {type(leaf).__name__} {leaf!r}, which "
+            f"carries no derivative; compute it with NumPy functions of the arguments"
             f"{root if type(leaf) is float else ''} (linad.stop_gradient(np.float64({leaf!r})) "
             f"states that it is meant to be constant){_among(result)}"
         )
     if isinstance(leaf, np.ndarray) and leaf.dtype == object:
         raise OutputError(
-            "the function returned an object array; traced values in a plain NumPy array lose "
-            "their derivative: build it with np.stack([...]) or linad.numpy.array"
+            f"{_called_in(trace)} returned an object array; traced values in a plain NumPy array "
+            f"lose their derivative: build it with np.stack([...]) or linad.numpy.array"
         )
-    words = f"the function returned a {type(leaf).__name__}, not an array: {shown(leaf)}"
+    words = f"{_called_in(trace)} returned a {type(leaf).__name__}, not an array: {shown(leaf)}"
     if hasattr(type(leaf), "iloc") and getattr(leaf, "dtype", None) is not None:
         words += "; return np.stack(list(series)) of one whose entries were computed row by row"
     elif hasattr(type(leaf), "__array_function__") or hasattr(type(leaf), "__array__"):

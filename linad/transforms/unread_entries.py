@@ -100,7 +100,9 @@ class KeptZeros(NamedTuple):
     reached: Sequence[Any] = ()
 
 
-def guarded(tape: Any, found: bool, read: Mapping[Any, Any] = EVERYTHING_IS_READ) -> KeptZeros:
+def guarded(
+    tape: Any, found: bool, read: Mapping[Any, Any] = EVERYTHING_IS_READ, inputs: bool = False
+) -> KeptZeros:
     """The steps of a `TapeOperator` with zeros kept.
 
     Parameters
@@ -110,11 +112,13 @@ def guarded(tape: Any, found: bool, read: Mapping[Any, Any] = EVERYTHING_IS_READ
         Whether there is NaN, so that what kept zeros cost does not matter.
     read : dict
         Masks of results, by their nodes, of which not all entries are read.
+    inputs : bool
+        Whether zeros of the inputs matter, too: slopes behind them may not be finite.
     """
     steps = tape.steps
     if _reads_bit_by_bit(steps):
         return KeptZeros(None, False)
-    behind = None if found else _behind_slopes(steps)
+    behind = None if found else _behind_slopes(steps, tape.inputs if inputs else ())
     partial = False
     if not (found or behind):
         return KeptZeros(None, False)
@@ -135,14 +139,11 @@ def guarded(tape: Any, found: bool, read: Mapping[Any, Any] = EVERYTHING_IS_READ
                 changed = changed or cleared
             some = _any_read(asked)
             for k, (node, J) in enumerate(links):
-                # A compiled one looks for NaN itself, if it is not known what is read of it.
-                whole = J.compiled and all([mask is None for mask in asked])
-                partial = partial or (J.opens and not whole)
-                opened = Opened.of(J, asked) if found else None
-                if opened is not None:
+                partial = partial or J.loses_zeros(asked, behind is None or node in behind)
+                if found:
+                    opened, inside[node] = Opened.of(J, asked)
+                    changed = changed or opened is not J
                     links[k] = node, opened
-                    inside[node] = opened.kept.reached
-                    changed = True
                 given = EntriesRead(_for_all(some, J.in_shape), some is not None)
                 parts.setdefault(node, []).append((given, (links, k)))
             continue
@@ -197,18 +198,19 @@ class Opened(JacobianOperator):
         super().__init__(op.out_shape, op.in_shape, op.dtype)
 
     @classmethod
-    def of(cls, op: JacobianOperator, asked: list[Any]) -> "Opened | None":
-        """One for masks of its results, if it says what it is made of."""
+    def of(cls, op: JacobianOperator, asked: list[Any]) -> tuple[JacobianOperator, Sequence[Any]]:
+        """One for masks of its results, or the map itself where it keeps all zeros or does not say
+        what it is made of; and what is read of its arguments, where that is known."""
         steps = op.made_of()
         if steps is None:
-            return None
+            return op, ()
         read = {
             node: np.broadcast_to(mask, slot.shape)
             for node, slot, mask in zip(steps.outputs, steps.out_slots, asked, strict=True)
             if node is not None and mask is not None
         }
         kept = guarded(steps, True, read)
-        return None if kept.steps is None else cls(op, steps, kept)
+        return op if kept.steps is None else cls(op, steps, kept), kept.reached
 
     def pushforward(self, tangent: Any) -> Any:
         return self.op.pushforward(tangent)
@@ -232,9 +234,20 @@ def _reads_bit_by_bit(steps: list[Any]) -> bool:
     return masks > max(SMALL, SHARE * others)
 
 
-def _behind_slopes(steps: list[Any]) -> set[Any]:
-    """Nodes whose cotangent comes, entry by entry, to a slope that may not be finite."""
-    found: set[Any] = set()
+def may_spoil_zeros(tape: Any) -> bool:
+    """Whether a `TapeOperator` has slopes that may not be finite."""
+    return bool(_behind_slopes(tape.steps, ()))
+
+
+def is_read_nowhere(mask: Any) -> bool:
+    """Whether a mask is known to be false everywhere."""
+    return mask is not None and not isinstance(mask, Traced) and not np.any(mask)
+
+
+def _behind_slopes(steps: list[Any], inputs: Iterable[Any]) -> set[Any]:
+    """Nodes whose cotangent comes, entry by entry, to a slope that may not be finite, or to one
+    of some inputs."""
+    found: set[Any] = set(inputs)
     for out, links in steps:
         if type(out) is int:
             for node, J in links:

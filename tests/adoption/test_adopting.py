@@ -423,6 +423,59 @@ def test_what_a_module_defines_after_it_was_adopted(tmp_path, monkeypatch):
         sys.modules.pop("late_script")
 
 
+SPLINES = """
+import linad
+
+adoption = linad.adopt(__name__)
+
+import numpy as np
+import scipy.interpolate
+
+def line(x):
+    return 2.0 * x
+
+def early(x):
+    return curve(x)
+
+def earlier(x):
+    return CubicSpline(N, N * x[0])(x)
+"""
+LATER = """
+N = np.arange(10.0)
+curve = scipy.interpolate.CubicSpline(N, N**1.1)
+monotone = scipy.interpolate.PchipInterpolator(N, N**1.1)
+grid = scipy.interpolate.RegularGridInterpolator((N,), N**1.1)
+from scipy.interpolate import CubicSpline
+
+def by_spline(x):
+    return curve(x)
+
+def by_pchip(x):
+    return monotone(x)
+
+def by_grid(x):
+    return grid(x[:, None])
+
+functions = [by_spline, by_pchip, by_grid, early, earlier, lambda x: curve(x) * x]
+"""
+
+
+def test_objects_of_scipy_that_a_module_makes_after_its_first_derivative(tmp_path, monkeypatch):
+    """A script reads its calibration behind the first fit; a function may name it before."""
+    whole = f"{SPLINES}\nlinad.jacobian(line)(np.ones(3))\n{LATER}"
+    (tmp_path / "spline_script.py").write_text(whole, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    import spline_script
+
+    try:
+        for f in spline_script.functions:
+            check(f)
+    finally:
+        spline_script.adoption.undo()
+        sys.modules.pop("spline_script")
+    assert spline_script.early(1.0) == spline_script.curve(1.0)
+
+
 FROZEN = """
 import math
 

@@ -50,6 +50,30 @@ def through_two_calls(x):
     return y + z
 
 
+def view_without_another_name(x):
+    t = np.linspace(0.5, 1.5, 3)
+    t -= x[0]
+    y = np.outer(W, W).reshape(3, 3)
+    y[:, 0] = x
+    y[1] *= x[1]
+    y[2, 0] += x[2]
+    z = (W * 2)[::-1].reshape(3)
+    added(z, x)
+    return t * y[:, 0] * y[:, 1] + z
+
+
+class Held:
+    def __init__(self):
+        self.y = np.concatenate([W, W]).reshape(3, 2)
+
+
+def view_of_an_attribute(x):
+    held = Held()
+    held.y[0] += x[:2]
+    held.y[1:] *= x[1]
+    return held.y @ np.array([1.0, 2.0])
+
+
 def in_a_list(x):
     arrays = [W * 2]
     added(arrays[0], x)
@@ -78,6 +102,20 @@ def through_a_view(x):
     return head * 1
 
 
+def through_a_view_of_what_has_no_name(x):
+    y = (W * 2)[::-1]
+    head = y[:2]
+    y[0] = x[0]
+    return head * 1
+
+
+def through_two_views(x):
+    base = W * 2
+    y = base[::-1]
+    y[0] += x[0]
+    return base * 1
+
+
 def kept_outside(x, y):
     added(y, x)
     return y * 1
@@ -92,7 +130,13 @@ def differences(f, h=1e-6):
     return np.stack([(f(X + h * e) - f(X - h * e)) / (2 * h) for e in np.eye(3)], axis=-1)
 
 
-@pytest.mark.parametrize("f", [by_name, by_two_names, through_two_calls])
+@pytest.mark.parametrize(
+    "f",
+    [
+        *(by_name, by_two_names, through_two_calls),
+        *(view_without_another_name, view_of_an_attribute),
+    ],
+)
 def test_all_names_stand_for_the_traced_array(f):
     np.testing.assert_allclose(adopted(f, X), differences(f), atol=1e-8)
     with linad.adopt(__name__):
@@ -101,7 +145,13 @@ def test_all_names_stand_for_the_traced_array(f):
             np.testing.assert_allclose(compiled(X), f(X))
 
 
-@pytest.mark.parametrize("f", [in_a_list, in_a_closure, used_before, through_a_view])
+@pytest.mark.parametrize(
+    "f",
+    [
+        *(in_a_list, in_a_closure, used_before, through_a_view),
+        *(through_a_view_of_what_has_no_name, through_two_views),
+    ],
+)
 def test_what_else_refers_to_the_array_makes_the_write_raise(f):
     with pytest.raises(TracerError, match="plain"):
         adopted(f, X)

@@ -100,8 +100,21 @@ def of_closure(x):
     put("c", x[1])
     return (s**3).sum() * counts["a"]
 
+def added(x):
+    s = pd.Series(x * 2, index=LABELS)
+    s.loc["z"] = 1.5  # an entry that was not there
+    s["y"] = 0.5
+    f = pd.DataFrame({"a": x, "b": x**2})
+    f.loc[7] = [x[0], 2.0]
+    return (s.sort_index().cumsum() ** 2).sum() + (f.loc[7] * f.loc[1]).sum()
+
+def added_to_plain(x):
+    s = pd.Series(1.0, index=LABELS)
+    s.loc["z"] = x[0] ** 2
+    return (s**3).sum()
+
 FUNCTIONS = [of_module, of_closure, entry, positions, labels, whole, copied, cells, columns, masked]
-FUNCTIONS += [apart]
+FUNCTIONS += [apart, added, added_to_plain]
 
 class Holder:
     def __init__(self):

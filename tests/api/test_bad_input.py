@@ -128,7 +128,7 @@ def test_wrong_cotangents():
 
 def test_results_that_carry_no_derivative():
     for result, words in [
-        (None, "returned None, which holds no array"),
+        (None, "^<lambda> returned None, which holds no array"),
         ("text", "returned a str"),
         ((np.ones(2), 3.0), r"one of 2 results in a tuple, of which f\(...\)\[0\] is the first"),
         (3.0, "the Python float 3.0, which carries no derivative"),

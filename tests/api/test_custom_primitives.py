@@ -1,5 +1,7 @@
 """Users' primitives: every form of rule, and the errors of a wrong one."""
 
+import copy
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -130,6 +132,7 @@ def test_rules_may_call_derivatives():
     [
         (lambda y, x: (lambda t: 2 * x * t, lambda w: 3 * x * w), "not adjoint"),
         (lambda y, x: np.eye(3), r"must return shape \(2, 2\), got \(3, 3\)"),
+        (lambda y, x: 2 * x, r"got \(2,\); slopes .* are the matrix np.diag\(np.ravel\(slope\)\)"),
         (lambda y, x: None, "returned a NoneType"),
         (lambda y, x: lambda w: w * w * x, "not adjoint|not linear"),
     ],
@@ -142,6 +145,15 @@ def test_wrong_rules(rule, words):
     square.jacobian(wrt=0)(rule)
     with pytest.raises(WrongRuleError, match=words):
         linad.grad(lambda x: np.sum(square(x)))(X)
+
+
+def test_names_of_other_libraries():
+    square = linad.primitive(lambda x: x * x)
+    with pytest.raises(AttributeError, match="'defvjp'; @f.jacobian.wrt=0. or @f.pullback"):
+        square.defvjp(None)
+    with pytest.raises(AttributeError, match="'nothing'$"):
+        assert square.nothing
+    assert copy.copy(square)(3.0) == 9.0
 
 
 def test_a_pair_with_a_wrong_shape():

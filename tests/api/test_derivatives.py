@@ -2,12 +2,12 @@
 
 import dataclasses
 import gc
-import threading
 import tracemalloc
 from collections import namedtuple
 
 import numpy as np
 import pytest
+from together import together
 
 import linad
 from linad.testing.derivative_checks import check_derivatives
@@ -247,18 +247,7 @@ def test_pullbacks_are_pure():
     linad.vjp(lambda x: np.exp(x), X)[1](seeds[0])
     for k in rng.permutation(20):
         np.testing.assert_array_equal(pullback(seeds[k])[0], first[k])
-    results = [None] * 20
-
-    def work(k):
-        results[k] = pullback(seeds[k])[0]
-
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(20)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    for a, b in zip(results, first, strict=True):
-        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(together(20, lambda k: pullback(seeds[k])[0]), first)
 
 
 def test_results_belong_to_the_caller():

@@ -158,3 +158,12 @@ def test_texts_are_repeated_and_compared_as_ever():
         return x * x
 
     assert linad.grad(f)(2.0) == 4.0
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+def test_a_package_has_its_own_np_matrix(monkeypatch):
+    plain = np.matrix(np.diag([1.0, 2.0, 3.0]))
+    monkeypatch.setattr(np, "matrix", type("matrix", (), {}))
+    x = np.array([1.0, 2.0, 3.0])
+    J = linad.jacobian(lambda x: np.ravel(plain @ x) + np.hypot(x, [0.0, 0.0, 0.0]))(x)
+    np.testing.assert_allclose(J, np.diag([2.0, 3.0, 4.0])[None])

@@ -10,11 +10,14 @@ import threading
 
 import numpy as np
 import pytest
+import scipy.integrate
+import scipy.ndimage
+import scipy.optimize
 from swallowing import attempt
 
 import linad
 from linad.arrays.traces import running_trace
-from linad.errors import RefusalError, SwallowedError, TracerError
+from linad.errors import RefusalError, SwallowedError, TracerError, UnsupportedError
 from linad.testing.derivative_checks import check_derivatives
 
 X = np.array([0.4, 1.7, 2.6])
@@ -319,6 +322,43 @@ def brentq(f):
 
 def raises(words):
     raise ValueError(words)
+
+
+def failing_later(error):
+    """A callback whose first result is traced, and which fails as one does that is called again
+    while the refusal of that is pending in the interpreter."""
+    calls = itertools.count()
+
+    def f(a, t):
+        if next(calls):
+            raise error
+        return a * np.sum(t)
+
+    return f
+
+
+CALLERS = {
+    "brentq": lambda f: scipy.optimize.brentq(f, 0, 5),
+    "brenth": lambda f: scipy.optimize.brenth(f, 0, 5),
+    "ridder": lambda f: scipy.optimize.ridder(f, 0, 5),
+    "bisect": lambda f: scipy.optimize.bisect(f, 0, 5),
+    "fsolve": lambda f: scipy.optimize.fsolve(f, 1.0)[0],
+    "leastsq": lambda f: scipy.optimize.leastsq(f, 1.0)[0][0],
+    "quad": lambda f: scipy.integrate.quad(f, 0, 1)[0],
+    "dblquad": lambda f: scipy.integrate.dblquad(lambda t, s: f(t), 0, 1, 0, 1)[0],
+    "odeint": lambda f: scipy.integrate.odeint(lambda y, t: f(y), 1.0, [0.0, 1.0])[1, 0],
+    "generic_filter": lambda f: scipy.ndimage.generic_filter(X, f, 2)[0],
+    "geometric_transform": lambda f: scipy.ndimage.geometric_transform(X, lambda c: (f(c),))[0],
+}
+"""Compiled code of SciPy's that calls back; some of it again after a result was refused."""
+
+
+@pytest.mark.parametrize("name", CALLERS)
+@pytest.mark.parametrize("error", [AttributeError("hasobject"), UnsupportedError("to compiled")])
+def test_a_callback_that_fails_while_a_refusal_is_pending(name, error):
+    f = failing_later(error)
+    with pytest.raises(TracerError, match=f"{name}.* would take a traced value"):
+        linad.grad(lambda a: CALLERS[name](lambda t: f(a, t)))(0.1)
 
 
 def test_masked_arrays_are_refused_with_what_to_do():

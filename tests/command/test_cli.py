@@ -193,7 +193,7 @@ def test_a_function_with_randomness_fails():
 @pytest.mark.parametrize(
     "function, at, message",
     [
-        ("constant", "x0", "OutputError: the function returned the Python float 3.0"),
+        ("constant", "x0", "OutputError: constant returned the Python float 3.0"),
         ("nothing", "x0", "OutputError: "),
         ("untraced", "x0", "TracerError: math.sin() would take"),
     ],

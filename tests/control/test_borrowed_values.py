@@ -2,11 +2,11 @@
 
 import gc
 import tracemalloc
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from recorded_loops import agrees
+from together import together
 
 import linad
 from linad.control.repeat import Repeat
@@ -497,6 +497,5 @@ def test_threads():
         x = X + 0.1 * k
         return linad.jit(linad.grad(rows))(x), linad.grad(rows)(x)
 
-    with ThreadPoolExecutor(3) as pool:
-        for found, expected in pool.map(run, range(3)):
-            np.testing.assert_allclose(found, expected, rtol=1e-10)
+    for found, expected in together(3, run):
+        np.testing.assert_allclose(found, expected, rtol=1e-10)

@@ -1,12 +1,15 @@
 """A loop that takes long in a trace is named, once."""
 
+import gc
 import itertools
+import weakref
 
 import numpy as np
 import pytest
 
 import linad
 from linad.core import long_traces, patience
+from linad.transforms.linearize import LinearTrace
 
 
 def slow(x):
@@ -48,3 +51,41 @@ def test_numbers_go_on():
     assert [next(numbers) for _ in range(long_traces.FEW + 2)][-3:] == [
         *(long_traces.FEW - 1, long_traces.FEW, long_traces.FEW + 1),
     ]
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_the_garbage_collector_waits_for_the_end_of_a_long_trace(nested):
+    seen = []
+
+    def long(x):
+        for k in range(long_traces.FEW + 10):
+            x = x * 1.0
+            seen.append((k, gc.isenabled()))
+        if x < 0:
+            raise KeyError
+        return x
+
+    f = (lambda x: linad.grad(long)(x) * x) if nested else long
+    assert linad.grad(f)(2.0) == 1.0
+    assert gc.isenabled()
+    assert seen[0] == (0, True)
+    assert seen[-1] == (long_traces.FEW + 9, False)
+    with pytest.raises(KeyError):
+        linad.grad(f)(-2.0)
+    assert gc.isenabled()
+
+
+def test_a_long_tape_goes_with_its_operator(monkeypatch):
+    traces, enter = [], LinearTrace.__enter__
+    monkeypatch.setattr(
+        LinearTrace, "__enter__", lambda self: traces.append(weakref.ref(self)) or enter(self)
+    )
+    J = linad.linearize(slow, np.ones(2))[1]
+    tape = weakref.ref(J)
+    gc.disable()
+    try:
+        del J
+        assert tape() is None
+        assert traces[0]() is None
+    finally:
+        gc.enable()

@@ -170,11 +170,19 @@ def test_each_function_with_options_is_swept():
         assert not keywords or name in CALLS, name
 
 
+@pytest.mark.parametrize("name", ["newton", "newton_cg", "lbfgs"])
+def test_a_derivative_in_the_place_of_args(name):
+    with pytest.raises(OptionError, match=f"^{name}: args must be a tuple .* leave a derivative"):
+        getattr(linad.solve, name)(lambda x: x**2, X, lambda x: 2 * x)
+
+
 @pytest.mark.parametrize("name", ["newton", "newton_cg", "lbfgs", "root", "minimum", "linear"])
 def test_a_function_that_is_none(name):
     for value in (None, 3.0, "f"):
         with pytest.raises(OptionError, match=f"^{name}: [a-zA-Z]+ must be a function, got"):
             getattr(linad.solve, name)(value, X)
+    with pytest.raises(OptionError, match="A must be a function, .* matrix M is lambda x: M @ x"):
+        linad.solve.linear(np.eye(3), np.ones(3))
     with pytest.raises(ArgumentError, match="^explain: the first argument must be a function"):
         linad.explain(None)
     with pytest.raises(ArgumentError, match="^lower: the first argument must be a function"):

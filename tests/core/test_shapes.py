@@ -72,3 +72,7 @@ def test_names_of_functions():
     assert name_of(np.vectorize) == "vectorize"
     with pytest.raises(ArgumentError, match="^grad: the first argument must be a function, got 3"):
         check_function("grad", 3)
+    with pytest.raises(ArgumentError, match=r"is not called there: f, and not f\(x\)$"):
+        check_function("grad", np.ones(3))
+    with pytest.raises(ArgumentError, match="^cond: yes must be a function, got 3$"):
+        check_function("cond", 3, "yes")

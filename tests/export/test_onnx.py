@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import onnx_cases
 import pytest
-from onnx_programs import PROGRAMS, gradient, hessian_product, tangent
+from exported_programs import PROGRAMS, gradient, hessian_product, tangent
 
 import linad
 import linad.scipy.sparse.eigen  # whose primitive is there once it is imported

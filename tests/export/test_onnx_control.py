@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from exported_programs import gradient, hessian_product, tangent
 from onnx_loops import LOOPS, OTHERS, X
-from onnx_programs import gradient, hessian_product, tangent
 
 import linad
 from linad.control import whiles

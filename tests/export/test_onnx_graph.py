@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from onnx_programs import NETWORK, network
+from exported_programs import NETWORK, network
 
 import linad
 from linad.errors import ExportError, GuardError

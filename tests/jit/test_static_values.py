@@ -1,9 +1,13 @@
 """What is part of a jitted function's program: it is told apart when it changes."""
 
+import copy
+import datetime as dt
+import decimal
 import types
 from collections import deque
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import linad
@@ -78,6 +82,74 @@ def test_changes_in_place_are_seen(case):
 @pytest.mark.parametrize("a, b", [(1, True), (1, 1.0), (0.0, -0.0), ("a", b"a"), ((1,), [1])])
 def test_values_that_python_takes_for_equal_or_alike(a, b):
     assert StaticValue(a) != StaticValue(b)
+
+
+HERE = dt.timezone(dt.timedelta(hours=1))
+TABLE = {"t": [1, 2], "site": ["a", "b"], "group": pd.Categorical(["u", "v"])}
+
+UNLIKE = {
+    "instants": [pd.Timestamp("2020-01-01"), pd.Timestamp("2020-01-05")],
+    "zones": [pd.Timestamp("2020-01-01 12:00", tz=z) for z in ("UTC", None)],
+    "instant in two zones": [
+        pd.Timestamp("2020-01-01 12:00", tz="UTC").tz_convert(z) for z in ("UTC", HERE)
+    ],
+    "Python's in two zones": [
+        dt.datetime(2020, 1, 1, 12, tzinfo=dt.UTC).astimezone(z)
+        for z in (dt.UTC, HERE)
+    ],
+    "decimals": [decimal.Decimal("1.0"), decimal.Decimal("1.00")],
+    "durations": [pd.Timedelta(1, "s"), pd.Timedelta(9, "s")],
+    "periods": [pd.Period("2020"), pd.Period("2024")],
+    "intervals": [pd.Interval(0, 1), pd.Interval(0, 1, closed="left")],
+    "offsets": [pd.offsets.Day(1), pd.offsets.Day(3)],
+    "entries": [pd.Series([1.0, 2.0]), pd.Series([1.0, 3.0])],
+    "dtypes": [pd.Series([1, 2]), pd.Series([1, 2], dtype="Int64")],
+    "large integers": [pd.array([2**53, None]), pd.array([2**53 + 1, None])],
+    "labels": [pd.Series([1.0, 2.0]), pd.Series([1.0, 2.0], index=[1, 0])],
+    "names": [pd.Series([1.0], name="a"), pd.Series([1.0], name="b")],
+    "columns": [pd.DataFrame(TABLE), pd.DataFrame(TABLE).rename(columns={"t": "s"})],
+    "texts": [pd.DataFrame(TABLE), pd.DataFrame(TABLE | {"site": ["a", "c"]})],
+    "categories": [
+        pd.Series(["u"], dtype=pd.CategoricalDtype(c)) for c in (["u"], ["u", "v"])
+    ],
+    "ranges": [pd.RangeIndex(3), pd.RangeIndex(4)],
+    "dates": [pd.date_range("2020", periods=3), pd.date_range("2021", periods=3)],
+    "levels": [pd.MultiIndex.from_product([["a", "b"], n]) for n in ([1, 2], [1, 3])],
+    "codes": [pd.MultiIndex.from_tuples([(a, 1), (b, 1)]) for a, b in ("ab", "ba")],
+}
+
+
+@pytest.mark.parametrize("case", UNLIKE)
+def test_values_of_pandas_and_of_python(case):
+    a, b = UNLIKE[case]
+    assert StaticValue(copy.deepcopy(a)) == StaticValue(a)
+    assert hash(StaticValue(copy.deepcopy(a))) == hash(StaticValue(a))
+    assert StaticValue(a) != StaticValue(b)
+
+
+def test_labels_that_are_replaced_in_place():
+    other = pd.Series([1.0, 2.0, 3.0])
+    jitted = linad.jit(lambda s, x: (s * other).to_numpy() * x)  # aligned by labels
+    s = pd.Series([10.0, 20.0, 30.0])
+    for _ in range(3):
+        assert list(jitted(s, 1.0)) == [10, 40, 90]
+    s.index = [2, 1, 0]
+    for _ in range(3):
+        assert list(jitted(s, 1.0)) == [30, 40, 30]
+
+
+def test_equal_tables_share_a_program_and_their_identity_counts_where_it_is_asked():
+    table, calls = pd.DataFrame(TABLE), []
+
+    def read(t, x):
+        calls.append(1)
+        return x * t["t"].to_numpy()
+
+    jitted = linad.jit(read)
+    assert [list(jitted(table.copy(), x)) for x in (1.0, 2.0, 3.0)] == [[1, 2], [2, 4], [3, 6]]
+    assert len(calls) == 1
+    asked = linad.jit(lambda t, x: x if t is table else -x)
+    assert [asked(t, 1.0) for t in (table, table.copy(), table, table.copy())] == [1, -1, 1, -1]
 
 
 class Model:

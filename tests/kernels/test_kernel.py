@@ -4,13 +4,13 @@ import linecache
 import math
 import subprocess
 import sys
-import threading
 
 import numpy as np
 import pytest
 from kernel_cases import CASES
 from kernel_checks import check
 from numba import njit
+from together import together
 
 import linad
 from linad.errors import KernelError
@@ -92,20 +92,13 @@ def test_own_arrays_are_kept_where_their_lengths_follow_from_those_of_arguments(
 @pytest.mark.compiles
 def test_changing_shapes_and_threads():
     expected = {n: linad.grad(solved)(np.linspace(0.1, 1.0, n)) for n in (0, 1, 2, 3, 50)}
-    wrong = []
 
-    def work():
+    def work(_):
         for n in (50, 2, 3, 0, 1, 50):
             g = linad.grad(solved)(np.linspace(0.1, 1.0, n))
-            if not np.array_equal(g, expected[n]):
-                wrong.append(n)
+            np.testing.assert_array_equal(g, expected[n])
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert not wrong
+    together(4, work)
 
 
 def test_a_plain_array_is_not_filled_with_traced_values():

@@ -1,13 +1,13 @@
 """Factorised matrices against numpy.linalg, and what must be refused as singular."""
 
 import sys
-import threading
 
 import numpy as np
 import operator_zoo as zoo
 import pytest
 import scipy.sparse
 from hypothesis import given, settings, strategies as st
+from together import together
 
 from linad.errors import SingularError
 from linad.operators.factors import (
@@ -66,22 +66,14 @@ def test_threads_solve_with_the_same_factors(kind):
     """LAPACK's pivots are numbered anew in place while SciPy's functions run."""
     inverse, a = kinds(np.dtype(float))[kind]
     b = np.arange(float(N))
-    expected, found = inverse @ b, []
-
-    def solve():
-        found.extend([inverse @ b for _ in range(200)])
-
+    expected = inverse @ b
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        threads = [threading.Thread(target=solve) for _ in range(4)]
-        for t in threads:
-            t.start()
-        for t in threads:
-            t.join()
+        found = together(4, lambda _: [inverse @ b for _ in range(200)])
     finally:
         sys.setswitchinterval(before)
-    np.testing.assert_array_equal(found, np.broadcast_to(expected, (800, N)))
+    np.testing.assert_array_equal(found, np.broadcast_to(expected, (4, 200, N)))
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e150, 1e-150])

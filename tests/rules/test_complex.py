@@ -63,3 +63,26 @@ def test_real_if_close_keeps_what_is_not_close():
     assert np.array_equal(y, X + 1e-3j)
     y, _ = linad.linearize(lambda x: np.real_if_close(x + 1e-3j, tol=0.1), X)
     assert np.array_equal(y, X)
+
+
+@pytest.mark.parametrize("size", [np.abs, abs], ids=["np.abs", "abs"])
+def test_the_square_of_an_absolute_value_is_smooth(size):
+    x = np.array([0.0, 1.5, -2.0])
+    for factor, expected in ((1.0, 2.0), (1.0 + 2.0j, 10.0)):
+
+        def f(x, factor=factor):
+            return np.sum(size(factor * x) ** 2)
+
+        for second in (linad.hessian(f), linad.jit(linad.hessian(f)), linad.hessian(linad.jit(f))):
+            np.testing.assert_allclose(second(x), expected * np.eye(3), rtol=1e-14)
+    with np.errstate(all="ignore"):
+        assert np.isnan(linad.hessian(lambda x: np.sum(size(x) ** 3))(x)[0, 0])
+
+
+def test_an_absolute_value_that_is_written_into():
+    def f(x):
+        size = np.abs(x)
+        size[1] = 3.0 * x[0]
+        return np.sum(size**2)
+
+    np.testing.assert_array_equal(linad.jit(linad.grad(f))(np.array([1.0, -2.0])), [20.0, 0.0])

@@ -80,7 +80,7 @@ INDICES = [
 
 CASES = [
     Case(indexing.getitem_, A, index=Index((1, slice(None, None, -1))), check=Z),
-    Case(indexing.getitem_, A, index=Index(([1, 0, 1], np.array([0, 0, 0])))),
+    Case(indexing.getitem_, A, index=Index((np.array([1, 0, 1]), np.array([0, 0, 0])))),
     Case(indexing.add_at, V, index=Index((np.array([0, 2, 0, 1, 1]),)), shape=(4,), check=Z),
     Case(indexing.add_at, A, index=Index((slice(None), np.array([3, 3, 0]))), shape=(2, 4)),
     Case(indexing.add_at, S, index=Index((2, 1)), shape=(3, 2)),

@@ -100,6 +100,17 @@ def test_adjugate_of_a_singular_matrix():
     np.testing.assert_allclose(adjugate_(b), np.linalg.det(b) * np.linalg.inv(b), rtol=1e-12)
 
 
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_determinants_of_many_small_matrices_are_one_program(n):
+    a = np.stack([regular(n, n), singular(n, n - 1), array(n, n)])
+    expected = np.swapaxes(adjugate_(a), -1, -2)
+    gradient = linad.jit(linad.grad(lambda a: np.sum(np.linalg.det(a))))
+    for _ in range(2):
+        np.testing.assert_allclose(gradient(a), expected, atol=1e-13)
+    assert not linad.explain(gradient)(a).fallbacks
+
+
 def test_empty_determinant():
     value, J = linad.linearize(np.linalg.det, np.zeros((2, 0, 0)))
     np.testing.assert_array_equal(value, [1.0, 1.0])

@@ -729,6 +729,14 @@ def test_why_one_program_of_a_gradient_does_not_do():
     assert "made = si.solve_ivp" in str(seen[0].message)
 
 
+def test_times_for_a_span():
+    def solved(k):
+        return linad.scipy.integrate.solve_ivp(lambda t, y: -k * y, np.linspace(0, 1, 5), [1.0])
+
+    with pytest.raises(ValueError, match="t_span must be two numbers, .* got 5; .* are t_eval="):
+        linad.grad(lambda k: solved(k).y[0, -1])(2.0)
+
+
 def test_args_that_are_no_tuple():
     def solved(k):
         return linad.scipy.integrate.solve_ivp(lambda t, y, k: -k * y, (0, 1), [1.0], args=k)

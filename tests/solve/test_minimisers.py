@@ -355,6 +355,24 @@ class TestSaddles:
 
 
 class TestFailures:
+    @SECOND
+    def test_a_start_at_a_kink_without_a_second_derivative(self, solver):
+        """A boat that is at rest at first, with a drag of v |v|."""
+
+        def cost(thrust):
+            v = x = 0.0
+            for u in thrust:
+                v = v + 0.2 * (u - 0.2 * v * abs(v))
+                x = x + 0.2 * v
+            return np.sum(thrust**2) / 100 + 100 * (x - 3) ** 2 + 100 * v**2
+
+        with np.errstate(invalid="ignore"):
+            assert np.isnan(linad.hessian(cost)(np.zeros(9))).any()
+            found = solver(cost, np.zeros(9))
+            near = solver(cost, np.full(9, 0.1))
+        assert found.success
+        np.testing.assert_allclose(found.x, near.x, rtol=1e-6)
+
     @ALL
     def test_nan_at_the_start(self, solver):
         found = solver(lambda x: np.sum(np.log(x)), -np.ones(2))
@@ -407,6 +425,19 @@ class TestFailures:
                 linad.errors.OutputError,
                 "<lambda> must return a real scalar, .* shape .2,.*levenberg_marquardt minimises",
             ),
+            (
+                lambda x: np.sum(x, keepdims=True),
+                np.ones(2),
+                linad.errors.OutputError,
+                "^[a-z_]+: <lambda> must return a real scalar, .* return its one entry",
+            ),
+            (
+                lambda x: 1j * np.sum(x),
+                np.ones(2),
+                linad.errors.OutputError,
+                r"^[a-z_]+: <lambda> must return a real scalar, .* np.abs\(\) or np.real\(\) of it",
+            ),
+            (lambda x: None, np.ones(2), linad.errors.OutputError, "it returned None: return the"),
             (np.sum, np.ones(2) + 1j, linad.errors.DTypeError, "x0 is complex"),
             (np.sum, [], linad.errors.TreeError, "no array"),
         ],

@@ -1,8 +1,10 @@
 """What all solvers share: callbacks, StopIteration, printed progress, results."""
 
+import gc
 import itertools
 import subprocess
 import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from solve.problems import rosenbrock, rosenbrock_value
 
 from linad import solve
 from linad.solve import Status
+from linad.transforms.tape_operator import TapeOperator
 
 START = np.array([-1.2, 1.0])
 SOLVERS = {
@@ -25,6 +28,28 @@ SOLVERS = {
     ),
 }
 EACH = pytest.mark.parametrize("name", list(SOLVERS))
+
+
+@EACH
+@pytest.mark.parametrize("options", [{}, {"maxiter": 1}], ids=["end", "early"])
+def test_no_tape_waits_for_the_garbage_collector(name, options, monkeypatch):
+    tapes, made = [], TapeOperator.__init__
+
+    def noted(self, *args):
+        made(self, *args)
+        tapes.append(weakref.ref(self))
+
+    monkeypatch.setattr(TapeOperator, "__init__", noted)
+    if name == "continuation":
+        options = {}
+    gc.disable()
+    try:
+        found = SOLVERS[name](**options)
+        del found
+        assert tapes
+        assert [tape() for tape in tapes] == [None] * len(tapes)
+    finally:
+        gc.enable()
 
 
 @EACH

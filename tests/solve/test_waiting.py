@@ -8,7 +8,7 @@ import pytest
 
 import linad
 from linad.scipy.integrate import solve_ivp
-from linad.solve import waiting
+from linad.solve import curve_fit, lbfgs, maximum_likelihood, trust_region, waiting
 from linad.solve.problems import Residual
 from linad.solve.waiting import Waiting
 
@@ -62,21 +62,56 @@ def test_it_is_said_again_but_seldom(clock, capsys):
     "lengths, words",
     [
         ((200, 230), "200 operations at one point and 230 at another, and linad.jit would"),
-        ((12_000, 12_000), "it is 12000 operations, which linad.jit compiles one by one, in about"),
+        ((12_000, 12_000), "it is 12000 operations: newton(linad.jit(slow), ...) compiles a loop"),
         ((200, 200), "(linad.jit(slow), ...) compiles it, in seconds that count if it runs once"),
-        ((3, 5), "(linad.jit(slow), ...) compiles it"),
+        ((0, 0), "(linad.jit(slow), ...) compiles it, in seconds that count if it runs once"),
+        ((3, 5), "(linad.jit(slow), ...) joins what it does with large arrays"),
     ],
 )
-def test_the_compiler_is_not_advised_where_there_is_ever_more_to_compile(
-    lengths, words, clock, capsys
-):
+def test_what_is_advised(lengths, words, clock, capsys):
     with linad.config(progress=True):
         run = Waiting("newton", "slow", slow, np.sin)
         for length in lengths:
             run.saw(SimpleNamespace(steps=[None] * length))
             run(0.0)
     assert words in capsys.readouterr().err
-    assert run.pays_compiled == ("...) compiles it" in words)
+    assert run.pays_compiled == ("...)" in words)
+
+
+@pytest.mark.parametrize("operations", [0, 8, 200])
+def test_nothing_is_advised_for_what_is_fast_and_runs_often(operations, clock, capsys):
+    with linad.config(progress=True):
+        run = Waiting("newton", "slow", slow, np.sin)
+        for _ in range(9):
+            for _ in range(int(2 / waiting.WORTH) + 1):
+                run.saw(SimpleNamespace(steps=[None] * operations))
+            run(0.0)
+    assert capsys.readouterr().err == ""
+    assert not run.pays_compiled
+
+
+P = np.array([0.5, 2.0])
+T = np.linspace(0.0, 1.0, 9)
+
+
+@pytest.mark.parametrize(
+    "solve",
+    [
+        lambda f: maximum_likelihood(lambda p: -f(p), P),
+        lambda f: maximum_likelihood(lambda p: -f(p), P, bounds=(0, 3)),
+        lambda f: trust_region(f, P),
+        lambda f: lbfgs(f, P),
+        lambda f: curve_fit(lambda t, a, b: a * np.exp(-b * t), T, np.exp(-T**2)),
+    ],
+    ids=["likelihood", "bounded", "trust_region", "lbfgs", "curve_fit"],
+)
+def test_all_solvers_count_derivatives(solve, clock, capsys, monkeypatch):
+    """A line is not printed where each is quick, and is where each takes its time."""
+    for worth, said in ((1e4, False), (1e-4, True)):
+        monkeypatch.setattr(waiting, "WORTH", worth)
+        with linad.config(progress=True):
+            solve(lambda p: np.sum((p - 1.0) ** 4 + (p - 1.0) ** 2))
+        assert ("in Python" in capsys.readouterr().err) == said
 
 
 def test_solvers_tell_how_many_operations_there_were():

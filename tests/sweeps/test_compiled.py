@@ -1,10 +1,10 @@
 """Derivatives of compiled calls, pushed and pulled by one function with the residuals in it."""
 
 import pickle
-import threading
 
 import numpy as np
 import pytest
+from together import together
 
 import linad
 from linad.errors import DTypeError, ShapeError, TreeError
@@ -119,17 +119,8 @@ def test_threads_and_pickles():
     expected = J.pullback(X)
     for _ in range(CALLS):
         J.pullback(X)
-    results = []
-
-    def work():
-        results.append(all(np.array_equal(J.pullback(X), expected) for _ in range(200)))
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert results == [True] * 4
+    found = together(4, lambda _: [J.pullback(X) for _ in range(200)])
+    assert all(np.array_equal(g, expected) for results in found for g in results)
     op = J.steps[1][1][0][1]
     assert "_swept" not in pickle.loads(pickle.dumps(linad.eye(3) @ linad.eye(3))).__dict__
     assert "_swept" not in op.__getstate__()

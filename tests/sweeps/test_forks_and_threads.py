@@ -4,11 +4,10 @@ import os
 import subprocess
 import sys
 import textwrap
-import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from together import together
 
 import linad
 
@@ -92,18 +91,6 @@ def test_a_process_forked_during_a_first_compilation(wait):
         capture_output=True, text=True, timeout=240, env=dict(os.environ, LINAD_CACHE="0"),
     )  # fmt: skip
     assert done.stdout.split() == ["0"], done.stderr
-
-
-def together(count, work):
-    """Run work(k) in threads that begin at the same moment."""
-    barrier = threading.Barrier(count)
-
-    def begin(k):
-        barrier.wait()
-        return work(k)
-
-    with ThreadPoolExecutor(count) as pool:
-        return list(pool.map(begin, range(count)))
 
 
 def test_threads_share_a_function():

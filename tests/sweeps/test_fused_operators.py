@@ -2,13 +2,13 @@
 
 import gc
 import pickle
-import threading
 import weakref
 
 import numpy as np
 import pytest
 import scipy.sparse
 from scipy.sparse.linalg import aslinearoperator, cg
+from together import together
 
 import linad
 from linad.operators.composites import Chain, Sum
@@ -186,21 +186,14 @@ def test_derivatives_of_products():
 def test_threads():
     J, j = derivative(f, X)
     H = J.T @ J
-    wrong = []
 
     def work(seed):
         local = np.random.default_rng(seed)
         for _ in range(50):
             v = local.normal(size=5)
-            if not np.allclose(H @ v, j.T @ (j @ v), rtol=1e-11):
-                wrong.append(seed)
+            assert np.allclose(H @ v, j.T @ (j @ v), rtol=1e-11)
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert not wrong
+    together(4, work)
 
 
 def test_pickle_and_solvers():

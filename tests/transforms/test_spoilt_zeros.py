@@ -1,9 +1,9 @@
 """Programs that find NaN in derivatives, and look for entries that nobody reads."""
 
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from together import together
 
 import linad
 from linad.errors import GuardError
@@ -49,8 +49,7 @@ def test_threads_that_find_nan_and_threads_that_do_not():
             np.testing.assert_allclose(gradient(X, data), wanted[len(same)], rtol=1e-12)
 
     wanted = {len(same): linad.grad(loss)(X, same) for same in (WHOLE, SAME)}
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(work, range(4)))
+    together(4, work)
 
 
 def orders(f):

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse
 
 from linad.core.array_type import Array
-from linad.core.dispatch import matrix_room
+from linad.core.dispatch import MATRIX, matrix_room
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, TracerError, UnsupportedError
 from linad.rules.creation import asarray
@@ -329,7 +329,7 @@ class SparseArray:
         other = traced_form_of(x)
         if other is not None:
             return self._of(*product(self, other), "csr")
-        is_matrix, x = isinstance(x, np.matrix), array_of(x)
+        is_matrix, x = isinstance(x, MATRIX), array_of(x)
         if x.ndim not in (1, 2) or x.shape[0] != self.shape[1]:
             raise ShapeError(f"A @ x: A has shape {self.shape} and x {x.shape}")
         y = sparse_product(self._entries, inexact(x.T), pattern=self.pattern)
@@ -339,7 +339,7 @@ class SparseArray:
         other = traced_form_of(x)
         if other is not None:
             return other._of(*product(other, self), "csr")
-        is_matrix, x = isinstance(x, np.matrix), array_of(x)
+        is_matrix, x = isinstance(x, MATRIX), array_of(x)
         if x.ndim not in (1, 2) or x.shape[-1] != self.shape[0]:
             raise ShapeError(f"x @ A: A has shape {self.shape} and x {x.shape}")
         y = sparse_product(self._entries, inexact(x), pattern=self.pattern.T)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linad.core.array_type import Array
+from linad.core.dispatch import MATRIX
 from linad.core.tree import bare
 from linad.errors import ShapeError
 from linad.rules.shaping import as_array
@@ -22,7 +23,7 @@ Entries = tuple[Any, Pattern]
 def array_of(x: Any) -> Any:
     """A dense operand as an array, a `numpy.matrix` too."""
     x = bare(x)
-    return x.view(np.ndarray) if isinstance(x, np.matrix) else as_array(x)
+    return x.view(np.ndarray) if isinstance(x, MATRIX) else as_array(x)
 
 
 def entries_at(A: "SparseArray", x: Array, name: str) -> Any:

@@ -25,7 +25,7 @@ from linad.errors import ShapeError, UnsupportedError
 from linad.operators.factors import SparseFactors
 from linad.operators.foreign import apply_operator
 from linad.rules import sparse as products
-from linad.rules.shaping import astype
+from linad.rules.shaping import astype, concrete
 from linad.rules.sparsearrays import Factorized, sparse_solve
 from linad.scipy.mirror import bound_form, inexact, traced_form
 from linad.scipy.sparse.actions import expm_multiply
@@ -279,13 +279,19 @@ class TracedFactors:
 def splu(A: Any, *args: Any, **keywords: Any) -> Any:
     """As `scipy.sparse.linalg.splu`, with a ``solve`` that takes traced right sides.
 
-    A may have traced entries; then only ``solve`` and ``shape`` are there.
+    A may have traced entries; then only ``solve`` and ``shape`` are there. Options choose the
+    pivots, on which the solution does not depend: of a traced one the value counts.
     """
+    options = {name: _value(option) for name, option in keywords.items()}
     if isinstance(A, SparseArray):
         names = inspect.signature(scipy.sparse.linalg.splu).parameters
-        return TracedFactors(A, dict(zip([*names][1:], args, strict=False)) | keywords)
+        return TracedFactors(A, dict(zip([*names][1:], map(_value, args), strict=False)) | options)
     A = scipy.sparse.csc_array(_plain_matrix(A, "splu"), copy=True)
-    return ConstantFactors(SparseFactors(A, *args, **keywords))
+    return ConstantFactors(SparseFactors(A, *map(_value, args), **options))
+
+
+def _value(option: Any) -> Any:
+    return concrete(option) if isinstance(option, Traced) else option
 
 
 def factorized(A: Any) -> Callable[[Any], Any]:

@@ -15,7 +15,7 @@ from linad.solve.described_starts import of_described
 from linad.solve.fitting.data import Data
 from linad.solve.fitting.data_places import OfJoinedPlaces, as_places, holds_integers, is_single
 from linad.solve.fitting.deviations import Deviations
-from linad.solve.fitting.doubts import tell_doubts
+from linad.solve.fitting.doubts import handed_over
 from linad.solve.fitting.fit_options import ABSOLUTE, NAN_POLICY, POSITIVES, START, VERBOSE, WEIGHTS
 from linad.solve.fitting.fit_result import FitResult
 from linad.solve.fitting.model_bindings import binding, parameter_names
@@ -177,10 +177,7 @@ def curve_fit(
     found.model, found.xdata, found.data = deviations.model, data.xdata, data
     found.title = name_of(f)
     found.labels = deviations.labels
-    tell_doubts("curve_fit", found)
-    if verbose:
-        print(found.report())
-    return found
+    return handed_over("curve_fit", found, verbose)
 
 
 @takes(f=FUNCTION, absolute_sigma=FLAG, loss=LOSS, f_scale=POSITIVE, verbose=VERBOSE)
@@ -260,10 +257,7 @@ def fit(
         options,
     )
     found.title = name_of(f)
-    tell_doubts("fit", found)
-    if verbose:
-        print(found.report())
-    return found
+    return handed_over("fit", found, verbose)
 
 
 def _has_labels(given: Any) -> bool:

@@ -14,6 +14,14 @@ MOST = 6
 """Names in a message, and directions in a warning."""
 
 
+def handed_over(name: str, fit: Any, verbose: Any) -> Any:
+    """A fit whose doubts have been told, and which has been printed if that is wanted."""
+    tell_doubts(name, fit)
+    if verbose:
+        print(fit.report())
+    return fit
+
+
 def tell_doubts(name: str, fit: Any) -> None:
     """Add to the message of a fit what is not determined, or at a bound; warn of what is not
     determined, and of a fit that has not converged."""

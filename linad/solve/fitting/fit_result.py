@@ -82,16 +82,10 @@ class FitResult(KnownParameters):
         absolute_sigma: bool,
         solve: Callable[[Any, Any], Any],
     ) -> None:
-        self.result, self.parameters = result, parameters
-        self.bounds, self.absolute_sigma = bounds, absolute_sigma
+        super().__init__(result, parameters, bounds, solve)
+        self.residuals, self.absolute_sigma = result.fun, absolute_sigma
         self.loss = None if loss == "linear" else Loss(loss, f_scale)
-        self.solve = solve
-        self.found, self.residuals, self.cost = result.x, result.fun, float(result.cost)
-        self.x = result.x = as_given(result.x, parameters.form)
         result.grad = as_given(result.grad, parameters.form)
-        self.success, self.status, self.message = result.success, result.status, result.message
-        self.nit, self.nfev, self.njev = result.nit, result.nfev, result.njev
-        self.names = parameters.names
 
     # How well.
 

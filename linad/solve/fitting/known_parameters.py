@@ -35,16 +35,21 @@ class KnownParameters:
         ``solve(start, held)`` minimises it with some parameters held.
     """
 
-    found: Any
-    x: Any
-    parameters: Parameters
-    bounds: tuple[Any, Any]
-    names: list[str]
-    success: bool
-    message: str
-    cost: float
     elsewhere = ELSEWHERE
-    solve: Callable[[Any, Any], Any]
+
+    def __init__(
+        self,
+        result: Any,
+        parameters: Parameters,
+        bounds: tuple[Any, Any],
+        solve: Callable[[Any, Any], Any],
+    ) -> None:
+        self.result, self.parameters, self.bounds = result, parameters, bounds
+        self.solve, self.cost, self.found = solve, float(result.cost), result.x
+        self.x = result.x = as_given(result.x, parameters.form)
+        self.success, self.status, self.message = result.success, result.status, result.message
+        self.nit, self.nfev, self.njev = result.nit, result.nfev, result.njev
+        self.names = parameters.names
 
     @property
     def _directions(self) -> SeenDirections:

@@ -24,15 +24,15 @@ from linad.core.showing import shown
 from linad.errors import ArgumentError, OutputError
 from linad.solve.bounds import as_box
 from linad.solve.described_starts import of_described
-from linad.solve.fitting.doubts import tell_doubts
+from linad.solve.fitting.doubts import handed_over
 from linad.solve.fitting.fit_options import START, VERBOSE
 from linad.solve.fitting.likelihood_result import NO_LOGARITHM, LikelihoodResult, is_no_logarithm
-from linad.solve.fitting.nan_data import words_of_nan
 from linad.solve.fitting.parameters import Parameters, told
 from linad.solve.fitting.taken_parameters import taking
 from linad.solve.fitting.with_arguments import WithArguments
 from linad.solve.lbfgs import lbfgs
 from linad.solve.problems import quiet
+from linad.solve.read_data import words_of_nan
 from linad.solve.status import WORDS, Status
 from linad.solve.trust_region import trust_region
 from linad.solve.waiting import Waiting
@@ -146,10 +146,7 @@ def maximum_likelihood(
             f"bounds= keep parameters from there, or a prior that is 0 there"
         )
     found = LikelihoodResult(result, parameters, (lower, upper), solve, name_of(f))
-    tell_doubts(NAME, found)
-    if verbose:
-        print(found.report())
-    return found
+    return handed_over(NAME, found, verbose)
 
 
 STEEP = 1e8
@@ -180,6 +177,7 @@ def _require_number(likelihood: WithArguments, parameters: Parameters) -> None:
         )
     if not np.isfinite(array).all():
         remedy = words_of_nan(likelihood.f, likelihood.args) if np.isnan(array).all() else ""
+        remedy += ", or np.nansum adds up the terms without them" if remedy else ""
         raise ArgumentError(
             f"{NAME}: {called} is {float(array.reshape(())):g} at the start, "
             f"{told(parameters)}; {remedy or 'start where it is finite'}"
@@ -308,7 +306,7 @@ class _OfFree:
     """Minus the logarithm, as a function of the free parameters as a vector."""
 
     def __init__(self, maximum: Maximum, start: Any, free: Any) -> None:
-        self.residual, self.__name__ = maximum.residual, maximum.residual.called
+        self.waiting, self.__name__ = maximum.residual, maximum.residual.called
         self.unknown = maximum.parameters.unknown
         self.ends = np.cumsum([slot.size for slot in self.unknown.slots]).tolist()
         held = np.flatnonzero(~free)
@@ -326,7 +324,7 @@ class _OfFree:
             full[end - slot.size : end].reshape(slot.shape) if slot.shape else full[end - 1]
             for end, slot in zip(ends, slots, strict=True)
         ]
-        return self.residual(tree.unflatten(self.unknown.structure, parts))
+        return self.waiting(tree.unflatten(self.unknown.structure, parts))
 
 
 def _ended(value: Any) -> Any:

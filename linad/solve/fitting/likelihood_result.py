@@ -10,7 +10,7 @@ from linad.api.gradients import grad
 from linad.solve.fitting.doubts import at_bounds
 from linad.solve.fitting.known_parameters import KnownParameters
 from linad.solve.fitting.names_elsewhere import OF_LIKELIHOODS
-from linad.solve.fitting.parameters import Parameters, as_given
+from linad.solve.fitting.parameters import Parameters
 from linad.solve.fitting.reports import flat_here, not_read
 from linad.solve.fitting.seen_directions import SeenDirections
 from linad.solve.problems import quiet
@@ -73,15 +73,10 @@ class LikelihoodResult(KnownParameters):
         solve: Any,
         title: str,
     ) -> None:
-        self.result, self.parameters, self.bounds = result, parameters, bounds
-        self.solve, self.title, self.cost = solve, title, result.cost
+        super().__init__(result, parameters, bounds, solve)
+        self.title = title
         self._hessian: Callable[[Any, Any], Any] = solve.hessian
         self._cost_of_free: Callable[[Any, Any], Any] = solve.cost
-        self.found = result.x
-        self.x = result.x = as_given(result.x, parameters.form)
-        self.success, self.status, self.message = result.success, result.status, result.message
-        self.nit, self.nfev, self.njev = result.nit, result.nfev, result.njev
-        self.names = parameters.names
 
     @property
     def log_likelihood(self) -> float:

@@ -5,13 +5,12 @@ A model may read dates, texts and tables in its own way, so nothing is refused b
 
 import datetime as dt
 import dis
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from linad.core import tree
-from linad.core.callers import package_of
+from linad.core.callers import innermost, package_of
 from linad.core.frames import library_of
 from linad.core.shapes import name_of
 from linad.core.showing import shown
@@ -35,6 +34,8 @@ def refuse_places(f: Any, error: Exception, xdata: Any, shapes: list[tuple[int, 
     elif "broadcast" in str(error) and len(shapes) == 1:
         axes = words_of_axes(xdata, shapes[0])
         words = f"it {axes}" if axes else ""
+    elif "truth value" in str(error):
+        words = _of_decisions(xdata)
     elif any(word in str(error) for word in _SEQUENCE):
         words = _of_list(xdata)
     if not words and isinstance(error, TypeError):
@@ -61,6 +62,17 @@ def _of_list(xdata: Any) -> str:
     return (
         f"it is a {kind} of {len(xdata)} arrays, of shapes {shapes}, which the model is given as "
         f"it is; compute with each, [... for part in x]"
+    )
+
+
+def _of_decisions(xdata: Any) -> str:
+    """Of an if on all of them at once."""
+    if np.ndim(xdata) == 0 or np.size(xdata) < 2:
+        return ""
+    return (
+        f"it is given all of it in one call, of shape {np.shape(xdata)}, on which an if, a while, "
+        f"min or max cannot decide; np.where(x < 2, first, second) chooses for each number, and "
+        f"np.minimum and np.maximum are those of two arrays"
     )
 
 
@@ -163,21 +175,14 @@ def _holds(leaf: np.ndarray, *kinds: type) -> bool:
 
 def _is_stated(error: Exception) -> bool:
     """Whether a line of the user's raises the error, ``raise TypeError("...")``."""
-    traceback = _innermost(error)
+    traceback = innermost(error)
     if traceback is None or library_of(traceback.tb_frame):
         return False
     code = traceback.tb_frame.f_code.co_code
     return dis.opname[code[traceback.tb_lasti]] == "RAISE_VARARGS"
 
 
-def _innermost(error: Exception) -> TracebackType | None:
-    traceback = error.__traceback__
-    while traceback is not None and traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    return traceback
-
-
 def _raised_in(package: str, error: Exception) -> bool:
     """Whether an error comes out of a package's own code."""
-    traceback = _innermost(error)
+    traceback = innermost(error)
     return traceback is not None and package_of(traceback.tb_frame) == package

@@ -105,7 +105,10 @@ def _hint(data: "Data", shape: Shape, wanted: Shape) -> str:
         return ""
     if shape == data.x_shape and not tree.is_leaf(data.structure):
         return "; data sets of unlike lengths have an xdata each: give it in the form of ydata"
-    return "; return a number for each of ydata, np.inf where the model has no meaning"
+    return (
+        "; return a number for each of ydata, np.inf where the model has no meaning; it is called "
+        "with xdata first, and the parameters after it"
+    )
 
 
 def refuse_kind(f: Any, value: Any, y: Array) -> None:

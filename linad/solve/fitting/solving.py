@@ -80,6 +80,7 @@ def solved(
             f"derivative)"
         )
     saturated = ~np.isnan(result.saturated).all(axis=1)
+    saturated[result.kinks] = False
     count = np.count_nonzero(saturated)
     if count:
         words = (

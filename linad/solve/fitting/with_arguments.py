@@ -9,6 +9,7 @@ from linad.solve.fitting.predictions import of_rows
 from linad.solve.fitting.tables import is_column
 from linad.solve.fitting.taken_parameters import Whole
 from linad.solve.fitting.written_data import copied, is_written
+from linad.solve.read_data import words_of_shapes
 
 
 class WithArguments:
@@ -41,6 +42,10 @@ class WithArguments:
             raise
         except TypeError as error:
             self._tell(error)
+            raise
+        except ValueError as error:
+            if words := words_of_shapes(error, self.f, self.args):
+                error.add_note(f"{self.solver}: {words}")
             raise
         if self.writes is None:
             self.writes = is_written(args, self.args)

@@ -19,15 +19,17 @@ Source: the reference BLAS and LAPACK; scipy.linalg.cython_blas and cython_lapac
 import ctypes
 import functools
 import importlib
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from linad.core.shapes import Shape
+from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation
 from linad.sweeps.instructions import NO_RESULT
 from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import Buffer, Place, constant_place, moved, new_place, transposed
+from linad.sweeps.routines import Routine
 
 LETTERS = {"f4": "s", "f8": "d", "c8": "c", "c16": "z"}
 """First letter of a routine, by the dtype it computes in."""
@@ -252,3 +254,18 @@ def usable(lowering: Any, eqn: Equation) -> bool:
     """Whether the routines know the dtypes of an equation."""
     known = all(name_of_dtype(lowering.place_of(a).dtype) is not None for a in eqn.inputs)
     return known and letter(eqn.outputs[0].dtype) is not None
+
+
+def of_matrices(lower: Callable[[Any, Equation, Place], None]) -> Routine:
+    """A routine with one result, which is handed the place of that where it has entries."""
+
+    @functools.wraps(lower)
+    def routine(lowering: Any, eqn: Equation) -> bool:
+        if not usable(lowering, eqn):
+            return False
+        target = lowering.result(eqn.outputs[0])
+        if size_of(target.shape):
+            lower(lowering, eqn, target)
+        return True
+
+    return routine

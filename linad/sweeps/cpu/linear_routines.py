@@ -23,6 +23,7 @@ from linad.sweeps.cpu.blas_lapack import (
     INTEGER,
     fortran_place,
     letter,
+    of_matrices,
     offsets_of,
     stacked,
     usable,
@@ -34,6 +35,7 @@ from linad.sweeps.cpu.triangular_routines import by_triangle, check_diagonal
 from linad.sweeps.data_movement import in_dtype
 from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import Place, constant_place, new_place, spread_over
+from linad.sweeps.routines import Routine
 
 
 class PivotedFactors(NamedTuple):
@@ -110,13 +112,9 @@ def factorise(lowering: Any, a: Place, dtype: np.dtype[Any], check: bool) -> Piv
 
 
 @routine("solve")
-def solve(lowering: Any, eqn: Equation) -> bool:
-    if not usable(lowering, eqn):
-        return False
-    a, out = eqn.inputs[0], eqn.outputs[0]
-    target = lowering.result(out)
-    if not size_of(out.shape):
-        return True
+@of_matrices
+def solve(lowering: Any, eqn: Equation, target: Place) -> None:
+    a = eqn.inputs[0]
     lowering.copy(target, lowering.place_of(eqn.inputs[1]))
     triangle = triangle_of(lowering, a)
     found = lowering.more.get(eqn)
@@ -124,12 +122,11 @@ def solve(lowering: Any, eqn: Equation) -> bool:
         root, flipped = root_of(lowering, a)
         by_cholesky(lowering, lowering.place_of(root), flipped, target, found)
     elif triangle is not None:
-        matrix = in_dtype(lowering, lowering.place_of(a), out.dtype)
+        matrix = in_dtype(lowering, lowering.place_of(a), target.dtype)
         check_diagonal(lowering, matrix)
         by_triangle(lowering, matrix, target, lower=triangle == "lower", unit=False)
     else:
         by_factors(lowering, a, target)
-    return True
 
 
 def triangle_of(lowering: Any, a: Any) -> str | None:
@@ -233,22 +230,19 @@ def exchange(lowering: Any, x: Place, pivots: Place, backward: bool) -> None:
 # Inverses and determinants.
 
 
-@routine("inv")
-def inv(lowering: Any, eqn: Equation) -> bool:
-    return invert(lowering, eqn, by_factors)
-
-
-def invert(lowering: Any, eqn: Equation, solve: Callable[[Any, Any, Place], None]) -> bool:
+def inverse_by(solve: Callable[[Any, Any, Place], None]) -> Routine:
     """The inverse, by what solves with a matrix in place of the right sides."""
-    if not usable(lowering, eqn):
-        return False
-    out = eqn.outputs[0]
-    target = lowering.result(out)
-    if size_of(out.shape):
+
+    @of_matrices
+    def invert(lowering: Any, eqn: Equation, target: Place) -> None:
         lowering.fill(target, 0)
         lowering.fill(diagonal_of(target), 1)
         solve(lowering, eqn.inputs[0], target)
-    return True
+
+    return invert
+
+
+routine("inv")(inverse_by(by_factors))
 
 
 def diagonal_of(place: Place) -> Place:
@@ -313,20 +307,15 @@ def _determinant_source(d: str, parts: bool) -> str:
 
 
 @routine("cholesky")
-def cholesky(lowering: Any, eqn: Equation) -> bool:
-    if not usable(lowering, eqn):
-        return False
-    out = eqn.outputs[0]
-    target = lowering.result(out)
-    if not size_of(out.shape):
-        return True
+@of_matrices
+def cholesky(lowering: Any, eqn: Equation, target: Place) -> None:
     lowering.copy(target, lowering.place_of(eqn.inputs[0]))
-    n = out.shape[-1]
-    info = new_place(out.shape[:-2], INTEGER)
+    n = target.shape[-1]
+    info = new_place(target.shape[:-2], INTEGER)
     # Fortran's upper triangle is what lies in the lower one, row by row.
-    name, parts = f"{letter(out.dtype)}potrf", (stacked(target, 2), stacked(info, 0))
+    name, parts = f"{letter(target.dtype)}potrf", (stacked(target, 2), stacked(info, 0))
     lowering.target.invoke(lowering, name, "U", n, parts[0], n, parts[1], info=4, label="potrf")
-    d = name_of_dtype(out.dtype)
+    d = name_of_dtype(target.dtype)
     text = (
         "def kernel(p, start, stop):\n"
         "    q = operand(p, 0)\n    n = operand(p, 1)\n"
@@ -335,9 +324,8 @@ def cholesky(lowering: Any, eqn: Equation) -> bool:
         f"            set_{d}(q, r * n + j, to_{d}(0), 0)\n"
         "    return 0\n"
     )
-    rows = size_of(out.shape[:-1])
+    rows = size_of(target.shape[:-1])
     lowering.emit(text, rows, [(target.buffer, target.offset), n], "lower triangle")
-    return True
 
 
 @routine("lu")

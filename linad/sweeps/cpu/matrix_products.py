@@ -4,7 +4,8 @@ C = A B         A (..., m, k)   B (..., k, n)   C (..., m, n)
 
 Transposed operands become flags of GEMM. Row vectors and columns go to GEMV; a stack times one
 matrix is one product of a taller matrix; A A^T needs half of it, by SYRK. Stacks of matrices
-too small for BLAS to be worth a call are multiplied in a loop.
+too small for BLAS to be worth a call are multiplied in a loop, and where there are many of one
+product, that is written out for their shape.
 """
 
 from typing import Any
@@ -29,6 +30,10 @@ from linad.sweeps.places import Place, constant_place, new_place, spread_over, t
 
 SMALL, SMALL_VECTOR = 16, 48
 """Multiplications up to which a loop is faster than the call of GEMM, and of GEMV."""
+
+MANY, WRITTEN_OUT = 16, 64
+"""Matrices in a stack from which a kernel of their own is worth compiling, and multiplications up
+to which it is faster than a call of GEMM for each."""
 
 SYMMETRIC = 24
 """Rows from which half a product and a copy are faster than the whole."""
@@ -81,8 +86,10 @@ def multiply(lowering: Any, a: Place, b: Place, c: Place) -> None:
     a, b, c = flattened(a, b, c)
     batch = c.shape[:-2]
     m, n, k = c.shape[-2], c.shape[-1], a.shape[-1]
-    if m * n * k <= (SMALL if min(m, n) > 1 else SMALL_VECTOR):
-        in_loop(lowering, a, b, c)
+    if m * n * k <= WRITTEN_OUT and size_of(batch) >= MANY:
+        in_loop(lowering, a, b, c, _written_out(name_of_dtype(c.dtype), m, n, k))
+    elif m * n * k <= (SMALL if min(m, n) > 1 else SMALL_VECTOR):
+        in_loop(lowering, a, b, c, _entry_by_entry(name_of_dtype(c.dtype)))
     elif n == 1 and not batch:
         by_vector(lowering, a, without_axis(b, 1), without_axis(c, 1))
     elif m == 1 and not batch:
@@ -255,9 +262,9 @@ def by_itself(lowering: Any, a: Place, c: Place) -> None:
     lowering.emit(text, n, [(c.buffer, c.offset), n], "mirror")
 
 
-def in_loop(lowering: Any, a: Place, b: Place, c: Place) -> None:
-    """c = a b, entry by entry, for stacks of small matrices."""
-    d, item, batch = name_of_dtype(c.dtype), c.dtype.itemsize, c.shape[:-2]
+def in_loop(lowering: Any, a: Place, b: Place, c: Place, product: list[str]) -> None:
+    """c = a b for stacks of small matrices, by these lines for each."""
+    item, batch = c.dtype.itemsize, c.shape[:-2]
     a, b = spread_over(a, batch, 2), spread_over(b, batch, 2)
     places = [contiguous(lowering, p) if any(s % item for s in p.strides) else p for p in (a, b)]
     words: list[Any] = [(p.buffer, p.offset if not batch else 0) for p in (*places, c)]
@@ -278,7 +285,12 @@ def in_loop(lowering: Any, a: Place, b: Place, c: Place) -> None:
         ]
     else:
         lines += [f"        {x}e = {x}" for x in moved]
-    lines += [
+    lines += [*product, "    return 0"]
+    lowering.emit("\n".join(lines) + "\n", size_of(batch), words, "small matmul")
+
+
+def _entry_by_entry(d: str | None) -> list[str]:
+    return [
         "        for i in range(m):",
         "            for j in range(n):",
         f"                s = get_{d}(ae, i * a0, -1) * get_{d}(be, j * b1, -1)",
@@ -286,9 +298,19 @@ def in_loop(lowering: Any, a: Place, b: Place, c: Place) -> None:
         f"                    t = get_{d}(ae, i * a0 + h * a1, -1)",
         f"                    s = s + t * get_{d}(be, h * b0 + j * b1, -1)",
         f"                set_{d}(ce, i * c0 + j * c1, to_{d}(s), 0)",
-        "    return 0",
     ]
-    lowering.emit("\n".join(lines) + "\n", size_of(batch), words, "small matmul")
+
+
+def _written_out(d: str | None, m: int, n: int, k: int) -> list[str]:
+    """The same for one shape, without loops, so that all entries are in registers."""
+    rows, columns, terms = range(m), range(n), range(k)
+    lines = [f"a{i}_{h} = get_{d}(ae, {i} * a0 + {h} * a1, -1)" for i in rows for h in terms]
+    lines += [f"b{h}_{j} = get_{d}(be, {h} * b0 + {j} * b1, -1)" for h in terms for j in columns]
+    for i in rows:
+        for j in columns:
+            total = " + ".join([f"a{i}_{h} * b{h}_{j}" for h in terms])
+            lines.append(f"set_{d}(ce, {i} * c0 + {j} * c1, to_{d}({total}), 0)")
+    return [f"        {line}" for line in lines]
 
 
 def constant_table(columns: list[np.ndarray]) -> Any:

@@ -8,8 +8,10 @@ import numpy as np
 from linad.core.settings import Settings
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Tape, Var
+from linad.sweeps import composed_forms as composed_forms  # tells the table of programs
 from linad.sweeps.cpu import (
     factor_derivatives,
+    fourier_routines,
     linear_routines,
     matrix_products,
     stored_entries,
@@ -35,6 +37,7 @@ from linad.sweeps.target import Target
 
 TOPICS = (
     factor_derivatives,
+    fourier_routines,
     linear_routines,
     matrix_products,
     stored_entries,

@@ -9,9 +9,9 @@ from linad.core.shapes import size_of
 from linad.core.tape import Equation
 from linad.sweeps.cpu.blas_lapack import (
     letter,
+    of_matrices,
     offsets_of,
     stacked,
-    usable,
 )
 from linad.sweeps.cpu.matrix_products import known_layout, one
 from linad.sweeps.cpu.routines import routine
@@ -22,19 +22,13 @@ from linad.sweeps.places import Place, constant_place, spread_over
 
 
 @routine("solve_triangular")
-def solve_triangular(lowering: Any, eqn: Equation) -> bool:
-    if not usable(lowering, eqn):
-        return False
-    out = eqn.outputs[0]
-    target = lowering.result(out)
-    if not size_of(out.shape):
-        return True
-    a = in_dtype(lowering, lowering.place_of(eqn.inputs[0]), out.dtype)
+@of_matrices
+def solve_triangular(lowering: Any, eqn: Equation, target: Place) -> None:
+    a = in_dtype(lowering, lowering.place_of(eqn.inputs[0]), target.dtype)
     lowering.copy(target, lowering.place_of(eqn.inputs[1]))
     if not eqn.params["unit"]:
         check_diagonal(lowering, a)
     by_triangle(lowering, a, target, eqn.params["lower"], eqn.params["unit"])
-    return True
 
 
 def by_triangle(lowering: Any, a: Place, x: Place, lower: bool, unit: bool) -> None:

@@ -1,84 +1,24 @@
 """Functions that NumPy computes on the host, made of those that have kernels on a device.
 
-Each is a program in place of one equation: the derivative of what it is composed of is not taken
-here, as rules have done that before. Where a form does not hold there is none, and NumPy's function
-is a fallback.
+Those of all targets are in `linad.sweeps.composed_forms`.
 """
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.special
 
-from linad.core import tree
 from linad.core.array_type import Array
-from linad.core.primitive import Primitive
-from linad.core.tape import Equation, Tape, Var, needed
 from linad.rules.composed import FORMS
+from linad.sweeps.composed_forms import composed
 from linad.sweeps.expansions import ON_GRIDS
-from linad.transforms.record import RecordTrace, node_of
 
-TERMS = 64
-"""Coefficients of a polynomial up to which there is a program of it."""
+composes = functools.partial(composed, ON_GRIDS)
+"""Enter a form for these primitives; a decorator."""
 
-Form = Callable[..., Any]
-"""A function in NumPy that returns what the primitive returns, or None where it does not hold."""
-
-
-def composes(*names: str) -> Callable[[Form], Form]:
-    """Enter a form for these primitives; a decorator."""
-
-    def register(form: Form) -> Form:
-        for name in names:
-            ON_GRIDS[Primitive.registry[name]] = functools.partial(_program, form)
-        return form
-
-    return register
-
-
-def _program(form: Form, eqn: Equation) -> Tape | None:
-    recorder = RecordTrace()
-    ins = [recorder.input(_example(a)) if isinstance(a, Var) else a for a in eqn.inputs]
-    with np.errstate(all="ignore"), recorder:
-        found = form(*ins, **eqn.params)
-        if found is None:
-            return None
-        nodes = [node_of(recorder, y) for y in (found if isinstance(found, tuple) else (found,))]
-    same = zip(nodes, eqn.outputs, strict=True)
-    if not all([a.shape == v.shape and a.dtype == v.dtype for a, v in same]):
-        return None
-    # What is not a variable has been taken as it is, and its place is one that nobody reads.
-    inputs = [
-        t._node if isinstance(a, Var) else Var(-1 - k, np.shape(a), np.result_type(a))
-        for k, (t, a) in enumerate(zip(ins, eqn.inputs, strict=True))
-    ]
-    equations = needed(recorder.equations, nodes)
-    ends = tree.row(len(inputs)), tree.row(len(nodes))
-    return Tape(eqn.primitive.name, inputs, equations, nodes, *ends)
-
-
-def _example(a: Var) -> Any:
-    """An array to record with; a matrix is regular."""
-    found = np.ones(a.shape, a.dtype)
-    if len(a.shape) > 1 and a.dtype.kind in "fc":
-        found += np.eye(*a.shape[-2:], dtype=a.dtype)
-    return found
-
-
-for _name, _form in FORMS.items():
-    composes(_name)(_form)
-
-
-@composes("round")
-def rounded(x: Array, *, decimals: int = 0) -> Any:
-    return FORMS["round"](x, decimals=decimals) if x.dtype.kind == "f" else None
-
-
-@composes("polyval")
-def polyval(p: Any, x: Any) -> Any:
-    return FORMS["polyval"](p, x) if np.ndim(p) == 1 and 0 < len(p) <= TERMS else None
+for _name in ("isclose", "allclose", "rel_entr", "kl_div", "huber"):
+    composes(_name)(FORMS[_name])
 
 
 @composes("log_ndtr")

@@ -13,7 +13,7 @@ import numpy as np
 from linad.core.shapes import normalize_axis, size_of
 from linad.core.tape import Equation
 from linad.sweeps.cpu import linear_routines, matrix_products, triangular_routines
-from linad.sweeps.cpu.blas_lapack import INTEGER, fortran_place, letter, stacked, usable
+from linad.sweeps.cpu.blas_lapack import INTEGER, fortran_place, letter, of_matrices, stacked
 from linad.sweeps.cpu.linear_routines import factorised
 from linad.sweeps.data_movement import in_dtype
 from linad.sweeps.kernel_dtypes import name_of_dtype
@@ -37,29 +37,17 @@ BY_LIBRARY: dict[str, dict[str, Routine]] = {"cublas": BLAS, "cusolver": SOLVER,
 
 
 @SOLVER.lowers("solve")
-def solve(lowering: Any, eqn: Equation) -> bool:
-    if not usable(lowering, eqn):
-        return False
-    out = eqn.outputs[0]
-    target = lowering.result(out)
-    if not size_of(out.shape):
-        return True
-    triangle = linear_routines.triangle_of(lowering, eqn.inputs[0])
+@of_matrices
+def solve(lowering: Any, eqn: Equation, target: Place) -> None:
+    a, right = eqn.inputs[0], lowering.place_of(eqn.inputs[1])
+    triangle = linear_routines.triangle_of(lowering, a)
     if triangle is None:
-        _by_factors(lowering, eqn.inputs[0], lowering.place_of(eqn.inputs[1]), target)
-        return True
-    lowering.copy(target, lowering.place_of(eqn.inputs[1]))
-    matrix = in_dtype(lowering, lowering.place_of(eqn.inputs[0]), out.dtype)
+        _by_factors(lowering, a, right, target)
+        return
+    lowering.copy(target, right)
+    matrix = in_dtype(lowering, lowering.place_of(a), target.dtype)
     triangular_routines.check_diagonal(lowering, matrix)
     triangular_routines.by_triangle(lowering, matrix, target, lower=triangle == "lower", unit=False)
-    return True
-
-
-@SOLVER.lowers("inv")
-def inv(lowering: Any, eqn: Equation) -> bool:
-    return linear_routines.invert(
-        lowering, eqn, lambda lowering, a, x: _by_factors(lowering, a, x, x)
-    )
 
 
 def _by_factors(lowering: Any, a: Any, b: Place, target: Place) -> None:
@@ -84,6 +72,11 @@ def _by_factors(lowering: Any, a: Any, b: Place, target: Place) -> None:
         label="getrs",
     )
     lowering.copy(target, x)
+
+
+SOLVER["inv"] = linear_routines.inverse_by(
+    lambda lowering, a, x: _by_factors(lowering, a, x, x)
+)
 
 
 @SOLVER.lowers("eigh")

@@ -1,11 +1,11 @@
 """Whole programs: patterns, values by each way, and what is kept from one point to the next."""
 
-import threading
 
 import numpy as np
 import pytest
 import scipy.sparse
 from hypothesis import assume, given, settings, strategies as st
+from together import together
 
 import linad
 from linad.errors import DensifyError, OptionError, TracerError
@@ -302,20 +302,13 @@ def test_only_so_much_is_kept(monkeypatch):
 def test_threads():
     x = rng.standard_normal(30)
     expected = linad.jacobian(lambda x: np.diff(x) ** 3 + x[1:])(x)
-    found = []
 
-    def work():
+    def work(_):
         for _ in range(20):
-            found.append(linad.sparse_jacobian(lambda x: np.diff(x) ** 3 + x[1:], x))
+            J = linad.sparse_jacobian(lambda x: np.diff(x) ** 3 + x[1:], x)
+            np.testing.assert_allclose(J.toarray(), expected)
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert len(found) == 80
-    for J in found:
-        np.testing.assert_allclose(J.toarray(), expected)
+    together(4, work)
 
 
 # Ways.

@@ -481,3 +481,46 @@ def test_indices_may_be_floats_as_in_scipy():
 
     J = linad.jacobian(entries)(np.array([1.2, 0.5, 0.7]))
     np.testing.assert_array_equal(J[[0, 1, 2], [0, 1, 2]], np.eye(3))
+
+
+OF_ENTRIES = {
+    "x * A": lambda A, x: x * A,
+    "x + A": lambda A, x: x + A,
+    "A + x": lambda A, x: A + x,
+    "x - A": lambda A, x: x - A,
+    "A - x": lambda A, x: A - x,
+}
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("shape", [(4,), (4, 4), (1, 4), (4, 1)], ids=str)
+@pytest.mark.parametrize("name", OF_ENTRIES)
+def test_constant_sparse_arrays_beside_traced_arrays(name, shape):
+    """Entry by entry, as SciPy has it of its arrays; of a matrix ``x * A`` is a product."""
+    f, x = OF_ENTRIES[name], rng.standard_normal(shape)
+    for form in ("csr", "csc", "coo", "dia", "lil"):
+        A = CSR.asformat(form)
+        expected = f(A, x)
+        seen = []
+
+        def dense(x, A=A, f=f, seen=seen):
+            y = f(A, x)
+            seen.append(y)
+            return y.toarray() if hasattr(y, "toarray") else y
+
+        y, J = linad.linearize(dense, x)
+        np.testing.assert_allclose(y, dense(x), rtol=1e-14)
+        change = f(A, x + 0.5) - f(A, x - 0.5)  # exact: it is linear
+        change = change.toarray() if hasattr(change, "toarray") else change
+        np.testing.assert_allclose(J.pushforward(np.ones(shape)), change, rtol=1e-12, atol=1e-14)
+        if name == "x * A" and form != "dia":
+            assert seen[0].stands_for is type(expected)
+
+
+def test_a_constant_sparse_array_that_is_written_into():
+    A = CSR.copy()
+    f = linad.jit(lambda x: (x * A).toarray() + (x - A))
+    x = rng.standard_normal(4)
+    for _ in range(3):
+        np.testing.assert_allclose(f(x), (x * A).toarray() + (x - A), rtol=1e-14)
+        A.data += 1.0

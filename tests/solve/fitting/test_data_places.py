@@ -189,3 +189,23 @@ def test_what_can_be_read_again_is_a_list():
 def test_a_set_has_no_order():
     with pytest.raises(ArgumentError, match="xdata is a set, which has no order"):
         curve_fit(line, set(X.tolist()), X)
+
+
+@pytest.mark.parametrize("kind", ["column", "table"])
+def test_refits_at_equal_places_with_labels_record_nothing(kind):
+    table = pd.DataFrame({"t": np.arange(1, 6), "site": list("abcab")}, index=[3, 1, 4, 0, 2])
+    recorded = []
+
+    def decay(d, a, b):
+        recorded.append(1)
+        return a * np.exp(-b * (d if kind == "column" else d["t"]).to_numpy())
+
+    jitted = linad.jit(decay)
+    y = 2 * np.exp(-0.3 * table["t"].to_numpy())
+    counts = []
+    for _ in range(3):
+        x = table["t"] if kind == "column" else table.copy()
+        fit = curve_fit(jitted, x, y, [1.0, 0.5])
+        np.testing.assert_allclose(fit.x, [2, 0.3], rtol=1e-6)
+        counts.append(len(recorded))
+    assert counts[0] == counts[2]

@@ -267,7 +267,7 @@ def test_data_with_nan_are_named():
     for f, args, words in (
         (lambda m: -np.sum((seen - m) ** 2), (), "seen at index 3: leave such points out"),
         (lambda m, y: -np.sum((y - m) ** 2), (seen,), r"args\[0\] at index 3"),
-        (lambda m, y: -np.sum((y["a"] - m) ** 2), ({"a": seen},), r"args\[0\] at index 3"),
+        (lambda m, y: -np.sum((y["a"] - m) ** 2), ({"a": seen},), r"args\[0\]\['a'\] at index 3"),
         (lambda m, y: -np.sum((y - m) ** 2), (seen[:, None],), r"args\[0\] at index \(3, 0\)"),
     ):
         with pytest.raises(ArgumentError, match="is nan at the start.*hold NaN, " + words):

@@ -33,6 +33,22 @@ def test_no_numbers(xdata, words):
         curve_fit(line, xdata, Y)
 
 
+def test_decisions_on_all_of_it():
+    def broken(t, a, b):
+        return a * t if t < 2 else b
+
+    words = r"given all of it in one call, of shape \(30,\), .* np.where\(x < 2, first, second\)"
+    with pytest.raises(ArgumentError, match=f"broken cannot compute with xdata: .*{words}"):
+        curve_fit(broken, T, Y)
+    with pytest.raises(ValueError, match="^The truth value"):  # of something else
+        curve_fit(lambda t, a: a if np.ones(2) else t, 1.0, np.ones(3), [1.0])
+
+
+def test_parameters_before_xdata():
+    with pytest.raises(ShapeError, match=r"returned \(2,\); .* called with xdata first"):
+        curve_fit(lambda p, t: p[0] * t + p[1], T, Y, [1.0, 1.0])
+
+
 def test_parts_of_a_dict():
     with pytest.raises(ArgumentError, match="its 'name' holds texts"):
         curve_fit(lambda x, a: a * x["name"], {"t": T, "name": ["a", "b", "c"] * 10}, Y)

@@ -5,12 +5,12 @@ import gc
 import inspect
 import pickle
 import sys
-import threading
 import weakref
 
 import numpy as np
 import pytest
 from compiled_runs import calls_of_python
+from together import together
 
 import linad
 from linad.jit.jitted import Jitted
@@ -242,22 +242,16 @@ def test_nothing_is_left_behind():
 
 def test_threads_have_results_of_their_own():
     jitted = direct(lambda x: (np.exp(x) - x, np.sum(x)), np.ones(50))
-    wrong = []
 
     def work(k):
         x = np.full(50, float(k))
         expected = np.exp(x) - x
         for _ in range(2000):
             y, s = jitted(x)
-            if not np.allclose(y, expected) or s != 50 * k:
-                wrong.append(k)
+            assert np.allclose(y, expected)
+            assert s == 50 * k
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert not wrong
+    together(4, work)
 
 
 def test_errors_of_the_function_pass():

@@ -24,6 +24,9 @@ SHAPES = [
     ((3, 9, 8), (1, 8, 7)),
     ((6, 2, 2), (6, 2, 1)),
     ((2, 2), (5, 2, 3)),
+    ((20, 3, 3), (20, 3, 3)),
+    ((2, 9, 4, 2), (9, 2, 5)),
+    ((20, 1, 8), (20, 8, 1)),
     ((4, 0), (0, 3)),
     ((0, 4), (4, 3)),
     ((2, 0, 4), (4, 3)),
@@ -45,6 +48,9 @@ LAYOUTS = {
     "stack, transposed": lambda a: a.reshape(5, 6, 20).swapaxes(1, 2) @ a.reshape(5, 6, 20),
     "stack, permuted": lambda a: a.reshape(5, 6, 20).transpose(1, 0, 2) @ a.T,
     "small stack": lambda a: a.reshape(150, 2, 2)[::3] @ a.reshape(150, 2, 2)[::-3, :, ::-1],
+    "small stack of products": lambda a: (
+        a.reshape(150, 2, 2).swapaxes(1, 2) @ a.reshape(150, 4)[:, :2, None]
+    ),
     "row": lambda a: a[:1] @ a.T,
     "repeated row": lambda a: np.broadcast_to(a[0], (30, 20)) @ a.T,
     "repeated number": lambda a: a @ np.broadcast_to(a[0, 0], (20,)),

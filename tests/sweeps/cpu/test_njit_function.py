@@ -7,6 +7,7 @@ import numba
 import numpy as np
 import pytest
 from numba.core.runtime import _nrt_python, rtsys
+from together import together
 
 import linad
 from linad.errors import FallbackError, GuardError, OutputError
@@ -175,14 +176,7 @@ def test_many_threads_at_once(rng):
     matrices = [rng.standard_normal((20, 20)) for _ in range(12)]
     outs = [np.empty((20, 20)) for _ in matrices]
     often(matrices[0], outs[0], 1)
-    workers = [
-        threading.Thread(target=often, args=(a, out, 300))
-        for a, out in zip(matrices, outs, strict=True)
-    ]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    together(12, lambda k: often(matrices[k], outs[k], 300))
     for a, out in zip(matrices, outs, strict=True):
         expected = np.empty((20, 20))
         g(a, expected)

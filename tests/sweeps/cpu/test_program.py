@@ -2,6 +2,7 @@
 
 import _thread
 import gc
+import itertools
 import multiprocessing
 import pickle
 import signal
@@ -11,10 +12,10 @@ import threading
 import time
 import tracemalloc
 import weakref
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from together import together
 
 import linad
 from linad.sweeps.cpu.program import Workspace
@@ -119,16 +120,12 @@ class TestThreads:
     def test_first_calls_at_the_same_time(self):
         for round_ in range(3):
             jitted = linad.jit(linad.grad(lambda x, c=1.0 + round_: np.sum(np.sin(x) * c * x)))
-            barrier = threading.Barrier(8)
 
-            def call(n, jitted=jitted, barrier=barrier):
+            def call(n, jitted=jitted):
                 x = np.linspace(0, 1, 3 + n % 4)
-                barrier.wait()
                 return [(x, jitted(x)) for _ in range(5)]
 
-            with ThreadPoolExecutor(8) as pool:
-                found = [pair for pairs in pool.map(call, range(8)) for pair in pairs]
-            for x, y in found:
+            for x, y in itertools.chain(*together(8, call)):
                 np.testing.assert_allclose(y, jitted.function(x), rtol=1e-13)
             assert len(jitted.variants) == 4
             assert all(len(v) == 1 for v in jitted.variants.values())
@@ -146,10 +143,8 @@ class TestThreads:
                 n, s = rng.integers(4, 9), rng.integers(3)
                 found = jitted(np.linspace(0.1, 1, n) * (s + 1), 0.5)
                 np.testing.assert_allclose(found, expected[n][s], rtol=1e-12)
-            return True
 
-        with ThreadPoolExecutor(8) as pool:
-            assert all(pool.map(call, range(8)))
+        together(8, call)
         check_idle(jitted, 8)
 
     def test_long_runs_let_each_other_run(self):
@@ -162,10 +157,8 @@ class TestThreads:
         def call(k):
             for _ in range(6):
                 np.testing.assert_allclose(jitted(xs[k]), expected[k], rtol=1e-11)
-            return True
 
-        with ThreadPoolExecutor(4) as pool:
-            assert all(pool.map(call, range(4)))
+        together(4, call)
         check_idle(jitted, 4)
 
     def test_one_linearization_in_several_threads(self):
@@ -179,10 +172,8 @@ class TestThreads:
                 w = rng.normal(size=50)
                 np.testing.assert_allclose(J.T @ w, dense.T @ w, rtol=1e-9, atol=1e-11)
                 np.testing.assert_allclose(J @ w, dense @ w, rtol=1e-9, atol=1e-11)
-            return True
 
-        with ThreadPoolExecutor(6) as pool:
-            assert all(pool.map(call, range(6)))
+        together(6, call)
 
     def test_other_arguments_evict(self, monkeypatch):
         """More kinds of arguments than are remembered, in several threads."""
@@ -193,8 +184,7 @@ class TestThreads:
             rng = np.random.default_rng(seed)
             return all(jitted(2.0, n) == 2 * n for n in rng.integers(0, 12, 100).tolist())
 
-        with ThreadPoolExecutor(4) as pool:
-            assert all(pool.map(call, range(4)))
+        assert all(together(4, call))
         assert len(jitted.variants) <= 4
 
 

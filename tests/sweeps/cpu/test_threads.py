@@ -1,11 +1,11 @@
 """Sweeps that several threads share."""
 
 import os
-import threading
 import time
 
 import numpy as np
 import pytest
+from together import together
 
 import linad
 from linad.core import tree
@@ -90,20 +90,13 @@ def test_threads_of_the_users_own_may_call_at_once(rng):
     xs = [rng.standard_normal(N) for _ in range(4)]
     g(xs[0])
     expected = [g(x) for x in xs]
-    wrong = []
 
     def work(k):
         with linad.config(threads=3):
             for _ in range(5):
-                if not np.array_equal(g(xs[k]), expected[k]):
-                    wrong.append(k)
+                np.testing.assert_array_equal(g(xs[k]), expected[k])
 
-    workers = [threading.Thread(target=work, args=(k,)) for k in range(4)]
-    for w in workers:
-        w.start()
-    for w in workers:
-        w.join()
-    assert not wrong
+    together(4, work)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")

@@ -1,0 +1,98 @@
+"""Whether a function decides, again and again, by what comes ever closer to a tie.
+
+A bisection looks at the sign of f(m) at points m that come closer to a root, step by step by a
+constant factor; so does any search by comparisons, on both sides of what it looks for. What such a
+function returns moves with its arguments through these decisions, of which a derivative, with all
+decisions as they were taken, knows nothing. The margins of its decisions tell: each side reaches a
+new order of magnitude every few steps, down to rounding. In a sequence of n numbers in no order
+that happens some log(n) times; and a loop that ends at a tolerance asks the same question, with the
+same answer, until it ends.
+
+This is a suspicion, and costs little: a function that takes few decisions is not looked at. Whether
+its derivative is wrong is found out by `linad.api.hidden_searches`.
+"""
+
+from array import array
+from typing import Any
+
+import numpy as np
+
+from linad.core.array_type import Array
+from linad.core.primitive import Traced
+
+FEW = 4
+"""Decisions that a function takes before any is looked at."""
+
+WINDOW = 256
+"""Decisions that are looked at together: a search among others still fills a part of them."""
+
+ORDERS = 12
+"""Powers of two by which a search comes closer, at the least."""
+
+ON_EACH_SIDE = 3
+"""How many of these are reached from each side."""
+
+_DOUBLES = {float, np.float64}
+
+
+class NearTies:
+    """The margins by which a function decides, and whether they are those of a search.
+
+    Of arrays those of one entry are noted, since searches for all entries go on at the same time:
+    not the first, the middle or the last, which are round numbers more often than others.
+
+    Attributes
+    ----------
+    seen : bool
+        Whether some were, among those that have been looked at.
+    """
+
+    __slots__ = ("margins", "seen")
+
+    def __init__(self) -> None:
+        self.margins = array("d")
+        self.seen = False
+
+    def note(self, operands: Any) -> None:
+        """Take note of a decision: of a comparison of two values, or on the sign of one."""
+        a, b = operands if len(operands) == 2 else (operands[0], 0.0)
+        margins = self.margins
+        try:
+            margins.append(
+                (float(a) if type(a) in _DOUBLES else _entry(a))
+                - (b if type(b) is float else _entry(b))
+            )
+        except (TypeError, IndexError, OverflowError):
+            return  # complex numbers, texts, no entries, more than a float holds
+        if len(margins) == WINDOW:
+            self.look()
+
+    def look(self) -> bool:
+        """Whether margins were those of a search, now or before."""
+        self.seen = self.seen or are_of_a_search(np.array(self.margins))
+        del self.margins[: -WINDOW // 2]
+        return self.seen
+
+
+def _entry(x: Array) -> Any:
+    """An entry of an array, as a number of Python's."""
+    if type(x) is not np.ndarray:
+        if isinstance(x, Traced):
+            x = x.concrete
+        x = np.asarray(x)
+    return x.item(5 * x.size >> 3)
+
+
+def are_of_a_search(margins: np.ndarray) -> bool:
+    """Whether numbers come closer to zero, from both sides, as those of a search do."""
+    if margins.size < ORDERS:
+        return False
+    sizes = np.abs(margins)
+    if np.max(sizes) < 2.0**ORDERS * np.min(sizes):  # as those of most are
+        return False
+    found = margins[np.isfinite(margins) & (margins != 0)]
+    orders = np.frexp(found)[1]
+    if not orders.size or np.ptp(orders) < ORDERS:
+        return False
+    above, below = (set(np.minimum.accumulate(orders[side])) for side in (found > 0, found < 0))
+    return len(above | below) >= ORDERS and min(len(above), len(below)) >= ON_EACH_SIDE

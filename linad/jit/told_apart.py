@@ -1,0 +1,78 @@
+"""What tells values of other packages apart that have their state in memory which Python does not
+show: tables of pandas, times, numbers of any length."""
+
+import datetime as dt
+import decimal
+import functools
+from typing import Any
+
+import numpy as np
+
+from linad.core.callers import defining_package
+
+ALIKE = (dt.datetime, dt.time, decimal.Decimal)
+"""Types of Python whose values may be equal and do not act alike: an instant in two time zones,
+1.0 and 1.00."""
+
+
+def is_labelled(value: Any) -> bool:
+    """Whether it is a Series, DataFrame or Index of pandas, or one of its arrays."""
+    return _is_labelled(type(value))
+
+
+@functools.cache
+def _is_labelled(kind: type) -> bool:
+    array_like = hasattr(kind, "__array__") and not issubclass(kind, np.ndarray)
+    return defining_package(kind) == "pandas" and array_like
+
+
+def labelled(value: Any) -> tuple[Any, ...]:
+    """Entries and labels of an object of pandas, in arrays, lists, texts and numbers."""
+    if hasattr(value, "columns"):
+        columns = [_entries(value.iloc[:, k]) for k in range(value.shape[1])]
+        parts = [value.index, value.columns, *columns]
+    elif hasattr(value, "iloc"):
+        parts = [value.index, value.name, _entries(value)]
+    elif hasattr(value, "names"):
+        return (list(value.names), *_of_index(value))
+    else:
+        return _entries(value)
+    return (*parts, value.attrs, value.flags.allows_duplicate_labels)
+
+
+def _of_index(index: Any) -> tuple[Any, ...]:
+    if hasattr(index, "step"):  # a range, which may be long
+        return index.start, index.stop, index.step
+    if hasattr(index, "levels"):
+        return tuple(index.levels), [np.asarray(codes) for codes in index.codes]
+    return (*_entries(index), getattr(index, "freqstr", None))
+
+
+def _entries(column: Any) -> tuple[Any, ...]:
+    """Those of one column, and how pandas reads them."""
+    dtype = column.dtype
+    if hasattr(dtype, "categories"):
+        codes = getattr(column, "array", column).codes
+        return str(dtype), dtype.ordered, dtype.categories, np.asarray(codes)
+    plain = isinstance(dtype, np.dtype) and dtype.kind != "O"
+    # As objects, integers beside a missing one stay what they are.
+    return str(dtype), np.asarray(column) if plain else np.asarray(column, object).tolist()
+
+
+def reduced(value: Any) -> Any:
+    """What `pickle` would keep of it; ValueError for what cannot be kept."""
+    try:
+        return value.__reduce_ex__(4)
+    except Exception as failure:  # which is the value's own
+        raise ValueError("no state that can be kept") from failure
+
+
+@functools.cache
+def hides_state(kind: type) -> bool:
+    """Whether objects of a class have memory that is neither in a dict nor in slots."""
+    shown = ("__dict__", "__weakref__", "__slots__")
+    return any(
+        base.__basicsize__ > base.__base__.__basicsize__ and not any(n in vars(base) for n in shown)
+        for base in kind.__mro__
+        if base.__base__ is not None
+    )

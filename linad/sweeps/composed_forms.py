@@ -1,0 +1,114 @@
+"""Functions that NumPy computes in Python, made of those that have kernels.
+
+Each is a program in place of one equation: the derivative of what it is composed of is not taken
+here, as rules have done that before. Where a form does not hold there is none, and NumPy's function
+is a fallback.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linad.core import tree
+from linad.core.primitive import Primitive
+from linad.core.shapes import Shape
+from linad.core.tape import Equation, Tape, Var, needed
+from linad.operators.dft import CropOrPad
+from linad.rules.composed import FORMS
+from linad.sweeps.expansions import EVERYWHERE, Expansion
+from linad.transforms.record import RecordTrace, node_of
+
+TERMS = 64
+"""Coefficients of a polynomial up to which there is a program of it."""
+
+Form = Callable[..., Any]
+"""A function in NumPy that returns what the primitive returns, or None where it does not hold."""
+
+
+def composed(table: dict[Primitive, Expansion], *names: str) -> Callable[[Form], Form]:
+    """Enter a form for these primitives into a table; a decorator."""
+
+    def register(form: Form) -> Form:
+        for name in names:
+            table[Primitive.registry[name]] = functools.partial(_program, form)
+        return form
+
+    return register
+
+
+def _program(form: Form, eqn: Equation) -> Tape | None:
+    recorder = RecordTrace()
+    ins = [recorder.input(_example(a)) if isinstance(a, Var) else a for a in eqn.inputs]
+    with np.errstate(all="ignore"), recorder:
+        found = form(*ins, **eqn.params)
+        if found is None:
+            return None
+        nodes = [node_of(recorder, y) for y in (found if isinstance(found, tuple) else (found,))]
+    same = zip(nodes, eqn.outputs, strict=True)
+    if not all([a.shape == v.shape and a.dtype == v.dtype for a, v in same]):
+        return None
+    # What is not a variable has been taken as it is, and its place is one that nobody reads.
+    inputs = [
+        t._node if isinstance(a, Var) else Var(-1 - k, np.shape(a), np.asarray(a).dtype)
+        for k, (t, a) in enumerate(zip(ins, eqn.inputs, strict=True))
+    ]
+    equations = needed(recorder.equations, nodes)
+    ends = tree.row(len(inputs)), tree.row(len(nodes))
+    return Tape(eqn.primitive.name, inputs, equations, nodes, *ends)
+
+
+def _example(a: Var) -> Any:
+    """An array to record with; a matrix is regular."""
+    found = np.ones(a.shape, a.dtype)
+    if len(a.shape) > 1 and a.dtype.kind in "fc":
+        found += np.eye(*a.shape[-2:], dtype=a.dtype)
+    return found
+
+
+everywhere = functools.partial(composed, EVERYWHERE)
+
+for _name in ("cross", "array_equal"):
+    everywhere(_name)(FORMS[_name])
+
+
+def _of_floats(form: Form) -> Form:
+    """The same for floating point numbers alone: differences of integers may wrap around."""
+
+    def of_floats(*args: Any, **params: Any) -> Any:
+        kinds = {np.result_type(a).kind for a in args}
+        return form(*args, **params) if kinds == {"f"} else None
+
+    return of_floats
+
+
+for _name in ("isclose", "allclose", "round"):
+    everywhere(_name)(_of_floats(FORMS[_name]))
+
+
+@everywhere("polyval")
+def polyval(p: Any, x: Any) -> Any:
+    return FORMS["polyval"](p, x) if np.ndim(p) == 1 and 0 < len(p) <= TERMS else None
+
+
+@everywhere("fit")
+def fit(x: Any, *, shape: Shape) -> Any:
+    return CropOrPad(shape, x.shape, x.dtype).pushforward(x)
+
+
+def _keeping_axes(function: Callable[..., Any]) -> Form:
+    """A reduction, and then the axes that it took away, with one entry each."""
+
+    def keeping_axes(x: Any, axis: Any = None, *, keepdims: Any = False, **params: Any) -> Any:
+        if keepdims is not True or params:
+            return None
+        y = function(x, axis=axis)
+        taken = range(x.ndim) if axis is None else axis
+        return np.expand_dims(y, tuple(taken) if isinstance(taken, range) else taken)
+
+    return keeping_axes
+
+
+for _function in (np.all, np.any, np.argmax, np.argmin, np.count_nonzero):
+    everywhere(_function.__name__)(_keeping_axes(_function))

@@ -1,0 +1,60 @@
+"""Functions that are composed of others in programs, bit by bit what NumPy gives."""
+
+import numpy as np
+import pytest
+
+import linad
+
+X = np.random.default_rng(0).standard_normal((50, 9))
+EDGES = np.array([0.0, -0.0, 1.0, 2.5, -1.0, 1e-300, np.inf, np.nan, 1e300])
+
+CASES = {
+    "all": lambda x: np.all(x > 0, axis=1, keepdims=True),
+    "any of all axes": lambda x: (x > 3).any((0, 1), keepdims=True),
+    "all of no axis": lambda x: np.all(x, keepdims=True),
+    "argmax": lambda x: np.argmax(x, axis=-1, keepdims=True),
+    "argmin": lambda x: np.argmin(x, keepdims=True),
+    "count": lambda x: np.count_nonzero(x > 0, axis=0, keepdims=True),
+    "isclose": lambda x: np.isclose(x, x + 1e-9, rtol=1e-9),
+    "isclose, edges": lambda x: np.isclose(x[:9, 0] * EDGES, EDGES, equal_nan=True),
+    "allclose": lambda x: (np.allclose(x, 1.0), np.allclose(x, x)),
+    "array_equal": lambda x: (np.array_equal(x, x[:3]), np.array_equal(x, 1 * x)),
+    "round": lambda x: (np.round(x, 2), np.round(1000 * x, -2), x.round()),
+    "round, edges": lambda x: np.round(x[:9, 0] * EDGES, 12),
+    "cross": lambda x: np.cross(x[:, :3], x[:, 3:6]),
+    "cross, other axis": lambda x: np.cross(x[:3], x[3:6, :1], axis=0),
+    "cross, complex": lambda x: np.cross(x[:, :3] + 1j, x[0, 3:6]),
+    "polyval": lambda x: np.polyval(x[:4, 0], x),
+}
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("name", CASES)
+def test_values(name):
+    f = linad.jit(CASES[name])
+    with np.errstate(all="ignore"):
+        for _ in range(2):
+            np.testing.assert_equal(f(X), CASES[name](X))
+        assert not linad.explain(f)(X).fallbacks
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("name", ["cross", "polyval"])
+def test_gradients(name):
+    f = {
+        "cross": lambda x: np.cross(x[:3], x[3:6]),
+        "polyval": lambda x: np.polyval(x, x[:2]),
+    }[name]
+    gradient = linad.jit(linad.grad(lambda x: np.sum(f(x) ** 2)))
+    expected = linad.grad(lambda x: np.sum(f(x) ** 2))(X[0])
+    for _ in range(2):
+        np.testing.assert_allclose(gradient(X[0]), expected, rtol=1e-12)
+    assert not linad.explain(gradient)(X[0]).fallbacks
+
+
+@pytest.mark.usefixtures("kernels")
+def test_differences_of_unsigned_numbers_do_not_wrap_around():
+    x = np.array([1, 2, 250], np.uint8)
+    f = linad.jit(lambda x: np.isclose(x, np.uint8(2)))
+    for _ in range(2):
+        np.testing.assert_array_equal(f(x), [False, True, False])
