@@ -7,7 +7,7 @@ u = z / |z|    du = (dz - u^2 conj(dz)) / (2 |z|)
 y = arg z      dy = Im(dz / z)
 
 Adjoints are with respect to <a, b> = Re Σ conj(a) b, so the gradient of a real function of
-z = x + iy is f_x + i f_y. At z = 0 the slope of |z| is 0, and its derivative NaN; |z|² is smooth there.
+z = x + iy is f_x + i f_y. At z = 0 the slope of |z| is 0, its derivative NaN; |z|² is smooth there.
 """
 
 import math
