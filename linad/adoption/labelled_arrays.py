@@ -39,7 +39,7 @@ class TracedDtype(ExtensionDtype):
         return TracedArray
 
     def _get_common_dtype(self, dtypes: list[Any]) -> Any:
-        numbers = all(isinstance(d, TracedDtype) or d.kind in "biuf" for d in dtypes)
+        numbers = all(isinstance(d, TracedDtype) or d.kind in "biufc" for d in dtypes)
         return self if numbers else None
 
 

@@ -27,10 +27,11 @@ def lifted(x: Any) -> Any:
     if not isinstance(x, Labelled) and holds_traced_values(x):
         return frame(x) if x.ndim == 2 else series(x)
     trace = running_trace()
-    if trace is None or isinstance(x, Labelled) or x.to_numpy().dtype.kind not in "biuf":
+    if trace is None or isinstance(x, Labelled) or x.to_numpy().dtype.kind not in "biufc":
         return x
     values = x.to_numpy()
-    return labelled_as(x, trace.constant(values.astype(float)))
+    kind = complex if values.dtype.kind == "c" else float
+    return labelled_as(x, trace.constant(values.astype(kind)))
 
 
 _OPERATORS = {

@@ -1,6 +1,7 @@
-"""Starts as lmfit describes them: its `Parameters`, and dicts ``{"a": {"value": 1, "min": 0}}``.
+"""Starts of other kinds: where another search has ended, and what lmfit describes.
 
-Each entry there has a value with its bounds, and whether it is held; here these are three options.
+lmfit has `Parameters`, and some write dicts ``{"a": {"value": 1, "min": 0}}``. Each entry there has
+a value with its bounds, and whether it is held; here these are three options.
 """
 
 from collections.abc import Mapping
@@ -30,7 +31,8 @@ class DescribedStart(NamedTuple):
 
 
 def of_described(name: str, start: Any, bounds: Any, fixed: Any) -> tuple[Any, Any, Any]:
-    """A start, bounds and what is held, read from lmfit's Parameters if the start is that.
+    """A start, bounds and what is held, read from lmfit's Parameters if the start is that, and the
+    parameters of the result of another search.
 
     Raises
     ------
@@ -38,6 +40,7 @@ def of_described(name: str, start: Any, bounds: Any, fixed: Any) -> tuple[Any, A
         With what to write, where the Parameters hold expressions, bounds and flags are given twice,
         or a dict holds them beside its values.
     """
+    start = start.x if is_result(start) else start
     refuse_described(name, start)
     if not holds_parameters(start):
         return start, bounds, fixed
@@ -136,6 +139,11 @@ def holds_parameters(start: Any) -> bool:
             for entry in start.values()
         )
     )
+
+
+def is_result(start: Any) -> bool:
+    """Whether it is what a search has returned, linad's or SciPy's, and says where that ended."""
+    return isinstance(getattr(start, "success", None), (bool, np.bool_)) and hasattr(start, "x")
 
 
 def _describes(entry: Any) -> bool:

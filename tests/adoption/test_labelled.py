@@ -284,6 +284,29 @@ def test_series_of_pandas_own_class_that_hold_traced_arrays():
     np.testing.assert_allclose(linad.jacobian(product)(X), expected)
 
 
+COMPLEX = {
+    "times": lambda z, b: np.abs(1 + z * b),
+    "reflected": lambda z, b: np.abs(b / z - z),
+    "power": lambda z, b: np.abs(np.exp(b * z) ** b),
+    "ufunc": lambda z, b: np.abs(np.multiply(z, b).cumsum()),
+    "reduced": lambda z, b: np.abs((z * b).mean() * (z * b).sum()),
+    "chosen": lambda z, b: np.abs((b - z)[np.array([True, False, True])]),
+    "number": lambda z, b: np.abs(b * z + 1j),
+}
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_a_series_of_complex_numbers(name):
+    import pandas as pd
+
+    f, values = COMPLEX[name], np.array([1.0 + 2.0j, -0.5j, 3.0])
+    series, table = pd.Series(values, index=[4, 5, 6]), pd.DataFrame({"z": values})
+    slope = linad.derivative(lambda b: np.sum(f(values, b)))(0.7)
+    for z in (series, table["z"]):
+        for taken in (linad.derivative, lambda g: linad.jit(linad.derivative(g))):
+            np.testing.assert_allclose(taken(lambda b, z=z: np.sum(f(z, b)))(0.7), slope)
+
+
 def test_gaps_are_filled_by_numpy():
     import pandas as pd
 

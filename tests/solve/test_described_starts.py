@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+import scipy.optimize
 
 import linad
 from linad.errors import OptionError
@@ -43,6 +44,21 @@ def test_a_fit_takes_values_bounds_and_flags():
         assert found.errors["c"] == 0.0
     away = Parameters(a=Parameter(1.0), rate=Parameter(0.5, max=1.0), c=Parameter(0.0))
     assert curve_fit(decay, T, Y, away)["rate"] == 1.0
+
+
+def test_a_fit_starts_where_another_has_ended():
+    by_name = curve_fit(decay, T, Y, {"a": 1.0, "rate": 1.0, "c": 0.0})
+    in_order = curve_fit(decay, T, Y)
+    theirs = scipy.optimize.least_squares(lambda p: decay(T, *p) - Y, [1.0, 1.0, 0.0])
+    for start in (by_name, in_order, theirs):
+        for found in (curve_fit(decay, T, Y, p0=start), fit(lambda p: spread(p) - Y, start)):
+            assert type(found.x) is type(start.x)
+            assert found.nit <= 1
+            np.testing.assert_allclose(list(found.values.values()), [2.5, 1.3, 0.5])
+
+
+def spread(p):
+    return decay(T, **p) if isinstance(p, dict) else decay(T, *p)
 
 
 @pytest.mark.parametrize(

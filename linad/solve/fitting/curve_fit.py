@@ -78,7 +78,7 @@ def curve_fit(
         Where to start: a number for each parameter, by position or by name; a list of numbers
         within is an array, and so is an array of one number alone. Ones by default, or a point
         between the bounds. Parameters of lmfit are a dict of their values, with bounds and what
-        is fixed.
+        is fixed; of another fit, or another result with an ``x``, it is that.
     sigma : number, array or container like ydata, optional
         Standard deviations of ydata: one number, an array like ydata, or for each data set one of
         these, ``[0.1, 0.3]``; a square matrix is the covariance of a vector ydata.
@@ -203,7 +203,8 @@ def fit(
         one: residuals, divided by their standard deviations if these are known; an array or a
         container of arrays.
     x0 : array or container of arrays
-        Where to start. ``Parameters`` of lmfit are taken as a dict of their values here, too.
+        Where to start. ``Parameters`` of lmfit are taken as a dict of their values here, too, and
+        another result by its ``x``.
     args : tuple or list
         Further arguments of ``f``.
     absolute_sigma : bool

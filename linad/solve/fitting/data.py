@@ -59,6 +59,8 @@ class Data:
         Whether residuals are multiplied by weights, and whether these say how well data are known.
     fitted, cut_short : bool, int
         Whether a prediction has had the shape of the data; and how many later ones ended early.
+    alone : int
+        For how many data the model has returned one number, last; 0 where it never did.
     integrator : str
         What the model integrates with, as far as that is known.
     rows : list
@@ -79,6 +81,7 @@ class Data:
     ) -> None:
         self.f, self.x_shape, self.labelled = f, shape_of(xdata), hasattr(xdata, "to_numpy")
         self.fitted, self.cut_short, self.integrator = False, 0, ""
+        self.alone = 0
         self.omits = nan_policy == "omit"
         check_finite = nan_policy == "raise" or (check_finite and nan_policy != "propagate")
         refuse_none("ydata", ydata)
@@ -214,9 +217,10 @@ class Data:
             if is_table(array):
                 raise ArgumentError(f"{came}{self._of_table(array)}")
             if single and not option:
+                omit = "" if self.omits else "; nan_policy='omit' leaves out those that are NaN"
                 raise ArgumentError(
                     f"{came}leave these points out, xdata[keep] and ydata[keep] for keep = "
-                    f"np.isfinite({name}); nan_policy='omit' leaves out those that are NaN"
+                    f"np.isfinite({name}){omit}"
                 )
             weights = {
                 "": "weights=keep",
@@ -328,6 +332,8 @@ class Data:
                 shape = y.shape
             if shape not in ((), y.shape):
                 refuse_shape(self, shape, y, name)
+            if shape == () and y.size > 1:
+                self.alone = y.size
             refuse_kind(self.f, value, y)
             difference = value - y
             if self.whiten is not None:

@@ -9,7 +9,7 @@ import numpy as np
 from linad.core import tree
 from linad.core.options import FLAG, Kind, choice, is_integer, is_number
 from linad.core.showing import shown
-from linad.solve.described_starts import holds_parameters
+from linad.solve.described_starts import holds_parameters, is_result
 
 VERBOSE = Kind(
     "0, 1 or 2",
@@ -75,7 +75,11 @@ def _number_in(text: str) -> str:
 
 START = Kind(
     "finite real numbers, an array or a container of such",
-    lambda value: holds_parameters(value) or (_holds_finite(value) and not _holds_none(value)),
+    lambda value: (
+        holds_parameters(value)
+        or is_result(value)
+        or (_holds_finite(value) and not _holds_none(value))
+    ),
     _misfit,
 )
 ABSOLUTE = Kind(f"{FLAG.words} (all starts are in one list, p0=[1, 2])", FLAG.fits)

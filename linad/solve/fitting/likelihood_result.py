@@ -27,10 +27,19 @@ FAINT = float(np.sqrt(np.finfo(float).eps))
 MINUTE = 1e-8
 """What a product of probabilities of many data is below, and hardly the logarithm of one."""
 
+LEFT = {1.5: (0.28, 0.4), 3.0: (0.0, 0.05), 6.0: (0.0, 1e-3)}
+"""Widths d from its maximum, and between what shares of it a product of probabilities is there.
+
+exp(-d²/2) is 0.32, 0.011 and 2e-8. Most logarithms of 1 + g, which end at 0 too, fall sooner.
+"""
+
 NO_LOGARITHM = (
     "it looks like the likelihood itself, a product of probabilities; return its logarithm, the "
     "sum of theirs"
 )
+
+
+OR_NO_LOGARITHM = "; if it is the likelihood itself, return its logarithm"
 
 
 def is_no_logarithm(value: float) -> bool:
@@ -151,20 +160,57 @@ class LikelihoodResult(KnownParameters):
             return (
                 "errors unknown: the likelihood is not bent as at a maximum; fix what is at a bound"
             )
-        return "errors unknown: the likelihood has no maximum here"
+        return f"errors unknown: the likelihood has no maximum here{self._or_itself()}"
+
+    def _or_itself(self) -> str:
+        """What to add where it may be no logarithm: that of a maximum is as often below 0."""
+        return OR_NO_LOGARITHM if self.log_likelihood > 0.0 else ""
 
     def _doubt(self) -> str:
         """That it is no logarithm, or that the maximum lies at infinity, as that of a model which
         separates its data does."""
-        if is_no_logarithm(self.log_likelihood):
-            return f"the logarithm is {self.log_likelihood:.3g}: {NO_LOGARITHM}"
+        largest = self.log_likelihood
+        falls = self._falls_to_zero()
+        if is_no_logarithm(largest) or (falls and largest <= 1.0):
+            return f"the logarithm is {largest:.3g}: {NO_LOGARITHM}"
+        if falls:  # as densities do; the logarithm of 1 + g as well
+            return f"it falls from {largest:.3g} to 0, and not below{OR_NO_LOGARITHM}"
         way = (self.vector - self.parameters.start)[self.parameters.free]
         if not any(map(self._rises_along, (way, *np.diag(way)))):
             return ""
         return (
             "the likelihood has no maximum, but rises towards infinity (as where a model separates "
-            "its data): parameters and errors mean nothing; give bounds, or a prior"
+            f"its data): parameters and errors mean nothing; give bounds, or a prior"
+            f"{self._or_itself()}"
         )
+
+    def _falls_to_zero(self) -> bool:
+        """Whether it falls from its maximum as a product of probabilities does: to 0, not below.
+
+        At d widths √(F/H) from a maximum F with the curvature H a likelihood is about
+        F exp(-d²/2), and a logarithm F (1 - d²/2): below 0.
+        """
+        largest, free = self.log_likelihood, np.flatnonzero(self.parameters.free)
+        bent = np.diagonal(self._curvature)
+        if not largest > 0.0:
+            return False
+        for k, h in zip(free[bent > 0.0], bent[bent > 0.0], strict=True):
+            for side in (1.0, -1.0):
+                width = side * np.sqrt(largest / h)
+                shares = ((self._moved(k, d * width) / largest, LEFT[d]) for d in LEFT)
+                if all(least <= share <= most for share, (least, most) in shares):
+                    return True
+        return False
+
+    def _moved(self, k: int, step: float) -> float:
+        """The function beside its maximum in one parameter; NaN beyond a bound."""
+        free, there = self.parameters.free, self.vector.copy()
+        there[k] += step
+        lower, upper = self.bounds
+        if not lower[k] <= there[k] <= upper[k]:
+            return np.nan
+        with quiet():
+            return -float(self._cost_of_free(there, free)(there[free]))
 
     def _rises_along(self, way: Any) -> bool:
         """Whether the likelihood is no lower where its curvature has one standard error end, far

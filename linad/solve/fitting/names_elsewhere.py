@@ -37,6 +37,32 @@ ELSEWHERE = {
         "plot() draws data, model and residuals, and returns the axes",
     ),
     **dict.fromkeys(("corr", "correl", "correlations"), "that is correlation"),
+    **dict.fromkeys(
+        ("rss", "ssr", "sse", "sum_square"), "the sum of squares is chi_square, with sigma in it"
+    ),
+    **dict.fromkeys(
+        ("rmse", "mse", "scale", "s_res", "sigma_res"),
+        "residuals have the standard deviation np.sqrt(found.reduced_chi_square), in units of "
+        "sigma, and np.sqrt(found.chi_square / found.observations) is the root of their mean square",
+    ),
+    **dict.fromkeys(
+        ("p_value", "pvalue", "pvalues", "chi2_p"),
+        "where sigma is known, the probability of a worse fit is "
+        "scipy.stats.chi2.sf(found.chi_square, found.degrees_of_freedom)",
+    ),
+    **dict.fromkeys(
+        ("to_dict", "asdict", "valuesdict", "as_dict"),
+        "values and standard_errors are dicts by name",
+    ),
+    **dict.fromkeys(
+        ("to_frame", "to_dataframe", "to_pandas", "table"),
+        "rows() are names, values and errors: pd.DataFrame(found.rows())",
+    ),
+    **dict.fromkeys(
+        ("save", "dump", "to_json", "to_csv"),
+        "pickle.dump(found, file) keeps all of it, if the model is a function of a module; "
+        "json.dump({'values': found.values, 'errors': found.standard_errors}, file) the numbers",
+    ),
     "fun": "residuals are (model - data) / sigma",
 }
 """What is said of a name that a result does not have."""
@@ -56,9 +82,15 @@ OF_LIKELIHOODS = {
         "of propagate(lambda p: model(x, p))",
     ),
     **dict.fromkeys(
-        ("residuals", "resid", "residual", "chi_square", "chisqr", "chi2", "r_squared", "redchi"),
+        (
+            *("residuals", "resid", "residual", "chi_square", "chisqr", "chi2", "r_squared"),
+            *("redchi", "rss", "ssr", "sse", "sum_square", "rmse", "mse", "scale", "s_res"),
+            *("sigma_res", "p_value", "pvalue", "pvalues", "chi2_p"),
+        ),
         "a likelihood has no residuals; log_likelihood and aic tell how good it is",
     ),
+    "bic": "a likelihood does not know how many data there are; of n independent ones it is "
+    "found.free_parameters * np.log(n) - 2 * found.log_likelihood",
     **dict.fromkeys(("llf", "loglike", "loglikelihood", "fun", "nll"), "that is log_likelihood"),
 }
 """The same of what `maximum_likelihood` returns."""

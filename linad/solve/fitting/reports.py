@@ -108,6 +108,8 @@ def cautions(fit: Any) -> list[str]:
     """What is wrong with a fit as a whole."""
     if fit.data is None and fit.observations == 1:
         return ["There is one residual: return all of them, not the sum of their squares."]
+    if fit.data is not None and fit.data.alone and fit.undetermined:
+        return [f"{fit.title} returned one number for {fit.data.alone} data: return one for each."]
     return []
 
 

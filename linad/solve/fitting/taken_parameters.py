@@ -12,6 +12,7 @@ from linad.errors import ArgumentError
 from linad.solve.fitting.model_bindings import Model, signature_of
 from linad.solve.problems import as_point
 
+_GIVEN = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -83,7 +84,47 @@ def taking(f: Model, start: Any, args: Any, solver: str) -> tuple[Whole, tuple[A
     raise ArgumentError(
         f"{solver}: {name_of(f)}{signature} does not take the parameters of the start, {came}; let "
         f"it take one argument for all of them, p, or each of them, by name or one by one{after}"
+        f"{_forgotten(signature, point, args)}"
     )
+
+
+_ALL = ("p", "params", "parameters", "par", "pars", "theta", "beta", "guess")
+"""What an argument for all parameters is called."""
+
+
+def _forgotten(signature: inspect.Signature, point: Any, args: tuple[Any, ...]) -> str:
+    """That the arguments behind the parameters are given in ``args``, where there are none."""
+    required = _required(signature)
+    if not required or args:
+        return ""
+    if isinstance(point, Mapping) and any(name in required for name in point):
+        if not all(name in required for name in point):
+            return ""
+        left = [name for name in required if name not in point]
+    else:
+        several = isinstance(point, (list, tuple)) or np.ndim(point) == 1
+        one = not several or required[0] in _ALL
+        left = required[1 if one else len(point) :]
+    if not left:
+        return ""
+    return f"; if {', '.join(left)} {'are' if len(left) > 1 else 'is'} data, {_as_args(left)}"
+
+
+def as_all_and_args(f: Model) -> str:
+    """How a function is called whose first argument is all parameters."""
+    signature = signature_of(f)
+    names = [] if signature is None else _required(signature)
+    return f"if {names[0]} is all of them, {_as_args(names[1:])}" if names[1:] else ""
+
+
+def _required(signature: inspect.Signature) -> list[str]:
+    """The arguments that are given in places, without defaults."""
+    parameters = signature.parameters.values()
+    return [p.name for p in parameters if p.default is p.empty and p.kind in _GIVEN]
+
+
+def _as_args(names: list[str]) -> str:
+    return f"give args=({', '.join(names)}{',' * (len(names) == 1)})"
 
 
 def _first_name(f: Model) -> str:

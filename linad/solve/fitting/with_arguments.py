@@ -4,12 +4,20 @@ from collections.abc import Callable
 from typing import Any
 
 from linad.core.shapes import name_of
+from linad.errors import ArgumentError
 from linad.solve.fitting.asked_of_parameters import MISREAD, refuse_misread
 from linad.solve.fitting.predictions import of_rows
 from linad.solve.fitting.tables import is_column
-from linad.solve.fitting.taken_parameters import Whole
+from linad.solve.fitting.taken_parameters import Whole, as_all_and_args
 from linad.solve.fitting.written_data import copied, is_written
 from linad.solve.read_data import words_of_shapes
+
+_READ_AS_SEVERAL = (
+    "invalid index to scalar variable",
+    "array is 0-dimensional",
+    "'float' object is not subscriptable",
+)
+"""What Python and NumPy say of one number that is indexed."""
 
 
 class WithArguments:
@@ -54,10 +62,25 @@ class WithArguments:
         return y
 
     def _tell(self, error: Exception) -> None:
-        """Say how the function was called, which may not be as it is meant."""
-        if self.taking.names:
+        """Say how the function was called, which may not be as it is meant.
+
+        Raises
+        ------
+        ArgumentError
+            If one number is read as all parameters would be: what comes behind are data.
+        """
+        names = self.taking.names
+        as_several = any(words in str(error) for words in _READ_AS_SEVERAL)
+        remedy = as_all_and_args(self.f) if names and as_several else ""
+        if names and remedy:
+            raise ArgumentError(
+                f"{self.solver}: {name_of(self.f)} was called with its {len(names)} starts one by "
+                f"one, {', '.join(names)}, and one number is read by an index ({error}); "
+                f"{remedy}"
+            ) from error
+        if names:
             error.add_note(
-                f"{self.solver}: {name_of(self.f)} was called with {', '.join(self.taking.names)} "
+                f"{self.solver}: {name_of(self.f)} was called with {', '.join(names)} "
                 f"as single parameters, since it does not take all of them as one with the "
                 f"{len(self.args)} of args"
             )

@@ -8,7 +8,7 @@ import scipy.optimize
 from scipy.optimize import OptimizeWarning
 from solve.problems import unfinished
 
-from linad.solve import Status, curve_fit, fit
+from linad.solve import Status, curve_fit, fit, maximum_likelihood
 
 T = np.linspace(0.0, 3.0, 20)
 Y = 2.0 * np.exp(-1.1 * T) + 0.01 * np.cos(9 * T)
@@ -26,6 +26,8 @@ def decay(t, a, rate):
         (lambda t, a, b, r: a * np.exp(-r * t) + np.exp(-999 * b), None, ["b"], r"fixed=\['b'\]"),
         (lambda t, a, b, r: a * np.exp(-r * t), {"a": 1, "b": 3, "r": 1}, ["b"], "b: no residual"),
         (lambda t, a, b, r: a * np.exp(-r * t) + (t > 9) * b, [1, 1, 1], ["b"], "a model without"),
+        (lambda t, a, r: a * np.exp(-r * t.mean()), None, ["a", "r"], "one number for 20 data"),
+        (lambda t, a, r: a * np.exp(-r * t[1]), None, ["a", "r"], "one number for 20 data"),
     ],
 )
 def test_what_is_undetermined(model, start, names, words):
@@ -150,3 +152,20 @@ def test_what_is_to_be_fixed_determines_the_rest():
     assert found.success
     assert np.isfinite(found.errors).all()
     assert not found.undetermined
+
+
+def test_a_model_that_is_one_number_may_be_meant():
+    found = curve_fit(lambda t, c: c, T, Y)
+    np.testing.assert_allclose(found.x, Y.mean())
+    assert "one number" not in found.report()
+
+
+@pytest.mark.parametrize("name", ["rss", "rmse", "p_value", "to_dict", "to_frame", "save"])
+def test_names_that_a_result_does_not_have_say_what_does(name):
+    """The words run as they are written."""
+    found = curve_fit(decay, T, Y)
+    with pytest.raises(AttributeError, match=f"{name!r}; .*(values|found|chi_square)"):
+        getattr(found, name)
+    likelihood = maximum_likelihood(lambda a: -np.sum((Y - a) ** 2), 1.0)
+    with pytest.raises(AttributeError, match="'bic'; .*how many data"):
+        likelihood.bic  # noqa: B018

@@ -260,6 +260,46 @@ def test_a_likelihood_that_has_a_maximum_is_doubted():
     np.testing.assert_allclose(found.x, 2.0, atol=0.2)
 
 
+def _products(n):
+    """Likelihoods of n data that end at a maximum, some above 1, as products of densities may."""
+    x, k = SEEN[:n], (np.arange(n) % 3 == 0) * 1.0
+    return {
+        "normal": (lambda p: np.prod(np.exp(-0.5 * (x - p["m"]) ** 2)), {"m": 0.5}),
+        "density": (lambda p: np.prod(3 * np.exp(-0.5 * (9 * (x - p["m"])) ** 2)), {"m": x.mean()}),
+        "events": (lambda p: np.prod(k * p["q"] + (1 - k) * (1 - p["q"])), {"q": 0.4}),
+    }
+
+
+@pytest.mark.parametrize("name, n", [("normal", 2), ("normal", 6), ("density", 1), ("events", 18)])
+def test_a_likelihood_is_known_by_how_it_falls(name, n):
+    """It falls to 0 and not below, whatever its size at the maximum."""
+    likelihood, start = _products(n)[name]
+    with pytest.warns(OptimizeWarning, match="the likelihood itself.* return its logarithm"):
+        found = maximum_likelihood(likelihood, start)
+    assert found.log_likelihood > 1e-8
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        lambda z: 0.5 * z**2,
+        lambda z: np.log1p(z**2),
+        lambda z: 2 * np.log1p(z**2 / 3),
+        lambda z: -np.log(0.1 + np.exp(-0.5 * z**2)),
+    ],
+    ids=["normal", "cauchy", "student", "mixture"],
+)
+@pytest.mark.parametrize("scale", [1e-6, 0.01, 0.3])
+def test_logarithms_above_0_are_not_doubted(term, scale):
+    for n in (1, 3, 10):
+        z = scale * SEEN[:n]
+        found = maximum_likelihood(
+            lambda m, z=z, n=n: -np.sum(term((z - m) / scale)) - n * np.log(scale), np.median(z)
+        )
+        assert found.log_likelihood > 0
+        assert "itself" not in found.message
+
+
 def test_data_with_nan_are_named():
     """The start is not to blame."""
     seen = SEEN.copy()

@@ -20,6 +20,10 @@ def log_likelihood(rate, height, t, y):
     return -0.5 * np.sum(residuals(rate, height, t, y) ** 2)
 
 
+def read_by_index(p, t, y):
+    return residuals(p[0], p[1], t, y)
+
+
 EXPECTED = curve_fit(lambda t, rate, height: height * np.exp(-rate * t), T, Y)
 
 
@@ -56,6 +60,8 @@ def test_parameters_by_name_or_one_by_one(solver, f, start):
         ),
         ([1.0, 1.0, 1.0], (T, Y), "the start, 3 numbers; let it take one argument for all"),
         ([1.0, 1.0], (T,), "of which there are 1, after them"),
+        ([1.0, 1.0], (), r"if t, y are data, give args=\(t, y\)"),
+        ({"rate": 1.0, "height": 1.0}, (), r"if t, y are data, give args=\(t, y\)"),
     ],
 )
 def test_what_fits_in_no_way(start, args, words):
@@ -78,10 +84,11 @@ def test_arrays_one_by_one():
 
 def test_an_argument_too_few_is_told():
     """``f(p, t, y)`` of (T,) passes for one of two parameters and of one argument."""
-    for f in (lambda p, t, y: p[0] * t - y, lambda p, t, y: len(p) * t - y):
-        with pytest.raises((IndexError, TypeError)) as raised:
-            fit(f, [1.0, 1.0], (T,))
-        assert "called with p, t as single parameters" in raised.value.__notes__[0]
+    with pytest.raises(ArgumentError, match=r"if p is all of them, give args=\(t, y\)"):
+        fit(lambda p, t, y: p[0] * t - y, [1.0, 1.0], (T,))
+    with pytest.raises(TypeError) as raised:
+        fit(lambda p, t, y: len(p) * t - y, [1.0, 1.0], (T,))
+    assert "called with p, t as single parameters" in raised.value.__notes__[0]
 
 
 def test_residuals_that_pandas_made_row_by_row():
@@ -101,3 +108,14 @@ def test_residuals_that_pandas_made_row_by_row():
 
     with pytest.raises(OutputError, match="fit: mixed must return numbers, .* one entry is 'b'"):
         fit(mixed, {"slope": 1.0})
+
+
+@pytest.mark.parametrize("solver", [fit, maximum_likelihood])
+def test_data_that_are_not_in_args_are_missed(solver):
+    """With as many starts as arguments, the data would be one of the parameters."""
+    with pytest.raises(ArgumentError, match=r"if t, y are data, give args=\(t, y\)"):
+        solver(read_by_index, [1.0, 1.0])
+    with pytest.raises(ArgumentError, match=r"if p is all of them.*give args=\(y,\)"):
+        solver(lambda p, y: -np.sum(read_by_index(p, T, y) ** 2), [1.0, 1.0])
+    with pytest.raises(ArgumentError, match=r"if y is data, give args=\(y,\)"):
+        solver(lambda p, y: -np.sum(read_by_index(p, T, y) ** 2), [1.0, 1.0, 1.0])
