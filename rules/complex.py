@@ -7,7 +7,8 @@ u = z / |z|    du = (dz - u^2 conj(dz)) / (2 |z|)
 y = arg z      dy = Im(dz / z)
 
 Adjoints are with respect to <a, b> = Re Σ conj(a) b, so the gradient of a real function of
-z = x + iy is f_x + i f_y. At z = 0 the slope of |z| is 0, and its derivative NaN; |z|² is smooth there.
+z = x + iy is f_x + i f_y. At z = 0 the slope of |z| is 0, and its derivative NaN; |z|² is smooth
+there.
 """
 
 import math
@@ -71,8 +72,10 @@ def absolute_wrt_x(y: Array, x: Array) -> JacobianOperator:
 
 def magnitude(x: Array) -> Any:
     """|x|; where derivatives of it may be differentiated, its square is known without it."""
-    y = absolute(x)
-    if isinstance(x, Traced) and (isinstance(x._value, Traced) or x._trace.records):
+    if not isinstance(x, Traced):
+        return absolute(x)
+    y = x._trace.apply(absolute, (x,), {})
+    if isinstance(x._value, Traced) or x._trace.records:
         return rooted(y, x, size_squared)
     return y
 

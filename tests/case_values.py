@@ -1,6 +1,7 @@
 """What a case gives when it is traced, beside what NumPy gives."""
 
 import numpy as np
+import pytest
 
 import linad
 from linad.core.primitive import Primitive
@@ -29,3 +30,11 @@ def check_value(case, rtol=0.0):
     assert len(expected) == len(found)
     for a, b in zip(expected, found, strict=True):
         np.testing.assert_allclose(a, b, rtol=rtol, strict=True)
+
+
+def check_error(f, x):
+    """Where NumPy raises, tracing raises the same kind of error."""
+    with pytest.raises(Exception, match=r".") as numpys:
+        f(x)
+    with pytest.raises(numpys.type):
+        linad.linearize(f, x)

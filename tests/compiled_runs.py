@@ -9,6 +9,8 @@ import linad
 from linad.core.collection_pause import collection_paused
 from linad.core.primitive import Primitive
 from linad.core.tape import Equation, Tape, Var
+from linad.jit.jitted import Jitted
+from linad.sweeps.cpu.direct_calls import NO_ENTRY
 from linad.sweeps.cpu.target import CPU
 from linad.sweeps.instructions import Fallback
 
@@ -88,3 +90,21 @@ def calls_of_python(f, *args):
         finally:
             sys.setprofile(None)
     return [name for name in seen if name not in ("calls_of_python", "<lambda>")]
+
+
+def without_numpy(f, *args):
+    """The jitted function, once it runs compiled, and that NumPy has no part in it."""
+    made = linad.jit(f)
+    made(*args), made(*args)
+    assert not linad.explain(f)(*args).fallbacks
+    return made
+
+
+def direct(f, *args):
+    """A jitted function that has been called until machine code is called for it."""
+    jitted = linad.jit(f)
+    for _ in range(3):
+        jitted(*args)
+    assert type(jitted) is not Jitted
+    assert jitted._entry is not NO_ENTRY
+    return jitted

@@ -71,6 +71,12 @@ def pullback(case, dtype=None):
     return pull, [tuple(args), tuple(seeds)]
 
 
+def jacobian(case, dtype=None):
+    """The dense Jacobian of a case: a program with axes of seeds in front."""
+    value, args = program(case, dtype)
+    return linad.jacobian(value, tuple(range(len(args)))), args
+
+
 class Program:
     """A case, or its derivative, to be exported."""
 
@@ -92,7 +98,7 @@ class Program:
 
 
 def programs(case, dtype=None):
-    return [Program(case, make, dtype) for make in (program, pullback)]
+    return [Program(case, make, dtype) for make in (program, pullback, jacobian)]
 
 
 def is_exported(case):

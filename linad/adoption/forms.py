@@ -42,6 +42,7 @@ from linad.adoption.subclasses import (
     remade,
     view_as,
 )
+from linad.adoption.text_expressions import expressions
 from linad.arrays.conversions import BUILTINS, CMATH, MATH, held, number
 from linad.arrays.leaving import as_plain_array
 from linad.arrays.number_texts import text_of
@@ -221,6 +222,9 @@ def refresh() -> bool:
     if "bottleneck" in sys.modules and "bottleneck" not in _OTHERS:
         fast = sys.modules["bottleneck"]
         _OTHERS["bottleneck"] = _register_module(fast, reductions(fast))
+    if "numexpr" in sys.modules and "numexpr" not in _OTHERS:
+        numexpr = sys.modules["numexpr"]
+        _OTHERS["numexpr"] = _register_module(numexpr, expressions(numexpr))
     if "pandas" in sys.modules and "pandas" not in _OTHERS:
         labelled = importlib.import_module("linad.adoption.labelled")
         operands = importlib.import_module("linad.adoption.labelled_operands")

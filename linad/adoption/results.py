@@ -120,5 +120,5 @@ def _kind(x: Any) -> Hashable:
     if x is None or isinstance(x, (bool, int, str, slice, type, np.dtype, type(Ellipsis))):
         return (type(x), x if not isinstance(x, slice) else None)
     if isinstance(x, (float, complex, np.generic)):
-        return type(x)
+        return type(x).__name__
     raise TypeError(f"an argument of {type(x)}")

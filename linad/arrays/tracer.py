@@ -279,8 +279,10 @@ class Tracer(Arithmetic):
             return ufunc_into(ufunc, method, inputs, kwargs)
         if method == "__call__":
             function = UFUNCS.get(ufunc)
-            if len(inputs) == 1 and type(function) is Primitive and not kwargs:
-                return self._trace.apply(function, inputs, kwargs)
+            if len(inputs) == 1 and not kwargs and function is not None:
+                if type(function) is Primitive:
+                    return self._trace.apply(function, inputs, kwargs)
+                return function(*inputs)
         elif method == "at":
             return FUNCTIONS[np.ufunc.at](ufunc, *inputs)
         else:

@@ -85,6 +85,12 @@ def put_aside(
     return None if first is error else first
 
 
+CHOOSING = (
+    "linad: an if, a while, min and max decide on one number; np.where(condition, first, second) "
+    "chooses for each entry of an array, np.all and np.any of a comparison decide for all"
+)
+
+
 class Trace:
     """What a function ran on tracers leaves behind.
 
@@ -217,6 +223,8 @@ class Trace:
         if told:
             raise UnsupportedError(told) from error
         hint = "" if isinstance(error, LinadError) else given_to_scipy(traceback)
+        if kind is ValueError and str(error).startswith("The truth value of an array"):
+            hint = CHOOSING
         if hint and hint not in getattr(error, "__notes__", ()):
             error.add_note(hint)
         cause = error.__cause__

@@ -199,6 +199,8 @@ def periods(codes: np.ndarray, most: int) -> list[int]:
         if total // period < LEAST_REPETITIONS or len(found) == most:
             break
         begin = total % period
+        if total // period > LEAST_REPETITIONS:
+            begin += period  # the first may take what was made before it was looked at
         if np.array_equal(codes[begin + period :], codes[begin : total - period]):
             found.append(period)
     return found

@@ -6,7 +6,8 @@ function returns moves with its arguments through these decisions, of which a de
 decisions as they were taken, knows nothing. The margins of its decisions tell: each side reaches a
 new order of magnitude every few steps, down to rounding. In a sequence of n numbers in no order
 that happens some log(n) times; and a loop that ends at a tolerance asks the same question, with the
-same answer, until it ends.
+same answer, until it ends. A bisection whose root lies at a quarter of the interval, say, comes to
+it from one side: there each margin is half of the one before.
 
 This is a suspicion, and costs little: a function that takes few decisions is not looked at. Whether
 its derivative is wrong is found out by `linad.api.hidden_searches`.
@@ -30,7 +31,11 @@ ORDERS = 12
 """Powers of two by which a search comes closer, at the least."""
 
 ON_EACH_SIDE = 3
-"""How many of these are reached from each side."""
+"""How many of these are reached from each side, where it comes from both."""
+
+NEARLY, OTHERS = 0.005, 2
+"""How near to a half, relative to the one before, margins are that are halved each time; and how
+many other decisions there may be in each step."""
 
 _DOUBLES = {float, np.float64}
 
@@ -84,15 +89,34 @@ def _entry(x: Array) -> Any:
 
 
 def are_of_a_search(margins: np.ndarray) -> bool:
-    """Whether numbers come closer to zero, from both sides, as those of a search do."""
+    """Whether numbers come closer to zero as those of a search do."""
+    margins = margins[np.isfinite(margins)]
     if margins.size < ORDERS:
         return False
     sizes = np.abs(margins)
     if np.max(sizes) < 2.0**ORDERS * np.min(sizes):  # as those of most are
         return False
-    found = margins[np.isfinite(margins) & (margins != 0)]
+    return _from_both_sides(margins) or _by_halves(sizes)
+
+
+def _from_both_sides(margins: np.ndarray) -> bool:
+    """Whether they reach smaller orders of magnitude one after the other, on both sides of zero."""
+    found = margins[margins != 0]
     orders = np.frexp(found)[1]
     if not orders.size or np.ptp(orders) < ORDERS:
         return False
     above, below = (set(np.minimum.accumulate(orders[side])) for side in (found > 0, found < 0))
     return len(above | below) >= ORDERS and min(len(above), len(below)) >= ON_EACH_SIDE
+
+
+def _by_halves(sizes: np.ndarray) -> bool:
+    """Whether each is half of the one before, or of one of the few before: other decisions may lie
+    between those of a search."""
+    for between in range(1, OTHERS + 2):
+        near = np.abs(sizes[between:] - 0.5 * sizes[:-between]) < NEARLY * sizes[:-between]
+        for first in range(between):
+            misses = np.flatnonzero(~near[first::between])
+            ends = np.concatenate([[-1], misses, [near[first::between].size]])
+            if np.max(np.diff(ends)) > ORDERS:
+                return True
+    return False

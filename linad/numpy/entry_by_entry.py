@@ -1,10 +1,11 @@
-"""A Python function, entry by entry: `numpy.vectorize` of traced entries."""
+"""Arrays entry by entry: `numpy.vectorize` and `numpy.ndenumerate` of traced entries."""
 
 from typing import Any
 
 import numpy as np
 
 from linad.arrays.traces import running_trace
+from linad.core.primitive import Traced
 from linad.core.shapes import size_of
 from linad.numpy.array_makers import asarray
 from linad.rules.joining import stack as _stack
@@ -69,6 +70,21 @@ class vectorize(np.vectorize):
         column = _stack(values)
         dtype = values[0].dtype if self.otypes is None else np.dtype(self.otypes[k])
         return astype(column, dtype, copy=False).reshape(loop + column.shape[1:])
+
+
+class ndenumerate(np.ndenumerate):  # type: ignore[type-arg]
+    """As `numpy.ndenumerate`: pairs of an index and an entry, which may be traced."""
+
+    def __init__(self, arr: Any) -> None:
+        held: Any = asarray(arr)
+        self._pairs: Any = None
+        if isinstance(held, Traced):
+            self._pairs = zip(np.ndindex(*held.shape), held.flat, strict=True)
+        else:
+            super().__init__(held)
+
+    def __next__(self) -> Any:
+        return super().__next__() if self._pairs is None else next(self._pairs)
 
 
 def _as_core(value: Any, core: tuple[int, ...]) -> Any:

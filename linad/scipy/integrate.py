@@ -31,6 +31,7 @@ from linad.core.shapes import normalize_axis
 from linad.core.tolerances import tell_tolerance
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import as_array, form, still
+from linad.scipy.adaptiverules import cubature as cubature, tanhsinh as tanhsinh
 from linad.scipy.boundaryvalue import solve_bvp as solve_bvp
 from linad.scipy.initialvalue import SCIPYS, needs_tracing, replayed, solution_at, telling
 from linad.scipy.mirror import bound_form, doubled, holds_traced, inexact, traced_form
@@ -120,19 +121,24 @@ def simpson(y: Array, x: Array | None = None, *, dx: Any = 1.0, axis: int = -1) 
     width = h + k
     pairs = (n - 1) // 2
     first, middle, third = (y[..., i : i + 2 * pairs : 2] for i in range(3))
-    parabolas = (
-        width / 6 * ((2 - k / h) * first + width * width / (h * k) * middle + (2 - h / k) * third)
-    )
+    bend = width * _over(width, h * k)
+    parabolas = width / 6 * ((2 - _over(k, h)) * first + bend * middle + (2 - _over(h, k)) * third)
     total = np.sum(parabolas, axis=-1)
     if n % 2:
         return total
     h, k = steps[..., -2], steps[..., -1]
     return (
         total
-        + k * (2 * k + 3 * h) / (6 * (h + k)) * y[..., -1]
-        + k * (k + 3 * h) / (6 * h) * y[..., -2]
-        - k**3 / (6 * h * (h + k)) * y[..., -3]
+        + _over(k * (2 * k + 3 * h), 6 * (h + k)) * y[..., -1]
+        + _over(k * (k + 3 * h), 6 * h) * y[..., -2]
+        - _over(k**3, 6 * h * (h + k)) * y[..., -3]
     )
+
+
+def _over(a: Any, b: Any) -> Any:
+    """a / b, and 0 where b is: between samples at one place, as SciPy has it."""
+    nothing = b == 0
+    return np.where(nothing, 0.0, a / np.where(nothing, 1.0, b))
 
 
 def _first_of_three(f: Any, h: Any) -> Any:

@@ -74,6 +74,8 @@ def lfilter(b: Array, a: Array, x: Array, axis: int = -1, zi: Array | None = Non
     dtype = np.result_type(*[c.dtype for c in operands], np.float32)
     b, a, x, *rest = [astype(c, dtype, copy=False) for c in operands]
     m = max(b.shape[0], a.shape[0]) - 1
+    if a[0] == 0:
+        raise ValueError("lfilter: the first coefficient in a must not be 0")
     b, a = _filled(b / a[0], m + 1), _filled(a / a[0], m + 1)
     x = np.moveaxis(x, axis, -1)
     state = _state(rest[0], x, m, axis) if rest else None

@@ -61,14 +61,18 @@ def _riccati(
     return found, arrays
 
 
+# Both residuals are linear in X on either side, without X^H: their derivatives at the stabilizing
+# solution are dX C + C^H dX and C^H dX C - dX for the closed loop C, which no dX makes zero. With
+# X^H, which is X there, some that are not Hermitian may.
+
+
 @bound_form(scipy.linalg.solve_continuous_are)
 def solve_continuous_are(a: Any, b: Any, q: Any, r: Any, **rest: Any) -> Any:
     found, (a, b, q, r, s) = _riccati("solve_continuous_are", a, b, q, r, **rest)
 
     def residual(X: Any) -> Any:
-        gain = X @ b + s
-        right = np.linalg.solve(r, gain.conj().T)
-        return a.conj().T @ X + X @ a - gain @ right + q
+        right = np.linalg.solve(r, b.conj().T @ X + s.conj().T)
+        return a.conj().T @ X + X @ a - (X @ b + s) @ right + q
 
     return _solution("solve_continuous_are", found, residual)
 
@@ -78,9 +82,8 @@ def solve_discrete_are(a: Any, b: Any, q: Any, r: Any, **rest: Any) -> Any:
     found, (a, b, q, r, s) = _riccati("solve_discrete_are", a, b, q, r, **rest)
 
     def residual(X: Any) -> Any:
-        gain = a.conj().T @ X @ b + s
-        right = np.linalg.solve(r + b.conj().T @ X @ b, gain.conj().T)
-        return a.conj().T @ X @ a - X - gain @ right + q
+        right = np.linalg.solve(r + b.conj().T @ X @ b, b.conj().T @ X @ a + s.conj().T)
+        return a.conj().T @ X @ a - X - (a.conj().T @ X @ b + s) @ right + q
 
     return _solution("solve_discrete_are", found, residual)
 

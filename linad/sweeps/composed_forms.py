@@ -77,8 +77,9 @@ def _of_floats(form: Form) -> Form:
     """The same for floating point numbers alone: differences of integers may wrap around."""
 
     def of_floats(*args: Any, **params: Any) -> Any:
-        kinds = {np.result_type(a).kind for a in args}
-        return form(*args, **params) if kinds == {"f"} else None
+        numbers = [float(a) if type(a) is int else a for a in args]
+        kinds = {np.result_type(a).kind for a in numbers}
+        return form(*numbers, **params) if kinds == {"f"} else None
 
     return of_floats
 
@@ -90,6 +91,31 @@ for _name in ("isclose", "allclose", "round"):
 @everywhere("polyval")
 def polyval(p: Any, x: Any) -> Any:
     return FORMS["polyval"](p, x) if np.ndim(p) == 1 and 0 < len(p) <= TERMS else None
+
+
+@everywhere("pinv", "truncated_pinv")
+def pinv(a: Any, *, rcond: Any) -> Any:
+    """V diag(1/s) U^H, without the singular values that count as zero."""
+    return _by_singular_values(a, rcond) if a.size else None
+
+
+@everywhere("lstsq")
+def lstsq(a: Any, b: Any, *, rcond: Any) -> Any:
+    """The solution of least norm."""
+    return _by_singular_values(a, rcond, b) if a.size and b.size else None
+
+
+def _by_singular_values(a: Any, rcond: Any, b: Any = None) -> Any:
+    """The pseudoinverse of A, times B."""
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    large = s > np.expand_dims(rcond, -1) * np.max(s, axis=-1, keepdims=True)
+    inverted = np.where(large, 1 / np.where(large, s, 1), 0)
+    uh = _adjoint(u)
+    return _adjoint(vh) @ (inverted[..., None] * (uh if b is None else uh @ b))
+
+
+def _adjoint(a: Any) -> Any:
+    return np.conj(np.swapaxes(a, -1, -2))
 
 
 @everywhere("fit")

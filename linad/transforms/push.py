@@ -97,11 +97,7 @@ class PushTrace(Trace):
                 if self.decisions > FEW:
                     self.decide(values)
             if isinstance(y, tuple):
-                if total is None:
-                    return self._results(y, (None,) * len(y))
-                if isinstance(J, Entangled):
-                    self._entangled = [*(self._entangled or ()), Results(J, active[0][1], total)]
-                return self._results(y, total)
+                return self._several(y, total, None if total is None else J, active)
             if primitive.aside and total is not None:
                 total = total[...]  # not the tangent that others may use
             result = self._result(y, total)
@@ -195,6 +191,12 @@ class PushTrace(Trace):
         self.searches = self.searches or primitive.searches
         y, J = primitive.whole(values, [i for i, _ in active])
         return self._results(y, J.pushforward(tuple([t for _, t in active])))
+
+    def _several(self, ys: Any, tangents: Any, J: Any, active: list[tuple[int, Any]]) -> Any:
+        """The results of one operation; J is the last derivative that was pushed through."""
+        if isinstance(J, Entangled):
+            self._entangled = [*(self._entangled or ()), Results(J, active[0][1], tangents)]
+        return self._results(ys, (None,) * len(ys) if tangents is None else tangents)
 
     def _results(self, ys: Iterable[Any], tangents: Iterable[Any]) -> tuple[Any, ...]:
         return tuple([self._result(y, t) for y, t in zip(ys, tangents, strict=True)])

@@ -11,6 +11,7 @@ import warnings
 
 import numpy as np
 import pytest
+from near_points import differences
 
 import linad
 from linad.core.renaming import KNOWN, check_version
@@ -27,13 +28,6 @@ from linad.errors import (
 pytestmark = pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")
 
 X = np.array([0.3, 0.5, 0.7])
-
-
-def differences(f, x, h=1e-6):
-    columns = [
-        (np.asarray(f(x + h * e)) - np.asarray(f(x - h * e))) / (2 * h) for e in np.eye(x.size)
-    ]
-    return np.stack(columns, axis=-1)
 
 
 def check(f, x=X):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from near_points import differences
 
 import linad
 from linad.errors import LeakedTracerError, OutputError, SwallowedError, UnsupportedError
@@ -253,10 +254,6 @@ FUNCTIONS = [
     *("distinct", "counted", "collected", "inside", "points"),
 ]
 Y = np.array([0.3, 0.7, 0.45])
-
-
-def differences(f, x):
-    return np.array([(f(x + d) - f(x - d)) / 2e-6 for d in 1e-6 * np.eye(x.size)])
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -162,6 +162,23 @@ def test_a_search_for_one_number(search, bracket):
         linad.grad(found)(np.float64(1.3))
 
 
+@pytest.mark.parametrize("p, width", [(4.0, 8.0), (4.0, 4.0), (9.0, 4.0), (1.0, 1.0)])
+def test_roots_at_simple_parts_of_the_interval(p, width):
+    """Which a bisection comes to from one side."""
+
+    p0 = p
+
+    def found(p):
+        low, high = 0.0 * p, width * p / p0
+        for _ in range(50):
+            m = 0.5 * (low + high)
+            low, high = (low, m) if m * m > p else (m, high)
+        return low
+
+    with TOLD:
+        linad.grad(found)(np.float64(p))
+
+
 @pytest.mark.whole
 @pytest.mark.parametrize("search", OF_ARRAYS.values(), ids=OF_ARRAYS)
 def test_searches_for_the_entries_of_an_array(search):

@@ -100,6 +100,19 @@ def test_answers_are_those_of_the_plain_value(name, run):
         assert answers == [answers[0]] * len(answers)
 
 
+@pytest.mark.parametrize(
+    "f",
+    [lambda x: x if x > 0 else -x, lambda x: max(x, 2 * x), lambda x: x if x else -x],
+    ids=["if", "max", "truth"],
+)
+@pytest.mark.parametrize("transform", [linad.jacobian, linad.jit], ids=["jacobian", "jit"])
+def test_a_decision_on_an_array_is_told_what_chooses(f, transform):
+    with pytest.raises(ValueError, match="^The truth value") as raised:
+        transform(f)(np.ones(3))
+    (note,) = raised.value.__notes__
+    assert "np.where(condition, first, second) chooses for each entry" in note
+
+
 def test_integers_of_a_recorded_program_too():
     def f(x):
         k = np.argmax(x)

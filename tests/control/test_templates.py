@@ -296,8 +296,21 @@ def integers_beyond_64_bits(x):
     return np.sum(y)
 
 
+def made_before_it_is_written(x):
+    y, k = x * np.ones(3), 0
+    for n in range(N):
+        if x[0] >= 20 * n + k:  # in the first step, behind whose first operations a loop is seen
+            y, k = y * 1.1, 1
+        new = linad.numpy.zeros(3)
+        for i in range(3):
+            new[i] = y[i] * 0.5 + np.sin(y[i - 1] * x[0]) * 0.3
+        y = new
+    return np.sum(y)
+
+
 LOOPS = [
     plain,
+    made_before_it_is_written,
     other_function_while_the_template_is_made,
     other_decision_while_the_template_is_made,
     order_of_entries_that_changes,
@@ -360,6 +373,13 @@ def test_one_loop_of_all_repetitions():
 def test_constants_that_change_late_are_rows_of_one_loop(f):
     (loop,) = [e for e in _recorded(f, X).rolled.equations if isinstance(e.primitive, Repeat)]
     assert loop.primitive.n >= N - 1
+
+
+def test_an_array_that_the_first_repetition_has_from_outside():
+    """The loop is seen at the first operation of a step, which comes after its array is made."""
+    tape = _recorded(made_before_it_is_written, X).tape
+    (loop,) = [e.primitive for e in tape.equations if isinstance(e.primitive, Repeat)]
+    assert loop.n >= 100  # where it was found at the second attempt, behind one that failed, 33
 
 
 def test_operations_that_are_handed_back_keep_their_lines():

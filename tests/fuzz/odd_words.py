@@ -179,6 +179,8 @@ WRITES = (
     "np.subtract.at({v}, [0, 1, 0], {w}[0])",
     "np.maximum.at({v}, N, {s})",
     "np.divide.at({v}, [0, 0], 2.0)",
+    "np.add.at(np.asarray({v}), [0, -1], {s})",
+    "np.subtract.at(np.require({v}, requirements='W'), [0, 0], {s})",
     "np.add({v}, 1, out={v}, where={r} > {c})",
     "np.sqrt(np.abs({r}), out={v}, where={r} > 0) if {v}.dtype == float else None",
     "np.add.accumulate({v}, out={v})",

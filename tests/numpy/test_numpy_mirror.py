@@ -279,3 +279,24 @@ def test_a_traced_number_is_a_scalar():
 
     linad.grad(f)(np.ones(2))
     assert asked == [True, False, True, False, True, True, False]
+
+
+def test_ndenumerate(adopting):
+    x = np.arange(1.0, 7.0).reshape(2, 3)
+
+    def weighted(m, x):
+        return sum([entry**2 * (1 + sum(index)) for index, entry in m.ndenumerate(x)])
+
+    weights = 1.0 + np.add.outer(np.arange(2), np.arange(3))
+    np.testing.assert_allclose(linad.grad(lambda x: weighted(lnp, x))(x), 2 * x * weights)
+    assert weighted(lnp, x) == weighted(np, x)
+    assert isinstance(lnp.ndenumerate(x), np.ndenumerate)
+
+    def doubled(x):
+        y = np.zeros(x.shape)
+        for index, entry in np.ndenumerate(x):
+            y[index] = 2.0 * entry
+        return y
+
+    with linad.adopt(doubled):
+        np.testing.assert_allclose(linad.jacobian(doubled)(x[0]), 2.0 * np.eye(3))

@@ -1,8 +1,8 @@
 """Textbook loops that overwrite arrays, as one writes them in NumPy, against closed forms."""
 
-
 import numpy as np
 import pytest
+from programs.tridiagonal import solve as thomas
 from together import together
 
 import linad
@@ -56,19 +56,6 @@ def substitution_in_place(L, b):
     """The solution grows in the memory of the right side."""
     for i in range(len(b)):
         b[i] = (b[i] - L[i, :i] @ b[:i]) / L[i, i]
-    return b
-
-
-def thomas(lower, diagonal, upper, b):
-    """Solve a tridiagonal system, overwriting all of it."""
-    n = len(b)
-    for i in range(1, n):
-        w = lower[i - 1] / diagonal[i - 1]
-        diagonal[i] -= w * upper[i - 1]
-        b[i] -= w * b[i - 1]
-    b[-1] /= diagonal[-1]
-    for i in range(n - 2, -1, -1):
-        b[i] = (b[i] - upper[i] * b[i + 1]) / diagonal[i]
     return b
 
 

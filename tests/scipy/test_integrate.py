@@ -105,3 +105,16 @@ def test_three_variables():
     assert of_three(si, 0.7) == expected
     value, slope = linad.jvp(lambda p: of_three(si, p)[0], (0.7,), (1.0,))
     np.testing.assert_allclose((value, slope), (expected[0], expected[0] / 0.7))
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 6])
+def test_simpson_with_samples_at_one_place(n):
+    y = np.array([1.0, 2.0, 4.0, 3.0, 0.5, 2.2])[:n]
+    for x in ([0, 1, 1, 2, 3, 4], [0, 0, 1, 2, 3, 3], [0, 1, 2, 2, 2, 3], [0] * 6):
+        at = np.array(x, float)[:n]
+        expected = scipy.integrate.simpson(y, x=at)
+        found, J = linad.linearize(lambda y, at=at: si.simpson(y, x=at), y)
+        np.testing.assert_allclose(found, expected, atol=1e-14)
+        np.testing.assert_allclose(J @ y, expected, atol=1e-14)  # linear in y
+        value, _ = linad.linearize(lambda x: si.simpson(y, x=x), at)
+        np.testing.assert_allclose(value, expected, atol=1e-14)

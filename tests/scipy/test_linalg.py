@@ -281,3 +281,26 @@ def test_what_balances_is_in_scipys_words():
     for found, known in zip(made[1], expected[1], strict=True):
         np.testing.assert_array_equal(found, known)
         assert found.dtype == known.dtype
+
+
+@pytest.mark.parametrize("kind", ["discrete", "continuous"])
+@pytest.mark.parametrize("start", [np.array([[1, 0.1], [0, 1]]), np.array([[0, 1.0], [0, 0]])])
+def test_riccati_equations_of_systems_at_the_edge_of_stability(kind, start):
+    """The derivative is that of Lyapunov's equation for the closed loop, which is stable."""
+    a, b, r = start, np.array([[0.0], [0.1]]), np.array([[0.9]])
+    dq = np.array([[1.0, 0.2], [0.2, -0.5]])
+
+    def solution(q):
+        return getattr(sl, f"solve_{kind}_are")(a, b, q, r)
+
+    q = np.diag([1.2, 0.7])
+    X, moved = linad.jvp(solution, (q,), (dq,))
+    np.testing.assert_allclose(X, solution(q), rtol=1e-10)
+    if kind == "discrete":
+        closed = a - b @ np.linalg.solve(r + b.T @ X @ b, b.T @ X @ a)
+        expected = scipy.linalg.solve_discrete_lyapunov(closed.T, dq)
+    else:
+        closed = a - b @ np.linalg.solve(r, b.T @ X)
+        expected = scipy.linalg.solve_continuous_lyapunov(closed.T, -dq)
+    np.testing.assert_allclose(moved, expected, rtol=1e-7)
+    np.testing.assert_allclose(linad.jit(solution)(q), X, rtol=1e-10)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from compiled_runs import without_numpy as compiled
 
 import linad
 from linad import solve
@@ -9,14 +10,6 @@ from linad.errors import ConvergenceError
 from linad.solve.compiled_krylov import gmres
 
 full = pytest.mark.full
-
-
-def compiled(f, *args):
-    """The jitted function, once it runs compiled, and that NumPy has no part in it."""
-    made = linad.jit(f)
-    made(*args), made(*args)
-    assert not linad.explain(f)(*args).fallbacks
-    return made
 
 
 def matrix(n, dtype, seed=0):

@@ -2,20 +2,13 @@
 
 import numpy as np
 import pytest
+from compiled_runs import without_numpy as compiled
 
 import linad
 from linad import solve
 from linad.errors import ConvergenceError
 
 full = pytest.mark.full
-
-
-def compiled(f, *args):
-    """The jitted function, once it runs compiled, and that NumPy has no part in it."""
-    made = linad.jit(f)
-    made(*args), made(*args)
-    assert not linad.explain(f)(*args).fallbacks
-    return made
 
 
 def lowest(a):

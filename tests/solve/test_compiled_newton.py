@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from compiled_runs import without_numpy as compiled
 
 import linad
 from linad import solve
@@ -20,14 +21,6 @@ def cubes(n):
         return solve.root(lambda x: x**3 + a * x - b + 0.1 * np.roll(x, 1), np.ones(n))
 
     return f
-
-
-def compiled(f, *args):
-    """The jitted function, once it runs compiled, and that NumPy has no part in it."""
-    made = linad.jit(f)
-    made(*args), made(*args)
-    assert not linad.explain(f)(*args).fallbacks
-    return made
 
 
 @pytest.mark.usefixtures("kernels")

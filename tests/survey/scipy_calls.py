@@ -53,6 +53,10 @@ CALLS: dict[str, Call] = {
     "scipy.integrate.solve_ivp": lambda f, a: f(lambda t, y: -y, (0.0, 0.5), a[0]).y[:, -1],
     "scipy.integrate.cumulative_simpson": lambda f, a: f(a),
     # A tolerance that single precision can hold.
+    "scipy.integrate.tanhsinh": lambda f, a: f(lambda t: np.exp(-t * a[0, 0]), 0, 1).integral,
+    "scipy.integrate.cubature": lambda f, a: (
+        f(lambda t: np.exp(-t[:, 0] * a[0, 0]), [0.0], [1.0]).estimate
+    ),
     "scipy.integrate.quad_vec": lambda f, a: f(lambda t: np.exp(-t * a), 0, 1, epsrel=1e-5)[0],
     "scipy.integrate.solve_bvp": lambda f, a: (
         f(

@@ -1,6 +1,5 @@
 """Programs that find NaN in derivatives, and look for entries that nobody reads."""
 
-
 import numpy as np
 import pytest
 from together import together

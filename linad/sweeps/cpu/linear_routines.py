@@ -33,6 +33,7 @@ from linad.sweeps.cpu.routines import routine
 from linad.sweeps.cpu.symmetric_systems import by_cholesky
 from linad.sweeps.cpu.triangular_routines import by_triangle, check_diagonal
 from linad.sweeps.data_movement import in_dtype
+from linad.sweeps.instructions import NO_RESULT
 from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import Place, constant_place, new_place, spread_over
 from linad.sweeps.routines import Routine
@@ -78,13 +79,30 @@ def factorised(
         Whether a singular matrix stops the sweep.
     """
     root, flipped = root_of(lowering, a)
-    key = (id(root), dtype, check)
-    found = lowering.factors.get(key)
-    if found is None:
-        factors = factorise(lowering, lowering.place_of(a), dtype, check)
-        found = lowering.factors[key] = (factors, flipped)
-    factors, of = found
+    key = (id(root), dtype)
+    if key not in lowering.factors:
+        factors, of = factorise(lowering, lowering.place_of(a), dtype, check), flipped
+    else:
+        factors, of, checked = lowering.factors[key]
+        if check and not checked:
+            _check_factors(lowering, factors)
+        check = check or checked
+    lowering.factors[key] = factors, of, check
     return factors, of != flipped
+
+
+def _check_factors(lowering: Any, factors: PivotedFactors) -> None:
+    """Stop where a matrix is singular, of which a determinant has asked before."""
+    text = (
+        "def kernel(p, start, stop):\n"
+        "    f = operand(p, 0)\n"
+        "    for b in range(start, stop):\n"
+        "        if get_i4(f, b, -1) != 0:\n"
+        f"            return {NO_RESULT}\n"
+        "    return 0\n"
+    )
+    info = factors.info
+    lowering.emit(text, size_of(info.shape), [(info.buffer, info.offset)], "check factors")
 
 
 def factorise(lowering: Any, a: Place, dtype: np.dtype[Any], check: bool) -> PivotedFactors:

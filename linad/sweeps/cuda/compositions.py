@@ -43,25 +43,3 @@ def adjugate(a: Array) -> Any:
     if not a.size:
         return None
     return np.linalg.det(a)[..., None, None] * np.linalg.inv(a)
-
-
-@composes("pinv", "truncated_pinv")
-def pinv(a: Array, *, rcond: float) -> Any:
-    """V diag(1/s) U^H, without the singular values that count as zero."""
-    if not a.size:
-        return None
-    u, s, vh = np.linalg.svd(a, full_matrices=False)
-    large = s > rcond * np.max(s, axis=-1, keepdims=True)
-    inverted = np.where(large, 1 / np.where(large, s, 1), 0)
-    return _adjoint(vh) @ (inverted[..., None] * _adjoint(u))
-
-
-@composes("lstsq")
-def lstsq(a: Array, b: Array, *, rcond: float) -> Any:
-    """The solution of least norm."""
-    found = pinv(a, rcond=rcond)
-    return None if found is None else found @ b
-
-
-def _adjoint(a: Array) -> Any:
-    return np.conj(np.swapaxes(a, -1, -2))

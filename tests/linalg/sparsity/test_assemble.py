@@ -1,6 +1,5 @@
 """Whole programs: patterns, values by each way, and what is kept from one point to the next."""
 
-
 import numpy as np
 import pytest
 import scipy.sparse

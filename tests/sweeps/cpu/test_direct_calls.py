@@ -9,7 +9,7 @@ import weakref
 
 import numpy as np
 import pytest
-from compiled_runs import calls_of_python
+from compiled_runs import calls_of_python, direct
 from together import together
 
 import linad
@@ -24,16 +24,6 @@ SCALE = np.array([1.0, 2.0, 3.0])
 
 def scaled(x, t):
     return SCALE * x * t, np.sum(x)
-
-
-def direct(f, *args):
-    """A jitted function that has been called until machine code is called for it."""
-    jitted = linad.jit(f)
-    for _ in range(3):
-        jitted(*args)
-    assert type(jitted) is not Jitted
-    assert jitted._entry is not NO_ENTRY
-    return jitted
 
 
 def test_no_function_of_python_is_called():

@@ -143,6 +143,24 @@ def test_one_factorisation_serves_a_matrix_and_its_transpose():
     assert done.count("getrf") == 1
 
 
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("shape", [(4, 4), (3, 4, 4)])
+def test_a_determinant_and_a_system_share_a_factorisation(shape):
+    def f(a):
+        return np.linalg.slogdet(a)[1].sum() + np.sum(np.linalg.inv(np.swapaxes(a, -1, -2)))
+
+    a = regular(shape, "d")
+    compiled = linad.jit(f)
+    for _ in range(2):
+        np.testing.assert_allclose(compiled(a), f(a), rtol=1e-12)
+    steps = [step.name for step in linad.explain(compiled)(a).steps]
+    assert steps.count("getrf") == steps.count("check factors") == 1
+    a[..., -1, :] = 0
+    with pytest.raises(np.linalg.LinAlgError):
+        compiled(a)
+    np.testing.assert_array_equal(linad.jit(np.linalg.slogdet)(a)[1], np.linalg.slogdet(a)[1])
+
+
 def test_a_cholesky_factor_is_solved_with_as_a_triangle():
     s, b = positive((6, 6), "D"), normal((6, 2), "D")
 

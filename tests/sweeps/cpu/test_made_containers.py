@@ -6,11 +6,10 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from compiled_runs import direct
 
 import linad
-from linad.jit.jitted import Jitted
 from linad.sweeps.cpu import made_results
-from linad.sweeps.cpu.direct_calls import NO_ENTRY
 
 pytestmark = pytest.mark.skipif(made_results.TABLE is None, reason="Python makes the results")
 
@@ -25,15 +24,6 @@ CONTAINERS = {
     "constants": lambda x: [2 * x, 3, "text", None, {"a": True, "b": 2.5}],
     "several": lambda x: tuple([[k * x, k * np.sum(x)] for k in range(7)]),
 }
-
-
-def direct(f, *args):
-    jitted = linad.jit(f)
-    for _ in range(3):
-        jitted(*args)
-    assert type(jitted) is not Jitted
-    assert jitted._entry is not NO_ENTRY
-    return jitted
 
 
 def same(a, b):
