@@ -1,4 +1,5 @@
-"""Seconds for which Numba has compiled: they are none that a compiled function would save."""
+"""Seconds for which Numba's compiler was held, by Numba or linad: no compiled function saves them.
+"""
 
 import sys
 from functools import cache
@@ -18,5 +19,5 @@ def _listener() -> Any:
     from numba.core import event
 
     listener = event.TimingListener()
-    event.register("numba:compile", listener)
+    event.register("numba:compiler_lock", listener)
     return listener
