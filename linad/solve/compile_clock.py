@@ -1,5 +1,4 @@
-"""Seconds for which Numba's compiler was held, by Numba or linad: no compiled function saves them.
-"""
+"""Seconds for which the compiler of Numba was held: no compiled function saves them."""
 
 import sys
 from functools import cache
