@@ -5,6 +5,7 @@ runs it is at an instruction within.
 """
 
 import dis
+import sys
 from types import FrameType
 
 from linad.core.callers import ENGINES, is_installed, package_of, user_frame
@@ -13,14 +14,24 @@ from linad.core.frames import frames_above, shown_file
 TRANSFORMS = ("linad.api.", "linad.jit.", "linad.transforms.")
 """What calls a function that is traced."""
 
+PROGRAMS = "linad.core.tape"
+"""What runs a program that was recorded, in which no function of the user's is called."""
+
 
 def running_loops() -> list[str]:
     """The loops, ``file:line`` each, that the code which called is in; the innermost first.
 
-    Those around the derivative that is taken are none of it.
+    Those around the derivative that is taken are none of it; nor are those around the run of a
+    program that was recorded.
     """
     found: list[str] = []
-    for frame in frames_above(user_frame()):
+    user = user_frame()
+    for frame in frames_above(sys._getframe(1)):
+        if frame is user:
+            break
+        if frame.f_globals.get("__name__") == PROGRAMS:
+            return found
+    for frame in frames_above(user):
         if str(frame.f_globals.get("__name__")).startswith(TRANSFORMS):
             break
         if package_of(frame) not in ENGINES and not is_installed(frame.f_code.co_filename):

@@ -12,6 +12,7 @@ from linad.core.settings import settings
 from linad.core.shapes import name_of
 from linad.jit.jitted import Jitted
 from linad.jit.specializations import COMPILING, LONG
+from linad.solve.compile_clock import compiled_seconds
 
 RARELY = 10.0
 """By how much longer it has to take until it is said again; and seconds, at least."""
@@ -28,7 +29,8 @@ class Waiting:
     """A function that a solver runs, and a clock of the time spent in it.
 
     ``with waiting:`` goes around what else runs it, or its derivative. Whatever a solver does
-    between, linear algebra above all, does not count: compiling the function would not help.
+    between, linear algebra above all, does not count, nor does what Numba compiles in it, as the
+    user's kernels: compiling the function would not help.
 
     Parameters
     ----------
@@ -50,7 +52,7 @@ class Waiting:
         own = defining_package(given) == "linad"
         self.compiled = isinstance(given, Jitted) or own
         self.silent = self.compiled or not settings().progress
-        self.seconds, self.entered, self.depth = 0.0, 0.0, 0
+        self.seconds, self.entered, self.compiling, self.depth = 0.0, 0.0, 0.0, 0
         self.due = SECONDS
         self.points = 0  # at which there was a derivative
         self.fewest, self.most = sys.maxsize, 0  # operations, of all of them
@@ -67,12 +69,14 @@ class Waiting:
                 if remedy := self._remedy():
                     ran = f"{self.called} has run for {self.seconds:.0f} s in Python"
                     say(f"{self.name}: {ran}; {remedy}")
+            self.compiling = compiled_seconds()
             self.entered = time.perf_counter()
 
     def __exit__(self, *error: object) -> None:
         self.depth -= 1
         if self.depth == 0:
-            self.seconds += time.perf_counter() - self.entered
+            passed = time.perf_counter() - self.entered
+            self.seconds += max(passed - (compiled_seconds() - self.compiling), 0.0)
 
     def saw(self, J: Any = None, iterates: bool = False) -> None:
         """Note a derivative at a point, and of how many operations the function was, if J tells.

@@ -2,8 +2,13 @@
 
 import sys
 
+import numpy as np
+
 import linad
+from linad.core import long_traces
 from linad.core.running_loops import described, loops_in, running_loops
+from linad.transforms.linearize import linearize_leaves
+from linad.transforms.record import trace
 
 
 def test_loops_within_each_other():
@@ -46,6 +51,26 @@ def test_loops_around_a_derivative_are_not_its_own():
         linad.grad(f)(1.0)
         linad.jit(f)(1.0)
     assert told == [[]] * 4
+
+
+def test_loops_around_a_program_that_is_run(monkeypatch, capsys):
+    """Its operations are of no loop: the function that was recorded is not running."""
+    monkeypatch.setattr(long_traces, "BETWEEN", 3)
+    monkeypatch.setattr(long_traces.Patience, "spent", lambda self: 0.0)
+    monkeypatch.setattr(long_traces, "_told", set())
+
+    def f(x):
+        for _ in range(long_traces.FEW + 3):
+            x = np.sin(x)
+        return x
+
+    _, tape = trace(f, 1.0)
+    capsys.readouterr()
+    for _ in range(2):
+        linearize_leaves(tape.run, [np.float64(3.0)], tape.in_tree)
+    assert capsys.readouterr().err == ""
+    linad.linearize(f, 1.0)
+    assert f"{__file__}:{f.__code__.co_firstlineno + 1} has been traced" in capsys.readouterr().err
 
 
 def inner():

@@ -147,6 +147,7 @@ class OfParameters:
 
     def __init__(self, g: Callable[..., Any], parameters: Any) -> None:
         self.g, self.parameters = g, parameters
+        self.__name__ = name_of(g)  # for messages
         self.keys: list[str] = []
         self.way = self._way(parameters.by_name(parameters.container(parameters.start)))
 

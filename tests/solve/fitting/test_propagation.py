@@ -8,7 +8,7 @@ import scipy.optimize
 import scipy.stats
 
 import linad
-from linad.errors import ArgumentError
+from linad.errors import ArgumentError, OutputError
 from linad.solve import curve_fit, fit
 
 T = np.linspace(0.0, 4.0, 30)
@@ -187,3 +187,13 @@ def test_one_argument_that_is_called_as_a_parameter_might_be():
     for g in (unpacked, lambda fitted: fitted[0] * fitted[1], lambda v: np.prod(v[:2])):
         np.testing.assert_allclose(list(found.propagate(g)), expected, rtol=1e-9)
     np.testing.assert_allclose(found.propagate(lambda p: 2 * p).value, 2 * found.vector)
+
+
+def test_errors_name_the_function_that_was_given():
+    def half_life(rate):
+        return None
+
+    with pytest.raises(OutputError, match="half_life returned None"):
+        FOUND.propagate(half_life)
+    with pytest.raises(OutputError, match="<lambda> returned the Python float"):
+        FOUND.propagate(lambda p: 3.0)
