@@ -218,16 +218,23 @@ def test_a_tape_of_a_gradient_is_recorded():
 
 
 def test_third_derivatives_of_a_determinant():
-    e = array(3, 3)
+    """Of three rows it is a polynomial; of four it hangs on singular values that may be equal."""
+    e = array(4, 4)
 
-    def along(a, order):
+    def along(a, e, order):
         if not order:
             return np.linalg.det(a)
-        return linad.jvp(lambda a: along(a, order - 1), (a,), (e,))[1]
+        return linad.jvp(lambda a: along(a, e, order - 1), (a,), (e,))[1]
 
-    np.testing.assert_allclose(along(np.diag([1.0, 2.0, 4.0]), 3), 6 * np.linalg.det(e), rtol=1e-9)
+    for a in (np.diag([1.0, 2.0, 4.0]), np.eye(3)):
+        wanted = 6 * np.linalg.det(e[:3, :3])
+        np.testing.assert_allclose(along(a, e[:3, :3], 3), wanted, rtol=1e-9)
+    a = np.diag([1.0, 2.0, 4.0, 8.0])
+    times = np.linspace(-1.0, 1.0, 5)
+    wanted = 6 * np.polyfit(times, [np.linalg.det(a + t * e) for t in times], 4)[1]
+    np.testing.assert_allclose(along(a, e, 3), wanted, rtol=1e-9)
     with pytest.raises(DegenerateError):
-        along(np.eye(3), 3)
+        along(np.eye(4), e, 3)
 
 
 JORDAN = [

@@ -43,7 +43,7 @@ ELSEWHERE = {
     **dict.fromkeys(
         ("rmse", "mse", "scale", "s_res", "sigma_res"),
         "residuals have the standard deviation np.sqrt(found.reduced_chi_square), in units of "
-        "sigma, and np.sqrt(found.chi_square / found.observations) is the root of their mean square",
+        "sigma; np.sqrt(found.chi_square / found.observations) is the root of their mean square",
     ),
     **dict.fromkeys(
         ("p_value", "pvalue", "pvalues", "chi2_p"),
