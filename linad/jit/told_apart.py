@@ -17,7 +17,8 @@ ALIKE = (dt.datetime, dt.time, decimal.Decimal)
 
 def is_labelled(value: Any) -> bool:
     """Whether it is a Series, DataFrame or Index of pandas, or one of its arrays."""
-    return _is_labelled(type(value))
+    kind: Any = type(value)
+    return _is_labelled(kind)
 
 
 @functools.cache
