@@ -1,5 +1,7 @@
-"""What tells values of other packages apart that have their state in memory which Python does not
-show: tables of pandas, times, numbers of any length."""
+"""What tells values apart whose state Python does not show: tables of pandas, times, decimals.
+
+By it `linad.jit.static_values` makes keys of them.
+"""
 
 import datetime as dt
 import decimal
@@ -17,7 +19,7 @@ ALIKE = (dt.datetime, dt.time, decimal.Decimal)
 
 def is_labelled(value: Any) -> bool:
     """Whether it is a Series, DataFrame or Index of pandas, or one of its arrays."""
-    kind: type = type(value)
+    kind: Any = type(value)
     return _is_labelled(kind)
 
 

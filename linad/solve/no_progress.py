@@ -33,6 +33,15 @@ of."""
 EXACT = 1e-10
 """A tolerance at which no step of a fit is hidden."""
 
+TIGHT = 1e-7
+"""A tolerance at which few are: something else may be the matter."""
+
+JUMPS = (
+    "; or what it works on jumps where a value passes another, as np.sign(v) or an if of it does, "
+    "which its derivatives do not tell of: something smooth does, np.tanh(v / 0.01)"
+)
+"""What else there may be, where derivatives do not hold."""
+
 
 def why_stuck(problem: Residual, x: Array, r: Array, J: Any, p: Array) -> str:
     """A sentence that says why residuals do not come down from x, and the next step for a user.
@@ -52,8 +61,10 @@ def why_stuck(problem: Residual, x: Array, r: Array, J: Any, p: Array) -> str:
             f"once, outside of it, and let it change nothing that it reads again, as an array in "
             f"place (x -= 1 for x = x - 1), a counter or a list"
         )
-    if told := _loose(problem, x):
-        return f"{f} is only as accurate as {told}"
+    if loose := _loose(problem, x):
+        told = f"{f} is only as accurate as {', '.join(map(_remedy, loose))}"
+        tight = all(one.value is not None and one.value <= TIGHT for one in loose)
+        return f"{told}{JUMPS}" if tight and not follows(problem, x, r, J, p) else told
     if follows(problem, x, r, J, p):
         return "start elsewhere, where the residuals respond more"
     return disagrees(f)
@@ -70,19 +81,19 @@ def disagrees(f: str) -> str:
     )
 
 
-def _loose(problem: Residual, x: Array) -> str:
-    """The routines in f whose tolerance can hide a step, each with a smaller one."""
+def _loose(problem: Residual, x: Array) -> list[Tolerance]:
+    """The routines in f whose tolerance can hide a step."""
     with watched_tolerances() as found, quiet(), Attempt(LinadError):
         # Recorded: compiled functions in it run their Python code then.
         jit(of_unknown(problem.f, problem.args))(problem.x.container(x))
-    return ", ".join(_remedy(one) for one in found if one.value is None or one.value > EXACT)
+    return [one for one in found if one.value is None or one.value > EXACT]
 
 
 def _remedy(one: Tolerance) -> str:
     routine, option, value = one
     if value is None:
         return f"its {routine}: give it {option}=1e-12"
-    smaller = "1e-8" if value > 1e-7 else "1e-12"
+    smaller = "1e-8" if value > TIGHT else "1e-12"
     return f"its {routine} ({option}={value:.3g}): give it {option}={smaller}"
 
 

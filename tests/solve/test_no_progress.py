@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import linad
+from linad.core.tolerances import tell_tolerance
 from linad.scipy.integrate import solve_ivp
 from linad.solve import levenberg_marquardt
 from linad.solve.no_progress import why_stuck
@@ -31,6 +32,16 @@ def test_a_loose_integrator(compiled):
     assert why(swing, [3.0, 1.0], [0.1, 0.1]) == (
         "swing is only as accurate as its solve_ivp (rtol=0.001): give it rtol=1e-8"
     )
+
+
+def test_a_jump_within_a_tight_integrator():
+    def stopped(p):
+        tell_tolerance("solve_ivp", "rtol", 1e-8)
+        return np.cos(p) + linad.stop_gradient(p)  # what moves with the time of a jump
+
+    told = why(stopped, [0.5], [0.1])
+    assert told.startswith("stopped is only as accurate as its solve_ivp (rtol=1e-08): give it ")
+    assert "rtol=1e-12; or what it works on jumps where a value passes another, as np.sign" in told
 
 
 def test_a_tight_integrator_is_not_blamed():
