@@ -162,6 +162,7 @@ def state_of(value: Any, outside: Outside, prefix: str) -> tuple[list[str], dict
     """Lines that hold as long as an object among the arguments is as it is, and their names."""
     walk = OutsideWalk(outside.names, outside.whole, prefix)
     walk.of_object("", value, classes=False)
+    walk.rest()
     for a, text in zip(walk.arrays, walk.texts, strict=True):
         now = type(a), a.dtype, a.shape, layout_of(a), contents(a)
         walk.lines.append(f"alike({text}, {walk.bind(now)})")

@@ -62,6 +62,10 @@ LONG = 32
 
 NUMBERS = (bool, int, float, complex, str, bytes, types.NoneType, np.generic)
 
+DEEP = 40
+"""Values inside of values that are looked into at once: some four calls of Python's each, and the
+rest waits, so that no depth of what is walked comes near Python's limit."""
+
 
 def _innermost(f: Any) -> Any:
     """The function that a derivative, or a jitted function, is of."""
@@ -92,6 +96,7 @@ class OutsideWalk(StateWalk):
             self.inside(value, name)
         else:
             self.of_class(type(value))
+        self.rest()
 
     def hold_first(self) -> None:
         """The code of the function itself counts too, if there is anything to look at."""
@@ -177,6 +182,22 @@ class OutsideWalk(StateWalk):
             return
         self.met[id(value)] = len(self.met)
         self.alive.append(value)
+        if self.depth == DEEP:
+            self.later.append((value, name, (self.hidden, self.owner, self.cached)))
+            return
+        self.depth += 1
+        self._look_into(value, name)
+        self.depth -= 1
+
+    def rest(self) -> None:
+        """What stood too deep to be looked into from where it was met, as in a linked list."""
+        around = self.hidden, self.owner, self.cached
+        while self.later:
+            value, name, (self.hidden, self.owner, self.cached) = self.later.popleft()
+            self._look_into(value, name)
+        self.hidden, self.owner, self.cached = around
+
+    def _look_into(self, value: Any, name: str) -> None:
         kind = type(value)
         if kind is types.FunctionType:
             self.of_function(value)

@@ -12,6 +12,7 @@ import threading
 import types
 import weakref
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -157,6 +158,8 @@ class StateWalk(ABC):
         self.functions: list[types.FunctionType] = []
         self.objects: set[int] = set()
         self.alive: list[Any] = []
+        self.depth = 0
+        self.later: deque[tuple[Any, str, tuple[int, int, int]]] = deque()
         self._bound: dict[int, str] = {}
 
     def bind(self, value: Any) -> str:

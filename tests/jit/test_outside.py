@@ -1025,3 +1025,32 @@ def test_a_table_of_texts_and_numbers_is_looked_at_by_its_entries():
     assert jitted(2.0) == f(2.0) == 26.0
     table.loc[1, "who"] = "a"
     assert jitted(2.0) == f(2.0) == 30.0
+
+
+class Link:
+    def __init__(self, value, following):
+        self.value, self.following = value, following
+
+
+def test_what_stands_deeper_than_python_calls_functions():
+    """A linked list, and a list in a list; with what changes at their ends."""
+    chain, nested = Link(1.0, None), [1.0]
+    last, innermost = chain, nested
+    for k in range(1500):
+        chain, nested = Link(float(k), chain), [2.0, nested]
+
+    def f(x):
+        link, part, found = chain, nested, 0.0 * x
+        while link is not None:
+            found, link = found + link.value * x, link.following
+        while len(part) == 2:
+            part = part[1]
+        return found * part[0]
+
+    jitted = linad.jit(f)
+    for _ in range(3):
+        assert jitted(2.0) == f(2.0)
+    last.value = 9.0
+    assert jitted(2.0) == f(2.0)
+    innermost[0] = 7.0
+    assert jitted(2.0) == f(2.0)
