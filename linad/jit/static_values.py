@@ -95,6 +95,8 @@ def _key_of(value: Any, above: tuple[int, ...] = ()) -> Any:
     same = Itself(value) if alone else None
     if held is None and not alone and hides_state(kind):
         held = _kept_key(value, around)
+        if defining_package(kind) == "pandas":  # whose attributes are what that is, and caches
+            state = None
     return kind, same, held, _key_of(state, around), _class_key(kind, around)
 
 

@@ -47,19 +47,23 @@ def _of_index(index: Any) -> tuple[Any, ...]:
     if hasattr(index, "step"):  # a range, which may be long
         return index.start, index.stop, index.step
     if hasattr(index, "levels"):
-        return tuple(index.levels), [np.asarray(codes) for codes in index.codes]
+        return tuple(index.levels), [np.array(codes) for codes in index.codes]
     return (*_entries(index), getattr(index, "freqstr", None))
 
 
 def _entries(column: Any) -> tuple[Any, ...]:
-    """Those of one column, and how pandas reads them."""
+    """Those of one column, in copies, and how pandas reads them.
+
+    What pandas hands out may be another array each time, to be read only, which is told apart by
+    itself.
+    """
     dtype = column.dtype
     if hasattr(dtype, "categories"):
         codes = getattr(column, "array", column).codes
-        return str(dtype), dtype.ordered, dtype.categories, np.asarray(codes)
+        return str(dtype), dtype.ordered, dtype.categories, np.array(codes)
     plain = isinstance(dtype, np.dtype) and dtype.kind != "O"
     # As objects, integers beside a missing one stay what they are.
-    return str(dtype), np.asarray(column) if plain else np.asarray(column, object).tolist()
+    return str(dtype), np.array(column) if plain else np.asarray(column, object).tolist()
 
 
 def reduced(value: Any) -> Any:

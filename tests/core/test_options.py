@@ -381,7 +381,7 @@ PLACES = {
     "root": (linad.solve.root, "args", "one by one behind x0"),
     "least_squares": (linad.solve.least_squares, "args", "one by one behind x0"),
     "fixed_point": (linad.solve.fixed_point, "options", "keyword of its own"),
-    "minimum": (linad.solve.minimum, "method", "function of its own"),
+    "minimum": (linad.solve.minimum, "method", "functions of their own"),
     "linear": (linad.solve.linear, "tol", "rtol?"),
     "fit": (linad.solve.fit, "x_scale", "expected options among"),
 }
