@@ -218,7 +218,6 @@ REFUSES = {
     "scipy.integrate": (lambda x: scipy.integrate.trapezoid(x), "linad"),
     "logsumexp": (lambda x: scipy.special.logsumexp(x), "linad.scipy"),
     "sparse-times": (lambda x: scipy.sparse.csr_array(M) * x, "linad.scipy|A @ x"),
-    "sparse-times": (lambda x: scipy.sparse.csr_array(M) * x, "A @ x"),
     "sparse-of-traced": (lambda x: scipy.sparse.csr_array((x, ([0, 1, 2],) * 2)), "linad"),
     "aslinearoperator": (lambda x: scipy.sparse.linalg.aslinearoperator(M) @ x, "linad.scipy"),
     "cg": (lambda x: scipy.sparse.linalg.cg(M, x), "linad.scipy"),
