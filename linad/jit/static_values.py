@@ -89,7 +89,7 @@ def _key_of(value: Any, above: tuple[int, ...] = ()) -> Any:
     for base, text in TEXTS:
         if isinstance(value, base):
             held = text(value)
-    state = np.asarray(value) if hasattr(kind, "__array__") else attributes(value)
+    state: Any = np.asarray(value) if hasattr(kind, "__array__") else attributes(value)
     # Objects that are equal to themselves only may serve as keys, or be compared with ``is``.
     alone = held is None and kind.__hash__ in (object.__hash__, None)
     same = Itself(value) if alone else None
