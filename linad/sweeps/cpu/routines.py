@@ -7,6 +7,7 @@ from linad.sweeps import (
     guarded_outer_sums,
     moving_entries,
     searching,
+    sorting,
 )
 from linad.sweeps.routines import PORTABLE, Routines
 
@@ -17,6 +18,7 @@ TOPICS = (
     guarded_outer_sums,
     moving_entries,
     searching,
+    sorting,
 )
 """Modules whose routines are for all targets; these register themselves."""
 

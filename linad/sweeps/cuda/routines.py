@@ -21,8 +21,8 @@ from linad.sweeps import (
     guarded_outer_sums,
     moving_entries,
     searching,
+    sorting,
 )
-from linad.sweeps.cuda.grid_sorting import SORTING
 from linad.sweeps.data_movement import contiguous, in_dtype
 from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import Place, constant_place, moved, spread_over
@@ -35,10 +35,11 @@ TOPICS = (
     guarded_outer_sums,
     moving_entries,
     searching,
+    sorting,
 )
 """Modules whose routines are for all targets; these register themselves."""
 
-ROUTINES = Routines(PORTABLE | SORTING)
+ROUTINES = Routines(PORTABLE)
 
 routine = ROUTINES.lowers
 
