@@ -69,7 +69,6 @@ for _function in (
     np.argpartition,
     np.argsort,
     np.isin,
-    np.searchsorted,
 ):
     constant(_function)
 for _function in (np.nanargmax, np.nanargmin):
@@ -79,6 +78,22 @@ digitize_.partial = "between ordered bins"
 digitize_.stumbles = lambda x, bins, *right: isinstance(bins, Var)
 if hasattr(np, "in1d"):  # until NumPy 2.3
     constant(np.in1d)  # noqa: NPY201
+
+
+searchsorted_ = Primitive("searchsorted", np.searchsorted, constant=True)
+
+
+@implements(np.searchsorted)
+def searchsorted(a: Array, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    if sorter is None:
+        return searchsorted_(a, v, side=side)
+    if not isinstance(sorter, Traced):
+        return searchsorted_(a, v, side=side, sorter=sorter)
+    if sorter.shape != np.shape(a):
+        raise ValueError(
+            f"searchsorted: sorter has the shape {sorter.shape}, and the array {np.shape(a)}"
+        )
+    return searchsorted_(np.take(a, sorter), v, side=side)
 
 
 lexsort_ = Primitive("lexsort", lambda *keys, axis: np.lexsort(keys, axis), constant=True)

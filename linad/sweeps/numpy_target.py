@@ -81,6 +81,16 @@ class NumpyTarget(Target):
     ) -> None:
         self._refuse()
 
+    def sorted_order(
+        self,
+        lowering: Any,
+        x: Place,
+        axis: int,
+        order: Place | None = None,
+        likely: np.ndarray | None = None,
+    ) -> Place:
+        self._refuse()
+
     def routine_of(self, primitive: str) -> None:
         return None
 

@@ -43,11 +43,14 @@ class Target(ABC):
         Whether equations may run in a different order than that of the tape.
     is_grid : bool
         Whether a grid of threads shares in a kernel, and a host runs programs inside of programs.
+    longest_sort : int or None
+        Entries of a line of which it finds the order sooner than NumPy; None for any number.
     """
 
     name: ClassVar[str]
     reorders: ClassVar[bool] = True
     is_grid: ClassVar[bool] = False
+    longest_sort: ClassVar[int | None] = None
 
     # What loops compute.
 
@@ -126,6 +129,30 @@ class Target(ABC):
         self, lowering: Any, target: Place, numbers: np.ndarray, source: Place, add: bool
     ) -> None:
         """Set, or add to, the entries of ``target`` of these numbers, as if one by one."""
+
+    @abstractmethod
+    def sorted_order(
+        self,
+        lowering: Any,
+        x: Place,
+        axis: int,
+        order: Place | None = None,
+        likely: np.ndarray | None = None,
+    ) -> Place:
+        """Add what sorts along an axis; the numbers of entries in their order.
+
+        Parameters
+        ----------
+        lowering : Lowering
+        x : Place
+            In C order, of a dtype that kernels can compare.
+        axis : int
+        order : Place, optional
+            The order to begin with, which equal entries keep; by default as they are. What is
+            found may be put in its place.
+        likely : ndarray, optional
+            An order that is likely to be found.
+        """
 
     # Who runs it.
 

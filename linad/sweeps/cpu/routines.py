@@ -1,9 +1,25 @@
 """How the CPU lowers what is not a loop: by its own routines, and by those of all targets."""
 
-from linad.sweeps import along_axis, assurances, data_movement, guarded_outer_sums, moving_entries
+from linad.sweeps import (
+    along_axis,
+    assurances,
+    data_movement,
+    guarded_outer_sums,
+    moving_entries,
+    searching,
+    sorting,
+)
 from linad.sweeps.routines import PORTABLE, Routines
 
-TOPICS = (along_axis, assurances, data_movement, moving_entries, guarded_outer_sums)
+TOPICS = (
+    along_axis,
+    assurances,
+    data_movement,
+    guarded_outer_sums,
+    moving_entries,
+    searching,
+    sorting,
+)
 """Modules whose routines are for all targets; these register themselves."""
 
 ROUTINES = Routines(PORTABLE)

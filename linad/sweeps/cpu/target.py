@@ -21,6 +21,7 @@ from linad.sweeps.cpu import (
 )
 from linad.sweeps.cpu.blas_lapack import invoke
 from linad.sweeps.cpu.complex_numbers import LIBM
+from linad.sweeps.cpu.merge_sort import LONGEST, sorted_order
 from linad.sweeps.cpu.program import CpuProgram
 from linad.sweeps.cpu.routines import ROUTINES
 from linad.sweeps.cpu.serial_loops import SerialLoop
@@ -51,6 +52,7 @@ class CpuTarget(Target):
     """The processor that Python runs on."""
 
     name = "CPU"
+    longest_sort = LONGEST
 
     def has(self, primitive: str, row: Scalar) -> bool:
         if row.needs == "complex":
@@ -92,6 +94,16 @@ class CpuTarget(Target):
         self, lowering: Any, target: Place, numbers: np.ndarray, source: Place, add: bool
     ) -> None:
         scatter_in_order(lowering, target, numbers, source, add)
+
+    def sorted_order(
+        self,
+        lowering: Any,
+        x: Place,
+        axis: int,
+        order: Place | None = None,
+        likely: np.ndarray | None = None,
+    ) -> Place:
+        return sorted_order(lowering, x, axis, order, likely)
 
     def compile(
         self,

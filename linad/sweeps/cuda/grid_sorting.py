@@ -1,4 +1,4 @@
-"""Sorting and searching, for a grid of threads.
+"""Sorting, for a grid of threads.
 
 Runs of sorted entries are merged, two at a time, until there is one; the sizes alone say how many
 times. In a merge a thread takes one entry and looks in the other run, by halving, for how many
@@ -8,37 +8,15 @@ threads write to one place. Equal entries keep their order, and NaN comes last.
     for each line x[o, :, i]:    order    the numbers of its entries, sorted by what is there
 """
 
-import inspect
 from typing import Any
 
 import numpy as np
 
-from linad.core.shapes import normalize_axis, size_of
-from linad.core.tape import Equation, Var
+from linad.core.shapes import size_of
 from linad.sweeps.along_axis import split, words_of
-from linad.sweeps.data_movement import contiguous, in_dtype
-from linad.sweeps.instructions import GUARD_FAILED
 from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import Place, constant_place, new_place
-from linad.sweeps.routines import Routines
-
-SORTING = Routines()
-"""Routines by the names of the primitives."""
-
-routine = SORTING.lowers
-
-INTEGER = np.dtype(np.int64)
-
-
-def _before(d: str, a: str, b: str) -> str:
-    """Whether an entry comes before another, in a kernel."""
-    return f"({a} < {b} or ({b} != {b} and {a} == {a}))" if d[0] == "f" else f"{a} < {b}"
-
-
-def _is_ordered(dtype: np.dtype[Any]) -> bool:
-    """Whether kernels can compare entries; complex numbers have no order of their own."""
-    d = name_of_dtype(dtype)
-    return d is not None and d[0] != "c"
+from linad.sweeps.searching import INTEGER, before
 
 
 def _merge(d: str) -> str:
@@ -61,9 +39,9 @@ def _merge(d: str) -> str:
         "        while low < high:\n"
         "            j = (low + high) // 2\n"
         f"            b = {read}\n"
-        f"            goes_on = not {_before(d, 'a', 'b')}\n"
+        f"            goes_on = not {before(d, 'a', 'b')}\n"
         "            if k < middle:\n"
-        f"                goes_on = {_before(d, 'b', 'a')}\n"
+        f"                goes_on = {before(d, 'b', 'a')}\n"
         "            if goes_on:\n"
         "                low = j + 1\n"
         "            else:\n"
@@ -100,153 +78,3 @@ def sorted_order(lowering: Any, x: Place, axis: int, order: Place | None = None)
         lowering.emit(text, size_of(x.shape), words, "merge")
         order, width = merged, 2 * width
     return order
-
-
-def _bound(function: Any, eqn: Equation) -> dict[str, Any]:
-    """The arguments of one of NumPy's functions, by their names."""
-    found = inspect.signature(function).bind(*eqn.inputs, **eqn.params).arguments
-    return {name: a.item() if isinstance(a, np.generic) else a for name, a in found.items()}
-
-
-def _as_one(place: Place) -> Place:
-    """An array in C order as one line."""
-    shape = (size_of(place.shape),)
-    return Place(place.buffer, place.offset, shape, (place.dtype.itemsize,), place.dtype)
-
-
-STABLE = ("stable", "mergesort")
-"""Kinds of NumPy's sorts that say in which order equal entries come. Others say nothing of it, and
-what is read at these positions was recorded by NumPy's order."""
-
-
-@routine("argsort")
-def argsort(lowering: Any, eqn: Equation) -> bool:
-    """The numbers of entries in a stable order."""
-    place, out, given = lowering.place_of(eqn.inputs[0]), eqn.outputs[0], _bound(np.argsort, eqn)
-    stable = given.get("stable") or given.get("kind") in STABLE
-    if not (stable and place.shape and _is_ordered(place.dtype)) or given.get("order") is not None:
-        return False
-    x, axis = contiguous(lowering, place), given.get("axis", -1)
-    if axis is None:
-        x, axis = _as_one(x), 0
-    axis = normalize_axis(axis, len(x.shape), "argsort")
-    order = sorted_order(lowering, x, axis)
-    lowering.copy(lowering.result(out), order)
-    return True
-
-
-@routine("lexsort")
-def lexsort(lowering: Any, eqn: Equation) -> bool:
-    """By the last key, and where that is equal by the one before."""
-    places, out = [lowering.place_of(a) for a in eqn.inputs], eqn.outputs[0]
-    if not all([_is_ordered(p.dtype) and p.shape == out.shape for p in places]) or not out.shape:
-        return False
-    axis, order = normalize_axis(eqn.params["axis"], len(out.shape), "lexsort"), None
-    for place in places:
-        order = sorted_order(lowering, contiguous(lowering, place), axis, order)
-    lowering.copy(lowering.result(out), order)
-    return True
-
-
-@routine("searchsorted")
-def searchsorted(lowering: Any, eqn: Equation) -> bool:
-    """Before which entry of a sorted array others come."""
-    given = _bound(np.searchsorted, eqn)
-    if given.get("sorter") is not None:
-        return False
-    table, sought = [lowering.place_of(given[name]) for name in ("a", "v")]
-    return _search(lowering, table, sought, eqn.outputs[0], given.get("side", "left"), False)
-
-
-@routine("digitize")
-def digitize(lowering: Any, eqn: Equation) -> bool:
-    """The same in edges that are known, which may descend; NumPy looks at others itself."""
-    given = _bound(np.digitize, eqn)
-    if isinstance(given["bins"], Var):
-        return False
-    edges = np.asarray(given["bins"])
-    steps = np.diff(edges)
-    if edges.ndim != 1 or edges.dtype.kind == "c" or not (np.all(steps >= 0) or np.all(steps <= 0)):
-        return False
-    falls = bool(np.any(steps < 0))
-    table = constant_place(edges[::-1].copy() if falls else edges)
-    side = "left" if given.get("right", False) else "right"
-    return _search(lowering, table, lowering.place_of(given["x"]), eqn.outputs[0], side, falls)
-
-
-def _search(
-    lowering: Any, table: Place, sought: Place, out: Var, side: str, backwards: bool
-) -> bool:
-    """Add the kernel that looks for entries; counted from the end if ``backwards``."""
-    if side not in ("left", "right") or len(table.shape) != 1 or out.dtype != INTEGER:
-        return False
-    common = np.result_type(table.dtype, sought.dtype)
-    if not all([_is_ordered(dtype) for dtype in (table.dtype, sought.dtype, common)]):
-        return False
-    x, v = [contiguous(lowering, in_dtype(lowering, p, common)) for p in (table, sought)]
-    d = name_of_dtype(common)
-    assert d is not None, "ordered"
-    y = lowering.result(out)
-    test = _before(d, "b", "a") if side == "left" else f"not {_before(d, 'a', 'b')}"
-    text = (
-        "def kernel(p, start, stop):\n"
-        "    x = operand(p, 0)\n    v = operand(p, 1)\n    y = operand(p, 2)\n"
-        "    n = operand(p, 3)\n"
-        "    for t in range(start, stop):\n"
-        f"        a = get_{d}(v, t, -1)\n"
-        "        low = 0\n        high = n\n"
-        "        while low < high:\n"
-        "            j = (low + high) // 2\n"
-        f"            b = get_{d}(x, j, -1)\n"
-        f"            if {test}:\n"
-        "                low = j + 1\n"
-        "            else:\n"
-        "                high = j\n"
-        f"        set_i8(y, t, {'n - low' if backwards else 'low'}, 0)\n"
-        "    return 0\n"
-    )
-    words = [*words_of(x, v, y), size_of(x.shape)]
-    lowering.emit(text, size_of(out.shape), words, "search")
-    return True
-
-
-@routine("unique_positions")
-def unique_positions(lowering: Any, eqn: Equation) -> bool:
-    """Where different entries stand first, which of them each is, and how often. One thread goes
-    through the sorted entries; another number of them than was recorded is another program."""
-    place, params = lowering.place_of(eqn.inputs[0]), eqn.params
-    plain = params.keys() <= {"axis", "equal_nan", "sorted"} and params.get("axis") is None
-    if not plain or not _is_ordered(place.dtype) or not size_of(place.shape):
-        return False
-    if len(eqn.outputs) != 3 or any(v.dtype != INTEGER for v in eqn.outputs):
-        return False
-    x = _as_one(contiguous(lowering, place))
-    order = sorted_order(lowering, x, 0)
-    results = [lowering.result(v) for v in eqn.outputs]
-    d = name_of_dtype(x.dtype)
-    same = " or (a != a and b != b)" if params.get("equal_nan", True) else ""
-    text = (
-        "def kernel(p, start, stop):\n"
-        "    x = operand(p, 0)\n    s = operand(p, 1)\n    f = operand(p, 2)\n"
-        "    g = operand(p, 3)\n    c = operand(p, 4)\n"
-        "    n = operand(p, 5)\n    wanted = operand(p, 6)\n"
-        "    found = 0\n"
-        "    for k in range(n):\n"
-        "        own = get_i8(s, k, 0)\n"
-        f"        a = get_{d}(x, own, -1)\n"
-        f"        b = get_{d}(x, get_i8(s, max(k - 1, 0), 0), -1)\n"
-        f"        if k == 0 or not (a == b{same}):\n"
-        "            if found == wanted:\n"
-        f"                return {GUARD_FAILED}\n"
-        "            set_i8(f, found, own, 0)\n"
-        "            set_i8(c, found, 0, 0)\n"
-        "            found = found + 1\n"
-        "        set_i8(g, own, found - 1, 0)\n"
-        "        set_i8(c, found - 1, get_i8(c, found - 1, 0) + 1, 0)\n"
-        "    if found != wanted:\n"
-        f"        return {GUARD_FAILED}\n"
-        "    return 0\n"
-    )
-    wanted = size_of(eqn.outputs[0].shape)
-    lowering.emit(text, 1, [*words_of(x, order, *results), size_of(x.shape), wanted], "unique")
-    return True

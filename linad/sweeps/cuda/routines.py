@@ -14,17 +14,32 @@ import numpy as np
 
 from linad.core.shapes import size_of
 from linad.core.tape import Equation
-from linad.sweeps import along_axis, assurances, data_movement, guarded_outer_sums, moving_entries
-from linad.sweeps.cuda.grid_sorting import SORTING
+from linad.sweeps import (
+    along_axis,
+    assurances,
+    data_movement,
+    guarded_outer_sums,
+    moving_entries,
+    searching,
+    sorting,
+)
 from linad.sweeps.data_movement import contiguous, in_dtype
 from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import Place, constant_place, moved, spread_over
 from linad.sweeps.routines import PORTABLE, Routines
 
-TOPICS = (along_axis, assurances, data_movement, moving_entries, guarded_outer_sums)
+TOPICS = (
+    along_axis,
+    assurances,
+    data_movement,
+    guarded_outer_sums,
+    moving_entries,
+    searching,
+    sorting,
+)
 """Modules whose routines are for all targets; these register themselves."""
 
-ROUTINES = Routines(PORTABLE | SORTING)
+ROUTINES = Routines(PORTABLE)
 
 routine = ROUTINES.lowers
 

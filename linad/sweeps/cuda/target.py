@@ -17,6 +17,7 @@ from linad.sweeps.cuda.cubins import Cubin, cubin_of, cubin_of_user
 from linad.sweeps.cuda.device_functions import HERE
 from linad.sweeps.cuda.grid_compiler import ptx_of_user
 from linad.sweeps.cuda.grid_loops import GridLoop, is_shared, strided
+from linad.sweeps.cuda.grid_sorting import sorted_order
 from linad.sweeps.cuda.host_program import HostProgram
 from linad.sweeps.cuda.routines import ROUTINES, scatter
 from linad.sweeps.expansions import ON_GRIDS, expanded
@@ -88,6 +89,16 @@ class CudaTarget(Target):
         self, lowering: Any, target: Place, numbers: np.ndarray, source: Place, add: bool
     ) -> None:
         scatter(lowering, target, numbers, source, add)
+
+    def sorted_order(
+        self,
+        lowering: Any,
+        x: Place,
+        axis: int,
+        order: Place | None = None,
+        likely: np.ndarray | None = None,
+    ) -> Place:
+        return sorted_order(lowering, x, axis, order)
 
     def ptx_of(self, kernel: str | GridCall) -> str:
         return ptx_of(kernel) if isinstance(kernel, str) else ptx_of_user(*kernel.key)

@@ -1,0 +1,135 @@
+"""Sorting: the numbers of entries in their order, and what follows from it.
+
+How entries are sorted is the target's (`linad.sweeps.target.Target.sorted_order`). Equal entries
+keep their order, and NaN comes last.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linad.core.shapes import normalize_axis, size_of
+from linad.core.tape import Equation, Var, guard
+from linad.sweeps.along_axis import words_of
+from linad.sweeps.data_movement import contiguous
+from linad.sweeps.instructions import GUARD_FAILED
+from linad.sweeps.kernel_dtypes import name_of_dtype
+from linad.sweeps.places import Place
+from linad.sweeps.routines import routine
+from linad.sweeps.searching import INTEGER, bound, is_ordered
+
+
+def _as_one(place: Place) -> Place:
+    """An array in C order as one line."""
+    shape = (size_of(place.shape),)
+    return Place(place.buffer, place.offset, shape, (place.dtype.itemsize,), place.dtype)
+
+
+STABLE = ("stable", "mergesort")
+"""Kinds of NumPy's sorts that say in which order equal entries come. Others say nothing of it, and
+what is read at these positions was recorded by NumPy's order."""
+
+
+@routine("argsort")
+def argsort(lowering: Any, eqn: Equation) -> bool:
+    """The numbers of entries in a stable order."""
+    place, out, given = lowering.place_of(eqn.inputs[0]), eqn.outputs[0], bound(np.argsort, eqn)
+    stable = given.get("stable") or given.get("kind") in STABLE
+    if not (stable and place.shape and is_ordered(place.dtype)) or given.get("order") is not None:
+        return False
+    axis, likely = given.get("axis", -1), _expected(lowering, out)
+    axis = 0 if axis is None else normalize_axis(axis, len(out.shape), "argsort")
+    if likely is None and not _is_short(lowering, out.shape[axis]):
+        return False
+    x = contiguous(lowering, place)
+    if x.shape != out.shape:
+        x = _as_one(x)
+    order = lowering.target.sorted_order(lowering, x, axis, likely=likely)
+    lowering.result(out, order)
+    return True
+
+
+def _is_short(lowering: Any, n: int) -> bool:
+    """Whether the target sorts this many entries sooner than NumPy."""
+    longest = lowering.target.longest_sort
+    return longest is None or n <= longest
+
+
+def _expected(lowering: Any, order: Var) -> np.ndarray | None:
+    """What an order was when the program was recorded, where that is a decision."""
+    for eqn in lowering.tape.equations:
+        if eqn.primitive is guard and eqn.inputs[0] is order:
+            expected = np.asarray(eqn.params["expected"], INTEGER)
+            return expected if expected.shape == order.shape else None
+    return None
+
+
+@routine("ordered_places")
+def ordered_places(lowering: Any, eqn: Equation) -> bool:
+    """The same along the last axis, of which only some are asked for: what NumPy is faster at."""
+    place, out = lowering.place_of(eqn.inputs[0]), eqn.outputs[0]
+    axis = len(place.shape) - 1
+    if not is_ordered(place.dtype) or not _is_short(lowering, place.shape[axis]):
+        return False
+    x = contiguous(lowering, place)
+    lowering.result(out, lowering.target.sorted_order(lowering, x, axis))
+    return True
+
+
+@routine("lexsort")
+def lexsort(lowering: Any, eqn: Equation) -> bool:
+    """By the last key, and where that is equal by the one before."""
+    places, out = [lowering.place_of(a) for a in eqn.inputs], eqn.outputs[0]
+    if not all([is_ordered(p.dtype) and p.shape == out.shape for p in places]) or not out.shape:
+        return False
+    axis, order = normalize_axis(eqn.params["axis"], len(out.shape), "lexsort"), None
+    if not _is_short(lowering, out.shape[axis]):
+        return False
+    for place in places:
+        order = lowering.target.sorted_order(lowering, contiguous(lowering, place), axis, order)
+    lowering.result(out, order)
+    return True
+
+
+@routine("unique_positions")
+def unique_positions(lowering: Any, eqn: Equation) -> bool:
+    """Where different entries stand first, which of them each is, and how often. One thread goes
+    through the sorted entries; another number of them than was recorded is another program."""
+    place, params = lowering.place_of(eqn.inputs[0]), eqn.params
+    plain = params.keys() <= {"axis", "equal_nan", "sorted"} and params.get("axis") is None
+    if not plain or not is_ordered(place.dtype) or not size_of(place.shape):
+        return False
+    if not _is_short(lowering, size_of(place.shape)):
+        return False
+    if len(eqn.outputs) != 3 or any(v.dtype != INTEGER for v in eqn.outputs):
+        return False
+    x = _as_one(contiguous(lowering, place))
+    order = lowering.target.sorted_order(lowering, x, 0)
+    results = [lowering.result(v) for v in eqn.outputs]
+    d = name_of_dtype(x.dtype)
+    same = " or (a != a and b != b)" if params.get("equal_nan", True) else ""
+    text = (
+        "def kernel(p, start, stop):\n"
+        "    x = operand(p, 0)\n    s = operand(p, 1)\n    f = operand(p, 2)\n"
+        "    g = operand(p, 3)\n    c = operand(p, 4)\n"
+        "    n = operand(p, 5)\n    wanted = operand(p, 6)\n"
+        "    found = 0\n"
+        "    for k in range(n):\n"
+        "        own = get_i8(s, k, 0)\n"
+        f"        a = get_{d}(x, own, -1)\n"
+        f"        b = get_{d}(x, get_i8(s, max(k - 1, 0), 0), -1)\n"
+        f"        if k == 0 or not (a == b{same}):\n"
+        "            if found == wanted:\n"
+        f"                return {GUARD_FAILED}\n"
+        "            set_i8(f, found, own, 0)\n"
+        "            set_i8(c, found, 0, 0)\n"
+        "            found = found + 1\n"
+        "        set_i8(g, own, found - 1, 0)\n"
+        "        set_i8(c, found - 1, get_i8(c, found - 1, 0) + 1, 0)\n"
+        "    if found != wanted:\n"
+        f"        return {GUARD_FAILED}\n"
+        "    return 0\n"
+    )
+    wanted = size_of(eqn.outputs[0].shape)
+    lowering.emit(text, 1, [*words_of(x, order, *results), size_of(x.shape), wanted], "unique")
+    return True

@@ -1,0 +1,115 @@
+"""Sorting in compiled programs: what NumPy finds, entry by entry, without Python."""
+
+import numpy as np
+import pytest
+
+import linad
+from linad.sweeps.cpu.merge_sort import LONGEST
+
+RNG = np.random.default_rng(0)
+SPECIAL = np.array([np.nan, 1.0, -np.inf, -0.0, 0.0, -1.0, 0.0, -0.0, 1.0, np.inf, np.nan, -np.nan])
+LINES = {
+    "one": np.array([2.0]),
+    "special": SPECIAL,
+    "special and many": RNG.choice(SPECIAL, 200),
+    "random": RNG.normal(size=301),
+    "equal": np.zeros(40),
+    "ascending": np.arange(100.0),
+    "descending": -np.arange(100.0),
+    "descending with equal ones": -np.arange(100.0) // 3,
+    "nearly ascending": np.arange(500.0) + RNG.normal(size=500),
+    "two runs": np.concatenate([np.arange(0, 90.0, 2), np.arange(40, 120.0)]),
+    "up and down": np.concatenate([np.arange(90.0), np.arange(70.0)[::-1]]),
+    "the least": np.append(np.finfo(float).tiny * RNG.integers(-5, 5, 30) / 2**40, SPECIAL),
+}
+
+
+def check(f, *args):
+    """Compiled and eager find the same, and nothing is left to NumPy."""
+    compiled = linad.jit(f)
+    with np.errstate(all="ignore"):
+        for _ in range(3):
+            np.testing.assert_array_equal(compiled(*args), f(*args))
+    assert not linad.explain(compiled)(*args).fallbacks
+
+
+def order(axis=-1):
+    return lambda x: np.argsort(x, axis, kind="stable")
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "b1"])
+@pytest.mark.parametrize("name", LINES)
+def test_lines(name, dtype):
+    x = LINES[name] if dtype[0] == "f" else np.nan_to_num(LINES[name])
+    x = np.clip(x, -(2.0**31), 2.0**31 - 1) if dtype == "i4" else x
+    with np.errstate(all="ignore"):
+        x = x.astype(dtype)
+    check(order(), x)
+    check(np.sort, x)
+    check(lambda x: order()(x[::-2]), x)
+
+
+@pytest.mark.parametrize("dtype", ["i8", "i4"])
+def test_extreme_integers(dtype):
+    ends = np.iinfo(dtype)
+    check(order(), np.array([0, ends.max, ends.min, -1, ends.max, ends.min + 1, ends.min], dtype))
+
+
+@pytest.mark.parametrize("view", ["whole", "in columns", "with gaps", "permuted"])
+def test_axes(view):
+    x = RNG.integers(0, 4, (5, 7, 6)) * 1.0
+    x = np.asfortranarray(x) if view == "in columns" else x
+    part = {"with gaps": lambda x: x[::-1, ::2], "permuted": lambda x: x.transpose(2, 0, 1)}
+    seen = part.get(view, lambda x: x)
+    for axis in (0, 1, 2, -3, None):
+        check(lambda x, axis=axis: order(axis)(seen(x)), x)
+        check(lambda x, axis=axis: np.sort(seen(x), axis), x)
+    check(order(0), np.zeros((0, 3)))
+    check(order(1), np.zeros((3, 0)))
+
+
+@pytest.mark.parametrize("n", range(1, 70))
+def test_every_length(n):
+    check(order(), RNG.integers(0, 9, (4, n)) * 1.0)
+
+
+def test_what_is_made_of_orders_needs_no_numpy():
+    x = RNG.normal(size=(6, 9))
+    for f in (
+        lambda x: np.sum(np.sort(x, axis=0) * np.arange(9)),
+        lambda x: np.median(x) * np.median(x, axis=1)[2],
+        lambda x: np.sum(np.quantile(x, [0.1, 0.7], axis=0) ** 2),
+        lambda x: np.sum(np.sort(x, axis=None)[:7] ** 2),
+        lambda x: np.sum(np.unique(np.round(x)) * x[0, 0]),
+        lambda x: np.sum(x[0, np.lexsort((x[1], x[2] > 0))] * x[3]),
+    ):
+        compiled = linad.jit(linad.grad(f))
+        for _ in range(3):
+            np.testing.assert_allclose(compiled(x), linad.grad(f)(x), rtol=1e-12, atol=1e-14)
+        assert not linad.explain(compiled)(x).fallbacks
+
+
+def test_an_order_that_was_a_decision_is_looked_at_in_long_lines_too():
+    """Another order, another one of equal entries, is seen, and gives what NumPy gives."""
+    x = RNG.integers(0, 50, 3 * LONGEST) * 1.0
+    weights = np.arange(x.size)
+    compiled = linad.jit(linad.grad(lambda x: np.sum(np.sort(x) * weights)))
+    others = [x, x + 1, x[::-1].copy(), np.where(x == 3, 2, x), np.append(x[1:], np.nan)]
+    for given in (x, x, *others, *others):
+        wanted = np.empty(x.size)
+        wanted[np.argsort(given, stable=True)] = weights
+        np.testing.assert_array_equal(compiled(given), wanted)
+    assert not linad.explain(compiled)(x).fallbacks
+
+
+def test_what_is_left_to_numpy():
+    """Long lines, complex numbers, and an order of which NumPy promises nothing."""
+    for f, x in (
+        (order(), RNG.normal(size=LONGEST + 1)),
+        (order(), RNG.normal(size=5) + 1j),
+        (np.argsort, RNG.normal(size=5)),
+    ):
+        compiled = linad.jit(f)
+        for _ in range(3):
+            np.testing.assert_array_equal(compiled(x), f(x))
+        assert len(linad.explain(compiled)(x).fallbacks) == 1
