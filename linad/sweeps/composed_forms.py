@@ -17,6 +17,7 @@ from linad.core.shapes import Shape
 from linad.core.tape import Equation, Tape, Var, needed
 from linad.operators.dft import CropOrPad
 from linad.rules.composed import FORMS
+from linad.rules.decompositions import HermitianReading
 from linad.sweeps.expansions import EVERYWHERE, Expansion
 from linad.transforms.record import RecordTrace, node_of
 
@@ -121,6 +122,18 @@ def _adjoint(a: Any) -> Any:
 @everywhere("fit")
 def fit(x: Any, *, shape: Shape) -> Any:
     return CropOrPad(shape, x.shape, x.dtype).pushforward(x)
+
+
+@everywhere("hermitian")
+def hermitian(a: Any, *, lower: bool) -> Any:
+    """The triangle that is read, and its conjugate in the other."""
+    return HermitianReading(a.shape, a.dtype, lower).pushforward(a)
+
+
+@everywhere("inside", "settled")
+def first(x: Any, *_: Any, **_params: Any) -> Any:
+    """The first operand, of which a rule says something that no program looks at."""
+    return x
 
 
 def _keeping_axes(function: Callable[..., Any]) -> Form:

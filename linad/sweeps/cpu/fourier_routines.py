@@ -2,74 +2,29 @@
 
 y_k = c Σ_j x_j exp(-2πi jk/n)
 
-NumPy's transforms of one axis are generalized ufuncs. A ufunc holds the C functions that loop over
-vectors, one for each dtype, and C programs may read where they are:
+NumPy's transforms of one axis are generalized ufuncs (`linad.sweeps.cpu.numpy_loops`) of x and c,
+and the direction is their data. What comes out is what NumPy gives, bit by bit. Transforms over
+several axes go over the last one first, as NumPy's do.
 
-    loop(addresses of x, c and y; lengths; steps in bytes; direction)
-
-What comes out is what NumPy gives, bit by bit. Transforms over several axes go over the last one
-first, as NumPy's do. Where a ufunc is not as expected, NumPy is called.
-
-Source: NumPy's C interface, ``ufuncobject.h``, and ``numpy/fft/_pocketfft_umath.cpp``.
+Source: ``numpy/fft/_pocketfft_umath.cpp``.
 """
 
-import ctypes
-import functools
-import importlib
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from linad.core.shapes import normalize_axis, size_of
 from linad.core.tape import Equation
-from linad.sweeps.along_axis import split, words_of
+from linad.sweeps.along_axis import split
+from linad.sweeps.cpu.numpy_loops import NumpyLoop, Operand, call_loop, loop_of
 from linad.sweeps.cpu.routines import routine
 from linad.sweeps.data_movement import contiguous, in_dtype
 from linad.sweeps.places import Place, constant_place, new_place
 
 MODULE = "numpy.fft._pocketfft_umath"
 
-WORD = np.dtype(np.int64)
-
-
-class _Ufunc(ctypes.Structure):
-    """The beginning of NumPy's ``PyUFuncObject``."""
-
-    _fields_ = (
-        ("head", ctypes.c_char * object.__basicsize__),
-        ("nin", ctypes.c_int),
-        ("nout", ctypes.c_int),
-        ("nargs", ctypes.c_int),
-        ("identity", ctypes.c_int),
-        ("functions", ctypes.POINTER(ctypes.c_void_p)),
-        ("data", ctypes.POINTER(ctypes.c_void_p)),
-        ("ntypes", ctypes.c_int),
-    )
-
-
-class TransformLoop(NamedTuple):
-    """Addresses of a loop over vectors, and of the direction that it takes, or 0."""
-
-    function: int
-    data: int
-
-
-@functools.cache
-def loop_of(name: str, types: str) -> TransformLoop | None:
-    """The loop of one of NumPy's transforms for dtypes, as ``dd->D``; None where there is none."""
-    try:
-        ufunc = getattr(importlib.import_module(MODULE), name)
-    except (ImportError, AttributeError):
-        return None
-    if type(ufunc) is not np.ufunc or types not in ufunc.types:
-        return None
-    inside = _Ufunc.from_address(id(ufunc))
-    known = inside.nin, inside.nout, inside.nargs, inside.ntypes
-    if known != (2, 1, 3, len(ufunc.types)):
-        return None
-    k = ufunc.types.index(types)
-    function, data = inside.functions[k], inside.data[k] if inside.data else 0
-    return TransformLoop(function, data or 0) if function else None
+SIGNATURES = {"ifft": "(m),()->(n)", "irfft": "(m),()->(n)"}
+"""Of the transforms whose signature is not ``(n),()->(m)``."""
 
 
 def _lower(
@@ -87,7 +42,8 @@ def _lower(
     inverse, norm = name.startswith("i"), eqn.params["norm"]
     if norm == ("forward" if inverse else "backward"):
         real, given, made = [np.result_type(d, np.float64) for d in (real, given, made)]
-    loop = loop_of(name, f"{given.char}{real.char}->{made.char}")
+    signature = SIGNATURES.get(name, "(n),()->(m)")
+    loop = loop_of(MODULE, name, signature, f"{given.char}{real.char}->{made.char}")
     if loop is None:
         return False
     y = lowering.result(out)
@@ -114,7 +70,7 @@ def _factor(norm: str, n: int, inverse: bool, real: np.dtype[Any]) -> Any:
 
 
 def _emit(
-    lowering: Any, loop: TransformLoop, x: Place, y: Place, axis: int, factor: Any, label: str
+    lowering: Any, loop: NumpyLoop, x: Place, y: Place, axis: int, factor: Any, label: str
 ) -> None:
     """Add the instruction that transforms x along an axis to y; both in order C, perhaps the same.
 
@@ -126,23 +82,14 @@ def _emit(
     read, made = x.dtype.itemsize, y.dtype.itemsize
     calls = outer if inner > 1 else 1
     between = (read, made) if inner > 1 else (n * read, m * made)
-    lengths = np.array([outer * inner // calls, n, m])
-    steps = np.array([between[0], 0, between[1], inner * read, inner * made])
-    text = (
-        "def kernel(p, start, stop):\n"
-        "    x = operand(p, 2)\n    y = operand(p, 4)\n"
-        "    w = operand(p, 5)\n    n = operand(p, 6)\n    s = operand(p, 7)\n"
-        "    for k in range(operand(p, 8)):\n"
-        "        set_i8(w, 0, x + k * operand(p, 9), 0)\n"
-        "        set_i8(w, 1, operand(p, 3), 0)\n"
-        "        set_i8(w, 2, y + k * operand(p, 10), 0)\n"
-        "        call_by_address(operand(p, 0), (w, n, s, operand(p, 1),))\n"
-        "    return 0\n"
-    )
-    numbers = [constant_place(np.asarray(c)) for c in (factor, lengths, steps)]
-    places = [x, numbers[0], y, new_place((3,), WORD), *numbers[1:]]
-    words: list[Any] = [*loop, *words_of(*places), calls, n * inner * read, m * inner * made]
-    lowering.emit(text, 1, words, label)
+    lengths = outer * inner // calls, n, m
+    steps = between[0], 0, between[1], inner * read, inner * made
+    operands = [
+        Operand(x, n * inner * read),
+        Operand(constant_place(np.asarray(factor))),
+        Operand(y, m * inner * made),
+    ]
+    call_loop(lowering, loop, operands, lengths, steps, label, calls)
 
 
 @routine("fourier")

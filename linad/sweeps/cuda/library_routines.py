@@ -194,16 +194,6 @@ def _clear_below(lowering: Any, place: Place) -> None:
     lowering.emit(text, size_of(place.shape), words, "clear")
 
 
-@SOLVER.lowers("inside", "settled")
-def first(lowering: Any, eqn: Equation) -> bool:
-    """The first operand, of which a rule says something that no program looks at."""
-    x, out = lowering.place_of(eqn.inputs[0]), eqn.outputs[0]
-    if name_of_dtype(x.dtype) is None:
-        return False
-    lowering.copy(lowering.result(out), x)
-    return True
-
-
 # Transforms: cuFFT takes arrays in C order, over their last axes, and multiplies by nothing.
 
 MOST_AXES = 3
