@@ -5,7 +5,7 @@ import pytest
 
 import linad
 from linad.core.primitive import Primitive
-from linad.sweeps.cpu.convolutions import BLOCK, FEW
+from linad.sweeps.cpu.convolution_routines import BLOCK, FEW
 
 RNG = np.random.default_rng(0)
 LENGTHS = [(1, 1), (7, 1), (7, 3), (3, 7), (9, 9), (40, 33), (BLOCK + 5, 3), (2 * BLOCK + 9, BLOCK)]
