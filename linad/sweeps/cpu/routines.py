@@ -7,7 +7,7 @@ from linad.sweeps import (
     guarded_outer_sums,
     moving_entries,
     searching,
-    sorting,
+    sorted_orders,
 )
 from linad.sweeps.routines import PORTABLE, Routines
 
@@ -18,7 +18,7 @@ TOPICS = (
     guarded_outer_sums,
     moving_entries,
     searching,
-    sorting,
+    sorted_orders,
 )
 """Modules whose routines are for all targets; these register themselves."""
 

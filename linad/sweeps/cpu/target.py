@@ -10,6 +10,7 @@ from linad.core.shapes import size_of
 from linad.core.tape import Equation, Tape, Var
 from linad.sweeps import composed_forms as composed_forms  # tells the table of programs
 from linad.sweeps.cpu import (
+    convolution_routines,
     factor_derivatives,
     fourier_routines,
     linear_routines,
@@ -37,6 +38,7 @@ from linad.sweeps.steps import Loop
 from linad.sweeps.target import Target
 
 TOPICS = (
+    convolution_routines,
     factor_derivatives,
     fourier_routines,
     linear_routines,

@@ -21,7 +21,7 @@ from linad.sweeps import (
     guarded_outer_sums,
     moving_entries,
     searching,
-    sorting,
+    sorted_orders,
 )
 from linad.sweeps.data_movement import contiguous, in_dtype
 from linad.sweeps.kernel_dtypes import name_of_dtype
@@ -35,7 +35,7 @@ TOPICS = (
     guarded_outer_sums,
     moving_entries,
     searching,
-    sorting,
+    sorted_orders,
 )
 """Modules whose routines are for all targets; these register themselves."""
 
