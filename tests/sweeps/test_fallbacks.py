@@ -12,7 +12,7 @@ from linad.sweeps.cpu.target import CPU
 from linad.sweeps.instructions import Fallback
 
 IN_NUMPY = """
-adjugate airy airye apply_operator bdtr bdtrc bdtri betainc_wrt_shapes binomial_pmf carlson
+airy airye apply_operator bdtr bdtrc bdtri betainc_wrt_shapes binomial_pmf carlson
 chi_density_wrt_freedom chi_wrt_freedom complex_polygamma convolve coshm cosines cosm eig eigenpairs
 eigvals ellipj eval_chebyc eval_chebys eval_chebyt eval_chebyu eval_gegenbauer eval_genlaguerre
 eval_hermite eval_hermitenorm eval_jacobi eval_laguerre eval_legendre eval_sh_chebyt eval_sh_chebyu

@@ -28,7 +28,7 @@ from linad.sweeps.cpu.serial_loops import SerialLoop
 from linad.sweeps.cpu.special_functions import address
 from linad.sweeps.cpu.symmetric_systems import decomposed
 from linad.sweeps.data_movement import scatter_in_order
-from linad.sweeps.expansions import expanded
+from linad.sweeps.expansions import ON_HOST, expanded
 from linad.sweeps.loop_templates import WrittenLoop, written
 from linad.sweeps.places import ALL_IN_ROWS, InColumns, Place
 from linad.sweeps.routines import Routine
@@ -74,7 +74,7 @@ class CpuTarget(Target):
         return tile_programs.tiled(tape, self, chosen)
 
     def prepared(self, tape: Tape) -> tuple[Tape, Mapping[Equation, tuple[Var, ...]]]:
-        return decomposed(factor_derivatives.with_diagonals(expanded(tape)))
+        return decomposed(factor_derivatives.with_diagonals(expanded(tape, ON_HOST)))
 
     def lower(self, lowering: Any, eqn: Equation) -> bool:
         primitive: Any = eqn.primitive

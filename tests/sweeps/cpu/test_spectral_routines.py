@@ -82,6 +82,7 @@ LOSSES = {
     "svdvals": lambda a: np.sum(np.linalg.svdvals(a) ** 3),
     "svd": lambda a: np.sum(np.linalg.svd(a)[2] ** 4) + np.linalg.norm(a, "nuc"),
     "qr": lambda a: np.sum(np.linalg.qr(a)[0] ** 4) + np.sum(np.linalg.qr(a)[1] ** 3),
+    "det": lambda a: np.linalg.det(a) ** 2,
     "spectral norm": lambda a: np.linalg.norm(a, 2),
 }
 
@@ -133,6 +134,23 @@ def test_where_numpys_loops_are_not_known_numpy_is_called(monkeypatch):
         for _ in range(2):
             np.testing.assert_array_equal(compiled(a)[0], f(a)[0])
         assert [s.name for s in linad.explain(compiled)(a).fallbacks] == [name]
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("dtype", ["d", "D", "f"])
+@pytest.mark.parametrize("rank", [5, 4, 3, 0])
+def test_gradients_of_determinants(rank, dtype):
+    """Of regular and of singular matrices, and of one with NaN in a stack."""
+    adjugate, rtol = Primitive.registry["adjugate"], 1e-9 if dtype in "dD" else 1e-4
+    a = normal((5, rank), dtype) @ normal((rank, 5), dtype) if rank else np.full((5, 5), np.nan)
+    a = np.stack([a.astype(dtype), normal((5, 5), dtype)])
+    compiled = linad.jit(lambda a: adjugate(a))
+    for _ in range(2):
+        with np.errstate(all="ignore"):
+            expected = adjugate(a)
+            scale = np.nanmax(np.abs(expected))
+            np.testing.assert_allclose(compiled(a), expected, rtol=rtol, atol=rtol * scale)
+    assert not linad.explain(compiled)(a).fallbacks
 
 
 @pytest.mark.usefixtures("kernels")
