@@ -128,6 +128,33 @@ def svd(lowering: Any, eqn: Equation) -> bool:
     return _decompose(lowering, eqn, loop, (2, 2, 1, 2), (m, n, min(m, n)))
 
 
+@routine("left_rest")
+def left_rest(lowering: Any, eqn: Equation) -> bool:
+    """The left singular vectors of matrices with more rows than columns that U has no room for."""
+    out, shape = eqn.outputs[0], eqn.inputs[0].shape
+    dtype = _double(out)
+    *batch, m, n = shape
+    if dtype is None or not (size_of(shape) and m > n):
+        return False
+    loop = _loop("svd_f", "(m,n)->(m,m),(p),(n,n)", dtype, "C->CRC")
+    if loop is None:
+        return False
+    target, real = lowering.result(out), np.dtype(np.float64)
+    u, s = new_place((*batch, m, m), dtype), new_place((*batch, n), real)
+    places = [_operand(lowering, eqn, dtype), u, s, new_place((*batch, n, n), dtype)]
+    _call(lowering, loop, places, (2, 2, 1, 2), (m, n, n), "left_rest")
+    _stop_at_nan(lowering, s, "left_rest")
+    lowering.copy(target, _last_columns(u, n))
+    return True
+
+
+def _last_columns(place: Place, first: int) -> Place:
+    """Matrices without their first columns."""
+    *shape, n = place.shape
+    offset = place.offset + first * place.strides[-1]
+    return Place(place.buffer, offset, (*shape, n - first), place.strides, place.dtype)
+
+
 @routine("qr")
 def qr(lowering: Any, eqn: Equation) -> bool:
     """A = Q R: R above the reflections that Q is the product of, in the place of A."""
@@ -155,6 +182,28 @@ def qr(lowering: Any, eqn: Equation) -> bool:
         _call(lowering, multiply, [a, tau, made], (2, 1, 2), (m, n, k), "qr")
         if made is not targets[0]:
             lowering.copy(targets[0], made)
+    return True
+
+
+@routine("qr_rest")
+def qr_rest(lowering: Any, eqn: Equation) -> bool:
+    """The columns of Q, of matrices with more rows than columns, that the reduced Q is without."""
+    out, given = eqn.outputs[0], lowering.place_of(eqn.inputs[0])
+    dtype = _double(out)
+    *batch, m, n = given.shape
+    if dtype is None or not (size_of(given.shape) and m > n):
+        return False
+    factorise = _loop("qr_r_raw", "(m,n)->(p)", dtype, "C->C")
+    multiply = _loop("qr_complete", "(m,n),(n)->(m,m)", dtype, "CC->C")
+    if factorise is None or multiply is None:
+        return False
+    target = lowering.result(out)
+    a, tau = new_place(given.shape, dtype), new_place((*batch, n), dtype)
+    q = new_place((*batch, m, m), dtype)
+    lowering.copy(a, given)
+    _call(lowering, factorise, [a, tau], (2, 1), (m, n, n), "qr_rest")
+    _call(lowering, multiply, [a, tau, q], (2, 1, 2), (m, n), "qr_rest")
+    lowering.copy(target, _last_columns(q, n))
     return True
 
 

@@ -41,14 +41,18 @@ def symmetric(n):
     return a + a.T
 
 
-def check(f, a):
-    compiled, expected = linad.jit(f), linad.linearize(f, a)[0] if a.dtype.kind != "i" else f(a)
+def check(f, a, value=lambda f, a: linad.linearize(f, a)[0]):
+    compiled, expected = linad.jit(f), value(f, a)
     for _ in range(2):
         for got, wanted in zip(parts(compiled(a)), parts(expected), strict=True):
             assert got.dtype == wanted.dtype
             np.testing.assert_array_equal(got, wanted)
     fallbacks = {s.name for s in linad.explain(compiled)(a).fallbacks}
     assert not fallbacks or (fallbacks == {"all"} and not a.size)
+
+
+def of_numpy(f, a):
+    return f(a)
 
 
 def parts(y):
@@ -63,10 +67,32 @@ def test_values(name, shape, dtype):
 
 
 @pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("dtype", ["d", "D", "f", "F"])
+@pytest.mark.parametrize("shape", [(5, 3), (2, 4, 1), (2, 6, 4), (3, 5)])
+@pytest.mark.parametrize("f", [np.linalg.svd, lambda a: np.linalg.qr(a, "complete")])
+def test_bases_of_the_whole_space(f, shape, dtype):
+    compiled, a = linad.jit(lambda a: tuple(f(a))), normal(shape, dtype)
+    for _ in range(2):
+        for got, wanted in zip(compiled(a), f(a), strict=True):
+            assert got.dtype == wanted.dtype
+            np.testing.assert_allclose(got, wanted, atol=1e-13 if dtype in "dD" else 1e-5)
+    assert not linad.explain(compiled)(a).fallbacks
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("dtype", ["d", "D", "f", "F"])
+@pytest.mark.parametrize("name", ["left_rest", "qr_rest"])
+def test_rests_are_those_of_numpy(name, dtype):
+    primitive = Primitive.registry[name]
+    for shape in [(5, 3), (2, 4, 1), (7, 6)]:
+        check(lambda a: primitive(a), normal(shape, dtype), value=of_numpy)
+
+
+@pytest.mark.usefixtures("kernels")
 def test_integers():
     a = np.arange(9).reshape(3, 3)
     for name in ("eigh", "svd", "qr"):
-        check((OF_SQUARES | OF_OBLONGS)[name], a)
+        check((OF_SQUARES | OF_OBLONGS)[name], a, value=of_numpy)
 
 
 def test_memory():
