@@ -18,7 +18,8 @@ from linad.core.tape import Equation, Tape, Var, needed
 from linad.operators.dft import CropOrPad
 from linad.rules.composed import FORMS
 from linad.rules.decompositions import HermitianReading
-from linad.sweeps.expansions import EVERYWHERE, Expansion
+from linad.rules.linalg import adjugate_
+from linad.sweeps.expansions import EVERYWHERE, ON_HOST, Expansion
 from linad.transforms.record import RecordTrace, node_of
 
 TERMS = 64
@@ -128,6 +129,12 @@ def fit(x: Any, *, shape: Shape) -> Any:
 def hermitian(a: Any, *, lower: bool) -> Any:
     """The triangle that is read, and its conjugate in the other."""
     return HermitianReading(a.shape, a.dtype, lower).pushforward(a)
+
+
+@composed(ON_HOST, "adjugate")
+def adjugate(a: Any) -> Any:
+    """By singular values, of singular matrices as well."""
+    return adjugate_.impl(a) if a.size else None
 
 
 @everywhere("inside", "settled")

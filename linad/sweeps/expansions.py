@@ -17,6 +17,9 @@ ON_GRIDS: dict[Primitive, Expansion] = {}
 """Programs, by primitive, that a grid of threads needs and the host does not: NumPy is at hand
 there."""
 
+ON_HOST: dict[Primitive, Expansion] = {}
+"""Programs, by primitive, that the host runs by routines of NumPy's or SciPy's."""
+
 NONE: Mapping[Primitive, Expansion] = {}
 
 

@@ -15,6 +15,7 @@ from linad.sweeps.cpu import (
     fourier_routines,
     linear_routines,
     matrix_products,
+    spectral_routines,
     stored_entries,
     tile_programs,
     triangular_routines,
@@ -29,7 +30,7 @@ from linad.sweeps.cpu.serial_loops import SerialLoop
 from linad.sweeps.cpu.special_functions import address
 from linad.sweeps.cpu.symmetric_systems import decomposed
 from linad.sweeps.data_movement import scatter_in_order
-from linad.sweeps.expansions import expanded
+from linad.sweeps.expansions import ON_HOST, expanded
 from linad.sweeps.loop_templates import WrittenLoop, written
 from linad.sweeps.places import ALL_IN_ROWS, InColumns, Place
 from linad.sweeps.routines import Routine
@@ -43,6 +44,7 @@ TOPICS = (
     fourier_routines,
     linear_routines,
     matrix_products,
+    spectral_routines,
     stored_entries,
     tile_programs,
     triangular_routines,
@@ -76,7 +78,7 @@ class CpuTarget(Target):
         return tile_programs.tiled(tape, self, chosen)
 
     def prepared(self, tape: Tape) -> tuple[Tape, Mapping[Equation, tuple[Var, ...]]]:
-        return decomposed(factor_derivatives.with_diagonals(expanded(tape)))
+        return decomposed(factor_derivatives.with_diagonals(expanded(tape, ON_HOST)))
 
     def lower(self, lowering: Any, eqn: Equation) -> bool:
         primitive: Any = eqn.primitive
