@@ -51,7 +51,7 @@ def handed_out(x: Any, numbers: np.ndarray, writeable: bool = False) -> np.ndarr
 
     A write into it is lost: plain NumPy would see it in ``x``. So it is to be read only, and it is
     looked at once more when nobody holds it, or at the end, since ``np.add.at`` and its kind write
-    into what is read only as well (NumPy 2.5).
+    into what is read only as well (until NumPy 2.4).
     """
     memory = numbers.copy("K").view(_Memory)
     found = memory.view(np.ndarray)

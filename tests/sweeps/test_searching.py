@@ -12,7 +12,6 @@ TABLES = {
     "NaN, zeros, infinities": np.sort(SPECIAL),
     "one": np.array([0.5]),
     "empty": np.zeros(0),
-    "not sorted": RNG.normal(size=33),
 }
 
 
