@@ -2,8 +2,9 @@
 
 The entries that come before one that is sought are a first part of the array. Each step asks one
 entry whether it belongs to that part, and so halves what is left; NaN comes last. What is sought
-next, if it does not come before the last, is looked for from there on. That is what NumPy does, so
-the results are the same even in an array that is not sorted, where one thread looks for all.
+next, if it does not come before the last, is looked for from there on. That is what NumPy did until
+2.4, so where one thread looks for all its results are the same even in an array that is not sorted;
+NumPy 2.5 finds others there, which mean as little.
 
 Source: NumPy's ``npysort/binsearch.cpp``.
 """

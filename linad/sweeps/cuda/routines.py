@@ -14,32 +14,12 @@ import numpy as np
 
 from linad.core.shapes import size_of
 from linad.core.tape import Equation
-from linad.sweeps import (
-    along_axis,
-    assurances,
-    data_movement,
-    guarded_outer_sums,
-    moving_entries,
-    searching,
-    sorted_orders,
-)
 from linad.sweeps.data_movement import contiguous, in_dtype
 from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import Place, constant_place, moved, spread_over
-from linad.sweeps.routines import PORTABLE, Routines
+from linad.sweeps.portable_routines import routines_of_target
 
-TOPICS = (
-    along_axis,
-    assurances,
-    data_movement,
-    guarded_outer_sums,
-    moving_entries,
-    searching,
-    sorted_orders,
-)
-"""Modules whose routines are for all targets; these register themselves."""
-
-ROUTINES = Routines(PORTABLE)
+ROUTINES = routines_of_target()
 
 routine = ROUTINES.lowers
 
