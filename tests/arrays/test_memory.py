@@ -267,7 +267,11 @@ def test_integers_that_were_handed_out_are_not_written_into_unseen(name, held):
     def read(x, a):
         return x * HANDING_OUT[name](a).sum() + a.sum()
 
-    with pytest.raises((OverwrittenError, ValueError), match="does not see it|read-only"):
+    written_by_at = np.lib.NumpyVersion(np.__version__) < "2.5.0" or name == "require W"
+    error, words = (
+        (OverwrittenError, "does not see it") if written_by_at else (ValueError, "read-only")
+    )
+    with pytest.raises(error, match=words):
         linad.jit(f)(1.0, np.array([5, 2, 1]))
     for a in (np.array([5, 2, 1]), np.array([True, False]), np.zeros((0, 2), "u1")):
         assert linad.jit(read)(2.0, a) == read(2.0, a)
