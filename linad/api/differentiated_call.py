@@ -20,7 +20,6 @@ from linad.core.foreign_arrays import taken_in
 from linad.core.frames import held_by
 from linad.core.marks import running
 from linad.core.memory_layouts import copied
-from linad.core.near_ties import FEW
 from linad.core.options import FLAG, is_integer
 from linad.core.shapes import check_function, name_of
 from linad.core.showing import shown
@@ -190,7 +189,7 @@ class DifferentiatedCall:
         if mark is not None:
             # Of a loop that is found while it is recorded the trace has seen the first steps.
             trace.searches |= any([e.primitive.searches for e in around.equations[mark:]])
-        if (trace.decisions > FEW or trace.searches) and looks_for_searches(self.f, trace):
+        if (trace.ties is not None or trace.searches) and looks_for_searches(self.f, trace):
             anew = functools.partial(self._run_anew, args, leaves)
             check_searches(self.f, anew, self.values)
         return result

@@ -21,7 +21,7 @@ from linad.core.collection_pause import resume
 from linad.core.failures import handed_to_compiled
 from linad.core.long_traces import NUMBERS
 from linad.core.marks import Mark, running, running_traces
-from linad.core.near_ties import NearTies
+from linad.core.near_ties import FEW, NearTies
 from linad.core.primitive import Primitive, Traced
 from linad.core.regions import Region
 from linad.errors import (
@@ -136,10 +136,10 @@ class Trace:
     """Whether the function says what has no derivative, by `stop_gradient`."""
 
     decisions = 0
-    """How many comparisons the function has made."""
+    """How many comparisons the function has made, until there have been a few."""
 
     ties: NearTies | None = None
-    """What looks at these, from the time on when there have been a few."""
+    """What looks at those that follow."""
 
     searches = False
     """Whether the function has called a program that searches by comparisons."""
@@ -304,9 +304,11 @@ class Trace:
 
     def decide(self, operands: Any) -> None:
         """Take note of what a comparison compares, after the first few."""
-        self.ties = NearTies()
-        self.decide = self.ties.note  # type: ignore[method-assign]
-        self.decide(operands)
+        self.decisions += 1
+        if self.decisions > FEW:
+            self.ties = NearTies()
+            self.decide = self.ties.note  # type: ignore[method-assign]
+            self.decide(operands)
 
     def may_search(self) -> bool:
         """Whether the function seems to search by comparisons, and does not say that what has no

@@ -16,7 +16,6 @@ from linad.arrays.writes import write_value
 from linad.core import tree
 from linad.core.adopted import repeated
 from linad.core.array_type import Array
-from linad.core.near_ties import FEW
 from linad.core.primitive import Primitive
 from linad.core.regions import Region
 from linad.core.shapes import is_inexact, size_of
@@ -163,9 +162,7 @@ class LinearTrace(PairTrace):
         y = (primitive if nested else primitive.impl)(*values, **params)
         if primitive.constant:
             if primitive.decides:
-                self.decisions += 1
-                if self.decisions > FEW:
-                    self.decide(values)
+                self.decide(values)
             return self._constant(y)
         if primitive.outputs is not None:
             return self._several(primitive, y, values, active, params)

@@ -12,7 +12,6 @@ from linad.arrays.writes import write_value
 from linad.arrays.zero_dim import array, like
 from linad.core.adopted import repeated
 from linad.core.array_type import Array
-from linad.core.near_ties import FEW
 from linad.core.primitive import Primitive, lifted
 from linad.core.regions import Region
 from linad.core.shapes import is_inexact, memory_of
@@ -93,9 +92,7 @@ class PushTrace(Trace):
                     else:
                         total, mine = push_onto(total, mine, J, tangent), True
             elif primitive.decides:
-                self.decisions += 1
-                if self.decisions > FEW:
-                    self.decide(values)
+                self.decide(values)
             if isinstance(y, tuple):
                 return self._several(y, total, None if total is None else J, active)
             if primitive.aside and total is not None:

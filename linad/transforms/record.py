@@ -18,7 +18,6 @@ from linad.core.adopted import repeated
 from linad.core.array_type import Array
 from linad.core.error_state import Watch
 from linad.core.moving_regions import Moving, write_moving
-from linad.core.near_ties import FEW
 from linad.core.primitive import Primitive
 from linad.core.reasons import reason
 from linad.core.regions import Region, write_region
@@ -103,9 +102,7 @@ class RecordTrace(Trace):
                 self.equations += self._tried(primitive, inputs, params, np.True_, self.line())
             raise
         if primitive.decides:
-            self.decisions += 1
-            if self.decisions > FEW:
-                self.decide(values)
+            self.decide(values)
         elif primitive.searches:
             self.searches = True
         several = isinstance(y, tuple)
