@@ -24,11 +24,10 @@ from linad.sweeps.cpu import (
 from linad.sweeps.cpu.blas_lapack import invoke
 from linad.sweeps.cpu.complex_numbers import LIBM
 from linad.sweeps.cpu.merge_sort import LONGEST, sorted_order
+from linad.sweeps.cpu.numpy_sorts import LONGEST as LONGEST_OF_FEW, numpys_order
 from linad.sweeps.cpu.program import CpuProgram
 from linad.sweeps.cpu.routines import ROUTINES
 from linad.sweeps.cpu.serial_loops import SerialLoop
-from linad.sweeps.cpu.numpy_sorts import LONGEST as LONGEST_OF_FEW
-from linad.sweeps.cpu.numpy_sorts import numpys_order
 from linad.sweeps.cpu.special_functions import address
 from linad.sweeps.cpu.symmetric_systems import decomposed
 from linad.sweeps.data_movement import contiguous, scatter_in_order
