@@ -5,10 +5,10 @@ gradient     second-order differences inside, one-sided ones at the ends
 trapezoid    y = Σ h_k (y_k + y_{k+1}) / 2
 interp       y = f_i + (x - x_i) (f_{i+1} - f_i) / (x_{i+1} - x_i),  x_i <= x < x_{i+1}
 
-Only diff is a primitive. The others are short programs of slices and products,
-so spacings and abscissae may be traced as well as values. At a knot interp has the slope of
-the interval on the right, at the last knot that on the left; which interval an x belongs to,
-and the order of periodic knots, are constants.
+Only diff is a primitive, and interp between plain knots where no program is recorded. The others
+are short programs of slices and products, so spacings and abscissae may be traced as well as
+values. At a knot interp has the slope of the interval on the right, at the last knot that on the
+left; which interval an x belongs to, and the order of periodic knots, are constants.
 """
 
 from collections.abc import Callable
@@ -25,6 +25,7 @@ from linad.core.shapes import normalize_axes, normalize_axis
 from linad.core.showing import shown
 from linad.operators.base import JacobianOperator
 from linad.operators.recurrences import Difference, along
+from linad.operators.structured import Diagonal
 from linad.rules.floating import as_floats
 from linad.rules.shaping import as_array, astype, laid_as, laid_out, not_boolean
 
@@ -205,6 +206,17 @@ def trapezoid(y: Array, x: Array | None = None, dx: Any = 1.0, axis: int = -1) -
 
 # Interpolation.
 
+interp_ = Primitive("interp", np.interp)  # of real numbers, between two knots or more
+
+
+@interp_.jacobian(wrt=0)
+def interp_wrt_x(y: Array, x: Array, *, xp: Array, fp: Array, **ends: Any) -> JacobianOperator:
+    i = _number_of_interval(x, xp)
+    width = xp[i + 1] - xp[i]
+    slope = (fp[i + 1] - fp[i]) / np.where(width == 0, 1.0, width)
+    slope = np.where((x < xp[0]) | (x > xp[-1]), 0.0, slope)
+    return Diagonal(slope, y.shape, y.dtype)
+
 
 @implements(np.interp)
 @gives(number)
@@ -231,6 +243,8 @@ def interp(
         left, right = [fp[0] if end is None else end for end in (left, right)]
         y = np.where(x < xp[0], left, np.where(x > xp[0], right, fp[0] + 0 * x))
         return laid_out(y, "C", "interp")
+    if _is_plain(xp, fp, left, right) and not _recorded():
+        return interp_(x, xp=xp, fp=fp, left=left, right=right)
     entry = _interval(x, xp)
     # Knots may coincide: the interval between them holds no x.
     width = np.diff(xp)
@@ -250,14 +264,29 @@ def _instead(mask: Any, value: Callable[[], Any], y: Any) -> Any:
     return np.where(mask, value(), y)
 
 
+def _is_plain(xp: Any, fp: Any, left: Any, right: Any) -> bool:
+    """Whether all but x are real numbers that nobody differentiates."""
+    arrays = type(xp) is type(fp) is np.ndarray and fp.dtype.kind == "f"
+    return arrays and all([end is None or isinstance(end, (int, float)) for end in (left, right)])
+
+
+def _recorded() -> bool:
+    return any([trace.records for trace in running_traces()])
+
+
+def _number_of_interval(x: Array, xp: Array) -> Any:
+    found = np.searchsorted(xp, x, side="right") - 1
+    return np.minimum(np.maximum(found, 0), xp.shape[0] - 2)
+
+
 def _interval(x: Array, xp: Array) -> Callable[[Any], Any]:
     """Takes from what each interval between knots has the entry of the interval that x lies in.
 
     By an index; but a program would decide on that of a number, and be another one for each
     interval. There it is the sum of all entries but those of the others.
     """
-    if x.ndim or xp.shape[0] > FEW_KNOTS or not any(trace.records for trace in running_traces()):
-        i = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, xp.shape[0] - 2)
+    if x.ndim or xp.shape[0] > FEW_KNOTS or not _recorded():
+        i = _number_of_interval(x, xp)
         return lambda entries: entries[i]
     before, after = x < xp[:-1], x < xp[1:]  # both False for NaN, whose interval is the last
     first = np.arange(xp.shape[0] - 1) == 0

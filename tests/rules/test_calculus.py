@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linad
-from linad.rules.calculus import diff_
+from linad.rules.calculus import diff_, interp_
 from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(1)
@@ -45,6 +45,7 @@ CASES = [
     Case(np.trapezoid, MATRIX, GRID),
     Case(np.trapezoid, MATRIX, MATRIX**3, axis=0),
     Case(np.interp, POINTS, KNOTS, HEIGHTS, check=DOUBLE),
+    Case(interp_, POINTS, xp=KNOTS, fp=HEIGHTS, left=None, right=2.0, check=DOUBLE),
     Case(np.interp, SCALAR, KNOTS, HEIGHTS, left=0.0, right=1.0, check=DOUBLE),
     Case(np.interp, POINTS, KNOTS, HEIGHTS, period=3.7, check=DOUBLE),
     Case(np.interp, POINTS, KNOTS[:1], HEIGHTS[:1], check=DOUBLE),
@@ -98,6 +99,40 @@ def test_interpolation_at_knots():
     assert f(-5.0) == f(5.0) == 0.0
     y = linad.linearize(lambda x: np.interp(x, KNOTS, HEIGHTS), KNOTS)[0]
     np.testing.assert_array_equal(y, HEIGHTS)
+
+
+def test_interpolation_between_plain_knots_is_as_between_traced_ones():
+    """In both modes, to second order, outside and at knots, and in a compiled program."""
+    knots = np.array([0.0, 1.0, 1.0, 2.0, 4.0, 4.0])
+    heights = np.array([0.0, 1.0, 3.0, 5.0, 2.0, 7.0])
+    x = np.array([-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0])
+
+    def periodic(x, *table):
+        return np.interp(x, *table, period=3.0)
+
+    for f in (np.interp, periodic):
+        found = linad.jvp(lambda x, f=f: f(x, knots, heights), (x,), (np.ones(9),))
+        wanted = linad.jvp(lambda x, t, f=f: f(x, t, heights), (x, knots), (np.ones(9), 0 * knots))
+        np.testing.assert_allclose(found, wanted, rtol=1e-14)
+
+    def among(x, table):
+        return np.sum(np.interp(np.sin(x) + x, table, heights, right=9.0) * x)
+
+    for derivative in (linad.grad, lambda f: linad.grad(lambda x: np.sum(linad.grad(f)(x) ** 2))):
+        found = derivative(lambda x: among(x, knots))
+        wanted = derivative(lambda x: among(x, knots + 0 * x[0]))(x)
+        np.testing.assert_allclose(found(x), wanted, rtol=1e-13)
+        compiled = linad.jit(found)
+        for _ in range(3):
+            np.testing.assert_allclose(compiled(x), wanted, rtol=1e-12)
+
+
+def test_knots_that_are_overwritten_later():
+    knots, heights = KNOTS.copy(), HEIGHTS.copy()
+    _, J = linad.linearize(lambda x: np.interp(x, knots, heights), POINTS)
+    before = J.todense()
+    knots[:], heights[:] = 0.0, 0.0
+    np.testing.assert_array_equal(J.todense(), before)
 
 
 def test_interpolation_over_coincident_knots():
