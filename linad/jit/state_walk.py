@@ -7,7 +7,6 @@ import functools
 import logging
 import operator
 import sys
-import sysconfig
 import threading
 import types
 import weakref
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from linad.core.frames import defining_module
+from linad.core.installed import is_installed
 from linad.jit.code_reads import ANY_MODULE, LoadedName, module_named
 from linad.jit.process_state import (
     LASTING,
@@ -34,9 +34,6 @@ from linad.jit.process_state import (
 )
 from linad.jit.static_values import OPAQUE, SMALL, contents, digest
 
-INSTALLED = tuple(
-    {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-)
 HOLDERS = (
     *(types.MappingProxyType, logging.Logger),
     *(contextvars.ContextVar, weakref.ref, threading.local, np.vectorize),
@@ -57,11 +54,7 @@ def content(cell: Any) -> Any:
 def is_users_module(name: str, file: str) -> bool:
     if name.partition(".")[0] in OPAQUE:
         return False
-    return not (file.startswith("<frozen") or "site-packages" in file or _in_library(file))
-
-
-def _in_library(file: str) -> bool:
-    return "dist-packages" in file or any([p and file.startswith(f"{p}/") for p in INSTALLED])
+    return not is_installed(file)
 
 
 def is_users_class(kind: type) -> bool:
