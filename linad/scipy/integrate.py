@@ -32,7 +32,7 @@ from linad.rules.shaping import as_array, form
 from linad.scipy.adaptiverules import cubature as cubature, tanhsinh as tanhsinh
 from linad.scipy.boundaryvalue import solve_bvp as solve_bvp
 from linad.scipy.initialvalue import SCIPYS, needs_tracing, replayed, solution_at, telling
-from linad.scipy.mirror import holds_traced, inexact, traced_form
+from linad.scipy.mirror import bound_form, holds_traced, inexact, traced_form
 from linad.scipy.neverbegun import begins, never_begun
 from linad.scipy.option_kinds import check_options
 from linad.scipy.quadrature import (
@@ -43,9 +43,10 @@ from linad.scipy.quadrature import (
 )
 from linad.scipy.steppedode import ode as ode
 from linad.scipy.twinforms import twins_among
+from linad.scipy.twins import function_twin
 from linad.scipy.vectorquadrature import quad_vec as quad_vec
 
-TWINS = ("cumulative_simpson", "cumulative_trapezoid", "romb")
+TWINS = ("cumulative_simpson", "cumulative_trapezoid")
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 
@@ -101,6 +102,11 @@ def _over(a: Any, b: Any) -> Any:
     """a / b, and 0 where b is: between samples at one place, as SciPy has it."""
     nothing = b == 0
     return np.where(nothing, 0.0, a / np.where(nothing, 1.0, b))
+
+
+@bound_form(scipy.integrate.romb)
+def romb(y: Array, dx: Any, axis: int) -> Any:
+    return function_twin(scipy.integrate.romb)(y, dx, axis)  # it prints no traced values
 
 
 @functools.wraps(scipy.integrate.solve_ivp)
