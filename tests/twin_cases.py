@@ -57,6 +57,12 @@ CONSTANTS = {
     "nu2lambda": (lambda m, x: m.nu2lambda(x) * 1e-8, P),
 }
 
+INTEGRATE = {
+    "cumulative_simpson": (lambda m, y: m.cumulative_simpson(y, dx=0.3), Y),
+    "cumulative_trapezoid": (lambda m, y: m.cumulative_trapezoid(y, dx=0.5), Y),
+    "romb": (lambda m, y: m.romb(y[:5], dx=0.3), Y),
+}
+
 INTERPOLATE = {
     "Rbf": (lambda m, x, y, t: m.Rbf(x, y, smooth=0.1)(t), T, P, TWO),
     "pade": (lambda m, a: m.pade(a, 2)[0](0.3), np.array([1.0, 0.7, 0.3, 0.2, 0.4])),
@@ -565,6 +571,7 @@ STATS = {
 ROOMS = {
     "cluster": CLUSTER,
     "constants": CONSTANTS,
+    "integrate": INTEGRATE,
     "interpolate": INTERPOLATE,
     "linalg": LINALG,
     "ndimage": NDIMAGE,
