@@ -13,8 +13,8 @@ from linad.control.bodies import Body, run_tape
 from linad.core.shapes import size_of
 
 WORTH = 300
-"""Operations on numbers that NumPy does in the time in which one of a loop is compiled: 0.7 ms. That
-takes 0.3 ms where the kernels are on disk and 3 ms where they are not."""
+"""Operations on numbers that NumPy does in the time in which one of a loop is compiled: 0.7 ms.
+That takes 0.3 ms where the kernels are on disk and 3 ms where they are not."""
 
 LARGE = 1000
 """Entries of an array on which an operation takes as long again as on a number."""
