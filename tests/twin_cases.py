@@ -100,6 +100,11 @@ NDIMAGE = {
         lambda m, a: m.labeled_comprehension(a, LABELS, [0, 1, 2], np.std, float, 0),
         M,
     ),
+    **{
+        name: (lambda m, a, name=name: getattr(m, name)(a * a, LABELS, [0, 2]), M)
+        for name in ("mean", "standard_deviation", "sum", "sum_labels", "variance")
+    },
+    "center_of_mass": (lambda m, a: m.center_of_mass(a * a, LABELS, 1)[0], M),
     "maximum_position": (lambda m, a: a[m.maximum_position(a)], M),
     "minimum_position": (lambda m, a: a[m.minimum_position(a)], M),
     "vectorized_filter": (lambda m, a: m.vectorized_filter(a, np.mean, size=(2, 3)), M),
