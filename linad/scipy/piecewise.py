@@ -21,7 +21,7 @@ from linad.errors import DegenerateError, ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, concrete, still
 from linad.scipy.implicit_solutions import Watched, roots_of_numbers
-from linad.scipy.mirror import StandIn, TracedClass, check_real, holds_traced, inexact, traced_form
+from linad.scipy.mirror import StandIn, TracedClass, check_real, holds_traced, inexact
 from linad.scipy.spline_slopes import column, local_slopes, monotone_slopes, smooth_slopes
 
 
@@ -241,14 +241,6 @@ class PchipInterpolator(Polynomials, scipy.interpolate.PchipInterpolator):
         x, [y], axis = _data("PchipInterpolator", x, y, axis=axis)
         check_real("PchipInterpolator", y=y)
         return _hermite(x, y, monotone_slopes(x, y), extrapolation(extrapolate), axis)
-
-
-@traced_form(scipy.interpolate.pchip_interpolate)
-def pchip_interpolate(xi: Array, yi: Array, x: Array, der: Any = 0, axis: int = 0) -> Any:
-    made = PchipInterpolator(xi, yi, axis=axis)
-    if np.ndim(der):
-        return [made(x, int(order)) for order in der]
-    return made(x, der)
 
 
 def pchip_at_each(x: Any, y: Any, points: Any) -> Any:
