@@ -150,7 +150,8 @@ def warn_uncompiled(name: str, error: BaseException) -> None:
     """Say that a program runs in NumPy, because linad failed to compile it."""
     log.debug("linad could not compile %s", name, exc_info=error)
     warn_user(
-        f"linad.jit: {name} could not be compiled ({_error_at(error)}), and NumPy runs it; {REPORT}",
+        f"linad.jit: {name} could not be compiled ({_error_at(error)}), and NumPy runs it; "
+        f"{REPORT}",
         RuntimeWarning,
     )
 
