@@ -27,13 +27,13 @@ from linad.adoption import list_arithmetic, promotion
 from linad.adoption.compiled_functions import is_compiled
 from linad.adoption.exchanges import PLAIN
 from linad.adoption.form_table import form_of, has_form
-from linad.adoption.forms import picked
+from linad.adoption.forms import matmul, picked
 from linad.adoption.objects import owner_of
 from linad.adoption.text_formatting import modulo
 
 _NUMBERS = frozenset({int, float, complex, np.float64})  # which are never written into
 _HELPERS = {"kind": type, "numbers": _NUMBERS, "pick": picked, "form": form_of}
-_HELPERS |= {"index": np.s_, "modulo": modulo, **promotion.CALLED}
+_HELPERS |= {"index": np.s_, "matmul": matmul, "modulo": modulo, **promotion.CALLED}
 _OPERATORS = {
     ast.Add: "iadd",
     ast.Sub: "isub",
@@ -77,6 +77,11 @@ def _may_be_text(node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp):
         return isinstance(node.op, ast.Add) and _may_be_text(node.left)
     return isinstance(node, (ast.JoinedStr, ast.Name, ast.Attribute))
+
+
+def _has_lambda(node: ast.expr) -> bool:
+    """Whether a lambda is in it, which is found by its line: it may not stand there twice."""
+    return any(isinstance(part, ast.Lambda) for part in ast.walk(node))
 
 
 def _is_fixed_set(node: ast.expr) -> TypeGuard[ast.Set]:
@@ -168,6 +173,10 @@ class _Rewrite(ast.NodeTransformer):
         if isinstance(node.op, ast.Mod) and self.scopes and _may_be_text(node.left):
             text = _call_to("modulo", node.left, node.right)
             either = ast.IfExp(_load(PLAIN), node, text)
+            return ast.fix_missing_locations(ast.copy_location(either, node))
+        if isinstance(node.op, ast.MatMult) and self.scopes and not _has_lambda(node):
+            product = _call_to("matmul", node.left, node.right)
+            either = ast.IfExp(_load(PLAIN), node, product)
             return ast.fix_missing_locations(ast.copy_location(either, node))
         return node
 

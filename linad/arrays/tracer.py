@@ -27,6 +27,7 @@ from linad.arrays.leaving import (
     as_float,
     as_plain_array,
     float_of_text,
+    priority_for_pandas,
     refuse_int,
     refuse_repr,
 )
@@ -85,7 +86,7 @@ class Tracer(Arithmetic):
     # int of Python's without a trace: see `rooted` and `_to_whole` in python_operators.
     __slots__ = ("__weakref__", "_buffer", "_node", "_square", "_value", "_whole")
     __array_priority__ = 1500.0  # above pandas, below linad's operators
-    __pandas_priority__ = 5000  # a Series leaves its operators to the traced value
+    __pandas_priority__ = property(priority_for_pandas)
     __hash__ = hash_of  # of a number in adopted code; as ndarray it has none: == is elementwise
 
     def __init__(self, trace: Trace, node: Any, value: Array) -> None:

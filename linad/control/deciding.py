@@ -13,6 +13,7 @@ from linad.control.bodies import Body
 from linad.control.branches import branch
 from linad.control.closures import ClosureTrace, plain
 from linad.control.known_bodies import known
+from linad.control.lifted_numbers import with_numbers_lifted
 from linad.control.memory_arrays import arranged
 from linad.control.recorded_bodies import RecordedBody, leaf_of
 from linad.control.replaced_methods import Hooks
@@ -127,12 +128,17 @@ def while_loop(
         return _while_by_python(test, body, carry, limit)
     if recorded.by_python:
         return _while_by_python(test, body, recorded.first_carry(), limit)
-    bodies = _parts(recorded, cuts[-1])
+    given = [*recorded.init, *recorded.captured]
+    parts, operands = with_numbers_lifted(_parts(recorded, cuts[-1]), given)
+    asked, done = [arranged(part.tape) for part in parts]
+    done = rolled_body(done, recorded.init, parts[1].example)
+    nc = len(recorded.init)
+    bodies = [known(Body(t, parts[0].example, nc, 0)) for t in (asked, done)]
     rows = int(checkpoints) if checkpoints else affordable(bodies[1])
     if limit is not None:
         rows = max(1, min(rows, int(limit)))
     run = while_(*bodies, 0, None if limit is None else int(limit), rows)
-    found = run(*recorded.init, *recorded.captured)
+    found = run(*operands)
     return tree.unflatten(recorded.tree, list(found[: len(recorded.init)]))
 
 
@@ -148,17 +154,14 @@ def _while_by_python(
     return carry
 
 
-def _parts(recorded: RecordedBody, cut: int) -> tuple[Body, Body]:
-    """Test and body, which were recorded one after the other."""
-    whole, nc = recorded.whole, len(recorded.init)
-    equations = recorded.equations
+def _parts(recorded: RecordedBody, cut: int) -> list[Body]:
+    """Test and body, which were recorded one after the other, as they were recorded."""
+    whole, equations = recorded.whole, recorded.equations
     *carries, go = whole.tape.outputs
     inputs = whole.tape.inputs
     asked = tape_of("test", inputs, needed(equations[:cut], [go]), [go])
     done = tape_of(whole.tape.name, inputs, needed(equations, carries), carries)
-    done = rolled_body(arranged(done), carries, whole.example)
-    test, body = (known(Body(t, whole.example, nc, 0)) for t in (arranged(asked), done))
-    return test, body
+    return [Body(t, whole.example, len(carries), 0) for t in (asked, done)]
 
 
 def cond(condition: Array, yes: Callable[..., Any], no: Callable[..., Any], *operands: Any) -> Any:

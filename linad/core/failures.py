@@ -10,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from linad.core.callers import defining_package, innermost, line_of, warn_user
+from linad.core.callers import defining_package, innermost, warn_user
+from linad.core.installed import line_of
 from linad.core.tape import Tape
 from linad.errors import InternalError, LinadError
 

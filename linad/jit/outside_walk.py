@@ -107,7 +107,7 @@ class OutsideWalk(StateWalk):
 
     def slot(self, name: str, value: Any, text: str, fixed: bool = False) -> None:
         """What stands in a place that ``text`` reads; ``fixed`` if nothing else ever will."""
-        if text in self.slots:
+        if text in self.slots or len(self.slots) > self.most:
             return
         self.slots.add(text)
         kind = type(value)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
+from linad.core.marks import outside_of_traces
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape
 from linad.core.tape import Equation, Tape, Var, needed
@@ -43,7 +44,7 @@ def composed(table: dict[Primitive, Expansion], *names: str) -> Callable[[Form],
 def _program(form: Form, eqn: Equation) -> Tape | None:
     recorder = RecordTrace()
     ins = [recorder.input(_example(a)) if isinstance(a, Var) else a for a in eqn.inputs]
-    with np.errstate(all="ignore"), recorder:
+    with np.errstate(all="ignore"), outside_of_traces(), recorder:
         found = form(*ins, **eqn.params)
         if found is None:
             return None

@@ -197,6 +197,33 @@ def asked_by_text(x):
     return x[0] * table.eval("t * @half").to_numpy() + s(x).reset_index(drop=True)[chosen].sum()
 
 
+def products_of_plain_ones(x):
+    table = PLAIN.to_frame().assign(b=PLAIN**2) + 1
+    found = [table @ x[:2], table.T @ (table @ x[:2])]
+    found.append([PLAIN @ x, PLAIN @ table.to_numpy() @ x[:2]])
+    return np.concatenate([np.array(list(part)) for part in found])
+
+
+def updated_plain_columns(x):
+    table, several = PLAIN.to_frame("a").assign(b=1.0), {"s": PLAIN + 1}
+    table["a"] += x[0]
+    table["a"] **= x[1]
+    table.loc[:, "b"] *= x[2]
+    table.iloc[1] -= x[3]
+    several["s"] /= x[4]
+    return np.concatenate([table["a"].to_numpy(), table["b"].to_numpy(), several["s"].to_numpy()])
+
+
+def two_columns(x):
+    y, other = s(x), (PLAIN**2).iloc[::-1]
+    found = [y.cov(other), y.corr(other), other.corr(y * x[0]), y.cov(other.iloc[:4], ddof=0)]
+    return np.array([*found, y.corr(y**2)])
+
+
+def chosen_complex_ones(x):
+    return np.abs((PLAIN + 0.5).where(PLAIN > 2, PLAIN * 1j * x[0] + x[1]).to_numpy())
+
+
 def by_a_window(x):
     return s(x).rolling(3, win_type="hann").mean()
 
@@ -269,6 +296,15 @@ def test_without_adoption_the_error_names_it(installed):
     package = installed(SOURCE)
     with pytest.raises(LinadError, match=r"pandas.* linad.adopt\(name\) of the package"):
         linad.jacobian(package.numbers)(X)
+
+
+@pytest.mark.parametrize("in_place", ["__iadd__", "__imul__", "__itruediv__", "__ipow__"])
+def test_in_place_arithmetic_without_adoption_names_it(in_place):
+    import pandas as pd
+
+    for plain in (pd.Series([1.0, 2.0]), pd.DataFrame({"a": [1.0, 2.0]})):
+        with pytest.raises(LinadError, match=r"pandas.* linad.adopt\(name\) of the package"):
+            linad.derivative(lambda x, plain=plain: getattr(plain, in_place)(x).sum())(2.0)
 
 
 def test_series_of_pandas_own_class_that_hold_traced_arrays():

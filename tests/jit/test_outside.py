@@ -6,6 +6,7 @@ import functools
 import importlib
 import itertools
 import mmap
+import sys
 import threading
 import types
 from collections import deque
@@ -956,6 +957,30 @@ def test_what_a_function_imports_itself(statement, place, tmp_path, monkeypatch)
         assert [jitted(1.5) for _ in range(3)] == [3.0, 3.0, 3.0]
         conf.FACTOR = 5.0
         assert [jitted(1.5) for _ in range(3)] == [7.5, 7.5, 7.5]
+
+
+def test_a_package_too_large_to_be_compared_counts_as_installed(tmp_path, monkeypatch):
+    (tmp_path / "large_lab").mkdir()
+    numbers = "".join([f"N{k} = {k}.0\n" for k in range(300)])
+    (tmp_path / "large_lab" / "__init__.py").write_text(
+        f"{numbers}import sys\nSCALE = 2.0\n"
+        "def scaled(x, name='SCALE'):\n    return x * getattr(sys.modules[__name__], name)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys.modules["linad.jit.outside"], "MOST", 200)
+    walked = sys.modules["linad.jit.state_walk"]
+    monkeypatch.setattr(walked, "TAKEN_AS_INSTALLED", set())
+    lab = importlib.import_module("large_lab")
+    scope = {"__name__": "small", "lab": lab, "scaled": lab.scaled, "OFFSET": 1.0}
+    exec("def f(x):\n    return scaled(x) + OFFSET + lab.N7\n", scope)
+    jitted = linad.jit(scope["f"])
+    with pytest.warns(UserWarning, match="package large_lab reaches more than .* values"):
+        assert jitted(1.5) == 11.0
+    scope["OFFSET"] = 2.0
+    assert [jitted(1.5) for _ in range(3)] == [12.0, 12.0, 12.0]
+    lab.N7 = 0.0  # which the user's own code names
+    assert [jitted(1.5) for _ in range(3)] == [5.0, 5.0, 5.0]
+    walked.is_users_module.cache_clear()
 
 
 def test_what_a_function_imports_for_the_first_time(tmp_path, monkeypatch):

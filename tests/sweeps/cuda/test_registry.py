@@ -30,7 +30,7 @@ mathieu_modcem1 mathieu_modcem2 mathieu_modsem1 mathieu_modsem2 mathieu_sem matr
 modfresnelm modfresnelp modstruve nanargmax nanargmin nbdtr nbdtrc nbdtri ncf_isf ncf_pdf ncf_sf
 ncfdtr ncfdtri nct_isf nct_pdf nct_sf nctdtr nctdtrit ncx2_isf ncx2_pdf ncx2_sf ndtri_exp nonzero
 nrdtrimn nrdtrisd ones_like overlap_add owens_t p_norm packbits pbdv pbvv pbwa pdtr pdtrc pdtri poch
-poisson_pmf position powm1 pseudo_huber qr qr_rest radian raises ratio_density_wrt_freedoms
+poisson_pmf position powm1 pseudo_huber qr qr_rest radian ratio_density_wrt_freedoms
 ratio_wrt_freedoms ravel_multi_index rfft rgamma roots running_mean schur schur_turn
 schur_turn_pulled shichi sici signm sindg sinhm sinm slogdet solve solve_banded solve_sylvester
 solve_triangular sparse_product sparse_solve spence sph_legendre_p spherical_in spherical_jn
