@@ -88,7 +88,7 @@ def _position(method: str, n: Array, q: Array) -> Any:
     )
 
 
-def _lanes(a: Array, axes: tuple[int, ...]) -> Any:
+def _lanes_at_end(a: Array, axes: tuple[int, ...]) -> Any:
     """``a`` with the given axes joined into one, at the end."""
     if axes == (a.ndim - 1,):
         return a
@@ -173,7 +173,7 @@ def order_statistics(
     mixed: Callable[..., Any] = _on_line,
 ) -> Any:
     """Quantiles of ``a`` over ``axes``: an array (*q.shape, *other axes)."""
-    x = _lanes(a, axes)
+    x = _lanes_at_end(a, axes)
     lead, total = x.shape[:-1], x.shape[-1]
     if not total:
         raise IndexError("quantile of an empty array: there is no entry to choose")

@@ -17,6 +17,7 @@ EDGE, BAND = np.array(0.3), np.array([0.2, 0.5])
 MOTION = np.array([-0.5, 0.2, -0.1, -0.8])
 T = np.linspace(0, 3, 9)
 SOS = np.array([[0.3, 0.2, 0.1, -0.5, 0.2], [1.0, -0.4, 0.3, 0.1, 0.3]])
+KNOTS = np.array([0.0, 0.0, 0.0, 0.6, 1.0, 1.0, 1.0])
 SPD = np.array([[2.0, 0.3, 0.1], [0.3, 1.5, 0.2], [0.1, 0.2, 1.2]])
 ONE, TWO = np.array(0.7), np.array([0.3, 1.4])
 
@@ -65,6 +66,11 @@ INTEGRATE = {
 
 INTERPOLATE = {
     "Rbf": (lambda m, x, y, t: m.Rbf(x, y, smooth=0.1)(t), T, P, TWO),
+    "barycentric_interpolate": (lambda m, y, t: m.barycentric_interpolate(T, y, t), P, TWO),
+    "krogh_interpolate": (lambda m, y, t: m.krogh_interpolate(T[:5], y[:5], t, der=1), P, TWO),
+    "pchip_interpolate": (lambda m, y, t: m.pchip_interpolate(T, y, t), P, TWO),
+    "splder": (lambda m, c: m.splder((KNOTS, c, 2))[1], P[:4]),
+    "splantider": (lambda m, c: m.splantider((KNOTS, c, 2))[1], P[:4]),
     "pade": (lambda m, a: m.pade(a, 2)[0](0.3), np.array([1.0, 0.7, 0.3, 0.2, 0.4])),
     "FloaterHormannInterpolator": (
         lambda m, x, y, t: m.FloaterHormannInterpolator(x, y)(t),
@@ -76,6 +82,8 @@ INTERPOLATE = {
 LINALG = {
     "diagsvd": (lambda m, a: m.diagsvd(a, 5, len(A)), A),
     "expm_cond": (lambda m, a: m.expm_cond(a), M[:2, :2]),
+    "companion": (lambda m, a: m.companion(2 + a), A),
+    "leslie": (lambda m, f, s: m.leslie(f, s[:-1]), A, A),
     "fiedler_companion": (lambda m, a: m.fiedler_companion(a), A),
     "solve_circulant": (lambda m, c, b: m.solve_circulant(c, b), A * [4.0, 1, 1], B),
     "cdf2rdf": (
@@ -100,6 +108,11 @@ NDIMAGE = {
         lambda m, a: m.labeled_comprehension(a, LABELS, [0, 1, 2], np.std, float, 0),
         M,
     ),
+    **{
+        name: (lambda m, a, name=name: getattr(m, name)(a * a, LABELS, [0, 2]), M)
+        for name in ("mean", "standard_deviation", "sum", "sum_labels", "variance")
+    },
+    "center_of_mass": (lambda m, a: m.center_of_mass(a * a, LABELS, 1)[0], M),
     "maximum_position": (lambda m, a: a[m.maximum_position(a)], M),
     "minimum_position": (lambda m, a: a[m.minimum_position(a)], M),
     "vectorized_filter": (lambda m, a: m.vectorized_filter(a, np.mean, size=(2, 3)), M),

@@ -133,7 +133,7 @@ def while_loop(
     rows = int(checkpoints) if checkpoints else affordable(bodies[1])
     if limit is not None:
         rows = max(1, min(rows, int(limit)))
-    run = while_(*bodies, 0, None if limit is None else int(limit), rows)
+    run = while_(bodies[0], bodies[1], 0, None if limit is None else int(limit), rows)
     found = run(*operands)
     return tree.unflatten(recorded.tree, list(found[: len(recorded.init)]))
 

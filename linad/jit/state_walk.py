@@ -107,7 +107,7 @@ def same_entries(value: Any, before: tuple[Any, ...]) -> bool:
     return bool((type(value), value.dtype, value.shape, contents(value)) == before)
 
 
-def _entries(value: Any) -> Any:
+def _numpy_contents(value: Any) -> Any:
     """What NumPy sees of an object, small for a large one."""
     array = np.asarray(value)
     found = contents(array)
@@ -259,9 +259,9 @@ class StateWalk(ABC):
 
     def as_array(self, name: str, value: Any) -> None:
         """An object of a package whose entries only NumPy's view of it tells."""
-        now = _entries(value)
+        now = _numpy_contents(value)
         self.parts.append((name, now))
-        self.lines.append(f"{self.bind(_entries)}({self.bind(value)}) == {self.bind(now)}")
+        self.lines.append(f"{self.bind(_numpy_contents)}({self.bind(value)}) == {self.bind(now)}")
 
     def of_environment(self) -> None:
         """The variables of the environment."""

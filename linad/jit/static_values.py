@@ -204,13 +204,13 @@ is_users: Callable[[Any], bool] = functools.cache(_is_users)
 
 
 def attributes(value: Any) -> dict[str, Any]:
-    slots = [name for base in type(value).__mro__ for name in _slots(base)]
+    slots = [name for base in type(value).__mro__ for name in _slot_names(base)]
     return {n: getattr(value, n) for n in slots if hasattr(value, n)} | getattr(
         value, "__dict__", {}
     )
 
 
-def _slots(base: type) -> list[str]:
+def _slot_names(base: type) -> list[str]:
     given = vars(base).get("__slots__", ())
     names = [n for n in ((given,) if isinstance(given, str) else given) if n != "__dict__"]
     private = f"_{base.__name__.lstrip('_')}"

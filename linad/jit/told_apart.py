@@ -32,14 +32,14 @@ def _is_labelled(kind: type) -> bool:
 def labelled(value: Any) -> tuple[Any, ...]:
     """Entries and labels of an object of pandas, in arrays, lists, texts and numbers."""
     if hasattr(value, "columns"):
-        columns = [_entries(value.iloc[:, k]) for k in range(value.shape[1])]
+        columns = [_column_entries(value.iloc[:, k]) for k in range(value.shape[1])]
         parts = [value.index, value.columns, *columns]
     elif hasattr(value, "iloc"):
-        parts = [value.index, value.name, _entries(value)]
+        parts = [value.index, value.name, _column_entries(value)]
     elif hasattr(value, "names"):
         return (list(value.names), *_of_index(value))
     else:
-        return _entries(value)
+        return _column_entries(value)
     return (*parts, value.attrs, value.flags.allows_duplicate_labels)
 
 
@@ -48,10 +48,10 @@ def _of_index(index: Any) -> tuple[Any, ...]:
         return index.start, index.stop, index.step
     if hasattr(index, "levels"):
         return tuple(index.levels), [np.array(codes) for codes in index.codes]
-    return (*_entries(index), getattr(index, "freqstr", None))
+    return (*_column_entries(index), getattr(index, "freqstr", None))
 
 
-def _entries(column: Any) -> tuple[Any, ...]:
+def _column_entries(column: Any) -> tuple[Any, ...]:
     """Those of one column, in copies, and how pandas reads them.
 
     What pandas hands out may be another array each time, to be read only, which is told apart by

@@ -197,27 +197,6 @@ def _of_tuple(name: str, tck: tuple[Any, ...]) -> Spline:
     return Spline(inexact(t), inexact(c), k)
 
 
-def _as_tuple(spline: Spline, behind: Array) -> Any:
-    """With as many numbers behind the coefficients as FITPACK has there."""
-    missing = spline.t.shape[0] - spline.c.shape[0]
-    return spline.t, np.concatenate([spline.c, behind * np.ones(missing)]), spline.k
-
-
-@traced_form(scipy.interpolate.splder)
-def splder(tck: Any, n: int = 1) -> Any:
-    if isinstance(tck, Spline):
-        return tck.derivative(n)
-    return _as_tuple(_of_tuple("splder", tck).derivative(n), 0.0)
-
-
-@traced_form(scipy.interpolate.splantider)
-def splantider(tck: Any, n: int = 1) -> Any:
-    if isinstance(tck, Spline):
-        return tck.antiderivative(n)
-    made = _of_tuple("splantider", tck).antiderivative(n)
-    return _as_tuple(made, made.c[-1])
-
-
 @traced_form(scipy.interpolate.spalde)
 def spalde(x: Any, tck: Any) -> Any:
     spline, x = _of_tuple("spalde", tck), inexact(x)

@@ -39,7 +39,7 @@ _TELLING = {"full_output", "disp"}
 another path, on which SciPy searches."""
 
 
-def _told(name: str, method: str, root: Any, steps: Any) -> Any:
+def _results_of(name: str, method: str, root: Any, steps: Any) -> Any:
     """What SciPy tells of a root, of one that a loop of a program has found."""
     result = theirs.RootResults(root, asarray(steps).astype(int), 0, 0, method)
     calls = "a program does not count the calls of its functions"
@@ -50,7 +50,7 @@ def _told(name: str, method: str, root: Any, steps: Any) -> Any:
 def _root_in_loop(name: str, method: str, g: Watched, found: Any, telling: dict[str, Any]) -> Any:
     """What SciPy returns, of a root that a loop of a program has found."""
     root = root_of_number(name, g, found[0])
-    return (root, _told(name, method, root, found[1])) if telling.get("full_output") else root
+    return (root, _results_of(name, method, root, found[1])) if telling.get("full_output") else root
 
 
 def _root_by_scipy(name: str, g: Watched, found: Any) -> Any:
@@ -171,7 +171,7 @@ def root_scalar(f: Function, args: Any = (), **given: Any) -> Any:
         method = _chosen(slopes, **given)
         if (found := _root_by(method, g, slopes, **given)) is not None:
             root = root_of_number("root_scalar", g, found[0])
-            return _told("root_scalar", method, root, found[1])
+            return _results_of("root_scalar", method, root, found[1])
     watched = Watched(f, args_of(args))
     result = theirs.root_scalar(watched, **for_search(given, watched.args))
     if watched.traced:

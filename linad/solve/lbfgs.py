@@ -136,10 +136,10 @@ def lbfgs(
     end = path.stopped or _why(found)
     if end.status is Status.CONVERGED:
         end = _doubt(problem, found, limits, path.first, ftol, gtol) or end
-    return monitor.finish(end, _told(problem, found))
+    return monitor.finish(end, _scipys_fields(problem, found))
 
 
-def _told(problem: Objective, found: Any) -> dict[str, Any]:
+def _scipys_fields(problem: Objective, found: Any) -> dict[str, Any]:
     """The fields of the result, of SciPy's."""
     dtype = problem.x.dtype
     fields = {

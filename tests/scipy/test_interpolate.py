@@ -831,7 +831,7 @@ def test_splines_beyond_knots_that_coincide():
     t, c = np.array([-1.0, -1, 0, 1, 1, 3, 4, 6, 6, 6, 7, 7]), np.arange(9.0)
     for k, x in ((2, np.array([-1.5, 1.0, 6.0, 6.5])), (3, np.array([0.5, 1.0, 5.0]))):
         expected = scipy.interpolate.BSpline(t, c, k)(x)
-        found = linad.linearize(lambda c: li.BSpline(t, c, k)(x), c)[0]
+        found = linad.linearize(lambda c, k=k, x=x: li.BSpline(t, c, k)(x), c)[0]
         np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
@@ -842,7 +842,7 @@ def test_straight_pieces_take_a_knot_for_the_beginning_of_one(dtype):
     at = np.array([0.0, 4.5, 6.0, 7.0, 9.0], dtype)
     for kind in ("slinear", "linear"):
         expected = scipy.interpolate.interp1d(x, y, kind=kind)(at)
-        found = linad.linearize(lambda y: li.interp1d(x, y, kind=kind)(at), y)[0]
+        found = linad.linearize(lambda y, kind=kind: li.interp1d(x, y, kind=kind)(at), y)[0]
         np.testing.assert_array_equal(found, expected, strict=True)
 
 

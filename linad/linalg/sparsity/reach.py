@@ -170,10 +170,11 @@ def _pull(op: TapeOperator, sets: DependencySets) -> DependencySets:
                     collect(node, entries[J.k])
             continue
         if type(out) is int:
-            part = known.pop(out, None)
-            for node, J in links if part is not None else ():
-                alike = type(J) is Entry
-                collect(node, _alike(J, [part], n) if alike else reach(J, part, True))
+            if out in known:
+                part = known.pop(out)
+                for node, J in links:
+                    alike = type(J) is Entry
+                    collect(node, _alike(J, [part], n) if alike else reach(J, part, True))
             continue
         given = {j: known.pop(node) for j, node in enumerate(out) if node in known}
         found = list(given.values())
