@@ -246,7 +246,7 @@ class OutsideWalk(StateWalk):
 
     def of_its_own(self, name: str, value: Any) -> None:
         """What a value holds as an object, whatever else it is."""
-        kind = type(value)
+        kind: Any = type(value)
         if isinstance(value, enum.Enum):
             with self.unseen():
                 self.slot(f"{name}.value", value._value_, f"{self.bind(value)}._value_")
