@@ -53,8 +53,8 @@ def _end_conditions(bc_type: Any) -> list[list[Any]]:
             ends.append(list(end))
         else:
             raise ValueError(
-                f"make_interp_spline: bc_type holds for each end a list of pairs (order, value), as "
-                f"([(1, 0.0)], [(2, 0.0)]); got {bc_type!r}"
+                f"make_interp_spline: bc_type holds a list of pairs (order, value) for each end, "
+                f"as ([(1, 0.0)], [(2, 0.0)]); got {bc_type!r}"
             )
     return ends
 

@@ -831,7 +831,7 @@ def test_splines_beyond_knots_that_coincide():
     t, c = np.array([-1.0, -1, 0, 1, 1, 3, 4, 6, 6, 6, 7, 7]), np.arange(9.0)
     for k, x in ((2, np.array([-1.5, 1.0, 6.0, 6.5])), (3, np.array([0.5, 1.0, 5.0]))):
         expected = scipy.interpolate.BSpline(t, c, k)(x)
-        found = linad.linearize(lambda c: li.BSpline(t, c, k)(x), c)[0]
+        found = linad.linearize(lambda c, k=k, x=x: li.BSpline(t, c, k)(x), c)[0]
         np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
@@ -842,7 +842,7 @@ def test_straight_pieces_take_a_knot_for_the_beginning_of_one(dtype):
     at = np.array([0.0, 4.5, 6.0, 7.0, 9.0], dtype)
     for kind in ("slinear", "linear"):
         expected = scipy.interpolate.interp1d(x, y, kind=kind)(at)
-        found = linad.linearize(lambda y: li.interp1d(x, y, kind=kind)(at), y)[0]
+        found = linad.linearize(lambda y, kind=kind: li.interp1d(x, y, kind=kind)(at), y)[0]
         np.testing.assert_array_equal(found, expected, strict=True)
 
 
@@ -855,3 +855,32 @@ def test_makers_of_splines_refuse_nan(make):
             linad.linearize(f, spoiled)
     with pytest.raises(ValueError, match=r"pairs \(order, value\)"):
         linad.linearize(lambda y: li.make_interp_spline(x, y, bc_type=(1, 0.0))(2.5), x)
+
+
+@pytest.mark.parametrize("ext", ["const", "zeros", "extrapolate"])
+@pytest.mark.parametrize("name", ["UnivariateSpline", "InterpolatedUnivariateSpline"])
+def test_values_beyond_the_ends_move_with_the_ends(name, ext):
+    x, y = np.arange(5.0), np.array([0.0, 1.0, -1.0, 2.0, 0.5])
+    at = np.array([-1.5, -0.2, 0.7, 3.6, 4.3, 6.0])
+    check_derivatives(lambda x, y, at: getattr(li, name)(x, y, ext=ext)(at), x, y, at)
+    t, c = np.array([0.0, 0, 0, 1, 2, 2, 2]), np.arange(1.0, 8.0) ** 2
+    number = {"const": 3, "zeros": 1, "extrapolate": 0}[ext]
+    check_derivatives(lambda t, c, at: li.splev(at, (t, c, 2), ext=number), t * 1.1, c, at)
+
+
+def test_what_splev_takes_of_splines_and_beyond_the_ends():
+    t, c = np.array([0.0, 0, 0, 1, 2, 2, 2]), np.arange(4.0)
+    made = li.BSpline(t, c, 2, extrapolate=False)
+    theirs = scipy.interpolate.BSpline(t, c, 2, extrapolate=False)
+    for x in (2.5, 1.3):
+        found = linad.linearize(lambda x: li.splev(x, made), x)[0]
+        np.testing.assert_allclose(found, scipy.interpolate.splev(x, theirs))
+    for call in (
+        lambda x: li.splev(x, made, ext=1),
+        lambda x: li.splev(x, li.BSpline(t, np.ones((4, 2)), 2)),
+        lambda x: li.splev(x, (t, c, 2), ext=4),
+        lambda x: li.splev(x, (t, c, 2), ext="const"),
+        lambda x: li.UnivariateSpline(t[2:5], c[:3], k=1)(x, ext=-1),
+    ):
+        with pytest.raises(ValueError, match="ext"):
+            linad.linearize(call, 0.5)
