@@ -884,3 +884,17 @@ def test_what_splev_takes_of_splines_and_beyond_the_ends():
     ):
         with pytest.raises(ValueError, match="ext"):
             linad.linearize(call, 0.5)
+
+
+def test_what_splines_of_two_axes_refuse():
+    x, z = np.arange(5.0), np.random.default_rng(2).random((5, 5))
+    made = li.RectBivariateSpline(x, x, z)
+    for call, words in (
+        (lambda v: made(v, x, dx=3), "orders"),
+        (lambda v: made(v, x, dy=-1), "orders"),
+        (lambda v: made.ev(v, v, 0, 4), "orders"),
+        (lambda v: li.RectBivariateSpline(x, x, z * v[0]).partial_derivative(4, 1), "orders"),
+        (lambda v: made(v[::-1] + 9.0, x), "sorted"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            linad.linearize(call, x + 1.0)
