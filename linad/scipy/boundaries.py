@@ -102,7 +102,7 @@ def filter_form(
             given = arguments(*args, **kwargs)
             given["input"] = x = image(name, given["input"])
             output = given.pop("output", None)
-            if shaped and given["output_shape"] is None:
+            if shaped and given.get("output_shape") is None:
                 given["output_shape"] = getattr(output, "shape", None)
             return delivered(name, call(**given), x, output)
 
