@@ -16,7 +16,7 @@ from linad.errors import UnsupportedError
 
 def take_shape(x: Any, shape: Any) -> None:
     """Give a traced array another shape, in place."""
-    owned = type(x._buffer) is not View
+    owned, viewed = type(x._buffer) is not View, getattr(root_of(x)._buffer, "viewed", False)
     before = type(x)(x._trace, x._node, x._value)
     x._trace.aliased(before)
     before._buffer = x._buffer
@@ -25,8 +25,13 @@ def take_shape(x: Any, shape: Any) -> None:
         raise UnsupportedError("the shape cannot be set without a copy; use y = x.reshape(shape)")
     if x._buffer is None:
         new._buffer = None  # nothing has looked into it
-    elif getattr(root_of(x)._buffer, "viewed", False):
+    elif viewed:
         _look_into(before, x, owned)
+    if owned and x._buffer is not None:  # what plain code was given are numbers of what owns them
+        x._trace.lent = [
+            one._replace(owner=weakref.ref(before)) if one.owner() is x else one
+            for one in x._trace.lent
+        ]
     x._node, x._value, x._buffer = new._node, new._value, new._buffer
     x._square = None
     if type(x._buffer) is View:
@@ -46,6 +51,3 @@ def _look_into(before: Any, x: Any, owned: bool) -> None:
     for view in gc.get_referrers(x):
         if type(view) is RepeatedView and view.parent is x:
             view.parent = before
-    if owned:
-        lent = [one._replace(owner=weakref.ref(before)) for one in x._trace.lent if one.owner() is x]
-        x._trace.lent = [*[one for one in x._trace.lent if one.owner() is not x], *lent]
