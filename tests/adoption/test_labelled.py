@@ -360,11 +360,6 @@ def test_gaps_are_filled_by_numpy():
     assert linad.derivative(lambda x: f(x, True))(2.0) == pytest.approx(6.0)
 
 
-def shared_choices(y, q):
-    """Two choices of one array, of whose entries each reads some."""
-    return np.where(q > 1, np.log(np.where(q > 1, y**2, 1.0) + np.where(q > 2, y, 0.0)), np.log(y))
-
-
 CHOOSING = {
     "where": lambda x, q: np.where(q > 1, x, 0.0),
     "where of numbers": lambda x, q: np.where(q, x, q),
@@ -375,7 +370,6 @@ CHOOSING = {
     "maximum": lambda x, q: np.maximum(q * x[0], 1.5),
     "clip": lambda x, q: np.clip(x, q, q + 1),
     "sum where": lambda x, q: np.sum(x, where=np.asarray(q > 1)),
-    "twice": lambda x, q: shared_choices(np.maximum(q * x[0] - x[1], 0.1), q),
 }
 
 
@@ -396,3 +390,22 @@ def test_columns_choose_entries_as_arrays_do_under_every_trace(f):
         operator = linad.hessian_operator(function, x)
         np.testing.assert_allclose(operator.todense(), expected, atol=1e-12)
     np.testing.assert_allclose(fast(x), total(x))
+
+
+def germinated(p, days, warmth, seen):
+    heat = np.maximum((warmth - p["base"]) * p["rate"], 1e-9)
+
+    def share(t):
+        return np.where(t > 0, 0.9 / (1 + (t * heat) ** -2.0), 0)
+
+    return np.where(seen, np.log(share(days) - share(days - 1)), np.log(1 - share(days))).sum()
+
+
+@pytest.mark.rest
+def test_a_jitted_likelihood_of_columns_has_the_hessian_of_arrays():
+    days, warmth = pd.Series([3, 8, 5, 12, 7]), pd.Series([20, 10, 15, 8, 12])
+    columns = days, warmth, days < 12
+    arrays, p = [c.to_numpy() for c in columns], {"base": 1.0, "rate": 0.01}
+    J = linad.hessian_operator(linad.jit(lambda p: germinated(p, *columns)), p)
+    expected = linad.hessian_operator(lambda p: germinated(p, *arrays), p)
+    np.testing.assert_allclose(J.todense(), expected.todense(), rtol=1e-9)
