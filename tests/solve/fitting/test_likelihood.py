@@ -220,6 +220,27 @@ def test_a_maximum_at_infinity():
 
 
 @unfinished
+@pytest.mark.parametrize(
+    "bounds",
+    [{"rate": (0.01, 20.0), "height": (0.1, 90.0)}, {"height": (0.1, 90.0)}, {"rate": (None, 9.0)}],
+)
+def test_minus_the_logarithm_within_bounds_is_known(bounds):
+    found = maximum_likelihood(lambda p: -poisson(p), START, bounds=bounds)
+    assert not found.success
+    assert found.status != 0
+    assert "has a minimum instead: return the logarithm" in found.message
+    assert "trust_region" not in found.message  # which has no bounds
+    assert "ABNORMAL" not in found.message
+
+
+def test_a_maximum_in_a_corner_is_one():
+    with pytest.warns(OptimizeWarning):
+        found = maximum_likelihood(lambda a, b: 2 * a + b**2, [0.5, 0.5], bounds=(0, 1))
+    assert found.success
+    np.testing.assert_array_equal(found.x, [1.0, 1.0])
+
+
+@unfinished
 def test_what_cannot_be_meant():
     found = maximum_likelihood(lambda p: -poisson(p), START)
     assert not found.success
