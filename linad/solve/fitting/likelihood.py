@@ -148,10 +148,10 @@ def maximum_likelihood(
             f"bounds= keep parameters from there, or a prior that is 0 there"
         )
     found = LikelihoodResult(result, parameters, (lower, upper), solve, name_of(f))
-    if result.success and at_bounds(found) and not found._are_known:
-        if _falls(plus, parameters, (lower, upper)):
-            found.success, found.status = False, int(Status.STAGNATED)
-            found.message = f"{NAME}: ended at bounds; {name_of(f)} {MINIMUM_INSTEAD}"
+    in_doubt = result.success and at_bounds(found) and not found._are_known
+    if in_doubt and _falls(plus, parameters, (lower, upper)):
+        found.success, found.status = False, int(Status.STAGNATED)
+        found.message = f"{NAME}: ended at bounds; {name_of(f)} {MINIMUM_INSTEAD}"
     return handed_over(NAME, found, verbose)
 
 
