@@ -24,7 +24,7 @@ from linad.core.showing import shown
 from linad.errors import ArgumentError, OutputError
 from linad.solve.bounds import as_box
 from linad.solve.described_starts import of_described
-from linad.solve.fitting.doubts import at_bounds, handed_over
+from linad.solve.fitting.doubts import CUT_OFF, at_bounds, handed_over
 from linad.solve.fitting.fit_options import START, VERBOSE
 from linad.solve.fitting.likelihood_result import NO_LOGARITHM, LikelihoodResult, is_no_logarithm
 from linad.solve.fitting.parameters import Parameters, told
@@ -136,6 +136,12 @@ def maximum_likelihood(
         result.message += f"; {name_of(f)} {MINIMUM_INSTEAD}"
     elif not result.success and is_no_logarithm(float(-result.cost)):
         result.message += f"; {name_of(f)} is {-result.cost:.3g}: {NO_LOGARITHM}"
+    elif result.success and _is_flat(result, solve, parameters):
+        result.success, result.status = False, int(Status.SINGULAR)
+        result.message = (
+            f"{NAME}: {name_of(f)} depends on no parameter where it started, {told(parameters)}; "
+            f"{CUT_OFF}"
+        )
     elif result.status == Status.NOT_FINITE:
         result.message += (
             "; where it grows without end, as where a width goes to 0, bounds= keep parameters "
@@ -153,6 +159,16 @@ def maximum_likelihood(
         found.success, found.status = False, int(Status.STAGNATED)
         found.message = f"{NAME}: ended at bounds; {name_of(f)} {MINIMUM_INSTEAD}"
     return handed_over(NAME, found, verbose)
+
+
+def _is_flat(result: Any, solve: "Maximum", parameters: Parameters) -> bool:
+    """Whether a search has not moved, and nothing there says where to: no slope, no curvature."""
+    x, free = tree.vector(result.x), parameters.free
+    if not free.any() or not np.array_equal(x, parameters.start):
+        return False
+    with quiet():
+        g = grad(solve.cost(x, free))(x[free])
+    return not g.any() and not solve.hessian(x, free).any()
 
 
 STEEP = 1e8
@@ -201,10 +217,11 @@ def _falls(likelihood: WithArguments, parameters: Parameters, bounds: tuple[Any,
 
 
 class _Minus(WithArguments):
-    """A function with the other sign."""
+    """A function with the other sign; where it is a number of Python's it is constant."""
 
     def __call__(self, p: Any) -> Any:
-        return -super().__call__(p)
+        y = super().__call__(p)
+        return -(np.float64(y) if type(y) in (int, float) else y)
 
 
 class Maximum:
