@@ -96,7 +96,8 @@ def _end_of_ediff1d(value: Any, dtype: np.dtype[Any], name: str) -> Any:
 @implements(np.gradient)
 def gradient(f: Array, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     f = as_array(f)
-    f = as_floats(not_boolean(f, "gradient") if f.ndim else f)  # a number has no neighbours
+    f = not_boolean(f, "gradient") if f.ndim else f  # a number has no neighbours
+    f = f.astype(float) if f.dtype.kind in "biu" else f  # a plain one, too, over traced spacings
     varargs = tuple([as_floats(h) for h in varargs])
     axes = _gradient_axes(axis, f.ndim)
     if edge_order not in (1, 2):
@@ -241,7 +242,8 @@ def interp(
     n = xp.shape[0]
     if n == 1:
         left, right = [fp[0] if end is None else end for end in (left, right)]
-        y = np.where(x < xp[0], left, np.where(x > xp[0], right, fp[0] + 0 * x))
+        y = fp[0] + 0 * np.where(np.isfinite(x), x, 0.0)
+        y = np.where(x < xp[0], left, np.where(x > xp[0], right, y))
         return laid_out(y, "C", "interp")
     if _is_plain(xp, fp, left, right) and not _recorded():
         return interp_(x, xp=xp, fp=fp, left=left, right=right)
@@ -249,9 +251,15 @@ def interp(
     # Knots may coincide: the interval between them holds no x.
     width = np.diff(xp)
     slope = entry(np.diff(fp) / np.where(width == 0, 1.0, width))
-    y = entry(fp[:-1]) + slope * (x - entry(xp[:-1]))
-    end = entry(xp[1:])
-    y = _instead(x == end, lambda: entry(fp[1:]) + slope * (x - end), y)
+    start, end, low, high = entry(xp[:-1]), entry(xp[1:]), entry(fp[:-1]), entry(fp[1:])
+    y = low + slope * (x - start)
+    # Ends of the line that are infinite leave NaN: then, as in NumPy, it starts at the other end,
+    # and what is at a knot, or between equal ends, is as there.
+    lost = np.isnan(y)
+    y = _instead((x == end) | lost, lambda: high + slope * (x - end), y)
+    still_lost = np.isnan(y)
+    known = (x == start) | (x == end) | (still_lost & (low == high) & (x == x))
+    y = _instead((lost | still_lost) & known, lambda: np.where(x == end, high, low), y)
     y = _instead(x > xp[-1], lambda: fp[-1] if right is None else right, y)
     y = _instead(x < xp[0], lambda: fp[0] if left is None else left, y)
     return laid_out(y, "C", "interp")

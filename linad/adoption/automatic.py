@@ -8,8 +8,9 @@ from types import FrameType
 from typing import Any
 
 from linad.adoption.dispatchers import is_dispatcher, python_of
-from linad.core.callers import AWARE, defining_package, innermost, is_installed, line_of, package_of
+from linad.core.callers import AWARE, defining_package, innermost, package_of
 from linad.core.failures import is_from_compiled
+from linad.core.installed import is_installed, line_of
 from linad.errors import LinadError
 
 NEVER = AWARE | {"matplotlib", "cupy", "jax", "torch", "llvmlite", "pytest", "IPython"}

@@ -330,12 +330,17 @@ def _of_labelled(f: Any) -> Callable[..., Any]:
     """A method of a plain Series or DataFrame, for arguments that may be traced."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        given = (*args, *kwargs.values())
-        if not held(given) and not any(getattr(type(a), "holds_array", False) for a in given):
+        holds = sys.modules["linad.adoption.labelled"].holds_traced_values
+        if not any(map(holds, (*args, *kwargs.values()))):
             return f(*args, **kwargs)
         return getattr(LIFTED[type(f.__self__)](f.__self__), f.__name__)(*args, **kwargs)
 
     return call
+
+
+def matmul(a: Any, b: Any) -> Any:
+    """``a @ b``: a Series or DataFrame of pandas would make a plain array of the other."""
+    return _of_labelled(a.__matmul__)(b) if type(a) in LIFTED else a @ b
 
 
 def _of_number(f: Any) -> Callable[..., Any]:

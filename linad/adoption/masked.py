@@ -38,7 +38,7 @@ class HeldData(Held):
                 f"only, not {method}, out= and where=; use the function of numpy.ma"
             )
         owner = next(x for x in inputs if isinstance_of_held(x))
-        result = ufunc(*[_data(x) for x in inputs], **kwargs)
+        result = ufunc(*[_unmasked(x) for x in inputs], **kwargs)
         return owner.__array_wrap__(_constant(result), (ufunc, inputs, 0))
 
     def __array_function__(
@@ -67,7 +67,7 @@ def _hides(x: Any) -> bool:
     return isinstance(x, np.ma.MaskedArray) and bool(np.any(x.mask))
 
 
-def _data(x: Any) -> Any:
+def _unmasked(x: Any) -> Any:
     return x.data if type(x) is np.ma.MaskedArray else unwrapped(x)
 
 

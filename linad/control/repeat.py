@@ -53,6 +53,10 @@ class Repeat(ControlPrimitive):
     def remade(self, bodies: Sequence[Body]) -> "Repeat":
         return repeat(bodies[0], self.n, self.reverse, self.counted)
 
+    @property
+    def options(self) -> tuple[Any, ...]:
+        return self.form, self.n, self.reverse, self.counted
+
     def __reduce__(self) -> tuple[Any, ...]:
         return repeat, (self.body, self.n, self.reverse, self.counted)
 

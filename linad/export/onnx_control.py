@@ -54,7 +54,7 @@ def _parts(writer: Writer, a: Any, shape: Shape, dtype: np.dtype[Any]) -> Parts:
     return [(n, shape, real) for n in names]
 
 
-def _flat(values: Sequence[Parts]) -> list[Value]:
+def _flattened(values: Sequence[Parts]) -> list[Value]:
     return [part for parts in values for part in parts]
 
 
@@ -113,7 +113,7 @@ def _over_rows(
     writer: Writer, owner: Repeat, count: str, carry: Any, rows: Any, constants: Any
 ) -> tuple[list[Parts], list[Parts]]:
     numbers = [(writer.constant(np.arange(owner.n)), (owner.n,), INTEGER)]
-    arrays = _flat(rows) or numbers
+    arrays = _flattened(rows) or numbers
     if owner.reverse:
         arrays = [(_flipped(writer, n, s[0]), s, d) for n, s, d in arrays]
     like = [[(n, s[1:], d) for n, s, d in parts] for parts in rows]
@@ -122,7 +122,7 @@ def _over_rows(
         row = _grouped(given, like) if rows else []
         return _step(writer, owner, _grouped(names, carry), row, constants)
 
-    ends, made = writer.scanned(_flat(carry), arrays, write)
+    ends, made = writer.scanned(_flattened(carry), arrays, write)
     if owner.reverse:
         made = [_flipped(writer, name, owner.n) for name in made]
     return _grouped(ends, carry), _grouped(made, _nameless(owner.results[len(carry) :]))
@@ -132,7 +132,7 @@ def _step(writer: Writer, owner: Repeat, carry: Any, row: Any, constants: Any) -
     body = owner.body
     wanted = [*_kinds(body.tape.inputs[: body.carries]), *_kinds(body.outputs[body.carries :])]
     found = _run(writer, body, [*carry, *row, *constants], wanted)
-    return _flat(found[: body.carries]), _flat(found[body.carries :])
+    return _flattened(found[: body.carries]), _flattened(found[body.carries :])
 
 
 def _flipped(writer: Writer, name: str, n: int) -> str:
@@ -146,7 +146,7 @@ def _counted(
     writer: Writer, owner: Repeat, count: str, carry: Any, rows: Any, constants: Any
 ) -> tuple[list[Parts], list[Parts]]:
     like = _nameless(owner.results[len(carry) :])
-    if any([not size_of(shape) for _, shape, _ in _flat(like)]):
+    if any([not size_of(shape) for _, shape, _ in _flattened(like)]):
         raise NoForm("arrays without entries, as rows of a loop")
     one, yes = writer.constant(1, np.int64), writer.constant(np.array(True))
 
@@ -163,7 +163,7 @@ def _counted(
             flat = [(writer.reshape(n, s, (size_of(s),)), (size_of(s),), d) for n, s, d in made]
             return going, new, flat
 
-        return writer.repeated(count, yes, _flat(carry), write)
+        return writer.repeated(count, yes, _flattened(carry), write)
 
     if not like:
         return _grouped(run()[0], carry), []
@@ -172,14 +172,14 @@ def _counted(
         ends, made = run()
         whole = [
             _filled(writer, name, value, count, owner)
-            for name, value in zip(made, _flat(like), strict=True)
+            for name, value in zip(made, _flattened(like), strict=True)
         ]
-        return _flat([*_grouped(ends, carry), *_grouped(whole, like)])
+        return _flattened([*_grouped(ends, carry), *_grouped(whole, like)])
 
     def nothing() -> list[Value]:
         return [
-            *_flat(carry),
-            *[(writer.constant(np.zeros(s, d)), s, d) for _, s, d in _flat(like)],
+            *_flattened(carry),
+            *[(writer.constant(np.zeros(s, d)), s, d) for _, s, d in _flattened(like)],
         ]
 
     some = writer.node("Less", [writer.constant(0, np.int64), count])
@@ -233,10 +233,10 @@ def _while(writer: Writer, eqn: Equation) -> Any:
         state[0] = [(writer.node("Add", [k, writer.constant(1, np.int64)]), (), INTEGER)]
         new = _run(writer, owner.body, [*values, *constants], kinds)
         more = test(new)
-        return more, _flat([[(more, (), TRUTH)], *state, *new]), []
+        return more, _flattened([[(more, (), TRUTH)], *state, *new]), []
 
     most = np.iinfo(np.int64).max if owner.limit is None else owner.limit
-    ends, _ = writer.repeated(writer.constant(most, np.int64), going, _flat(start), write)
+    ends, _ = writer.repeated(writer.constant(most, np.int64), going, _flattened(start), write)
     more, count, _, stride, _, *rest = _grouped(ends, start)
     if owner.limit is not None:
         writer.holds.append(writer.node("Not", [more[0][0]]))
@@ -277,13 +277,13 @@ def _kept(writer: Writer, owner: While, k: str, state: Any, values: Any) -> list
         return count, rows, stride, rows * stride, *made
 
     def then() -> list[Value]:
-        flat = _flat(state)
+        flat = _flattened(state)
         made = writer.record(
-            keep, [(k, (), INTEGER), *flat, *_flat(values)], [(s, d) for _, s, d in flat]
+            keep, [(k, (), INTEGER), *flat, *_flattened(values)], [(s, d) for _, s, d in flat]
         )
-        return _flat(_grouped(made, state))
+        return _flattened(_grouped(made, state))
 
-    return _grouped(writer.choice(due, then, lambda: _flat(state)), state)
+    return _grouped(writer.choice(due, then, lambda: _flattened(state)), state)
 
 
 # One of several.
@@ -296,14 +296,14 @@ def _branch(writer: Writer, eqn: Equation) -> Any:
 
     def written(k: int) -> list[Value]:
         if k == len(owner.parts) - 1:
-            return _flat(_run(writer, owner.parts[k], given, owner.results))
+            return _flattened(_run(writer, owner.parts[k], given, owner.results))
         here = writer.node("Equal", [_name(index), writer.constant(k, np.int64)])
         names = writer.choice(
             here,
-            lambda: _flat(_run(writer, owner.parts[k], given, owner.results)),
+            lambda: _flattened(_run(writer, owner.parts[k], given, owner.results)),
             lambda: written(k + 1),
         )
-        return _flat(_grouped(names, like))
+        return _flattened(_grouped(names, like))
 
     return tuple([_name(parts) for parts in _grouped([n for n, _, _ in written(0)], like)])
 

@@ -82,12 +82,12 @@ class Shares:
         values = concrete(found)
         if values.shape != u.shape or values.dtype.kind != "f":
             return False
-        some = _some(u)
+        some = _compared_nodes(u)
         return _equal(self._one_by_one(u[some], w[some]), values, some)
 
     def _moves_alike(self, u: Array, w: Array) -> bool:
         """Whether an array gives what numbers do for other values of what is traced as well."""
-        some = _some(u)
+        some = _compared_nodes(u)
         # What cannot be recorded, or decides by what is traced, is not known to be alike.
         with Attempt(Exception), np.errstate(all="ignore"):
             of_array, held = with_captured(self._of_pair, (u.copy(), w.copy()), ())
@@ -104,7 +104,7 @@ class Shares:
         return self.share(*node)
 
 
-def _some(u: Array) -> Array:
+def _compared_nodes(u: Array) -> Array:
     """Indices of the nodes at which the integrand is asked for a number as well."""
     return np.unique(np.linspace(0, len(u) - 1, COMPARED).astype(int))
 

@@ -23,7 +23,7 @@ from linad.core.primitive import Traced
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import astype, still
-from linad.scipy.mirror import StandIn, check_real, holds_traced, inexact, traced_form
+from linad.scipy.mirror import StandIn, check_real, holds_traced, inexact
 from linad.scipy.spline_slopes import column
 
 
@@ -220,23 +220,3 @@ class BarycentricInterpolator(_AtAnyPoints, scipy.interpolate.BarycentricInterpo
                 "pass xi and yi"
             )
         return Lagrangian("BarycentricInterpolator", xi, yi, axis)
-
-
-@gives(array)
-def _in_order(made: Any, x: Array, der: Any) -> Any:
-    """What the functions of SciPy's give: one derivative, or a list of them."""
-    if np.ndim(der):
-        return made.derivatives(x, int(np.max(der)) + 1)[np.asarray(der)]
-    return made.derivatives(x, int(der) + 1)[int(der)]
-
-
-@traced_form(scipy.interpolate.krogh_interpolate)
-def krogh_interpolate(xi: Array, yi: Array, x: Array, der: Any = 0, axis: int = 0) -> Any:
-    return _in_order(Newtonian("krogh_interpolate", xi, yi, axis), x, der)
-
-
-@traced_form(scipy.interpolate.barycentric_interpolate)
-def barycentric_interpolate(
-    xi: Array, yi: Array, x: Array, axis: int = 0, *, der: Any = 0, rng: Any = None
-) -> Any:
-    return _in_order(Lagrangian("barycentric_interpolate", xi, yi, axis), x, der)

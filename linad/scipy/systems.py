@@ -49,27 +49,6 @@ def freqz(b: Array, a: Array, worN: Any, whole: bool, fs: Any, include_nyquist: 
     return w, np.polyval(b[::-1], late) / np.polyval(a[::-1], late)
 
 
-def _of_sections(
-    sos: Any,
-    worN: Any = 512,
-    whole: bool = False,
-    fs: Any = 2 * np.pi,
-) -> Any:
-    sos = inexact(sos)
-    if sos.ndim != 2 or sos.shape[1] != 6:
-        raise ShapeError(f"freqz_sos: sos must have shape (n_sections, 6), got {sos.shape}")
-    if np.any(still(sos[:, 3]) != 1):
-        raise ValueError("sos[:, 3] should be all ones")
-    w, h = freqz(sos[0, :3], sos[0, 3:], worN, whole, fs=fs)
-    for k in range(1, sos.shape[0]):
-        h = h * freqz(sos[k, :3], sos[k, 3:], worN, whole, fs=fs)[1]
-    return w, h
-
-
-freqz_sos = traced_form(scipy.signal.freqz_sos)(_of_sections)
-sosfreqz = traced_form(scipy.signal.sosfreqz)(_of_sections)
-
-
 # Representations.
 
 

@@ -97,7 +97,7 @@ def _adjoint(op: Adjoint) -> OperatorForm:
     return OperatorForm((Adjoint, inner.key), inner.arrays, lambda arrays: inner.built(arrays).H)
 
 
-def _flat(op: FlatVectors) -> OperatorForm:
+def _form_of_flat(op: FlatVectors) -> OperatorForm:
     inner = form_of(op.op)
     return OperatorForm(
         (FlatVectors, inner.key), inner.arrays, lambda arrays: inner.built(arrays).flat
@@ -188,7 +188,7 @@ FORMS: dict[Any, Callable[[Any], OperatorForm]] = {  # by class
     Chain: _chain,
     Sum: _sum,
     Adjoint: _adjoint,
-    FlatVectors: _flat,
+    FlatVectors: _form_of_flat,
     Tagged: _tagged,
     Identity: _identity,
     Scaled: _scaled,

@@ -97,9 +97,9 @@ class Snapshots:
         self._known: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
     def of(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-        return [self._of(k, a) for k, a in enumerate(arrays)]
+        return [self._snapshot_of(k, a) for k, a in enumerate(arrays)]
 
-    def _of(self, k: int, a: np.ndarray) -> np.ndarray:
+    def _snapshot_of(self, k: int, a: np.ndarray) -> np.ndarray:
         if a.nbytes <= _TINY or a.nbytes > settings().snapshot_bytes or is_frozen(a):
             return a
         known = self._known.get(k)

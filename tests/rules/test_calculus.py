@@ -1,5 +1,7 @@
 """Differences, gradients on a grid, the trapezoidal rule, interpolation."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -141,6 +143,31 @@ def test_interpolation_over_coincident_knots():
     y, J = linad.linearize(lambda x: np.interp(x, knots, heights), x)
     np.testing.assert_allclose(y, np.interp(x, knots, heights))
     np.testing.assert_allclose(J.pushforward(np.ones(3)), [1.0, 2.0, 2.0])
+
+
+def test_interpolation_between_infinite_ends_is_numpys(kernels):
+    ends = [-np.inf, -1.0, 0.0, 0.5, 1.0, 1.0, 2.0, np.inf]
+    heights = [-np.inf, np.inf, np.nan, 1.0, 1.0, -3.0]
+    x = np.array([*ends, np.nan, 0.25, -0.5])
+    with np.errstate(all="ignore"):
+        for k in range(80):
+            n = 1 + k % 4
+            xp, fp = np.sort(rng.choice(ends, n)), rng.choice(heights, n)
+            expected = np.interp(x, xp, fp)
+            np.testing.assert_array_equal(linad.linearize(np.interp, x, xp, fp)[0], expected)
+            np.testing.assert_array_equal(linad.jit(np.interp)(x, xp, fp), expected)
+            y = linad.linearize(functools.partial(np.interp, x[k % len(x)], xp), fp)[0]
+            np.testing.assert_array_equal(y, expected[k % len(x)])
+        y, slope = linad.value_and_grad(lambda x: np.interp(x, [-np.inf, 1.0], [0.0, 10.0]))(0.5)
+    assert (y, slope) == (10.0, 0.0)
+
+
+def test_whole_numbers_over_traced_spacings():
+    for f in (np.arange(5), np.arange(20, dtype=np.uint8).reshape(5, 4)):
+        for h in (1.5, np.array([0.0, 1.0, 2.5, 3.0, 7.0])):
+            y, J = linad.linearize(functools.partial(np.gradient, f, axis=0), h)
+            np.testing.assert_allclose(y, np.gradient(f, h, axis=0))
+            assert np.any(J.todense())
 
 
 def test_interpolation_of_nan():
