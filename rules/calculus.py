@@ -11,6 +11,7 @@ values. At a knot interp has the slope of the interval on the right, at the last
 left; which interval an x belongs to, and the order of periodic knots, are constants.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -273,9 +274,12 @@ def _instead(mask: Any, value: Callable[[], Any], y: Any) -> Any:
 
 
 def _is_plain(xp: Any, fp: Any, left: Any, right: Any) -> bool:
-    """Whether all but x are real numbers that nobody differentiates."""
-    arrays = type(xp) is type(fp) is np.ndarray and fp.dtype.kind == "f"
-    return arrays and all([end is None or isinstance(end, (int, float)) for end in (left, right)])
+    """Whether all but x are real numbers that nobody differentiates, the knots finite."""
+    if type(xp) is not np.ndarray or type(fp) is not np.ndarray or fp.dtype.kind != "f":
+        return False
+    if not all([end is None or isinstance(end, (int, float)) for end in (left, right)]):
+        return False
+    return math.isfinite(xp[0]) and math.isfinite(xp[-1]) and bool(np.isfinite(fp).all())
 
 
 def _recorded() -> bool:
