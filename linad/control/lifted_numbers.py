@@ -104,7 +104,7 @@ class _Outline:
         parts: list[Any] = [(body.carries, body.rows)]
         parts += [(v.shape, v.dtype) for v in tape.inputs]
         for e in map(self._places.one_apart, tape.equations):
-            operands = []
+            operands: list[Any] = []
             for a in e.inputs:
                 if isinstance(a, Var):
                     operands.append(place[a])
