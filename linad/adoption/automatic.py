@@ -42,7 +42,7 @@ class Touches:
 
     def __init__(self, trace: Any, started: FrameType, known: Callable[[str], bool]) -> None:
         self.met: dict[str, str] = {}
-        self._started = id(started)
+        self._started = started
         self._known = known
         self._trace = trace
         self._apply = trace.apply
@@ -55,7 +55,7 @@ class Touches:
         return self._apply(primitive, args, params)
 
     def _note(self, frame: Any) -> None:
-        while frame is not None and id(frame) != self._started:
+        while frame is not None and frame is not self._started:
             code = frame.f_code
             if id(code) not in self._seen:
                 self._seen.add(id(code))
@@ -67,7 +67,7 @@ class Touches:
     def end(self) -> None:
         """The trace has ended."""
         self._trace.__dict__.pop("apply", None)
-        del self._apply, self._trace
+        del self._apply, self._trace, self._started
 
 
 def refusals(trace: Any, error: Any) -> Iterator[types.TracebackType]:

@@ -222,7 +222,7 @@ class Watcher:
             trace.watcher = self
             SWITCH.start()
         if self.automatic:
-            trace.touches = Touches(trace, sys._getframe(2), self._belongs)
+            trace.touches = Touches(trace, _entered_by(sys._getframe(1)), self._belongs)
 
     def leave(self, trace: Any, error: Any) -> None:
         """A trace has ended; raises `RunAgain` where more code is adopted now."""
@@ -271,6 +271,13 @@ class Watcher:
             self.adopt(package)
             warn_user(f"linad adopted {package} ({where})", AdoptionWarning)
         return bool(new)
+
+
+def _entered_by(frame: Any) -> FrameType:
+    """The function that enters a trace, whose class may enter it in several steps."""
+    while frame.f_code.co_name == "__enter__":
+        frame = frame.f_back
+    return frame  # type: ignore[no-any-return]
 
 
 def _package_around(file: Any, folders: dict[str, str]) -> str | None:

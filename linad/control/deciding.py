@@ -129,11 +129,11 @@ def while_loop(
     if recorded.by_python:
         return _while_by_python(test, body, recorded.first_carry(), limit)
     given = [*recorded.init, *recorded.captured]
-    bodies, operands = with_numbers_lifted(_parts(recorded, cuts[-1]), given, _finished)
-    rows = int(checkpoints) if checkpoints else affordable(bodies[1])
+    (asked, done), operands = with_numbers_lifted(_parts(recorded, cuts[-1]), given, _finished)
+    rows = int(checkpoints) if checkpoints else affordable(done)
     if limit is not None:
         rows = max(1, min(rows, int(limit)))
-    run = while_(bodies[0], bodies[1], 0, None if limit is None else int(limit), rows)
+    run = while_(asked, done, 0, None if limit is None else int(limit), rows)
     found = run(*operands)
     return tree.unflatten(recorded.tree, list(found[: len(recorded.init)]))
 
