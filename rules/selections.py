@@ -1,6 +1,6 @@
 """The rewrites of selections: what a read of entries is, together with what stands around it.
 
-S = Selection(index) has one 1 a row, at the entry that is read, and so has every operator that
+S = Selection(index) has one 1 per row, at the entry that is read, and so has every operator that
 only moves or repeats entries. Their product is a selection again, whose index is what the
 product makes of the numbers 0, 1, 2, ...
 

@@ -210,7 +210,7 @@ class TapeOperator(Typed):
     # Leaves.
 
     def push_leaves(self, tangents: Sequence[Any], seeds: Shape = ()) -> list[Any]:
-        """Push one tangent an input through the steps, first to last."""
+        """Push one tangent per input through the steps, first to last."""
         slots: list[Any] = [None] * self.count
         for node, tangent in zip(self.inputs, tangents, strict=True):
             slots[node] = tangent
@@ -257,7 +257,7 @@ class TapeOperator(Typed):
     def pull_leaves(
         self, cotangents: Sequence[Any], seeds: Shape = (), steps: list[Step] | None = None
     ) -> list[Any]:
-        """Pull one cotangent an output back through the steps, last to first.
+        """Pull one cotangent per output back through the steps, last to first.
 
         Zeros of entries that nobody read are kept in the steps that are given; without them, where
         NaN is found.
