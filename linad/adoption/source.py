@@ -316,8 +316,8 @@ _AFTER: dict[tuple[str, bool], tuple[Names, Codes]] = {}
 """Those of files compiled anew, with arithmetic looked at everywhere or not, and for what names."""
 
 
-def _functions(code: types.CodeType) -> Codes:
-    """The functions of a module by name and line, where several lambdas may stand, in order."""
+def functions_in(code: types.CodeType) -> Codes:
+    """The functions in a code by name and line, where several lambdas may stand, in order."""
     into: Codes = {}
     stack = [code]
     while stack:
@@ -343,7 +343,7 @@ def _before(file: str) -> Codes | None:
             builtins.__dict__[f"_linad_{name}"] = helper
         parsed = _parsed(file)
         made = None if parsed is None else compile(parsed, file, "exec", dont_inherit=True)
-        _BEFORE[file] = None if made is None else _functions(made)
+        _BEFORE[file] = None if made is None else functions_in(made)
     return _BEFORE[file]
 
 
@@ -364,7 +364,7 @@ def _after(file: str, names: Names, everywhere: bool) -> Codes:
     if parsed is not None:
         looked_at = list_arithmetic.ListArithmetic(everywhere).visit(parsed)
         new = ast.fix_missing_locations(_Rewrite(*names).visit(looked_at))
-        codes = _functions(compile(new, file, "exec", dont_inherit=True))
+        codes = functions_in(compile(new, file, "exec", dont_inherit=True))
         _AFTER[file, everywhere] = names, codes
     return _AFTER[file, everywhere][1]
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linad.arrays.buffers import (
-    Storage,
     View,
     in_memory,
     is_private,
@@ -34,6 +33,7 @@ from linad.arrays.leaving import (
 from linad.arrays.lengths import LengthOfArrays
 from linad.arrays.methods import called
 from linad.arrays.names_of_tensors import instead_of_attribute
+from linad.arrays.new_shapes import take_shape
 from linad.arrays.number_texts import number_repr, text_of
 from linad.arrays.out_argument import ufunc_into
 from linad.arrays.python_operators import Arithmetic, foreign, operand, weakly
@@ -140,29 +140,7 @@ class Tracer(Arithmetic):
 
     @shape.setter
     def shape(self, shape: Any) -> None:
-        buffer = self._buffer
-        if buffer is not None and getattr(buffer, "viewed", False):
-            raise UnsupportedError(
-                "setting the shape of a traced array that has had views is not supported; use "
-                "y = x.reshape(shape), a view"
-            )
-        # A written array becomes a view of storage that nobody else knows.
-        before = self.copy("K") if type(buffer) is Storage else self
-        if type(buffer) is View:  # what it becomes is a view of what it was, not of itself
-            before = Tracer(self._trace, self._node, self._value)
-            self._trace.aliased(before)
-            before._buffer = buffer
-        new = before.reshape(shape)
-        if new._buffer is None:
-            raise UnsupportedError(
-                "the shape cannot be set without a copy; use y = x.reshape(shape)"
-            )
-        if buffer is None:
-            new._buffer = None
-        self._node, self._value, self._buffer = new._node, new._value, new._buffer
-        self._square = None
-        if type(self._buffer) is View:
-            self._buffer.root._buffer.looked_into_by(self)
+        take_shape(self, shape)
 
     def resize(self, *shape: Any, refcheck: bool = True) -> None:
         """As `numpy.ndarray.resize`: in place, new entries are 0."""

@@ -1,7 +1,7 @@
 """`while_loop`, `cond`, `switch`: what depends on values, inside of compiled loops as well."""
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -129,11 +129,7 @@ def while_loop(
     if recorded.by_python:
         return _while_by_python(test, body, recorded.first_carry(), limit)
     given = [*recorded.init, *recorded.captured]
-    parts, operands = with_numbers_lifted(_parts(recorded, cuts[-1]), given)
-    asked, done = [arranged(part.tape) for part in parts]
-    done = rolled_body(done, recorded.init, parts[1].example)
-    nc = len(recorded.init)
-    bodies = [known(Body(t, parts[0].example, nc, 0)) for t in (asked, done)]
+    bodies, operands = with_numbers_lifted(_parts(recorded, cuts[-1]), given, _finished)
     rows = int(checkpoints) if checkpoints else affordable(bodies[1])
     if limit is not None:
         rows = max(1, min(rows, int(limit)))
@@ -162,6 +158,16 @@ def _parts(recorded: RecordedBody, cut: int) -> list[Body]:
     asked = tape_of("test", inputs, needed(equations[:cut], [go]), [go])
     done = tape_of(whole.tape.name, inputs, needed(equations, carries), carries)
     return [Body(t, whole.example, len(carries), 0) for t in (asked, done)]
+
+
+def _finished(parts: Sequence[Body]) -> list[Body]:
+    """Test and body as the loop has them."""
+    made = []
+    for part, rolls in zip(parts, (False, True), strict=True):
+        tape, nc = arranged(part.tape), part.carries
+        tape = rolled_body(tape, range(nc), part.example) if rolls else tape
+        made.append(known(Body(tape, part.example, nc, 0)))
+    return made
 
 
 def cond(condition: Array, yes: Callable[..., Any], no: Callable[..., Any], *operands: Any) -> Any:

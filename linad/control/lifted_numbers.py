@@ -6,12 +6,12 @@
 What a body reads of plain Python around it is part of it. The first loop of a function is recorded
 so. Of one that is equal to an earlier one but for numbers, those that differ are operands: so are
 those of the loops after it, which are one and the same to whoever compiles them, differentiates
-them, or looks for repetitions (`linad.control.rolling`). Numbers that have been equal at all times
-are one operand.
+them, or looks for repetitions (`linad.control.rolling`, for which the first one is made one of
+them). Numbers that have been equal at all times are one operand.
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -23,38 +23,63 @@ from linad.control.control_primitive import ControlPrimitive
 from linad.control.known_bodies import known
 from linad.control.moving_places import Places
 from linad.control.rows_of_constants import row_of
-from linad.core.tape import Equation, Var, tape_of
+from linad.core.primitive import Primitive
+from linad.core.tape import Equation, Tape, Var, tape_of
 from linad.transforms.rewriting import params_key, value_key
+
+Finish = Callable[[Sequence[Body]], list[Body]]
 
 _met: WeakKeyDictionary[Trace, dict[Any, "_Alike"]] = WeakKeyDictionary()
 
 
 def with_numbers_lifted(
-    bodies: Sequence[Body], operands: Sequence[Any]
+    bodies: Sequence[Body], operands: Sequence[Any], finished: Finish = list
 ) -> tuple[list[Body], list[Any]]:
     """The bodies of a loop or a branch and its operands, perhaps with numbers among these.
 
     Parameters
     ----------
     bodies : sequence of Body
-        Of the same operands, of which constants come last.
+        As they were recorded, of the same operands, of which constants come last.
     operands : sequence
         Of the loop.
+    finished : callable
+        Makes of such bodies those of the loop.
     """
     trace = running_trace()
     outline = _Outline(bodies)
     try:
         hash(outline.key)
     except TypeError:
-        return list(bodies), list(operands)
+        return finished(bodies), list(operands)
     if trace is None or not outline.numbers:
-        return list(bodies), list(operands)
+        return finished(bodies), list(operands)
     met = _met.setdefault(trace, {})
     alike = met.get(outline.key)
     if alike is None:
-        met[outline.key] = _Alike(bodies, outline.numbers)
-        return list(bodies), list(operands)
-    return alike.lifted(bodies, operands, outline.numbers)
+        alike = met[outline.key] = _Alike(bodies, outline.numbers, finished)
+        return alike.first, list(operands)
+    return alike.lifted(operands, outline.numbers)
+
+
+def first_ones_lifted(tape: Tape) -> Tape:
+    """The same program; the first of loops that differ in numbers alone is one with the others."""
+    here = {e.primitive for e in tape.equations}
+    equations = [_lifted_first(e, here) for e in tape.equations]
+    return Tape(tape.name, tape.inputs, equations, tape.outputs, tape.in_tree, tape.out_tree)
+
+
+def _lifted_first(e: Equation, here: set[Primitive]) -> Equation:
+    if not isinstance(e.primitive, ControlPrimitive):
+        return e
+    general = e.primitive.parts[0].general
+    if general is None or any([part.general is not general for part in e.primitive.parts]):
+        return e
+    bodies, numbers = general
+    others = e.primitive.remade(bodies)
+    if others not in here:
+        return e
+    return Equation(others, (*e.inputs, *numbers), e.params, e.outputs, e.source)
 
 
 class _Outline:
@@ -118,15 +143,15 @@ class _Alike:
         For each label whether it has been another number in another loop.
     """
 
-    def __init__(self, bodies: Sequence[Body], numbers: list[Any]) -> None:
-        self.first = self.bodies = list(bodies)
-        self.numbers = numbers
+    def __init__(self, bodies: Sequence[Body], numbers: list[Any], finished: Finish) -> None:
+        self.recorded, self.numbers, self.finished = bodies, numbers, finished
+        self.first = self.made = finished(bodies)
         known_labels: dict[Any, int] = {}
         self.labels = [known_labels.setdefault(_exactly(a), len(known_labels)) for a in numbers]
         self.moves = [False] * len(known_labels)
 
     def lifted(
-        self, bodies: Sequence[Body], operands: Sequence[Any], numbers: list[Any]
+        self, operands: Sequence[Any], numbers: list[Any]
     ) -> tuple[list[Body], list[Any]]:
         """The bodies with operands in the place of the numbers that have moved, and operands."""
         now = [_exactly(a) for a in numbers]
@@ -135,14 +160,21 @@ class _Alike:
         moves = [False] * len(split)
         for before, after, a, b in zip(self.labels, labels, self.numbers, now, strict=True):
             moves[after] |= self.moves[before] or _exactly(a) != b
+        if not any(moves):
+            return self.first, list(operands)
         if (labels, moves) != (self.labels, self.moves):
             self.labels, self.moves = labels, moves
-            self.bodies = _WithOperands(labels, moves, self.numbers).bodies(self.first)[0]
-        if not any(moves):
-            return list(bodies), list(operands)
-        given = dict(zip(labels, numbers, strict=True))
-        more = [_entry(given[k]) for k in range(len(moves)) if moves[k]]
-        return self.bodies, [*operands, *more]
+            lifting = _WithOperands(labels, moves, self.numbers)
+            self.made = self.finished(lifting.bodies(self.recorded)[0])
+            general = self.made, self._moving(self.numbers)
+            for body in self.first:
+                body.general = general
+        return self.made, [*operands, *self._moving(numbers)]
+
+    def _moving(self, numbers: list[Any]) -> list[Any]:
+        """What is given to a loop of these numbers."""
+        given = dict(zip(self.labels, numbers, strict=True))
+        return [_entry(given[k]) for k, moves in enumerate(self.moves) if moves]
 
 
 def _exactly(a: Any) -> Any:

@@ -1,7 +1,7 @@
 """The body of a loop, recorded on its first repetition."""
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -141,12 +141,16 @@ class RecordedBody:
         """The body of a loop over rows, that of an earlier recording if one computes the same; and
         all that the loop gives it."""
         given = [*self.init, *rows, *self.captured]
-        (whole,), operands = with_numbers_lifted([self.whole], given)
+        (body,), operands = with_numbers_lifted([self.whole], given, self._finished)
+        return body, operands
+
+    def _finished(self, recorded: Sequence[Body]) -> list[Body]:
+        (whole,) = recorded
         tape = rolled_body(arranged(whole.tape), self.init, whole.example)
         body = known(Body(tape, whole.example, whole.carries, whole.rows))
         if self.searches:
             body.searches = True
-        return body, operands
+        return [body]
 
     def run(self, rows: list[Any], n: int, reverse: bool, checkpoints: int | None) -> Any:
         body, operands = self.with_operands(rows)

@@ -35,6 +35,7 @@ from linad.jit.process_state import (
     steps_of,
 )
 from linad.jit.static_values import OPAQUE, SMALL, contents, digest
+from linad.jit.told_apart import shown_entries
 
 HOLDERS = (
     *(types.MappingProxyType, logging.Logger),
@@ -109,7 +110,9 @@ def same_entries(value: Any, before: tuple[Any, ...]) -> bool:
 
 def _numpy_contents(value: Any) -> Any:
     """What NumPy sees of an object, small for a large one."""
-    array = np.asarray(value)
+    array = shown_entries(value)
+    if array is None:
+        return None
     found = contents(array)
     if array.dtype.hasobject:
         _, found = found  # NumPy may have made this array now, as of the columns of a table
@@ -203,8 +206,11 @@ class StateWalk(ABC):
         """The keys and values of a dictionary."""
 
     @abstractmethod
-    def of_object(self, name: str, value: Any, classes: bool = True) -> None:
-        """The attributes of an object, and of its class."""
+    def of_object(
+        self, name: str, value: Any, classes: bool = True, every: bool = False
+    ) -> None:
+        """The attributes of an object, ``every`` one or those that somebody reads, and of its
+        class."""
 
     @contextmanager
     def unseen(self) -> Iterator[None]:

@@ -4,7 +4,7 @@ On t_i <= x < t_i+1 the k + 1 basis functions that are not 0 follow from those o
 
     N_j,r = (x - t_j)/(t_j+r - t_j) N_j,r-1 + (t_j+r+1 - x)/(t_j+r+1 - t_j+1) N_j+1,r-1
 
-and s(x) = Σ_j c_j N_j,k(x); 0 / 0 between knots that coincide is 0. With
+and s(x) = Σ_j c_j N_j,k(x); between knots that coincide 0 / 0 is 0. With
 c'_j = k (c_j+1 - c_j)/(t_j+k+1 - t_j+1) the slope of s is the spline of c' of degree k - 1. How
 splines are made of data is in `linad.scipy.splinemakers`.
 

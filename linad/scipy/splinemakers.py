@@ -53,7 +53,7 @@ def _end_conditions(bc_type: Any) -> list[list[Any]]:
             ends.append(list(end))
         else:
             raise ValueError(
-                f"make_interp_spline: bc_type holds for each end a list of pairs (order, value), "
+                f"make_interp_spline: bc_type holds a list of pairs (order, value) for each end, "
                 f"as ([(1, 0.0)], [(2, 0.0)]); got {bc_type!r}"
             )
     return ends

@@ -6,7 +6,7 @@ import pytest
 import linad
 from linad.errors import LinadError
 
-pytest.importorskip("pandas")
+pd = pytest.importorskip("pandas")
 
 X = np.array([0.31, 0.72, 0.15, 0.94, 0.55, 0.43])
 
@@ -358,3 +358,54 @@ def test_gaps_are_filled_by_numpy():
     with pytest.raises(LinadError, match=r"np.interp\(x, x\[known\], y\[known\]\)"):
         linad.derivative(lambda x: f(x, False))(2.0)
     assert linad.derivative(lambda x: f(x, True))(2.0) == pytest.approx(6.0)
+
+
+CHOOSING = {
+    "where": lambda x, q: np.where(q > 1, x, 0.0),
+    "where of numbers": lambda x, q: np.where(q, x, q),
+    "where of traced": lambda x, q: np.where(q * x[0] > 1, q * x[1], q),
+    "select": lambda x, q: np.select([q > 1], [x * q], q),
+    "select of series": lambda x, q: np.select([q * x[0] > 1], [q * x[1]], q),
+    "choose": lambda x, q: np.choose(q > 1, [x, 2 * x]),
+    "maximum": lambda x, q: np.maximum(q * x[0], 1.5),
+    "clip": lambda x, q: np.clip(x, q, q + 1),
+    "sum where": lambda x, q: np.sum(x, where=np.asarray(q > 1)),
+}
+
+
+@pytest.mark.parametrize("f", CHOOSING.values(), ids=CHOOSING)
+def test_columns_choose_entries_as_arrays_do_under_every_trace(f):
+    column, x = pd.Series([0.5, 2.0, 3.0]), np.array([0.7, 1.4, 2.6])
+
+    def total(x):
+        return np.sum(f(x, column) ** 2)
+
+    def of_array(x):
+        return np.sum(f(x, column.values) ** 2)
+
+    fast, expected = linad.jit(total), linad.hessian(of_array)(x)
+    for function in (total, fast):
+        np.testing.assert_allclose(linad.grad(function)(x), linad.grad(of_array)(x))
+        np.testing.assert_allclose(linad.hessian(function)(x), expected)
+        operator = linad.hessian_operator(function, x)
+        np.testing.assert_allclose(operator.todense(), expected, atol=1e-12)
+    np.testing.assert_allclose(fast(x), total(x))
+
+
+def germinated(p, days, warmth, seen):
+    heat = np.maximum((warmth - p["base"]) * p["rate"], 1e-9)
+
+    def share(t):
+        return np.where(t > 0, 0.9 / (1 + (t * heat) ** -2.0), 0)
+
+    return np.where(seen, np.log(share(days) - share(days - 1)), np.log(1 - share(days))).sum()
+
+
+@pytest.mark.rest
+def test_a_jitted_likelihood_of_columns_has_the_hessian_of_arrays():
+    days, warmth = pd.Series([3, 8, 5, 12, 7]), pd.Series([20, 10, 15, 8, 12])
+    columns = days, warmth, days < 12
+    arrays, p = [c.to_numpy() for c in columns], {"base": 1.0, "rate": 0.01}
+    J = linad.hessian_operator(linad.jit(lambda p: germinated(p, *columns)), p)
+    expected = linad.hessian_operator(lambda p: germinated(p, *arrays), p)
+    np.testing.assert_allclose(J.todense(), expected.todense(), rtol=1e-9)

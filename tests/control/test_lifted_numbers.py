@@ -5,6 +5,7 @@ import pytest
 
 import linad
 from linad.control.control_primitive import ControlPrimitive
+from linad.control.lifted_numbers import first_ones_lifted
 
 pytestmark = pytest.mark.usefixtures("kernels")
 
@@ -104,6 +105,16 @@ def test_all_loops_but_the_first_are_one(f):
     loops = loops_of(f)
     assert len(loops) > 4
     assert len({e.primitive for e in loops[1:]}) == 1
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_where_repetitions_are_looked_for_the_first_is_one_with_them(f):
+    tape = linad.trace(f, X)[1]
+    lifted = first_ones_lifted(tape)
+    loops = [e for e in lifted.equations if isinstance(e.primitive, ControlPrimitive)]
+    assert len({e.primitive for e in loops}) == 1
+    np.testing.assert_allclose(lifted(X), f(X), rtol=1e-12)
+    assert first_ones_lifted(lifted).equations == lifted.equations
 
 
 @pytest.mark.parametrize("f", [*PROGRAMS, equal_by_chance], ids=lambda f: f.__name__)

@@ -1052,6 +1052,33 @@ def test_a_table_of_texts_and_numbers_is_looked_at_by_its_entries():
     assert jitted(2.0) == f(2.0) == 30.0
 
 
+def test_what_a_table_has_beside_its_entries():
+    pd = pytest.importorskip("pandas")
+
+    class Recording(pd.DataFrame):
+        _metadata = ["rate"]  # noqa: RUF012
+
+    table, kept = pd.DataFrame({"a": [1.0, 2.0]}), Recording({"a": [1.0, 2.0]})
+    table.attrs["k"], kept.rate = [2.0], 3.0
+
+    def f(x):
+        doubles = 1.0 if table.flags.allows_duplicate_labels else 2.0
+        return x * table.attrs["k"][0] * doubles * kept.rate * ("a" in kept.columns)
+
+    jitted = linad.jit(f)
+    for change in (
+        lambda: None,
+        lambda: None,
+        lambda: table.attrs["k"].__setitem__(0, 5.0),
+        lambda: setattr(table, "attrs", {"k": [7.0]}),
+        lambda: setattr(table.flags, "allows_duplicate_labels", False),
+        lambda: setattr(kept, "rate", 11.0),
+        lambda: setattr(kept, "columns", ["b"]),
+    ):
+        change()
+        assert [jitted(1.0), jitted(2.0)] == [f(1.0), f(2.0)]
+
+
 class Link:
     def __init__(self, value, following):
         self.value, self.following = value, following

@@ -855,3 +855,46 @@ def test_makers_of_splines_refuse_nan(make):
             linad.linearize(f, spoiled)
     with pytest.raises(ValueError, match=r"pairs \(order, value\)"):
         linad.linearize(lambda y: li.make_interp_spline(x, y, bc_type=(1, 0.0))(2.5), x)
+
+
+@pytest.mark.parametrize("ext", ["const", "zeros", "extrapolate"])
+@pytest.mark.parametrize("name", ["UnivariateSpline", "InterpolatedUnivariateSpline"])
+def test_values_beyond_the_ends_move_with_the_ends(name, ext):
+    x, y = np.arange(5.0), np.array([0.0, 1.0, -1.0, 2.0, 0.5])
+    at = np.array([-1.5, -0.2, 0.7, 3.6, 4.3, 6.0])
+    check_derivatives(lambda x, y, at: getattr(li, name)(x, y, ext=ext)(at), x, y, at)
+    t, c = np.array([0.0, 0, 0, 1, 2, 2, 2]), np.arange(1.0, 8.0) ** 2
+    number = {"const": 3, "zeros": 1, "extrapolate": 0}[ext]
+    check_derivatives(lambda t, c, at: li.splev(at, (t, c, 2), ext=number), t * 1.1, c, at)
+
+
+def test_what_splev_takes_of_splines_and_beyond_the_ends():
+    t, c = np.array([0.0, 0, 0, 1, 2, 2, 2]), np.arange(4.0)
+    made = li.BSpline(t, c, 2, extrapolate=False)
+    theirs = scipy.interpolate.BSpline(t, c, 2, extrapolate=False)
+    for x in (2.5, 1.3):
+        found = linad.linearize(lambda x: li.splev(x, made), x)[0]
+        np.testing.assert_allclose(found, scipy.interpolate.splev(x, theirs))
+    for call in (
+        lambda x: li.splev(x, made, ext=1),
+        lambda x: li.splev(x, li.BSpline(t, np.ones((4, 2)), 2)),
+        lambda x: li.splev(x, (t, c, 2), ext=4),
+        lambda x: li.splev(x, (t, c, 2), ext="const"),
+        lambda x: li.UnivariateSpline(t[2:5], c[:3], k=1)(x, ext=-1),
+    ):
+        with pytest.raises(ValueError, match="ext"):
+            linad.linearize(call, 0.5)
+
+
+def test_what_splines_of_two_axes_refuse():
+    x, z = np.arange(5.0), np.random.default_rng(2).random((5, 5))
+    made = li.RectBivariateSpline(x, x, z)
+    for call, words in (
+        (lambda v: made(v, x, dx=3), "orders"),
+        (lambda v: made(v, x, dy=-1), "orders"),
+        (lambda v: made.ev(v, v, 0, 4), "orders"),
+        (lambda v: li.RectBivariateSpline(x, x, z * v[0]).partial_derivative(4, 1), "orders"),
+        (lambda v: made(v[::-1] + 9.0, x), "sorted"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            linad.linearize(call, x + 1.0)

@@ -298,6 +298,18 @@ def test_output_as_a_type():
     assert y.dtype == np.float32
 
 
+def test_an_affine_image_has_the_shape_of_its_output():
+    x, expected = np.arange(8.0), np.zeros(11)
+    scipy.ndimage.affine_transform(x, [[0.5]], output=expected)
+
+    def f(x):
+        y = np.zeros_like(x, shape=11)
+        ln.affine_transform(x, [[0.5]], output=y)
+        return y
+
+    np.testing.assert_allclose(linad.linearize(f, x)[0], expected, atol=1e-12)
+
+
 def test_a_shift_is_found():
     """Registration: the shift between two images, by Gauss-Newton."""
     i, j = np.indices((12, 12))

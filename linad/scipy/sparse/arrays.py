@@ -23,7 +23,7 @@ from linad.rules.shaping import as_array
 from linad.rules.sparsearrays import Pattern, sparse_product
 from linad.scipy.mirror import inexact
 from linad.scipy.sparse.comparisons import comparison
-from linad.scipy.sparse.entry_arithmetic import array_of, entries_at, merged, product, total
+from linad.scipy.sparse.entry_arithmetic import array_of, entries_at, merged, product, shared, total
 from linad.scipy.sparse.numbering import rearranged
 from linad.scipy.sparse.sparse_diagonals import fitting, length_of
 
@@ -346,12 +346,12 @@ class SparseArray:
         return self._dense(y) if is_matrix else y
 
     def multiply(self, other: Array) -> "SparseArray":
-        """Entry by entry with a number, or with an array that broadcasts to the shape of A."""
-        if traced_form_of(other) is not None:
-            raise UnsupportedError(
-                "the elementwise product of two sparse arrays is not traced by linad; "
-                "use A.multiply(B.toarray()), or A.data where the patterns are the same"
-            )
+        """Entry by entry with a number, an array that broadcasts to the shape of A, or a sparse one
+        of its shape."""
+        sparse = traced_form_of(other)
+        if sparse is not None:
+            found = self._of(*shared(self, sparse), "csr")
+            return found.tocsc() if self.format == "csc" else found
         return self._with(self._entries * entries_at(self, other, "multiply"))
 
     def __mul__(self, other: Any) -> Any:
