@@ -6,7 +6,7 @@ prod         y = Π x                dy = Σ_i (Π_{j≠i} x_j) dx_i
 max, min     y = x_k                dy = mean of dx over the entries that attain y
 logaddexp    y = log Σ exp x        dy = Σ exp(x - y) dx
 
-Each has a Jacobian of one row a lane. The products of the others are formed without
+Each has a Jacobian of one row per lane. The products of the others are formed without
 division, so entries that are zero are no special case, in derivatives of any order. Ties of
 max and min share the derivative equally. A sum whose logarithm is -inf (all terms are) has
 derivative 0.

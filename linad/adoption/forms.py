@@ -34,10 +34,10 @@ from linad.adoption.numpy_matrix import MATRICES
 from linad.adoption.object_arrays import gathered, method_of
 from linad.adoption.objects import of_object, owner_of
 from linad.adoption.promotion import LABELLED
+from linad.adoption.results import holds_array
 from linad.adoption.subclasses import (
     array_maker,
     by_class,
-    isinstance_of_held,
     new_array,
     remade,
     view_as,
@@ -374,7 +374,7 @@ def _of_plain_subclass(f: Any) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         given = (*args, *kwargs.values())
-        if not held(given) and not any(map(isinstance_of_held, given)):
+        if not held(given) and not any(map(holds_array, given)):
             return f(*args, **kwargs)
         return getattr(remade(f.__self__), f.__name__)(*args, **kwargs)
 

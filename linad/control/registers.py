@@ -1,6 +1,6 @@
 """A small body as statements on numbers: each entry of each array is a local variable.
 
-Elementwise equations become one statement an entry. Those that only move entries about cost
+Elementwise equations become one statement per entry. Those that only move entries about cost
 nothing: their own implementation is run on arrays of numbers that say which entry is where.
 Arrays that are read and written at computed places stay in memory, see `control.memory_arrays`.
 """

@@ -1,6 +1,6 @@
 """The loop as a primitive: its push and its pull are loops again.
 
-Operands are carries, rows (arrays with one entry a repetition) and constants; results the last
+Operands are carries, rows (arrays with one entry per repetition) and constants; results the last
 carries, and rows. So derivatives of every order, of loops in loops as well, follow from this one
 rule, and a compiler has to know one kind of loop.
 """

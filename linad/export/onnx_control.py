@@ -24,11 +24,12 @@ from linad.core.moving_regions import numbers_at_zero
 from linad.core.regions import Part, Region
 from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Var
-from linad.export.onnx_complex import Pair, part_of
+from linad.export.onnx_complex import Pair
 from linad.export.onnx_selections import zeros
 from linad.export.onnx_subgraphs import Step
 from linad.export.onnx_values import INTEGER, TRUTH, NoForm, Value
 from linad.export.onnx_writer import CLASS_FORMS, Writer, form
+from linad.operators.facts import real_dtype
 
 Parts = list[Value]
 """A number or array, or the two parts of complex ones."""
@@ -37,14 +38,14 @@ Parts = list[Value]
 def _parts(writer: Writer, a: Any, shape: Shape, dtype: np.dtype[Any]) -> Parts:
     """An operand, or the result of a body, of this shape and dtype."""
     dtype, old = np.dtype(dtype), a.shape if isinstance(a, Var) else np.shape(a)
-    real = part_of(dtype)
+    real = real_dtype(dtype)
     if not isinstance(a, Var):
         given = np.broadcast_to(np.asarray(a, dtype), shape)
         both = [given.real, given.imag] if dtype.kind == "c" else [given]
         return [(writer.constant(v), shape, real) for v in both]
     known = writer.names[a]
     names = list(known) if isinstance(known, Pair) else [known]
-    names = [writer.cast(n, part_of(a.dtype), real) for n in names]
+    names = [writer.cast(n, real_dtype(a.dtype), real) for n in names]
     if size_of(old) == size_of(shape):
         names = [writer.reshape(n, old, shape) for n in names]
     else:
@@ -89,7 +90,7 @@ def _nameless(kinds: Sequence[tuple[Shape, Any]]) -> list[Parts]:
     """What values of these shapes and dtypes are like."""
     found: list[Parts] = []
     for shape, dtype in kinds:
-        found.append([("", shape, part_of(dtype))] * (2 if np.dtype(dtype).kind == "c" else 1))
+        found.append([("", shape, real_dtype(dtype))] * (2 if np.dtype(dtype).kind == "c" else 1))
     return found
 
 

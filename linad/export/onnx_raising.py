@@ -13,9 +13,10 @@ import numpy as np
 
 from linad.control.control_primitive import ControlPrimitive
 from linad.core.tape import Equation, Var
-from linad.export.onnx_complex import Pair, part_of
+from linad.export.onnx_complex import Pair
 from linad.export.onnx_values import TRUTH, NoForm, Value
 from linad.export.onnx_writer import COMPLEX_FORMS, Writer, form
+from linad.operators.facts import real_dtype
 from linad.sweeps.raising import tried
 
 SHOWN = ("regular", "positive definite")
@@ -56,4 +57,4 @@ def _parts(name: Any, v: Var) -> list[Value]:
     if v.dtype.kind not in "fc":
         return []
     names = list(name) if isinstance(name, Pair) else [name]
-    return [(n, v.shape, part_of(v.dtype)) for n in names]
+    return [(n, v.shape, real_dtype(v.dtype)) for n in names]

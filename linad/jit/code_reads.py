@@ -155,7 +155,7 @@ def _loads_importer(step: dis.Instruction) -> bool:
 def _named_in_call(steps: list[dis.Instruction], k: int) -> tuple[str, int]:
     """The module that a call names whose function is loaded at ``k``, and where the call ends.
 
-    `ANY_MODULE` where its one argument is no text as it stands.
+    `ANY_MODULE` where its one argument is not a text as it stands.
     """
     parts = [j for j in range(k + 1, len(steps)) if steps[j].opname not in ("PUSH_NULL", "PRECALL")]
     if len(parts) > 1 and steps[parts[0]].opname == "LOAD_CONST":

@@ -160,7 +160,7 @@ def _replaced(e: ast.expr, values: dict[str, ast.expr]) -> Any:
 
 
 def _numbers(loop: ast.For) -> tuple[str, str, int] | None:
-    """Where a loop begins, where it ends, and its step; None if that is no constant."""
+    """Where a loop begins, where it ends, and its step; None if that is not a constant."""
     call = loop.iter
     assert isinstance(call, ast.Call)
     if _name_of(call.func) == "any_order":

@@ -69,7 +69,7 @@ class Spline(StandIn):
 
     Notes
     -----
-    A call costs O(k^2) a point.
+    A call costs O(k^2) per point.
     """
 
     stands_for: type = scipy.interpolate.BSpline

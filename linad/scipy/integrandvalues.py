@@ -6,8 +6,8 @@ Whether one is nobody says; so it is tried, and what it gives is compared with w
 some of the nodes. Where it decides in Python, or does anything else, each node has a call.
 
 Values may agree where derivatives do not: ``k * np.linalg.norm(x)`` is 0 at k = 0 for an array as
-for numbers, and the norm of an array is no array of norms. So the comparison is made once more with
-the traced values that the integrand refers to a little aside.
+for numbers, and the norm of an array is not an array of norms. So the comparison is made once more
+with the traced values that the integrand refers to a little aside.
 """
 
 from collections.abc import Callable

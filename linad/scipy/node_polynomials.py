@@ -47,7 +47,7 @@ class NodePolynomial(StandIn):
 
     Notes
     -----
-    A call costs O(n^2) a point.
+    A call costs O(n^2) per point.
     """
 
     def __init__(self, name: str, xi: Array, yi: Array, axis: int = 0) -> None:

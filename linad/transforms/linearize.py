@@ -353,7 +353,7 @@ def linearize_pullback(
     Raises
     ------
     WrongRuleError
-        If the pullback does not return one cotangent an argument, of its shape.
+        If the pullback does not return one cotangent per argument, of its shape.
     """
     assert primitive.vjp_rule is not None
     y, pullback = primitive.vjp_rule(*values, **params)

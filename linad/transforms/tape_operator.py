@@ -210,7 +210,7 @@ class TapeOperator(Typed):
     # Leaves.
 
     def push_leaves(self, tangents: Sequence[Any], seeds: Shape = ()) -> list[Any]:
-        """Push one tangent an input through the steps, first to last."""
+        """Push one tangent per input through the steps, first to last."""
         slots: list[Any] = [None] * self.count
         for node, tangent in zip(self.inputs, tangents, strict=True):
             slots[node] = tangent
@@ -229,13 +229,7 @@ class TapeOperator(Typed):
                     if tangent is None:
                         continue
                     if total is None:
-                        push = J.pushforward
-                        if (
-                            type(out) is not int
-                            and isinstance(J, Entangled)
-                            and self._mixes(out, J)
-                        ):
-                            push = J.pushforward_together
+                        push = J.pushforward if type(out) is int else self._push_of(out, J)
                         total = push(tangent)
                         mine = J.owns_result or J.spreads
                         if self.writes and not mine:
@@ -257,7 +251,7 @@ class TapeOperator(Typed):
     def pull_leaves(
         self, cotangents: Sequence[Any], seeds: Shape = (), steps: list[Step] | None = None
     ) -> list[Any]:
-        """Pull one cotangent an output back through the steps, last to first.
+        """Pull one cotangent per output back through the steps, last to first.
 
         Zeros of entries that nobody read are kept in the steps that are given; without them, where
         NaN is found.
@@ -384,11 +378,15 @@ class TapeOperator(Typed):
             results.append(result if slot.kind is None or seeds else slot.kind(result))
         return results
 
-    def _mixes(self, out: tuple[Node, ...], J: Entangled) -> bool:
-        """Whether the outputs need both the values and the vectors of an operation."""
+    def _push_of(self, out: tuple[Node, ...], J: JacobianOperator) -> Callable[..., Any]:
+        """How a map to several results is pushed through: all of an entangled one at once where
+        the outputs need both its values and its vectors."""
+        if not isinstance(J, Entangled):
+            return J.pushforward
         needed = {node for _, links, _ in self._scheduled() for node, _ in links}
         needed.update(node for node in self.outputs if node is not None)
-        return J.both([node in needed for node in out])
+        both = J.both([node in needed for node in out])
+        return J.pushforward_together if both else J.pushforward
 
     def _scheduled(self) -> list[tuple[Any, Sequence[Link], list[Node]]]:
         """The steps that an output needs, each with the nodes it is the last to use."""

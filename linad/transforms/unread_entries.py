@@ -67,7 +67,7 @@ class EntriesRead(NamedTuple):
     mask : array or None
         True at the entries that are read; None: all are.
     loose : bool
-        Whether entries that are not read may hold what is no zero.
+        Whether entries that are not read may hold other numbers than zero.
     """
 
     mask: Any
