@@ -6,7 +6,7 @@ What the user's function raises, and NumPy on his behalf, passes as it is.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 
@@ -21,6 +21,17 @@ SUSPECT = (AssertionError, KeyError, AttributeError, NameError)
 """What a function of NumPy's does not raise for bad arguments, and a fault of linad's may."""
 
 REPORT = "this is a fault of linad's; please report it, with the program"
+
+
+def causes_of(error: BaseException) -> Iterator[BaseException]:
+    """An error, and what it was raised from or while, and so on: a chain may lead back to an error
+    that was raised once more."""
+    met: set[int] = set()
+    found: BaseException | None = error
+    while found is not None and id(found) not in met:
+        yield found
+        met.add(id(found))
+        found = found.__cause__ or found.__context__
 
 
 def is_own_fault(error: BaseException) -> bool:

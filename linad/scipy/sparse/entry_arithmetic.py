@@ -69,8 +69,9 @@ def shared(a: "SparseArray", b: "SparseArray") -> Entries:
     if a.shape != b.shape:
         raise ShapeError(f"A.multiply(B): A has shape {a.shape} and B {b.shape}")
     (left, pattern), (right, other) = [merged(x.data, Pattern(*x.coords, x.shape)) for x in (a, b)]
-    here, there = [p.rows * max(p.shape[1], 1) + p.cols for p in (pattern, other)]
-    _, i, j = np.intersect1d(here, there, assume_unique=True, return_indices=True)
+    n = max(a.shape[1], 1)
+    first, second = pattern.rows * n + pattern.cols, other.rows * n + other.cols
+    _, i, j = np.intersect1d(first, second, assume_unique=True, return_indices=True)
     return left[i] * right[j], Pattern(pattern.rows[i], pattern.cols[i], a.shape)
 
 
