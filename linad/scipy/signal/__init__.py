@@ -53,6 +53,7 @@ from linad.scipy.spectra import (
     welch as welch,
 )
 from linad.scipy.systems import (
+    bilinear as bilinear,
     freqz as freqz,
     freqz_sos as freqz_sos,
     lp2hp as lp2hp,
@@ -73,7 +74,7 @@ TWINS = (
     *("bessel", "butter", "cheby1", "cheby2", "ellip", "iirfilter", "iircomb", "iirnotch"),
     *("iirpeak", "buttord", "cheb1ord", "cheb2ord", "ellipord"),
     *("cheb1ap", "cheb2ap", "ellipap", "gammatone", "iirdesign", "CZT", "ZoomFFT"),
-    *("bilinear", "bilinear_zpk", "lp2bp", "lp2bp_zpk", "lp2bs", "lp2bs_zpk"),
+    *("bilinear_zpk", "lp2bp", "lp2bp_zpk", "lp2bs", "lp2bs_zpk"),
     *("lp2hp_zpk", "lp2lp", "lp2lp_zpk", "normalize"),
     *(
         "findfreqs",
