@@ -1,5 +1,7 @@
 """linad.scipy.interpolate: grids, tables, splines."""
 
+import functools
+
 import numpy as np
 import pytest
 import scipy.interpolate
@@ -898,3 +900,35 @@ def test_what_splines_of_two_axes_refuse():
     ):
         with pytest.raises(ValueError, match=words):
             linad.linearize(call, x + 1.0)
+
+
+THROUGH_NODES = {
+    "rational": lambda x, y, at: li.FloaterHormannInterpolator(x, y, d=2)(at),
+    "barycentric": lambda x, y, at: li.BarycentricInterpolator(x, y)(at),
+    "Newton": lambda x, y, at: li.KroghInterpolator(x, y)(at),
+    "spline": lambda x, y, at: li.make_interp_spline(x, y)(at),
+    "radial": lambda x, y, at: li.RBFInterpolator(x[:, None], y)(at[:, None]),
+}
+
+
+@pytest.mark.parametrize("name", THROUGH_NODES)
+def test_points_at_nodes_have_derivatives(name):
+    x = np.array([0.0, 0.5, 1.1, 1.7, 2.3, 3.0])
+    y, at = np.sin(x), np.array([0.5, 0.8, 1.7, 3.0])
+    order = 1 if name == "radial" else 2  # of r^2 log r
+    check_derivatives(THROUGH_NODES[name], x, y, at, order=order)
+
+
+def test_rational_functions_are_scipys_at_all_points():
+    x = np.array([0.0, 0.5, 1.1, 1.7])
+    for y in (np.cos(x), np.cos(x) + 1j * x, np.stack([np.cos(x), x**2], axis=1)):
+        for at in (0.5, np.array([[0.5, 0.7, -3.0], [np.nan, 1.7, 9.0]])):
+            with np.errstate(invalid="ignore"):  # complex NaN
+                expected = scipy.interpolate.FloaterHormannInterpolator(x, y)(at)
+                f = functools.partial(li.FloaterHormannInterpolator, x)
+                found = linad.linearize(lambda y, f=f, at=at: f(y)(at), y)[0]
+            np.testing.assert_allclose(found, expected, rtol=1e-11, strict=True)
+    x, at = np.arange(5.0), np.array([np.inf, 0.5])
+    expected = scipy.interpolate.FloaterHormannInterpolator(x, x**2, d=0)(at)
+    found = linad.linearize(lambda y: li.FloaterHormannInterpolator(x, y, d=0)(at), x**2)[0]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)

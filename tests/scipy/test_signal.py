@@ -327,3 +327,22 @@ def test_poles_of_several_inputs():
     check_derivatives(
         lambda a: ls.place_poles(a, np.eye(3)[:, :2], np.array([-1.0, -2.0, -3.0])).gain_matrix, a
     )
+
+
+@pytest.mark.parametrize("zeros", [(), (0,), (1,), (2,), (0, 1)])
+def test_coefficients_of_zero_have_derivatives_through_the_bilinear_transform(zeros):
+    b, a = np.array([1.0, 0.4, 0.2]), np.array([1.0, 0.6, 0.3])
+    b[list(zeros)] = 0.0
+    for fs in (0.5, 2.0):
+        expected = scipy.signal.bilinear(b, a, fs)
+        for found, wanted in zip(linad.linearize(ls.bilinear, b, a, fs)[0], expected, strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-15, strict=True)
+        check_derivatives(lambda b, a, fs=fs: ls.bilinear(b, a, fs), b, a)
+
+
+def test_the_order_of_a_bilinear_transform_is_looked_at_in_each_call():
+    jitted = linad.jit(lambda b, a: ls.bilinear(b, a, 2.0))
+    for b, a in (((1.0, 0, 0.2), (1.0, 0.3, 0.1)), ((0.0, 0, 0.2), (0.0, 0.3, 0.1))):
+        b, a = np.array(b), np.array(a)
+        for found, wanted in zip(jitted(b, a), scipy.signal.bilinear(b, a, 2.0), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-12, strict=True)

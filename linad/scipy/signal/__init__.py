@@ -38,6 +38,7 @@ from linad.scipy.spectra import (
     welch as welch,
 )
 from linad.scipy.systems import (
+    bilinear as bilinear,
     freqz as freqz,
     lp2hp as lp2hp,
     tf2ss as tf2ss,
@@ -57,7 +58,7 @@ TWINS = (
     *("bessel", "butter", "cheby1", "cheby2", "ellip", "iirfilter", "iircomb", "iirnotch"),
     *("iirpeak", "buttord", "cheb1ord", "cheb2ord", "ellipord"),
     *("cheb1ap", "cheb2ap", "ellipap", "gammatone", "iirdesign", "CZT", "ZoomFFT"),
-    *("bilinear", "bilinear_zpk", "lp2bp", "lp2bp_zpk", "lp2bs", "lp2bs_zpk"),
+    *("bilinear_zpk", "lp2bp", "lp2bp_zpk", "lp2bs", "lp2bs_zpk"),
     *("lp2hp_zpk", "lp2lp", "lp2lp_zpk", "normalize"),
     *(
         "findfreqs",
