@@ -1,5 +1,7 @@
 """linad.scipy.interpolate: grids, tables, splines."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.interpolate
@@ -799,3 +801,26 @@ def test_coefficients_that_are_written_into_count_at_traced_points():
     own = li.KroghInterpolator(X, Y[:, 0])
     own.c *= 2.0
     np.testing.assert_allclose(linad.linearize(own, Q)[0], made(Q), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda x, y: li.interp1d(x, y, "cubic"),
+        lambda x, y: li.interp1d(x, y, "quadratic"),
+        lambda x, y: li.make_interp_spline(x, y, bc_type="natural"),
+        lambda x, y: li.CubicSpline(x, y),
+        lambda x, y: li.Akima1DInterpolator(x, y),
+        lambda x, y: li.InterpolatedUnivariateSpline(x, y),
+        lambda x, y: li.make_smoothing_spline(x, y, lam=0.1),
+    ],
+)
+def test_splines_through_many_points_need_no_square_of_them(made):
+    """Of 8,000 points one would take 512 MB."""
+    x = np.linspace(0.0, 9.0, 8000)
+    tracemalloc.start()
+    try:
+        linad.grad(lambda y: made(x, y)(4.5))(np.sin(x))
+        assert tracemalloc.get_traced_memory()[1] < 20e6
+    finally:
+        tracemalloc.stop()
