@@ -57,6 +57,7 @@ from linad.numpy.broadcasting import TracedBroadcast
 from linad.numpy.concatenators import c_ as c_, r_ as r_
 from linad.numpy.descending import descending_too
 from linad.numpy.entry_by_entry import ndenumerate as ndenumerate, vectorize as vectorize
+from linad.numpy.iterators import nditer as nditer
 from linad.numpy.list_arguments import list_forms
 from linad.numpy.nested_lists import is_traced, joining
 from linad.numpy.scalar_types import (

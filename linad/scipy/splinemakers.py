@@ -84,10 +84,10 @@ def interpolated(
             f"{len(ends[0]) + len(ends[1])} conditions at the ends"
         )
     flat = y.reshape((y.shape[0], -1))
-    unit = Spline(t, np.eye(n), k)
     rows, starts, targets = [], [], []
     for point, end, first in ((x[0], ends[0], 0), (x[-1], ends[1], n - k - 1)):
-        known = [unit(point, order)[None, first : first + k + 1] for order, _ in end]
+        unit = Spline(t[first : first + 2 * k + 2], np.eye(k + 1), k)  # all that are not 0 there
+        known = [unit(point, order)[None] for order, _ in end]
         values = [np.broadcast_to(inexact(v), y.shape[1:]).reshape((1, -1)) for _, v in end]
         rows.append(known)
         starts.append([first] * len(end))

@@ -300,3 +300,81 @@ def test_ndenumerate(adopting):
 
     with linad.adopt(doubled):
         np.testing.assert_allclose(linad.jacobian(doubled)(x[0]), 2.0 * np.eye(3))
+
+
+def powers_by_index(x):
+    y = np.zeros(x.shape)
+    it = np.nditer(x, flags=["multi_index"])
+    while not it.finished:
+        y[it.multi_index] = it[0] ** (1 + sum(it.multi_index))
+        it.iternext()
+    return y
+
+
+def entries_in_place(x):
+    y = x.copy()
+    with np.nditer(y, op_flags=["readwrite"]) as it:
+        for entry in it:
+            entry[...] = 3 * entry * entry
+    return y
+
+
+def iterators_abreast(x):
+    y = np.empty(x.shape, dtype=x.dtype)
+    ours, theirs, out = np.nditer(x), np.nditer(np.ones(x.shape)), np.nditer(y, [], ["readwrite"])
+    for k in range(y.size):
+        entry, one, result = next(ours), next(theirs), next(out)
+        result[...] = (entry + one) * k
+    return y
+
+
+def broadcast_and_made(x):
+    it = np.nditer([x, np.arange(3.0), None])
+    for a, b, c in it:
+        c[...] = a * b
+    return it.operands[2]
+
+
+def as_it_lies(x):
+    total = 0.0
+    for entry in np.nditer(x.T):
+        total = total * 1.5 + entry
+    return total
+
+
+def numbered(x):
+    it = np.nditer(x, ["f_index"])
+    total = sum([entry * it.index for entry in it])
+    it.reset()
+    return total * next(it)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        powers_by_index,
+        entries_in_place,
+        iterators_abreast,
+        broadcast_and_made,
+        as_it_lies,
+        numbered,
+    ],
+    ids=lambda f: f.__name__,
+)
+def test_nditer(adopting, f):
+    x, v = np.arange(1.0, 7.0).reshape(2, 3) / 3, np.cos(np.arange(6.0)).reshape(2, 3)
+    expected, slope = f(x), (f(x + 1e-6 * v) - f(x - 1e-6 * v)) / 2e-6
+    with linad.adopt(f):
+        for g in (f, linad.jit(f)):
+            for _ in range(2):
+                y, dy = linad.jvp(g, (x,), (v,))
+                np.testing.assert_allclose(y, expected, rtol=1e-12)
+                np.testing.assert_allclose(dy, slope, rtol=1e-6)
+
+
+def test_nditer_of_plain_arrays_is_numpys_and_says_what_it_does_not_take():
+    assert type(lnp.nditer(np.ones(2), ["external_loop"])) is np.nditer
+    with pytest.raises(UnsupportedError, match="nditer: .*'external_loop' is not traced"):
+        linad.grad(lambda x: sum(lnp.nditer(x, ["external_loop"])))(np.ones(2))
+    with pytest.raises(ValueError, match="multi-index"):
+        linad.grad(lambda x: lnp.nditer(x).multi_index)(np.ones(2))

@@ -14,7 +14,8 @@ from linad.core.array_type import Array
 from linad.core.mirrored_names import mirrored_names
 from linad.scipy.linalg.prefixes import forms_of
 from linad.scipy.matrix_factors import cholesky, lu_factor
-from linad.scipy.matrix_systems import cho_solve, lu_solve, solve_triangular
+from linad.scipy.matrix_systems import cho_solve, lu_solve, solve_banded, solve_triangular
+from linad.scipy.refusedparts import RefusedPart
 
 
 def _or_info(compute: Callable[[], Any], like: Array) -> tuple[Any, int]:
@@ -74,10 +75,27 @@ def _posv(a: Array, b: Array, lower: int = 0) -> Any:
     return c, (b * np.nan if info else cho_solve((c, bool(lower)), b)), info
 
 
+def _gtsv(dl: Array, d: Array, du: Array, b: Array) -> Any:
+    none = np.zeros(1, d.dtype)
+    bands = np.stack([np.concatenate(r) for r in ([none, du], [d], [dl, none])])
+    x, info = _or_info(lambda: solve_banded((1, 1), bands, b), b)
+    factors = [RefusedPart("gtsv", part, FACTORS) for part in ("du2", "d", "du")]
+    return *factors, x, info
+
+
+def _gbsv(kl: int, ku: int, ab: Array, b: Array) -> Any:
+    x, info = _or_info(lambda: solve_banded((kl, ku), ab[kl:], b), b)
+    return *[RefusedPart("gbsv", part, FACTORS) for part in ("lub", "piv")], x, info
+
+
+FACTORS = "take x, or the factors of the whole matrix by getrf"
+
 ROUTINES: dict[str, Callable[..., Any]] = {
+    "gbsv": _gbsv,
     "gesv": _gesv,
     "getrf": _getrf,
     "getrs": _getrs,
+    "gtsv": _gtsv,
     "posv": _posv,
     "potrf": _potrf,
     "potri": _potri,

@@ -47,6 +47,7 @@ def _form(original: Any, name: str, form: Callable[..., Any], dtype: Any) -> Cal
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = original.__doc__
+    vars(call)["typecode"] = name[0]
     return call
 
 
@@ -64,16 +65,15 @@ def _converted(name: str, value: Array, dtype: Any) -> Any:
 def chosen(
     forms: dict[str, Any], names: Any, arrays: Any, dtype: Any, original: Callable[..., Any]
 ) -> Any:
-    """What `get_blas_funcs` and its kind give, with forms where arrays are traced."""
-    if running_trace() is None or not holds_traced(arrays):
+    """What `get_blas_funcs` and its kind give, with forms where arrays may be traced."""
+    if running_trace() is None:
         return original(names, arrays, dtype)
-    np.dtype(dtype)  # the arrays decide, but it has to be one
-    dtype = np.result_type(*[asarray(a).dtype for a in arrays], np.float32)
-    prefix = next(letter for letter, kind in PREFIXES.items() if dtype == kind)
+    if holds_traced(arrays):
+        np.dtype(dtype)  # the arrays decide, but it has to be one
+        arrays, dtype = (), np.result_type(*[asarray(a).dtype for a in arrays], np.float32)
     words = (names,) if isinstance(names, str) else names
-    plain = original(words, dtype=dtype)
     found = []
-    for word, theirs in zip(words, plain, strict=True):
-        word = {"dot": "dotu"}.get(word, word) if prefix in "cz" else word
-        found.append(forms.get(prefix + word, theirs))
+    for word, theirs in zip(words, original(words, arrays, dtype), strict=True):
+        word = {"dot": "dotu"}.get(word, word) if theirs.typecode in "cz" else word
+        found.append(forms.get(theirs.typecode + word, theirs))
     return found[0] if isinstance(names, str) else found

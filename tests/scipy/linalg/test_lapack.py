@@ -6,7 +6,7 @@ import scipy.linalg
 
 import linad
 import linad.scipy.linalg as ll
-from linad.errors import DTypeError
+from linad.errors import DTypeError, UnsupportedError
 from linad.scipy.linalg.prefixes import PREFIXES
 from linad.testing.derivative_checks import check_derivatives
 
@@ -18,6 +18,7 @@ A, B, C = (
 )
 X, Y = rng.standard_normal(3), rng.standard_normal(3)
 SPD = A @ A.T + 0.01 * C  # not quite symmetric: one triangle is read
+BANDS = rng.random((4, 3)) + 4 * np.eye(4)[2][:, None]  # of gbsv: a row for what fills in, first
 
 CASES = {
     "potrf": (lambda f, a: f(a, lower=1)[0], SPD),
@@ -32,6 +33,9 @@ CASES = {
     "trtri": (lambda f, a: f(a, lower=1)[0], A),
     "getrf": (lambda f, a: f(a)[0], A),
     "gesv": (lambda f, a, b: f(a, b)[2], A, B),
+    "gtsv": (lambda f, dl, d, du, b: f(dl, d, du, b)[3], X[:2], Y + 4, X[1:], B),
+    "gtsv-vector": (lambda f, dl, d, du, b: f(dl, d, du, b)[3], X[:2], Y + 4, X[1:], X),
+    "gbsv": (lambda f, ab, b: f(1, 1, ab, b)[2], BANDS, B),
     "posv": (lambda f, a, b: np.concatenate(f(a, b)[:2], axis=1), SPD, B),
 }
 
@@ -72,6 +76,21 @@ def test_factors_and_a_system():
 
     np.testing.assert_allclose(linad.linearize(f, A, B)[0], np.linalg.solve(A.T, B))
     check_derivatives(f, A, B)
+
+
+def test_a_routine_that_is_asked_for_without_arrays():
+    def f(dl, d, du, b):
+        gtsv = ll.get_lapack_funcs("gtsv")
+        assert gtsv.typecode == "d"
+        du2, _, _, x, info = gtsv(dl, d, du, b)
+        assert info == 0
+        return x
+
+    arrays = X[:2], Y + 4, X[1:], B
+    check_derivatives(f, *arrays)
+    np.testing.assert_allclose(linad.jit(f)(*arrays), f(*arrays), 1e-12)
+    with pytest.raises(UnsupportedError, match="gtsv: du2 of the result is not traced"):
+        linad.linearize(lambda *a: np.sum(ll.lapack.dgtsv(*a)[0]), *arrays)
 
 
 def test_failures_are_told():
