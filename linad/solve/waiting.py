@@ -20,6 +20,12 @@ RARELY = 10.0
 FEW = 100
 """Operations of which a few more or less are no loop that goes round more often."""
 
+MANY = 3
+"""Numbers of operations that are too many to be of one function with unknowns held, or not."""
+
+OWN = 16
+"""Operations, at most, that linad adds where it holds some of the unknowns; or fewer, where not."""
+
 WORTH = 4e-4
 """Seconds of a derivative in Python below which a compiled one takes about as long: 1e-4 and more,
 however little it does."""
@@ -56,6 +62,7 @@ class Waiting:
         self.due = SECONDS
         self.points = 0  # at which there was a derivative
         self.fewest, self.most = sys.maxsize, 0  # operations, of all of them
+        self.lengths: set[int] = set()  # some numbers of operations that were met
 
     def __call__(self, *args: Any) -> Any:
         with self:
@@ -87,12 +94,15 @@ class Waiting:
         operations = len(getattr(J, "steps", ()))
         if operations and not iterates:
             self.fewest, self.most = min(self.fewest, operations), max(self.most, operations)
+            if len(self.lengths) < MANY:
+                self.lengths.add(operations)
 
     @property
     def varies(self) -> bool:
         """Whether it takes more operations at one point than at another, as loops do whose length
-        hangs on values."""
-        return self.most > self.fewest > FEW
+        hangs on values; two numbers that are near may be with some unknowns held, and without."""
+        near = self.most - self.fewest <= OWN and len(self.lengths) < MANY
+        return self.most > self.fewest > FEW and not near
 
     @property
     def pays_compiled(self) -> bool:

@@ -64,6 +64,8 @@ def test_it_is_said_again_but_seldom(clock, capsys):
     "lengths, words",
     [
         ((200, 230), "200 operations at one point and 230 at another, and linad.jit would"),
+        ((200, 203, 206), "200 operations at one point and 206 at another, and linad.jit would"),
+        ((135, 139, 135), "(linad.jit(slow), ...) compiles it, in seconds"),  # one of them is held
         ((12_000, 12_000), "it is 12000 operations: newton(linad.jit(slow), ...) compiles a loop"),
         ((200, 200), "(linad.jit(slow), ...) compiles it, in seconds that count if it runs once"),
         ((0, 0), "(linad.jit(slow), ...) compiles it, in seconds that count if it runs once"),
