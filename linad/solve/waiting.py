@@ -1,7 +1,6 @@
 """Says that a solver spends its time in Python, and what to write instead; and seldom again."""
 
 import functools
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -55,7 +54,8 @@ class Waiting:
         self.seconds, self.entered, self.compiling, self.depth = 0.0, 0.0, 0.0, 0
         self.due = SECONDS
         self.points = 0  # at which there was a derivative
-        self.fewest, self.most = sys.maxsize, 0  # operations, of all of them
+        self.most = 0  # operations
+        self.lengths: dict[int, tuple[int, int]] = {}  # fewest and most, by how many are unknown
 
     def __call__(self, *args: Any) -> Any:
         with self:
@@ -86,13 +86,20 @@ class Waiting:
         self.points += 1
         operations = len(getattr(J, "steps", ()))
         if operations and not iterates:
-            self.fewest, self.most = min(self.fewest, operations), max(self.most, operations)
+            self.most = max(self.most, operations)
+            unknowns = J.shape[-1]
+            fewest, most = self.lengths.get(unknowns, (operations, operations))
+            self.lengths[unknowns] = min(fewest, operations), max(most, operations)
 
     @property
-    def varies(self) -> bool:
-        """Whether it takes more operations at one point than at another, as loops do whose length
-        hangs on values."""
-        return self.most > self.fewest > FEW
+    def varies(self) -> tuple[int, int] | None:
+        """The fewest and the most operations, if it takes more of them at one point than at
+        another, as loops do whose length hangs on values.
+
+        Where some unknowns are held, as in profiles, there are a few operations more of linad's.
+        """
+        varying = [(a, b) for a, b in self.lengths.values() if b > a > FEW]
+        return max(varying, key=lambda ends: ends[1] - ends[0], default=None)
 
     @property
     def pays_compiled(self) -> bool:
@@ -108,8 +115,9 @@ class Waiting:
         """What would help: no compiler where there would be ever more to compile, and nothing
         where the function is short, and only runs often."""
         if self.varies:
+            fewest, most = self.varies
             return (
-                f"it is {self.fewest} operations at one point and {self.most} at another, and "
+                f"it is {fewest} operations at one point and {most} at another, and "
                 f"linad.jit would compile it anew for each number of them: let loops go round as "
                 f"often at every point, with np.where for what does not count, best over whole "
                 f"arrays; linad.scipy.optimize.brentq for one that finds a root; or linad.kernel "

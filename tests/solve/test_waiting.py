@@ -74,10 +74,20 @@ def test_what_is_advised(lengths, words, clock, capsys):
     with linad.config(progress=True):
         run = Waiting("newton", "slow", slow, np.sin)
         for length in lengths:
-            run.saw(SimpleNamespace(steps=[None] * length))
+            run.saw(SimpleNamespace(steps=[None] * length, shape=(1, 2)))
             run(0.0)
     assert words in capsys.readouterr().err
     assert run.pays_compiled == ("...)" in words)
+
+
+def test_what_holds_an_unknown_is_no_loop_that_varies(clock, capsys):
+    with linad.config(progress=True):
+        run = Waiting("newton", "slow", slow, np.sin)
+        for length, unknowns in ((135, 4), (139, 3), (135, 4)):
+            run.saw(SimpleNamespace(steps=[None] * length, shape=(1, unknowns)))
+            run(0.0)
+    assert run.pays_compiled
+    assert "(linad.jit(slow), ...) compiles it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("operations", [0, 8, 200])
@@ -86,7 +96,7 @@ def test_nothing_is_advised_for_what_is_fast_and_runs_often(operations, clock, c
         run = Waiting("newton", "slow", slow, np.sin)
         for _ in range(9):
             for _ in range(int(2 / waiting.WORTH) + 1):
-                run.saw(SimpleNamespace(steps=[None] * operations))
+                run.saw(SimpleNamespace(steps=[None] * operations, shape=(1, 2)))
             run(0.0)
     assert capsys.readouterr().err == ""
     assert not run.pays_compiled
