@@ -129,7 +129,8 @@ class nditer:
         return self.nop
 
     def __getitem__(self, k: int) -> Any:
-        return self._views[k][(*self._places[self.iterindex], ...)]
+        entry: Any = (*self._places[self.iterindex], ...)
+        return self._views[k][entry]
 
     def __setitem__(self, k: int, value: Any) -> None:
         self[k][...] = value
