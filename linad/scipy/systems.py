@@ -96,7 +96,7 @@ def tf2ss(num: Array, den: Any) -> Any:
 
 # From s to z.
 
-_normalized = function_twin(scipy.signal.normalize)
+_monic = function_twin(scipy.signal.normalize)
 
 
 def _through_bilinear(c: Array, order: int, fs: Any) -> Any:
@@ -116,4 +116,4 @@ def bilinear(b: Array, a: Array, fs: Any) -> Any:
         if c.ndim != 1:
             raise ShapeError(f"bilinear: {what} must be a 1d array, got shape {c.shape}")
     order = max(np.trim_zeros(still(c), "f").shape[0] for c in (b, a)) - 1
-    return _normalized(_through_bilinear(b, order, fs), _through_bilinear(a, order, fs))
+    return _monic(_through_bilinear(b, order, fs), _through_bilinear(a, order, fs))
