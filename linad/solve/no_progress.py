@@ -70,6 +70,20 @@ def why_stuck(problem: Residual, x: Array, r: Array, J: Any, p: Array) -> str:
     return disagrees(f)
 
 
+def _comparable(r: Array, J: Any, p: Array, sizes: Array, least: float) -> Array:
+    """A step within the sizes of the unknowns: along p, or against the gradient.
+
+    Where residuals hardly change with some unknowns, as those of a model that is saturated, the next
+    step may be so long that no such part of it changes them visibly, by ``least``.
+    """
+    if (least * np.abs(p) <= sizes * np.linalg.norm(J @ p)).all():
+        return p / max(1.0, (np.abs(p) / sizes).max(initial=0.0))
+    g = np.asarray(J.H @ r) * sizes
+    g = np.where(np.isfinite(g), g, 0.0)
+    largest = np.abs(g).max(initial=0.0)
+    return -sizes * (g / largest if largest > 0 else g)
+
+
 def disagrees(f: str) -> str:
     """That a function of this name does not change as its derivatives say."""
     return (
@@ -107,6 +121,8 @@ def follows(problem: Residual, x: Array, r: Array, J: Any, p: Array) -> bool:
     smallest = VISIBLE * problem.x.eps * size
     if not np.linalg.norm(made[counts]) > problem.x.eps * size:
         return True  # flat: steps that are far too long do not tell
+    sizes = np.maximum(np.abs(x), np.abs(problem.x.start))
+    p = _comparable(r, J, p, np.where(sizes > 0, sizes, 1.0), smallest)
     before, smooth, seen = 0.0, 0, False
     for part in LENGTHS:
         there = (x + part * p).astype(x.dtype, copy=False)

@@ -132,3 +132,15 @@ def test_a_search_by_comparisons_is_told_of_early():
     assert found.nit < 50
     assert "searches by comparisons, as a bisection by hand" in found.message
     assert "linad.scipy.optimize.brentq and linad.solve.root have its derivative" in found.message
+
+
+@pytest.mark.parametrize("step", [[0.0, 1e14, 0.0], [0.0, 1e12, 1e12]])
+def test_a_saturated_model_is_not_blamed_for_a_jump(step):
+    """Of a rate that is far too large only the first value depends, by exp(-16): the next step is
+    so long that nothing follows its derivatives."""
+
+    def saturated(p):
+        return p[0] + p[2] * np.exp(-p[1] * T / T[0]) - np.linspace(20.0, 25.0, 30)
+
+    told = why(saturated, [22.5, 16.0, 1.0], step)
+    assert told == "start elsewhere, where the residuals respond more"
