@@ -70,7 +70,7 @@ class Closed:
         self.captured = [v for v in self.theta if isinstance(v, Tracer)]
         self.given = len(self.captured)
         self._places: dict[Any, int] = {}
-        self.paths: list[Path] = []
+        self.paths: list[ClosedPath] = []
         self.known_at(x)
 
     def __call__(self, x: Any, *captured: Any) -> Any:
@@ -90,7 +90,7 @@ class Closed:
         own = {"f": None, "theta": None, "captured": [plain(v) for v in self.captured]}
         return self.__dict__ | own
 
-    def known_at(self, x: Any) -> "Path":
+    def known_at(self, x: Any) -> "ClosedPath":
         if self.f is None:
             raise GuardError(
                 f"{self.__name__} takes another path here than it took when its derivative was "
@@ -98,7 +98,7 @@ class Closed:
                 f"it; pass what it refers to as arguments, behind x0"
             )
         leaves, structure = tree.flatten(x)
-        path = Path(self, [plain(v) for v in leaves], structure)
+        path = ClosedPath(self, [plain(v) for v in leaves], structure)
         self.paths.append(path)
         return path
 
@@ -115,7 +115,7 @@ class Closed:
         return self._places[key]
 
 
-class Path:
+class ClosedPath:
     """One program of a function, and which captured values it reads."""
 
     def __init__(self, owner: Closed, values: list[Any], structure: Any) -> None:

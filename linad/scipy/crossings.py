@@ -20,7 +20,7 @@ from linad.core.marks import Attempt, outside_of_traces
 from linad.errors import LinadError, UnsupportedError
 from linad.scipy.heldsides import Entry, Field, HeldSides, Side
 from linad.scipy.slides import Slide
-from linad.scipy.stretches import Passage, Stretch
+from linad.scipy.stretches import Passage, SmoothStretch
 
 ASIDE = 1e-3
 """How far behind a crossing it is asked what is decided there, in parts of the rest of a step."""
@@ -83,7 +83,7 @@ def _jumps(sides: HeldSides, side: Side, entry: Entry, t: float, y: Array) -> bo
     return bool(np.max(np.abs(a - b)) > KINK * np.max(np.abs([a, b, c])))
 
 
-def stretches_of(sides: HeldSides, times: Sequence[float], sol: Any) -> list[Stretch] | None:
+def stretches_of(sides: HeldSides, times: Sequence[float], sol: Any) -> list[SmoothStretch] | None:
     """The stretches on which a right side is smooth; None where they make no difference.
 
     Parameters
@@ -127,7 +127,7 @@ class Walk:
         halves = [[0.5 * (a + b), b] for a, b in itertools.pairwise(times)]
         self.steps, self.times = set(times), [times[0], *itertools.chain(*halves)]
 
-    def stretches(self) -> Iterator[Stretch]:
+    def stretches(self) -> Iterator[SmoothStretch]:
         """All of them, in order."""
         times = self.times
         at = times[0] + ASIDE * (times[1] - times[0])
@@ -157,13 +157,14 @@ class Walk:
             passages = self._passages(before, side, roots, decided, time)
             slide = self._slide(before, side, roots, decided, time) if passages else None
             if slide is None:
-                yield Stretch(own, self.sides.field(before), passages)
+                yield SmoothStretch(own, self.sides.field(before), passages)
                 own = [time]
                 continue
             longest = np.max(np.abs(np.diff(own)))
-            yield Stretch(own, self.sides.field(before), [passages[-1]._replace(after=slide.field)])
+            passages = [passages[-1]._replace(after=slide.field)]
+            yield SmoothStretch(own, self.sides.field(before), passages)
             own, passages, i = self._along(slide, time, i, longest)
-            yield Stretch(own, slide.field, passages)
+            yield SmoothStretch(own, slide.field, passages)
             own = own[-1:]
             if i == len(times):
                 break
@@ -173,7 +174,7 @@ class Walk:
             own.append(times[-1])
         elif len(own) == 1:
             return
-        yield Stretch(own, self.sides.field(side), [])
+        yield SmoothStretch(own, self.sides.field(side), [])
 
     def _side(self, t: float) -> Side:
         return self.sides.side(t, self.sol(t))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linad.control.captured import Closed, Path
+from linad.control.captured import Closed, ClosedPath
 from linad.control.closures import plain
 from linad.core.array_type import Array
 from linad.core.tape import Equation, Var
@@ -159,13 +159,13 @@ class Side(NamedTuple):
 
     Attributes
     ----------
-    path : Path
+    path : ClosedPath
         What Python has run.
     decided : dict
         What each decision is, by the number of its equation.
     """
 
-    path: Path
+    path: ClosedPath
     decided: dict[int, Any]
 
     def same(self, other: "Side") -> bool:
@@ -263,7 +263,7 @@ class HeldSides(Closed):
         return [plain(v) for v in self.captured]
 
     def _run(
-        self, path: Path, t: float, y: Array, captured: list[Any], guarded: bool = False
+        self, path: ClosedPath, t: float, y: Array, captured: list[Any], guarded: bool = False
     ) -> tuple[list[Any], dict[int, Any]]:
         """The path as it is, and what it decides."""
         values = self._inputs(path, t, y, captured)
@@ -297,7 +297,7 @@ class HeldSides(Closed):
         (a,) = path.tape.outputs
         return values[a] if isinstance(a, Var) else a, operands
 
-    def _inputs(self, path: Path, t: Any, y: Any, captured: list[Any]) -> dict[Var, Any]:
+    def _inputs(self, path: ClosedPath, t: Any, y: Any, captured: list[Any]) -> dict[Var, Any]:
         read = [captured[a] if isinstance(a, int) else a for a in path.read]
         return dict(zip(path.tape.inputs, [t, y, *read], strict=True))
 
@@ -310,7 +310,7 @@ def _decides(eqn: Equation) -> bool:
     return bool(kinds) and "f" in kinds
 
 
-def decisions_of(path: Path) -> list[int]:
+def decisions_of(path: ClosedPath) -> list[int]:
     """The numbers of the equations of a path that decide."""
     return [k for k, eqn in enumerate(path.tape.equations) if _decides(eqn)]
 

@@ -42,7 +42,7 @@ class Passage(NamedTuple):
     slope: float
 
 
-class Stretch(NamedTuple):
+class SmoothStretch(NamedTuple):
     """A part of the time on which the right side is smooth.
 
     Attributes
@@ -67,7 +67,7 @@ class PiecewiseReplay:
     ----------
     make : callable
         ``make(field, times, y)``: the steps of one stretch.
-    stretches : list of Stretch
+    stretches : list of SmoothStretch
     y0 : array (n,)
 
     Attributes
@@ -76,7 +76,7 @@ class PiecewiseReplay:
         As of `RungeKuttaReplay`.
     """
 
-    def __init__(self, make: Callable[..., Any], stretches: list[Stretch], y0: Array) -> None:
+    def __init__(self, make: Callable[..., Any], stretches: list[SmoothStretch], y0: Array) -> None:
         self.parts: list[tuple[Any, Field]] = []
         self.times: list[float] = []
         y = y0
