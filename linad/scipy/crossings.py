@@ -41,14 +41,16 @@ NEARER, SMALL_STEP = 4, 1e-12
 def sides_of(field: Field, t: float, y0: Array) -> HeldSides | None:
     """The sides of a right side, from a plain point of it; None where it decides nothing."""
     sides = None
-    if y0.size and y0.dtype.kind == "f":
+    if y0.size:
         with Attempt(LinadError):  # what cannot be recorded is taken as it is
             sides = HeldSides(field, t, y0)
     return sides if sides is not None and sides.decides else None
 
 
 def may_jump(sides: HeldSides, t: float, y0: Array) -> bool:
-    """Whether a right side jumps at surfaces that move, near some points about its first one."""
+    """Whether a right side jumps at surfaces that move, near some points about its first one.
+
+    Of complex states it is taken for granted."""
     rng = np.random.default_rng(0)
     with np.errstate(all="ignore"), outside_of_traces():
         for part in (0.0, 0.1, 0.1):
@@ -58,7 +60,9 @@ def may_jump(sides: HeldSides, t: float, y0: Array) -> bool:
             for k, decided in side.decided.items():
                 for place in np.ndindex(decided.shape):
                     entry = (k, place)
-                    if sides.moving(side, [entry]) and _jumps(sides, side, entry, t, y):
+                    if sides.moving(side, [entry]) and (
+                        y.dtype.kind == "c" or _jumps(sides, side, entry, t, y)
+                    ):
                         return True
     return False
 

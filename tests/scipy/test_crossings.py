@@ -181,6 +181,16 @@ def test_events_at_a_jump_and_behind_it():
     np.testing.assert_allclose(linad.jacobian(f)(np.array([a, b])), exact, atol=1e-7)
 
 
+def test_complex_states():
+    """z' = i z up to the time p, and 2 i z behind it: z = exp(i (2 t - p))."""
+
+    def end(p):
+        field = lambda t, z: np.where(t < p, 1j * z, 2j * z)  # noqa: E731
+        return si.solve_ivp(field, (0, 2), [1.0 + 0j], t_eval=[2.0], **FIT).y[0, 0].real
+
+    np.testing.assert_allclose(linad.derivative(end)(0.5), np.sin(3.5), rtol=1e-6)
+
+
 def test_a_dense_solution_and_traced_times():
     def f(p):
         field = lambda t, y: [-p[0] if y[0] > p[1] else -2 * p[0]]  # noqa: E731
