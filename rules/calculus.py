@@ -5,12 +5,13 @@ gradient     second-order differences inside, one-sided ones at the ends
 trapezoid    y = Σ h_k (y_k + y_{k+1}) / 2
 interp       y = f_i + (x - x_i) (f_{i+1} - f_i) / (x_{i+1} - x_i),  x_i <= x < x_{i+1}
 
-Only diff is a primitive. The others are short programs of slices and products,
-so spacings and abscissae may be traced as well as values. At a knot interp has the slope of
-the interval on the right, at the last knot that on the left; which interval an x belongs to,
-and the order of periodic knots, are constants.
+Only diff is a primitive, and interp between plain knots where no program is recorded. The others
+are short programs of slices and products, so spacings and abscissae may be traced as well as
+values. At a knot interp has the slope of the interval on the right, at the last knot that on the
+left; which interval an x belongs to, and the order of periodic knots, are constants.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +26,7 @@ from linad.core.shapes import normalize_axes, normalize_axis
 from linad.core.showing import shown
 from linad.operators.base import JacobianOperator
 from linad.operators.recurrences import Difference, along
+from linad.operators.structured import Diagonal
 from linad.rules.floating import as_floats
 from linad.rules.shaping import as_array, astype, laid_as, laid_out, not_boolean
 
@@ -95,7 +97,8 @@ def _end_of_ediff1d(value: Any, dtype: np.dtype[Any], name: str) -> Any:
 @implements(np.gradient)
 def gradient(f: Array, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     f = as_array(f)
-    f = as_floats(not_boolean(f, "gradient") if f.ndim else f)  # a number has no neighbours
+    f = not_boolean(f, "gradient") if f.ndim else f  # a number has no neighbours
+    f = f.astype(float) if f.dtype.kind in "biu" else f  # a plain one, too, over traced spacings
     varargs = tuple([as_floats(h) for h in varargs])
     axes = _gradient_axes(axis, f.ndim)
     if edge_order not in (1, 2):
@@ -205,6 +208,17 @@ def trapezoid(y: Array, x: Array | None = None, dx: Any = 1.0, axis: int = -1) -
 
 # Interpolation.
 
+interp_ = Primitive("interp", np.interp)  # of real numbers, between two knots or more
+
+
+@interp_.jacobian(wrt=0)
+def interp_wrt_x(y: Array, x: Array, *, xp: Array, fp: Array, **ends: Any) -> JacobianOperator:
+    i = _number_of_interval(x, xp)
+    width = xp[i + 1] - xp[i]
+    slope = (fp[i + 1] - fp[i]) / np.where(width == 0, 1.0, width)
+    slope = np.where((x < xp[0]) | (x > xp[-1]), 0.0, slope)
+    return Diagonal(slope, y.shape, y.dtype)
+
 
 @implements(np.interp)
 @gives(number)
@@ -229,15 +243,24 @@ def interp(
     n = xp.shape[0]
     if n == 1:
         left, right = [fp[0] if end is None else end for end in (left, right)]
-        y = np.where(x < xp[0], left, np.where(x > xp[0], right, fp[0] + 0 * x))
+        y = fp[0] + 0 * np.where(np.isfinite(x), x, 0.0)
+        y = np.where(x < xp[0], left, np.where(x > xp[0], right, y))
         return laid_out(y, "C", "interp")
+    if _is_plain(xp, fp, left, right) and not _recorded():
+        return interp_(x, xp=xp, fp=fp, left=left, right=right)
     entry = _interval(x, xp)
     # Knots may coincide: the interval between them holds no x.
     width = np.diff(xp)
     slope = entry(np.diff(fp) / np.where(width == 0, 1.0, width))
-    y = entry(fp[:-1]) + slope * (x - entry(xp[:-1]))
-    end = entry(xp[1:])
-    y = _instead(x == end, lambda: entry(fp[1:]) + slope * (x - end), y)
+    start, end, low, high = entry(xp[:-1]), entry(xp[1:]), entry(fp[:-1]), entry(fp[1:])
+    y = low + slope * (x - start)
+    # Ends of the line that are infinite leave NaN: then, as in NumPy, it starts at the other end,
+    # and what is at a knot, or between equal ends, is as there.
+    lost = np.isnan(y)
+    y = _instead((x == end) | lost, lambda: high + slope * (x - end), y)
+    still_lost = np.isnan(y)
+    known = (x == start) | (x == end) | (still_lost & (low == high) & (x == x))
+    y = _instead((lost | still_lost) & known, lambda: np.where(x == end, high, low), y)
     y = _instead(x > xp[-1], lambda: fp[-1] if right is None else right, y)
     y = _instead(x < xp[0], lambda: fp[0] if left is None else left, y)
     return laid_out(y, "C", "interp")
@@ -250,14 +273,32 @@ def _instead(mask: Any, value: Callable[[], Any], y: Any) -> Any:
     return np.where(mask, value(), y)
 
 
+def _is_plain(xp: Any, fp: Any, left: Any, right: Any) -> bool:
+    """Whether all but x are real numbers that nobody differentiates, the knots finite."""
+    if type(xp) is not np.ndarray or type(fp) is not np.ndarray or fp.dtype.kind != "f":
+        return False
+    if not all([end is None or isinstance(end, (int, float)) for end in (left, right)]):
+        return False
+    return math.isfinite(xp[0]) and math.isfinite(xp[-1]) and bool(np.isfinite(fp).all())
+
+
+def _recorded() -> bool:
+    return any([trace.records for trace in running_traces()])
+
+
+def _number_of_interval(x: Array, xp: Array) -> Any:
+    found = np.searchsorted(xp, x, side="right") - 1
+    return np.minimum(np.maximum(found, 0), xp.shape[0] - 2)
+
+
 def _interval(x: Array, xp: Array) -> Callable[[Any], Any]:
     """Takes from what each interval between knots has the entry of the interval that x lies in.
 
     By an index; but a program would decide on that of a number, and be another one for each
     interval. There it is the sum of all entries but those of the others.
     """
-    if x.ndim or xp.shape[0] > FEW_KNOTS or not any(trace.records for trace in running_traces()):
-        i = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, xp.shape[0] - 2)
+    if x.ndim or xp.shape[0] > FEW_KNOTS or not _recorded():
+        i = _number_of_interval(x, xp)
         return lambda entries: entries[i]
     before, after = x < xp[:-1], x < xp[1:]  # both False for NaN, whose interval is the last
     first = np.arange(xp.shape[0] - 1) == 0

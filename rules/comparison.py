@@ -11,8 +11,9 @@ import numpy as np
 
 from linad.core.adopted import WATCHERS, is_adopted
 from linad.core.array_type import Array
-from linad.core.callers import ENGINES, is_installed, line_of, package_of, warn_user
+from linad.core.callers import ENGINES, package_of, warn_user
 from linad.core.dispatch import implements
+from linad.core.installed import is_installed, line_of
 from linad.core.primitive import Primitive, Traced
 from linad.core.ufunc_keywords import refuse_out
 from linad.errors import DisconnectedWarning

@@ -13,7 +13,8 @@ from linad.core.array_type import Array
 
 
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
-    same = (a == b) | ((np.abs(a - b) <= atol + rtol * np.abs(b)) & (np.abs(b) < np.inf))
+    # Python's abs: a Python number does not widen the precision of the array beside it.
+    same = (a == b) | ((abs(a - b) <= atol + rtol * abs(b)) & (abs(b) < np.inf))
     return same | ((a != a) & (b != b)) if equal_nan else same
 
 

@@ -205,8 +205,9 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Array = 
         raise ValueError("list of cases must be same length as list of conditions")
     if len(condlist) == 0:
         raise ValueError("select with an empty condition list is not possible")
-    result = default
-    for i, (condition, choice) in reversed(list(enumerate(zip(condlist, choicelist, strict=True)))):
+    conditions, choices = map(of_list, condlist), map(of_list, choicelist)
+    result = of_list(default)
+    for i, (condition, choice) in reversed(list(enumerate(zip(conditions, choices, strict=True)))):
         if not is_boolean(condition):
             raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
         result = chosen(condition, choice, result)

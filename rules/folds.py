@@ -26,7 +26,7 @@ from linad.rules.shaping import as_array, laid_as
 from linad.rules.ufunc_reductions import as_operand, no_identity, reduced_in_order
 
 
-def _lanes(a: Array, axes: tuple[int, ...]) -> Any:
+def _lanes_in_front(a: Array, axes: tuple[int, ...]) -> Any:
     """``a`` with the given axes joined into one, in front."""
     rest = [k for k in range(a.ndim) if k not in axes]
     lane = drop_axes(a.shape, axes)
@@ -46,7 +46,7 @@ def _add_reduce(ufunc: Any) -> None:
         if ufunc.identity is None and where is not True and where is not NoValue:
             raise UnsupportedError(f"{name}: where= is not traced by linad; use np.where first")
         a = selected(a, where, ufunc.identity)
-        parts = list(_lanes(a, axes))
+        parts = list(_lanes_in_front(a, axes))
         if not parts and start is None:
             raise no_identity(name)
         if given(initial) or not parts or (len(parts) == 1 and start is not None):
@@ -72,7 +72,7 @@ def _add_accumulate(ufunc: Any) -> None:
             raise TypeError("cannot accumulate on a scalar")
         axis = normalize_axis(axis, a.ndim, name)
         a = as_operand(ufunc, cast(a, dtype))
-        parts = list(itertools.accumulate(_lanes(a, (axis,)), UFUNCS[ufunc]))
+        parts = list(itertools.accumulate(_lanes_in_front(a, (axis,)), UFUNCS[ufunc]))
         return laid_as(np.stack(parts, axis=axis), a) if parts else a
 
     accumulate.__name__ = f"{ufunc.__name__}_accumulate"

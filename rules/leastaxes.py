@@ -21,7 +21,7 @@ def _at_least(ndim: int, x: Array) -> Any:
     return reshape_(x, shape=(1,) * (ndim - x.ndim) + x.shape)
 
 
-def _each(ndim: int, arrays: tuple[Any, ...]) -> Any:
+def _each_at_least(ndim: int, arrays: tuple[Any, ...]) -> Any:
     results = tuple([_at_least(ndim, x) for x in arrays])
     return results[0] if len(results) == 1 else results
 
@@ -30,7 +30,7 @@ def _each(ndim: int, arrays: tuple[Any, ...]) -> Any:
 def atleast_1d(*arys: Any) -> Any:
     if _is_asked_by_minpack():
         np.asarray(arys[0])  # which says what takes traced values
-    return _each(1, arys)
+    return _each_at_least(1, arys)
 
 
 def _is_asked_by_minpack() -> bool:
@@ -42,9 +42,9 @@ def _is_asked_by_minpack() -> bool:
 
 @implements(np.atleast_2d)
 def atleast_2d(*arys: Any) -> Any:
-    return _each(2, arys)
+    return _each_at_least(2, arys)
 
 
 @implements(np.atleast_3d)
 def atleast_3d(*arys: Any) -> Any:
-    return _each(3, arys)
+    return _each_at_least(3, arys)

@@ -33,7 +33,7 @@ from linad.core.shapes import Shape, matrix_transpose, size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.matrices import Kronecker
 from linad.operators.reordering import Permutation
-from linad.operators.structured import Conjugation, Diagonal
+from linad.operators.structured import Conjugation, Diagonal, Identity
 from linad.rules.decompositions import hermitian_argument
 from linad.rules.floating import as_floats
 from linad.rules.linalg import LinAlgError, adjoint
@@ -62,12 +62,25 @@ def pinv_wrt_a(y: Array, a: Array, *, rcond: Any) -> JacobianOperator:
     p, ph = y, adjoint(y)
     shape, dtype = y.shape, y.dtype
     transposed = _adjoint_of(a.shape, dtype)
-    outside = matrix_transpose(_eye(a, -2) - a @ p)
-    inside = _eye(a, -1) - p @ a
     direct = Kronecker(-p, matrix_transpose(p), shape, a.shape, dtype)
-    rows = Kronecker(p @ ph, outside, shape, shape, dtype) @ transposed
-    columns = Kronecker(inside, matrix_transpose(ph @ p), shape, shape, dtype) @ transposed
-    return direct + rows + columns
+    *batch, n, m = shape
+    small = (*batch, min(m, n), min(m, n))
+
+    def times(left: Any, right: Any, out: Shape, given: Shape) -> JacobianOperator:
+        right = None if right is None else matrix_transpose(right)
+        return Kronecker(left, right, out, given, dtype)
+
+    # No product has more rows and columns than A has of the fewer.
+    whole = Identity(shape, dtype)
+    if m >= n:
+        outside = whole - times(None, p, shape, small) @ times(None, a, small, shape)
+        rows = outside @ times(p @ ph, None, shape, shape)
+        columns = times(_eye(a, -1) - p @ a, p, shape, small) @ times(None, ph, small, shape)
+    else:
+        rows = times(p, _eye(a, -2) - a @ p, shape, small) @ times(ph, None, small, shape)
+        inside = whole - times(p, None, shape, small) @ times(a, None, small, shape)
+        columns = inside @ times(None, ph @ p, shape, shape)
+    return direct + (rows + columns) @ transposed
 
 
 @implements(np.linalg.pinv)

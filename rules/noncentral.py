@@ -272,39 +272,39 @@ t_expectation: Primitive = several(
 )
 
 
-def _t(n: Array, nc: Array, x: Array, power: int, slope: int, nth: int) -> Any:
+def _t_expectation(n: Array, nc: Array, x: Array, power: int, slope: int, nth: int) -> Any:
     return t_expectation(n, nc, x, power=power, slope=slope, nth=nth)
 
 
 special(
     "nctdtr",
-    df=lambda y, n, nc, x: _t(n, nc, x, 0, -1, 1),
-    nc=lambda y, n, nc, x: -_t(n, nc, x, 0, 0, 0),
-    t=lambda y, n, nc, x: _t(n, nc, x, 1, 0, 0),
+    df=lambda y, n, nc, x: _t_expectation(n, nc, x, 0, -1, 1),
+    nc=lambda y, n, nc, x: -_t_expectation(n, nc, x, 0, 0, 0),
+    t=lambda y, n, nc, x: _t_expectation(n, nc, x, 1, 0, 0),
 )
 special(
     "_nct_sf",
-    x=lambda y, x, n, nc: -_t(n, nc, x, 1, 0, 0),
-    df=lambda y, x, n, nc: -_t(n, nc, x, 0, -1, 1),
-    nc=lambda y, x, n, nc: _t(n, nc, x, 0, 0, 0),
+    x=lambda y, x, n, nc: -_t_expectation(n, nc, x, 1, 0, 0),
+    df=lambda y, x, n, nc: -_t_expectation(n, nc, x, 0, -1, 1),
+    nc=lambda y, x, n, nc: _t_expectation(n, nc, x, 0, 0, 0),
 )
 special(
     "_nct_pdf",
-    x=lambda y, x, n, nc: _t(n, nc, x, 2, 1, 0),
-    df=lambda y, x, n, nc: _t(n, nc, x, 1, 0, 1),
-    nc=lambda y, x, n, nc: -_t(n, nc, x, 1, 1, 0),
+    x=lambda y, x, n, nc: _t_expectation(n, nc, x, 2, 1, 0),
+    df=lambda y, x, n, nc: _t_expectation(n, nc, x, 1, 0, 1),
+    nc=lambda y, x, n, nc: -_t_expectation(n, nc, x, 1, 1, 0),
 )
 _nctdtrit = special(
     "nctdtrit",
-    df=lambda x, n, nc, p: -_t(n, nc, x, 0, -1, 1) / _t(n, nc, x, 1, 0, 0),
-    nc=lambda x, n, nc, p: _t(n, nc, x, 0, 0, 0) / _t(n, nc, x, 1, 0, 0),
-    p=lambda x, n, nc, p: 1 / _t(n, nc, x, 1, 0, 0),
+    df=lambda x, n, nc, p: -_t_expectation(n, nc, x, 0, -1, 1) / _t_expectation(n, nc, x, 1, 0, 0),
+    nc=lambda x, n, nc, p: _t_expectation(n, nc, x, 0, 0, 0) / _t_expectation(n, nc, x, 1, 0, 0),
+    p=lambda x, n, nc, p: 1 / _t_expectation(n, nc, x, 1, 0, 0),
 )
 special(
     "_nct_isf",
-    q=lambda x, q, n, nc: -1 / _t(n, nc, x, 1, 0, 0),
-    df=lambda x, q, n, nc: -_t(n, nc, x, 0, -1, 1) / _t(n, nc, x, 1, 0, 0),
-    nc=lambda x, q, n, nc: _t(n, nc, x, 0, 0, 0) / _t(n, nc, x, 1, 0, 0),
+    q=lambda x, q, n, nc: -1 / _t_expectation(n, nc, x, 1, 0, 0),
+    df=lambda x, q, n, nc: -_t_expectation(n, nc, x, 0, -1, 1) / _t_expectation(n, nc, x, 1, 0, 0),
+    nc=lambda x, q, n, nc: _t_expectation(n, nc, x, 0, 0, 0) / _t_expectation(n, nc, x, 1, 0, 0),
 )
 
 # The same of SciPy 1.15, in its own order of arguments.

@@ -157,6 +157,8 @@ def _slab_pad(x: Array, widths: tuple[Any, ...], mode: str, kwargs: dict[str, An
     given = kwargs.get("stat_length")
     lengths = [(None, None)] * x.ndim if given is None else _pairs(given, x.ndim, "stat_length")
     for axis, (before, after) in enumerate(widths):
+        if not before and not after:
+            continue  # an axis of no entries, too
         if mode == "linear_ramp":
             first = _ramp(along(x, axis, slice(0, 1)), axis, before, ends[axis][0])
             last = _ramp(along(x, axis, slice(-1, None)), axis, after, ends[axis][1])

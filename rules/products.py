@@ -35,7 +35,7 @@ from linad.rules.shaping import as_array, laid_out
 
 matmul_ = Primitive("matmul", np.matmul)
 matvec_ = Primitive("matvec", np.matmul)  # A (m, n), x (n,)
-dot_ = Primitive("dot", np.dot)  # a (n,), b (n,)
+dot_ = Primitive("dot", np.ndarray.dot)  # a (n,), b (n,): np.dot without its protocol
 
 
 @matmul_.jacobian(wrt=0)
@@ -204,9 +204,12 @@ def dot(a: Array, b: Array, out: Any = None) -> Any:
         refuse_out("dot", (out,))
     a, b = as_array(a), as_array(b)
     m, n = a.ndim, b.ndim
+    primitive = _OF_AXES.get((m, n))
+    if primitive is not None:
+        return primitive.on((a, b), {})
     if m == 0 or n == 0:
         return _multiple(a, b)
-    if n == 1 or m == 1 or m == n == 2:
+    if n == 1 or m == 1:
         return _product(a, b)
     return tensordot(a, b, ((-1,), (-2,)))
 

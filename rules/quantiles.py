@@ -13,6 +13,7 @@ Source: R. Hyndman and Y. Fan, "Sample quantiles in statistical packages", 1996.
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,7 @@ def _position(method: str, n: Array, q: Array) -> Any:
     )
 
 
-def _lanes(a: Array, axes: tuple[int, ...]) -> Any:
+def _lanes_at_end(a: Array, axes: tuple[int, ...]) -> Any:
     """``a`` with the given axes joined into one, at the end."""
     if axes == (a.ndim - 1,):
         return a
@@ -126,7 +127,26 @@ def _places(x: Array, *, kth: tuple[int, ...]) -> Any:
 places = Primitive("ordered_places", _places, constant=True)
 
 
-def _between_two(x: Array, h: Any, dtype: Any) -> Any:
+def _on_line(first: Array, second: Array, part: Any) -> Any:
+    """A quantile between two entries: from the nearer one, as in NumPy, so that the rounding is
+    the same."""
+    nearer = still(part) >= 0.5
+    if isinstance(nearer, Traced) or (np.ndim(nearer) and not np.all(nearer == np.any(nearer))):
+        start = np.where(nearer, second, first)
+    else:
+        start = second if np.any(nearer) else first
+    return start + (second - first) * (part - nearer)
+
+
+def _in_middle(first: Array, second: Array, part: Any) -> Any:
+    """The median: the mean of two entries, infinite ones too, or one entry where ``part`` is 0."""
+    wide = np.dtype(np.float32) if first.dtype == np.float16 else first.dtype  # sums may overflow
+    mean = (astype(first, wide, copy=False) + astype(second, wide, copy=False)) / wide.type(2)
+    mean = astype(mean, first.dtype, copy=False)
+    return np.where(part == 0, first, mean) if np.ndim(part) else mean
+
+
+def _between_two(x: Array, h: Any, dtype: Any, mixed: Callable[..., Any]) -> Any:
     """The one quantile at position h of each lane, the last axis; no entry is NaN."""
     last = x.shape[-1] - 1
     below = math.floor(h)
@@ -141,23 +161,25 @@ def _between_two(x: Array, h: Any, dtype: Any) -> Any:
     first = entry(low)
     if low == high:
         return astype(first, dtype, copy=False)
-    second, part = entry(high), dtype.type(h - low)
-    # From the nearer end, as in NumPy, so that the rounding is the same.
-    start, way = (second, part - 1) if part >= 0.5 else (first, part)
-    return start + (second - first) * way
+    return mixed(first, entry(high), dtype.type(h - low))
 
 
 def order_statistics(
-    a: Array, q: Array, axes: tuple[int, ...], method: str, ignore_nan: bool
+    a: Array,
+    q: Array,
+    axes: tuple[int, ...],
+    method: str,
+    ignore_nan: bool,
+    mixed: Callable[..., Any] = _on_line,
 ) -> Any:
     """Quantiles of ``a`` over ``axes``: an array (*q.shape, *other axes)."""
-    x = _lanes(a, axes)
+    x = _lanes_at_end(a, axes)
     lead, total = x.shape[:-1], x.shape[-1]
     if not total:
         raise IndexError("quantile of an empty array: there is no entry to choose")
     missing = np.asarray(np.isnan(x))
     if not ignore_nan and not np.shape(q) and not isinstance(q, Traced) and not missing.any():
-        return _between_two(x, _position(method, total, q), _dtype_of(a, q, method))
+        return _between_two(x, _position(method, total, q), _dtype_of(a, q, method), mixed)
     n = np.asarray(total - np.count_nonzero(missing, axis=-1)) if ignore_nan else total
     shape = np.shape(q)
     count = math.prod(shape)
@@ -187,14 +209,7 @@ def order_statistics(
     first = entry(low)
     if (low == high).all():
         return first.astype(dtype, copy=False)
-    # From the nearer end, as in NumPy, so that the rounding is the same.
-    second, part = entry(high), (h - low).astype(dtype)
-    nearer = still(part) >= 0.5
-    if isinstance(nearer, Traced) or not np.all(nearer == np.any(nearer)):
-        start = np.where(nearer, second, first)
-    else:
-        start = second if np.any(nearer) else first
-    return start + (second - first) * (part - nearer)
+    return mixed(first, entry(high), (h - low).astype(dtype))
 
 
 def _quantile(
@@ -283,7 +298,7 @@ def _median(name: str, ignore_nan: bool) -> None:
         axes = normalize_axes(axis, a.ndim, name)
         if not math.prod([a.shape[k] for k in axes]):
             return np.mean(a, axis=axis, keepdims=keepdims)  # NaN, and NumPy's warning
-        y = order_statistics(a, 0.5, axes, "linear", ignore_nan)
+        y = order_statistics(a, 0.5, axes, "linear", ignore_nan, _in_middle)
         if ignore_nan and np.isnan(y).any():
             warn_user("All-NaN slice encountered", RuntimeWarning)
         if keepdims and keepdims is not np._NoValue:  # type: ignore[attr-defined]

@@ -6,7 +6,7 @@ prod         y = Π x                dy = Σ_i (Π_{j≠i} x_j) dx_i
 max, min     y = x_k                dy = mean of dx over the entries that attain y
 logaddexp    y = log Σ exp x        dy = Σ exp(x - y) dx
 
-Each has a Jacobian of one row a lane. The products of the others are formed without
+Each has a Jacobian of one row per lane. The products of the others are formed without
 division, so entries that are zero are no special case, in derivatives of any order. Ties of
 max and min share the derivative equally. A sum whose logarithm is -inf (all terms are) has
 derivative 0.
@@ -29,7 +29,9 @@ from linad.core.shapes import EVERY_AXIS, Shape, drop_axes, keep_axes, normalize
 from linad.core.ufunc_keywords import refuse_out
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
+from linad.operators.composites import Chain
 from linad.operators.reduction import ScaledSum, WeightedSum
+from linad.operators.structured import Masked
 from linad.rules.shaping import replaced, reshape
 
 NoValue = np._NoValue  # type: ignore[attr-defined]  # what NumPy's own defaults are
@@ -154,24 +156,39 @@ prod_ = row_wise("prod", np.multiply, _others)
 # Extrema.
 
 
-def _shares(y: Array, x: Array, axes: tuple[int, ...]) -> Any:
-    """1 / (number of entries that attain y) at those entries, else 0."""
+def _shares(y: Array, x: Array, axes: tuple[int, ...]) -> tuple[Any, Any]:
+    """Which entries attain y, and 1 / (their number) at those, else 0."""
     y = y.reshape(keep_axes(x.shape, axes))
     attains = x == y
     # What a recorded program cannot decide it always does.
     if not isinstance(attains, Traced):
         shares = attains.astype(y.dtype)
         if np.logical_and.reduce(np.add.reduce(shares, axis=axes) == 1, axis=None):
-            return shares  # one entry each, and so no NaN, which equals nothing
+            return attains, shares  # one entry each, and so no NaN, which equals nothing
     attains = attains | ((y != y) & (x != x))
     shares = attains.astype(y.dtype)
-    return shares / np.add.reduce(shares, axis=axes, keepdims=True)
+    return attains, shares / np.add.reduce(shares, axis=axes, keepdims=True)
 
 
-max_ = row_wise("max", np.maximum, _shares)
-min_ = row_wise("min", np.minimum, _shares)
-fmax_ = row_wise("fmax_reduce", np.fmax, _shares)
-fmin_ = row_wise("fmin_reduce", np.fmin, _shares)
+def _extremum(name: str, ufunc: Any) -> Primitive:
+    """A primitive y = max x, or min x: the entries that do not attain it are left out, whatever
+    their tangents are."""
+    primitive = Primitive(name, lambda x, *, axes: ufunc.reduce(x, axis=axes))
+
+    def rule(y: Array, x: Array, *, axes: tuple[Any, ...]) -> JacobianOperator:
+        attains, shares = _shares(y, x, axes)
+        J = WeightedSum(shares, axes, x.shape, y.dtype)
+        return Chain((J, Masked(attains, x.shape, y.dtype)))
+
+    rule.__name__ = rule.__qualname__ = f"{name}_wrt_x"
+    primitive.jacobian(wrt=0)(rule)
+    return primitive
+
+
+max_ = _extremum("max", np.maximum)
+min_ = _extremum("min", np.minimum)
+fmax_ = _extremum("fmax_reduce", np.fmax)
+fmin_ = _extremum("fmin_reduce", np.fmin)
 
 
 # Log-sum-exp.

@@ -1,6 +1,6 @@
 """The rewrites of selections: what a read of entries is, together with what stands around it.
 
-S = Selection(index) has one 1 a row, at the entry that is read, and so has every operator that
+S = Selection(index) has one 1 per row, at the entry that is read, and so has every operator that
 only moves or repeats entries. Their product is a selection again, whose index is what the
 product makes of the numbers 0, 1, 2, ...
 
@@ -15,10 +15,11 @@ import numpy as np
 
 from linad.core.array_type import Array
 from linad.core.indices import Index
-from linad.core.shapes import Shape, size_of
+from linad.core.shapes import size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain, Sum, chain_of
 from linad.operators.placement import Pad, Roll
+from linad.operators.relation_shapes import numbered
 from linad.operators.reordering import Broadcast, Permutation, Reshape
 from linad.operators.rewrites import (
     PRODUCTS,
@@ -32,11 +33,6 @@ from linad.operators.rewrites import (
 from linad.operators.structured import Diagonal, Identity, Masked, Zero
 from linad.operators.wrappers import Adjoint
 from linad.rules.indexing import Selection
-
-
-def numbered(shape: Shape) -> Any:
-    """The numbers 0, 1, 2, ... in an array of this shape."""
-    return np.arange(size_of(shape)).reshape(shape)
 
 
 def reading(sources: Array, a: JacobianOperator, b: JacobianOperator) -> JacobianOperator:

@@ -152,10 +152,10 @@ def _is_of_traced_numbers(x: Array) -> bool:
 
 
 def of_list(x: Array) -> Any:
-    """A list, which may hold traced numbers, as an array; all else, a number say, as it is."""
-    if isinstance(x, Traced):  # which would be asked for its class by the other question
+    """A list or a table's column, which may hold traced numbers, as an array; a number as it is."""
+    if isinstance(x, (Traced, ndarray, generic)):  # a tracer would be asked for its class below
         return x
-    return as_array(x) if isinstance(x, (list, tuple)) else x
+    return as_array(x) if isinstance(x, (list, tuple)) or hasattr(x, "__array__") else x
 
 
 def concrete(x: Any) -> Any:

@@ -196,6 +196,27 @@ def _lenient(a: Array, axis: Any) -> Any:
     return None if counts and type(axis) is int and axis in (0, -1) else axis
 
 
+def _or_nan(
+    y: Array,
+    a: Array,
+    axis: Any,
+    where: Array,
+    out: None = None,
+    ddof: Any = 0,
+    *args: Any,
+    correction: Any = NoValue,
+    **keywords: Any,
+) -> Any:
+    """The moment, NaN for the lanes that have no entries left for ``ddof``, as in NumPy."""
+    if not is_inexact(a.dtype):
+        return y
+    least = ddof if correction is NoValue else correction
+    few = count(where, a, normalize_axes(axis, a.ndim, "nanvar")) <= least
+    if not isinstance(few, Traced) and not few.any():
+        return y
+    return np.where(few.reshape(np.shape(y)), y.dtype.type(np.nan), y)
+
+
 def _register_nan_moment(name: str) -> None:
     function = FUNCTIONS[getattr(np, name.removeprefix("nan"))]
 
@@ -209,8 +230,9 @@ def _register_nan_moment(name: str) -> None:
         where: Any = True,
         **keywords: Any,
     ) -> Any:
-        where = _present(a, where, dtype)
-        return function(a, _lenient(a, axis), dtype, *args, where=where, **keywords)
+        where, axis = _present(a, where, dtype), _lenient(a, axis)
+        y = function(a, axis, dtype, *args, where=where, **keywords)
+        return y if name == "nanmean" else _or_nan(y, a, axis, where, *args, **keywords)
 
     moment.__name__ = moment.__qualname__ = name
 
@@ -309,9 +331,13 @@ def cov(
 ) -> Any:
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof must be integer")
-    x = _variables(m, rowvar)
-    if y is not None:
-        x = np.concatenate([x, _variables(y, rowvar)], axis=0)
+    m = as_array(m)
+    x = _variables(m, rowvar or m.ndim == 1)
+    if not x.shape[0]:
+        return np.zeros((0, 0))
+    if y is not None:  # NumPy takes a single row of it for a variable, whatever rowvar says
+        y = as_array(y)
+        x = np.concatenate([x, _variables(y, rowvar or y.ndim == 1 or y.shape[0] == 1)], axis=0)
     if dtype is not None and not is_inexact(np.dtype(dtype)):
         raise TypeError(f"cov: dtype must be floating or complex, got {np.dtype(dtype)}")
     # NumPy computes single precision in double.
@@ -339,13 +365,12 @@ def cov(
 
 def _variables(m: Array, rowvar: bool) -> Any:
     """One variable a row."""
-    m = as_array(m)
     if m.ndim > 2:
         raise ValueError("m has more than 2 dimensions")
     if m.dtype.kind in "biu":
         m = m.astype(float)
     m = np.atleast_2d(m)
-    return m if rowvar or m.shape[0] == 1 else m.T
+    return m if rowvar else m.T
 
 
 def _sample_weights(fweights: Array | None, aweights: Array | None, n: int) -> Any:

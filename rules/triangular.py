@@ -70,7 +70,7 @@ class TriangularSolve(LinearSolve):
 
     Notes
     -----
-    n^2 operations a column.
+    n^2 operations per column.
     """
 
     unknown = (

@@ -71,7 +71,7 @@ def as_operand(ufunc: Any, a: Array) -> Any:
 def reduced_in_order(ufunc: Any, function: Callable[..., Any]) -> None:
     """Register ``reduce`` of a ufunc, from left to right: ``function(a, axes, initial, where)``.
 
-    It gets operands in the dtype of the ufunc, and gives one result a lane.
+    It gets operands in the dtype of the ufunc, and gives one result per lane.
     """
     name = f"{ufunc.__name__}.reduce"
 

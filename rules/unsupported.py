@@ -11,7 +11,7 @@ _SAVE = "a file takes plain numbers: pass linad.stop_gradient(x), or save the re
 _DATES = "dates have no derivative: pass plain arrays, linad.stop_gradient(x) of a traced one"
 _TEXT = "text has no derivative: pass plain arrays, linad.stop_gradient(x) of a traced one"
 _RECORDS = (
-    "a traced array has one number an entry and no named fields: keep the fields as a dict of "
+    "a traced array has one number per entry and no named fields: keep the fields as a dict of "
     "arrays, which every derivative takes and returns"
 )
 

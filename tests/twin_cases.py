@@ -17,6 +17,7 @@ EDGE, BAND = np.array(0.3), np.array([0.2, 0.5])
 MOTION = np.array([-0.5, 0.2, -0.1, -0.8])
 T = np.linspace(0, 3, 9)
 SOS = np.array([[0.3, 0.2, 0.1, -0.5, 0.2], [1.0, -0.4, 0.3, 0.1, 0.3]])
+KNOTS = np.array([0.0, 0.0, 0.0, 0.6, 1.0, 1.0, 1.0])
 SPD = np.array([[2.0, 0.3, 0.1], [0.3, 1.5, 0.2], [0.1, 0.2, 1.2]])
 ONE, TWO = np.array(0.7), np.array([0.3, 1.4])
 
@@ -57,8 +58,19 @@ CONSTANTS = {
     "nu2lambda": (lambda m, x: m.nu2lambda(x) * 1e-8, P),
 }
 
+INTEGRATE = {
+    "cumulative_simpson": (lambda m, y: m.cumulative_simpson(y, dx=0.3), Y),
+    "cumulative_trapezoid": (lambda m, y: m.cumulative_trapezoid(y, dx=0.5), Y),
+    "romb": (lambda m, y: m.romb(y[:5], dx=0.3), Y),
+}
+
 INTERPOLATE = {
     "Rbf": (lambda m, x, y, t: m.Rbf(x, y, smooth=0.1)(t), T, P, TWO),
+    "barycentric_interpolate": (lambda m, y, t: m.barycentric_interpolate(T, y, t), P, TWO),
+    "krogh_interpolate": (lambda m, y, t: m.krogh_interpolate(T[:5], y[:5], t, der=1), P, TWO),
+    "pchip_interpolate": (lambda m, y, t: m.pchip_interpolate(T, y, t), P, TWO),
+    "splder": (lambda m, c: m.splder((KNOTS, c, 2))[1], P[:4]),
+    "splantider": (lambda m, c: m.splantider((KNOTS, c, 2))[1], P[:4]),
     "pade": (lambda m, a: m.pade(a, 2)[0](0.3), np.array([1.0, 0.7, 0.3, 0.2, 0.4])),
     "FloaterHormannInterpolator": (
         lambda m, x, y, t: m.FloaterHormannInterpolator(x, y)(t),
@@ -70,6 +82,8 @@ INTERPOLATE = {
 LINALG = {
     "diagsvd": (lambda m, a: m.diagsvd(a, 5, len(A)), A),
     "expm_cond": (lambda m, a: m.expm_cond(a), M[:2, :2]),
+    "companion": (lambda m, a: m.companion(2 + a), A),
+    "leslie": (lambda m, f, s: m.leslie(f, s[:-1]), A, A),
     "fiedler_companion": (lambda m, a: m.fiedler_companion(a), A),
     "solve_circulant": (lambda m, c, b: m.solve_circulant(c, b), A * [4.0, 1, 1], B),
     "cdf2rdf": (
@@ -94,6 +108,11 @@ NDIMAGE = {
         lambda m, a: m.labeled_comprehension(a, LABELS, [0, 1, 2], np.std, float, 0),
         M,
     ),
+    **{
+        name: (lambda m, a, name=name: getattr(m, name)(a * a, LABELS, [0, 2]), M)
+        for name in ("mean", "standard_deviation", "sum", "sum_labels", "variance")
+    },
+    "center_of_mass": (lambda m, a: m.center_of_mass(a * a, LABELS, 1)[0], M),
     "maximum_position": (lambda m, a: a[m.maximum_position(a)], M),
     "minimum_position": (lambda m, a: a[m.minimum_position(a)], M),
     "vectorized_filter": (lambda m, a: m.vectorized_filter(a, np.mean, size=(2, 3)), M),
@@ -171,6 +190,7 @@ SIGNAL = {
     "ellip": (lambda m, r, w: m.ellip(3, r, 30.0, w)[1], ONE, EDGE),
     "ellipord": (lambda m, w: m.ellipord(w[0], w[1], 3, 40)[1] * np.exp(w), BAND),
     "envelope": (lambda m, x: m.envelope(x), X),
+    "filtfilt": (lambda m, b, a, x: m.filtfilt(b, a, x, padlen=4), B, A, X),
     "find_peaks": (lambda m, x: m.find_peaks(x, prominence=0.1)[1]["prominences"], X),
     "firls": (lambda m, w: m.firls(7, [0, 0.3, 0.4, 1], np.stack([*w, 0 * w[0], 0 * w[0]])), TWO),
     "firwin": (lambda m, w: m.firwin(7, w, window=("kaiser", 4.0)), EDGE),
@@ -178,6 +198,7 @@ SIGNAL = {
     "freqresp": (lambda m, b, a: m.freqresp((b, a), w=[0.1, 1.0])[1], NUM, DEN),
     "freqs": (lambda m, b, a: m.freqs(b, a, [0.1, 0.7])[1], B, A),
     "freqs_zpk": (lambda m, z, p, k: m.freqs_zpk(z, p, k, [0.1, 0.7])[1], ZEROS, POLES, GAIN),
+    "freqz_sos": (lambda m, c: m.freqz_sos(sections(c), 4)[1], SOS),
     "freqz_zpk": (
         lambda m, z, p, k: m.freqz_zpk(z, p / 2, k, [0.1, 0.7])[1],
         *(ZEROS, POLES, GAIN),
@@ -186,6 +207,7 @@ SIGNAL = {
     "gausspulse": (lambda m, t, f: m.gausspulse(t / 10, 5 * f[1], f[0]), T, TWO),
     "get_window": (lambda m, b: m.get_window(("kaiser", b), 7), ONE),
     "group_delay": (lambda m, b, a: m.group_delay((b, a), 4)[1], B, A),
+    "hilbert": (lambda m, x: m.hilbert(x), X),
     "hilbert2": (lambda m, x: m.hilbert2(x), M),
     "iircomb": (lambda m, q: m.iircomb(0.25, q)[1], ONE),
     "iirfilter": (lambda m, w: m.iirfilter(3, w, btype="low")[0], EDGE),
@@ -229,6 +251,7 @@ SIGNAL = {
     ),
     "qspline1d": (lambda m, x: m.qspline1d(x), X),
     "qspline1d_eval": (lambda m, c, x: m.qspline1d_eval(c, x), X, T + 0.1),
+    "resample": (lambda m, x: m.resample(x, 9), X),
     "resample_poly": (lambda m, x: m.resample_poly(x, 3, 2), X),
     "residue": (lambda m, b, a: m.residue(b, a)[0], NUM, np.array([1.0, 3.1, 2.0])),
     "residuez": (lambda m, b, a: m.residuez(b, a)[0], NUM, np.array([1.0, -0.9, 0.18])),
@@ -238,6 +261,7 @@ SIGNAL = {
     "sos2tf": (lambda m, c: m.sos2tf(sections(c))[1], SOS),
     "sos2zpk": (lambda m, c: abs(m.sos2zpk(sections(c))[1]), SOS),
     "sosfilt_zi": (lambda m, c: m.sosfilt_zi(sections(c)), SOS),
+    "sosfreqz": (lambda m, c: m.sosfreqz(sections(c), 4)[1], SOS),
     "sosfiltfilt-sections": (lambda m, c, x: m.sosfiltfilt(sections(c), x, padlen=5), SOS, X),
     "square": (lambda m, t: m.square(t + 0.1) * t, T),
     "ss2tf": (lambda m, a: m.ss2tf(*state_space(a))[1], MOTION),
@@ -560,6 +584,7 @@ STATS = {
 ROOMS = {
     "cluster": CLUSTER,
     "constants": CONSTANTS,
+    "integrate": INTEGRATE,
     "interpolate": INTERPOLATE,
     "linalg": LINALG,
     "ndimage": NDIMAGE,

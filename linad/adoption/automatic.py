@@ -8,8 +8,9 @@ from types import FrameType
 from typing import Any
 
 from linad.adoption.dispatchers import is_dispatcher, python_of
-from linad.core.callers import AWARE, defining_package, innermost, is_installed, line_of, package_of
+from linad.core.callers import AWARE, defining_package, innermost, package_of
 from linad.core.failures import is_from_compiled
+from linad.core.installed import is_installed, line_of
 from linad.errors import LinadError
 
 NEVER = AWARE | {"matplotlib", "cupy", "jax", "torch", "llvmlite", "pytest", "IPython"}
@@ -41,7 +42,7 @@ class Touches:
 
     def __init__(self, trace: Any, started: FrameType, known: Callable[[str], bool]) -> None:
         self.met: dict[str, str] = {}
-        self._started = id(started)
+        self._started = started
         self._known = known
         self._trace = trace
         self._apply = trace.apply
@@ -54,7 +55,7 @@ class Touches:
         return self._apply(primitive, args, params)
 
     def _note(self, frame: Any) -> None:
-        while frame is not None and id(frame) != self._started:
+        while frame is not None and frame is not self._started:
             code = frame.f_code
             if id(code) not in self._seen:
                 self._seen.add(id(code))
@@ -66,7 +67,7 @@ class Touches:
     def end(self) -> None:
         """The trace has ended."""
         self._trace.__dict__.pop("apply", None)
-        del self._apply, self._trace
+        del self._apply, self._trace, self._started
 
 
 def refusals(trace: Any, error: Any) -> Iterator[types.TracebackType]:

@@ -15,19 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from linad.adoption.subclasses import isinstance_of_held
+from linad.adoption.results import holds_array
 from linad.core.adopted import SPACES
 from linad.core.tree import bare
 
 
 def _bare(x: Any) -> Any:
     """``x.__array__()``"""
-    return bare(x) if isinstance_of_held(x) else np.ndarray.__array__(x)
+    return bare(x) if holds_array(x) else np.ndarray.__array__(x)
 
 
 def _memory(x: Any) -> dict[str, Any]:
     """``x.__array_interface__``, as far as it tells whether two arrays are one."""
-    return {"data": (id(x._held), False)} if isinstance_of_held(x) else x.__array_interface__
+    return {"data": (id(x._held), False)} if holds_array(x) else x.__array_interface__
 
 
 class _AskedOfArrays(ast.NodeTransformer):

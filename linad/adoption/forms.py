@@ -34,10 +34,10 @@ from linad.adoption.numpy_matrix import MATRICES
 from linad.adoption.object_arrays import gathered, method_of
 from linad.adoption.objects import of_object, owner_of
 from linad.adoption.promotion import LABELLED
+from linad.adoption.results import holds_array
 from linad.adoption.subclasses import (
     array_maker,
     by_class,
-    isinstance_of_held,
     new_array,
     remade,
     view_as,
@@ -330,12 +330,17 @@ def _of_labelled(f: Any) -> Callable[..., Any]:
     """A method of a plain Series or DataFrame, for arguments that may be traced."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        given = (*args, *kwargs.values())
-        if not held(given) and not any(getattr(type(a), "holds_array", False) for a in given):
+        holds = sys.modules["linad.adoption.labelled"].holds_traced_values
+        if not any(map(holds, (*args, *kwargs.values()))):
             return f(*args, **kwargs)
         return getattr(LIFTED[type(f.__self__)](f.__self__), f.__name__)(*args, **kwargs)
 
     return call
+
+
+def matmul(a: Any, b: Any) -> Any:
+    """``a @ b``: a Series or DataFrame of pandas would make a plain array of the other."""
+    return _of_labelled(a.__matmul__)(b) if type(a) in LIFTED else a @ b
 
 
 def _of_number(f: Any) -> Callable[..., Any]:
@@ -369,7 +374,7 @@ def _of_plain_subclass(f: Any) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         given = (*args, *kwargs.values())
-        if not held(given) and not any(map(isinstance_of_held, given)):
+        if not held(given) and not any(map(holds_array, given)):
             return f(*args, **kwargs)
         return getattr(remade(f.__self__), f.__name__)(*args, **kwargs)
 

@@ -154,6 +154,14 @@ class TracedSeries(Labelled, pd.Series):
     def _by_column(self, function: Callable[[Any], Any]) -> Any:
         return series(function(self.array.array), index=self.index, name=self.name)
 
+    def cov(self, other: Any, min_periods: Any = None, ddof: int | None = 1) -> Any:
+        """Covariance with another Series, of the entries of the same labels."""
+        return _both(self, other).cov(min_periods, ddof).iloc[0, 1]
+
+    def corr(self, other: Any, method: Any = "pearson", min_periods: Any = None) -> Any:
+        """Correlation with another Series, by the method of Pearson."""
+        return _both(self, other).corr(method).iloc[0, 1]
+
     @property
     def values(self) -> Any:
         """The traced array."""
@@ -288,6 +296,11 @@ class TracedFrame(Labelled, pd.DataFrame):
                 f"by linad; drop them, df.dropna().{name}()"
             )
         return values
+
+
+def _both(x: Any, y: Any) -> Any:
+    """Two Series as columns, of the labels that both have."""
+    return frame(dict(enumerate(x.align(y, join="inner"))))
 
 
 def values_of(x: Any) -> Any:

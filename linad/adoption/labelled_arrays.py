@@ -7,6 +7,7 @@ leaves to them what is computed.
 import functools
 import itertools
 import operator
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -96,6 +97,10 @@ class TracedArray(ExtensionArray):
             self.array = trace.constant(self.array.copy())
         self.array[check_array_indexer(self, key)] = value
 
+    def _where(self, mask: Array, value: Any) -> Any:
+        """These entries where ``mask`` holds, others elsewhere, which may be complex."""
+        return type(self)(np.where(mask, self.array, numbers(bare_array(value))))
+
     def take(self, indices: Array, *, allow_fill: bool = False, fill_value: Any = None) -> Any:
         """As pandas wants it: -1 stands for the last entry, or for ``fill_value``."""
         indices = np.asarray(indices, dtype=np.intp)
@@ -130,6 +135,8 @@ class TracedArray(ExtensionArray):
         return type(self)(found) if found.dtype.kind in "fc" else np.asarray(found)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        if sys._getframe(1).f_code.co_name == "np_can_hold_element":
+            raise TypeError("a plain array does not hold traced values")  # pandas wants to know
         return self.array.__array__(dtype, copy=copy)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:

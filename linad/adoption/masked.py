@@ -15,7 +15,8 @@ import numpy as np
 
 from linad.adoption.executed import executed
 from linad.adoption.form_table import form_of
-from linad.adoption.subclasses import MADE_ELSEWHERE, Held, isinstance_of_held, unwrapped
+from linad.adoption.results import holds_array
+from linad.adoption.subclasses import MADE_ELSEWHERE, Held, unwrapped
 from linad.arrays.conversions import is_instance
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
@@ -37,8 +38,8 @@ class HeldData(Held):
                 f"{ufunc.__name__}: of a masked array around a traced value plain calls are traced "
                 f"only, not {method}, out= and where=; use the function of numpy.ma"
             )
-        owner = next(x for x in inputs if isinstance_of_held(x))
-        result = ufunc(*[_data(x) for x in inputs], **kwargs)
+        owner = next(x for x in inputs if holds_array(x))
+        result = ufunc(*[_unmasked(x) for x in inputs], **kwargs)
         return owner.__array_wrap__(_constant(result), (ufunc, inputs, 0))
 
     def __array_function__(
@@ -67,7 +68,7 @@ def _hides(x: Any) -> bool:
     return isinstance(x, np.ma.MaskedArray) and bool(np.any(x.mask))
 
 
-def _data(x: Any) -> Any:
+def _unmasked(x: Any) -> Any:
     return x.data if type(x) is np.ma.MaskedArray else unwrapped(x)
 
 
@@ -93,7 +94,7 @@ def _view(x: Any, *kinds: Any) -> Any:
     array = x.data if masked else array
     made = object.__new__(kind)
     made.__dict__["_held"] = _constant(array.view() if array.shape else array)
-    made.__array_finalize__(x if masked or isinstance_of_held(x) else None)
+    made.__array_finalize__(x if masked or holds_array(x) else None)
     return made
 
 

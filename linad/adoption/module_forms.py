@@ -8,7 +8,7 @@ import numpy as np
 
 from linad.adoption.object_arrays import gathered
 from linad.arrays.traces import running_trace
-from linad.numpy.list_arguments import TakingLists, gathered_by
+from linad.numpy.list_arguments import TakingLists
 from linad.rules.shaping import of_holder
 from linad.scipy.sparse.arrays import SparseArray
 
@@ -47,7 +47,7 @@ class FormOfArrayFunction(TakingLists):
             ):
                 # As NumPy does with what is not an array: the method of that name.
                 return getattr(args[0], self._original.__name__)()
-            args, kwargs = gathered_by(gathered, args, kwargs)
+            args, kwargs = self._gathered_by(gathered, args, kwargs)
         try:
             return self._original(*args, **kwargs)
         except (ValueError, TypeError) as error:

@@ -27,10 +27,10 @@ from linad.adoption import promotion
 from linad.adoption.executed import executed
 from linad.adoption.form_table import form_of
 from linad.adoption.module_forms import FormOfModule
+from linad.adoption.results import holds_array
 from linad.adoption.subclasses import (
     MADE_ELSEWHERE,
     Held,
-    isinstance_of_held,
     remade,
     unwrapped,
     view_as,
@@ -98,7 +98,7 @@ def _is_operator() -> bool:
 
 def _plain(x: Any) -> Any:
     """The matrices, arrays and numbers of NumPy's that arguments stand for."""
-    if isinstance_of_held(x) and issubclass(type(x).original, matrix):
+    if holds_array(x) and issubclass(type(x).original, matrix):
         return np.asarray(concrete_parts(x._held)).view(matrix)
     if type(x) in (list, tuple):
         return type(x)(map(_plain, x))

@@ -190,8 +190,14 @@ def update_entry(entry: Array, v: Array, y: Any, index: Any, op: str) -> Any:
     new = _to_write_at(y, v, references)
     if new is not y:
         y, entry = new, new[index]
-    y[index] = getattr(operator, op)(entry, _numbers(v, y))
+    y[index] = _updated(entry, _numbers(v, y), op)
     return y
+
+
+def _updated(entry: Any, v: Any, op: str) -> Any:
+    """``entry op= v``, of what an index gave; pandas does not leave that to a traced value."""
+    in_place = type(entry) not in LABELLED or not _is_traced(v)
+    return getattr(operator, op if in_place else op.removeprefix("i"))(entry, v)
 
 
 def _apart(entry: Any, v: Any) -> Any:
@@ -217,7 +223,7 @@ def update_shared_entry(entry: Array, v: Array, y: Any, index: Any, op: str) -> 
     """``y[index] op= v``, where the name is no local variable and ``entry`` is ``y[index]``."""
     v = _value(v, entry)
     _hold_if_traced(v, y)
-    y[index] = getattr(operator, op)(entry, _numbers(v, y))
+    y[index] = _updated(entry, _numbers(v, y), op)
 
 
 def _hold_if_traced(v: Any, y: Any) -> None:
@@ -246,7 +252,7 @@ def update_attribute(entry: Array, v: Array, owner: Any, name: str, index: Any, 
     y = _lend(owner, name, v)
     if isinstance(y, (Tracer, WrittenSparse)) and type(entry) in (np.ndarray, np.float64):
         entry = y[index]
-    y[index] = getattr(operator, op)(entry, _numbers(v, y))
+    y[index] = _updated(entry, _numbers(v, y), op)
 
 
 def _lend(owner: Any, name: str, v: Array) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.adoption.subclasses import isinstance_of_held
+from linad.adoption.results import holds_array
 from linad.arrays.tracer import Tracer
 
 _MOST = 1000
@@ -21,7 +21,7 @@ def reaches_traced(values: Iterable[Any]) -> bool:
     stack, seen = list(values), set()
     while stack:
         value = stack.pop()
-        if type(value) is Tracer or isinstance_of_held(value):
+        if type(value) is Tracer or holds_array(value):
             return True
         if id(value) in seen or isinstance(value, _CLOSED):
             continue

@@ -92,7 +92,8 @@ def _class_of(result: Any) -> Any:
     return PLAIN if isinstance(result, np.ndarray) else NUMBER
 
 
-def _is_held(x: Any) -> bool:
+def holds_array(x: Any) -> bool:
+    """Whether a value holds an array in place of bytes."""
     return getattr(type(x), "holds_array", False)
 
 
@@ -102,11 +103,11 @@ def _sample(x: Any) -> Any:
         return type(x)([_sample(part) for part in x])
     if type(x) is dict:
         return {key: _sample(part) for key, part in x.items()}
-    array = x._held if _is_held(x) else x
+    array = x._held if holds_array(x) else x
     array = array.concrete if type(array) is Tracer else array
     if not isinstance(array, np.ndarray):
         return array
-    return array.copy().view(Sample) if _is_held(x) else array.copy()
+    return array.copy().view(Sample) if holds_array(x) else array.copy()
 
 
 def _kind(x: Any) -> Hashable:
@@ -115,7 +116,7 @@ def _kind(x: Any) -> Hashable:
         return (type(x), *[_kind(part) for part in x])
     if type(x) is dict:
         return tuple([(key, _kind(part)) for key, part in x.items()])
-    if _is_held(x) or isinstance(x, (np.ndarray, Tracer)):
+    if holds_array(x) or isinstance(x, (np.ndarray, Tracer)):
         return (type(x), np.ndim(x))
     if x is None or isinstance(x, (bool, int, str, slice, type, np.dtype, type(Ellipsis))):
         return (type(x), x if not isinstance(x, slice) else None)

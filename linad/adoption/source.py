@@ -27,13 +27,13 @@ from linad.adoption import list_arithmetic, promotion
 from linad.adoption.compiled_functions import is_compiled
 from linad.adoption.exchanges import PLAIN
 from linad.adoption.form_table import form_of, has_form
-from linad.adoption.forms import picked
+from linad.adoption.forms import matmul, picked
 from linad.adoption.objects import owner_of
 from linad.adoption.text_formatting import modulo
 
 _NUMBERS = frozenset({int, float, complex, np.float64})  # which are never written into
 _HELPERS = {"kind": type, "numbers": _NUMBERS, "pick": picked, "form": form_of}
-_HELPERS |= {"index": np.s_, "modulo": modulo, **promotion.CALLED}
+_HELPERS |= {"index": np.s_, "matmul": matmul, "modulo": modulo, **promotion.CALLED}
 _OPERATORS = {
     ast.Add: "iadd",
     ast.Sub: "isub",
@@ -50,7 +50,7 @@ def _load(name: str) -> ast.Name:
     return ast.Name(name, ast.Load())
 
 
-def _helper(name: str, *args: ast.expr) -> ast.Call:
+def _call_to(name: str, *args: ast.expr) -> ast.Call:
     return ast.Call(_load(f"_linad_{name}"), list(args), [])
 
 
@@ -77,6 +77,11 @@ def _may_be_text(node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp):
         return isinstance(node.op, ast.Add) and _may_be_text(node.left)
     return isinstance(node, (ast.JoinedStr, ast.Name, ast.Attribute))
+
+
+def _has_lambda(node: ast.expr) -> bool:
+    """Whether a lambda is in it, which is found by its line: it may not stand there twice."""
+    return any(isinstance(part, ast.Lambda) for part in ast.walk(node))
 
 
 def _is_fixed_set(node: ast.expr) -> TypeGuard[ast.Set]:
@@ -149,7 +154,7 @@ class _Rewrite(ast.NodeTransformer):
         self.generic_visit(node)
         if self.scopes and self._is_looked_up(node.func):
             f = node.func
-            pick = ast.IfExp(_load(PLAIN), f, _helper("pick", f))
+            pick = ast.IfExp(_load(PLAIN), f, _call_to("pick", f))
             node.func = ast.fix_missing_locations(ast.copy_location(pick, f))
         return node
 
@@ -166,8 +171,12 @@ class _Rewrite(ast.NodeTransformer):
     def visit_BinOp(self, node: ast.BinOp) -> Any:
         self.generic_visit(node)
         if isinstance(node.op, ast.Mod) and self.scopes and _may_be_text(node.left):
-            text = _helper("modulo", node.left, node.right)
+            text = _call_to("modulo", node.left, node.right)
             either = ast.IfExp(_load(PLAIN), node, text)
+            return ast.fix_missing_locations(ast.copy_location(either, node))
+        if isinstance(node.op, ast.MatMult) and self.scopes and not _has_lambda(node):
+            product = _call_to("matmul", node.left, node.right)
+            either = ast.IfExp(_load(PLAIN), node, product)
             return ast.fix_missing_locations(ast.copy_location(either, node))
         return node
 
@@ -183,7 +192,7 @@ class _Rewrite(ast.NodeTransformer):
         self.generic_visit(node)
         makes = isinstance(node.value, ast.Attribute) and node.value.attr in _MAKERS
         if makes and self.scopes and self._is_local(self._root(node.value)):
-            either = ast.IfExp(_load(PLAIN), node.value, _helper("form", node.value))
+            either = ast.IfExp(_load(PLAIN), node.value, _call_to("form", node.value))
             node.value = ast.fix_missing_locations(ast.copy_location(either, node.value))
         return node
 
@@ -206,16 +215,16 @@ class _Rewrite(ast.NodeTransformer):
         if isinstance(place, ast.Name):
             if not self._is_own(place):
                 shared = helper.replace("write", "write_shared").replace("update", "update_shared")
-                return ast.Expr(_helper(shared, *first, _load(place.id), *last))
-            call = _helper(helper, *first, _load(place.id), *last)
+                return ast.Expr(_call_to(shared, *first, _load(place.id), *last))
+            call = _call_to(helper, *first, _load(place.id), *last)
             return ast.Assign([ast.Name(place.id, ast.Store())], call)
         if self._is_of_local(place):
             owner = place.value.id
-            call = _helper(helper.removesuffix("_entry") + "_data", *first, _load(owner), *last)
+            call = _call_to(helper.removesuffix("_entry") + "_data", *first, _load(owner), *last)
             return ast.Assign([ast.Name(owner, ast.Store())], call)
         helper = helper.removesuffix("_entry") + "_attribute"
         owner, name = _load(place.value.id), ast.Constant(place.attr)
-        return ast.Expr(_helper(helper, *first, owner, name, *last))
+        return ast.Expr(_call_to(helper, *first, owner, name, *last))
 
     def _is_of_local(self, place: ast.expr) -> bool:
         """Whether it is the data of a name, which may be those of a sparse array."""
@@ -240,7 +249,7 @@ class _Rewrite(ast.NodeTransformer):
             return node
         assert isinstance(node.value, ast.Call)
         first, *rest = node.value.args
-        made = _helper("set_diagonal", first, _load(owner.id), *rest)
+        made = _call_to("set_diagonal", first, _load(owner.id), *rest)
         made.keywords = node.value.keywords
         return self._guarded(node, ast.Assign([ast.Name(owner.id, ast.Store())], made))
 
@@ -251,7 +260,7 @@ class _Rewrite(ast.NodeTransformer):
             assert isinstance(target, ast.Attribute)
             assert isinstance(target.value, ast.Name)
             owner = target.value.id
-            made = _helper("set_data", node.value, _load(owner))
+            made = _call_to("set_data", node.value, _load(owner))
             return self._guarded(node, ast.Assign([ast.Name(owner, ast.Store())], made))
         place = self._place(target)
         if len(node.targets) > 1 or place is None or not isinstance(target, ast.Subscript):
@@ -266,9 +275,9 @@ class _Rewrite(ast.NodeTransformer):
             return node
         if isinstance(target, ast.Name):
             name, helper = target.id, "update" if self._is_own(target) else "update_shared"
-            call = _helper(helper, node.value, _load(name), ast.Constant(op))
+            call = _call_to(helper, node.value, _load(name), ast.Constant(op))
             is_number = ast.Compare(
-                _helper("kind", _load(name)), [ast.In()], [_load("_linad_numbers")]
+                _call_to("kind", _load(name)), [ast.In()], [_load("_linad_numbers")]
             )
             new = ast.Assign([ast.Name(name, ast.Store())], call)
             return self._guarded(node, new, ast.BoolOp(ast.Or(), [_load(PLAIN), is_number]))
@@ -287,10 +296,10 @@ class _Rewrite(ast.NodeTransformer):
             return node
         if self._is_of_local(target):
             owner = target.value.id
-            made = _helper("update_all_data", node.value, _load(owner), ast.Constant(op))
+            made = _call_to("update_all_data", node.value, _load(owner), ast.Constant(op))
             return self._guarded(node, ast.Assign([ast.Name(owner, ast.Store())], made))
         name, op_name = ast.Constant(target.attr), ast.Constant(op)
-        call = _helper("update_whole", node.value, _load(target.value.id), name, op_name)
+        call = _call_to("update_whole", node.value, _load(target.value.id), name, op_name)
         return self._guarded(node, ast.Expr(call))
 
 
@@ -307,8 +316,8 @@ _AFTER: dict[tuple[str, bool], tuple[Names, Codes]] = {}
 """Those of files compiled anew, with arithmetic looked at everywhere or not, and for what names."""
 
 
-def _functions(code: types.CodeType) -> Codes:
-    """The functions of a module by name and line, where several lambdas may stand, in order."""
+def functions_in(code: types.CodeType) -> Codes:
+    """The functions in a code by name and line, where several lambdas may stand, in order."""
     into: Codes = {}
     stack = [code]
     while stack:
@@ -334,7 +343,7 @@ def _before(file: str) -> Codes | None:
             builtins.__dict__[f"_linad_{name}"] = helper
         parsed = _parsed(file)
         made = None if parsed is None else compile(parsed, file, "exec", dont_inherit=True)
-        _BEFORE[file] = None if made is None else _functions(made)
+        _BEFORE[file] = None if made is None else functions_in(made)
     return _BEFORE[file]
 
 
@@ -355,7 +364,7 @@ def _after(file: str, names: Names, everywhere: bool) -> Codes:
     if parsed is not None:
         looked_at = list_arithmetic.ListArithmetic(everywhere).visit(parsed)
         new = ast.fix_missing_locations(_Rewrite(*names).visit(looked_at))
-        codes = _functions(compile(new, file, "exec", dont_inherit=True))
+        codes = functions_in(compile(new, file, "exec", dont_inherit=True))
         _AFTER[file, everywhere] = names, codes
     return _AFTER[file, everywhere][1]
 

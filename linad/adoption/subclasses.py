@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from linad.adoption.results import as_numpy_gives
+from linad.adoption.results import as_numpy_gives, holds_array
 from linad.arrays.python_operators import has_own_arithmetic, refuse_arithmetic
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
@@ -69,9 +69,9 @@ class Held(np.lib.mixins.NDArrayOperatorsMixin):
                 kwargs["out"] = tuple(given)
             first = next((y for y in given if y is not None), None)
             result = getattr(ufunc, method)(*map(unwrapped, inputs), **kwargs)
-            owner = next(o for o in (*inputs, self) if isinstance_of_held(o))
+            owner = next(o for o in (*inputs, self) if holds_array(o))
             return owner._like(result) if first is None else self
-        owner = max(filter(isinstance_of_held, inputs), key=_priority, default=None)
+        owner = max(filter(holds_array, inputs), key=_priority, default=None)
         result = getattr(ufunc, method)(*map(unwrapped, inputs), **kwargs)
         if owner is None:
             return result
@@ -151,7 +151,7 @@ def _method(name: str) -> Callable[..., Any]:
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         args = tuple([_as_numbers(a) for a in args])
-        if not isinstance_of_held(self):  # ``ndarray.ravel(x)``
+        if not holds_array(self):  # ``ndarray.ravel(x)``
             return getattr(self, name)(*unwrapped(args), **unwrapped(kwargs))
         traced = METHODS.get(name) if type(self._held) is Tracer else None
         call = functools.partial(traced, self._held) if traced else getattr(self._held, name)
@@ -167,7 +167,7 @@ def by_class(f: Any) -> Callable[..., Any]:
     name = f.__name__
 
     def call(x: Any, *args: Any, **kwargs: Any) -> Any:
-        if isinstance_of_held(x):
+        if holds_array(x):
             return getattr(Held, name)(x, *args, **kwargs)
         if type(x) is Tracer:
             traced = METHODS.get(name)
@@ -223,14 +223,9 @@ def _fill() -> None:
 _fill()
 
 
-def isinstance_of_held(x: Any) -> bool:
-    """Whether a value holds an array in place of bytes."""
-    return getattr(type(x), "holds_array", False)
-
-
 def unwrapped(x: Any) -> Any:
     """The held arrays in the place of what holds them, in containers as well."""
-    if isinstance_of_held(x):
+    if holds_array(x):
         return x._held
     if type(x) in (list, tuple):
         return type(x)([unwrapped(part) for part in x])
@@ -353,7 +348,7 @@ def array_maker(maker: Callable[..., Any], keeps: bool) -> Callable[..., Any]:
 
     @functools.wraps(maker)
     def make(a: Any, *args: Any, **kwargs: Any) -> Any:
-        if not isinstance_of_held(a):
+        if not holds_array(a):
             return maker(of_holder(unwrapped(a)), *args, **kwargs)
         subok = kwargs.pop("subok", keeps)
         made = maker(a._held, *args, **kwargs)

@@ -23,9 +23,9 @@ from linad.adoption.exchanges import SWITCH, Exchange
 from linad.adoption.form_table import form_of, has_form, register
 from linad.adoption.forms import ASKING, INDEXED, picked
 from linad.adoption.live_objects import live_objects_of
-from linad.adoption.source import Names, deeper
+from linad.adoption.source import Names, deeper, functions_in
 from linad.adoption.vectorized import exchange as exchange_of_vectorized, is_vectorized
-from linad.core.adopted import SPACES
+from linad.core.adopted import SPACES, WRITTEN
 from linad.core.renaming import Use, renamed
 
 Space = dict[str, Any]
@@ -81,6 +81,7 @@ class Changes:
             self.functions[id(function)] = function
             before = _BEFORE.setdefault(id(function), [function.__code__, 0])
             before[1] += 1
+        _write_down(code, code_before(function))
         function.__code__ = code
 
     def leave(self, function: types.FunctionType, dispatchers: list[Any]) -> None:
@@ -116,6 +117,17 @@ def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
             yield from codes_in(inner)
+
+
+def _write_down(code: types.CodeType, before: types.CodeType) -> None:
+    """Know a function's code, and that of those inside it, by what it was before."""
+    if code == before:
+        return
+    WRITTEN[code] = before
+    new, old = functions_in(code), functions_in(before)
+    for key in new.keys() & old.keys():
+        if len(new[key]) == len(old[key]):
+            WRITTEN.update(zip(new[key], old[key], strict=True))
 
 
 _BEFORE: dict[int, list[Any]] = {}

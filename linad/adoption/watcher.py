@@ -23,7 +23,8 @@ from linad.adoption.source import Names, names_in
 from linad.adoption.subclasses import forget
 from linad.adoption.sweep import Changes, codes_in, functions_of, sweep, sweep_definitions
 from linad.core.adopted import CODES, SPACES, WATCHERS, RunAgain
-from linad.core.callers import is_installed, package_of_file, warn_user
+from linad.core.callers import warn_user
+from linad.core.installed import is_installed, package_of_file
 from linad.core.interrupts import uninterrupted
 from linad.errors import AdoptionWarning
 
@@ -221,7 +222,7 @@ class Watcher:
             trace.watcher = self
             SWITCH.start()
         if self.automatic:
-            trace.touches = Touches(trace, sys._getframe(2), self._belongs)
+            trace.touches = Touches(trace, _entered_by(sys._getframe(1)), self._belongs)
 
     def leave(self, trace: Any, error: Any) -> None:
         """A trace has ended; raises `RunAgain` where more code is adopted now."""
@@ -270,6 +271,13 @@ class Watcher:
             self.adopt(package)
             warn_user(f"linad adopted {package} ({where})", AdoptionWarning)
         return bool(new)
+
+
+def _entered_by(frame: Any) -> FrameType:
+    """The function that enters a trace, whose class may enter it in several steps."""
+    while frame.f_code.co_name == "__enter__":
+        frame = frame.f_back
+    return frame  # type: ignore[no-any-return]
 
 
 def _package_around(file: Any, folders: dict[str, str]) -> str | None:

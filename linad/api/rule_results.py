@@ -115,12 +115,14 @@ class FromFunctions(JacobianOperator):
         super().__init__(out_shape, in_shape, dtype)
 
     def pushforward(self, tangent: Array) -> Array:
-        return self._each(self.push, tangent, self.in_shape, self.out_shape, "pushforward")
+        return self._seed_by_seed(self.push, tangent, self.in_shape, self.out_shape, "pushforward")
 
     def pullback(self, cotangent: Array) -> Array:
-        return self._each(self.pull, cotangent, self.out_shape, self.in_shape, "pullback")
+        return self._seed_by_seed(self.pull, cotangent, self.out_shape, self.in_shape, "pullback")
 
-    def _each(self, function: Any, seeds: Any, taken: Shape, given: Shape, what: str) -> Any:
+    def _seed_by_seed(
+        self, function: Any, seeds: Any, taken: Shape, given: Shape, what: str
+    ) -> Any:
         lead = seeds.shape[: seeds.ndim - len(taken)]
         rows = seeds.reshape((size_of(lead), *taken)) if lead else [seeds]
         results = []

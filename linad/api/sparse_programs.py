@@ -43,10 +43,10 @@ class SparseProgram:
         self.function = operation_by_operation(f)
         self.patterns: list[Relation] = []
         self.without = False  # whether entries cannot be recorded
-        run = Transformed(self._entries, SparseProgram, self.function)
+        run = Transformed(self._values_and_entries, SparseProgram, self.function)
         self.entries: Jitted = Jitted(run, f.static)
 
-    def _entries(self, *args: Any) -> tuple[Any, Any, int]:
+    def _values_and_entries(self, *args: Any) -> tuple[Any, Any, int]:
         """What is compiled: the values, the entries, and the number of the pattern."""
         around = running_trace()
         recorder = around if isinstance(around, RecordTrace) else None

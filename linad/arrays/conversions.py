@@ -9,11 +9,13 @@ import functools
 import math
 import types
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 import scipy.special
 
+from linad.arrays.buffers import concrete
 from linad.arrays.memory import whole
 from linad.arrays.number_texts import NumberText
 from linad.arrays.tracer import Tracer
@@ -171,6 +173,24 @@ BUILTINS: dict[Any, Function] = {
 
 # math and cmath.
 
+of_entries: ContextVar[bool] = ContextVar("linad_of_entries", default=False)
+"""Whether functions of `math` take arrays entry by entry, where one is tried for a number."""
+
+
+def _entry_by_entry(traced: Function, args: tuple[Any, ...]) -> Any:
+    """A function of NumPy in the place of one of `math`; NotImplemented where none is to be.
+
+    What is not finite may be what `math` raises at: then it is to be asked for numbers.
+    """
+    if not (isinstance(traced, np.ufunc) or traced is _log):
+        return NotImplemented
+    if not any([getattr(a, "ndim", 0) for a in args]):
+        return NotImplemented
+    found = traced(*args)
+    if not np.all(np.isfinite(concrete(found))):
+        raise ValueError("math: not finite in some entries")
+    return found
+
 
 def traced_math(original: Function, traced: Function) -> Function:
     """A function of `math`, and what computes it of traced numbers."""
@@ -180,6 +200,8 @@ def traced_math(original: Function, traced: Function) -> Function:
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
         args = tuple([bare(listed(a)) for a in args])
+        if of_entries.get() and (found := _entry_by_entry(traced, args)) is not NotImplemented:
+            return found
         if not held(args) or running_trace() is None:
             return original(*args, **kwargs)
         with np.errstate(all="ignore"):
@@ -203,6 +225,8 @@ def _of_one_number(original: Function, traced: Function) -> Function:
         if type(x) is float:
             return original(x)
         x = bare(listed(x))
+        if of_entries.get() and (found := _entry_by_entry(traced, (x,))) is not NotImplemented:
+            return found
         if not held((x,)):
             return original(x)
         with np.errstate(all="ignore"):

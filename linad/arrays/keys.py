@@ -23,9 +23,9 @@ import numpy as np
 
 from linad.arrays.memory import constant_under
 from linad.core.adopted import WATCHERS, is_adopted
-from linad.core.callers import line_of
 from linad.core.failures import HANDS_ON
 from linad.core.frames import frames_above, library_of
+from linad.core.installed import line_of
 from linad.core.memo_tables import is_memo
 from linad.core.primitive import Traced
 from linad.errors import UnsupportedError

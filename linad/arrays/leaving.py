@@ -58,12 +58,20 @@ _refuse_masked = escape(
     kind="array",
     by_caller=True,
 )
+_ADOPT = (
+    "linad.adopt(name) of the package that calls pandas, or of your own module, lets a Series "
+    "or DataFrame hold traced values"
+)
 _refuse_pandas = escape(
     "making a plain NumPy array, as pandas does,",
-    "linad.adopt(name) of the package that calls pandas, or of your own module, lets a Series "
-    "or DataFrame hold traced values; or use the numbers, s.to_numpy(), and NumPy functions",
+    f"{_ADOPT}; or use the numbers, s.to_numpy(), and NumPy functions",
     kind="array",
     by_caller=True,
+)
+_refuse_in_place = escape(
+    "the arithmetic in place of pandas, as s *= x,",
+    f"write s = s * x, which is a Series of traced values; or {_ADOPT}",
+    kind="array",
 )
 
 
@@ -85,6 +93,16 @@ def _wants_to_write(caller: FrameType) -> bool:
         return False
     asked = caller.f_locals.get("requirements") or ()
     return not {"W", "WRITEABLE"}.isdisjoint([word.upper() for word in asked])
+
+
+def priority_for_pandas(x: Any) -> int:
+    """`Tracer.__pandas_priority__`: plain objects of pandas leave their operators to the traced
+    value, other than those in place, which take it that they have a result themselves."""
+    caller = sys._getframe(2)
+    in_place = caller.f_code.co_name == "_inplace_method"
+    if in_place and not getattr(type(caller.f_locals["self"]), "holds_array", False):
+        _refuse_in_place(x)
+    return 5000
 
 
 def as_plain_array(x: Any, dtype: np.dtype[Any] | None = None, copy: bool | None = None) -> Any:

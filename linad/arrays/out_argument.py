@@ -62,7 +62,7 @@ def call_into(
     result = function(*args, **kwargs)
     if target is None:
         return result
-    casting = "safe" if numpy_function is np.einsum else "same_kind"
+    casting = kwargs.get("casting", "safe" if numpy_function is np.einsum else "same_kind")
     if numpy_function is np.dot:
         _check_for_blas(target, result, args)
     if numpy_function in BY_COPY:

@@ -1,9 +1,10 @@
 """The operators of a traced array, and what may stand beside it."""
 
+import contextlib
 import importlib
 import numbers
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,24 @@ def foreign(ufunc: Any, foreign: Any, *operands: Any) -> Any:
         return ufunc(*[_as_array(foreign) if x is foreign else x for x in operands])
     if isinstance(foreign, (str, bytes)) and ufunc not in COMPARISONS:
         refuse_text(ufunc, foreign, operands)
-    return NotImplemented
+    array = _shown_array(foreign)
+    if array is None:
+        return NotImplemented
+    return ufunc(*[array if x is foreign else x for x in operands])
+
+
+def _shown_array(x: Any) -> Any:
+    """The array of an object that says where its numbers lie, or is a sequence of them, as a
+    `memoryview`, an `array.array` and a `deque`; None of others, and of texts."""
+    if isinstance(x, (str, bytes)):
+        return None
+    if isinstance(x, Sequence):
+        return stacked([*x])
+    if hasattr(x, "__array_interface__") or hasattr(x, "__array_struct__"):
+        return np.asarray(x)
+    with contextlib.suppress(TypeError, ValueError):
+        return np.asarray(memoryview(x))
+    return None
 
 
 def refuse_text(ufunc: Any, text: Any, operands: Any) -> None:

@@ -16,9 +16,10 @@ import numpy as np
 from linad.core import callers
 from linad.core.adopted import is_adopted
 from linad.core.array_type import Array
-from linad.core.callers import AWARE, ENGINES, is_installed, refused_frame
+from linad.core.callers import AWARE, ENGINES, refused_frame
 from linad.core.dispatch import NAMESPACE
 from linad.core.frames import Asked, asked, public_name
+from linad.core.installed import is_installed, line_of, package_of_file
 from linad.core.primitive import Traced
 from linad.errors import BytesError, TracerError, UselessValueError, place
 
@@ -166,7 +167,7 @@ def _in_installed_code(kind: str, how: str, remedy: str) -> str:
     if package in AWARE or package in sys.stdlib_module_names or not is_installed(file):
         return ""
     how = how.rstrip(",")
-    where = callers.line_of(file, frame.f_lineno)
+    where = line_of(file, frame.f_lineno)
     if package in DRAWING and frame.f_globals.get("__name__") not in _COMPUTING:
         return f"{package} draws plain numbers, not traced ones; give it linad.stop_gradient(x)"
     does = f"{where} {_DOES.get(kind, f'takes a traced value out of the trace, by {how}')}"
@@ -400,15 +401,10 @@ def instead_of_ufunc(remedy: str, ufunc: Any = None) -> str:
     are named. ``remedy`` is for all else.
     """
     if callers.defining_package(type(ufunc)) == "numba":  # by numba.vectorize
-        code = ufunc._dispatcher.py_func.__code__
-        package = (
-            repr(callers.package_of_file(code.co_filename))
-            if is_installed(code.co_filename)
-            else ""
-        )
+        package = package_of_file(ufunc._dispatcher.py_func.__code__.co_filename)
         return (
-            f"linad.adopt({package or '__name__'}), of the module where it stands, runs the Python "
-            f"that numba.vectorize compiled; or {remedy}"
+            f"linad.adopt({repr(package) if package else '__name__'}), of the module where it "
+            f"stands, runs the Python that numba.vectorize compiled; or {remedy}"
         )
     what = asked()
     module, _, called = what.name.rpartition(".")

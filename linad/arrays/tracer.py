@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linad.arrays.buffers import (
-    Storage,
     View,
     in_memory,
     is_private,
@@ -27,12 +26,14 @@ from linad.arrays.leaving import (
     as_float,
     as_plain_array,
     float_of_text,
+    priority_for_pandas,
     refuse_int,
     refuse_repr,
 )
 from linad.arrays.lengths import LengthOfArrays
 from linad.arrays.methods import called
 from linad.arrays.names_of_tensors import instead_of_attribute
+from linad.arrays.new_shapes import take_shape
 from linad.arrays.number_texts import number_repr, text_of
 from linad.arrays.out_argument import ufunc_into
 from linad.arrays.python_operators import Arithmetic, foreign, operand, weakly
@@ -85,7 +86,7 @@ class Tracer(Arithmetic):
     # int of Python's without a trace: see `rooted` and `_to_whole` in python_operators.
     __slots__ = ("__weakref__", "_buffer", "_node", "_square", "_value", "_whole")
     __array_priority__ = 1500.0  # above pandas, below linad's operators
-    __pandas_priority__ = 5000  # a Series leaves its operators to the traced value
+    __pandas_priority__ = property(priority_for_pandas)
     __hash__ = hash_of  # of a number in adopted code; as ndarray it has none: == is elementwise
 
     def __init__(self, trace: Trace, node: Any, value: Array) -> None:
@@ -139,29 +140,7 @@ class Tracer(Arithmetic):
 
     @shape.setter
     def shape(self, shape: Any) -> None:
-        buffer = self._buffer
-        if buffer is not None and getattr(buffer, "viewed", False):
-            raise UnsupportedError(
-                "setting the shape of a traced array that has had views is not supported; use "
-                "y = x.reshape(shape), a view"
-            )
-        # A written array becomes a view of storage that nobody else knows.
-        before = self.copy("K") if type(buffer) is Storage else self
-        if type(buffer) is View:  # what it becomes is a view of what it was, not of itself
-            before = Tracer(self._trace, self._node, self._value)
-            self._trace.aliased(before)
-            before._buffer = buffer
-        new = before.reshape(shape)
-        if new._buffer is None:
-            raise UnsupportedError(
-                "the shape cannot be set without a copy; use y = x.reshape(shape)"
-            )
-        if buffer is None:
-            new._buffer = None
-        self._node, self._value, self._buffer = new._node, new._value, new._buffer
-        self._square = None
-        if type(self._buffer) is View:
-            self._buffer.root._buffer.looked_into_by(self)
+        take_shape(self, shape)
 
     def resize(self, *shape: Any, refcheck: bool = True) -> None:
         """As `numpy.ndarray.resize`: in place, new entries are 0."""

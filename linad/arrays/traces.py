@@ -18,7 +18,7 @@ from linad.core.adopted import WATCHERS
 from linad.core.arithmetic_warnings import FILTER, move_to_user_lines
 from linad.core.callers import calls_of_engines
 from linad.core.collection_pause import resume
-from linad.core.failures import handed_to_compiled
+from linad.core.failures import causes_of, handed_to_compiled
 from linad.core.long_traces import NUMBERS
 from linad.core.marks import Mark, running, running_traces
 from linad.core.near_ties import FEW, NearTies
@@ -77,12 +77,10 @@ def put_aside(
         return None
     calls = calls_of_engines(traceback)
     first = next((m.error for m in marks if m.place in calls), None)
-    causes: BaseException | None = error
-    while isinstance(error, LinadError) and causes is not None:
-        if causes is first:  # it says more
-            return None
-        causes = causes.__cause__ or causes.__context__
-    return None if first is error else first
+    if first is None or first is error:
+        return None
+    says_more = isinstance(error, LinadError) and first in causes_of(error)
+    return None if says_more else first
 
 
 CHOOSING = (

@@ -93,7 +93,7 @@ REFUSES_SEQUENCES = np.lib.NumpyVersion(np.__version__) >= "2.4.0"
 
 
 def _check_sequence(x: Array, index: Any, ndim: int) -> None:
-    """Raise where NumPy wants a number, or one entry a place, and gets a value of ``ndim`` axes."""
+    """Raise where NumPy wants a number, or one entry per place, and gets ``ndim`` axes."""
     entries = _entries(index)
     takes_arrays = x.dtype.kind == "b" or not REFUSES_SEQUENCES
     if len(entries) == x.ndim and not takes_arrays and all(map(_is_integer, entries)):

@@ -229,7 +229,7 @@ def _signature(problem: Problem, y: Any) -> list[str]:
         (name, _describe(value), "" if i in problem.active else "held fixed")
         for i, (name, value) in enumerate(zip(problem.names, problem.values, strict=True))
     ]
-    rows.append(("value", _describe(y), _short(y)))
+    rows.append(("value", _describe(y), _number_as_text(y)))
     width = max(len(name) for name, _, _ in rows)
     kinds = max(len(kind) for _, kind, _ in rows)
     return [f"  {name:<{width}}  {kind:<{kinds}}  {note}".rstrip() for name, kind, note in rows]
@@ -246,7 +246,7 @@ def _describe(value: Any) -> str:
     return f"{type(value).__name__} of {kinds}{more}" if leaves else type(value).__name__
 
 
-def _short(y: Any) -> str:
+def _number_as_text(y: Any) -> str:
     """A number as such; nothing for arrays."""
     return f"{y:.6g}" if isinstance(y, np.generic | float) else ""
 

@@ -35,6 +35,9 @@ class Body:
     ----------
     outputs : list of Var
         Shape and dtype of each output.
+    general : (list of Body, list) or None
+        What the bodies of its loop are where they are given these numbers as well:
+        see `linad.control.lifted_numbers`.
     """
 
     def __init__(self, tape: Tape, example: Sequence[Any], carries: int, rows: int) -> None:
@@ -42,6 +45,7 @@ class Body:
         self.carries, self.rows = carries, rows
         self.constants = len(tape.inputs) - carries - rows
         self.outputs = [_described(a) for a in tape.outputs]
+        self.general: tuple[list[Body], list[Any]] | None = None
         self._made: dict[Any, Any] = {}
 
     @functools.cached_property

@@ -66,11 +66,13 @@ class BothWays:
         except Undecided:
             recorder = next(t for t in running_traces() if isinstance(t, ClosureTrace))
         if recorder.hooks.on:
-            return self._told(args, (), [])
+            return self._after_answers(args, (), [])
         with taking_over(recorder):
-            return self._told(args, (), [])
+            return self._after_answers(args, (), [])
 
-    def _told(self, args: tuple[Any, ...], answers: tuple[bool, ...], met: list[Tracer]) -> Any:
+    def _after_answers(
+        self, args: tuple[Any, ...], answers: tuple[bool, ...], met: list[Tracer]
+    ) -> Any:
         following = iter(answers)
 
         def script(test: Tracer) -> bool:
@@ -95,7 +97,9 @@ class BothWays:
                 chosen = [
                     leaf if m is None else next(own) for leaf, m in zip(leaves, moving, strict=True)
                 ]
-                return self._told(tree.unflatten(structure, chosen), (*answers, answer), met)
+                return self._after_answers(
+                    tree.unflatten(structure, chosen), (*answers, answer), met
+                )
 
             return way
 

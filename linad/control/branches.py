@@ -10,6 +10,7 @@ from linad.control.body_trace import BodyTrace
 from linad.control.closures import plain
 from linad.control.control_primitive import ControlPrimitive
 from linad.control.known_bodies import known
+from linad.control.lifted_numbers import with_numbers_lifted
 from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.shapes import Shape, is_inexact
@@ -41,7 +42,11 @@ class Branch(ControlPrimitive):
     form = "branch"
 
     def remade(self, bodies: Sequence[Body]) -> "Branch":
-        return Branch(tuple(bodies))
+        return branch_of(tuple(bodies))
+
+    @property
+    def options(self) -> tuple[Any, ...]:
+        return (self.form,)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return branch_of, (self.parts,)
@@ -178,4 +183,6 @@ def branch(index: Array, leaves: list[Any], recorded: Sequence[Any]) -> tuple[An
         tape = tape_of(name, nodes, needed(recorder.equations, outputs), outputs)
         example = [*[plain(v) for v in leaves], *[t._value for _, t in captured]]
         bodies.append(known(Body(tape, example, 0, 0)))
-    return branch_of(tuple(bodies))(index, *leaves, *[held for held, _ in captured])
+    operands = [*leaves, *[held for held, _ in captured]]
+    bodies, operands = with_numbers_lifted(bodies, operands)
+    return branch_of(tuple(bodies))(index, *operands)

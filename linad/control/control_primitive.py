@@ -8,7 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from linad.arrays.traces import running_traces
 from linad.control.bodies import Body
+from linad.control.first_runs import FirstRun, UsedUp, first_run, worth_compiling
 from linad.core.compiler_lock import compiling
 from linad.core.during import during
 from linad.core.primitive import Primitive
@@ -78,6 +80,7 @@ class ControlPrimitive(Primitive):
         if limited or any(map(may_raise, equations)):
             self.partial, self.stumbles = "what its bodies take", _any_varies
         self._runner: Any = None
+        self._left = worth_compiling(parts)  # operations that NumPy may do before it is compiled
 
     @functools.cached_property
     def searches(self) -> bool:  # type: ignore[override]
@@ -86,6 +89,11 @@ class ControlPrimitive(Primitive):
 
     def remade(self, bodies: Sequence[Body]) -> "ControlPrimitive":
         """The same of other bodies, in the order of `parts`."""
+        raise NotImplementedError
+
+    @property
+    def options(self) -> tuple[Any, ...]:
+        """All that it is made of beside its bodies; equal for those that differ in these alone."""
         raise NotImplementedError
 
     @property
@@ -99,12 +107,31 @@ class ControlPrimitive(Primitive):
         if compiler_is_off() or _uncompiled.get():
             return self.by_numpy(values)
         if self._runner is None:
+            found = self._first(values)
+            if found is not None:
+                return found
             with compiling:
                 from linad.control.runner import Runner
 
                 if self._runner is None:
                     self._runner = Runner(self)
         return self._runner(values)  # type: ignore[no-any-return]
+
+    def _first(self, values: Sequence[Any]) -> tuple[Any, ...] | None:
+        """What NumPy makes of values in a recording; None where the loop is to be compiled."""
+        around = first_run.get()
+        if around is not None:
+            return self.by_numpy(values, around)
+        if self._left < 0 or not any([trace.records for trace in running_traces()]):
+            return None
+        given = FirstRun(self._left)
+        try:
+            with during(first_run, given), np.errstate(all="ignore"):
+                return self.by_numpy(values, given)
+        except UsedUp:
+            return None
+        finally:
+            self._left = given.left
 
     def lower_into(self, lowering: Any, eqn: Any) -> bool:
         """Add it to a program that is being compiled, if there are instructions for it."""

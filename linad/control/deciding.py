@@ -1,7 +1,7 @@
 """`while_loop`, `cond`, `switch`: what depends on values, inside of compiled loops as well."""
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -13,6 +13,7 @@ from linad.control.bodies import Body
 from linad.control.branches import branch
 from linad.control.closures import ClosureTrace, plain
 from linad.control.known_bodies import known
+from linad.control.lifted_numbers import with_numbers_lifted
 from linad.control.memory_arrays import arranged
 from linad.control.recorded_bodies import RecordedBody, leaf_of
 from linad.control.replaced_methods import Hooks
@@ -127,12 +128,13 @@ def while_loop(
         return _while_by_python(test, body, carry, limit)
     if recorded.by_python:
         return _while_by_python(test, body, recorded.first_carry(), limit)
-    bodies = _parts(recorded, cuts[-1])
-    rows = int(checkpoints) if checkpoints else affordable(bodies[1])
+    given = [*recorded.init, *recorded.captured]
+    (asked, done), operands = with_numbers_lifted(_parts(recorded, cuts[-1]), given, _finished)
+    rows = int(checkpoints) if checkpoints else affordable(done)
     if limit is not None:
         rows = max(1, min(rows, int(limit)))
-    run = while_(*bodies, 0, None if limit is None else int(limit), rows)
-    found = run(*recorded.init, *recorded.captured)
+    run = while_(asked, done, 0, None if limit is None else int(limit), rows)
+    found = run(*operands)
     return tree.unflatten(recorded.tree, list(found[: len(recorded.init)]))
 
 
@@ -148,17 +150,24 @@ def _while_by_python(
     return carry
 
 
-def _parts(recorded: RecordedBody, cut: int) -> tuple[Body, Body]:
-    """Test and body, which were recorded one after the other."""
-    whole, nc = recorded.whole, len(recorded.init)
-    equations = recorded.equations
+def _parts(recorded: RecordedBody, cut: int) -> list[Body]:
+    """Test and body, which were recorded one after the other, as they were recorded."""
+    whole, equations = recorded.whole, recorded.equations
     *carries, go = whole.tape.outputs
     inputs = whole.tape.inputs
     asked = tape_of("test", inputs, needed(equations[:cut], [go]), [go])
     done = tape_of(whole.tape.name, inputs, needed(equations, carries), carries)
-    done = rolled_body(arranged(done), carries, whole.example)
-    test, body = (known(Body(t, whole.example, nc, 0)) for t in (arranged(asked), done))
-    return test, body
+    return [Body(t, whole.example, len(carries), 0) for t in (asked, done)]
+
+
+def _finished(parts: Sequence[Body]) -> list[Body]:
+    """Test and body as the loop has them."""
+    made = []
+    for part, rolls in zip(parts, (False, True), strict=True):
+        tape, nc = arranged(part.tape), part.carries
+        tape = rolled_body(tape, range(nc), part.example) if rolls else tape
+        made.append(known(Body(tape, part.example, nc, 0)))
+    return made
 
 
 def cond(condition: Array, yes: Callable[..., Any], no: Callable[..., Any], *operands: Any) -> Any:

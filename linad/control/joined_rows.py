@@ -53,14 +53,14 @@ class _Joining:
             if e.primitive.name == "concatenate" and e.params["axis"] == 0:
                 found += self._together(e)
             else:
-                found.append(e.with_inputs(tuple([self._now(a) for a in e.inputs])))
-        outputs = [self._now(a) for a in tape.outputs]
+                found.append(e.with_inputs(tuple([self._what_stands_for(a) for a in e.inputs])))
+        outputs = [self._what_stands_for(a) for a in tape.outputs]
         if not self.pieces:
             return tape
         kept = needed(found, outputs)
         return Tape(tape.name, tape.inputs, kept, outputs, tape.in_tree, tape.out_tree)
 
-    def _now(self, a: Any) -> Any:
+    def _what_stands_for(self, a: Any) -> Any:
         return self.stands.get(a, a) if isinstance(a, Var) else a
 
     def _together(self, eqn: Equation) -> list[Equation]:
@@ -98,7 +98,7 @@ class _Joining:
                 found = self._row(row) if isinstance(row, Var) else None
                 if found is not None and a.shape[1:] == row.shape:
                     return [found]
-        return [self._now(a)]
+        return [self._what_stands_for(a)]
 
     def _row(self, row: Var) -> _Rows | None:
         """The one row of an array that a variable is, if it is one."""

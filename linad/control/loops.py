@@ -150,8 +150,8 @@ def counted_scan(
         step(carry, [r[0] for r in rows])
 
     recorded = RecordedBody("scan", name_of(f), step, init, [plain(r)[0] for r in rows], again)
-    run = repeat(recorded.body, len(rows[0]), reverse, True)
-    found = run(count, *recorded.init, *rows, *recorded.captured)
+    body, operands = recorded.with_operands(rows)
+    found = repeat(body, len(rows[0]), reverse, True)(count, *operands)
     carries = len(recorded.init)
     carry = tree.unflatten(recorded.tree, list(found[:carries]))
     return carry, recorded.unflatten_results(list(found[carries:]))

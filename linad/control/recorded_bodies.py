@@ -1,8 +1,7 @@
 """The body of a loop, recorded on its first repetition."""
 
 import contextlib
-import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from linad.arrays.traces import running_trace
 from linad.control.bodies import Body
 from linad.control.closures import ClosureTrace, plain
 from linad.control.known_bodies import known
+from linad.control.lifted_numbers import with_numbers_lifted
 from linad.control.loops_of_loops import affordable, repeated
 from linad.control.memory_arrays import arranged
 from linad.control.rolling import rolled_body
@@ -119,16 +119,6 @@ class RecordedBody:
         self.whole = Body(tape, example, len(self.init), len(rows))
         return self.whole.outputs[: len(self.init)]
 
-    @functools.cached_property
-    def body(self) -> Body:
-        """The body; the one of an earlier recording that computes the same, if there is one."""
-        whole = self.whole
-        tape = rolled_body(arranged(whole.tape), self.init, whole.example)
-        found = known(Body(tape, whole.example, whole.carries, whole.rows))
-        if self.searches:
-            found.searches = True
-        return found
-
     def unflatten_results(self, leaves: list[Any]) -> Any:
         return tree.unflatten(self.results_tree, leaves)
 
@@ -147,9 +137,24 @@ class RecordedBody:
             made[k] = tree.flatten(results)[0]
         return carry, self.unflatten_results([np.stack(ys) for ys in zip(*made, strict=True)])
 
+    def with_operands(self, rows: list[Any]) -> tuple[Body, list[Any]]:
+        """The body of a loop over rows, that of an earlier recording if one computes the same; and
+        all that the loop gives it."""
+        given = [*self.init, *rows, *self.captured]
+        (body,), operands = with_numbers_lifted([self.whole], given, self._finished)
+        return body, operands
+
+    def _finished(self, recorded: Sequence[Body]) -> list[Body]:
+        (whole,) = recorded
+        tape = rolled_body(arranged(whole.tape), self.init, whole.example)
+        body = known(Body(tape, whole.example, whole.carries, whole.rows))
+        if self.searches:
+            body.searches = True
+        return [body]
+
     def run(self, rows: list[Any], n: int, reverse: bool, checkpoints: int | None) -> Any:
-        operands = [*self.init, *rows, *self.captured]
-        found = repeated(self.body, n, reverse, operands, checkpoints or affordable(self.body, n))
+        body, operands = self.with_operands(rows)
+        found = repeated(body, n, reverse, operands, checkpoints or affordable(body, n))
         count = len(self.init)
         carry = tree.unflatten(self.tree, list(found[:count]))
         return carry, self.unflatten_results(list(found[count:]))

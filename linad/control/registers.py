@@ -1,6 +1,6 @@
 """A small body as statements on numbers: each entry of each array is a local variable.
 
-Elementwise equations become one statement an entry. Those that only move entries about cost
+Elementwise equations become one statement per entry. Those that only move entries about cost
 nothing: their own implementation is run on arrays of numbers that say which entry is where.
 Arrays that are read and written at computed places stay in memory, see `control.memory_arrays`.
 """
@@ -253,10 +253,10 @@ class Statements:
         terms = terms.reshape(-1, *out.shape)
         total = terms[0:1].reshape(out.shape)
         for k in range(1, len(terms)):
-            total = self._each("add", total, terms[k : k + 1].reshape(out.shape), out)
+            total = self._combined_each("add", total, terms[k : k + 1].reshape(out.shape), out)
         return total
 
-    def _each(self, name: str, a: Any, b: Any, out: Var) -> np.ndarray:
+    def _combined_each(self, name: str, a: Any, b: Any, out: Var) -> np.ndarray:
         made = np.empty(out.shape, object)
         for i in np.ndindex(*out.shape):
             made[i] = self._combine(name, a[i], b[i], out.dtype)

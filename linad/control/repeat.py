@@ -1,6 +1,6 @@
 """The loop as a primitive: its push and its pull are loops again.
 
-Operands are carries, rows (arrays with one entry a repetition) and constants; results the last
+Operands are carries, rows (arrays with one entry per repetition) and constants; results the last
 carries, and rows. So derivatives of every order, of loops in loops as well, follow from this one
 rule, and a compiler has to know one kind of loop.
 """
@@ -52,6 +52,10 @@ class Repeat(ControlPrimitive):
 
     def remade(self, bodies: Sequence[Body]) -> "Repeat":
         return repeat(bodies[0], self.n, self.reverse, self.counted)
+
+    @property
+    def options(self) -> tuple[Any, ...]:
+        return self.form, self.n, self.reverse, self.counted
 
     def __reduce__(self) -> tuple[Any, ...]:
         return repeat, (self.body, self.n, self.reverse, self.counted)

@@ -28,6 +28,7 @@ from linad.control.absorbing import absorbed
 from linad.control.bodies import Body, run_equations
 from linad.control.joined_rows import joined
 from linad.control.known_bodies import known
+from linad.control.lifted_numbers import first_ones_lifted
 from linad.control.memory_arrays import reads_of
 from linad.control.moving_places import Places
 from linad.control.repeat import repeat
@@ -63,7 +64,7 @@ def roll(tape: Tape, example: Callable[[], Sequence[Any]]) -> Tape:
         Gives values of the inputs for which the guards hold.
     """
     with collection_paused():
-        return rewritten(tape, lambda tape: _rolled(absorbed(tape), example))
+        return rewritten(tape, lambda tape: _rolled(absorbed(first_ones_lifted(tape)), example))
 
 
 def _rolled(tape: Tape, example: Callable[[], Sequence[Any]]) -> Tape:

@@ -228,6 +228,8 @@ class ExpectingTrace(AdoptingTrace):
             if is_interrupt(failure):
                 raise
             return self._on_traces_around(primitive, args, params)
+        if self.over:  # a recording has begun meanwhile, as a program was made
+            return self._on_traces_around(primitive, args, params)
         if type(y) is tuple:
             if [(v.shape, v.dtype) for v in y] != results:
                 return self._on_traces_around(primitive, args, params)

@@ -181,6 +181,8 @@ class TemplateTrace(ExpectingTrace):
                 raise
             del self.equations[count:]
             return self._on_traces_around(primitive, args, params)
+        if self.over:  # a recording has begun meanwhile, as a program was made
+            return self._on_traces_around(primitive, args, params)
         self.applied += 1
         return y
 

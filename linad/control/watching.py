@@ -74,6 +74,7 @@ class LoopWatch:
         self.log = bytearray()
         self.due, self.begins, self.period, self.run = LOOKED_AT, -1, 0, 0
         self.failures, self.least = 0, LEAST_SEEN
+        self.within = False  # an operation that is being carried out
         self._set_hooks()
 
     def _set_hooks(self) -> None:
@@ -86,13 +87,18 @@ class LoopWatch:
         log = self.log
         n = len(log)
         if n == self.begins:
-            if running.get() is self.trace:
+            if running.get() is self.trace and not self.within:
                 return self._begin()(primitive, args, params)
-            self.begins += 1  # not within a derivative that the function takes
+            self.begins += 1  # not within a derivative that the function takes, or an operation
         elif n == self.due:
             self._consider()
         self._note(primitive)
-        return self.apply(primitive, args, params)
+        # To read its arguments it may carry out others: views of what has been written since.
+        within, self.within = self.within, True
+        try:
+            return self.apply(primitive, args, params)
+        finally:
+            self.within = within
 
     def _written(self, root: Any, region: Any, value: Any) -> None:
         if len(self.log) == self.begins:
@@ -100,7 +106,11 @@ class LoopWatch:
         elif len(self.log) == self.due:
             self._consider()
         self._note(write_region)
-        self.write(root, region, value)
+        within, self.within = self.within, True
+        try:
+            self.write(root, region, value)
+        finally:
+            self.within = within
 
     def _note(self, primitive: Primitive) -> None:
         code = self.codes.get(primitive)

@@ -88,7 +88,11 @@ class While(ControlPrimitive):
     form = "while"
 
     def remade(self, bodies: Sequence[Body]) -> "While":
-        return While(bodies[0], bodies[1], self.kept, self.limit, self.capacity)
+        return while_(bodies[0], bodies[1], self.kept, self.limit, self.capacity)
+
+    @property
+    def options(self) -> tuple[Any, ...]:
+        return self.form, self.kept, self.limit, self.capacity
 
     def __reduce__(self) -> tuple[Any, ...]:
         return while_, (self.test, self.body, self.kept, self.limit, self.capacity)

@@ -6,9 +6,10 @@
 import dis
 import functools
 import traceback
+import weakref
 from collections import Counter
 from collections.abc import Callable
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from linad.errors import InternalError
@@ -24,6 +25,9 @@ ATTRIBUTES: dict[str, Callable[..., Any]] = {}
 
 CODES: dict[int, Any] = {}
 """Code objects of functions that were adopted alone, by their id."""
+
+WRITTEN: weakref.WeakKeyDictionary[CodeType, CodeType] = weakref.WeakKeyDictionary()
+"""The code of adopted functions as it was written, by the code that they have instead."""
 
 WATCHERS: list[Any] = []
 """Told when a trace starts (``enter``) and ends (``leave``): none, or one."""
@@ -54,6 +58,11 @@ Place = tuple[tuple[str, int], ...]
 def is_adopted(frame: FrameType) -> bool:
     """Whether a frame runs adopted code."""
     return id(frame.f_globals) in SPACES or id(frame.f_code) in CODES
+
+
+def as_written(code: CodeType) -> CodeType:
+    """The code of a function as it was before it was adopted: what that reads, it reads."""
+    return WRITTEN.get(code, code) if WRITTEN else code
 
 
 def is_read_by_adopted(frame: FrameType, name: str) -> bool:

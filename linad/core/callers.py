@@ -1,22 +1,17 @@
 """Who asks: the frames on the stack, and which of them are the user's own code."""
 
-import os
 import sys
 import warnings
-from functools import lru_cache
-from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from linad.core.frames import defining_module, shown_file
+from linad.core.installed import is_installed, package_of_file
 
 ENGINES = frozenset({"linad", "numpy", "scipy"})
 """Packages whose lines nobody can change for the sake of a derivative."""
-
-_STANDARD = str(Path(os.__file__).parent) + os.sep
-
 
 AWARE = ENGINES | {"pandas", "xarray", "numba", "optree", "dask", "pint"}
 """Packages that ask for the type of an operand in order to leave it to its own operators."""
@@ -61,29 +56,12 @@ def defining_package(thing: Any) -> str:
     return defining_module(thing).split(".", 1)[0]
 
 
-def package_of_file(file: str) -> str:
-    """The installed package that a file belongs to; "" for others."""
-    parts = file.replace(os.sep, "/").rpartition("/site-packages/")
-    return parts[2].partition("/")[0].removesuffix(".py") if parts[1] else ""
-
-
-@lru_cache(4096)
-def is_installed(file: str) -> bool:
-    """Whether a file belongs to Python or to an installed package, and not to the user."""
-    return file.startswith((_STANDARD, "<frozen ")) or f"{os.sep}site-packages{os.sep}" in file
-
-
 def refused_frame() -> FrameType | None:
     """The innermost frame that is not of an engine of the calculation."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and package_of(frame) in ENGINES:
         frame = frame.f_back
     return frame
-
-
-def line_of(file: str, line: int) -> str:
-    """A line of an installed file, as messages name it."""
-    return f"{file.replace(chr(92), '/').rpartition('site-packages/')[2]}, line {line}"
 
 
 def user_frame() -> FrameType | None:

@@ -6,11 +6,12 @@ What the user's function raises, and NumPy on his behalf, passes as it is.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 
-from linad.core.callers import defining_package, innermost, line_of, warn_user
+from linad.core.callers import defining_package, innermost, warn_user
+from linad.core.installed import line_of
 from linad.core.tape import Tape
 from linad.errors import InternalError, LinadError
 
@@ -20,6 +21,17 @@ SUSPECT = (AssertionError, KeyError, AttributeError, NameError)
 """What a function of NumPy's does not raise for bad arguments, and a fault of linad's may."""
 
 REPORT = "this is a fault of linad's; please report it, with the program"
+
+
+def causes_of(error: BaseException) -> Iterator[BaseException]:
+    """An error, and what it was raised from or while, and so on: a chain may lead back to an error
+    that was raised once more."""
+    met: set[int] = set()
+    found: BaseException | None = error
+    while found is not None and id(found) not in met:
+        yield found
+        met.add(id(found))
+        found = found.__cause__ or found.__context__
 
 
 def is_own_fault(error: BaseException) -> bool:
@@ -143,14 +155,15 @@ def _place(last: TracebackType) -> str:
 
 def internal_error(error: BaseException, name: str) -> InternalError:
     """What a fault of linad's is told as; ``name`` is the user's function, or what was done."""
-    return InternalError(f"{name}: {_told(error)}; {REPORT}")
+    return InternalError(f"{name}: {_error_at(error)}; {REPORT}")
 
 
 def warn_uncompiled(name: str, error: BaseException) -> None:
     """Say that a program runs in NumPy, because linad failed to compile it."""
     log.debug("linad could not compile %s", name, exc_info=error)
     warn_user(
-        f"linad.jit: {name} could not be compiled ({_told(error)}), and NumPy runs it; {REPORT}",
+        f"linad.jit: {name} could not be compiled ({_error_at(error)}), and NumPy runs it; "
+        f"{REPORT}",
         RuntimeWarning,
     )
 
@@ -166,7 +179,8 @@ def rewritten(tape: Tape, rewrite: Callable[[Tape], Tape]) -> Tape:
         return tape
 
 
-def _told(error: BaseException) -> str:
+def _error_at(error: BaseException) -> str:
+    """The error in a few words, and where it was raised."""
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     last = innermost(error)
     if last is None:

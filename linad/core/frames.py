@@ -7,15 +7,15 @@ import contextlib
 import dis
 import inspect
 import itertools
-import os
 import re
 import sys
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from types import FrameType
 from typing import Any
+
+from linad.core.installed import is_standard
 
 PACKAGES = {
     *("linad", "numpy", "scipy", "pandas", "numba", "llvmlite", "optree", "xarray"),
@@ -23,7 +23,6 @@ PACKAGES = {
 }
 """Packages whose lines are not the user's."""
 
-_LIBRARY = f"{Path(os.__file__).parent}{os.sep}"
 _NAMES = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF")
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 _WRITERS = ("_linad_write", "_linad_update")  # which adopted code calls where y[i] = v stood
@@ -60,9 +59,7 @@ def library_of(frame: FrameType) -> str:
     if package in PACKAGES:
         return str(package)
     file = frame.f_code.co_filename
-    frozen = file.startswith(("<frozen ", "<__array_function__"))
-    installed = f"{os.sep}site-packages{os.sep}" in file
-    return "library" if frozen or (file.startswith(_LIBRARY) and not installed) else ""
+    return "library" if is_standard(file) or file.startswith("<__array_function__") else ""
 
 
 def frames_above(frame: Any) -> Iterator[Any]:

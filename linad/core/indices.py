@@ -6,7 +6,7 @@ index becomes at most three plain steps,
 
     x reshaped (unit axes for True and False)
     axes permuted (separated advanced indices come first, as their result does)
-    an `Index`, one entry an axis of x, whose advanced entries are adjacent
+    an `Index`, one entry per axis of x, whose advanced entries are adjacent
 
 so that ``x[(..., *index)]`` means the same for arrays with leading seed axes.
 """

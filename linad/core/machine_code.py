@@ -58,8 +58,8 @@ def numba_keeps_in(folder: str) -> Iterator[None]:
             config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = given
 
 
-def kept_on_disk(*signature: Any, compiler: str = "njit", **options: Any) -> Callable[[Any], Any]:
-    """Compile a function as `numba.njit` does, or `numba.cfunc`, and keep the machine code on disk.
+def kept_on_disk(*signature: Any, **options: Any) -> Callable[[Any], Any]:
+    """Compile a function as `numba.njit` does, and keep the machine code on disk.
 
     The place is ``NUMBA_CACHE_DIR``, or the user's cache folder, or ``LINAD_CACHE_DIR``: the
     first that others cannot write to. Where there is none, each process compiles for itself.
@@ -69,14 +69,13 @@ def kept_on_disk(*signature: Any, compiler: str = "njit", **options: Any) -> Cal
         with compiling:
             import numba
 
-            made_by = getattr(numba, compiler)
             folder = place()
             if folder is not None:
                 try:
                     with numba_keeps_in(str(folder)):
-                        return made_by(*signature, cache=True, **options)(function)
+                        return numba.njit(*signature, cache=True, **options)(function)
                 except (RuntimeError, OSError) as problem:  # no source, or a folder that went away
                     log.info("linad: %s is not kept on disk: %s", function.__name__, problem)
-            return made_by(*signature, **options)(function)
+            return numba.njit(*signature, **options)(function)
 
     return compiled

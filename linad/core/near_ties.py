@@ -27,6 +27,9 @@ FEW = 4
 WINDOW = 256
 """Decisions that are looked at together: a search among others still fills a part of them."""
 
+MANY = 4096
+"""Entries of an array that are all looked at."""
+
 ORDERS = 12
 """Powers of two by which a search comes closer, at the least."""
 
@@ -44,7 +47,9 @@ class NearTies:
     """The margins by which a function decides, and whether they are those of a search.
 
     Of arrays those of one entry are noted, since searches for all entries go on at the same time:
-    not the first, the middle or the last, which are round numbers more often than others.
+    not the first, the middle or the last, which are round numbers more often than others. And that
+    of the entry which is nearest to a tie, unless there are many: a search that counts how many
+    entries lie below m comes closer to one of them.
 
     Attributes
     ----------
@@ -63,13 +68,14 @@ class NearTies:
         a, b = operands if len(operands) == 2 else (operands[0], 0.0)
         margins = self.margins
         try:
-            margins.append(
-                (float(a) if type(a) in _DOUBLES else _entry(a))
-                - (b if type(b) is float else _entry(b))
-            )
+            if type(a) in _DOUBLES and type(b) in _DOUBLES:
+                margins.append(float(a) - b)
+            else:
+                margins.append(_entry(a) - _entry(b))
+                margins.extend(_nearest(a, b))
         except (TypeError, IndexError, OverflowError):
             return  # complex numbers, texts, no entries, more than a float holds
-        if len(margins) == WINDOW:
+        if len(margins) >= WINDOW:
             self.look()
 
     def look(self) -> bool:
@@ -81,11 +87,25 @@ class NearTies:
 
 def _entry(x: Array) -> Any:
     """An entry of an array, as a number of Python's."""
-    if type(x) is not np.ndarray:
-        if isinstance(x, Traced):
-            x = x.concrete
-        x = np.asarray(x)
+    x = np.asarray(_plain(x))
     return x.item(5 * x.size >> 3)
+
+
+def _nearest(a: Any, b: Any) -> list[Any]:
+    """The margin of the entry that is nearest to a tie, of what has not one entry or many."""
+    a, b = _plain(a), _plain(b)
+    if not 1 < np.broadcast(a, b).size <= MANY:
+        return []
+    with np.errstate(all="ignore"):
+        apart = np.subtract(a, b)
+    apart = apart[np.isfinite(apart)]
+    return [apart.item(np.argmin(np.abs(apart)))] if apart.size else []
+
+
+def _plain(x: Any) -> Any:
+    while isinstance(x, Traced):
+        x = x.concrete
+    return x
 
 
 def are_of_a_search(margins: np.ndarray) -> bool:

@@ -8,8 +8,9 @@ import dis
 import sys
 from types import FrameType
 
-from linad.core.callers import ENGINES, is_installed, package_of, user_frame
+from linad.core.callers import ENGINES, package_of, user_frame
 from linad.core.frames import frames_above, shown_file
+from linad.core.installed import is_installed
 
 TRANSFORMS = ("linad.api.", "linad.jit.", "linad.transforms.")
 """What calls a function that is traced."""

@@ -24,6 +24,7 @@ from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.core.tape import Equation, Var
 from linad.export.onnx_writer import COMPLEX_FORMS, Writer
+from linad.operators.facts import real_dtype
 
 
 class Pair(NamedTuple):
@@ -31,11 +32,6 @@ class Pair(NamedTuple):
 
     re: Any
     im: Any
-
-
-def part_of(dtype: np.dtype[Any]) -> np.dtype:
-    """The dtype of the parts of complex numbers; another one as it is."""
-    return np.empty(0, dtype).real.dtype
 
 
 def _is_complex(a: Any) -> bool:
@@ -64,14 +60,14 @@ def _each_part(writer: Writer, eqn: Equation) -> tuple[Any, ...]:
             if not isinstance(a, Var):
                 inputs.append(part(a))
                 continue
-            inputs.append(Var(a.index, a.shape, part_of(a.dtype)))
+            inputs.append(Var(a.index, a.shape, real_dtype(a.dtype)))
             if a.dtype.kind == "c":
                 writer.names[inputs[-1]] = writer.names[a][k]
             else:
                 zero = np.zeros(a.shape, a.dtype)
                 writer.names[inputs[-1]] = writer.constant(zero) if k else writer.names[a]
         (y,) = eqn.outputs
-        twin = Var(y.index, y.shape, part_of(y.dtype))
+        twin = Var(y.index, y.shape, real_dtype(y.dtype))
         writer.equations([Equation(eqn.primitive, tuple(inputs), eqn.params, (twin,), eqn.source)])
         made.append(writer.names[twin])
     return (Pair(*made),)
@@ -100,7 +96,7 @@ def _compose(writer: Writer, eqn: Equation, function: Callable[..., Any]) -> tup
         if not isinstance(a, Var):
             operands += [np.real(a), np.imag(a)] if _is_complex(a) else [a]
         elif a.dtype.kind == "c":
-            operands += [(name, a.shape, part_of(a.dtype)) for name in writer.names[a]]
+            operands += [(name, a.shape, real_dtype(a.dtype)) for name in writer.names[a]]
         else:
             operands.append((writer.names[a], a.shape, a.dtype))
     (y,) = eqn.outputs
@@ -113,7 +109,7 @@ def _compose(writer: Writer, eqn: Equation, function: Callable[..., Any]) -> tup
         found = function(*args, **params)
         return tuple(_as_pair(found)) if y.dtype.kind == "c" else found
 
-    wanted = [(y.shape, part_of(y.dtype))] * (2 if y.dtype.kind == "c" else 1)
+    wanted = [(y.shape, real_dtype(y.dtype))] * (2 if y.dtype.kind == "c" else 1)
     made = writer.record(run, operands, wanted, eqn.params)
     return (Pair(*made),) if y.dtype.kind == "c" else made
 

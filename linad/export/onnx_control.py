@@ -24,11 +24,12 @@ from linad.core.moving_regions import numbers_at_zero
 from linad.core.regions import Part, Region
 from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Var
-from linad.export.onnx_complex import Pair, part_of
+from linad.export.onnx_complex import Pair
 from linad.export.onnx_selections import zeros
 from linad.export.onnx_subgraphs import Step
 from linad.export.onnx_values import INTEGER, TRUTH, NoForm, Value
 from linad.export.onnx_writer import CLASS_FORMS, Writer, form
+from linad.operators.facts import real_dtype
 
 Parts = list[Value]
 """A number or array, or the two parts of complex ones."""
@@ -37,14 +38,14 @@ Parts = list[Value]
 def _parts(writer: Writer, a: Any, shape: Shape, dtype: np.dtype[Any]) -> Parts:
     """An operand, or the result of a body, of this shape and dtype."""
     dtype, old = np.dtype(dtype), a.shape if isinstance(a, Var) else np.shape(a)
-    real = part_of(dtype)
+    real = real_dtype(dtype)
     if not isinstance(a, Var):
         given = np.broadcast_to(np.asarray(a, dtype), shape)
         both = [given.real, given.imag] if dtype.kind == "c" else [given]
         return [(writer.constant(v), shape, real) for v in both]
     known = writer.names[a]
     names = list(known) if isinstance(known, Pair) else [known]
-    names = [writer.cast(n, part_of(a.dtype), real) for n in names]
+    names = [writer.cast(n, real_dtype(a.dtype), real) for n in names]
     if size_of(old) == size_of(shape):
         names = [writer.reshape(n, old, shape) for n in names]
     else:
@@ -54,7 +55,7 @@ def _parts(writer: Writer, a: Any, shape: Shape, dtype: np.dtype[Any]) -> Parts:
     return [(n, shape, real) for n in names]
 
 
-def _flat(values: Sequence[Parts]) -> list[Value]:
+def _flattened(values: Sequence[Parts]) -> list[Value]:
     return [part for parts in values for part in parts]
 
 
@@ -89,7 +90,7 @@ def _nameless(kinds: Sequence[tuple[Shape, Any]]) -> list[Parts]:
     """What values of these shapes and dtypes are like."""
     found: list[Parts] = []
     for shape, dtype in kinds:
-        found.append([("", shape, part_of(dtype))] * (2 if np.dtype(dtype).kind == "c" else 1))
+        found.append([("", shape, real_dtype(dtype))] * (2 if np.dtype(dtype).kind == "c" else 1))
     return found
 
 
@@ -113,7 +114,7 @@ def _over_rows(
     writer: Writer, owner: Repeat, count: str, carry: Any, rows: Any, constants: Any
 ) -> tuple[list[Parts], list[Parts]]:
     numbers = [(writer.constant(np.arange(owner.n)), (owner.n,), INTEGER)]
-    arrays = _flat(rows) or numbers
+    arrays = _flattened(rows) or numbers
     if owner.reverse:
         arrays = [(_flipped(writer, n, s[0]), s, d) for n, s, d in arrays]
     like = [[(n, s[1:], d) for n, s, d in parts] for parts in rows]
@@ -122,7 +123,7 @@ def _over_rows(
         row = _grouped(given, like) if rows else []
         return _step(writer, owner, _grouped(names, carry), row, constants)
 
-    ends, made = writer.scanned(_flat(carry), arrays, write)
+    ends, made = writer.scanned(_flattened(carry), arrays, write)
     if owner.reverse:
         made = [_flipped(writer, name, owner.n) for name in made]
     return _grouped(ends, carry), _grouped(made, _nameless(owner.results[len(carry) :]))
@@ -132,7 +133,7 @@ def _step(writer: Writer, owner: Repeat, carry: Any, row: Any, constants: Any) -
     body = owner.body
     wanted = [*_kinds(body.tape.inputs[: body.carries]), *_kinds(body.outputs[body.carries :])]
     found = _run(writer, body, [*carry, *row, *constants], wanted)
-    return _flat(found[: body.carries]), _flat(found[body.carries :])
+    return _flattened(found[: body.carries]), _flattened(found[body.carries :])
 
 
 def _flipped(writer: Writer, name: str, n: int) -> str:
@@ -146,7 +147,7 @@ def _counted(
     writer: Writer, owner: Repeat, count: str, carry: Any, rows: Any, constants: Any
 ) -> tuple[list[Parts], list[Parts]]:
     like = _nameless(owner.results[len(carry) :])
-    if any([not size_of(shape) for _, shape, _ in _flat(like)]):
+    if any([not size_of(shape) for _, shape, _ in _flattened(like)]):
         raise NoForm("arrays without entries, as rows of a loop")
     one, yes = writer.constant(1, np.int64), writer.constant(np.array(True))
 
@@ -163,7 +164,7 @@ def _counted(
             flat = [(writer.reshape(n, s, (size_of(s),)), (size_of(s),), d) for n, s, d in made]
             return going, new, flat
 
-        return writer.repeated(count, yes, _flat(carry), write)
+        return writer.repeated(count, yes, _flattened(carry), write)
 
     if not like:
         return _grouped(run()[0], carry), []
@@ -172,14 +173,14 @@ def _counted(
         ends, made = run()
         whole = [
             _filled(writer, name, value, count, owner)
-            for name, value in zip(made, _flat(like), strict=True)
+            for name, value in zip(made, _flattened(like), strict=True)
         ]
-        return _flat([*_grouped(ends, carry), *_grouped(whole, like)])
+        return _flattened([*_grouped(ends, carry), *_grouped(whole, like)])
 
     def nothing() -> list[Value]:
         return [
-            *_flat(carry),
-            *[(writer.constant(np.zeros(s, d)), s, d) for _, s, d in _flat(like)],
+            *_flattened(carry),
+            *[(writer.constant(np.zeros(s, d)), s, d) for _, s, d in _flattened(like)],
         ]
 
     some = writer.node("Less", [writer.constant(0, np.int64), count])
@@ -233,10 +234,10 @@ def _while(writer: Writer, eqn: Equation) -> Any:
         state[0] = [(writer.node("Add", [k, writer.constant(1, np.int64)]), (), INTEGER)]
         new = _run(writer, owner.body, [*values, *constants], kinds)
         more = test(new)
-        return more, _flat([[(more, (), TRUTH)], *state, *new]), []
+        return more, _flattened([[(more, (), TRUTH)], *state, *new]), []
 
     most = np.iinfo(np.int64).max if owner.limit is None else owner.limit
-    ends, _ = writer.repeated(writer.constant(most, np.int64), going, _flat(start), write)
+    ends, _ = writer.repeated(writer.constant(most, np.int64), going, _flattened(start), write)
     more, count, _, stride, _, *rest = _grouped(ends, start)
     if owner.limit is not None:
         writer.holds.append(writer.node("Not", [more[0][0]]))
@@ -277,13 +278,13 @@ def _kept(writer: Writer, owner: While, k: str, state: Any, values: Any) -> list
         return count, rows, stride, rows * stride, *made
 
     def then() -> list[Value]:
-        flat = _flat(state)
+        flat = _flattened(state)
         made = writer.record(
-            keep, [(k, (), INTEGER), *flat, *_flat(values)], [(s, d) for _, s, d in flat]
+            keep, [(k, (), INTEGER), *flat, *_flattened(values)], [(s, d) for _, s, d in flat]
         )
-        return _flat(_grouped(made, state))
+        return _flattened(_grouped(made, state))
 
-    return _grouped(writer.choice(due, then, lambda: _flat(state)), state)
+    return _grouped(writer.choice(due, then, lambda: _flattened(state)), state)
 
 
 # One of several.
@@ -296,14 +297,14 @@ def _branch(writer: Writer, eqn: Equation) -> Any:
 
     def written(k: int) -> list[Value]:
         if k == len(owner.parts) - 1:
-            return _flat(_run(writer, owner.parts[k], given, owner.results))
+            return _flattened(_run(writer, owner.parts[k], given, owner.results))
         here = writer.node("Equal", [_name(index), writer.constant(k, np.int64)])
         names = writer.choice(
             here,
-            lambda: _flat(_run(writer, owner.parts[k], given, owner.results)),
+            lambda: _flattened(_run(writer, owner.parts[k], given, owner.results)),
             lambda: written(k + 1),
         )
-        return _flat(_grouped(names, like))
+        return _flattened(_grouped(names, like))
 
     return tuple([_name(parts) for parts in _grouped([n for n, _, _ in written(0)], like)])
 

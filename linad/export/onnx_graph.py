@@ -305,7 +305,7 @@ class _Overlay:
         self.constants.append(numpy_helper.from_array(np.array(value, dtype), name))
         return name
 
-    def _n(self) -> str:
+    def _length_as_value(self) -> str:
         """The length, an int64 list of one."""
         if not self.length:
             name, named = next((k, v) for k, v in self.axes.items() if v)
@@ -318,7 +318,7 @@ class _Overlay:
         """a n + b, a list of one."""
         if not a:
             return self._given([b], np.int64)
-        found = self._n()
+        found = self._length_as_value()
         if a != 1:
             found = self._node("Mul", [found, self._given([a], np.int64)])
         return self._node("Add", [found, self._given([b], np.int64)]) if b else found

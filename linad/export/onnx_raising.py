@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from linad.control.control_primitive import ControlPrimitive
-from linad.core.shapes import Shape
 from linad.core.tape import Equation, Var
-from linad.export.onnx_complex import Pair, part_of
+from linad.export.onnx_complex import Pair
 from linad.export.onnx_values import TRUTH, NoForm, Value
 from linad.export.onnx_writer import COMPLEX_FORMS, Writer, form
+from linad.operators.facts import real_dtype
+from linad.sweeps.raising import tried
 
 SHOWN = ("regular", "positive definite")
 """Demands on matrices that show in the results."""
@@ -24,18 +25,15 @@ SHOWN = ("regular", "positive definite")
 
 @form("raises")
 def raises(writer: Writer, eqn: Equation) -> str:
-    primitive, params = eqn.params["primitive"], eqn.params["params"]
-    loop = isinstance(primitive, ControlPrimitive)
+    primitive = eqn.params["primitive"]
     before = len(writer.holds)
     if primitive.partial == "finite":
         x = eqn.inputs[0]
         values = _parts(writer.names[x], x) if isinstance(x, Var) else []
-    elif loop or primitive.partial in SHOWN:
-        kinds = primitive.results if loop else _kinds(eqn)
-        made = [Var(-1 - k, *kind) for k, kind in enumerate(kinds)]
-        tried = Equation(primitive, eqn.inputs, params, tuple(made), eqn.source)
-        writer.equations([tried])
-        values = [part for v in made for part in _parts(writer.names[v], v)]
+    elif isinstance(primitive, ControlPrimitive) or primitive.partial in SHOWN:
+        operation = tried(eqn)
+        writer.equations([operation])
+        values = [part for v in operation.outputs for part in _parts(writer.names[v], v)]
     else:
         raise NoForm(f"whether {primitive.name} raises does not show in its results")
     held = [(name, (), TRUTH) for name in writer.holds[before:]]
@@ -59,18 +57,4 @@ def _parts(name: Any, v: Var) -> list[Value]:
     if v.dtype.kind not in "fc":
         return []
     names = list(name) if isinstance(name, Pair) else [name]
-    return [(n, v.shape, part_of(v.dtype)) for n in names]
-
-
-def _kinds(eqn: Equation) -> list[tuple[Shape, Any]]:
-    """Shape and dtype of each result of the operation, which are those of any numbers."""
-    examples = [_example(a) if isinstance(a, Var) else a for a in eqn.inputs]
-    y = eqn.params["primitive"](*examples, **eqn.params["params"])
-    return [(part.shape, part.dtype) for part in (y if isinstance(y, tuple) else (y,))]
-
-
-def _example(v: Var) -> Any:
-    """Numbers that make positive definite matrices, and regular ones if they are its diagonals."""
-    i, j = np.indices(v.shape[-2:]) if len(v.shape) > 1 else (0, 1)
-    n = max(v.shape, default=1)
-    return np.broadcast_to(1 / (1 + i + j) + n * np.equal(i, j), v.shape).astype(v.dtype)
+    return [(n, v.shape, real_dtype(v.dtype)) for n in names]

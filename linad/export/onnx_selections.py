@@ -17,12 +17,8 @@ from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Var
 from linad.export.onnx_values import NoForm
 from linad.export.onnx_writer import FORMS, Writer, form
+from linad.operators.relation_shapes import numbered
 from linad.rules.decompositions import HermitianReading
-
-
-def numbers_of(shape: Shape) -> np.ndarray:
-    """The numbers of the entries of an array."""
-    return np.arange(size_of(shape)).reshape(shape)
 
 
 def take(writer: Writer, name: str, shape: Shape, numbers: Array) -> str:
@@ -64,7 +60,7 @@ def _block(numbers: np.ndarray, shape: Shape) -> Any:
     index = tuple(
         [slice(a, b if b >= 0 else None, c) for a, b, c in zip(starts, stops, steps, strict=True)]
     )
-    read = numbers_of(shape)[index]
+    read = numbered(shape)[index]
     if not np.array_equal(read.ravel(), numbers.ravel()):
         return None
     return starts, stops, steps, shape, read.shape
@@ -92,7 +88,7 @@ def _along_one_axis(numbers: np.ndarray, shape: Shape) -> Any:
     for axis in axes or range(len(shape)):
         lane = numbers[tuple([slice(None) if k == axis else 0 for k in range(len(shape))])]
         places = np.unravel_index(lane, shape)[axis]
-        if np.array_equal(np.take(numbers_of(shape), places, axis), numbers):
+        if np.array_equal(np.take(numbered(shape), places, axis), numbers):
             return axis, places
     return None
 
@@ -129,7 +125,7 @@ def _read(writer: Writer, eqn: Equation) -> Any:
     (x,), (y,) = eqn.inputs, eqn.outputs
     if not size_of(y.shape):
         return zeros(writer, y)
-    numbers = eqn.primitive.impl(numbers_of(x.shape), **eqn.params)
+    numbers = eqn.primitive.impl(numbered(x.shape), **eqn.params)
     return take(writer, writer.read(x), x.shape, numbers)
 
 
@@ -149,7 +145,7 @@ def read_region(writer: Writer, eqn: Equation) -> Any:
     (x,), (y,) = eqn.inputs, eqn.outputs
     if not size_of(y.shape):
         return zeros(writer, y)
-    numbers = _plain(eqn.params["region"]).take(numbers_of(x.shape))
+    numbers = _plain(eqn.params["region"]).take(numbered(x.shape))
     return take(writer, writer.read(x), x.shape, numbers)
 
 
@@ -170,7 +166,7 @@ def fit(writer: Writer, eqn: Equation) -> Any:
 def _placed(writer: Writer, eqn: Equation, x: Any, y: Var, impl: Callable[..., Any]) -> str:
     """Entries of x among constants: found by numbers that the constants do not have."""
     background = impl(np.zeros(x.shape, y.dtype), **eqn.params)
-    marks = impl(numbers_of(x.shape) + 1.0, **eqn.params) - background
+    marks = impl(numbered(x.shape) + 1.0, **eqn.params) - background
     kept = np.flatnonzero(marks.ravel() > 0.5)
     if not kept.size:
         return writer.constant(background, y.dtype)
@@ -186,7 +182,7 @@ def _placed(writer: Writer, eqn: Equation, x: Any, y: Var, impl: Callable[..., A
 @form("add_at")
 def add_at(writer: Writer, eqn: Equation) -> Any:
     (values,), (y,) = eqn.inputs, eqn.outputs
-    numbers = numbers_of(y.shape)[eqn.params["index"].seeded]
+    numbers = numbered(y.shape)[eqn.params["index"].seeded]
     name = writer.read(values, y.dtype)
     add = len(np.unique(numbers)) != np.size(numbers)
     return put(writer, zeros(writer, y), y.shape, numbers, name, np.shape(values), add)
@@ -198,7 +194,7 @@ def overlap_add(writer: Writer, eqn: Equation) -> Any:
 
     (x,), (y,) = eqn.inputs, eqn.outputs
     window, axes = eqn.params["window"], eqn.params["axes"]
-    numbers = sliding_window_view(numbers_of(y.shape), window, axes)
+    numbers = sliding_window_view(numbered(y.shape), window, axes)
     return put(writer, zeros(writer, y), y.shape, numbers, writer.read(x), x.shape, add=True)
 
 
@@ -208,15 +204,15 @@ def segment_sum(writer: Writer, eqn: Equation) -> Any:
     axis, starts = eqn.params["axis"], np.asarray(eqn.params["starts"])
     segment = np.searchsorted(starts, np.arange(x.shape[axis]), side="right") - 1
     kept = np.flatnonzero(segment >= 0)
-    name = take(writer, writer.read(x), x.shape, np.take(numbers_of(x.shape), kept, axis))
-    numbers = np.take(numbers_of(y.shape), segment[kept], axis)
+    name = take(writer, writer.read(x), x.shape, np.take(numbered(x.shape), kept, axis))
+    numbers = np.take(numbered(y.shape), segment[kept], axis)
     return put(writer, zeros(writer, y), y.shape, numbers, name, numbers.shape, add=True)
 
 
 @form("write_region")
 def write_region(writer: Writer, eqn: Equation) -> Any:
     (x, value), (y,) = eqn.inputs, eqn.outputs
-    numbers = _plain(eqn.params["region"]).take(numbers_of(y.shape))
+    numbers = _plain(eqn.params["region"]).take(numbered(y.shape))
     name = writer.read(value, y.dtype)
     return put(writer, writer.read(x, y.dtype), y.shape, numbers, name, np.shape(value), add=False)
 
@@ -224,7 +220,7 @@ def write_region(writer: Writer, eqn: Equation) -> Any:
 @form("insert_region")
 def insert_region(writer: Writer, eqn: Equation) -> Any:
     (value,), (y,) = eqn.inputs, eqn.outputs
-    numbers = _plain(eqn.params["region"]).take(numbers_of(y.shape))
+    numbers = _plain(eqn.params["region"]).take(numbered(y.shape))
     name = writer.read(value, y.dtype)
     return put(writer, zeros(writer, y), y.shape, numbers, name, np.shape(value), add=False)
 
@@ -242,10 +238,10 @@ def hermitian(writer: Writer, eqn: Equation) -> Any:
 def sparse_product(writer: Writer, eqn: Equation) -> Any:
     (data, x), (y,) = eqn.inputs, eqn.outputs
     pattern = eqn.params["pattern"]
-    read = np.take(numbers_of(x.shape), pattern.cols, -1)
+    read = np.take(numbered(x.shape), pattern.cols, -1)
     if not read.size:
         return zeros(writer, y)
     entries = take(writer, writer.read(x, y.dtype), x.shape, read)
     terms = writer.node("Mul", [writer.read(data, y.dtype), entries])
-    numbers = np.take(numbers_of(y.shape), pattern.rows, -1)
+    numbers = np.take(numbered(y.shape), pattern.rows, -1)
     return put(writer, zeros(writer, y), y.shape, numbers, terms, read.shape, add=True)

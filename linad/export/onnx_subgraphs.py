@@ -156,10 +156,10 @@ class SubgraphWriter(ValueWriter):
         return nodes, found
 
     def _graph(self, nodes: Any, inputs: Sequence[Value], outputs: Sequence[Value]) -> Any:
-        given, made = ([self._info(v) for v in values] for values in (inputs, outputs))
+        given, made = ([self._value_info(v) for v in values] for values in (inputs, outputs))
         return helper.make_graph(nodes, self.fresh("step"), given, made)
 
-    def _info(self, value: Value) -> Any:
+    def _value_info(self, value: Value) -> Any:
         name, shape, dtype = value
         # Models that are compared are to be the same for all lengths.
         return helper.make_tensor_value_info(

@@ -14,6 +14,8 @@ import sys
 import types
 from typing import Any, NamedTuple
 
+from linad.core.adopted import as_written
+
 GLOBAL = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
 CELL = {"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"}
 ATTRIBUTE = {"LOAD_ATTR", "LOAD_METHOD"}
@@ -82,7 +84,8 @@ class Reads(NamedTuple):
 
 @functools.lru_cache(4096)
 def reads_of(code: types.CodeType) -> Reads:
-    """What the instructions of a function read."""
+    """What the instructions of a function read, as they were before it was adopted."""
+    code = as_written(code)
     names: dict[str, None] = {}
     cells: set[str] = set()
     attributes: set[str] = set()
@@ -152,7 +155,7 @@ def _loads_importer(step: dis.Instruction) -> bool:
 def _named_in_call(steps: list[dis.Instruction], k: int) -> tuple[str, int]:
     """The module that a call names whose function is loaded at ``k``, and where the call ends.
 
-    `ANY_MODULE` where its one argument is no text as it stands.
+    `ANY_MODULE` where its one argument is not a text as it stands.
     """
     parts = [j for j in range(k + 1, len(steps)) if steps[j].opname not in ("PUSH_NULL", "PRECALL")]
     if len(parts) > 1 and steps[parts[0]].opname == "LOAD_CONST":

@@ -107,21 +107,21 @@ class DeviceCall:
 
     # Paths.
 
-    def run(self, do: Callable[[Any], Any]) -> tuple[Variant, Any]:
+    def run(self, work: Callable[[Any], Any]) -> tuple[Variant, Any]:
         """Do something with the program of the path that the call takes.
 
         Returns
         -------
         variant : Variant
         found : object
-            What ``do(compiled)`` gave.
+            What ``work(compiled)`` gave.
         """
         name = name_of(self.jitted.function)
         paths = self.jitted.variants.of(self.arguments)
         for variant in paths.fitting(self.arguments.arrays):
             self._check(variant)
             try:
-                return variant, do(variant.compiled_for(self.target))
+                return variant, work(variant.compiled_for(self.target))
             except GuardError:
                 continue
         if not paths.has_room(self.arguments.outside):
@@ -133,7 +133,7 @@ class DeviceCall:
         path = self._recorded()
         self._check(path)
         variant = paths.add(path)
-        return variant, do(variant.compiled_for(self.target))
+        return variant, work(variant.compiled_for(self.target))
 
     def _recorded(self) -> Variant:
         """The path that the function takes on copies of the arguments on the host."""
@@ -249,13 +249,13 @@ def _says_its_stream(x: Any) -> bool:
 
 
 def _taken_apart(
-    jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any], do: Callable[..., Any]
+    jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any], work: Callable[..., Any]
 ) -> Any:
-    """``do(call)`` with a call taken apart, a second time where numbers turn out to be static."""
+    """``work(call)`` with a call taken apart, a second time where numbers turn out to be static."""
     try:
-        return do(DeviceCall(jitted, args, kwargs))
+        return work(DeviceCall(jitted, args, kwargs))
     except NarrowError:
-        return do(DeviceCall(jitted, args, kwargs))
+        return work(DeviceCall(jitted, args, kwargs))
 
 
 def called(jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -269,7 +269,7 @@ def called(jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         If it needs NumPy, and ``linad.config(device_fallback=True)`` is not set.
     """
 
-    def do(call: DeviceCall) -> Any:
+    def work(call: DeviceCall) -> Any:
         try:
             variant, values = call.run(lambda compiled: compiled.arrays(call.operands))
             result = call.finished(variant, values)
@@ -279,7 +279,7 @@ def called(jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         call.release()
         return result
 
-    return _taken_apart(jitted, args, kwargs, do)
+    return _taken_apart(jitted, args, kwargs, work)
 
 
 def planned(jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Report:

@@ -8,6 +8,7 @@ A `Look` is what was found, with lines of Python that tell whether all is as it 
 way of a call has them in it.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from linad.core.compiler_lock import books
 from linad.core.memory_layouts import layout_of
 from linad.jit.identity import says_is
 from linad.jit.outside_walk import OutsideWalk
+from linad.jit.state_walk import MOST, take_as_installed
 from linad.jit.static_values import contents
 from linad.transforms.plain_operands import is_frozen
 
@@ -127,11 +129,20 @@ class Outside:
                 return (look if look.counts else None), arrays
         # Until a walk meets no name that it did not look for. Other threads find names, too.
         names, whole = self.names, self.whole
+        most: float = MOST
         while True:
             walk = OutsideWalk(names, whole)
+            walk.most = most
             walk.root(self.f)
             for name, value in given:
                 walk.root(value, name, contents=False)
+            if len(walk.slots) > most:
+                if package := walk.largest_package():
+                    take_as_installed(package)
+                    names, whole = self.names, self.whole
+                else:
+                    most = math.inf
+                continue
             if (walk.names, walk.whole) == (names, whole):
                 break
             names, whole = walk.names, walk.whole

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from linad.core.callers import defining_package
 from linad.core.memory_layouts import layout_of
 from linad.core.showing import shown
 from linad.core.transformed_functions import Transformed
@@ -46,6 +45,7 @@ from linad.jit.static_values import (
     contents,
     is_users,
 )
+from linad.jit.told_apart import FLAGS, beside, has_more, is_of_pandas
 from linad.jit.traced_results import is_jitted
 from linad.transforms.plain_operands import is_frozen
 
@@ -107,7 +107,7 @@ class OutsideWalk(StateWalk):
 
     def slot(self, name: str, value: Any, text: str, fixed: bool = False) -> None:
         """What stands in a place that ``text`` reads; ``fixed`` if nothing else ever will."""
-        if text in self.slots:
+        if text in self.slots or len(self.slots) > self.most:
             return
         self.slots.add(text)
         kind = type(value)
@@ -135,11 +135,19 @@ class OutsideWalk(StateWalk):
             self.inside(value, name)
 
     def labels(self, value: Any) -> None:
-        """Those of a Series or DataFrame of pandas: by them it is aligned with others."""
-        for axis in ("index", "columns") if defining_package(type(value)) == "pandas" else ():
+        """Those of a Series or DataFrame of pandas, by which it is aligned with others; and what
+        it has beside them, as far as somebody reads it."""
+        if not is_of_pandas(type(value)):
+            return
+        held = self.bind(value)
+        for axis in ("index", "columns"):
             if (labels := getattr(value, axis, None)) is not None:
                 self.parts.append((axis, Itself(labels)))
-                self.lines.append(f"{self.bind(value)}.{axis} is {self.bind(labels)}")
+                self.lines.append(f"{held}.{axis} is {self.bind(labels)}")
+        for name, now in beside(value).items() if hasattr(value, "attrs") else ():
+            if self._counts(name, made=False):
+                place = f"flags.{name}" if name in FLAGS else name
+                self.slot(name, now, f"{held}.{place}")
 
     def _is_read(self, value: Any) -> bool:
         """Whether it is a file that the code reads from, and does not only write into."""
@@ -238,13 +246,16 @@ class OutsideWalk(StateWalk):
 
     def of_its_own(self, name: str, value: Any) -> None:
         """What a value holds as an object, whatever else it is."""
-        kind = type(value)
+        kind: Any = type(value)
         if isinstance(value, enum.Enum):
             with self.unseen():
                 self.slot(f"{name}.value", value._value_, f"{self.bind(value)}._value_")
         elif is_users(kind) and not isinstance(value, type):
             if is_array_like(kind):
                 self.as_array(name, value)
+                if has_more(kind):
+                    with self.unseen():
+                        self.of_object(name, value, classes=False, every=True)
             else:
                 self.of_object(name, value)
         elif isinstance(value, HOLDERS) or is_sparse(value) or is_data(kind):
@@ -357,11 +368,14 @@ class OutsideWalk(StateWalk):
             if not name.startswith("__"):
                 self.named(f"{module.__name__}.{name}", scope[name], f"{known}[{name!r}]")
 
-    def of_object(self, name: str, value: Any, classes: bool = True) -> None:
+    def of_object(
+        self, name: str, value: Any, classes: bool = True, every: bool = False
+    ) -> None:
         kind = type(value)
         self.objects.add(id(value))
         self.lines.append(f"{self.bind(value)}.__class__ is {self.bind(kind)}")
-        every = self.any or any([not is_users(b) and b not in NEUTRAL for b in kind.__mro__])
+        others = [b for b in kind.__mro__ if not is_users(b) and b not in NEUTRAL]
+        every = every or self.any or bool(others)
         held = getattr(value, "__dict__", None)
         found = attributes(value)
         mentioned = found if every else [n for n in found if n in self.known]

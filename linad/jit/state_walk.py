@@ -5,21 +5,23 @@ import builtins
 import contextvars
 import functools
 import logging
+import math
 import operator
 import sys
-import sysconfig
 import threading
 import types
 import weakref
 from abc import ABC, abstractmethod
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from linad.core.callers import defining_package, warn_user
 from linad.core.frames import defining_module
+from linad.core.installed import is_installed
 from linad.jit.code_reads import ANY_MODULE, LoadedName, module_named
 from linad.jit.process_state import (
     LASTING,
@@ -33,10 +35,8 @@ from linad.jit.process_state import (
     steps_of,
 )
 from linad.jit.static_values import OPAQUE, SMALL, contents, digest
+from linad.jit.told_apart import shown_entries
 
-INSTALLED = tuple(
-    {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-)
 HOLDERS = (
     *(types.MappingProxyType, logging.Logger),
     *(contextvars.ContextVar, weakref.ref, threading.local, np.vectorize),
@@ -44,6 +44,12 @@ HOLDERS = (
 )
 
 EMPTY: Any = object()
+
+MOST = 20_000
+"""Places that a walk looks into before it asks whose they are: about a second."""
+
+TAKEN_AS_INSTALLED: set[str] = set()
+"""Packages of the user's that hold more than is compared at each call."""
 
 
 def content(cell: Any) -> Any:
@@ -55,13 +61,21 @@ def content(cell: Any) -> Any:
 
 @functools.lru_cache(4096)
 def is_users_module(name: str, file: str) -> bool:
-    if name.partition(".")[0] in OPAQUE:
+    package = name.partition(".")[0]
+    if package in OPAQUE or package in TAKEN_AS_INSTALLED:
         return False
-    return not (file.startswith("<frozen") or "site-packages" in file or _in_library(file))
+    return not is_installed(file)
 
 
-def _in_library(file: str) -> bool:
-    return "dist-packages" in file or any([p and file.startswith(f"{p}/") for p in INSTALLED])
+def take_as_installed(package: str) -> None:
+    """Look no further into a package's modules than into those of an installed one."""
+    TAKEN_AS_INSTALLED.add(package)
+    is_users_module.cache_clear()
+    warn_user(
+        f"linad.jit: package {package} reaches more than {MOST:,} values that a call might find "
+        f"changed; it is taken for an installed one, of which only what your own code names is "
+        f"compared. Pass as an argument what changes in it"
+    )
 
 
 def is_users_class(kind: type) -> bool:
@@ -94,9 +108,11 @@ def same_entries(value: Any, before: tuple[Any, ...]) -> bool:
     return bool((type(value), value.dtype, value.shape, contents(value)) == before)
 
 
-def _entries(value: Any) -> Any:
+def _numpy_contents(value: Any) -> Any:
     """What NumPy sees of an object, small for a large one."""
-    array = np.asarray(value)
+    array = shown_entries(value)
+    if array is None:
+        return None
     found = contents(array)
     if array.dtype.hasobject:
         _, found = found  # NumPy may have made this array now, as of the columns of a table
@@ -154,6 +170,7 @@ class StateWalk(ABC):
         self.scope["entries_of"] = entries_of
         self.met: dict[int, int] = {}
         self.slots: set[str] = set()
+        self.most: float = math.inf
         self.volatile = False
         self.functions: list[types.FunctionType] = []
         self.objects: set[int] = set()
@@ -170,6 +187,12 @@ class StateWalk(ABC):
             self.scope[name] = value
         return name
 
+    def largest_package(self) -> str:
+        """The package most of whose functions were met, but that of the first; "" for none."""
+        own = {"__main__", defining_package(self.first)}
+        met = Counter([defining_package(f) for f in self.functions])
+        return next((name for name, _ in met.most_common() if name and name not in own), "")
+
     @abstractmethod
     def slot(self, name: str, value: Any, text: str, fixed: bool = False) -> None:
         """What stands in a place that ``text`` reads; ``fixed`` if nothing else ever will."""
@@ -183,8 +206,11 @@ class StateWalk(ABC):
         """The keys and values of a dictionary."""
 
     @abstractmethod
-    def of_object(self, name: str, value: Any, classes: bool = True) -> None:
-        """The attributes of an object, and of its class."""
+    def of_object(
+        self, name: str, value: Any, classes: bool = True, every: bool = False
+    ) -> None:
+        """The attributes of an object, ``every`` one or those that somebody reads, and of its
+        class."""
 
     @contextmanager
     def unseen(self) -> Iterator[None]:
@@ -239,9 +265,9 @@ class StateWalk(ABC):
 
     def as_array(self, name: str, value: Any) -> None:
         """An object of a package whose entries only NumPy's view of it tells."""
-        now = _entries(value)
+        now = _numpy_contents(value)
         self.parts.append((name, now))
-        self.lines.append(f"{self.bind(_entries)}({self.bind(value)}) == {self.bind(now)}")
+        self.lines.append(f"{self.bind(_numpy_contents)}({self.bind(value)}) == {self.bind(now)}")
 
     def of_environment(self) -> None:
         """The variables of the environment."""

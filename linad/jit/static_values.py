@@ -20,7 +20,15 @@ import numpy as np
 
 from linad.core.callers import defining_package
 from linad.core.memory_layouts import layout_of
-from linad.jit.told_apart import ALIKE, hides_state, is_labelled, labelled, reduced
+from linad.jit.told_apart import (
+    ALIKE,
+    has_more,
+    hides_state,
+    is_labelled,
+    labelled,
+    reduced,
+    shown_entries,
+)
 from linad.transforms.plain_operands import is_frozen
 
 
@@ -59,7 +67,7 @@ def _key_of(value: Any, above: tuple[int, ...] = ()) -> Any:
         return kind, Itself(value)
     around = (*above, id(value))
     if is_labelled(value):
-        return kind, _key_of(labelled(value), around)
+        return kind, _key_of(labelled(value), around), _class_key(kind, around)
     held: Any = None
     if isinstance(value, (tuple, list, deque)):
         held = tuple([_key_of(v, around) for v in value])
@@ -89,7 +97,9 @@ def _key_of(value: Any, above: tuple[int, ...] = ()) -> Any:
     for base, text in TEXTS:
         if isinstance(value, base):
             held = text(value)
-    state: Any = np.asarray(value) if hasattr(kind, "__array__") else attributes(value)
+    state: Any = attributes(value)
+    if hasattr(kind, "__array__"):
+        state = shown_entries(value), state if has_more(kind) else None
     # Objects that are equal to themselves only may serve as keys, or be compared with ``is``.
     alone = held is None and kind.__hash__ in (object.__hash__, None)
     same = Itself(value) if alone else None
@@ -204,13 +214,13 @@ is_users: Callable[[Any], bool] = functools.cache(_is_users)
 
 
 def attributes(value: Any) -> dict[str, Any]:
-    slots = [name for base in type(value).__mro__ for name in _slots(base)]
+    slots = [name for base in type(value).__mro__ for name in _slot_names(base)]
     return {n: getattr(value, n) for n in slots if hasattr(value, n)} | getattr(
         value, "__dict__", {}
     )
 
 
-def _slots(base: type) -> list[str]:
+def _slot_names(base: type) -> list[str]:
     given = vars(base).get("__slots__", ())
     names = [n for n in ((given,) if isinstance(given, str) else given) if n != "__dict__"]
     private = f"_{base.__name__.lstrip('_')}"

@@ -6,15 +6,22 @@ By it `linad.jit.static_values` makes keys of them.
 import datetime as dt
 import decimal
 import functools
+import sys
 from typing import Any
 
 import numpy as np
 
 from linad.core.callers import defining_package
+from linad.core.frames import defining_module
+from linad.core.installed import is_installed
 
 ALIKE = (dt.datetime, dt.time, decimal.Decimal)
 """Types of Python whose values may be equal and do not act alike: an instant in two time zones,
 1.0 and 1.00."""
+
+
+FLAGS = ("allows_duplicate_labels",)
+"""Of pandas."""
 
 
 def is_labelled(value: Any) -> bool:
@@ -26,21 +33,35 @@ def is_labelled(value: Any) -> bool:
 @functools.cache
 def _is_labelled(kind: type) -> bool:
     array_like = hasattr(kind, "__array__") and not issubclass(kind, np.ndarray)
-    return defining_package(kind) == "pandas" and array_like
+    return array_like and is_of_pandas(kind)
+
+
+def is_of_pandas(kind: type) -> bool:
+    """Whether it is a class of pandas, or one that inherits from such a class."""
+    return any([defining_package(base) == "pandas" for base in kind.__mro__])
 
 
 def labelled(value: Any) -> tuple[Any, ...]:
     """Entries and labels of an object of pandas, in arrays, lists, texts and numbers."""
     if hasattr(value, "columns"):
-        columns = [_entries(value.iloc[:, k]) for k in range(value.shape[1])]
+        columns = [_column_entries(value.iloc[:, k]) for k in range(value.shape[1])]
         parts = [value.index, value.columns, *columns]
     elif hasattr(value, "iloc"):
-        parts = [value.index, value.name, _entries(value)]
+        parts = [value.index, value.name, _column_entries(value)]
     elif hasattr(value, "names"):
         return (list(value.names), *_of_index(value))
     else:
-        return _entries(value)
-    return (*parts, value.attrs, value.flags.allows_duplicate_labels)
+        return _column_entries(value)
+    return (*parts, beside(value))
+
+
+def beside(value: Any) -> dict[str, Any]:
+    """What a Series or DataFrame has beside entries and labels: ``attrs``, flags, attributes that
+    it was given, and those that its class names, as a user's subclass does."""
+    given = {name: v for name, v in vars(value).items() if not name.startswith("_")}
+    named = {name: getattr(value, name, None) for name in type(value)._metadata}
+    flags = {name: getattr(value.flags, name) for name in FLAGS}
+    return {**given, **named, **flags, "attrs": value.attrs}
 
 
 def _of_index(index: Any) -> tuple[Any, ...]:
@@ -48,10 +69,10 @@ def _of_index(index: Any) -> tuple[Any, ...]:
         return index.start, index.stop, index.step
     if hasattr(index, "levels"):
         return tuple(index.levels), [np.array(codes) for codes in index.codes]
-    return (*_entries(index), getattr(index, "freqstr", None))
+    return (*_column_entries(index), getattr(index, "freqstr", None))
 
 
-def _entries(column: Any) -> tuple[Any, ...]:
+def _column_entries(column: Any) -> tuple[Any, ...]:
     """Those of one column, in copies, and how pandas reads them.
 
     What pandas hands out may be another array each time, to be read only, which is told apart by
@@ -64,6 +85,23 @@ def _entries(column: Any) -> tuple[Any, ...]:
     plain = isinstance(dtype, np.dtype) and dtype.kind != "O"
     # As objects, integers beside a missing one stay what they are.
     return str(dtype), np.array(column) if plain else np.asarray(column, object).tolist()
+
+
+@functools.cache
+def has_more(kind: type) -> bool:
+    """Whether objects that are arrays to NumPy have attributes that count as well: those of
+    xarray, with coordinates and ``attrs``, and of the user's own classes."""
+    file = getattr(sys.modules.get(defining_module(kind)), "__file__", None) or ""
+    return defining_package(kind) == "xarray" or not is_installed(file)
+
+
+def shown_entries(value: Any) -> Any:
+    """The array that an object is to NumPy; None of one that says then that it is none, as a
+    Dataset of xarray."""
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError):
+        return None
 
 
 def reduced(value: Any) -> Any:

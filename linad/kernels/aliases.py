@@ -31,12 +31,11 @@ def replaced_names(source: FunctionSource) -> set[str]:
     copied = handed_over(source)
     for node, inside in _nodes_of(source):
         if isinstance(node, ast.Assign):
-            for target in node.targets:
-                for name in _stored(target):
-                    if id(node) not in copied:
-                        join({name, *_shared(node.value)})
-                    replaced |= {name} if inside else set()
-                written |= _written(target)
+            names = set().union(*map(_stored, node.targets))
+            for name in () if id(node) in copied else names:
+                join({name, *_shared(node.value)})
+            replaced |= names if inside else set()
+            written = written.union(*map(_written, node.targets))
         elif isinstance(node, ast.AugAssign):
             written |= _written(node.target) | _stored(node.target)
         elif isinstance(node, ast.For):

@@ -160,7 +160,7 @@ def _replaced(e: ast.expr, values: dict[str, ast.expr]) -> Any:
 
 
 def _numbers(loop: ast.For) -> tuple[str, str, int] | None:
-    """Where a loop begins, where it ends, and its step; None if that is no constant."""
+    """Where a loop begins, where it ends, and its step; None if that is not a constant."""
     call = loop.iter
     assert isinstance(call, ast.Call)
     if _name_of(call.func) == "any_order":
@@ -210,12 +210,13 @@ class _CheckedLoop:
         if self.stored[self.counter] != 1 or self._moves(self.loop.iter):
             return {}
         for s in self.loop.body:
-            for node in _always(s):
-                if isinstance(node, ast.Subscript):
-                    for axis, e in enumerate(_indices(node)):
-                        access = self._access(node, axis, e)
-                        if access is not None:
-                            found[access].add(_place(e))
+            subscripts = [n for n in _always(s) if isinstance(n, ast.Subscript)]
+            for node, (axis, e) in [
+                (n, each) for n in subscripts for each in enumerate(_indices(n))
+            ]:
+                access = self._access(node, axis, e)
+                if access is not None:
+                    found[access].add(_place(e))
             if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name):
                 name = s.targets[0].id
                 if self.stored[name] == 1 and self._degree(s.value) is not None:

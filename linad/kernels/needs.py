@@ -149,36 +149,25 @@ class BackwardNeeds:
         while True:
             before = len(needed)
             for run in self.runs:
-                later: set[str] = set()
-                for s in reversed(run.parts):
-                    needed |= self.derivative_reads(s)
-                    if isinstance(s, Put) and s.array in needed:
-                        for i in s.index:
-                            needed |= names(i)
-                        if s.array in later:
-                            needed |= names(s.value)
-                    elif isinstance(s, Let) and self.again(s, needed, later):
-                        needed |= names(s.value)
-                    later |= reads(s)
+                needed |= self.backward_reads(run, needed)
             spread(needed, self.groups)
             if len(needed) == before:
                 return needed
 
-    def backward_reads(self, run: Run) -> set[str]:
-        """Names whose values the backward form of a run reads."""
+    def backward_reads(self, run: Run, needed: set[str]) -> set[str]:
+        """Names whose values the backward form of a run reads, where some names are needed."""
         found: set[str] = set()
         later: set[str] = set()
         for s in reversed(run.parts):
             found |= self.derivative_reads(s)
-            if isinstance(s, Put) and s.array in self.needed:
-                for i in s.index:
-                    found |= names(i)
+            if isinstance(s, Put) and s.array in needed:
+                found = found.union(*map(names, s.index))
                 if s.array in later:
                     found |= names(s.value) | {s.array}
-            elif isinstance(s, Let) and self.again(s, self.needed, later):
+            elif isinstance(s, Let) and self.again(s, needed, later):
                 found |= names(s.value)
             later |= reads(s)
-        return found & self.needed
+        return found
 
     def recorded(self, body: Sequence[Statement], used: set[str]) -> set[str]:
         """Find what each run must keep: values that the backward form of something before, or of
@@ -187,7 +176,7 @@ class BackwardNeeds:
         """
         for s in body:
             if isinstance(s, Run):
-                used = used | self.backward_reads(s)
+                used = used | self.backward_reads(s, self.needed) & self.needed
                 for part in s.parts:
                     self.kept.setdefault(id(s), set()).update(written(part) & used)
                 used = used - {p.name for p in s.parts if isinstance(p, Let)}

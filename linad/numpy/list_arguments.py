@@ -16,30 +16,26 @@ from linad.numpy.nested_lists import gathered
 
 OTHER_LISTS = frozenset(
     [
-        "apply_along_axis",
         "apply_over_axes",
         "block",
-        "choose",
         "histogramdd",
         "ix_",
-        "lexsort",
-        "multi_dot",
         "piecewise",
         "save",
         "savez",
-        "select",
     ]
 )
 """Functions of NumPy that take a list for something else than an array."""
 
+LISTS_OF_ARRAYS = frozenset(["choose", "lexsort", "multi_dot", "select"])
+"""Functions of NumPy that take lists of arrays, each of which may be a list of numbers."""
+
 _DISPATCHED: type = type(np.sum)
 
 
-def gathered_by(
-    gather: Callable[[Any], Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call, each as the array that it stands for."""
-    return tuple([gather(a) for a in args]), {name: gather(a) for name, a in kwargs.items()}
+def _each(gather: Callable[[Any], Any], a: Any) -> Any:
+    """A tuple of arrays: what is in a list np.lexsort does not ask whether it is traced."""
+    return tuple([gather(x) for x in a]) if type(a) in (list, tuple) else gather(a)
 
 
 class TakingLists:
@@ -53,8 +49,16 @@ class TakingLists:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if running_trace() is not None:
-            args, kwargs = gathered_by(gathered, args, kwargs)
+            args, kwargs = self._gathered_by(gathered, args, kwargs)
         return self._original(*args, **kwargs)
+
+    def _gathered_by(
+        self, gather: Callable[[Any], Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of a call, each as the array that it stands for, or as a list of them."""
+        if self._original.__name__ in LISTS_OF_ARRAYS:
+            gather = functools.partial(_each, gather)
+        return tuple([gather(a) for a in args]), {name: gather(a) for name, a in kwargs.items()}
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._original, name)

@@ -131,7 +131,7 @@ class DenseLU(Equilibrated):
 
     Notes
     -----
-    2/3 n^3 operations, then 2 n^2 a right side.
+    2/3 n^3 operations, then 2 n^2 per right side.
     """
 
     method = "dense LU"
@@ -179,7 +179,7 @@ class Cholesky(Factored):
 
     Notes
     -----
-    1/3 n^3 operations, then 2 n^2 a right side.
+    1/3 n^3 operations, then 2 n^2 per right side.
     """
 
     method = "Cholesky"
@@ -206,7 +206,7 @@ class Cholesky(Factored):
 
 
 class Triangular(Factored):
-    """A triangular matrix. n^2 operations a right side."""
+    """A triangular matrix. n^2 operations per right side."""
 
     def __init__(self, a: Array, lower: bool, what: str = WHAT) -> None:
         self.method = f"{'forward' if lower else 'back'} substitution"
@@ -234,7 +234,7 @@ class Banded(Equilibrated):
 
     Notes
     -----
-    O(n below (below + above)) operations, and O(n (below + above)) a right side.
+    O(n below (below + above)) operations, and O(n (below + above)) per right side.
     """
 
     method = "banded LU"

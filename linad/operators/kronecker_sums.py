@@ -225,7 +225,7 @@ class KroneckerSumInverse(Factored):
 
     Notes
     -----
-    25 Σ n_i^3 operations at first, then about 2 N Σ n_i a right side of N numbers.
+    25 Σ n_i^3 operations at first, then about 2 N Σ n_i per right side of N numbers.
     """
 
     def __init__(

@@ -95,7 +95,8 @@ class Kronecker(JacobianOperator):
     Notes
     -----
     One matrix product per factor and application, for all seeds together where the factor
-    has no batch axes. L ⊗ R itself would hold (m n)(p q) numbers.
+    has no batch axes, in the order that takes fewer multiplications. L ⊗ R itself would hold
+    (m n)(p q) numbers.
     """
 
     owns_result = True
@@ -115,21 +116,16 @@ class Kronecker(JacobianOperator):
 
     def pushforward(self, tangent: Array) -> Array:
         tangent = align(tangent, len(self.in_shape), len(self.out_shape))
-        if self.left is not None:
-            tangent = _from_left(self.left, tangent)
-        if self.right is not None:
-            tangent = _from_right(tangent, matrix_transpose(self.right))
-        return tangent
+        right = None if self.right is None else matrix_transpose(self.right)
+        return _between(self.left, tangent, right, self.in_shape, self.out_shape)
 
     def pullback(self, cotangent: Array) -> Array:
-        complex_ = self.dtype.kind == "c"
-        if self.left is not None:
-            left = np.conj(self.left) if complex_ else self.left
-            cotangent = _from_left(matrix_transpose(left), cotangent)
-        if self.right is not None:
-            right = np.conj(self.right) if complex_ else self.right
-            cotangent = _from_right(cotangent, right)
-        return sum_to_shape(cotangent, self.in_shape, len(self.out_shape))
+        left, right = self.left, self.right
+        if self.dtype.kind == "c":
+            left, right = [None if f is None else np.conj(f) for f in (left, right)]
+        left = None if left is None else matrix_transpose(left)
+        found = _between(left, cotangent, right, self.out_shape, self.in_shape)
+        return sum_to_shape(found, self.in_shape, len(self.out_shape))
 
     def is_plain(self) -> bool:
         """Whether no batch axis is repeated on the way."""
@@ -264,6 +260,17 @@ def _from_left(a: Array, x: Array) -> Any:
     m, n = a.shape
     rows = x.reshape((size_of(x.shape[:-2]), n)) @ matrix_transpose(a)
     return rows.reshape((*x.shape[:-2], m, 1))
+
+
+def _between(left: Any, x: Array, right: Any, given: Shape, wanted: Shape) -> Any:
+    """``left @ x @ right``, where a factor may be None, by the product first that leaves less to
+    do: p q n + m p n multiplications from the right, m p q + m q n from the left."""
+    (p, q), (m, n) = given[-2:], wanted[-2:]
+    if right is not None and (left is None or p * n * (q + m) < m * q * (p + n)):
+        x = _from_right(x, right)
+        return x if left is None else _from_left(left, x)
+    x = x if left is None else _from_left(left, x)
+    return x if right is None else _from_right(x, right)
 
 
 class Matrix(JacobianOperator):

@@ -78,7 +78,7 @@ class ScaledSum(JacobianOperator):
 
 
 class WeightedSum(JacobianOperator):
-    """y = Σ w x over axes: one row a lane, never formed as a matrix.
+    """y = Σ w x over axes: one row per lane, never formed as a matrix.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class WeightedSum(JacobianOperator):
 
     Notes
     -----
-    One multiplication (and addition) an entry and application.
+    One multiplication (and addition) per entry and application.
     """
 
     unknown = UNSTRUCTURED

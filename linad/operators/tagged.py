@@ -85,7 +85,7 @@ class Tagged(SameMatrix):
         if found is not None or "banded" not in self.tags:
             return found
         below, above = self.tags["banded"]
-        # A wide band is no cheaper than a full matrix.
+        # A wide band is not cheaper than a full matrix.
         if 2 * below + above >= self.shape[0]:
             return None
         banded = Foreign(Banded(band_of(self.op, below, above), below, above))
@@ -276,7 +276,7 @@ def band_of(op: JacobianOperator, below: int, above: int) -> Any:
     n, width = op.shape[0], below + above + 1
     colours = np.arange(n) % width
     seeds = (colours == np.arange(width)[:, None]).astype(op.dtype)
-    products = concrete(op._apply_rows(seeds, False))  # one row a colour
+    products = concrete(op._apply_rows(seeds, False))  # one row per colour
     bands = np.zeros((width, n), products.dtype)
     columns = np.arange(n)
     for offset in range(-above, below + 1):

@@ -84,10 +84,13 @@ def _written(name: str, y: Array, output: Array) -> Any:
     return output
 
 
-def filter_form(scipy_function: Function) -> Callable[[Function], Function]:
+def filter_form(
+    scipy_function: Function, shaped: bool = False
+) -> Callable[[Function], Function]:
     """As `linad.scipy.mirror.bound_form`, for a function that makes an image of an image.
 
-    The form gets ``input`` as `image` has it; what it returns is `delivered` as ``output`` says.
+    The form gets ``input`` as `image` has it; what it returns is `delivered` as ``output`` says,
+    which also has a say in its shape if the function is ``shaped`` so.
     """
     name = scipy_function.__name__
 
@@ -99,6 +102,8 @@ def filter_form(scipy_function: Function) -> Callable[[Function], Function]:
             given = arguments(*args, **kwargs)
             given["input"] = x = image(name, given["input"])
             output = given.pop("output", None)
+            if shaped and given.get("output_shape") is None:
+                given["output_shape"] = getattr(output, "shape", None)
             return delivered(name, call(**given), x, output)
 
         return function

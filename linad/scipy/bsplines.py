@@ -4,8 +4,9 @@ On t_i <= x < t_i+1 the k + 1 basis functions that are not 0 follow from those o
 
     N_j,r = (x - t_j)/(t_j+r - t_j) N_j,r-1 + (t_j+r+1 - x)/(t_j+r+1 - t_j+1) N_j+1,r-1
 
-and s(x) = Σ_j c_j N_j,k(x). With c'_j = k (c_j+1 - c_j)/(t_j+k+1 - t_j+1) the slope of s is the
-spline of c' of degree k - 1. How splines are made of data is in `linad.scipy.splinemakers`.
+and s(x) = Σ_j c_j N_j,k(x); between knots that coincide 0 / 0 is 0. With
+c'_j = k (c_j+1 - c_j)/(t_j+k+1 - t_j+1) the slope of s is the spline of c' of degree k - 1. How
+splines are made of data is in `linad.scipy.splinemakers`.
 
 Source: C. de Boor, "A Practical Guide to Splines", 2001.
 """
@@ -32,8 +33,9 @@ def basis(t: Array, k: int, x: Array, i: Array) -> Any:
         carried: Any = 0.0
         raised = []
         for j, value in enumerate(values):
-            right, left = t[i + j + 1] - x, x - t[i + 1 - r + j]
-            part = value / (right + left)
+            start, end = t[i + 1 - r + j], t[i + j + 1]
+            right, left, width = end - x, x - start, end - start
+            part = np.where(width == 0, 0.0, value / np.where(width == 0, 1.0, width))
             raised.append(carried + right * part)
             carried = left * part
         values = [*raised, carried]
@@ -67,7 +69,7 @@ class Spline(StandIn):
 
     Notes
     -----
-    A call costs O(k^2) a point.
+    A call costs O(k^2) per point.
     """
 
     stands_for: type = scipy.interpolate.BSpline
@@ -151,9 +153,8 @@ class Spline(StandIn):
 
 
 def spline_of(theirs: Any) -> Spline:
-    """A B-spline of SciPy's, to be called with traced points."""
-    c = np.moveaxis(np.asarray(theirs.c), theirs.axis, 0)
-    return Spline(asarray(theirs.t), asarray(c), theirs.k, theirs.extrapolate, theirs.axis)
+    """A B-spline of SciPy's, to be called with traced points; its axis is in front already."""
+    return Spline(asarray(theirs.t), asarray(theirs.c), theirs.k, theirs.extrapolate, theirs.axis)
 
 
 class BSpline(TracedClass, scipy.interpolate.BSpline):

@@ -165,12 +165,13 @@ def splprep(
 def _evaluated(tck: tuple[Any, ...], x: Any, der: int, ext: int, name: str) -> Any:
     t, c, k = (asarray(tck[0]), asarray(tck[1]), tck[2])
     x = inexact(x)
-    low, high = still(t)[k], still(t)[t.shape[0] - k - 1]
-    off = (still(x) < low) | (still(x) > high)
+    low, high = t[k], t[t.shape[0] - k - 1]
+    below, above = still(x) < still(low), still(x) > still(high)
+    off = below | above
     if ext == 2 and np.any(off):
         raise ValueError(f"{name}: a point is outside of the knots")
     if ext == 3:
-        x = np.where(still(x) < low, low, np.where(still(x) > high, high, x))
+        x = np.where(below, low, np.where(above, high, x))
     y = Spline(t, c, k)(x, der)
     return np.where(off, 0.0, y) if ext == 1 else y
 
@@ -178,44 +179,36 @@ def _evaluated(tck: tuple[Any, ...], x: Any, der: int, ext: int, name: str) -> A
 EXTENSIONS = {0: 0, 1: 1, 2: 2, 3: 3, "extrapolate": 0, "zeros": 1, "raise": 2, "const": 3}
 
 
+def _extension(name: str, ext: Any) -> int:
+    """What happens beyond the ends, by number."""
+    if ext not in EXTENSIONS:
+        raise ValueError(f"{name}: ext must be one of {[*EXTENSIONS]}, got {ext!r}")
+    return EXTENSIONS[ext]
+
+
 @traced_form(scipy.interpolate.splev)
 def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
-    if isinstance(tck, Spline):
-        return tck(x, der)
-    if isinstance(tck, scipy.interpolate.BSpline):
-        return spline_of(tck)(x, der)
+    if isinstance(tck, (Spline, scipy.interpolate.BSpline)):
+        spline = tck if isinstance(tck, Spline) else spline_of(tck)
+        if np.ndim(spline.c) > 1 or ext != 0:
+            raise ValueError(
+                f"splev: of a BSpline coefficients in one axis, and ext=0, are expected; got shape "
+                f"{spline.c.shape} and ext={ext!r}. Call the BSpline"
+            )
+        return spline(x, der, extrapolate=True)
+    if ext not in (0, 1, 2, 3):
+        raise ValueError(f"splev: ext must be 0, 1, 2 or 3, got {ext!r}")
     t, c, k = tck
     if isinstance(c, (list, tuple)) or np.ndim(c) > 1:
         return [splev(x, (t, part, k), der, ext) for part in c]
     check_real("splev", x=x, t=t, c=c)
-    return _evaluated(tck, x, der, EXTENSIONS[ext], "splev")
+    return _evaluated(tck, x, der, ext, "splev")
 
 
 def _of_tuple(name: str, tck: tuple[Any, ...]) -> Spline:
     t, c, k = tck
     check_real(name, t=t, c=c)
     return Spline(inexact(t), inexact(c), k)
-
-
-def _as_tuple(spline: Spline, behind: Array) -> Any:
-    """With as many numbers behind the coefficients as FITPACK has there."""
-    missing = spline.t.shape[0] - spline.c.shape[0]
-    return spline.t, np.concatenate([spline.c, behind * np.ones(missing)]), spline.k
-
-
-@traced_form(scipy.interpolate.splder)
-def splder(tck: Any, n: int = 1) -> Any:
-    if isinstance(tck, Spline):
-        return tck.derivative(n)
-    return _as_tuple(_of_tuple("splder", tck).derivative(n), 0.0)
-
-
-@traced_form(scipy.interpolate.splantider)
-def splantider(tck: Any, n: int = 1) -> Any:
-    if isinstance(tck, Spline):
-        return tck.antiderivative(n)
-    made = _of_tuple("splantider", tck).antiderivative(n)
-    return _as_tuple(made, made.c[-1])
 
 
 @traced_form(scipy.interpolate.spalde)
@@ -272,7 +265,7 @@ class Univariate(StandIn):
 
     def __call__(self, x: Any, nu: int = 0, ext: Any = None) -> Any:
         """The value, or the ``nu``-th derivative, at points of any shape."""
-        ext = self.ext if ext is None else EXTENSIONS[ext]
+        ext = self.ext if ext is None else _extension("UnivariateSpline", ext)
         return _evaluated(self.spline.tck, x, nu, ext, "InterpolatedUnivariateSpline")
 
     def get_knots(self) -> Any:
@@ -324,7 +317,7 @@ class _Univariate(TracedClass):
             return super().__call__(x, nu, ext)  # type: ignore[misc]
         ext = self.ext if ext is None else ext  # type: ignore[attr-defined]
         tck = self._eval_args  # type: ignore[attr-defined]
-        return _evaluated(tck, x, nu, EXTENSIONS[ext], "UnivariateSpline")
+        return _evaluated(tck, x, nu, _extension("UnivariateSpline", ext), "UnivariateSpline")
 
     def integral(self, a: Any, b: Any) -> Any:
         if holds_traced((a, b)):

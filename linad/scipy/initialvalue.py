@@ -175,7 +175,7 @@ class InitialValueProblem:
         slope = self.field(self.span[0], self.y0)
         _hold_slope(slope)
         result = never_begun(self.begin, self.y0, t_eval, events)
-        result.y = result.y * (np.nan * np.sum(slope))  # its derivative is no number, either
+        result.y = result.y * (np.nan * np.sum(slope))  # neither is its derivative a number
         return result
 
     def in_loops(

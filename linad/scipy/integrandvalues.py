@@ -1,12 +1,13 @@
 """An integrand at many nodes: in one call where it takes arrays.
 
-Most integrands are written with NumPy's functions, and are as good for an array as for a number.
+Most integrands are written with NumPy's functions, and are as good for an array as for a number;
+those of adopted code that call `math` are, too, as long as what comes is finite.
 Whether one is nobody says; so it is tried, and what it gives is compared with what numbers give at
 some of the nodes. Where it decides in Python, or does anything else, each node has a call.
 
 Values may agree where derivatives do not: ``k * np.linalg.norm(x)`` is 0 at k = 0 for an array as
-for numbers, and the norm of an array is no array of norms. So the comparison is made once more with
-the traced values that the integrand refers to a little aside.
+for numbers, and the norm of an array is not an array of norms. So the comparison is made once more
+with the traced values that the integrand refers to a little aside.
 """
 
 from collections.abc import Callable
@@ -15,8 +16,10 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.buffers import concrete
+from linad.arrays.conversions import of_entries
 from linad.control.captured import with_captured
 from linad.core.array_type import Array
+from linad.core.during import during
 from linad.core.marks import Attempt
 from linad.rules.creation import asarray
 from linad.scipy.mirror import holds_traced
@@ -71,7 +74,7 @@ class Shares:
         found = None
         # Numbers it has taken already, of the same nodes or others: what it raises of an array,
         # whatever that is, says that it takes none.
-        with Attempt(Exception), np.errstate(all="ignore"):
+        with Attempt(Exception), np.errstate(all="ignore"), during(of_entries, True):
             found = asarray(self.share(u.copy(), w.copy()))
         if found is None or not self._agrees(found, u, w):
             self.takes_arrays = False
@@ -82,20 +85,22 @@ class Shares:
         values = concrete(found)
         if values.shape != u.shape or values.dtype.kind != "f":
             return False
-        some = _some(u)
+        some = _compared_nodes(u)
         return _equal(self._one_by_one(u[some], w[some]), values, some)
 
     def _moves_alike(self, u: Array, w: Array) -> bool:
         """Whether an array gives what numbers do for other values of what is traced as well."""
-        some = _some(u)
+        some = _compared_nodes(u)
         # What cannot be recorded, or decides by what is traced, is not known to be alike.
         with Attempt(Exception), np.errstate(all="ignore"):
-            of_array, held = with_captured(self._of_pair, (u.copy(), w.copy()), ())
+            with during(of_entries, True):
+                of_array, held = with_captured(self._of_pair, (u.copy(), w.copy()), ())
             of_number, read = with_captured(self._of_pair, (u[0], w[0]), ())
             if not held or not alike(held, read):
                 return False
             aside = list(map(_aside, held, range(len(held))))
-            values = concrete(of_array((u, w), *aside))
+            with during(of_entries, True):
+                values = concrete(of_array((u, w), *aside))
             numbers = [of_number(node, *aside) for node in zip(u[some], w[some], strict=True)]
             return bool(np.all(np.isfinite(values))) and _equal(numbers, values, some)
         return False
@@ -104,7 +109,7 @@ class Shares:
         return self.share(*node)
 
 
-def _some(u: Array) -> Array:
+def _compared_nodes(u: Array) -> Array:
     """Indices of the nodes at which the integrand is asked for a number as well."""
     return np.unique(np.linspace(0, len(u) - 1, COMPARED).astype(int))
 

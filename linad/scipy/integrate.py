@@ -7,7 +7,6 @@ simpson       parabolas through three neighbours: over x_0, x_1, x_2 with h = x_
               with an even number of samples the parabola of the last three gives the last interval:
               k (2k + 3h)/(6(h + k)) y_2 + k (k + 3h)/(6h) y_1 - k^3/(6h(h + k)) y_0
 
-romb          Richardson's extrapolation of the trapezoidal rule
 fixed_quad    (b - a)/2 Σ w_i f(x_i), Gauss and Legendre's nodes x_i between a and b
 
 Initial value problems are in `linad.scipy.initialvalue`.
@@ -17,7 +16,6 @@ Data", Journal of Mathematical Sciences and Mathematics Education 12, 2017.
 """
 
 import functools
-import itertools
 from typing import Any
 
 import numpy as np
@@ -30,11 +28,11 @@ from linad.core.options import args_of
 from linad.core.shapes import normalize_axis
 from linad.core.tolerances import tell_tolerance
 from linad.errors import ShapeError, UnsupportedError
-from linad.rules.shaping import as_array, form, still
+from linad.rules.shaping import as_array, form
 from linad.scipy.adaptiverules import cubature as cubature, tanhsinh as tanhsinh
 from linad.scipy.boundaryvalue import solve_bvp as solve_bvp
 from linad.scipy.initialvalue import SCIPYS, needs_tracing, replayed, solution_at, telling
-from linad.scipy.mirror import bound_form, doubled, holds_traced, inexact, traced_form
+from linad.scipy.mirror import bound_form, holds_traced, inexact, traced_form
 from linad.scipy.neverbegun import begins, never_begun
 from linad.scipy.option_kinds import check_options
 from linad.scipy.quadrature import (
@@ -44,9 +42,15 @@ from linad.scipy.quadrature import (
     tplquad as tplquad,
 )
 from linad.scipy.steppedode import ode as ode
+from linad.scipy.twinforms import twins_among
+from linad.scipy.twins import function_twin
 from linad.scipy.vectorquadrature import quad_vec as quad_vec
 
-__getattr__, __dir__ = mirrored_names(scipy.integrate)
+TWINS = ("cumulative_simpson", "cumulative_trapezoid")
+"""SciPy's own code, run on traced values: see `linad.scipy.twins`."""
+
+
+__getattr__, __dir__ = mirrored_names(scipy.integrate, twins_among(scipy.integrate, TWINS))
 
 
 @traced_form(scipy.integrate.trapezoid)
@@ -55,68 +59,15 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     return np.trapezoid(y, None if x is None else as_array(x), dx, axis)
 
 
-def _steps(y: Array, x: Array | None, dx: Any, name: str) -> Any:
-    """The lengths of the intervals; y has the samples along its last axis."""
-    n = y.shape[-1]
-    if x is None:
-        return dx * np.ones(n - 1, np.dtype(y.dtype.char.lower()))
-    if x.shape[-1] != n or (x.ndim > 1 and x.shape != y.shape):
-        raise ShapeError(f"{name}: y has {n} samples along the axis, x has shape {x.shape}")
-    return x[..., 1:] - x[..., :-1]
-
-
-def _last(y: Array, x: Array | None, axis: int, name: str) -> tuple[Any, Any, int]:
-    """y, and x if it is an array like y, with the axis last."""
-    y = inexact(y)
-    axis = normalize_axis(axis, y.ndim, name)
-    if x is not None:
-        x = inexact(x)
-        if x.ndim > 1:
-            x = np.moveaxis(x, axis, -1)
-    return np.moveaxis(y, axis, -1), x, axis
-
-
-@traced_form(scipy.integrate.romb)
-def romb(y: Array, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Any:
-    """Richardson's extrapolation of the trapezoidal rule on every 2^k-th sample."""
-    if show:
-        raise UnsupportedError("romb: show=True is not traced by linad; leave it out")
-    y, _, _ = _last(doubled(y), None, axis, "romb")
-    steps = y.shape[-1] - 1
-    k = steps.bit_length() - 1
-    if steps < 1 or steps != 1 << k:
-        raise ValueError("Number of samples must be one plus a non-negative power of 2.")
-    rows = [trapezoid(y[..., :: 1 << j], dx=dx * (1 << j)) for j in range(k, -1, -1)]
-    for order in range(1, k + 1):
-        weight = 4.0**order
-        rows = [
-            (weight * fine - coarse) / (weight - 1) for coarse, fine in itertools.pairwise(rows)
-        ]
-    return rows[0]
-
-
-@bound_form(scipy.integrate.cumulative_trapezoid)
-def cumulative_trapezoid(y: Array, x: Any, dx: Any, axis: int, initial: Any) -> Any:
-    if initial is not None and initial != 0:
-        raise ValueError("`initial` must be `None` or `0`.")
-    y, x, axis = _last(y, x, axis, "cumulative_trapezoid")
-    if not y.shape[-1]:
-        raise ValueError("At least one point is required along `axis`.")
-    steps = _steps(y, x, dx, "cumulative_trapezoid")
-    total = np.cumsum(0.5 * steps * (y[..., 1:] + y[..., :-1]), axis=-1)
-    if initial is not None:
-        total = np.concatenate([np.zeros((*total.shape[:-1], 1), total.dtype), total], axis=-1)
-    return np.moveaxis(total, -1, axis)
-
-
 @traced_form(scipy.integrate.simpson)
 def simpson(y: Array, x: Array | None = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
-    y, x, axis = _last(y, x, axis, "simpson")
+    y = inexact(y)
+    axis = normalize_axis(axis, y.ndim, "simpson")
+    y = np.moveaxis(y, axis, -1)
+    steps = _steps(y, None if x is None else inexact(x), dx, axis)
     n = y.shape[-1]
     if n < 3:
-        steps = _steps(y, x, dx, "simpson")
         return np.sum(0.5 * steps * (y[..., 1:] + y[..., :-1]), axis=-1)
-    steps = _steps(y, x, dx, "simpson")
     h, k = steps[..., : (n - 1) // 2 * 2 : 2], steps[..., 1 : (n - 1) // 2 * 2 : 2]
     width = h + k
     pairs = (n - 1) // 2
@@ -135,42 +86,27 @@ def simpson(y: Array, x: Array | None = None, *, dx: Any = 1.0, axis: int = -1) 
     )
 
 
+def _steps(y: Array, x: Array | None, dx: Any, axis: int) -> Any:
+    """The lengths of the intervals; y has the samples along its last axis."""
+    n = y.shape[-1]
+    if x is None:
+        return dx * np.ones(n - 1, np.dtype(y.dtype.char.lower()))
+    if x.ndim > 1:
+        x = np.moveaxis(x, axis, -1)
+    if x.shape[-1] != n or (x.ndim > 1 and x.shape != y.shape):
+        raise ShapeError(f"simpson: y has {n} samples along the axis, x has shape {x.shape}")
+    return x[..., 1:] - x[..., :-1]
+
+
 def _over(a: Any, b: Any) -> Any:
     """a / b, and 0 where b is: between samples at one place, as SciPy has it."""
     nothing = b == 0
     return np.where(nothing, 0.0, a / np.where(nothing, 1.0, b))
 
 
-def _first_of_three(f: Any, h: Any) -> Any:
-    """Over the first interval of each three neighbours, the integral of their parabola."""
-    first, middle, third = f[..., :-2], f[..., 1:-1], f[..., 2:]
-    h, k = h[..., :-1], h[..., 1:]
-    share, bend = h / (h + k), h * h / (k * (h + k))
-    return h / 6 * ((3 - share) * first + (3 + bend + share) * middle - bend * third)
-
-
-@bound_form(scipy.integrate.cumulative_simpson)
-def cumulative_simpson(y: Any, x: Any, dx: Any, axis: int, initial: Any) -> Any:
-    y, x, axis = _last(doubled(y), x, axis, "cumulative_simpson")
-    n = y.shape[-1]
-    if x is not None and np.any(np.diff(still(x), axis=-1) <= 0):
-        raise ValueError("cumulative_simpson: x must be strictly increasing")
-    if n < 3:
-        total = cumulative_trapezoid(y, x, dx)
-    else:
-        h = _steps(y, x, dx, "cumulative_simpson")
-        forth = _first_of_three(y, h)
-        back = _first_of_three(y[..., ::-1], h[..., ::-1])[..., ::-1]
-        # Intervals by turns from the parabola that begins, and the one that ends there.
-        j = np.arange(n - 1)
-        begins = (j % 2 == 0) & (j < n - 2)
-        parts = np.where(begins, forth[..., np.minimum(j, n - 3)], back[..., np.maximum(j - 1, 0)])
-        total = np.cumsum(parts, axis=-1)
-    if initial is not None:
-        start = np.moveaxis(np.atleast_1d(inexact(initial)), axis if np.ndim(initial) else 0, -1)
-        start = np.broadcast_to(start, (*total.shape[:-1], 1))
-        total = np.concatenate([start, start + total], axis=-1)
-    return np.moveaxis(total, -1, axis)
+@bound_form(scipy.integrate.romb)
+def romb(y: Array, dx: Any, axis: int) -> Any:
+    return function_twin(scipy.integrate.romb)(y, dx, axis)  # it prints no traced values
 
 
 @functools.wraps(scipy.integrate.solve_ivp)

@@ -19,8 +19,6 @@ from linad.scipy.fitpack import (
     UnivariateSpline as UnivariateSpline,
     make_splrep as make_splrep,
     spalde as spalde,
-    splantider as splantider,
-    splder as splder,
     splev as splev,
     splint as splint,
     splprep as splprep,
@@ -31,15 +29,12 @@ from linad.scipy.interpolatedtables import interp1d as interp1d
 from linad.scipy.node_polynomials import (
     BarycentricInterpolator as BarycentricInterpolator,
     KroghInterpolator as KroghInterpolator,
-    barycentric_interpolate as barycentric_interpolate,
-    krogh_interpolate as krogh_interpolate,
 )
 from linad.scipy.piecewise import (
     Akima1DInterpolator as Akima1DInterpolator,
     CubicHermiteSpline as CubicHermiteSpline,
     CubicSpline as CubicSpline,
     PchipInterpolator as PchipInterpolator,
-    pchip_interpolate as pchip_interpolate,
 )
 from linad.scipy.powerpieces import PPoly as PPoly
 from linad.scipy.regulargrids import (
@@ -65,7 +60,10 @@ from linad.scipy.tensorsplines import (
 )
 from linad.scipy.twinforms import twins_among
 
-TWINS = ("FloaterHormannInterpolator", "Rbf", "make_splprep", "pade")
+TWINS = (
+    *("FloaterHormannInterpolator", "Rbf", "make_splprep", "pade"),
+    *("barycentric_interpolate", "krogh_interpolate", "pchip_interpolate", "splantider", "splder"),
+)
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 

@@ -70,6 +70,8 @@ class Table:
     ) -> None:
         check_method("interp1d", kind, (*KINDS, "slinear"))
         x, y = inexact(x), inexact(y)
+        if kind == "slinear":  # a spline of degree 1, which SciPy makes in double precision
+            x, y = [astype(a, np.result_type(a.dtype, float), copy=False) for a in (x, y)]
         if x.ndim != 1 or y.ndim == 0:
             raise ShapeError(f"interp1d: x must be a row and y an array, got {x.shape}, {y.shape}")
         axis = normalize_axis(axis, y.ndim, "interp1d")
@@ -87,6 +89,7 @@ class Table:
             x, y = x[order], np.take(y, order, axis=axis)
         self.x, self.y, self.axis, self.fill_value = x, y, axis, fill_value
         self.kind = "linear" if kind == "slinear" else kind
+        self._side: Any = "right" if kind == "slinear" else "left"  # which piece has a knot
         self.extrapolates = extrapolates
         self.bounds_error = not extrapolates if bounds_error is None else bounds_error
         self._rows = np.moveaxis(y, axis, 0)
@@ -114,7 +117,7 @@ class Table:
         if self._spline is not None:
             return self._spline(x)
         if self.kind == "linear":
-            i = np.clip(np.searchsorted(ticks, here), 1, n - 1)
+            i = np.clip(np.searchsorted(ticks, here, side=self._side), 1, n - 1)
             low, high = self.x[i - 1], self.x[i]
             if np.any(np.isnan(here)):
                 x = np.where(np.isnan(here), 0.0, x)  # its place is filled later

@@ -168,7 +168,7 @@ def eigh(
         first, last = subset_by_index
         if not 0 <= first <= last < a.shape[-1]:
             raise ValueError(
-                f"eigh: subset_by_index={subset_by_index!r} is no range of the numbers 0 to "
+                f"eigh: subset_by_index={subset_by_index!r} is not a range of the numbers 0 to "
                 f"{a.shape[-1] - 1} of eigenvalues"
             )
         cut = (..., slice(first, last + 1))

@@ -13,7 +13,7 @@ from linad.core.array_type import Array
 from linad.errors import ShapeError
 from linad.rules.creation import asarray
 from linad.rules.shaping import as_array, ravel, still
-from linad.scipy.mirror import bound_form, doubled, inexact, traced_form
+from linad.scipy.mirror import bound_form, doubled, traced_form
 
 
 def _arranged(arrange: Callable[..., Any], *arrays: Any) -> Any:
@@ -62,28 +62,6 @@ def _row(name: str, a: Any) -> Any:
     if a.ndim != 1:
         raise ShapeError(f"{name}: only one row of numbers is traced by linad, got {a.shape}")
     return a
-
-
-@traced_form(scipy.linalg.companion)
-def companion(a: Any) -> Any:
-    a = inexact(_row("companion", a))
-    n = a.shape[0] - 1
-    if n < 1:
-        raise ShapeError("companion: the length of a must be at least 2")
-    if a[0] == 0:
-        raise ValueError("companion: the first coefficient in a must not be zero")
-    return np.concatenate([(-a[1:] / a[0])[None], np.eye(n - 1, n, dtype=a.dtype)])
-
-
-@traced_form(scipy.linalg.leslie)
-def leslie(f: Any, s: Any) -> Any:
-    f, s = _row("leslie", f), _row("leslie", s)
-    if f.shape[0] != s.shape[0] + 1 or not s.shape[0]:
-        raise ShapeError(
-            f"leslie: f must have one more entry than s, and s one, got {f.shape} and {s.shape}"
-        )
-    survivors = np.concatenate([np.diag(s), np.zeros((s.shape[0], 1), s.dtype)], axis=1)
-    return np.concatenate([f[None], survivors])
 
 
 @traced_form(scipy.linalg.fiedler)

@@ -27,11 +27,14 @@ def _symmetric(a: Any, lower: bool) -> Any:
     return strict + matrix_transpose(strict) + a * np.eye(a.shape[-1], dtype=a.dtype)
 
 
+DEFINITE = ("pos", "positive definite")
+
+
 def _read(a: Array, assume_a: str | None, lower: bool, name: str) -> Any:
     """The matrix that SciPy sees under an assumption about its structure."""
     if assume_a in (None, "gen", "general", "banded"):
         return a
-    if assume_a in ("pos", "positive definite", "her", "hermitian"):
+    if assume_a in (*DEFINITE, "her", "hermitian"):
         return hermitian_argument(a, name, lower)
     if assume_a in ("sym", "symmetric"):
         return _symmetric(a, lower) if a.dtype.kind == "c" else hermitian_argument(a, name, lower)
@@ -53,7 +56,8 @@ def solve(
     check(check_finite, a, b)
     linalg.check_square(a, "solve")
     a = _read(a, assume_a, lower, "solve")
-    return linalg.solve(matrix_transpose(a) if transposed else a, b)
+    a = matrix_transpose(a) if transposed else a
+    return _solve_definite(a, b) if assume_a in DEFINITE else linalg.solve(a, b)
 
 
 def _triangular(a: Array, b: Array, lower: bool, unit: bool = False) -> Any:
@@ -67,6 +71,14 @@ def _check_system(a: Array, b: Array, name: str) -> None:
     linalg.check_square(a, name)
     if b.ndim < 1 or a.shape[-1] != b.shape[-1 if b.ndim == 1 else -2]:
         raise ShapeError(f"{name}: shapes of a {a.shape} and b {b.shape} are incompatible")
+
+
+def _solve_definite(a: Array, b: Array) -> Any:
+    """The solution by Cholesky's factors, which a matrix that is not positive definite has not."""
+    if b.ndim == 1:
+        return _solve_definite(a, b[:, None])[..., 0]
+    factor = np.linalg.cholesky(a)
+    return _triangular(linalg.adjoint(factor), _triangular(factor, b, True), False)
 
 
 @bound_form(scipy.linalg.solve_triangular)
@@ -87,7 +99,10 @@ def solve_triangular(
 def inv(a: Any, check_finite: bool, assume_a: str | None = None, lower: bool = False) -> Any:
     check(check_finite, a)
     linalg.check_square(a, "inv")
-    return linalg.inv(_read(a, assume_a, lower, "inv"))
+    a = _read(a, assume_a, lower, "inv")
+    if assume_a in DEFINITE:
+        return _solve_definite(a, np.eye(a.shape[-1], dtype=a.dtype))
+    return linalg.inv(a)
 
 
 @bound_form(scipy.linalg.det)
@@ -126,10 +141,10 @@ def lstsq(a: Array, b: Array, cond: Any, check_finite: bool, lapack_driver: Any)
     if cond is None:
         cond = float(np.finfo(np.result_type(a.dtype, b.dtype)).eps)
     x, residues, rank, singular_values = np.linalg.lstsq(a, b, cond)
-    if not residues.size:
+    if not residues.size or lapack_driver == "gelsy":
         residues = np.zeros(0, x.dtype)
     if lapack_driver == "gelsy":
-        return x, residues[:0], rank, None
+        return x, residues, rank, None
     # NumPy's is a row for one right side as well, SciPy's a number.
     return x, residues[0] if b.ndim == 1 and residues.size else residues, rank, singular_values
 

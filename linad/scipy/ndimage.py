@@ -30,17 +30,7 @@ from linad.scipy.genericfilters import (
     generic_filter as generic_filter,
     generic_filter1d as generic_filter1d,
 )
-from linad.scipy.measurements import (
-    center_of_mass as center_of_mass,
-    maximum as maximum,
-    mean as mean,
-    median as median,
-    minimum as minimum,
-    standard_deviation as standard_deviation,
-    sum as sum,
-    sum_labels as sum_labels,
-    variance as variance,
-)
+from linad.scipy.measurements import maximum as maximum, median as median, minimum as minimum
 from linad.scipy.rankfilters import (
     black_tophat as black_tophat,
     grey_closing as grey_closing,
@@ -76,6 +66,7 @@ TWINS = (
     *("extrema", "generic_gradient_magnitude", "generic_laplace", "histogram"),
     "labeled_comprehension",
     *("maximum_position", "minimum_position"),
+    *("center_of_mass", "mean", "standard_deviation", "sum", "sum_labels", "variance"),
     "vectorized_filter",
 )
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""

@@ -1,4 +1,4 @@
-"""Initial value problems whose right side is no number where they begin.
+"""Initial value problems whose right side is not a number where they begin.
 
 SciPy's explicit methods choose their first step by it, NaN, and never end; the implicit ones raise.
 Here the solution is NaN at the times asked for, with ``success=False``, so that a fit steps back.

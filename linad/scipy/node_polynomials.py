@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.interpolate
+from scipy.interpolate import _bary_rational
 
 from linad.arrays.zero_dim import array, gives
 from linad.core.array_type import Array
@@ -23,8 +24,9 @@ from linad.core.primitive import Traced
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import astype, still
-from linad.scipy.mirror import StandIn, check_real, holds_traced, inexact, traced_form
+from linad.scipy.mirror import StandIn, check_real, holds_traced, inexact
 from linad.scipy.spline_slopes import column
+from linad.scipy.twins import stands_for
 
 
 def _placed(y: Array, ndim: int, axis: int) -> Any:
@@ -47,7 +49,7 @@ class NodePolynomial(StandIn):
 
     Notes
     -----
-    A call costs O(n^2) a point.
+    A call costs O(n^2) per point.
     """
 
     def __init__(self, name: str, xi: Array, yi: Array, axis: int = 0) -> None:
@@ -222,21 +224,30 @@ class BarycentricInterpolator(_AtAnyPoints, scipy.interpolate.BarycentricInterpo
         return Lagrangian("BarycentricInterpolator", xi, yi, axis)
 
 
-@gives(array)
-def _in_order(made: Any, x: Array, der: Any) -> Any:
-    """What the functions of SciPy's give: one derivative, or a list of them."""
-    if np.ndim(der):
-        return made.derivatives(x, int(np.max(der)) + 1)[np.asarray(der)]
-    return made.derivatives(x, int(der) + 1)[int(der)]
+# Rational functions.
 
 
-@traced_form(scipy.interpolate.krogh_interpolate)
-def krogh_interpolate(xi: Array, yi: Array, x: Array, der: Any = 0, axis: int = 0) -> Any:
-    return _in_order(Newtonian("krogh_interpolate", xi, yi, axis), x, der)
+def _rational_value(self: Any, z: Any) -> Any:
+    """A rational function in barycentric form at points z of any shape, nodes among them.
+
+    r(z) = Σ_i w_i f_i d_i / Σ_i w_i d_i,   d_i = (z - z_j) / (z - z_i),   d_j = 1
+
+    of the node z_j that is nearest. SciPy has no z - z_j, and writes f_j over 0 / 0 at the node:
+    its slope is lost.
+    """
+    z = inexact(z)
+    nodes, weights = self._support_points, self.weights
+    values = self._support_values.reshape((nodes.shape[0], -1))
+    flat = np.ravel(z)
+    far = np.isinf(still(flat))
+    away = np.where(far, 0.0, flat)[:, None] - nodes
+    nearest = np.argmin(np.abs(still(away)), axis=1)[:, None]
+    is_nearest = nearest == np.arange(nodes.shape[0])
+    ratios = np.take_along_axis(away, nearest, axis=1) / np.where(is_nearest, 1.0, away)
+    terms = np.where(is_nearest, 1.0, ratios) * weights
+    terms = np.where(far[:, None], weights, terms)
+    y = ((terms @ values) / np.sum(terms, axis=1, keepdims=True)).reshape(z.shape + self._shape)
+    return np.moveaxis(y, 0, self._axis) if z.ndim else y
 
 
-@traced_form(scipy.interpolate.barycentric_interpolate)
-def barycentric_interpolate(
-    xi: Array, yi: Array, x: Array, axis: int = 0, *, der: Any = 0, rng: Any = None
-) -> Any:
-    return _in_order(Lagrangian("barycentric_interpolate", xi, yi, axis), x, der)
+stands_for(_bary_rational._BarycentricRational.__call__, _rational_value)

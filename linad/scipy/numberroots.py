@@ -39,12 +39,28 @@ _TELLING = {"full_output", "disp"}
 another path, on which SciPy searches."""
 
 
-def _told(name: str, method: str, root: Any, steps: Any) -> Any:
+def _results_of(name: str, method: str, root: Any, steps: Any) -> Any:
     """What SciPy tells of a root, of one that a loop of a program has found."""
     result = theirs.RootResults(root, asarray(steps).astype(int), 0, 0, method)
     calls = "a program does not count the calls of its functions"
     result.function_calls = RefusedPart(name, "function_calls", calls)
     return result
+
+
+def _root_in_loop(name: str, method: str, g: Watched, found: Any, telling: dict[str, Any]) -> Any:
+    """What SciPy returns, of a root that a loop of a program has found."""
+    root = root_of_number(name, g, found[0])
+    return (root, _results_of(name, method, root, found[1])) if telling.get("full_output") else root
+
+
+def _root_by_scipy(name: str, g: Watched, found: Any) -> Any:
+    """What SciPy has returned, with the derivative of the root."""
+    first, *rest = found if isinstance(found, tuple) else (found,)
+    several = np.ndim(first) > 0
+    root = (roots_of_numbers if several else root_of_number)(name, g, first)
+    if rest and not several:
+        rest[0].root = root
+    return (root, *rest) if rest else root
 
 
 # Between two ends.
@@ -86,16 +102,9 @@ def _bracketing(name: str) -> Function:
         g = Watched(f, args_of(args))
         given = {key: value for key, value in kwargs.items() if key not in _TELLING}
         if (found := _in_loop(name, g, a, b, given)) is not None:
-            root = root_of_number(name, g, found[0])
-            return (root, _told(name, name, root, found[1])) if kwargs.get("full_output") else root
+            return _root_in_loop(name, name, g, found, kwargs)
         found = original(g, plain(a), plain(b), **kwargs)
-        if not g.traced:
-            return found
-        if kwargs.get("full_output"):
-            r, result = found
-            result.root = root_of_number(name, g, r)
-            return result.root, result
-        return root_of_number(name, g, found)
+        return _root_by_scipy(name, g, found) if g.traced else found
 
     return form
 
@@ -118,22 +127,9 @@ def newton(func: Function, x0: Array, args: Any = (), **given: Any) -> Any:
     if is_real and in_program():
         steps = {key: value for key, value in given.items() if key not in _TELLING}
         if (found := _approached_root(g, x0, **steps)) is not None:
-            root = root_of_number("newton", g, found[0])
-            told = _told("newton", _method_of(**steps), root, found[1])
-            return (root, told) if given.get("full_output") else root
+            return _root_in_loop("newton", _method_of(**steps), g, found, given)
     found = theirs.newton(g, plain(x0), **for_search(given, args))
-    if not g.traced:
-        return found
-    first = found[0] if isinstance(found, tuple) else found
-    if np.ndim(first):
-        root = roots_of_numbers("newton", g, first)
-    else:
-        root = root_of_number("newton", g, first)
-    if not isinstance(found, tuple):
-        return root
-    if not np.ndim(first):
-        found[1].root = root
-    return (root, *found[1:])
+    return _root_by_scipy("newton", g, found) if g.traced else found
 
 
 def _method_of(fprime: Any = None, fprime2: Any = None, **rest: Any) -> str:
@@ -175,7 +171,7 @@ def root_scalar(f: Function, args: Any = (), **given: Any) -> Any:
         method = _chosen(slopes, **given)
         if (found := _root_by(method, g, slopes, **given)) is not None:
             root = root_of_number("root_scalar", g, found[0])
-            return _told("root_scalar", method, root, found[1])
+            return _results_of("root_scalar", method, root, found[1])
     watched = Watched(f, args_of(args))
     result = theirs.root_scalar(watched, **for_search(given, watched.args))
     if watched.traced:

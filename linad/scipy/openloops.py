@@ -3,7 +3,7 @@
 The steps are those of SciPy's functions, so that of several roots it is the same that is found:
 
     Newton          x - d,  d = f / f'
-    Halley          x - d / (1 - f'' d / 2 f'),  where this is no step back
+    Halley          x - d / (1 - f'' d / 2 f'),  where this is not a step back
     secant          the zero of the line through the last two points
     fixed point     g(x), or by Aitken's Δ²:  x - (g(x) - x)² / (g(g(x)) - 2 g(x) + x)
 

@@ -21,7 +21,7 @@ from linad.errors import DegenerateError, ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, concrete, still
 from linad.scipy.implicit_solutions import Watched, roots_of_numbers
-from linad.scipy.mirror import StandIn, TracedClass, check_real, holds_traced, inexact, traced_form
+from linad.scipy.mirror import StandIn, TracedClass, check_real, holds_traced, inexact
 from linad.scipy.spline_slopes import column, local_slopes, monotone_slopes, smooth_slopes
 
 
@@ -198,7 +198,7 @@ def _polynomial(theirs: Any, given: Any) -> Piecewise | None:
 # Splines.
 
 
-def _data(name: str, x: Any, *values: Any, axis: int) -> tuple[Any, list[Any], int]:
+def _checked_data(name: str, x: Any, *values: Any, axis: int) -> tuple[Any, list[Any], int]:
     """Breakpoints and values, of double precision, with the axis of interpolation in front."""
     x = increasing(name, x)
     arrays = [inexact(v) for v in values]
@@ -229,7 +229,7 @@ class CubicHermiteSpline(Polynomials, scipy.interpolate.CubicHermiteSpline):
 
     @staticmethod
     def of_traced(x: Array, y: Array, dydx: Array, axis: int, extrapolate: Any) -> Any:
-        x, [y, s], axis = _data("CubicHermiteSpline", x, y, dydx, axis=axis)
+        x, [y, s], axis = _checked_data("CubicHermiteSpline", x, y, dydx, axis=axis)
         return _hermite(x, y, s, extrapolation(extrapolate), axis)
 
 
@@ -238,17 +238,9 @@ class PchipInterpolator(Polynomials, scipy.interpolate.PchipInterpolator):
 
     @staticmethod
     def of_traced(x: Array, y: Array, axis: int, extrapolate: Any) -> Any:
-        x, [y], axis = _data("PchipInterpolator", x, y, axis=axis)
+        x, [y], axis = _checked_data("PchipInterpolator", x, y, axis=axis)
         check_real("PchipInterpolator", y=y)
         return _hermite(x, y, monotone_slopes(x, y), extrapolation(extrapolate), axis)
-
-
-@traced_form(scipy.interpolate.pchip_interpolate)
-def pchip_interpolate(xi: Array, yi: Array, x: Array, der: Any = 0, axis: int = 0) -> Any:
-    made = PchipInterpolator(xi, yi, axis=axis)
-    if np.ndim(der):
-        return [made(x, int(order)) for order in der]
-    return made(x, der)
 
 
 def pchip_at_each(x: Any, y: Any, points: Any) -> Any:
@@ -271,7 +263,7 @@ class Akima1DInterpolator(Polynomials, scipy.interpolate.Akima1DInterpolator):
             raise ValueError(
                 f"Akima1DInterpolator: method must be 'akima' or 'makima', got {method!r}"
             )
-        x, [y], axis = _data("Akima1DInterpolator", x, y, axis=axis)
+        x, [y], axis = _checked_data("Akima1DInterpolator", x, y, axis=axis)
         check_real("Akima1DInterpolator", y=y)
         slopes = local_slopes(x, y, method)
         return _hermite(x, y, slopes, extrapolation(extrapolate, False), axis)
@@ -282,7 +274,7 @@ class CubicSpline(Polynomials, scipy.interpolate.CubicSpline):
 
     @staticmethod
     def of_traced(x: Any, y: Array, axis: int, bc_type: Any, extrapolate: Any) -> Any:
-        x, [y], axis = _data("CubicSpline", x, y, axis=axis)
+        x, [y], axis = _checked_data("CubicSpline", x, y, axis=axis)
         ends = _end_conditions(bc_type, y)
         wanted = np.result_type(y.dtype, *[end[1].dtype for end in ends if isinstance(end, tuple)])
         y = astype(y, wanted, copy=False)

@@ -186,7 +186,7 @@ def _grid(shape: Shape) -> list[Any]:
     return list(np.indices(shape, dtype=float, sparse=True))
 
 
-@filter_form(scipy.ndimage.affine_transform)
+@filter_form(scipy.ndimage.affine_transform, shaped=True)
 def affine_transform(
     input: Array, matrix: Array, offset: Any, output_shape: Any, **reading: Any
 ) -> Any:

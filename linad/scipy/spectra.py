@@ -107,7 +107,7 @@ class Segments:
         return np.moveaxis(P * factors, -2, -1)
 
 
-def _data(name: str, x: Array, y: Array | None, axis: int) -> tuple[Any, Any, int]:
+def _samples(name: str, x: Array, y: Array | None, axis: int) -> tuple[Any, Any, int]:
     x = inexact(x)
     axis = normalize_axis(axis, x.ndim, name)
     x = np.moveaxis(x, axis, -1)
@@ -148,7 +148,7 @@ def _averaged(name: str, P: Array, average: str) -> Any:
 def _cross(
     name: str, x: Array, y: Array | None, axis: int = -1, average: str = "mean", **cutting: Any
 ) -> Any:
-    x, y, axis = _data(name, x, y, axis)
+    x, y, axis = _samples(name, x, y, axis)
     cut = Segments(name, x.shape[-1], _is_complex(x, y), **cutting)
     P = _averaged(name, cut.density(x, y), average)
     return cut.frequencies, np.moveaxis(P, -1, axis)
@@ -198,7 +198,7 @@ def spectrogram(
 ) -> Any:
     if mode not in _MODES:
         raise ValueError(f"spectrogram: mode must be one of {', '.join(_MODES)}, got {mode!r}")
-    x, _, axis = _data("spectrogram", x, None, axis)
+    x, _, axis = _samples("spectrogram", x, None, axis)
     n = x.shape[-1]
     length = min(256 if nperseg is None else int(nperseg), n)
     if nperseg is None and not isinstance(window, (str, tuple)):
@@ -239,7 +239,7 @@ def stft(
         )
     if scaling not in ("spectrum", "psd"):
         raise ValueError(f"stft: scaling must be 'spectrum' or 'psd', got {scaling!r}")
-    x, _, axis = _data("stft", x, None, axis)
+    x, _, axis = _samples("stft", x, None, axis)
     n = x.shape[-1]
     length = min(int(nperseg), n) if isinstance(window, (str, tuple)) else len(window)
     overlap = length // 2 if noverlap is None else int(noverlap)

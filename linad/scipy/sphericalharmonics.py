@@ -58,7 +58,7 @@ def _orders(m: int) -> list[int]:
     return [*range(m + 1), *range(-m, 0)]
 
 
-def _all(function: Callable[[int, int], Any], n: Any, m: Any) -> Any:
+def _of_all_degrees(function: Callable[[int, int], Any], n: Any, m: Any) -> Any:
     """Of all degrees to ``n`` and orders to ``m``, in two axes in front."""
     if np.ndim(n) or np.ndim(m):
         raise ValueError("expected one largest degree n and order m, got arrays")
@@ -97,7 +97,7 @@ def assoc_legendre_p(n: Any, m: Any, z: Array, *, branch_cut: Any = 2, norm: boo
 
 @_form
 def assoc_legendre_p_all(n: Any, m: Any, z: Any, *, branch_cut: Any = 2, norm: bool = False) -> Any:
-    return _all(lambda k, j: _associated(k, j, z, norm), n, m)[None]
+    return _of_all_degrees(lambda k, j: _associated(k, j, z, norm), n, m)[None]
 
 
 @_form
@@ -107,7 +107,7 @@ def sph_legendre_p(n: Array, m: Array, theta: Array) -> Any:
 
 @_form
 def sph_legendre_p_all(n: Any, m: Any, theta: Any) -> Any:
-    return _all(lambda k, j: on_the_sphere(k, j, theta), n, m)[None]
+    return _of_all_degrees(lambda k, j: on_the_sphere(k, j, theta), n, m)[None]
 
 
 def _harmonic(n: Any, m: Any, theta: Array, phi: Array) -> Any:
@@ -121,4 +121,4 @@ def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any) -> Any:
 
 @_form
 def sph_harm_y_all(n: Any, m: Any, theta: Array, phi: Array) -> Any:
-    return _all(lambda k, j: _harmonic(k, j, theta, phi), n, m)
+    return _of_all_degrees(lambda k, j: _harmonic(k, j, theta, phi), n, m)

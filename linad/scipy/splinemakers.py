@@ -17,7 +17,7 @@ from linad.errors import ShapeError, UnsupportedError
 from linad.rules.banded import solve_banded_
 from linad.rules.shaping import astype, still
 from linad.scipy.bsplines import BSpline, Spline, basis, basis_at, interval_of
-from linad.scipy.mirror import check_real, holds_traced, inexact
+from linad.scipy.mirror import check_finite as check, check_real, holds_traced, inexact
 from linad.scipy.option_kinds import check_options
 from linad.scipy.piecewise import increasing
 
@@ -49,8 +49,13 @@ def _end_conditions(bc_type: Any) -> list[list[Any]]:
                     f"{', '.join(NAMED_ENDS)}, or derivatives at both ends"
                 )
             ends.append(list(NAMED_ENDS[end]))
-        else:
+        elif isinstance(end, (list, tuple)):
             ends.append(list(end))
+        else:
+            raise ValueError(
+                f"make_interp_spline: bc_type holds a list of pairs (order, value) for each end, "
+                f"as ([(1, 0.0)], [(2, 0.0)]); got {bc_type!r}"
+            )
     return ends
 
 
@@ -124,6 +129,7 @@ def make_interp_spline(
         check_options(f"scipy.interpolate.{name}", name, {"t": t, "bc_type": bc_type})
         if k < 0:
             raise ValueError(f"{name}: k must not be negative, got {k}")
+        check(check_finite, *[a for a in (x, y, t) if a is not None])
         return interpolated(x, y, k, t, bc_type, axis)
     made = scipy.interpolate.make_interp_spline(x, y, k, t, bc_type, axis, check_finite)
     made.__class__ = BSpline  # what it is but for its call
@@ -193,6 +199,7 @@ def make_lsq_spline(
     if holds_traced((x, y, t, w)):
         name = "make_lsq_spline"
         check_options(f"scipy.interpolate.{name}", name, {"w": w})
+        check(check_finite, *[a for a in (x, y, t, w) if a is not None])
         return least_squares_spline(name, x, y, t, k, w, axis)
     made = scipy.interpolate.make_lsq_spline(x, y, t, k, w, axis, check_finite, **options)
     made.__class__ = BSpline  # what it is but for its call

@@ -95,10 +95,12 @@ def subspace_angles(A: Array, B: Array) -> Any:
 # Matrices with bands.
 
 
-def _of_diagonals(name: str, d: Array, e: Array) -> Any:
+def _of_diagonals(d: Array, e: Array) -> Any:
     d, e = inexact(d), inexact(e)
     if d.ndim != 1 or e.shape != (d.shape[0] - 1,):
-        raise ShapeError(f"{name}: diagonals of lengths n and n - 1, got {d.shape} and {e.shape}")
+        raise ShapeError(
+            f"eigh_tridiagonal: diagonals of lengths n and n - 1, got {d.shape} and {e.shape}"
+        )
     return np.diag(d) + np.diag(e, -1) + np.diag(e, 1)
 
 
@@ -127,7 +129,7 @@ def eigh_tridiagonal(
     check_real("eigh_tridiagonal", d=d, e=e)
     check(check_finite, d, e)
     cut = _cut("eigh_tridiagonal", select, select_range)
-    matrix = _of_diagonals("eigh_tridiagonal", d, e)
+    matrix = _of_diagonals(d, e)
     if eigvals_only:
         return spectral.eigvalsh(matrix, "L")[cut]
     w, v = spectral.eigh(matrix, "L")

@@ -49,27 +49,6 @@ def freqz(b: Array, a: Array, worN: Any, whole: bool, fs: Any, include_nyquist: 
     return w, np.polyval(b[::-1], late) / np.polyval(a[::-1], late)
 
 
-def _of_sections(
-    sos: Any,
-    worN: Any = 512,
-    whole: bool = False,
-    fs: Any = 2 * np.pi,
-) -> Any:
-    sos = inexact(sos)
-    if sos.ndim != 2 or sos.shape[1] != 6:
-        raise ShapeError(f"freqz_sos: sos must have shape (n_sections, 6), got {sos.shape}")
-    if np.any(still(sos[:, 3]) != 1):
-        raise ValueError("sos[:, 3] should be all ones")
-    w, h = freqz(sos[0, :3], sos[0, 3:], worN, whole, fs=fs)
-    for k in range(1, sos.shape[0]):
-        h = h * freqz(sos[k, :3], sos[k, 3:], worN, whole, fs=fs)[1]
-    return w, h
-
-
-freqz_sos = traced_form(scipy.signal.freqz_sos)(_of_sections)
-sosfreqz = traced_form(scipy.signal.sosfreqz)(_of_sections)
-
-
 # Representations.
 
 
@@ -113,3 +92,28 @@ def tf2ss(num: Array, den: Any) -> Any:
     num = np.concatenate([np.zeros(missing, num.dtype), num])
     A = np.concatenate([-den[None, 1:], np.eye(n - 1, n)])
     return A, np.eye(n, 1), (num[1:] - num[0] * den[1:])[None], num[None, :1]
+
+
+# From s to z.
+
+_normalized = function_twin(scipy.signal.normalize)
+
+
+def _through_bilinear(c: Array, order: int, fs: Any) -> Any:
+    """Σ_q c_q (2 fs)^(q - n/2) (z - 1)^q (z + 1)^(n - q): the powers of s that c belongs to."""
+    total: Any = np.zeros(order + 1)
+    for q in range(min(c.shape[0], order + 1)):
+        shape = np.poly(np.array([1.0] * q + [-1.0] * (order - q)))
+        total = total + c[c.shape[0] - 1 - q] * (2 * fs) ** (q - order / 2) * shape
+    return total
+
+
+@bound_form(scipy.signal.bilinear)
+def bilinear(b: Array, a: Array, fs: Any) -> Any:
+    # SciPy's polynomials drop coefficients that are 0, and their derivatives with them.
+    b, a = np.atleast_1d(inexact(b)), np.atleast_1d(inexact(a))
+    for what, c in (("b", b), ("a", a)):
+        if c.ndim != 1:
+            raise ShapeError(f"bilinear: {what} must be a 1d array, got shape {c.shape}")
+    order = max(np.trim_zeros(still(c), "f").shape[0] for c in (b, a)) - 1
+    return _normalized(_through_bilinear(b, order, fs), _through_bilinear(a, order, fs))

@@ -169,10 +169,10 @@ class Bivariate(StandIn):
     def __call__(self, x: Any, y: Any, dx: int = 0, dy: int = 0, grid: bool = True) -> Any:
         """Values, or derivatives, on the grid of x and y, or at points that broadcast."""
         points = [_held_within(self.spline.ends(k), v, f"{'xy'[k]}") for k, v in enumerate((x, y))]
-        made = self.spline.derivative((dx, dy))
+        made = self._derivative(dx, dy)
         if grid:
-            for v in points:
-                if v.ndim > 1 or np.any(np.diff(still(np.atleast_1d(v))) < 0):
+            for v in (x, y):
+                if np.ndim(v) > 1 or np.any(np.diff(still(np.atleast_1d(v))) < 0):
                     raise ValueError("BivariateSpline: x and y must be sorted rows where grid=True")
             return made.on_grid([np.atleast_1d(v) for v in points])
         points = list(np.broadcast_arrays(*points))
@@ -184,7 +184,16 @@ class Bivariate(StandIn):
 
     def partial_derivative(self, dx: int, dy: int) -> "Bivariate":
         """The spline of a derivative."""
-        return Bivariate(self.spline.derivative((dx, dy)))
+        return Bivariate(self._derivative(dx, dy))
+
+    def _derivative(self, *orders: int) -> TensorSpline:
+        """The same of orders that SciPy takes: those below the degrees."""
+        if any(n and not 0 <= n < k for n, k in zip(orders, self.spline.degrees, strict=True)):
+            raise ValueError(
+                f"BivariateSpline: orders of derivatives must be 0, or less than the degrees "
+                f"{self.spline.degrees}; got {orders}"
+            )
+        return self.spline.derivative(orders)
 
     def integral(self, xa: Any, xb: Any, ya: Any, yb: Any) -> Any:
         """The integral over [xa, xb] x [ya, yb]."""

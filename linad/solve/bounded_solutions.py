@@ -103,7 +103,7 @@ def sides_of(name: str, bounds: Any, x0: Any, of_vector: bool) -> tuple[Any, Any
     sides = []
     for side, given, none in zip(("lower", "upper"), bounds, (-np.inf, np.inf), strict=True):
         if as_vector:
-            vector = _entries(name, side, given, none, (n,), np.dtype(float))
+            vector = _bounds_of_array(name, side, given, none, (n,), np.dtype(float))
             parts = split(vector, slots)
         elif given is None or is_number(given) or getattr(given, "shape", None) == ():
             parts = [given] * len(slots)
@@ -116,7 +116,7 @@ def sides_of(name: str, bounds: Any, x0: Any, of_vector: bool) -> tuple[Any, Any
             except (TypeError, ValueError) as error:
                 raise TreeError(f"{what} are not a container like x0") from error
         made = [
-            _entries(name, side, part, none, slot.shape, slot.dtype)
+            _bounds_of_array(name, side, part, none, slot.shape, slot.dtype)
             for part, slot in zip(parts, slots, strict=True)
         ]
         sides.append(tree.unflatten(structure, made))
@@ -145,7 +145,7 @@ def _by_sides(name: str, bounds: Any, n: int) -> tuple[Any, Any]:
     return [pair[0] for pair in bounds], [pair[1] for pair in bounds]
 
 
-def _entries(
+def _bounds_of_array(
     name: str, side: str, given: Any, none: float, shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> Any:
     """Bounds of an array of unknowns: an array of the same shape and dtype."""

@@ -106,11 +106,11 @@ class Lbfgs:
         within = (steps < self.maxiter) & (evaluations <= self.maxfun)
         status = np.where(small | flat, CONVERGED, np.where(within, RUNNING, IN_TROUBLE))
         sound = found.sound & (slope < 0) & np.isfinite(long) & np.isfinite(largest(g))
-        pairs = _with(s.pairs, x - s.x, g - s.g, -found.trial.alpha * slope)
+        pairs = _with_pair(s.pairs, x - s.x, g - s.g, -found.trial.alpha * slope)
         return LbfgsState(x, f, g, pairs, steps, evaluations, np.where(sound, status, IN_TROUBLE))
 
 
-def _with(pairs: Pairs, s: Any, y: Any, decrease: Any) -> Pairs:
+def _with_pair(pairs: Pairs, s: Any, y: Any, decrease: Any) -> Pairs:
     """With one pair more, unless its curvature is lost in rounding; the oldest goes."""
     curvature, square = np.sum(s * y), np.sum(y * y)
     kept = curvature > EPS * decrease

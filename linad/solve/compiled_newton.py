@@ -74,7 +74,7 @@ class Krylov:
     ----------
     rtol : float
     restart, most : int
-        Vectors that are kept, and most products a step.
+        Vectors that are kept, and most products per step.
     """
 
     first: Any = ()

@@ -181,7 +181,7 @@ def _next(
     most = t.alpha + SHARE * (other.alpha - t.alpha)
     inside = np.where(gone > 0, np.minimum(most, inside), np.maximum(most, inside))
     third = np.where(between, inside, np.clip(np.where(closer, secant, reached), low, high))
-    # 4. A slope that is no flatter: on to the other end, or as far as may be.
+    # 4. A slope that is not flatter: on to the other end, or as far as may be.
     fourth = np.where(between, _cubic(t, other)[0], limit)
     alpha = np.where(flatter, third, fourth)
     alpha = np.where(higher, first, np.where(turned, second, alpha))

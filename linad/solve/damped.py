@@ -248,17 +248,17 @@ class FreeSteps:
         self.free = free
         self.inner = kind(matrix[:, np.flatnonzero(free)], r)
         self.dtype = self.inner.dtype
-        self.gradient = self._all(self.inner.gradient)
-        self.column_norms = self._all(self.inner.column_norms)
+        self.gradient = self._in_all_entries(self.inner.gradient)
+        self.column_norms = self._in_all_entries(self.inner.column_norms)
 
-    def _all(self, values: Array) -> Any:
+    def _in_all_entries(self, values: Array) -> Any:
         full = np.zeros(self.free.shape, values.dtype)
         full[self.free] = values
         return full
 
     def step(self, lam: float, D: Array) -> Any:
         """p for a λ > 0."""
-        return self._all(self.inner.step(lam, D[self.free]))
+        return self._in_all_entries(self.inner.step(lam, D[self.free]))
 
     def along(self, p: Array) -> Any:
         """J p, for a p of the free unknowns."""
@@ -266,7 +266,7 @@ class FreeSteps:
 
     def bent(self, curvature: Array) -> Any:
         """As of the steps inside."""
-        return self._all(self.inner.bent(curvature))
+        return self._in_all_entries(self.inner.bent(curvature))
 
     def product(self, p: Array) -> float:
         """|J p|², for a p of the free unknowns."""

@@ -121,7 +121,7 @@ class Descent:
             while True:
                 self._check_finite()
                 with quiet():
-                    self._go(self._chosen(step))
+                    self._move_to(self._chosen(step))
                 monitor.report(self.fields, f=self.f, g=self.size, step=self.step)
                 if self.xtol is not None and self.step <= self.xtol:
                     raise Stop(Status.CONVERGED, f"the last step was {self.step:.1e} of |x|")
@@ -235,7 +235,7 @@ class Descent:
             raise Stop(Status.STAGNATED, words)
         raise Stop(Status.CONVERGED, f"to rounding: {words}")
 
-    def _go(self, x: Array) -> None:
+    def _move_to(self, x: Array) -> None:
         length = float(np.linalg.norm(x - self.x))
         scale = max(float(np.linalg.norm(x)), float(np.linalg.norm(self.x)))
         self.step = length / scale if scale else 0.0

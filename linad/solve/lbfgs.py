@@ -136,10 +136,10 @@ def lbfgs(
     end = path.stopped or _why(found)
     if end.status is Status.CONVERGED:
         end = _doubt(problem, found, limits, path.first, ftol, gtol) or end
-    return monitor.finish(end, _told(problem, found))
+    return monitor.finish(end, _scipys_fields(problem, found))
 
 
-def _told(problem: Objective, found: Any) -> dict[str, Any]:
+def _scipys_fields(problem: Objective, found: Any) -> dict[str, Any]:
     """The fields of the result, of SciPy's."""
     dtype = problem.x.dtype
     fields = {
@@ -233,6 +233,13 @@ not a sign."""
 CURVED = 1e-8
 """Of a product with the Hessian: less negative curvature may be rounding."""
 
+NO_LOWER = (
+    "along its last direction no lower f was found, though the gradient promises one; f may jump, "
+    "be rounded or have a kink there (linad.check_derivatives compares it with its derivatives), "
+    "or change by so much that unknowns of one size are needed; start elsewhere, or scale them"
+)
+"""What SciPy's "ABNORMAL" means."""
+
 PRODUCTS = 20
 """Products with the Hessian that are spent on it, at most."""
 
@@ -255,10 +262,16 @@ def _doubt(
             far = f"promises {more:.1e} more" if np.isfinite(more) else "is indefinite"
             return Stop(
                 Status.STAGNATED,
-                f"f changed by less than ftol allows, and its Hessian {far}; "
-                f"linad.solve.trust_region goes on, or scale the unknowns alike",
+                f"f changed by less than ftol allows, and its Hessian {far}; {_remedy(limits)}",
             )
     return None
+
+
+def _remedy(limits: Any) -> str:
+    """What to do where a search has ended too soon: other methods go on that have no bounds."""
+    if limits is None or not (np.isfinite(limits.lb).any() or np.isfinite(limits.ub).any()):
+        return "linad.solve.trust_region goes on, or scale the unknowns alike"
+    return "scale the unknowns alike, start elsewhere, or narrow the bounds"
 
 
 def _promised(problem: Objective, x: Array, limits: Any) -> tuple[float, Any]:
@@ -320,7 +333,10 @@ def _why(found: Any) -> Stop:
         return Stop(Status.UNBOUNDED if unbounded else Status.NOT_FINITE, f"f is {found.fun}")
     if found.status == 0:
         return Stop(Status.CONVERGED, str(found.message))
-    return Stop(Status.MAXITER if found.status == 1 else Status.STAGNATED, str(found.message))
+    if found.status == 1:
+        return Stop(Status.MAXITER, str(found.message))
+    words = str(found.message).rstrip(": ")
+    return Stop(Status.STAGNATED, NO_LOWER if words == "ABNORMAL" else words)
 
 
 def _bounds(bounds: Any, problem: Objective) -> Any:

@@ -90,7 +90,7 @@ class Objective:
                     value_and_grad(of_unknown(self.f, self.args)), self.x.container(x)
                 )
             self.waiting.saw(J, iterates=bool(iterations))
-            return self._scalar(value), self._flat(g), _Hessian(J, self)
+            return self._scalar(value), self._flat_gradient(g), _Hessian(J, self)
         value = self.value(x)
         return value, self._gradient(x), self._hessian(x)
 
@@ -104,7 +104,7 @@ class Objective:
         with quiet(), self.waiting, self._own_words(x):
             value, g = value_and_grad(of_unknown(self.f, self.args))(self.x.container(x))
         self.waiting.saw()
-        return self._scalar(value), self._flat(g)
+        return self._scalar(value), self._flat_gradient(g)
 
     @contextmanager
     def _own_words(self, x: Array) -> Iterator[None]:
@@ -124,7 +124,7 @@ class Objective:
         self.counts.njev += 1
         self.waiting.saw()
         with quiet():
-            g = self._flat(self.jac(self.x.container(x), *self.args))
+            g = self._flat_gradient(self.jac(self.x.container(x), *self.args))
         if g.shape != x.shape:
             raise ShapeError(f"{self.name}: jac returned {g.size} numbers for {x.size} unknowns")
         return g
@@ -136,7 +136,7 @@ class Objective:
             hessp = self.hessp
 
             def product(v: Array) -> Any:
-                return self._flat(hessp(point, self.x.container(v.ravel()), *self.args))
+                return self._flat_gradient(hessp(point, self.x.container(v.ravel()), *self.args))
 
             H: Any = LinearOperator((n, n), matvec=product, rmatvec=product, dtype=x.dtype)
         elif self.hess is not None:
@@ -151,7 +151,7 @@ class Objective:
             )
         return CountedOperator(as_operator(H), self)
 
-    def _flat(self, g: Array) -> Any:
+    def _flat_gradient(self, g: Array) -> Any:
         leaves = [result_leaf(leaf, self.f, self.name) for leaf in tree.flatten(g)[0]]
         return joined(leaves, (), self.x.dtype).astype(self.x.dtype, copy=False)
 

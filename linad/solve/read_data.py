@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linad.core import tree
-from linad.core.callers import is_installed
+from linad.core.installed import is_installed
 from linad.core.shapes import name_of
 
 MOST = 6

@@ -74,7 +74,7 @@ def without_overflow(matrix: Array, replaced: Array) -> Any:
 
 
 def words_of_kinks(kinks: Array) -> str:
-    """That a fit stays where residuals have no derivative: it is no minimum that is known."""
+    """That a fit stays where residuals have no derivative: it is not known to be a minimum."""
     bad = np.flatnonzero(kinks)
     return (
         f"in the derivatives of {bad.size} of {len(kinks)} residuals, first that of index {bad[0]}"

@@ -84,7 +84,7 @@ def root(
     -----
     The Jacobian operator is -J_x^-1 J_θ, in both modes and to any order; the solver's steps
     are not differentiated, and keep nothing. A derivative costs one linearization of ``g``,
-    one factorisation for all sweeps, and one solve a sweep.
+    one factorisation for all sweeps, and one solve per sweep.
 
     Examples
     --------

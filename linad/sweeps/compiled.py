@@ -180,7 +180,7 @@ class CompiledJacobian(JacobianOperator):
 
     Notes
     -----
-    `pushforward` takes a tuple with one tangent an active argument and returns a tuple with one
+    `pushforward` takes a tuple with one tangent per active argument and returns a tuple with one
     an output; `pullback` the reverse. None stands for zero. Each is one compiled sweep, also
     for many seeds.
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
+from linad.core.marks import outside_of_traces
 from linad.core.primitive import Primitive
-from linad.core.shapes import Shape
 from linad.core.tape import Equation, Tape, Var, needed
-from linad.operators.dft import CropOrPad
 from linad.rules.composed import FORMS
-from linad.rules.decompositions import HermitianReading
+from linad.rules.decompositions import hermitian_
+from linad.rules.fourier import fit_
 from linad.rules.linalg import adjugate_
 from linad.sweeps.expansions import EVERYWHERE, ON_HOST, Expansion
 from linad.transforms.record import RecordTrace, node_of
@@ -43,7 +43,7 @@ def composed(table: dict[Primitive, Expansion], *names: str) -> Callable[[Form],
 def _program(form: Form, eqn: Equation) -> Tape | None:
     recorder = RecordTrace()
     ins = [recorder.input(_example(a)) if isinstance(a, Var) else a for a in eqn.inputs]
-    with np.errstate(all="ignore"), recorder:
+    with np.errstate(all="ignore"), outside_of_traces(), recorder:
         found = form(*ins, **eqn.params)
         if found is None:
             return None
@@ -120,15 +120,8 @@ def _adjoint(a: Any) -> Any:
     return np.conj(np.swapaxes(a, -1, -2))
 
 
-@everywhere("fit")
-def fit(x: Any, *, shape: Shape) -> Any:
-    return CropOrPad(shape, x.shape, x.dtype).pushforward(x)
-
-
-@everywhere("hermitian")
-def hermitian(a: Any, *, lower: bool) -> Any:
-    """The triangle that is read, and its conjugate in the other."""
-    return HermitianReading(a.shape, a.dtype, lower).pushforward(a)
+everywhere("fit")(fit_.impl)
+everywhere("hermitian")(hermitian_.impl)
 
 
 @composed(ON_HOST, "adjugate")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linad.core import tree
+from linad.core.marks import outside_of_traces
 from linad.core.primitive import innermost_trace
 from linad.core.shapes import Shape
 from linad.core.tape import Equation, Var, needed, tape_of
@@ -49,7 +50,7 @@ class Derived:
         recorder = RecordTrace()
         inputs = [recorder.input(v) for v in primitive.example]
         nodes = [t._node for t in inputs]
-        with recorder, read_results():
+        with outside_of_traces(), recorder, read_results():
             chosen = [inputs[i] for i in active]
 
             def run(leaves: list[Any]) -> list[Any]:

@@ -191,12 +191,12 @@ class Report:
                 if k == SHOWN // 2:
                     lines.append(f"   ...  {count - SHOWN} more steps")
                 continue
-            text = "NumPy: " + step.name if step.in_numpy else _what(step)
+            text = "NumPy: " + step.name if step.in_numpy else _title_of(step)
             place = f"  # {step.source}" if step.source is not None else ""
             lines.append(f"  {k + 1:>4}  {_bytes(step.bytes):>9}  {text:<{WIDTH}}{place}".rstrip())
             where = "each" if step.repeats else "in cache"
             for inner in step.inner[:SHOWN]:
-                lines.append(f"        {where:>9}    {_what(inner)}")
+                lines.append(f"        {where:>9}    {_title_of(inner)}")
             if len(step.inner) > SHOWN:
                 lines.append(f"        {'':>9}    {len(step.inner) - SHOWN} more steps")
         return lines
@@ -223,7 +223,7 @@ class Report:
         return lines
 
 
-def _what(step: Step) -> str:
+def _title_of(step: Step) -> str:
     """A fused loop names its primitives; another kernel says what it is."""
     text = step.name
     if step.inner:

@@ -20,6 +20,7 @@ import numpy as np
 
 from linad.core import tree
 from linad.core.device_arrays import fetched
+from linad.core.marks import outside_of_traces
 from linad.core.primitive import Primitive
 from linad.core.shapes import size_of
 from linad.core.tape import Tape, needed
@@ -96,7 +97,7 @@ def _adjoint(op: Adjoint) -> OperatorForm:
     return OperatorForm((Adjoint, inner.key), inner.arrays, lambda arrays: inner.built(arrays).H)
 
 
-def _flat(op: FlatVectors) -> OperatorForm:
+def _form_of_flat(op: FlatVectors) -> OperatorForm:
     inner = form_of(op.op)
     return OperatorForm(
         (FlatVectors, inner.key), inner.arrays, lambda arrays: inner.built(arrays).flat
@@ -187,7 +188,7 @@ FORMS: dict[Any, Callable[[Any], OperatorForm]] = {  # by class
     Chain: _chain,
     Sum: _sum,
     Adjoint: _adjoint,
-    FlatVectors: _flat,
+    FlatVectors: _form_of_flat,
     Tagged: _tagged,
     Identity: _identity,
     Scaled: _scaled,
@@ -229,7 +230,7 @@ def _recorded(form: OperatorForm, adjoint: bool, seed: np.ndarray) -> Any:
     recorder = RecordTrace()
     example = [*map(fetched, form.arrays), seed.copy()]
     inputs = [recorder.input(a) for a in example]
-    with recorder:
+    with outside_of_traces(), recorder:
         op = form.built(iter(inputs[:-1]))
         y = op.pullback(inputs[-1]) if adjoint else op.pushforward(inputs[-1])
     nodes = [node_of(recorder, y)]

@@ -50,7 +50,7 @@ def read_moving(lowering: Any, eqn: Equation) -> bool:
         return False
     place = contiguous(lowering, place)
     index = _index(lowering, at)
-    entries = _entries(eqn, place)
+    entries = _offsets_at_zero(eqn, place)
     if index is None or entries is None:
         return False
     target = lowering.result(out)
@@ -79,7 +79,7 @@ def _written(lowering: Any, eqn: Equation, x: Any, value: Any, at: Any) -> bool:
     if x is not None and lowering.place_of(x).dtype != out.dtype:
         return False
     index = _index(lowering, at)
-    entries = _entries(eqn, new_place(out.shape, out.dtype))
+    entries = _offsets_at_zero(eqn, new_place(out.shape, out.dtype))
     if index is None or entries is None:
         return False
     lead = out.shape[: len(out.shape) - region.ndim]
@@ -144,7 +144,7 @@ def _index(lowering: Any, at: Any) -> Place | None:
     return contiguous(lowering, place) if place.dtype == INTEGER else None
 
 
-def _entries(eqn: Equation, place: Place) -> Any:
+def _offsets_at_zero(eqn: Equation, place: Place) -> Any:
     """Offsets, in bytes, of the entries that are named where the region lies at 0."""
     region = eqn.params["region"]
     if type(region) is Part:

@@ -6,6 +6,7 @@ from linad.sweeps import (
     data_movement,
     guarded_outer_sums,
     moving_entries,
+    raising,
     searching,
     sorted_orders,
 )
@@ -17,6 +18,7 @@ TOPICS = (
     data_movement,
     guarded_outer_sums,
     moving_entries,
+    raising,
     searching,
     sorted_orders,
 )

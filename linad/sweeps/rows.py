@@ -149,7 +149,7 @@ def _entry_by_entry(eqn: Equation, places: Sequence[Where], n: int, params: Any)
     return RowForm(tuple(operands), axis, params)
 
 
-def _own(place: Where) -> int:
+def _row_axis(place: Where) -> int:
     """The axis of the rows of an operand that is the only one, or decides."""
     assert place is not None
     return max(place, ~place)
@@ -160,7 +160,7 @@ def _may_be_whole(place: Where) -> bool:
 
 
 def _reduction(eqn: Equation, places: Sequence[Where]) -> RowForm | None:
-    axes, place = axes_of(eqn), _own(places[0])
+    axes, place = axes_of(eqn), _row_axis(places[0])
     if axes is None or any(p is not WHOLE for p in places[1:]):
         return None
     if place in axes:
@@ -184,14 +184,14 @@ def product(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | None:
     if all([p in (t, ~t) for p, t in zip(places, terms, strict=True)]):
         return RowForm((terms[0], terms[1]), None, eqn.params, ("sum", {"axes": (0,)}))
     if left is not WHOLE and len(a) > 1:
-        place = _own(left)
+        place = _row_axis(left)
         if place == len(a) - 2 and _may_be_whole(right):
             axis = out - 2 if len(b) > 1 else out - 1
             return RowForm((place, WHOLE), axis, eqn.params)
         if place < len(a) - 2:
             return _stacked(eqn, places, n)
     if right is not WHOLE and len(b) > 1:
-        place = _own(right)
+        place = _row_axis(right)
         if place == len(b) - 1 and _may_be_whole(left):
             return RowForm((WHOLE, place), out - 1, eqn.params)
         if place < len(b) - 2:
@@ -206,9 +206,9 @@ def _stacked(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | None:
         return None
     most = max(lead)
     known = {
-        _own(p) + most - k
+        _row_axis(p) + most - k
         for p, k in zip(places, lead, strict=True)
-        if p is not WHOLE and _own(p) < k
+        if p is not WHOLE and _row_axis(p) < k
     }
     if len(known) != 1:
         return None
@@ -229,7 +229,7 @@ def _stacked(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | None:
 
 @rule("transpose")
 def transpose(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | None:
-    place, rank = _own(places[0]), len(eqn.outputs[0].shape)
+    place, rank = _row_axis(places[0]), len(eqn.outputs[0].shape)
     axes = [k % rank for k in eqn.params["axes"]]
     return RowForm((place,), axes.index(place), eqn.params)
 
@@ -237,7 +237,7 @@ def transpose(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | None:
 @rule("reshape")
 def reshape(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | None:
     """Rows stay one axis: as many entries before it, and behind it, as there were."""
-    place, shape = _own(places[0]), eqn.outputs[0].shape
+    place, shape = _row_axis(places[0]), eqn.outputs[0].shape
     before = size_of(shape_of(eqn.inputs[0])[:place])
     for axis, length in enumerate(shape):
         if length == n and size_of(shape[:axis]) == before:
@@ -265,7 +265,7 @@ def broadcast_to(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | No
 def concatenate(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | None:
     if WHOLE in places:
         return None
-    axis = next((p for p in places if p is not WHOLE and p >= 0), _own(places[0]))
+    axis = next((p for p in places if p is not WHOLE and p >= 0), _row_axis(places[0]))
     if axis == eqn.params["axis"] % len(eqn.outputs[0].shape):
         return None
     if any(p not in (axis, ~axis) for p in places):
@@ -294,7 +294,7 @@ def _axes_through(index: Sequence[Any], shape: Shape) -> dict[int, int] | None:
 
 @rule("getitem")
 def getitem(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | None:
-    place = _own(places[0])
+    place = _row_axis(places[0])
     through = _axes_through(eqn.params["index"], shape_of(eqn.inputs[0]))
     if through is None or place not in through:
         return None
@@ -304,7 +304,7 @@ def getitem(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | None:
 @rule("add_at")
 def add_at(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | None:
     """Zeros with values at an index: `getitem`, backward."""
-    place, (index, shape) = _own(places[0]), (eqn.params["index"], eqn.params["shape"])
+    place, (index, shape) = _row_axis(places[0]), (eqn.params["index"], eqn.params["shape"])
     through = _axes_through(index, shape)
     axis = next((k for k, made in (through or {}).items() if made == place), None)
     if axis is None or eqn.outputs[0].shape != tuple(shape):
@@ -384,10 +384,10 @@ def _window_rows(eqn: Equation, place: int) -> _WindowRows | None:
 
 @rule("read_region", "view_region")
 def read_region(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | None:
-    found = _window_rows(eqn, _own(places[0]))
+    found = _window_rows(eqn, _row_axis(places[0]))
     if found is None or len(eqn.outputs[0].shape) != len(found.window.shape):
         return None
-    return RowForm((_own(places[0]),), found.axis, lambda count: {"region": found.of(count)})
+    return RowForm((_row_axis(places[0]),), found.axis, lambda count: {"region": found.of(count)})
 
 
 @rule("write_region")
@@ -395,7 +395,7 @@ def write_region(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | No
     """Values for all rows, or the same for each."""
     if places[0] is WHOLE:
         return None
-    place, value = _own(places[0]), shape_of(eqn.inputs[1])
+    place, value = _row_axis(places[0]), shape_of(eqn.inputs[1])
     found = _window_rows(eqn, place)
     if found is None:
         return None

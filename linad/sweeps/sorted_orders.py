@@ -25,34 +25,33 @@ def _as_one(place: Place) -> Place:
     return Place(place.buffer, place.offset, shape, (place.dtype.itemsize,), place.dtype)
 
 
-STABLE = ("stable", "mergesort")
-"""Kinds of NumPy's sorts that say in which order equal entries come. Others say nothing of it, and
-what is read at these positions was recorded by NumPy's order."""
+KINDS = {None: "quicksort", "quicksort": "quicksort", "stable": "stable", "mergesort": "stable"}
+"""NumPy's sorts; those that are stable say in which order equal entries come. Others say nothing of
+it, and what is read at these positions was recorded by NumPy's order."""
 
 
 @routine("argsort")
 def argsort(lowering: Any, eqn: Equation) -> bool:
-    """The numbers of entries in a stable order."""
+    """The numbers of entries in their order; equal ones in that of NumPy."""
     place, out, given = lowering.place_of(eqn.inputs[0]), eqn.outputs[0], bound(np.argsort, eqn)
-    stable = given.get("stable") or given.get("kind") in STABLE
-    if not (stable and place.shape and is_ordered(place.dtype)) or given.get("order") is not None:
+    kind = "stable" if given.get("stable") else KINDS.get(given.get("kind"))
+    if not place.shape or kind is None or given.get("order") is not None:
         return False
-    axis, likely = given.get("axis", -1), _expected(lowering, out)
+    axis = given.get("axis", -1)
     axis = 0 if axis is None else normalize_axis(axis, len(out.shape), "argsort")
-    if likely is None and not _is_short(lowering, out.shape[axis]):
-        return False
     x = contiguous(lowering, place)
     if x.shape != out.shape:
         x = _as_one(x)
-    order = lowering.target.sorted_order(lowering, x, axis, likely=likely)
+    order: Place | None
+    if kind == "stable" and is_ordered(place.dtype):
+        likely = _expected(lowering, out)
+        order = lowering.target.sorted_order(lowering, x, axis, likely=likely)
+    else:
+        order = lowering.target.numpys_order(lowering, x, axis, kind)
+    if order is None:
+        return False
     lowering.result(out, order)
     return True
-
-
-def _is_short(lowering: Any, n: int) -> bool:
-    """Whether the target sorts this many entries sooner than NumPy."""
-    longest = lowering.target.longest_sort
-    return longest is None or n <= longest
 
 
 def _expected(lowering: Any, order: Var) -> np.ndarray | None:
@@ -69,7 +68,8 @@ def ordered_places(lowering: Any, eqn: Equation) -> bool:
     """The same along the last axis, of which only some are asked for: what NumPy is faster at."""
     place, out = lowering.place_of(eqn.inputs[0]), eqn.outputs[0]
     axis = len(place.shape) - 1
-    if not is_ordered(place.dtype) or not _is_short(lowering, place.shape[axis]):
+    longest = lowering.target.longest_sort
+    if not is_ordered(place.dtype) or (longest is not None and place.shape[axis] > longest):
         return False
     x = contiguous(lowering, place)
     lowering.result(out, lowering.target.sorted_order(lowering, x, axis))
@@ -83,8 +83,6 @@ def lexsort(lowering: Any, eqn: Equation) -> bool:
     if not all([is_ordered(p.dtype) and p.shape == out.shape for p in places]) or not out.shape:
         return False
     axis, order = normalize_axis(eqn.params["axis"], len(out.shape), "lexsort"), None
-    if not _is_short(lowering, out.shape[axis]):
-        return False
     for place in places:
         order = lowering.target.sorted_order(lowering, contiguous(lowering, place), axis, order)
     lowering.result(out, order)
@@ -98,8 +96,6 @@ def unique_positions(lowering: Any, eqn: Equation) -> bool:
     place, params = lowering.place_of(eqn.inputs[0]), eqn.params
     plain = params.keys() <= {"axis", "equal_nan", "sorted"} and params.get("axis") is None
     if not plain or not is_ordered(place.dtype) or not size_of(place.shape):
-        return False
-    if not _is_short(lowering, size_of(place.shape)):
         return False
     if len(eqn.outputs) != 3 or any(v.dtype != INTEGER for v in eqn.outputs):
         return False

@@ -44,7 +44,7 @@ class Target(ABC):
     is_grid : bool
         Whether a grid of threads shares in a kernel, and a host runs programs inside of programs.
     longest_sort : int or None
-        Entries of a line of which it finds the order sooner than NumPy; None for any number.
+        Entries of a line that are all sorted sooner than NumPy finds a few; None for any number.
     """
 
     name: ClassVar[str]
@@ -153,6 +153,11 @@ class Target(ABC):
         likely : ndarray, optional
             An order that is likely to be found.
         """
+
+    def numpys_order(self, lowering: Any, x: Place, axis: int, kind: str) -> Place | None:
+        """Add what sorts along an axis as NumPy's sort of a kind does, "quicksort" or "stable",
+        equal entries included; None if the target has no such thing."""
+        return None
 
     # Who runs it.
 

@@ -66,7 +66,8 @@ class LinearTrace(PairTrace):
     ) -> tuple[list[Any], TapeOperator]:
         """What the function returned, untraced, and its derivative; see `linearize_leaves`."""
         results, outputs, out_tree = read_results(self, result)
-        self.operands.check()
+        if self.operands.watched:
+            self.operands.check()
         J = TapeOperator(
             self.steps,
             self.writes,
@@ -199,11 +200,15 @@ class LinearTrace(PairTrace):
         if not self.cut:
             return False
         refresh_node(x)
+        return x._node in self._all_constants()
+
+    def _all_constants(self) -> set[Node]:
+        """What depends on no argument, of all that was made so far."""
         for node, links in self.steps[self._looked :]:
             if all([source in self._constants for source, _ in links]):
                 self._constants.update((node,) if type(node) is int else node)
         self._looked = len(self.steps)
-        return x._node in self._constants
+        return self._constants
 
     def same(self, x: Tracer, y: Tracer) -> bool:
         refresh_node(x)
@@ -269,6 +274,9 @@ class LinearTrace(PairTrace):
         in a node that holds a tuple."""
         assert primitive.whole is not None
         self.searches = self.searches or primitive.searches
+        if self.cut:  # a derivative of all that a loop has made of constants is work for nothing
+            constants = self._all_constants()
+            active = [(i, node) for i, node in active if node not in constants]
         y, J = primitive.whole(values, [i for i, _ in active])
         together = next(self.nodes)
         links = [(node, Entry(k, values[i], len(active))) for k, (i, node) in enumerate(active)]
@@ -345,7 +353,7 @@ def linearize_pullback(
     Raises
     ------
     WrongRuleError
-        If the pullback does not return one cotangent an argument, of its shape.
+        If the pullback does not return one cotangent per argument, of its shape.
     """
     assert primitive.vjp_rule is not None
     y, pullback = primitive.vjp_rule(*values, **params)

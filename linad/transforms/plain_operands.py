@@ -31,11 +31,11 @@ _WORDS = (np.uint64, np.uint32, np.uint8)
 class PlainOperands:
     """The plain arrays that the operations of one trace refer to."""
 
-    __slots__ = ("_copies", "_watched")
+    __slots__ = ("_copies", "watched")
 
     def __init__(self) -> None:
         self._copies: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-        self._watched: dict[int, tuple[np.ndarray, Callable[[Any], bytes], bytes]] = {}
+        self.watched: dict[int, tuple[np.ndarray, Callable[[Any], bytes], bytes]] = {}
 
     def keep(self, a: np.ndarray) -> np.ndarray:
         """The array as an operator may keep it."""
@@ -44,7 +44,7 @@ class PlainOperands:
         if is_frozen(a):
             return a
         if a.nbytes > settings().snapshot_bytes:
-            if id(a) not in self._watched:
+            if id(a) not in self.watched:
                 self._watch(a)
             return a
         known = self._copies.get(id(a))
@@ -62,7 +62,7 @@ class PlainOperands:
             return A.tocsr(copy=True)  # lists and dictionaries: products convert them anyway
         if not large and sum([a.nbytes for a in parts]) > settings().snapshot_bytes:
             for a in parts:
-                if id(a) not in self._watched:
+                if id(a) not in self.watched:
                     self._watch(a)
             return A
         known = _matrices[id(A)] = KeptMatrix(A)
@@ -70,11 +70,11 @@ class PlainOperands:
 
     def _watch(self, a: np.ndarray) -> None:
         state = fingerprint if may_write() else sample
-        self._watched[id(a)] = (a, state, state(a))
+        self.watched[id(a)] = (a, state, state(a))
 
     def check(self) -> None:
         """Raise OverwrittenError if one of the large arrays has changed since it was met."""
-        for a, state, before in self._watched.values():
+        for a, state, before in self.watched.values():
             if state(a) != before:
                 raise OverwrittenError(
                     f"a plain array of shape {a.shape} was used beside traced values and "
@@ -97,9 +97,9 @@ class Snapshots:
         self._known: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
     def of(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-        return [self._of(k, a) for k, a in enumerate(arrays)]
+        return [self._snapshot_of(k, a) for k, a in enumerate(arrays)]
 
-    def _of(self, k: int, a: np.ndarray) -> np.ndarray:
+    def _snapshot_of(self, k: int, a: np.ndarray) -> np.ndarray:
         if a.nbytes <= _TINY or a.nbytes > settings().snapshot_bytes or is_frozen(a):
             return a
         known = self._known.get(k)

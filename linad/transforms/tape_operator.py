@@ -210,7 +210,7 @@ class TapeOperator(Typed):
     # Leaves.
 
     def push_leaves(self, tangents: Sequence[Any], seeds: Shape = ()) -> list[Any]:
-        """Push one tangent an input through the steps, first to last."""
+        """Push one tangent per input through the steps, first to last."""
         slots: list[Any] = [None] * self.count
         for node, tangent in zip(self.inputs, tangents, strict=True):
             slots[node] = tangent
@@ -229,13 +229,7 @@ class TapeOperator(Typed):
                     if tangent is None:
                         continue
                     if total is None:
-                        push = J.pushforward
-                        if (
-                            type(out) is not int
-                            and isinstance(J, Entangled)
-                            and self._mixes(out, J)
-                        ):
-                            push = J.pushforward_together
+                        push = J.pushforward if type(out) is int else self._push_of(out, J)
                         total = push(tangent)
                         mine = J.owns_result or J.spreads
                         if self.writes and not mine:
@@ -257,15 +251,27 @@ class TapeOperator(Typed):
     def pull_leaves(
         self, cotangents: Sequence[Any], seeds: Shape = (), steps: list[Step] | None = None
     ) -> list[Any]:
-        """Pull one cotangent an output back through the steps, last to first."""
-        watched = steps is None and running.get() is None
-        partial = False
-        if steps is None:
-            steps = self.steps
-            if not watched:
-                # What a trace around this one keeps is for other points, and orders, as well.
-                kept, partial, _ = guarded(self, found=False)
-                steps = kept or steps
+        """Pull one cotangent per output back through the steps, last to first.
+
+        Zeros of entries that nobody read are kept in the steps that are given; without them, where
+        NaN is found.
+        """
+        if steps is not None:
+            return self._pulled(cotangents, seeds, steps)
+        if running.get() is None:
+            results = self._pulled(cotangents, seeds, self.steps)
+            unsure = _may_hold_nan(results)
+        else:
+            # What a trace around this one keeps is for other points, and orders, as well.
+            kept, partial, _ = guarded(self, found=False)
+            results = self._pulled(cotangents, seeds, kept or self.steps)
+            unsure = partial and not seeds_are_zeros() and hold_nan(results)
+        if unsure and (kept := guarded(self, found=True).steps) is not None:
+            return self._pulled(cotangents, seeds, kept)
+        return results
+
+    def _pulled(self, cotangents: Sequence[Any], seeds: Shape, steps: Sequence[Step]) -> list[Any]:
+        """The cotangents of the inputs, as these steps give them."""
         slots: list[Any] = [None] * self.count
         owned = bytearray(self.count)
         for output, cotangent in zip(self.outputs, cotangents, strict=True):
@@ -307,18 +313,7 @@ class TapeOperator(Typed):
                     else:
                         slots[node] = held + part
                         owned[node] = True
-        results = self._results(self.inputs, self.in_slots, slots, seeds, cotangents)
-        unsure = False
-        if watched:
-            for part in results:
-                least = smallest(part) if isinstance(part, ndarray) else part
-                # A traced part, of a trace that runs in another thread, tells nothing.
-                unsure = unsure or type(least) is Tracer or least != least
-        elif partial:
-            unsure = not seeds_are_zeros() and hold_nan(results)
-        if unsure and (kept := guarded(self, found=True).steps) is not None:
-            return self.pull_leaves(cotangents, seeds, kept)
-        return results
+        return self._results(self.inputs, self.in_slots, slots, seeds, cotangents)
 
     def _push_write(
         self, links: Sequence[Link], slots: list[Any], owned: bytearray, dead: list[Node]
@@ -383,13 +378,15 @@ class TapeOperator(Typed):
             results.append(result if slot.kind is None or seeds else slot.kind(result))
         return results
 
-    def _mixes(self, out: tuple[Node, ...], J: JacobianOperator) -> bool:
-        """Whether the outputs need both the values and the vectors of an operation."""
+    def _push_of(self, out: tuple[Node, ...], J: JacobianOperator) -> Callable[..., Any]:
+        """How a map to several results is pushed through: all of an entangled one at once where
+        the outputs need both its values and its vectors."""
         if not isinstance(J, Entangled):
-            return False
+            return J.pushforward
         needed = {node for _, links, _ in self._scheduled() for node, _ in links}
         needed.update(node for node in self.outputs if node is not None)
-        return J.both([node in needed for node in out])
+        both = J.both([node in needed for node in out])
+        return J.pushforward_together if both else J.pushforward
 
     def _scheduled(self) -> list[tuple[Any, Sequence[Link], list[Node]]]:
         """The steps that an output needs, each with the nodes it is the last to use."""
@@ -444,3 +441,13 @@ class TapeOperator(Typed):
 
     def plainer(self, simplify: Any) -> JacobianOperator | None:
         return folded(self, simplify)
+
+
+def _may_hold_nan(results: Sequence[Any]) -> bool:
+    """Whether there is NaN in some result, or in one that may not be looked at."""
+    for part in results:
+        least = smallest(part) if isinstance(part, ndarray) else part
+        # A traced part, of a trace that runs in another thread, tells nothing.
+        if type(least) is Tracer or least != least:
+            return True
+    return False

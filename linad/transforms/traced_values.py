@@ -135,6 +135,9 @@ def read_results(trace: Trace, result: Any) -> tuple[list[Any], list[Any], Any]:
     OutputError
         If it holds no array, something that is none, or values of this trace as keys.
     """
+    if type(result) is Tracer and result._trace is trace and result._buffer is None:
+        value = result._value  # the common case
+        return [value.alias() if type(value) is Tracer else value], [result._node], tree.LEAF
     leaves, out_tree = tree.flatten(result)
     if trace.keys:
         refuse_keys(trace, result)

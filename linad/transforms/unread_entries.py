@@ -67,7 +67,7 @@ class EntriesRead(NamedTuple):
     mask : array or None
         True at the entries that are read; None: all are.
     loose : bool
-        Whether entries that are not read may hold what is no zero.
+        Whether entries that are not read may hold other numbers than zero.
     """
 
     mask: Any
@@ -119,62 +119,108 @@ def guarded(
     if _reads_bit_by_bit(steps):
         return KeptZeros(None, False)
     behind = None if found else _behind_slopes(steps, tape.inputs if inputs else ())
-    partial = False
     if not (found or behind):
         return KeptZeros(None, False)
-    kept = [(out, list(links)) for out, links in steps]
-    parts: dict[Any, list[Any]] = {
-        node: [(EntriesRead(read.get(node), False), None)]
-        for node in tape.outputs
-        if node is not None
-    }
-    changed = False
-    inside: dict[Any, Sequence[Any]] = {}  # what is read of the entries of tuples
-    for out, links in reversed(kept):
+    walk = _WalkOfMasks(tape, read, behind)
+    for out, links in reversed(walk.steps):
         if type(out) is not int:
-            asked = []
-            for node in out:
-                part, cleared = _joined(parts.pop(node, NOBODY), alone=False)
-                asked.append(part.mask)
-                changed = changed or cleared
-            some = _any_read(asked)
-            for k, (node, J) in enumerate(links):
-                partial = partial or J.loses_zeros(asked, behind is None or node in behind)
-                if found:
-                    opened, inside[node] = Opened.of(J, asked)
-                    changed = changed or opened is not J
-                    links[k] = node, opened
-                given = EntriesRead(_for_all(some, J.in_shape), some is not None)
-                parts.setdefault(node, []).append((given, (links, k)))
+            walk.pass_several(out, links)
+        elif out not in walk.parts:
             continue
-        if out in parts and links and type(links[0][1]) is Entry:
-            [((some, _), _)] = parts.pop(out)
-            changed = changed or some is not None
-            reached = inside.get(out) or ()
-            for k, (node, J) in enumerate(links):
-                if some is not None:
-                    links[k] = node, J.where(some)  # type: ignore[attr-defined]
-                mask = reached[J.k] if reached else _for_all(some, J.in_shape)  # type: ignore[attr-defined]
-                parts.setdefault(node, []).append((EntriesRead(mask, False), (links, k)))
-            continue
-        if out in parts:
-            state, cleared = _joined(parts.pop(out), alone=True)
-            changed = changed or cleared
+        elif links and type(links[0][1]) is Entry:
+            walk.pass_tuple(out, links)
         else:
-            continue
+            walk.pass_array(out, links)
+    reached = walk.arrive(tape)
+    return KeptZeros(walk.steps if walk.changed else None, walk.partial and not found, reached)
+
+
+class _WalkOfMasks:
+    """Masks of the entries that are read, on their way from the results to the inputs.
+
+    Parameters
+    ----------
+    tape : TapeOperator
+    read : dict
+        Masks of results, by their nodes, of which not all entries are read.
+    behind : set or None
+        Nodes whose zeros a slope may spoil; None, where there is NaN: any.
+
+    Attributes
+    ----------
+    steps : list
+        Those of the tape, with zeros kept as far as the walk has come.
+    parts : dict
+        Of each node what is known of the parts of its cotangent, each with its place in the steps.
+    changed, partial : bool
+        Whether zeros had to be written, and whether some may have been lost.
+    """
+
+    def __init__(self, tape: Any, read: Mapping[Any, Any], behind: set[Any] | None) -> None:
+        self.steps = [(out, list(links)) for out, links in tape.steps]
+        self.parts: dict[Any, list[Any]] = {
+            node: [(EntriesRead(read.get(node), False), None)]
+            for node in tape.outputs
+            if node is not None
+        }
+        self.behind, self.found = behind, behind is None
+        self._inside: dict[Any, Sequence[Any]] = {}  # what is read of the entries of tuples
+        self.changed = self.partial = False
+
+    def _wants(self, node: Any) -> bool:
+        """Whether zeros of a node's cotangent matter."""
+        return self.behind is None or node in self.behind
+
+    def _hand_on(self, node: Any, known: EntriesRead, links: list[Any], k: int) -> None:
+        self.parts.setdefault(node, []).append((known, (links, k)))
+
+    def _joined(self, node: Any, alone: bool) -> EntriesRead:
+        """What is known of all of a node's cotangent."""
+        known, cleared = _joined(self.parts.pop(node, NOBODY), alone)
+        self.changed = self.changed or cleared
+        return known
+
+    def pass_several(self, out: tuple[Any, ...], links: list[Any]) -> None:
+        """Pass an operation with several results."""
+        asked = [self._joined(node, alone=False).mask for node in out]
+        some = _any_read(asked)
         for k, (node, J) in enumerate(links):
-            state_of_x, factors, lost = _pulled(J, state, behind is None or node in behind, found)
-            partial = partial or lost
+            self.partial = self.partial or J.loses_zeros(asked, self._wants(node))
+            if self.found:
+                opened, self._inside[node] = Opened.of(J, asked)
+                self.changed = self.changed or opened is not J
+                links[k] = node, opened
+            given = EntriesRead(_for_all(some, J.in_shape), some is not None)
+            self._hand_on(node, given, links, k)
+
+    def pass_tuple(self, out: Any, links: list[Any]) -> None:
+        """Pass what makes a tuple of its entries."""
+        [((some, _), _)] = self.parts.pop(out)
+        self.changed = self.changed or some is not None
+        reached = self._inside.get(out) or ()
+        for k, (node, J) in enumerate(links):
+            if some is not None:
+                links[k] = node, J.where(some)
+            mask = reached[J.k] if reached else _for_all(some, J.in_shape)
+            self._hand_on(node, EntriesRead(mask, False), links, k)
+
+    def pass_array(self, out: Any, links: list[Any]) -> None:
+        """Pass an operation that makes one array."""
+        known = self._joined(out, alone=True)
+        for k, (node, J) in enumerate(links):
+            known_of_x, factors, lost = _pulled(J, known, self._wants(node), self.found)
+            self.partial = self.partial or lost
             if factors is not None:
                 links[k] = node, Chain(factors)
-                changed = True
-            parts.setdefault(node, []).append((state_of_x, (links, k)))
-    reached = []
-    for node, slot in zip(tape.inputs, tape.in_slots, strict=True):
-        state, cleared = _joined(parts.pop(node, NOBODY), alone=False)
-        reached.append(_for_all(state.mask, slot.shape))
-        changed = changed or cleared
-    return KeptZeros(kept if changed else None, partial and not found, reached)
+                self.changed = True
+            self._hand_on(node, known_of_x, links, k)
+
+    def arrive(self, tape: Any) -> list[Any]:
+        """Of each input the mask of its entries that are read."""
+        return [
+            _for_all(self._joined(node, alone=False).mask, slot.shape)
+            for node, slot in zip(tape.inputs, tape.in_slots, strict=True)
+        ]
 
 
 class Opened(JacobianOperator):

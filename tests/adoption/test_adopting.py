@@ -14,6 +14,8 @@ import pytest
 from near_points import differences
 
 import linad
+from linad.control.body_trace import BodyTrace
+from linad.control.closures import ClosureTrace
 from linad.core.renaming import KNOWN, check_version
 from linad.errors import (
     AdoptionWarning,
@@ -24,6 +26,7 @@ from linad.errors import (
     TracerError,
     UnsupportedError,
 )
+from linad.transforms.record import RecordTrace
 
 pytestmark = pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")
 
@@ -87,6 +90,12 @@ def test_patterns_without_being_named(installed):
     assert f"{package.__name__}/__init__.py, line" in said[0]
     with pytest.raises(TracerError):
         linad.jacobian(package.items)(X)
+
+
+@pytest.mark.parametrize("kind", [RecordTrace, BodyTrace, ClosureTrace])
+def test_who_calls_what_is_recorded_is_not_met(kind):
+    with linad.adopt(), kind() as trace:
+        assert trace.touches._started is sys._getframe()
 
 
 def test_one_function_alone(installed):

@@ -6,7 +6,7 @@ import pytest
 import linad
 from linad.errors import LinadError
 
-pytest.importorskip("pandas")
+pd = pytest.importorskip("pandas")
 
 X = np.array([0.31, 0.72, 0.15, 0.94, 0.55, 0.43])
 
@@ -197,6 +197,33 @@ def asked_by_text(x):
     return x[0] * table.eval("t * @half").to_numpy() + s(x).reset_index(drop=True)[chosen].sum()
 
 
+def products_of_plain_ones(x):
+    table = PLAIN.to_frame().assign(b=PLAIN**2) + 1
+    found = [table @ x[:2], table.T @ (table @ x[:2])]
+    found.append([PLAIN @ x, PLAIN @ table.to_numpy() @ x[:2]])
+    return np.concatenate([np.array(list(part)) for part in found])
+
+
+def updated_plain_columns(x):
+    table, several = PLAIN.to_frame("a").assign(b=1.0), {"s": PLAIN + 1}
+    table["a"] += x[0]
+    table["a"] **= x[1]
+    table.loc[:, "b"] *= x[2]
+    table.iloc[1] -= x[3]
+    several["s"] /= x[4]
+    return np.concatenate([table["a"].to_numpy(), table["b"].to_numpy(), several["s"].to_numpy()])
+
+
+def two_columns(x):
+    y, other = s(x), (PLAIN**2).iloc[::-1]
+    found = [y.cov(other), y.corr(other), other.corr(y * x[0]), y.cov(other.iloc[:4], ddof=0)]
+    return np.array([*found, y.corr(y**2)])
+
+
+def chosen_complex_ones(x):
+    return np.abs((PLAIN + 0.5).where(PLAIN > 2, PLAIN * 1j * x[0] + x[1]).to_numpy())
+
+
 def by_a_window(x):
     return s(x).rolling(3, win_type="hann").mean()
 
@@ -271,6 +298,15 @@ def test_without_adoption_the_error_names_it(installed):
         linad.jacobian(package.numbers)(X)
 
 
+@pytest.mark.parametrize("in_place", ["__iadd__", "__imul__", "__itruediv__", "__ipow__"])
+def test_in_place_arithmetic_without_adoption_names_it(in_place):
+    import pandas as pd
+
+    for plain in (pd.Series([1.0, 2.0]), pd.DataFrame({"a": [1.0, 2.0]})):
+        with pytest.raises(LinadError, match=r"pandas.* linad.adopt\(name\) of the package"):
+            linad.derivative(lambda x, plain=plain: getattr(plain, in_place)(x).sum())(2.0)
+
+
 def test_series_of_pandas_own_class_that_hold_traced_arrays():
     import pandas as pd
 
@@ -322,3 +358,54 @@ def test_gaps_are_filled_by_numpy():
     with pytest.raises(LinadError, match=r"np.interp\(x, x\[known\], y\[known\]\)"):
         linad.derivative(lambda x: f(x, False))(2.0)
     assert linad.derivative(lambda x: f(x, True))(2.0) == pytest.approx(6.0)
+
+
+CHOOSING = {
+    "where": lambda x, q: np.where(q > 1, x, 0.0),
+    "where of numbers": lambda x, q: np.where(q, x, q),
+    "where of traced": lambda x, q: np.where(q * x[0] > 1, q * x[1], q),
+    "select": lambda x, q: np.select([q > 1], [x * q], q),
+    "select of series": lambda x, q: np.select([q * x[0] > 1], [q * x[1]], q),
+    "choose": lambda x, q: np.choose(q > 1, [x, 2 * x]),
+    "maximum": lambda x, q: np.maximum(q * x[0], 1.5),
+    "clip": lambda x, q: np.clip(x, q, q + 1),
+    "sum where": lambda x, q: np.sum(x, where=np.asarray(q > 1)),
+}
+
+
+@pytest.mark.parametrize("f", CHOOSING.values(), ids=CHOOSING)
+def test_columns_choose_entries_as_arrays_do_under_every_trace(f):
+    column, x = pd.Series([0.5, 2.0, 3.0]), np.array([0.7, 1.4, 2.6])
+
+    def total(x):
+        return np.sum(f(x, column) ** 2)
+
+    def of_array(x):
+        return np.sum(f(x, column.values) ** 2)
+
+    fast, expected = linad.jit(total), linad.hessian(of_array)(x)
+    for function in (total, fast):
+        np.testing.assert_allclose(linad.grad(function)(x), linad.grad(of_array)(x))
+        np.testing.assert_allclose(linad.hessian(function)(x), expected)
+        operator = linad.hessian_operator(function, x)
+        np.testing.assert_allclose(operator.todense(), expected, atol=1e-12)
+    np.testing.assert_allclose(fast(x), total(x))
+
+
+def germinated(p, days, warmth, seen):
+    heat = np.maximum((warmth - p["base"]) * p["rate"], 1e-9)
+
+    def share(t):
+        return np.where(t > 0, 0.9 / (1 + (t * heat) ** -2.0), 0)
+
+    return np.where(seen, np.log(share(days) - share(days - 1)), np.log(1 - share(days))).sum()
+
+
+@pytest.mark.rest
+def test_a_jitted_likelihood_of_columns_has_the_hessian_of_arrays():
+    days, warmth = pd.Series([3, 8, 5, 12, 7]), pd.Series([20, 10, 15, 8, 12])
+    columns = days, warmth, days < 12
+    arrays, p = [c.to_numpy() for c in columns], {"base": 1.0, "rate": 0.01}
+    J = linad.hessian_operator(linad.jit(lambda p: germinated(p, *columns)), p)
+    expected = linad.hessian_operator(lambda p: germinated(p, *arrays), p)
+    np.testing.assert_allclose(J.todense(), expected.todense(), rtol=1e-9)

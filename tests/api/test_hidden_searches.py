@@ -335,6 +335,21 @@ def test_adopted_code(adopting):
         linad.jacobian(package)(POINTS)
 
 
+def by_counting(x):
+    low, high = 0.0 * x[0], 1.0 + 0.0 * x[0]
+    for _ in range(40):
+        m = 0.5 * (low + high)
+        low, high = (low, m) if np.sum(m > x) > 5 else (m, high)
+    return low * np.sum(x)
+
+
+def test_a_search_that_counts():
+    x = np.random.default_rng(3).uniform(0, 1, 11)
+    for taken in (linad.grad(by_counting), linad.grad(linad.jit(by_counting))):
+        with TOLD:
+            taken(x)
+
+
 def test_what_is_told():
     def model(p):
         return 2.0 * by_ifs(p, 0.1 * p, p + 2.0)

@@ -67,16 +67,20 @@ def outcomes(f, operands):
     """What the traced call gives, and three jitted ones."""
 
     def linearized(*args):
-        seen = []
-        linad.linearize(lambda *xs: seen.append(f(*xs)) or [x * 1.0 for x in xs], *args)
+        """Traced in the floats; integers and booleans beside them are plain."""
+        seen, moving = [], [k for k, x in enumerate(args) if x.dtype.kind in "fc"]
+
+        def run(*xs):
+            given = dict(enumerate(args)) | dict(zip(moving, xs, strict=True))
+            seen.append(f(*given.values()))
+            return [x * 1.0 for x in xs]
+
+        linad.linearize(run, *[args[k] for k in moving])
         found, structure = tree.flatten(seen[0])
         return tree.unflatten(structure, [likeness.concrete(v) for v in found])
 
     jitted = linad.jit(f)
-    runs = [jitted] * 3
-    if all(x.dtype.kind in "fc" for x in operands):
-        runs.append(linearized)
-    for run in runs:
+    for run in (jitted, jitted, jitted, linearized):
         try:
             yield run(*[x.copy() for x in operands])
         except LinadError:  # it refuses

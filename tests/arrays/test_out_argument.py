@@ -40,6 +40,15 @@ CALLS = {
     "compress": lambda x, out: np.compress([1, 1, 1], x[1], out=out),
     "choose": lambda x, out: np.choose([0, 1, 0], [x[1], x[0]], out=out),
     "concatenate": lambda x, out: np.concatenate([x[1, :1], x[1, 1:]], out=out),
+    **{
+        f"{name}, {casting}": lambda x, out, f=f, casting=casting: f(x, out=out, casting=casting)
+        for casting in ("no", "safe", "unsafe")
+        for name, f in (
+            ("concatenate", lambda x, **given: np.concatenate([x[1, :1], x[1, 1:]], **given)),
+            ("stack", lambda x, **given: np.stack([x[1, 0], x[1, 1], x[1, 2]], **given)),
+            ("einsum", lambda x, **given: np.einsum("ij->j", x, **given)),
+        )
+    },
     "sin": lambda x, out: np.sin(x[0] * 3, out=out),
     "copyto": lambda x, out: np.copyto(out, x[1]),
 }

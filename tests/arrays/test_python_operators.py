@@ -1,5 +1,8 @@
 """The operators of a traced array: how an operation finds its trace."""
 
+import array
+import collections
+import ctypes
 import math
 import operator
 
@@ -167,3 +170,58 @@ def test_a_package_has_its_own_np_matrix(monkeypatch):
     x = np.array([1.0, 2.0, 3.0])
     J = linad.jacobian(lambda x: np.ravel(plain @ x) + np.hypot(x, [0.0, 0.0, 0.0]))(x)
     np.testing.assert_allclose(J, np.diag([2.0, 3.0, 4.0])[None])
+
+
+class ShownByInterface:
+    """Says where an array lies."""
+
+    def __init__(self, a):
+        self.a = a
+
+    @property
+    def __array_interface__(self):
+        return self.a.__array_interface__
+
+
+OTHER = np.array([2.0, 3.0, 4.0])
+SHOWN = [
+    ShownByInterface(OTHER),
+    memoryview(OTHER),
+    array.array("d", OTHER),
+    collections.deque(OTHER),
+    (ctypes.c_double * 3)(*OTHER),
+]
+
+
+@pytest.mark.parametrize("other", SHOWN, ids=lambda other: type(other).__name__)
+def test_objects_that_show_their_numbers_are_arrays(other):
+    for f in (
+        lambda x, y: x * y - x @ y,
+        lambda x, y: np.power(y, x) + np.hypot(x, y),
+        lambda x, y: np.where(x < y, x - y, y * x),
+    ):
+        x = np.array([1.5, 3.5, 0.5])
+        expected = linad.jacobian(lambda x, f=f: f(x, OTHER))(x)
+        found = linad.jacobian(lambda x, f=f: f(x, other))(x)
+        np.testing.assert_array_equal(found, expected)
+        jitted = linad.jit(lambda x, f=f: f(x, other))
+        for _ in range(2):
+            np.testing.assert_allclose(jitted(x), f(x, OTHER), rtol=1e-15)
+
+
+@pytest.mark.parametrize("kind", ["deque", "memoryview", "array", "interface"])
+def test_compiled_functions_see_what_such_objects_show_now(kind):
+    a = OTHER.copy()
+    made = {"deque": collections.deque(a), "array": array.array("d", a)}
+    written = made.get(kind, a)
+    shown = {"memoryview": memoryview(a), "interface": ShownByInterface(a), **made}[kind]
+    f = linad.jit(lambda x: np.sum(x * shown))
+    assert [f(np.ones(3)), f(np.ones(3))] == [9.0, 9.0]
+    written[0] = 12.0
+    assert f(np.ones(3)) == 19.0
+
+
+@pytest.mark.parametrize("other", [{1: 2.0}, {1.0}, None, object()])
+def test_other_objects_are_no_arrays(other):
+    with pytest.raises(TypeError):
+        linad.grad(lambda x: np.sum(x * other))(OTHER)

@@ -279,6 +279,20 @@ def test_values_of_an_outer_derivative_mark_the_outer_one():
         linad.grad(f)(X)
 
 
+def test_a_value_of_an_outer_trace_that_is_written_into_a_plain_array_is_told():
+    """NumPy's error and linad's are each the reason of the other then."""
+
+    def f(x, a):
+        y = np.zeros(3)
+        y[0] = a
+        return np.sum(y * x)
+
+    inner = linad.grad(f)
+    for outer in (linad.jit(inner), linad.grad(lambda x, a: np.sum(inner(x, a)), argnums=1)):
+        with pytest.raises(TracerError, match="writing it into a plain NumPy array"):
+            outer(np.ones(3), 2.0)
+
+
 def test_threads_mark_the_trace_of_the_value():
     def f(x):
         def work():

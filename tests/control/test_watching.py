@@ -204,3 +204,25 @@ def test_derivatives_in_a_loop_are_one_loop(f):
     # Plain arrays are there once: a row of each is a number.
     body = loop.body
     assert {v.shape for v in body.tape.inputs[body.carries : body.carries + body.rows]} <= {()}
+
+
+def test_no_template_begins_while_an_operation_reads_its_arguments():
+    """The view that ``held[part] += ...`` reads is behind: an operation before that brings it up to
+    date, and was taken for the first one of a loop."""
+    n, windows = 64, 31
+    line = np.stack([np.arange(1.0, n + 1) / n, np.ones(n)], axis=1)
+
+    def without_trend(part):
+        column = part.reshape(1, -1).T.copy()
+        column[:] = column[:] - line @ np.linalg.lstsq(line, column[:], rcond=None)[0]
+        return column
+
+    def f(x):
+        back, total = x[::-1], 0.0
+        for start in range(0, windows * n // 2, n // 2):
+            part = slice(start, start + n)
+            total = total + np.sum(without_trend(x[part]) * without_trend(back[part]))
+        return total
+
+    x = np.random.default_rng(0).standard_normal((windows + 1) * n // 2 + n // 2)
+    np.testing.assert_allclose(linad.jit(linad.grad(f))(x), linad.grad(f)(x), rtol=1e-12)

@@ -298,3 +298,27 @@ def test_what_a_derivative_makes(caplog):
     made = [record.getMessage().rsplit(": ", 1)[1] for record in caplog.records]
     # The second "linearized" gives the residuals of several seeds.
     assert [n for n in made if "pull" in n or "push" in n] == ["push f"], made
+
+
+@pytest.mark.parametrize("start", [np.sign, linad.stop_gradient], ids=["sign", "stop"])
+def test_what_has_no_derivative_has_none_in_the_loop(start, monkeypatch):
+    met = []
+    linearized = whiles.While._linearized
+
+    def noted(self, values, active):
+        met.append(tuple(active))
+        return linearized(self, values, active)
+
+    monkeypatch.setattr(whiles.While, "_linearized", noted)
+
+    def f(x):
+        return linad.while_loop(lambda y: y < 9.0, lambda y: y * 1.5 + x, np.sin(start(x)))
+
+    def beside(x, s):
+        return linad.while_loop(lambda y: y < 9.0, lambda y: y * 1.5 + x, s)
+
+    expected = linad.grad(beside)(1.2, np.sin(start(1.2)))
+    assert linad.grad(f)(1.2) == expected
+    assert met[-1] == (1,)
+    assert linad.grad(lambda x: f(np.sign(x)) * x)(1.2) == f(1.0)
+    assert met[-1] == ()

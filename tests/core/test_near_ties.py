@@ -59,6 +59,18 @@ def test_margins_of_no_search(margins):
     assert not are_of_a_search(margins)
 
 
+@pytest.mark.parametrize("size", [2, 101])
+def test_a_search_that_counts(size):
+    x = RNG.uniform(0, 1, size)
+    for order in (1, -1):
+        ties, low, high = NearTies(), 0.0, 1.0
+        for _ in range(40):
+            middle = 0.5 * (low + high)
+            ties.note((x, np.float64(middle))[::order])
+            low, high = (low, middle) if np.sum(x < middle) > size // 2 else (middle, high)
+        assert ties.look()
+
+
 def test_a_search_is_remembered():
     ties = NearTies()
     for margin in [*bisected(0.613, 40), *np.ones(3 * WINDOW)]:
@@ -79,3 +91,5 @@ def test_what_has_no_margin():
     ties.note((np.array([True, False]), np.array([True, True])))
     ties.note((np.array([-2.0]),))
     assert list(ties.margins) == [-1.0, -2.0]
+    ties.note((np.array([np.nan, np.inf, 1.0]), np.inf))
+    assert len(ties.margins) == 3  # without warnings

@@ -43,12 +43,14 @@ LIMITS = {
     "linad.operators.dependency_sets": {"FEW": (1, 2), "FULL": (1, 8)},
     "linad.linalg.sparsity.assemble": {"FEW": (1, 2)},
     "linad.linalg.sparsity.replay": {"LARGEST": (1, 64)},
+    "linad.sweeps.cpu.convolution_routines": {"BLOCK": (1, 4), "FEW": (0, 2)},
     "linad.sweeps.cpu.factor_derivatives": {"LEAF": (1, 2), "COLUMNS": (1, 2)},
     "linad.sweeps.cpu.matrix_products": {
         "SMALL": (0, 1000),
         "SMALL_VECTOR": (0, 1000),
         "SYMMETRIC": (1, 3),
     },
+    "linad.sweeps.cpu.merge_sort": {"LONGEST": (0, 4)},
     "linad.sweeps.cpu.range_guards": {"BLOCK": (2, 8)},
     "linad.sweeps.cpu.serial_loops": {
         "BLOCK": (2, 8),

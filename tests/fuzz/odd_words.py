@@ -324,6 +324,53 @@ z_[...] = [int(t) for t in {r}.ravel()] if {v}.ndim == 1 else 1
     "a_ = np.add.outer({v}, {w}).T\na_.reshape(-1)[0] = 5.0\n{n} = a_",
     "a_ = np.clip({r}, -1, 1)\na_.reshape(-1)[0] = 5.0\n{n} = a_",
 )
+ROUTINES = (
+    "np.sort({n}, axis=-1)[..., ::-1] * 0.5 + np.sin({n})",
+    "np.take_along_axis({n}, np.argsort({n}, axis=-1, kind='stable'), -1) * 0.9",
+    "{n} - 0.5 * np.median({n}, axis=-1, keepdims=True)",
+    "{n} * 0.5 + np.quantile({n}, 0.3)",
+    "np.interp({n}, [-1.0, 0.5, 2.0], W) + 0.1 * {n}",
+    "np.interp({n}, np.sort({n}.ravel()), {n}.ravel()[::-1])",
+    "{n} * 0.5 + 0.1 * np.searchsorted(np.sort({n}.ravel()), 0.4)",
+    "np.convolve({n}, [0.25, 0.5, 0.25], mode='same')",
+    "np.correlate({n}, {n}, mode='same') / (1 + np.sum({n} ** 2))",
+    "np.fft.irfft(np.fft.rfft({n}, axis=-1), n={n}.shape[-1], axis=-1) * 0.9",
+    "np.abs(np.fft.fft({n}, norm='ortho')) * 0.7",
+    "np.fft.ifft(np.fft.fft({n}, axis=0) * 0.5, axis=0).real",
+    "np.linalg.solve({n} @ {n}.T + 3 * np.eye({n}.shape[0]), {n})",
+    "np.linalg.inv({n} + 4 * np.eye({n}.shape[-1]))",
+    "{n} / (2 + np.linalg.det({n} @ {n}.T))",
+    "np.linalg.cholesky({n} @ {n}.T + np.eye({n}.shape[0])) @ {n} * 0.5",
+    "np.linalg.qr({n} + np.eye(*{n}.shape) * 3)[0] + 0.1 * {n}",
+    "{n} / (1 + np.linalg.svd({n}, compute_uv=False)[0])",
+    "{n} / (1 + np.linalg.eigvalsh({n} @ {n}.T)[-1])",
+    "{n} * 0.5 + np.linalg.norm({n}, axis=-1, keepdims=True)",
+    "np.maximum.accumulate({n}, axis=-1) * 0.5 + np.cumsum({n}, axis=-1) * 0.1",
+    "np.roll({n}, 1, axis=-1) * 0.5 + np.diff({n}, axis=-1, append=0.0)",
+    "{n} * 0.5 + {n}[..., np.argmax({n}.ravel()[:2])][..., None]",
+    "np.unique(np.round({n}, 1))[0] + {n} * 0.5",
+    "np.partition({n}, 1, axis=-1)[..., 1:2] + {n} * 0.5",
+)
+"""Calls that are kernels or libraries' code; the same number of entries come out."""
+
+AROUND_ROUTINES = (
+    "{n} = {r} * 1.0\nfor k in range(12):\n    {n} = BODY",
+    "{n} = {r} * 1.0\nfor k in range(12):\n    {n} = np.where({n} > {c}, BODY, {n} + 0.1)",
+    """{n} = {r} * 1.0
+for k in range(12):
+    if {n}.ravel()[0] > 0:
+        {n} = BODY
+    else:
+        {n} = 0.1 * k - {n}""",
+    "{n} = {r}\n{n} = BODY\n{n} = {n}[{n} > {c}]",
+    """{n} = {r} * 1.0
+while np.sum({n} ** 2) > 0.3 and n < 9:
+    n += 1
+    {n} = 0.7 * (BODY)""",
+)
+ROUTINES_IN_LOOPS = tuple(
+    around.replace("BODY", body) for around in AROUND_ROUTINES for body in ROUTINES
+)
 CONDITIONS = (
     "f'{{{s}.real:.0f}}' == '1'",
     "str({r}.shape) == '(3,)'",
@@ -354,7 +401,7 @@ ODD = joined(
             "outside": (USES, 5),
             "option": (OPTIONS, 12),
             "write": (WRITES, 9),
-            "hand": (HANDS, 16),
+            "hand": (HANDS + ROUTINES_IN_LOOPS, 20),
             "branch": (CONDITIONS, 3),
         },
         ONLY.shapes,

@@ -1,11 +1,13 @@
 """What a function's instructions read from outside: names, attributes, modules."""
 
 # ruff: noqa: F821  functions that are read, not run
+import math
 import os.path
 import sys
 
 import pytest
 
+import linad
 import linad.errors
 from linad.jit.code_reads import LoadedName, module_named, reads_of
 
@@ -48,6 +50,37 @@ def only_counted(x):
 
 def test_what_only_keeps_count_is_not_read():
     assert set(reads(only_counted).names) <= {"me"}
+
+
+def test_what_only_keeps_count_is_not_read_once_it_is_adopted():
+    written = reads(only_counted)
+    with linad.adopt(only_counted):
+        assert set(reads(only_counted).names) <= {"me"}
+        assert reads(only_counted) == written
+        assert "_linad_plain" in only_counted.__code__.co_names  # it is other code
+
+
+class Counting:
+    calls = 0
+
+    def log_likelihood(self, p):
+        total = 0.0
+        for w in (0.5, 1.0, 2.0):
+            self.calls += 1
+            z = (w / p["scale"]) ** p["shape"]
+            total += math.log(p["shape"] / w * z) - z
+        return total
+
+
+def test_an_adopted_method_that_counts_its_calls_is_recorded_once():
+    model = Counting()
+    with linad.adopt(Counting):
+        f = linad.jit(model.log_likelihood)
+        for k in range(4):
+            p = {"scale": 1.0 + k / 10, "shape": 1.5}
+            linad.grad(f)(p)
+            f(p)
+    assert model.calls <= 6  # Python ran it for a gradient, and for a value
 
 
 def counted_and_read(x):

@@ -128,6 +128,22 @@ class TestOddConstants:
             linad.jit(reach)(deep)
         agree(lambda values: sum(values), [float(k) for k in range(1000)], times=2)
 
+    @pytest.mark.parametrize(
+        "wrap", [lambda x: [x], lambda x: (x,), lambda x: {"a": x}], ids=["list", "tuple", "dict"]
+    )
+    def test_results_that_are_nested_deeply(self, wrap):
+        def nested(x):
+            for _ in range(250):
+                x = wrap(x)
+            return x
+
+        jitted = linad.jit(nested)
+        for _ in range(3):
+            found = jitted(X)
+            while isinstance(found, (list, tuple, dict)):
+                found = found["a"] if isinstance(found, dict) else found[0]
+            np.testing.assert_array_equal(found, X)
+
 
 MATRIX = np.array([[120, 3, 100], [7, 110, 5], [90, 8, 127]], np.int8)
 

@@ -6,6 +6,7 @@ import functools
 import importlib
 import itertools
 import mmap
+import sys
 import threading
 import types
 from collections import deque
@@ -958,6 +959,30 @@ def test_what_a_function_imports_itself(statement, place, tmp_path, monkeypatch)
         assert [jitted(1.5) for _ in range(3)] == [7.5, 7.5, 7.5]
 
 
+def test_a_package_too_large_to_be_compared_counts_as_installed(tmp_path, monkeypatch):
+    (tmp_path / "large_lab").mkdir()
+    numbers = "".join([f"N{k} = {k}.0\n" for k in range(300)])
+    (tmp_path / "large_lab" / "__init__.py").write_text(
+        f"{numbers}import sys\nSCALE = 2.0\n"
+        "def scaled(x, name='SCALE'):\n    return x * getattr(sys.modules[__name__], name)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys.modules["linad.jit.outside"], "MOST", 200)
+    walked = sys.modules["linad.jit.state_walk"]
+    monkeypatch.setattr(walked, "TAKEN_AS_INSTALLED", set())
+    lab = importlib.import_module("large_lab")
+    scope = {"__name__": "small", "lab": lab, "scaled": lab.scaled, "OFFSET": 1.0}
+    exec("def f(x):\n    return scaled(x) + OFFSET + lab.N7\n", scope)
+    jitted = linad.jit(scope["f"])
+    with pytest.warns(UserWarning, match="package large_lab reaches more than .* values"):
+        assert jitted(1.5) == 11.0
+    scope["OFFSET"] = 2.0
+    assert [jitted(1.5) for _ in range(3)] == [12.0, 12.0, 12.0]
+    lab.N7 = 0.0  # which the user's own code names
+    assert [jitted(1.5) for _ in range(3)] == [5.0, 5.0, 5.0]
+    walked.is_users_module.cache_clear()
+
+
 def test_what_a_function_imports_for_the_first_time(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "imported_later.py").write_text("FACTOR = 2.0\n")
@@ -1025,6 +1050,33 @@ def test_a_table_of_texts_and_numbers_is_looked_at_by_its_entries():
     assert jitted(2.0) == f(2.0) == 26.0
     table.loc[1, "who"] = "a"
     assert jitted(2.0) == f(2.0) == 30.0
+
+
+def test_what_a_table_has_beside_its_entries():
+    pd = pytest.importorskip("pandas")
+
+    class Recording(pd.DataFrame):
+        _metadata = ["rate"]  # noqa: RUF012
+
+    table, kept = pd.DataFrame({"a": [1.0, 2.0]}), Recording({"a": [1.0, 2.0]})
+    table.attrs["k"], kept.rate = [2.0], 3.0
+
+    def f(x):
+        doubles = 1.0 if table.flags.allows_duplicate_labels else 2.0
+        return x * table.attrs["k"][0] * doubles * kept.rate * ("a" in kept.columns)
+
+    jitted = linad.jit(f)
+    for change in (
+        lambda: None,
+        lambda: None,
+        lambda: table.attrs["k"].__setitem__(0, 5.0),
+        lambda: setattr(table, "attrs", {"k": [7.0]}),
+        lambda: setattr(table.flags, "allows_duplicate_labels", False),
+        lambda: setattr(kept, "rate", 11.0),
+        lambda: setattr(kept, "columns", ["b"]),
+    ):
+        change()
+        assert [jitted(1.0), jitted(2.0)] == [f(1.0), f(2.0)]
 
 
 class Link:

@@ -127,6 +127,79 @@ def test_values_of_pandas_and_of_python(case):
     assert StaticValue(a) != StaticValue(b)
 
 
+class Recording(pd.DataFrame):
+    """A table of a user's, with an attribute that pandas hands on."""
+
+    _metadata = ["rate"]  # noqa: RUF012
+
+    @property
+    def _constructor(self):
+        return Recording
+
+
+class Signal:
+    """An array to NumPy, with an attribute beside."""
+
+    def __init__(self, entries):
+        self.entries, self.rate = np.array(entries), 2.0
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.entries, dtype)
+
+
+def recording():
+    made = Recording({"a": [1.0, 2.0]})
+    made.rate = 2.0
+    return made
+
+
+BESIDE = {
+    "attrs": (pd.Series([1.0]), lambda v: v.attrs.update(k=3.0)),
+    "inside of attrs": (
+        pd.DataFrame({"a": [1.0]}).assign(b=1), lambda v: v.attrs.setdefault("k", []).append(1)
+    ),
+    "flags": (pd.Series([1.0]), lambda v: setattr(v.flags, "allows_duplicate_labels", False)),
+    "given": (pd.DataFrame({"a": [1.0]}), lambda v: object.__setattr__(v, "units", "m")),
+    "subclass": (recording(), lambda v: setattr(v, "rate", 3.0)),
+    "columns of a subclass": (recording(), lambda v: setattr(v, "columns", ["b"])),
+    "entries of a subclass": (recording(), lambda v: v.__setitem__("a", 5.0)),
+    "array": (Signal([1.0]), lambda v: setattr(v, "rate", 3.0)),
+    "entries": (Signal([1.0]), lambda v: v.entries.__setitem__(0, 3.0)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BESIDE)
+def test_what_tables_and_arrays_have_beside_their_entries(case):
+    value, change = BESIDE[case]
+    before = StaticValue(value)
+    assert StaticValue(value) == before
+    change(value)
+    assert StaticValue(value) != before
+
+
+def test_labelled_arrays_of_xarray():
+    xarray = pytest.importorskip("xarray")
+    values = np.array([1.0, 2.0, 3.0])
+    table = xarray.Dataset({"u": ("t", values)}, {"t": [0, 1, 2]}, {"rate": 2.0})
+    x = xarray.DataArray(values.copy(), {"t": [0, 1, 2]}, "t", attrs={"rate": 2.0})
+    for value, read in ((x, lambda v: v), (table, lambda v: v["u"])):
+
+        def f(p, v, read=read):
+            return p * v.attrs["rate"] * read(v).sel(t=1).item()
+
+        jitted, around = linad.jit(f), linad.jit(lambda p, f=f, v=value: f(p, v))
+        for change in (
+            lambda: None,
+            lambda: None,
+            lambda v=value: v.attrs.update(rate=5.0),
+            lambda v=value: v.coords.update({"t": [1, 0, 2]}),
+            lambda v=value, read=read: read(v).values.__setitem__(0, 7.0),
+        ):
+            change()
+            assert jitted(1.5, value) == around(1.5) == f(1.5, value)
+        assert f(1.5, value) == 1.5 * 5.0 * 7.0
+
+
 def test_labels_that_are_replaced_in_place():
     other = pd.Series([1.0, 2.0, 3.0])
     jitted = linad.jit(lambda s, x: (s * other).to_numpy() * x)  # aligned by labels

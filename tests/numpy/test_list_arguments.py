@@ -11,7 +11,7 @@ import linad.numpy as lnp
 import linad.numpy.fft
 import linad.numpy.linalg
 from linad.adoption.forms import picked
-from linad.numpy.list_arguments import OTHER_LISTS, TakingLists, takes_arrays
+from linad.numpy.list_arguments import LISTS_OF_ARRAYS, OTHER_LISTS, TakingLists, takes_arrays
 from linad.testing.derivative_checks import check_derivatives
 
 ROOMS = {"": (lnp, np), "linalg.": (lnp.linalg, np.linalg), "fft.": (lnp.fft, np.fft)}
@@ -132,7 +132,28 @@ def test_forms_are_copied_and_pickled():
 
 
 def test_other_lists_are_functions_of_numpy():
-    assert all(any(hasattr(room, name) for _, room in ROOMS.values()) for name in OTHER_LISTS)
+    names = OTHER_LISTS | LISTS_OF_ARRAYS
+    assert all(any(hasattr(room, name) for _, room in ROOMS.values()) for name in names)
+
+
+OF_LISTS = {
+    "select": lambda f, a, b: f([[True, False, False], a > 0.0], [[a, b, a], [a, b, 1.0]], b),
+    "choose": lambda f, a, b: f([0, 1, 0], [[a, b, a * b], (1.0, a, 3.0)]),
+    "linalg.multi_dot": lambda f, a, b: f([[a, b], [[a, 1.0], (2.0, b)], np.array([1.0, 2.0])]),
+    "apply_along_axis": lambda f, a, b: f(lambda row: row[::-1] * row, 1, [[a, 1.0], [2.0, b]]),
+    "lexsort": lambda f, a, b: lnp.array([a, b, a * b])[f([[a, b, a], (b, a, b)])],
+}
+
+
+@pytest.mark.parametrize("name", OF_LISTS)
+def test_lists_of_lists(name):
+    ours, theirs = functions(name)
+    for form in (ours, picked(theirs)):
+        y, J = linad.linearize(lambda p, f=form: lnp.array(OF_LISTS[name](f, *p)), np.array(POINT))
+        expected = np.array(OF_LISTS[name](theirs, *POINT), float)
+        np.testing.assert_allclose(y, expected, rtol=1e-14)
+        check_derivatives(lambda p, f=form: lnp.array(OF_LISTS[name](f, *p)), np.array(POINT))
+        assert J.shape == (expected.size, 2)
 
 
 def test_kernels_know_them():

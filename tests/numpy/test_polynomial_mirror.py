@@ -260,3 +260,26 @@ def test_a_poor_fit_warns_as_numpys():
     x = np.array([0.1, 0.1, 0.1])
     with warnings.catch_warnings(), pytest.warns(np.exceptions.RankWarning):
         linad.linearize(lambda y: lnp.polynomial.polynomial.polyfit(x, y, 2), X[:3])
+
+
+CLASSES = ("Polynomial", "Chebyshev", "Legendre", "Hermite", "HermiteE", "Laguerre")
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_last_coefficient_of_zero_has_a_derivative(name):
+    """NumPy drops it; so did linad, and its derivative with it."""
+    cls = getattr(lnp.polynomial, name)
+    plain = cls([1.0, 2.0, 3.0])
+    for f in (
+        lambda c: (cls(c) * plain)(0.5),
+        lambda c: (cls(c) ** 2)(0.5),
+        lambda c: (2.0 * cls(c) + 1.0)(0.5),
+        lambda c: (cls(c) + plain)(0.5),
+        lambda c: (plain - cls(c))(0.5) - (cls(c) - plain)(0.5),
+        lambda c: (cls(c) - cls([1, 2, 3, 4]))(0.5),
+        lambda c: cls(c).deriv()(0.5) + cls(c).integ()(0.5),
+    ):
+        for c in (np.array([1.0, 0.0]), np.zeros(2), np.array([0.5, 2.0, 0.0, 0.0])):
+            steps = 1e-3 * np.eye(len(c))  # of polynomials of degree 2, in c
+            expected = [(f(c + step) - f(c - step)) / 2e-3 for step in steps]
+            np.testing.assert_allclose(linad.grad(f)(c), expected, rtol=1e-9, atol=1e-9)

@@ -5,7 +5,7 @@ import operator_zoo as zoo
 import pytest
 
 import linad
-from linad.operators.matrices import Solve
+from linad.operators.matrices import Kronecker, Solve
 from linad.operators.system_matrix import SystemMatrix
 
 rng = np.random.default_rng(0)
@@ -107,3 +107,14 @@ def test_a_traced_matrix():
     inverse = np.linalg.inv(a)
     found = linad.jvp(f, (a,), (da,))[1]
     np.testing.assert_allclose(found, -(inverse @ da @ inverse).T @ b, atol=1e-13)
+
+
+@pytest.mark.parametrize("shape", [(2, 30, 30, 3), (30, 2, 3, 30), (30, 3, 2, 30), (3, 4, 5, 6)])
+def test_factors_on_either_side_in_any_order(shape):
+    """L X R^T, whichever product comes first."""
+    rng, (m, p, n, q) = np.random.default_rng(0), shape
+    left, right = rng.standard_normal((m, p)), rng.standard_normal((n, q))
+    op = Kronecker(left, right, (m, n), (p, q), np.dtype(float))
+    x, y = rng.standard_normal((4, p, q)), rng.standard_normal((4, m, n))
+    np.testing.assert_allclose(op.pushforward(x), left @ x @ right.T, rtol=1e-12)
+    np.testing.assert_allclose(op.pullback(y), left.T @ y @ right, rtol=1e-12)

@@ -1,10 +1,12 @@
 """Differences, gradients on a grid, the trapezoidal rule, interpolation."""
 
+import functools
+
 import numpy as np
 import pytest
 
 import linad
-from linad.rules.calculus import diff_
+from linad.rules.calculus import diff_, interp_
 from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(1)
@@ -45,6 +47,7 @@ CASES = [
     Case(np.trapezoid, MATRIX, GRID),
     Case(np.trapezoid, MATRIX, MATRIX**3, axis=0),
     Case(np.interp, POINTS, KNOTS, HEIGHTS, check=DOUBLE),
+    Case(interp_, POINTS, xp=KNOTS, fp=HEIGHTS, left=None, right=2.0, check=DOUBLE),
     Case(np.interp, SCALAR, KNOTS, HEIGHTS, left=0.0, right=1.0, check=DOUBLE),
     Case(np.interp, POINTS, KNOTS, HEIGHTS, period=3.7, check=DOUBLE),
     Case(np.interp, POINTS, KNOTS[:1], HEIGHTS[:1], check=DOUBLE),
@@ -100,12 +103,71 @@ def test_interpolation_at_knots():
     np.testing.assert_array_equal(y, HEIGHTS)
 
 
+def test_interpolation_between_plain_knots_is_as_between_traced_ones():
+    """In both modes, to second order, outside and at knots, and in a compiled program."""
+    knots = np.array([0.0, 1.0, 1.0, 2.0, 4.0, 4.0])
+    heights = np.array([0.0, 1.0, 3.0, 5.0, 2.0, 7.0])
+    x = np.array([-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0])
+
+    def periodic(x, *table):
+        return np.interp(x, *table, period=3.0)
+
+    for f in (np.interp, periodic):
+        found = linad.jvp(lambda x, f=f: f(x, knots, heights), (x,), (np.ones(9),))
+        wanted = linad.jvp(lambda x, t, f=f: f(x, t, heights), (x, knots), (np.ones(9), 0 * knots))
+        np.testing.assert_allclose(found, wanted, rtol=1e-14)
+
+    def among(x, table):
+        return np.sum(np.interp(np.sin(x) + x, table, heights, right=9.0) * x)
+
+    for derivative in (linad.grad, lambda f: linad.grad(lambda x: np.sum(linad.grad(f)(x) ** 2))):
+        found = derivative(lambda x: among(x, knots))
+        wanted = derivative(lambda x: among(x, knots + 0 * x[0]))(x)
+        np.testing.assert_allclose(found(x), wanted, rtol=1e-13)
+        compiled = linad.jit(found)
+        for _ in range(3):
+            np.testing.assert_allclose(compiled(x), wanted, rtol=1e-12)
+
+
+def test_knots_that_are_overwritten_later():
+    knots, heights = KNOTS.copy(), HEIGHTS.copy()
+    _, J = linad.linearize(lambda x: np.interp(x, knots, heights), POINTS)
+    before = J.todense()
+    knots[:], heights[:] = 0.0, 0.0
+    np.testing.assert_array_equal(J.todense(), before)
+
+
 def test_interpolation_over_coincident_knots():
     knots, heights = np.array([0.0, 1.0, 1.0, 2.0]), np.array([0.0, 1.0, 3.0, 5.0])
     x = np.array([0.5, 1.0, 1.5])
     y, J = linad.linearize(lambda x: np.interp(x, knots, heights), x)
     np.testing.assert_allclose(y, np.interp(x, knots, heights))
     np.testing.assert_allclose(J.pushforward(np.ones(3)), [1.0, 2.0, 2.0])
+
+
+def test_interpolation_between_infinite_ends_is_numpys(kernels):
+    ends = [-np.inf, -1.0, 0.0, 0.5, 1.0, 1.0, 2.0, np.inf]
+    heights = [-np.inf, np.inf, np.nan, 1.0, 1.0, -3.0]
+    x = np.array([*ends, np.nan, 0.25, -0.5])
+    with np.errstate(all="ignore"):
+        for k in range(80):
+            n = 1 + k % 4
+            xp, fp = np.sort(rng.choice(ends, n)), rng.choice(heights, n)
+            expected = np.interp(x, xp, fp)
+            np.testing.assert_array_equal(linad.linearize(np.interp, x, xp, fp)[0], expected)
+            np.testing.assert_array_equal(linad.jit(np.interp)(x, xp, fp), expected)
+            y = linad.linearize(functools.partial(np.interp, x[k % len(x)], xp), fp)[0]
+            np.testing.assert_array_equal(y, expected[k % len(x)])
+        y, slope = linad.value_and_grad(lambda x: np.interp(x, [-np.inf, 1.0], [0.0, 10.0]))(0.5)
+    assert (y, slope) == (10.0, 0.0)
+
+
+def test_whole_numbers_over_traced_spacings():
+    for f in (np.arange(5), np.arange(20, dtype=np.uint8).reshape(5, 4)):
+        for h in (1.5, np.array([0.0, 1.0, 2.5, 3.0, 7.0])):
+            y, J = linad.linearize(functools.partial(np.gradient, f, axis=0), h)
+            np.testing.assert_allclose(y, np.gradient(f, h, axis=0))
+            assert np.any(J.todense())
 
 
 def test_interpolation_of_nan():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.special
 
+import linad
 from linad.core.primitive import Primitive
 from linad.rules.composed import FORMS
 
@@ -43,3 +44,17 @@ def test_values(name):
         np.testing.assert_allclose(found, expected, rtol=1e-14, atol=1e-300)
         assert np.asarray(found).dtype == np.asarray(expected).dtype
     assert name in Primitive.registry
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_python_numbers_do_not_widen_what_is_close(dtype):
+    """At a tie that single precision has, and double has not."""
+    x = np.ones(3, dtype)
+    for b, rtol in ((2, 0.4999999999999999), (2.0, 0.4999999999999999), (np.float32(2), 0.5)):
+
+        def f(x, b=b, rtol=rtol):
+            return np.isclose(x, b, atol=0, rtol=rtol)
+
+        jitted = linad.jit(f)
+        for _ in range(3):
+            np.testing.assert_array_equal(jitted(x), f(x))

@@ -40,6 +40,7 @@ CASES = [
     Case(truncated_pinv_, with_values(3, 4, 3.0, 2.0, 0.5), rcond=0.3),
     Case(pinv_, full_rank(4, 3), rcond=1e-15, check=COMPLEX),
     Case(pinv_, full_rank(2, 2, 3), rcond=1e-15, check=COMPLEX),
+    Case(pinv_, full_rank(3, 5), rcond=1e-15, check=COMPLEX),
     Case(np.linalg.pinv, full_rank(3, 3), check=COMPLEX),
     Case(np.linalg.pinv, full_rank(3, 2), rtol=1e-10),
     Case(np.linalg.pinv, full_rank(3, 2), rtol=None),
@@ -74,6 +75,7 @@ def test_matrices_of_constant_rank():
         return np.linalg.pinv(left @ right, rtol=1e-10)
 
     check_derivatives(f, full_rank(4, 2), full_rank(2, 3), order=1)
+    check_derivatives(f, full_rank(3, 2), full_rank(2, 5), order=1)
 
     def g(left, right):
         return np.linalg.lstsq(left @ right, np.ones(4), 1e-10)[0]
@@ -154,3 +156,11 @@ def test_pseudoinverses_of_empty_matrices(shape, dtype):
     for found in (jitted(a), jitted(a)):
         assert found.shape == expected.shape
         assert found.dtype == expected.dtype
+
+
+@pytest.mark.parametrize("shape", [(300, 3), (3, 300)])
+def test_a_long_matrix_needs_no_square_of_its_length(shape):
+    gradient = linad.jit(linad.grad(lambda a: np.sum(np.linalg.pinv(a) ** 3)))
+    report = linad.explain(gradient)(array(*shape))
+    assert not report.fallbacks
+    assert report.arena_bytes < 300 * 300 * 8 / 4

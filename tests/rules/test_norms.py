@@ -149,6 +149,20 @@ def test_condition_numbers_of_singular_matrices(a, p):
             np.testing.assert_allclose(y, expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("shape", [(0, 3, 3), (2, 0, 0), (0, 0), (3, 0), (0, 2, 0)])
+def test_condition_numbers_of_no_matrices_are_none(shape):
+    a, f = np.zeros(shape), np.linalg.cond
+    try:
+        expected = f(a)
+    except np.linalg.LinAlgError:
+        for call in (linad.jit(f), lambda a: linad.linearize(f, a)):
+            with pytest.raises(np.linalg.LinAlgError):
+                call(a)
+        return
+    for y in (linad.jit(f)(a), linad.linearize(f, a)[0]):
+        assert (np.shape(y), y.dtype) == (expected.shape, expected.dtype)
+
+
 def test_derivatives_of_condition_numbers_beside_singular_matrices():
     a = SINGULAR["stack"][:3]
     gradient = linad.grad(lambda a: np.sum(np.linalg.cond(a, 1)))(a)

@@ -1,5 +1,6 @@
 """Padding in every mode."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -55,6 +56,22 @@ def test_values_are_numpys(case):
     expected = case.function(*case.args, **case.params)
     found = linad.linearize(lambda x: case.function(x, **case.params), case.args[0])[0]
     np.testing.assert_allclose(found, expected, rtol=1e-14, strict=True)
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 0, 2), (0, 3)])
+def test_axes_of_no_entries_are_numpys(shape):
+    x = np.ones(shape)
+    modes = ("linear_ramp", "constant", "edge", "mean", "median", "maximum", "reflect", "wrap")
+    ends = ((0, 0),) * (len(shape) - 1)
+    for mode, width in itertools.product(modes, (0, 1, ((1, 2), *ends), (*ends, (2, 1)))):
+        try:
+            expected = np.pad(x, width, mode=mode)
+        except ValueError:
+            with pytest.raises(ValueError, match="empty"):
+                linad.linearize(functools.partial(np.pad, pad_width=width, mode=mode), x)
+            continue
+        f = functools.partial(np.pad, pad_width=width, mode=mode)
+        np.testing.assert_array_equal(linad.linearize(f, x)[0], expected, strict=True)
 
 
 def test_empty_mode_is_defined():

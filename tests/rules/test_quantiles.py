@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -124,6 +125,23 @@ def test_infinite_entries():
     y, J = linad.linearize(np.median, x)
     assert y == 2.0
     np.testing.assert_array_equal(J.pullback(1.0), [0.0, 0.0, 1.0])
+
+
+@pytest.mark.parametrize("function", [np.median, np.nanmedian])
+def test_medians_between_infinities_and_of_large_numbers_are_numpys(function):
+    of_infinities = itertools.product([np.inf, -np.inf, 1.0, np.nan], repeat=4)
+    large = [] if function is np.nanmedian else [[1.7e308] * 4, [65504.0] * 4]
+    x = np.array([*of_infinities, *large])
+    for dtype in (np.float64, np.float16):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            a = x.astype(dtype)
+            for run in (linad.jit(lambda a: function(a, axis=1)), lambda a: linad.vjp(
+                lambda a: function(a, axis=1), a)[0]):  # fmt: skip
+                np.testing.assert_array_equal(run(a), function(a, axis=1))
+            for row in a[::17]:
+                y = linad.linearize(lambda a: function(a), row)[0]
+                np.testing.assert_array_equal(y, function(row))
 
 
 DTYPES = ("f8",) if OLD_NUMPY else ("f2", "f4", "f8")

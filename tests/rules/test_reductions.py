@@ -323,3 +323,43 @@ def test_what_is_nan_keeps_its_derivative_out_of_extrema_that_pass_over_it(ufunc
         for slope in (linad.grad(f), linad.derivative(f), linad.jit(linad.grad(f))):
             np.testing.assert_allclose(slope(2.0), expected, rtol=1e-6)
     assert np.isnan(linad.grad(lambda p: ufunc.reduce(p * np.array([np.nan, np.nan])))(2.0))
+
+
+EXTREMES = {
+    "max": np.max,
+    "min": lambda y: np.min(1 / (y + 0.1)),
+    "rows": lambda y: np.sum(np.max(np.stack([y, y[::-1]]), axis=1)),
+    "nanmax": np.nanmax,
+    "fmax": np.fmax.reduce,
+}
+
+
+@pytest.mark.filterwarnings("ignore:(divide by zero|invalid value):RuntimeWarning")
+@pytest.mark.parametrize("name", EXTREMES)
+def test_entries_that_are_not_extreme_may_have_infinite_slopes(name):
+    """As √x has at 0: the largest of several distances of which one is 0."""
+
+    def f(x):
+        return EXTREMES[name](np.sqrt(x))
+
+    x, k = np.array([0.0, 4.0, 9.0, 0.25]), 2
+    e = 1e-6 * np.eye(4)[k]
+    expected = np.where(np.arange(4) == k, (f(x + e) - f(x - e)) / 2e-6, 0.0)
+    forward = [linad.jvp(f, (x,), (t,))[1] for t in np.eye(4)]
+    jitted = linad.jit(linad.grad(f))
+    for found in (linad.grad(f)(x), jitted(x), jitted(x), linad.grad(linad.jit(f))(x), forward):
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:(divide by zero|invalid value):RuntimeWarning")
+def test_extremes_in_loops_leave_out_the_other_entries():
+    def f(x):
+        y = 0.0
+        for k in range(12):
+            y = y + np.max(np.sqrt(x + k * 0.0)) / (1.0 + k)
+        return y
+
+    x = np.array([0.0, 4.0, 9.0])
+    expected = [0.0, 0.0, np.sum(1 / np.arange(1.0, 13)) / 6]
+    for g in (linad.grad(f), linad.grad(linad.jit(f)), linad.jit(linad.grad(f))):
+        np.testing.assert_allclose(g(x), expected)

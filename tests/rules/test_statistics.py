@@ -177,6 +177,43 @@ def test_covariances_are_double_as_numpys():
         assert linad.linearize(lambda x, f=f: f(x, dtype=np.float32), x)[0].dtype == np.float32
 
 
+@pytest.mark.parametrize("rowvar", [True, False])
+@pytest.mark.parametrize("y", [None, (3,), (1, 3), (3, 2), (1, 2), (3, 1), (1, 1)])
+@pytest.mark.parametrize("m", [(), (3,), (1, 3), (3, 1), (0, 3), (3, 0), (3, 2)])
+def test_what_is_a_variable_of_a_covariance_is_numpys(m, y, rowvar):
+    given = (rng.random(m), None if y is None else rng.random(y), rowvar)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            expected = np.cov(*given)
+        except ValueError:
+            with pytest.raises(ValueError, match="dimension"):
+                linad.linearize(lambda m: np.cov(m, *given[1:]), given[0])
+            return
+        found = linad.linearize(lambda m: (np.cov(m, *given[1:]), m), given[0])[0][0]
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, atol=1e-15)
+
+
+@pytest.mark.parametrize("function", [np.nanvar, np.nanstd])
+@pytest.mark.parametrize(
+    "keywords", [{"ddof": 2}, {"ddof": 1, "keepdims": True}, {"correction": 3}, {"out": None}]
+)
+def test_too_few_entries_that_are_not_nan(function, keywords):
+    x = np.array([[1.0, np.nan, 2.0], [np.nan, np.nan, 3.0], [4.0, 5.5, 6.0]])
+    for axis in (None, 0, 1):
+
+        def f(x, axis=axis):
+            return function(x, axis=axis, **keywords)
+
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            expected = f(x)
+            for found in (linad.linearize(f, x)[0], linad.jit(f)(x)):
+                np.testing.assert_allclose(found, expected, rtol=1e-12)
+                assert np.shape(found) == np.shape(expected)
+
+
 def test_too_few_degrees_of_freedom():
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")

@@ -559,3 +559,25 @@ def test_recorded_integral_is_not_held_to_its_value():
         compiled = linad.jit(linad.grad(f))
         for at in (x, x * (1 + 1e-3 * np.sin(np.arange(4) + 1))):
             np.testing.assert_allclose(compiled(at), linad.grad(f)(at), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_jensen_shannon_distances_of_points_without_a_sum():
+    """Of many points SciPy says infinity, of two NaN; the others have their derivatives."""
+    points = np.array([[0.0, 0, 0], [1, 2, 3], [0.5, 0, 1], [1, -1, 0]])
+
+    def f(x, module=distance):
+        both = module.cdist(x, x, "jensenshannon").ravel(), module.pdist(x, "jensenshannon")
+        return np.concatenate(both)
+
+    expected = f(points, scipy.spatial.distance)
+    y, J = linad.linearize(f, points)
+    np.testing.assert_allclose(y, expected, rtol=1e-14)
+    np.testing.assert_allclose(linad.jit(f)(points), expected, rtol=1e-14)
+    seed = np.where(np.isfinite(expected) & (expected > 0), 1.0, 0.0)
+    near = points[1:3]
+    plain = linad.grad(lambda x: np.sum(distance.pdist(x, "jensenshannon")))(near)
+    gradient = J.pullback(seed)
+    np.testing.assert_allclose(gradient[1:3], 3 * plain, rtol=1e-12)
+    np.testing.assert_array_equal(gradient[[0, 3]], 0.0)
+    assert np.isnan(distance.jensenshannon(points[0], points[1]))

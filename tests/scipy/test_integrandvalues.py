@@ -5,6 +5,7 @@ import pytest
 import scipy.integrate
 
 import linad
+from linad.arrays.conversions import MATH
 from linad.scipy.integrandvalues import Shares
 from linad.scipy.integrate import quad
 
@@ -84,6 +85,30 @@ def test_few_calls_of_a_smooth_integrand():
 
     linad.grad(lambda p: quad(lambda t: f(t, p), 0.0, 1.0)[0])(1.0)
     assert calls == 35  # 21 of them QUADPACK's, 2 recorded
+
+
+def test_functions_of_math_in_adopted_code_have_one_call_for_all_nodes():
+    calls = 0
+
+    def f(t, p):
+        nonlocal calls
+        calls += 1
+        return MATH["exp"](-p * t) * MATH["pow"](t, 2) + MATH["log"](p + t, 2)
+
+    def exact(p):
+        return quad(lambda t: np.exp(-p * t) * t**2 + np.log2(p + t), 0.0, 1.0)[0]
+
+    found = linad.grad(lambda p: quad(lambda t: f(t, p), 0.0, 1.0)[0])(1.0)
+    np.testing.assert_allclose(found, linad.grad(exact)(1.0), rtol=1e-13)
+    assert calls == 35
+
+
+def test_what_functions_of_math_raise_they_raise_of_numbers():
+    f = counted(lambda t: MATH["sqrt"](t - 0.5))
+    with pytest.raises(ValueError, match=r"math domain error|nonnegative"):
+        Shares(f).sum(U, U)
+    with pytest.raises(TypeError, match=r"only .* can be converted to Python scalars"):
+        MATH["sqrt"](U)  # elsewhere an array is none of its arguments
 
 
 C = np.cos(np.arange(42.0))  # as many as the nodes of one interval

@@ -1,5 +1,7 @@
 """linad.scipy.interpolate: grids, tables, splines."""
 
+import functools
+
 import numpy as np
 import pytest
 import scipy.interpolate
@@ -799,3 +801,134 @@ def test_coefficients_that_are_written_into_count_at_traced_points():
     own = li.KroghInterpolator(X, Y[:, 0])
     own.c *= 2.0
     np.testing.assert_allclose(linad.linearize(own, Q)[0], made(Q), rtol=1e-9)
+
+
+MAKERS = {
+    "coefficients": lambda m, y, axis: m.BSpline(np.arange(9.0), y, 3, axis=axis),
+    "interpolating": lambda m, y, axis: m.make_interp_spline(np.arange(5.0), y, axis=axis),
+    "least squares": lambda m, y, axis: m.make_lsq_spline(
+        np.arange(5.0), y, np.array([0.0] * 4 + [4.0] * 4), axis=axis
+    ),
+    "smoothing": lambda m, y, axis: m.make_smoothing_spline(
+        np.arange(5.0), y, lam=0.1, axis=axis
+    ),
+    **{
+        name: lambda m, y, axis, name=name: getattr(m, name)(np.arange(5.0), y, axis=axis)
+        for name in ("CubicSpline", "PchipInterpolator", "interp1d", "KroghInterpolator")
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("name", MAKERS)
+def test_plain_data_along_any_axis_at_traced_points(name, axis):
+    y = np.random.default_rng(5).random((5, 5))
+    made, theirs = (MAKERS[name](m, y, axis) for m in (li, scipy.interpolate))
+    for x in (3.3, np.array([3.1, 3.9]), np.full((2, 1), 3.4)):
+        np.testing.assert_allclose(linad.linearize(made, x)[0], theirs(x), rtol=1e-9)
+
+
+def test_splines_beyond_knots_that_coincide():
+    """SciPy's pieces without width are 0."""
+    t, c = np.array([-1.0, -1, 0, 1, 1, 3, 4, 6, 6, 6, 7, 7]), np.arange(9.0)
+    for k, x in ((2, np.array([-1.5, 1.0, 6.0, 6.5])), (3, np.array([0.5, 1.0, 5.0]))):
+        expected = scipy.interpolate.BSpline(t, c, k)(x)
+        found = linad.linearize(lambda c, k=k, x=x: li.BSpline(t, c, k)(x), c)[0]
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_straight_pieces_take_a_knot_for_the_beginning_of_one(dtype):
+    x = np.arange(10, dtype=dtype)
+    y = np.where(x > 7, np.nan, x).astype(dtype)
+    at = np.array([0.0, 4.5, 6.0, 7.0, 9.0], dtype)
+    for kind in ("slinear", "linear"):
+        expected = scipy.interpolate.interp1d(x, y, kind=kind)(at)
+        found = linad.linearize(lambda y, kind=kind: li.interp1d(x, y, kind=kind)(at), y)[0]
+        np.testing.assert_array_equal(found, expected, strict=True)
+
+
+@pytest.mark.parametrize("make", [li.make_interp_spline, li.make_lsq_spline])
+def test_makers_of_splines_refuse_nan(make):
+    x, spoiled = np.arange(6.0), np.array([0.0, 1.0, np.nan, 2.0, 3.0, 1.0])
+    knots = (np.array([0.0] * 4 + [5.0] * 4),) if make is li.make_lsq_spline else ()
+    for f in (lambda y: make(x, y, *knots)(2.5), linad.jit(lambda y: make(x, y, *knots)(2.5))):
+        with pytest.raises(ValueError, match="infs or NaNs|infs or nans"):
+            linad.linearize(f, spoiled)
+    with pytest.raises(ValueError, match=r"pairs \(order, value\)"):
+        linad.linearize(lambda y: li.make_interp_spline(x, y, bc_type=(1, 0.0))(2.5), x)
+
+
+@pytest.mark.parametrize("ext", ["const", "zeros", "extrapolate"])
+@pytest.mark.parametrize("name", ["UnivariateSpline", "InterpolatedUnivariateSpline"])
+def test_values_beyond_the_ends_move_with_the_ends(name, ext):
+    x, y = np.arange(5.0), np.array([0.0, 1.0, -1.0, 2.0, 0.5])
+    at = np.array([-1.5, -0.2, 0.7, 3.6, 4.3, 6.0])
+    check_derivatives(lambda x, y, at: getattr(li, name)(x, y, ext=ext)(at), x, y, at)
+    t, c = np.array([0.0, 0, 0, 1, 2, 2, 2]), np.arange(1.0, 8.0) ** 2
+    number = {"const": 3, "zeros": 1, "extrapolate": 0}[ext]
+    check_derivatives(lambda t, c, at: li.splev(at, (t, c, 2), ext=number), t * 1.1, c, at)
+
+
+def test_what_splev_takes_of_splines_and_beyond_the_ends():
+    t, c = np.array([0.0, 0, 0, 1, 2, 2, 2]), np.arange(4.0)
+    made = li.BSpline(t, c, 2, extrapolate=False)
+    theirs = scipy.interpolate.BSpline(t, c, 2, extrapolate=False)
+    for x in (2.5, 1.3):
+        found = linad.linearize(lambda x: li.splev(x, made), x)[0]
+        np.testing.assert_allclose(found, scipy.interpolate.splev(x, theirs))
+    for call in (
+        lambda x: li.splev(x, made, ext=1),
+        lambda x: li.splev(x, li.BSpline(t, np.ones((4, 2)), 2)),
+        lambda x: li.splev(x, (t, c, 2), ext=4),
+        lambda x: li.splev(x, (t, c, 2), ext="const"),
+        lambda x: li.UnivariateSpline(t[2:5], c[:3], k=1)(x, ext=-1),
+    ):
+        with pytest.raises(ValueError, match="ext"):
+            linad.linearize(call, 0.5)
+
+
+def test_what_splines_of_two_axes_refuse():
+    x, z = np.arange(5.0), np.random.default_rng(2).random((5, 5))
+    made = li.RectBivariateSpline(x, x, z)
+    for call, words in (
+        (lambda v: made(v, x, dx=3), "orders"),
+        (lambda v: made(v, x, dy=-1), "orders"),
+        (lambda v: made.ev(v, v, 0, 4), "orders"),
+        (lambda v: li.RectBivariateSpline(x, x, z * v[0]).partial_derivative(4, 1), "orders"),
+        (lambda v: made(v[::-1] + 9.0, x), "sorted"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            linad.linearize(call, x + 1.0)
+
+
+THROUGH_NODES = {
+    "rational": lambda x, y, at: li.FloaterHormannInterpolator(x, y, d=2)(at),
+    "barycentric": lambda x, y, at: li.BarycentricInterpolator(x, y)(at),
+    "Newton": lambda x, y, at: li.KroghInterpolator(x, y)(at),
+    "spline": lambda x, y, at: li.make_interp_spline(x, y)(at),
+    "radial": lambda x, y, at: li.RBFInterpolator(x[:, None], y)(at[:, None]),
+}
+
+
+@pytest.mark.parametrize("name", THROUGH_NODES)
+def test_points_at_nodes_have_derivatives(name):
+    x = np.array([0.0, 0.5, 1.1, 1.7, 2.3, 3.0])
+    y, at = np.sin(x), np.array([0.5, 0.8, 1.7, 3.0])
+    order = 1 if name == "radial" else 2  # of r^2 log r
+    check_derivatives(THROUGH_NODES[name], x, y, at, order=order)
+
+
+def test_rational_functions_are_scipys_at_all_points():
+    x = np.array([0.0, 0.5, 1.1, 1.7])
+    for y in (np.cos(x), np.cos(x) + 1j * x, np.stack([np.cos(x), x**2], axis=1)):
+        for at in (0.5, np.array([[0.5, 0.7, -3.0], [np.nan, 1.7, 9.0]])):
+            with np.errstate(invalid="ignore"):  # complex NaN
+                expected = scipy.interpolate.FloaterHormannInterpolator(x, y)(at)
+                f = functools.partial(li.FloaterHormannInterpolator, x)
+                found = linad.linearize(lambda y, f=f, at=at: f(y)(at), y)[0]
+            np.testing.assert_allclose(found, expected, rtol=1e-11, strict=True)
+    x, at = np.arange(5.0), np.array([np.inf, 0.5])
+    expected = scipy.interpolate.FloaterHormannInterpolator(x, x**2, d=0)(at)
+    found = linad.linearize(lambda y: li.FloaterHormannInterpolator(x, y, d=0)(at), x**2)[0]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)

@@ -1,5 +1,7 @@
 """linad.scipy.linalg: SciPy for plain arguments, and derivatives."""
 
+import functools
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -304,3 +306,30 @@ def test_riccati_equations_of_systems_at_the_edge_of_stability(kind, start):
         expected = scipy.linalg.solve_continuous_lyapunov(closed.T, -dq)
     np.testing.assert_allclose(moved, expected, rtol=1e-7)
     np.testing.assert_allclose(linad.jit(solution)(q), X, rtol=1e-10)
+
+
+ASSUMED = ("gen", "sym", "her", "pos", "upper triangular", "lower triangular")
+
+
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize("assumed", ASSUMED)
+def test_what_is_assumed_of_a_matrix_is_read_and_refused_as_by_scipy(assumed, lower):
+    """Of matrices of which one triangle holds anything, and of some that are not so."""
+    given = np.random.default_rng(4).standard_normal((4, 4))
+    definite, right = given @ given.T + np.eye(4), given[0]
+    matrices = [given, definite, np.triu(definite) + np.tril(given, -1)]
+    matrices += [np.tril(definite) + np.triu(given, 1), np.stack([definite, 2 * definite])]
+    for a in matrices:
+        for call in (
+            lambda m, a: m.solve(a, right, assume_a=assumed, lower=lower),
+            lambda m, a: m.solve(a, right, assume_a=assumed, lower=lower, transposed=True),
+            lambda m, a: m.inv(a, assume_a=assumed, lower=lower),
+        ):
+            traced = functools.partial(call, sl)
+            try:
+                expected = call(scipy.linalg, a)
+            except np.linalg.LinAlgError:
+                with pytest.raises(np.linalg.LinAlgError):
+                    linad.linearize(traced, a)
+                continue
+            np.testing.assert_allclose(linad.linearize(traced, a)[0], expected, atol=1e-9)

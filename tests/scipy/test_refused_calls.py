@@ -1,6 +1,7 @@
 """What SciPy refuses is refused: `refused_calls.txt` has a wrong call a line, of a vector x and a
 matrix A (4, 4)."""
 
+import functools
 import importlib
 import pathlib
 
@@ -41,5 +42,6 @@ def test_what_scipy_refuses(call):
             return  # another version of SciPy takes it
         for module in (np, linad.numpy):
             traced = running("linad.scipy", module)
-            with pytest.raises((wanted, TypeError, ValueError, np.linalg.LinAlgError)):
-                linad.linearize(traced, VECTOR.copy(), MATRIX.copy())
+            for run in (functools.partial(linad.linearize, traced), linad.jit(traced)):
+                with pytest.raises((wanted, TypeError, ValueError, np.linalg.LinAlgError)):
+                    run(VECTOR.copy(), MATRIX.copy())

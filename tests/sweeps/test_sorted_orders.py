@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import linad
+from linad.sweeps.cpu import numpy_sorts
 from linad.sweeps.cpu.merge_sort import LONGEST
 
 RNG = np.random.default_rng(0)
@@ -102,14 +103,49 @@ def test_an_order_that_was_a_decision_is_looked_at_in_long_lines_too():
     assert not linad.explain(compiled)(x).fallbacks
 
 
-def test_what_is_left_to_numpy():
-    """Long lines, complex numbers, and an order of which NumPy promises nothing."""
-    for f, x in (
-        (order(), RNG.normal(size=LONGEST + 1)),
-        (order(), RNG.normal(size=5) + 1j),
-        (np.argsort, RNG.normal(size=5)),
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "b1", "c16", "c8"])
+@pytest.mark.parametrize("n", [1, 12, 40, 300, LONGEST + 1, 3000])
+def test_orders_of_which_numpy_promises_nothing(n, dtype):
+    """Equal entries come as they do in NumPy, and lines of any length are sorted."""
+    whole = RNG.integers(0, 1 + n // 4, (3, n))
+    x = (np.where(whole == 2, np.nan, whole) if dtype[0] in "fc" else whole).astype(dtype)
+    for given in (x, np.asfortranarray(x), x[:, ::-1]):
+        check(np.argsort, given)
+        check(lambda x: np.argsort(x, axis=None, kind="quicksort"), given)
+        check(lambda x: np.argsort(x.T, axis=0), given)
+        check(order(), given)
+        check(lambda x: np.sort(x.T, axis=0), given)
+    check(np.argsort, np.zeros((0, n), dtype))
+    if dtype[0] != "c":
+        check(lambda x: np.lexsort((x[1], x[0])), x)
+        check(lambda x: np.median(x, axis=1), x)
+        check(lambda x: np.unique(x, return_inverse=True)[1], x)
+        check(lambda x: np.unique(x), x)
+
+
+def test_gradients_through_long_orders():
+    x = RNG.integers(0, 90, 900) / 7
+    weights = np.arange(900)
+    for f in (
+        lambda x: np.sum(x[np.argsort(x)] * weights),
+        lambda x: np.median(x) * np.quantile(x, 0.3),
+        lambda x: np.sum(np.unique(x) ** 2),
     ):
-        compiled = linad.jit(f)
+        compiled = linad.jit(linad.grad(f))
         for _ in range(3):
-            np.testing.assert_array_equal(compiled(x), f(x))
-        assert len(linad.explain(compiled)(x).fallbacks) == 1
+            np.testing.assert_allclose(compiled(x), linad.grad(f)(x), rtol=1e-12)
+        assert not linad.explain(compiled)(x).fallbacks
+
+
+def test_what_is_left_to_numpy(monkeypatch):
+    """Other kinds of sorts; and where NumPy's sorts are not known, all of which it promises
+    nothing."""
+    x = RNG.normal(size=LONGEST + 1)
+    heap = linad.jit(lambda x: np.argsort(x, kind="heapsort"))
+    assert [heap(x).tolist() for _ in range(3)] == 3 * [np.argsort(x, kind="heapsort").tolist()]
+    assert [s.name for s in linad.explain(heap)(x).fallbacks] == ["argsort"]
+    monkeypatch.setattr(numpy_sorts, "address_of", lambda dtype, kind: None)
+    check(order(), x)
+    compiled = linad.jit(np.argsort)
+    assert [compiled(x).tolist() for _ in range(3)] == 3 * [np.argsort(x).tolist()]
+    assert [s.name for s in linad.explain(compiled)(x).fallbacks] == ["argsort"]

@@ -52,29 +52,29 @@ class Structure:
 
     def __init__(self, op: JacobianOperator) -> None:
         self.arrays: list[np.ndarray] = []
-        self.key = self._of(op)
+        self.key = self._key_of(op)
 
     def agrees(self, other: "Structure") -> bool:
         return self.key == other.key and all(
             [a is b or np.array_equal(a, b) for a, b in zip(self.arrays, other.arrays, strict=True)]
         )
 
-    def _of(self, op: JacobianOperator) -> Any:
+    def _key_of(self, op: JacobianOperator) -> Any:
         kind = type(op)
         if knows(op, "relation"):
             return kind, op.out_shape, op.in_shape, self._value(op.relation_key())
         if isinstance(op, Chain):
-            return kind, *[self._of(f) for f in op.factors]
+            return kind, *[self._key_of(f) for f in op.factors]
         if isinstance(op, TapeOperator):
             return self._of_tape(op)
         if kind is FlatVectors:
             return kind, self._of_tape(op.op)  # type: ignore[attr-defined]
         if isinstance(op, (Wrapper, Adjoint, Transpose)):
-            return kind, op.out_shape, op.in_shape, self._of(op.op)
+            return kind, op.out_shape, op.in_shape, self._key_of(op.op)
         if isinstance(op, Sum):
-            return kind, *[self._of(t) for t in op.terms]
+            return kind, *[self._key_of(t) for t in op.terms]
         if isinstance(op, Blocks):
-            blocks = [(i, j, self._of(block)) for i, j, block in op.blocks]
+            blocks = [(i, j, self._key_of(block)) for i, j, block in op.blocks]
             return kind, self._value(op._rows), self._value(op._columns), *blocks
         if kind in PARTED:
             key, arrays = PARTED[kind].key(op)
@@ -83,7 +83,7 @@ class Structure:
 
     def _of_tape(self, op: TapeOperator) -> Any:
         steps = [
-            (out, *[(node, self._of(J)) for node, J in links])
+            (out, *[(node, self._key_of(J)) for node, J in links])
             for out, links, _ in opened(op)._scheduled()
         ]
         shapes = [tuple([s.shape for s in slots]) for slots in (op.in_slots, op.out_slots)]

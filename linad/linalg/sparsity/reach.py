@@ -4,6 +4,7 @@ Sets of columns go through an operator as tangents do, through its adjoint as co
 entry collects the columns of those it depends on.
 """
 
+import itertools
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from linad.operators.dependency_sets import DependencySets, check_size
 from linad.operators.facts import knows
 from linad.operators.relations import Relation
 from linad.operators.wrappers import Adjoint, Transpose, Wrapper
+from linad.transforms.spaces import Slot
 from linad.transforms.tape_operator import Node, TapeOperator
 from linad.transforms.tuple_entries import Entry
 
@@ -96,10 +98,7 @@ def reach(op: JacobianOperator, sets: DependencySets, adjoint: bool) -> Dependen
         return _reach_blocks(op, sets, adjoint)
     if isinstance(op, TapeOperator):
         return (_pull if adjoint else _push)(op, sets)
-    return _apply(op.relation(), sets, adjoint)
-
-
-def _apply(relation: Any, sets: DependencySets, adjoint: bool) -> DependencySets:
+    relation = op.relation()
     if relation is None:
         return sets
     return (relation.T if adjoint else relation).after(sets)
@@ -128,20 +127,14 @@ def _reach_blocks(op: Blocks, sets: DependencySets, adjoint: bool) -> Dependency
 def _push(op: TapeOperator, sets: DependencySets) -> DependencySets:
     """First step to last, as `TapeOperator.push_leaves`."""
     n = sets.table.n
-    known: dict[Node, DependencySets] = {}
+    known = dict(zip(op.inputs, _in_slots(sets, op.in_slots), strict=True))
     together: dict[Node, Parts] = {}
-    start = 0
-    for node, slot in zip(op.inputs, op.in_slots, strict=True):
-        known[node] = sets.part(slice(start, start + slot.size))
-        start += slot.size
     sizes = _sizes(op)
     for out, links, dead in opened(op)._scheduled():
         given = [(J, known[node]) for node, J in links if node in known]
         if given and type(given[0][0]) is Entry:
             together[out] = {J.k: part for J, part in given}
-            known[out] = DependencySets.alike(
-                1, [part for _, part in given], n
-            )  # a tuple of arrays
+            known[out] = DependencySets.alike(1, list(together[out].values()), n)
         elif given and type(out) is int:
             known[out] = united([reach(J, part, False) for J, part in given])
         elif given and (parts := _parted(links, together.get(links[0][0]), False, n)) is not None:
@@ -154,12 +147,7 @@ def _push(op: TapeOperator, sets: DependencySets) -> DependencySets:
                     known[node] = _several(given, sizes[node], n)
         for node in dead:
             known.pop(node, None)
-    return DependencySets.stacked(
-        [
-            known[node] if node in known else DependencySets.empty(slot.size, n)
-            for node, slot in zip(op.outputs, op.out_slots, strict=True)
-        ]
-    )
+    return _at(op.outputs, op.out_slots, known, n)
 
 
 def _pull(op: TapeOperator, sets: DependencySets) -> DependencySets:
@@ -171,25 +159,22 @@ def _pull(op: TapeOperator, sets: DependencySets) -> DependencySets:
     def collect(node: Node, part: DependencySets) -> None:
         known[node] = known[node] | part if node in known else part
 
-    start = 0
-    for output, slot in zip(op.outputs, op.out_slots, strict=True):
+    for output, part in zip(op.outputs, _in_slots(sets, op.out_slots), strict=True):
         if output is not None:
-            collect(output, sets.part(slice(start, start + slot.size)))
-        start += slot.size
+            collect(output, part)
     for out, links, _ in reversed(opened(op)._scheduled()):
+        if type(out) is int and out in together:
+            entries = together.pop(out)
+            for node, J in links:
+                if J.k in entries:
+                    collect(node, entries[J.k])
+            continue
         if type(out) is int:
-            if out in together:
-                entries = together.pop(out)
-                for node, J in links:
-                    if J.k in entries:
-                        collect(node, entries[J.k])
-            elif out in known:
+            if out in known:
                 part = known.pop(out)
                 for node, J in links:
-                    if type(J) is Entry:
-                        collect(node, DependencySets.alike(J.shape[1], [part], n))
-                    else:
-                        collect(node, reach(J, part, True))
+                    alike = type(J) is Entry
+                    collect(node, _alike(J, [part], n) if alike else reach(J, part, True))
             continue
         given = {j: known.pop(node) for j, node in enumerate(out) if node in known}
         found = list(given.values())
@@ -197,14 +182,25 @@ def _pull(op: TapeOperator, sets: DependencySets) -> DependencySets:
             together[links[0][0]] = parts
         elif found:
             for node, J in links:
-                if _registered(J):
-                    collect(node, reach(J, united(found), True))
-                else:
-                    collect(node, DependencySets.alike(J.shape[1], found, n))
+                known_map = _registered(J)
+                collect(node, reach(J, united(found), True) if known_map else _alike(J, found, n))
+    return _at(op.inputs, op.in_slots, known, n)
+
+
+def _in_slots(sets: DependencySets, slots: Sequence[Slot]) -> list[DependencySets]:
+    """The sets of the entries of each slot."""
+    ends = list(itertools.accumulate([slot.size for slot in slots]))
+    return [sets.part(slice(end - slot.size, end)) for end, slot in zip(ends, slots, strict=True)]
+
+
+def _at(
+    nodes: Sequence[Node | None], slots: Sequence[Slot], known: dict[Node, DependencySets], n: int
+) -> DependencySets:
+    """The sets of some nodes, one after the other; empty ones of those that nothing leads to."""
     return DependencySets.stacked(
         [
             known[node] if node in known else DependencySets.empty(slot.size, n)
-            for node, slot in zip(op.inputs, op.in_slots, strict=True)
+            for node, slot in zip(nodes, slots, strict=True)
         ]
     )
 
@@ -257,6 +253,11 @@ def _parted(links: Any, parts: Parts | None, adjoint: bool, n: int) -> Parts | N
     J = links[0][1]
     way = PARTED.get(type(J))
     return None if way is None else way.reach(J, parts, adjoint, n)
+
+
+def _alike(J: JacobianOperator, found: list[DependencySets], n: int) -> DependencySets:
+    """The sets of an operand, each entry of which may be read by all that was found."""
+    return DependencySets.alike(J.shape[1], found, n)
 
 
 def _registered(J: JacobianOperator) -> bool:

@@ -93,7 +93,7 @@ def fewest_seeds(sets: DependencySets) -> int:
     return min(sets.longest)
 
 
-def _own(J: JacobianOperator, sets: DependencySets) -> float:
+def _cost_of_own_matrix(J: JacobianOperator, sets: DependencySets) -> float:
     """Cost of the matrix of an operator that is not made of others; infinite where it is too
     large to be written out."""
     if sets.nnz > settings().densify_limit:
@@ -110,7 +110,7 @@ def chain_cost(op: Chain, limit: float) -> float:
     known = DependencySets.identity(op.shape[1])
     for factor in reversed(op.factors):
         own = reach(factor, DependencySets.identity(factor.shape[1]), False)
-        total += _own(factor, own)
+        total += _cost_of_own_matrix(factor, own)
         if total > limit:
             return np.inf
         total += PRODUCT * _multiplications(own, known)
@@ -130,7 +130,7 @@ def tape_cost(op: TapeOperator, limit: float) -> float:
             if type(node) is not int or not is_plain(J) or not _is_simple(J):
                 raise TooDear
             own = reach(J, DependencySets.identity(J.shape[1]), False)
-            total += _own(J, own) + PRODUCT * _multiplications(own, known)
+            total += _cost_of_own_matrix(J, own) + PRODUCT * _multiplications(own, known)
             if total > limit:
                 raise TooDear
             found.append(reach(J, known, False))

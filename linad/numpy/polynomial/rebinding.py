@@ -6,6 +6,9 @@ and ``pu`` (its helpers) are traced ones: nothing is written twice, and the trac
 to the last step. It takes over when an argument is traced; for plain arguments NumPy's own
 function is called.
 
+A last coefficient that is traced stays where it is 0, which NumPy drops: it has a derivative. So
+the degree of a polynomial is a matter of what it is made of, and not of the values.
+
 Conversions between bases are linear, y = c @ M. They are computed that way: the rows of M are
 NumPy's conversions of the unit vectors.
 """
@@ -20,6 +23,7 @@ from numpy.polynomial import polyutils
 
 import linad.numpy as traced_numpy
 from linad.core.array_type import Array
+from linad.core.primitive import Traced
 from linad.scipy.mirror import traced_form
 from linad.scipy.twins import same_code
 
@@ -40,9 +44,33 @@ def rebound_names(module: ModuleType) -> dict[str, Any]:
         else:
             converts = _CONVERSION.fullmatch(name)
             names[name] = _converted(value) if converts else same_code(value, names)
-    if module is polyutils:  # where it makes complex corners of real ones
+    if module is polyutils:
+        names |= {"trimseq": _trimmed, "_add": _sum, "_sub": _difference}
+        # It makes complex corners of real ones.
         names["getdomain"] = same_code(module.getdomain, {**names, "complex": _complex})
     return names
+
+
+def _trimmed(seq: Any) -> Any:
+    """As `numpy.polynomial.polyutils.trimseq`, of coefficients that do not move."""
+    return seq if isinstance(seq, Traced) else polyutils.trimseq(seq)
+
+
+def _sum(c1: Array, c2: Array) -> Any:
+    """The sum of two series; NumPy's writes into the longer one, which may be plain."""
+    a, b = HELPERS.as_series([c1, c2])
+    n = max(len(a), len(b))
+    return _trimmed(_of_length(a, n) + _of_length(b, n))
+
+
+def _difference(c1: Array, c2: Array) -> Any:
+    a, b = HELPERS.as_series([c1, c2])
+    return _sum(a, -b)
+
+
+def _of_length(c: Array, n: int) -> Any:
+    """A series with zeros up to a length."""
+    return np.concatenate([c, np.zeros(n - len(c), c.dtype)]) if len(c) < n else c
 
 
 def _complex(real: Array, imaginary: Array) -> Any:

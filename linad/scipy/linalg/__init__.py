@@ -65,12 +65,10 @@ from linad.scipy.matrix_questions import (
 from linad.scipy.matrix_structures import (
     block_diag as block_diag,
     circulant as circulant,
-    companion as companion,
     convolution_matrix as convolution_matrix,
     fiedler as fiedler,
     hankel as hankel,
     khatri_rao as khatri_rao,
-    leslie as leslie,
     matmul_toeplitz as matmul_toeplitz,
     toeplitz as toeplitz,
 )
@@ -102,7 +100,15 @@ from linad.scipy.subspaces import (
 )
 from linad.scipy.twinforms import twins_among
 
-TWINS = ("cdf2rdf", "diagsvd", "expm_cond", "fiedler_companion", "solve_circulant")
+TWINS = (
+    "cdf2rdf",
+    "companion",
+    "diagsvd",
+    "expm_cond",
+    "fiedler_companion",
+    "leslie",
+    "solve_circulant",
+)
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 

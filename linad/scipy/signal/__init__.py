@@ -1,15 +1,8 @@
 """scipy.signal, traced: filters and their design, convolution, spectra, systems, peaks, waves."""
 
-from typing import Any
-
-import numpy as np
 import scipy.signal
 
-from linad.core.array_type import Array
 from linad.core.mirrored_names import mirrored_names
-from linad.core.shapes import normalize_axis
-from linad.errors import DTypeError
-from linad.rules.creation import asarray
 from linad.scipy.chirps import chirp as chirp
 from linad.scipy.convolutions import (
     convolve as convolve,
@@ -17,7 +10,6 @@ from linad.scipy.convolutions import (
     fftconvolve as fftconvolve,
     oaconvolve as oaconvolve,
 )
-from linad.scipy.fft import fft, ifft
 from linad.scipy.linearfilters import (
     detrend as detrend,
     lfilter as lfilter,
@@ -25,7 +17,6 @@ from linad.scipy.linearfilters import (
     lfiltic as lfiltic,
     sosfilt as sosfilt,
 )
-from linad.scipy.mirror import traced_form
 from linad.scipy.peaks import (
     find_peaks as find_peaks,
     peak_prominences as peak_prominences,
@@ -37,13 +28,7 @@ from linad.scipy.planefilters import (
     medfilt2d as medfilt2d,
     upfirdn as upfirdn,
 )
-from linad.scipy.resampling import resample as resample
-from linad.scipy.smoothing import (
-    filtfilt as filtfilt,
-    savgol_coeffs as savgol_coeffs,
-    savgol_filter as savgol_filter,
-    sosfiltfilt as sosfiltfilt,
-)
+from linad.scipy.smoothing import savgol_coeffs as savgol_coeffs, savgol_filter as savgol_filter
 from linad.scipy.spectra import (
     coherence as coherence,
     csd as csd,
@@ -53,10 +38,9 @@ from linad.scipy.spectra import (
     welch as welch,
 )
 from linad.scipy.systems import (
+    bilinear as bilinear,
     freqz as freqz,
-    freqz_sos as freqz_sos,
     lp2hp as lp2hp,
-    sosfreqz as sosfreqz,
     tf2ss as tf2ss,
     tf2zpk as tf2zpk,
 )
@@ -65,6 +49,7 @@ from linad.scipy.twinforms import twins_among
 TWINS = (
     # What comes in, and what is measured of it.
     *("ShortTimeFFT", "closest_STFT_dual_window", "czt", "decimate", "deconvolve", "envelope"),
+    *("filtfilt", "hilbert", "resample", "sosfiltfilt"),
     *("hilbert2", "istft", "lombscargle", "medfilt", "order_filter", "resample_poly", "wiener"),
     *("sosfilt_zi", "vectorstrength", "zoom_fft"),
     *("cspline1d", "cspline1d_eval", "qspline1d", "qspline1d_eval", "gauss_spline"),
@@ -73,7 +58,7 @@ TWINS = (
     *("bessel", "butter", "cheby1", "cheby2", "ellip", "iirfilter", "iircomb", "iirnotch"),
     *("iirpeak", "buttord", "cheb1ord", "cheb2ord", "ellipord"),
     *("cheb1ap", "cheb2ap", "ellipap", "gammatone", "iirdesign", "CZT", "ZoomFFT"),
-    *("bilinear", "bilinear_zpk", "lp2bp", "lp2bp_zpk", "lp2bs", "lp2bs_zpk"),
+    *("bilinear_zpk", "lp2bp", "lp2bp_zpk", "lp2bs", "lp2bs_zpk"),
     *("lp2hp_zpk", "lp2lp", "lp2lp_zpk", "normalize"),
     *(
         "findfreqs",
@@ -86,7 +71,7 @@ TWINS = (
         "kaiserord",
         "minimum_phase",
     ),
-    *("freqs", "freqs_zpk", "freqz_zpk", "group_delay", "get_window"),
+    *("freqs", "freqs_zpk", "freqz_sos", "freqz_zpk", "sosfreqz", "group_delay", "get_window"),
     *("invres", "invresz", "residue", "residuez", "unique_roots"),
     *("sos2tf", "sos2zpk", "ss2tf", "ss2zpk", "tf2sos", "zpk2sos", "zpk2ss", "zpk2tf"),
     # Systems.
@@ -100,25 +85,3 @@ TWINS = (
 __getattr__, __dir__ = mirrored_names(
     scipy.signal, twins_among(scipy.signal, TWINS), package=__name__, rooms=("windows",)
 )
-
-
-# The analytic signal.
-
-
-@traced_form(scipy.signal.hilbert)
-def hilbert(x: Array, N: int | None = None, axis: int = -1) -> Any:
-    x = asarray(x)
-    if x.dtype.kind == "c":
-        raise DTypeError(f"hilbert: x must be real, got {x.dtype}")
-    axis = normalize_axis(axis, x.ndim, "hilbert")
-    N = x.shape[axis] if N is None else N
-    if N <= 0:
-        raise ValueError(f"hilbert: N must be positive, got {N}")
-    weights = np.zeros(N, x.dtype)
-    weights[0] = 1
-    weights[1 : (N + 1) // 2] = 2
-    if N % 2 == 0:
-        weights[N // 2] = 1
-    shape = [1] * x.ndim
-    shape[axis] = N
-    return ifft(fft(x, N, axis=axis) * weights.reshape(shape), axis=axis)

@@ -23,7 +23,7 @@ from linad.rules.shaping import as_array
 from linad.rules.sparsearrays import Pattern, sparse_product
 from linad.scipy.mirror import inexact
 from linad.scipy.sparse.comparisons import comparison
-from linad.scipy.sparse.entry_arithmetic import array_of, entries_at, merged, product, total
+from linad.scipy.sparse.entry_arithmetic import array_of, entries_at, merged, product, shared, total
 from linad.scipy.sparse.numbering import rearranged
 from linad.scipy.sparse.sparse_diagonals import fitting, length_of
 
@@ -159,10 +159,10 @@ class SparseArray:
             "this module write so; or write into A.data, or a dense array, A.toarray()"
         )
 
-    def _with(self, data: Array) -> "SparseArray":
-        return self._of(data, self.pattern, self.format)
+    def _with_entries(self, data: Array) -> "SparseArray":
+        return self._of_pattern(data, self.pattern, self.format)
 
-    def _of(self, data: Array, pattern: Pattern, format: str) -> "SparseArray":
+    def _of_pattern(self, data: Array, pattern: Pattern, format: str) -> "SparseArray":
         return SparseArray(data, pattern, format, is_matrix=self.is_matrix)
 
     # Other forms.
@@ -171,7 +171,7 @@ class SparseArray:
     def T(self) -> "SparseArray":
         """The transpose; the entries stay in their order."""
         format = {"csr": "csc", "csc": "csr"}.get(self.format, self.format)
-        return self._of(self._entries, self.pattern.T, format)
+        return self._of_pattern(self._entries, self.pattern.T, format)
 
     def transpose(self) -> "SparseArray":
         """As `T`."""
@@ -179,35 +179,35 @@ class SparseArray:
 
     def conj(self) -> "SparseArray":
         """The conjugate, entry by entry."""
-        return self._with(np.conj(self._entries))
+        return self._with_entries(np.conj(self._entries))
 
     conjugate = conj
 
     @property
     def real(self) -> "SparseArray":
         """The real part, entry by entry."""
-        return self._with(np.real(self._entries))
+        return self._with_entries(np.real(self._entries))
 
     @property
     def imag(self) -> "SparseArray":
         """The imaginary part, entry by entry."""
-        return self._with(np.imag(self._entries))
+        return self._with_entries(np.imag(self._entries))
 
     def copy(self) -> "SparseArray":
         """Another array with the same entries."""
-        return self._with(np.copy(self._entries))
+        return self._with_entries(np.copy(self._entries))
 
     def astype(self, dtype: Any, casting: Any = "unsafe", copy: bool = True) -> "SparseArray":
         """The same in another type."""
         if not copy and self.dtype == dtype:
             return self
-        return self._with(self._entries.astype(dtype, casting=casting))
+        return self._with_entries(self._entries.astype(dtype, casting=casting))
 
     def tocsr(self) -> "SparseArray":
         """In the order of rows, entries at one place added."""
         if self.format == "csr":
             return self
-        return self._of(*merged(self._entries, self.pattern), "csr")
+        return self._of_pattern(*merged(self._entries, self.pattern), "csr")
 
     def tocsc(self) -> "SparseArray":
         """In the order of columns, entries at one place added."""
@@ -219,7 +219,7 @@ class SparseArray:
             theirs: Any = self.stands_for
             copy = inspect.signature(theirs.tocoo).parameters["copy"].default
         entries = np.copy(self._entries) if copy else self._entries
-        return self._of(entries, self.pattern, "coo")
+        return self._of_pattern(entries, self.pattern, "coo")
 
     def asformat(self, format: str | None, copy: bool = False) -> "SparseArray":
         """In the format "csr", "csc" or "coo"."""
@@ -328,7 +328,7 @@ class SparseArray:
     def __matmul__(self, x: Any) -> Any:
         other = traced_form_of(x)
         if other is not None:
-            return self._of(*product(self, other), "csr")
+            return self._of_pattern(*product(self, other), "csr")
         is_matrix, x = isinstance(x, MATRIX), array_of(x)
         if x.ndim not in (1, 2) or x.shape[0] != self.shape[1]:
             raise ShapeError(f"A @ x: A has shape {self.shape} and x {x.shape}")
@@ -338,7 +338,7 @@ class SparseArray:
     def __rmatmul__(self, x: Array) -> Any:
         other = traced_form_of(x)
         if other is not None:
-            return other._of(*product(other, self), "csr")
+            return other._of_pattern(*product(other, self), "csr")
         is_matrix, x = isinstance(x, MATRIX), array_of(x)
         if x.ndim not in (1, 2) or x.shape[-1] != self.shape[0]:
             raise ShapeError(f"x @ A: A has shape {self.shape} and x {x.shape}")
@@ -346,13 +346,13 @@ class SparseArray:
         return self._dense(y) if is_matrix else y
 
     def multiply(self, other: Array) -> "SparseArray":
-        """Entry by entry with a number, or with an array that broadcasts to the shape of A."""
-        if traced_form_of(other) is not None:
-            raise UnsupportedError(
-                "the elementwise product of two sparse arrays is not traced by linad; "
-                "use A.multiply(B.toarray()), or A.data where the patterns are the same"
-            )
-        return self._with(self._entries * entries_at(self, other, "multiply"))
+        """Entry by entry with a number, an array that broadcasts to the shape of A, or a sparse one
+        of its shape."""
+        sparse = traced_form_of(other)
+        if sparse is not None:
+            found = self._of_pattern(*shared(self, sparse), "csr")
+            return found.tocsc() if self.format == "csc" else found
+        return self._with_entries(self._entries * entries_at(self, other, "multiply"))
 
     def __mul__(self, other: Any) -> Any:
         return self @ other if self._multiplies(other) else self.multiply(other)
@@ -365,10 +365,10 @@ class SparseArray:
         return self.is_matrix and (traced_form_of(other) is not None or np.ndim(other) > 0)
 
     def __truediv__(self, other: Array) -> "SparseArray":
-        return self._with(self._entries / entries_at(self, other, "A / x"))
+        return self._with_entries(self._entries / entries_at(self, other, "A / x"))
 
     def __neg__(self) -> "SparseArray":
-        return self._with(-self._entries)
+        return self._with_entries(-self._entries)
 
     def __pow__(self, power: Any) -> "SparseArray":
         if not self.is_matrix:
@@ -383,7 +383,7 @@ class SparseArray:
             raise UnsupportedError(
                 f"A**{n}: the exponent must be a number > 0, which leaves zeros zero"
             )
-        return self._with(self._entries**n)
+        return self._with_entries(self._entries**n)
 
     # Comparisons, which leave it without a hash, as SciPy's are.
 
@@ -393,7 +393,7 @@ class SparseArray:
     __hash__ = None  # type: ignore[assignment]
 
     def __abs__(self) -> "SparseArray":
-        return self._with(np.abs(self._entries))
+        return self._with_entries(np.abs(self._entries))
 
     # Sums.
 
@@ -418,7 +418,7 @@ class SparseArray:
                     "adding a number to a sparse array would fill it; use A.toarray()"
                 )
             return self._dense(self.toarray() + sign * other)
-        found = self._of(*total(self, sparse, sign), "csr")
+        found = self._of_pattern(*total(self, sparse, sign), "csr")
         return found.tocsc() if self.format == "csc" else found
 
 

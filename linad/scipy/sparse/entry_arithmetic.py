@@ -64,6 +64,17 @@ def total(a: "SparseArray", b: "SparseArray", sign: int) -> Entries:
     return merged(np.concatenate([a.data, sign * b.data]), Pattern(rows, cols, a.shape))
 
 
+def shared(a: "SparseArray", b: "SparseArray") -> Entries:
+    """A ∘ B, entry by entry: what both have entries at."""
+    if a.shape != b.shape:
+        raise ShapeError(f"A.multiply(B): A has shape {a.shape} and B {b.shape}")
+    (left, pattern), (right, other) = [merged(x.data, Pattern(*x.coords, x.shape)) for x in (a, b)]
+    n = max(a.shape[1], 1)
+    first, second = pattern.rows * n + pattern.cols, other.rows * n + other.cols
+    _, i, j = np.intersect1d(first, second, assume_unique=True, return_indices=True)
+    return left[i] * right[j], Pattern(pattern.rows[i], pattern.cols[i], a.shape)
+
+
 def product(a: "SparseArray", b: "SparseArray") -> Entries:
     """A @ B: a term for each entry of A and each entry of B in the row that it meets."""
     if a.shape[1] != b.shape[0]:

@@ -112,8 +112,8 @@ def _solve(
             f"{name}: a preconditioner whose products depend on traced values; leave M out, or "
             f"make it of linad.stop_gradient of them"
         )
-    plain = A.pattern.matrix(concrete(A.data)) if isinstance(A, SparseArray) else _own(A)
-    M = _own(M)
+    plain = A.pattern.matrix(concrete(A.data)) if isinstance(A, SparseArray) else _never_written(A)
+    M = _never_written(M)
     right = concrete(b)
     x, info = solver(plain, right, x0=concrete(x0), M=M, **options)
     calm = {key: value for key, value in options.items() if key != "callback"}
@@ -131,7 +131,7 @@ def _solve(
     return apply_operator(b, op=inverse, adjoint=False), info
 
 
-def _own(A: Any) -> Any:
+def _never_written(A: Any) -> Any:
     """A matrix that the caller does not write into: derivatives solve with it later."""
     return A.copy() if isinstance(A, np.ndarray) or scipy.sparse.issparse(A) else A
 

@@ -48,7 +48,7 @@ class WrittenSparse(SparseArray):
         self._size += len(rows)
         self._made = None
 
-    def _now(self) -> tuple[Any, Pattern]:
+    def _collected(self) -> tuple[Any, Pattern]:
         """Entries and pattern, in the order of rows, or of columns of a CSC array."""
         if self._made is None:
             places = np.array(list(self._places), np.intp).reshape(-1, 2)
@@ -60,7 +60,7 @@ class WrittenSparse(SparseArray):
 
     @property
     def _entries(self) -> Any:  # type: ignore[override]
-        return self._now()[0]
+        return self._collected()[0]
 
     @_entries.setter
     def _entries(self, values: Any) -> None:
@@ -77,7 +77,7 @@ class WrittenSparse(SparseArray):
     @property
     def pattern(self) -> Pattern:  # type: ignore[override]
         """Where the entries are."""
-        return self._now()[1]
+        return self._collected()[1]
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -118,22 +118,22 @@ class WrittenSparse(SparseArray):
         """Another one with the same entries."""
         return WrittenSparse(self)
 
-    def _with(self, data: Array) -> SparseArray:
+    def _with_entries(self, data: Array) -> SparseArray:
         format = self.format if self.format in ("csr", "csc") else "csr"
         return SparseArray(data, self.pattern, format, is_matrix=self.is_matrix)
 
     @property
     def T(self) -> SparseArray:
         """The transpose."""
-        return self._with(self._entries).T
+        return self._with_entries(self._entries).T
 
     def tocsr(self) -> SparseArray:
         """As it is now, in the order of rows."""
-        return self if self.format == "csr" else self._with(self._entries).tocsr()
+        return self if self.format == "csr" else self._with_entries(self._entries).tocsr()
 
     def tocsc(self) -> SparseArray:
         """As it is now, in the order of columns."""
-        return self if self.format == "csc" else self._with(self._entries).tocsc()
+        return self if self.format == "csc" else self._with_entries(self._entries).tocsc()
 
 
 WRITABLE = ("lil", "dok", "csr", "csc")

@@ -114,10 +114,18 @@ def _jensenshannon(x: Array, y: Array, base: Any = None) -> Any:
 
     def divergence(a: Array) -> Any:
         zero = a == 0
-        return np.sum(np.where(zero, 0.0, a * np.log(np.where(zero, 1.0, a) / middle)), -1)
+        ratio = np.where(zero, 1.0, a) / np.where(zero, 1.0, middle)
+        return np.sum(np.where(zero, 0.0, a * np.log(ratio)), -1)
 
     js = (divergence(p) + divergence(q)) / 2
     return _root(js if base is None else js / np.log(base))
+
+
+def _jensenshannon_of_many(x: Array, y: Array, base: Any = None) -> Any:
+    """As SciPy has it of many points: infinite where the coordinates of one add up to 0."""
+    none = (np.sum(x, -1, keepdims=True) == 0) | (np.sum(y, -1, keepdims=True) == 0)
+    found = _jensenshannon(np.where(none, 1.0, x), np.where(none, 1.0, y), base)
+    return np.where(none[..., 0], np.inf, found)
 
 
 METRICS: dict[str, Metric] = {
@@ -153,7 +161,8 @@ def _metric(name: str, metric: Any) -> Metric | None:
     if callable(metric):
         known = METRICS.get(getattr(metric, "__name__", ""))
         return known if getattr(theirs, getattr(metric, "__name__", ""), None) is metric else None
-    found = METRICS.get(_ALIASES.get(metric.lower(), metric.lower()))
+    key = _ALIASES.get(metric.lower(), metric.lower())
+    found = OF_MANY.get(key, METRICS.get(key))
     if found is None:
         raise UnsupportedError(
             f"{name}: metric={metric!r} is not traced by linad; those that are: "
@@ -224,6 +233,9 @@ def squareform(X: Array, force: str = "no", checks: bool = True) -> Any:
     place[i, j] = place[j, i] = np.arange(X.size)
     return np.concatenate([X, np.zeros(1, X.dtype)])[place]
 
+
+OF_MANY: dict[str, Metric] = {"jensenshannon": _jensenshannon_of_many}
+"""Metrics by name that are others for many points than for two."""
 
 IN_DOUBLE = {"braycurtis", "canberra"}
 """Metrics of two points that SciPy computes in double precision alone, as all of many points."""

@@ -54,6 +54,7 @@ from linad.scipy.stats.noncentral_families import ncf, nct, ncx2
 from linad.scipy.stats.powers import (
     boxcox_llf as boxcox_llf,
     boxcox_normmax as boxcox_normmax,
+    yeojohnson_llf as yeojohnson_llf,
     yeojohnson_normmax as yeojohnson_normmax,
 )
 from linad.scipy.stats.siegel import siegelslopes as siegelslopes
@@ -128,7 +129,7 @@ TWINS = (
     *("combine_pvalues", "false_discovery_control"),
     *("bws_test", "logrank", "pointbiserialr", "ppcc_plot", "spearmanrho"),
     *("bootstrap", "monte_carlo_test", "permutation_test"),
-    *("boxcox", "yeojohnson", "yeojohnson_llf"),
+    *("boxcox", "yeojohnson"),
     # Distributions.
     *("Covariance", "dirichlet", "dirichlet_multinomial", "invwishart", "matrix_normal"),
     *("matrix_t", "multinomial", "multivariate_t", "normal_inverse_gamma", "vonmises_fisher"),

@@ -13,6 +13,13 @@ from linad.solve.status import Status
 MOST = 6
 """Names in a message, and directions in a warning."""
 
+CUT_OFF = (
+    "start elsewhere, where the model responds, or, if what it returns is cut off from them by "
+    "comparisons, rounding, or decisions on plain numbers as of a bisection by hand, mend that "
+    "(linad.scipy.optimize.brentq has a derivative)"
+)
+"""What to do where nothing depends on any parameter."""
+
 
 def handed_over(name: str, fit: Any, verbose: Any) -> Any:
     """A fit whose doubts have been told, and which has been printed if that is wanted."""

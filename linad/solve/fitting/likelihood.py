@@ -24,7 +24,7 @@ from linad.core.showing import shown
 from linad.errors import ArgumentError, OutputError
 from linad.solve.bounds import as_box
 from linad.solve.described_starts import of_described
-from linad.solve.fitting.doubts import handed_over
+from linad.solve.fitting.doubts import CUT_OFF, at_bounds, handed_over
 from linad.solve.fitting.fit_options import START, VERBOSE
 from linad.solve.fitting.likelihood_result import NO_LOGARITHM, LikelihoodResult, is_no_logarithm
 from linad.solve.fitting.parameters import Parameters, told
@@ -44,6 +44,11 @@ SMALL = 1e-6
 
 RELEASES = 10
 """How often a bound that holds a parameter is tried without."""
+
+MINIMUM_INSTEAD = (
+    "has a minimum instead: return the logarithm of the likelihood, not minus the logarithm, nor "
+    "the likelihood itself"
+)
 
 
 @takes(f=FUNCTION, p0=START, maxiter=COUNT.optional, gtol=TOLERANCE.optional, verbose=VERBOSE)
@@ -128,12 +133,15 @@ def maximum_likelihood(
     solve = Maximum(minus, parameters, (lower, upper), options)
     result = solve(parameters.start, ~parameters.free)
     if not result.success and _falls(plus, parameters, (lower, upper)):
-        result.message += (
-            f"; {name_of(f)} has a minimum instead: return the logarithm of the likelihood, not "
-            f"minus the logarithm, nor the likelihood itself"
-        )
+        result.message += f"; {name_of(f)} {MINIMUM_INSTEAD}"
     elif not result.success and is_no_logarithm(float(-result.cost)):
         result.message += f"; {name_of(f)} is {-result.cost:.3g}: {NO_LOGARITHM}"
+    elif result.success and _is_flat(result, solve, parameters):
+        result.success, result.status = False, int(Status.SINGULAR)
+        result.message = (
+            f"{NAME}: {name_of(f)} depends on no parameter where it started, {told(parameters)}; "
+            f"{CUT_OFF}"
+        )
     elif result.status == Status.NOT_FINITE:
         result.message += (
             "; where it grows without end, as where a width goes to 0, bounds= keep parameters "
@@ -146,7 +154,21 @@ def maximum_likelihood(
             f"bounds= keep parameters from there, or a prior that is 0 there"
         )
     found = LikelihoodResult(result, parameters, (lower, upper), solve, name_of(f))
+    in_doubt = result.success and at_bounds(found) and not found._are_known
+    if in_doubt and _falls(plus, parameters, (lower, upper)):
+        found.success, found.status = False, int(Status.STAGNATED)
+        found.message = f"{NAME}: ended at bounds; {name_of(f)} {MINIMUM_INSTEAD}"
     return handed_over(NAME, found, verbose)
+
+
+def _is_flat(result: Any, solve: "Maximum", parameters: Parameters) -> bool:
+    """Whether a search has not moved, and nothing there says where to: no slope, no curvature."""
+    x, free = tree.vector(result.x), parameters.free
+    if not free.any() or not np.array_equal(x, parameters.start):
+        return False
+    with quiet():
+        g = grad(solve.cost(x, free))(x[free])
+    return not g.any() and not solve.hessian(x, free).any()
 
 
 STEEP = 1e8
@@ -185,18 +207,21 @@ def _require_number(likelihood: WithArguments, parameters: Parameters) -> None:
 
 
 def _falls(likelihood: WithArguments, parameters: Parameters, bounds: tuple[Any, Any]) -> bool:
-    """Whether what has no maximum has a minimum: it is minus what was asked for."""
-    f = likelihood.f
+    """Whether what has no maximum has a minimum, and that not in a corner as well: it is minus
+    what was asked for."""
+    f, free = likelihood.f, parameters.free
     plus = Waiting(NAME, name_of(f), f, likelihood)
-    start = parameters.start
-    return bool(Maximum(plus, parameters, bounds, {})(start, ~parameters.free).success)
+    found = Maximum(plus, parameters, bounds, {})(parameters.start, ~free)
+    x, (lower, upper) = tree.vector(found.x), bounds
+    return bool(found.success and not ((x == lower) | (x == upper))[free].all())
 
 
 class _Minus(WithArguments):
-    """A function with the other sign."""
+    """A function with the other sign; where it is a number of Python's it is constant."""
 
     def __call__(self, p: Any) -> Any:
-        return -super().__call__(p)
+        y = super().__call__(p)
+        return -(np.float64(y) if type(y) in (int, float) else y)
 
 
 class Maximum:

@@ -96,18 +96,18 @@ class Propagated:
         for path, value, error in zip(tree.leaf_paths(structure), leaves, errors, strict=True):
             for index in np.ndindex(np.shape(value)):
                 place = path + (f"[{', '.join(map(str, index))}]" if index else "")
-                lines.append(f"{place}{': ' if place else ''}{_told(value, error, index)}")
+                lines.append(f"{place}{': ' if place else ''}{_with_error(value, error, index)}")
                 if len(lines) > MOST:
                     return "\n".join([*lines[:MOST], "..."])
         return "\n".join(lines)
 
 
-def _told(value: Any, error: Any, index: tuple[int, ...]) -> str:
+def _with_error(value: Any, error: Any, index: tuple[int, ...]) -> str:
     """A number and its error, to as many digits as have a meaning."""
     v, e = np.asarray(value)[index], np.asarray(error)[index]
     if not np.iscomplexobj(v):
         return " ± ".join(rounded(float(v), float(e)))
-    real, imaginary = [_told(a, b, ()) for a, b in ((v.real, e.real), (v.imag, e.imag))]
+    real, imaginary = [_with_error(a, b, ()) for a, b in ((v.real, e.real), (v.imag, e.imag))]
     return f"({real}) + ({imaginary})j"
 
 

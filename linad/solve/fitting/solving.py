@@ -9,7 +9,7 @@ from linad.core import tree
 from linad.core.options import check_names
 from linad.solve.bounds import as_box
 from linad.solve.fits import cleaned_jacobian
-from linad.solve.fitting.doubts import MOST
+from linad.solve.fitting.doubts import CUT_OFF, MOST
 from linad.solve.fitting.fit_result import FitResult
 from linad.solve.fitting.parameters import Parameters, told
 from linad.solve.least_squares import levenberg_marquardt
@@ -74,10 +74,7 @@ def solved(
         result.success, result.status = False, Status.SINGULAR
         result.message = (
             f"{name}: the Jacobian is singular: no residual depends on any parameter where the "
-            f"fit started, {told(parameters)}; start elsewhere, where the model responds, or, if "
-            f"what it returns is cut off from them by comparisons, rounding, or decisions on plain "
-            f"numbers as of a bisection by hand, mend that (linad.scipy.optimize.brentq has a "
-            f"derivative)"
+            f"fit started, {told(parameters)}; {CUT_OFF}"
         )
     saturated = ~np.isnan(result.saturated).all(axis=1)
     saturated[result.kinks] = False

@@ -18,7 +18,7 @@ import tempfile
 import time
 import weakref
 from collections import deque
-from collections.abc import MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -90,10 +90,14 @@ def toolchain() -> str:
         f"python {sys.version_info[:2]} numba {numba.__version__} {llvmlite.__version__}",
         f"{platform.libc_ver()} {vecmath.libraries_loaded()} {object_code.processor()}",
     ]
-    for module in WRITTEN_WITH:
-        assert module.__file__ is not None
-        parts.append(Path(module.__file__).read_text(encoding="utf-8"))
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    return digest_of(parts, WRITTEN_WITH)
+
+
+def digest_of(parts: Iterable[str], modules: Iterable[Any]) -> str:
+    """A name for what is made from texts by the code of some modules."""
+    files = [file for m in modules if (file := getattr(m, "__file__", None)) is not None]
+    texts = [Path(file).read_text(encoding="utf-8") for file in files]
+    return hashlib.sha256("\n".join([*parts, *texts]).encode()).hexdigest()
 
 
 def key_of(source: str, fast: bool = False) -> str:
@@ -170,6 +174,11 @@ class CompileCounts:
         self.compiled = self.loaded = 0
         self.seconds = 0.0
 
+    def add(self, from_disk: bool) -> None:
+        """Count a kernel."""
+        self.loaded += from_disk
+        self.compiled += not from_disk
+
 
 counts = CompileCounts()
 
@@ -245,7 +254,7 @@ def is_known(source: str, fast: bool = False) -> bool:
     if (source, fast) in _kernels:
         return True
     home = folder()
-    return home is not None and file_of(home, f"k{key_of(source, fast)}").exists()
+    return home is not None and (home / f"k{key_of(source, fast)}.o").exists()
 
 
 def _load(source: str, fast: bool) -> object_code.Loaded:
@@ -253,24 +262,30 @@ def _load(source: str, fast: bool) -> object_code.Loaded:
     vecmath.libraries_loaded()
     special.register(source)
     name = f"k{key_of(source, fast)}"
-    home = folder()
-    code = None if home is None else read(file_of(home, name))
-    from_disk = code is not None
-    if code is None:
-        code = object_code.compiled(kernel_language.module_of(source, name, NAMESPACE, fast))
-        if home is not None:
-            write(file_of(home, name), code)
+
+    def compiled() -> bytes:
+        return object_code.compiled(kernel_language.module_of(source, name, NAMESPACE, fast))
+
+    code, from_disk = found_or_made(f"{name}.o", compiled)
     address = object_code.loaded(code, name)
     spent = time.perf_counter() - started
-    counts.loaded += from_disk
-    counts.compiled += not from_disk
+    counts.add(from_disk)
     counts.seconds += spent
     log.debug("kernel %s %s in %.1f ms", name, "loaded" if from_disk else "compiled", spent * 1e3)
     return address
 
 
-def file_of(home: Path, name: str) -> Path:
-    return home / f"{name}.o"
+def found_or_made(file: str, make: Callable[[], bytes]) -> tuple[bytes, bool]:
+    """The machine code in a file of the folder, which is made and put there if it is not; and
+    whether it was there."""
+    home = folder()
+    code = None if home is None else read(home / file)
+    if code is not None:
+        return code, True
+    code = make()
+    if home is not None:
+        write(home / file, code)
+    return code, False
 
 
 def write(path: Path, code: bytes) -> None:

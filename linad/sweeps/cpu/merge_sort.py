@@ -28,8 +28,8 @@ RUN = 16
 """Entries of a run that is sorted by insertion."""
 
 LONGEST = 512
-"""Entries of a line that are sorted here. Where there are more, NumPy's sort is the faster one if
-many are equal, and a call of NumPy is little beside it."""
+"""Entries of a line that are sorted here. Where there are more, NumPy's own sort is called by its
+address (`linad.sweeps.cpu.numpy_sorts`), which is the faster one if many are equal."""
 
 LAST = np.iinfo(np.int64).max
 """The integer of NaN."""

@@ -71,7 +71,9 @@ def loop_of(module: str, name: str, signature: str, types: str) -> NumpyLoop | N
         ufunc = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError):
         return None
-    if type(ufunc) is not np.ufunc or ufunc.signature != signature or types not in ufunc.types:
+    if type(ufunc) is not np.ufunc or types not in ufunc.types:
+        return None
+    if (ufunc.signature or "").replace(" ", "") != signature:  # some are written with blanks
         return None
     inside = _Ufunc.from_address(id(ufunc))
     known = inside.nin, inside.nout, inside.nargs, inside.ntypes

@@ -13,11 +13,9 @@ Where the number that comes out is `PYTHON_ERROR`, what is called raises the err
 """
 
 import ctypes
-import hashlib
 import inspect
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -96,12 +94,9 @@ def _loaded(function: Callable[..., Any], called: str) -> int:
     with compiling:
         _name_python()
         name = f"f{key_of(function, called)}"
-        home = cache.folder()
-        code = None if home is None else cache.read(cache.file_of(home, name))
-        if code is None:
-            code = object_code.compiled(text_of(function, name, called))
-            if home is not None:
-                cache.write(cache.file_of(home, name), code)
+        code, _ = cache.found_or_made(
+            f"{name}.o", lambda: object_code.compiled(text_of(function, name, called))
+        )
         _kept.append(object_code.loaded(code, name))
         return int(_kept[-1])
 
@@ -113,11 +108,9 @@ _kept: list[object_code.Loaded] = []
 def key_of(function: Callable[..., Any], called: str) -> str:
     """The name under which a function is kept: all that its machine code depends on."""
     modules, numbers = written_with(function)
-    files = [getattr(sys.modules[m], "__file__", None) for m in sorted(modules)]
-    texts = [Path(f).read_text(encoding="utf-8") for f in files if f is not None]
-    parts = [cache.toolchain(), function.__qualname__, called, *sorted(numbers), *texts]
-    parts.append(Path(__file__).read_text(encoding="utf-8"))
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]
+    parts = [cache.toolchain(), function.__qualname__, called, *sorted(numbers)]
+    files = [sys.modules[m] for m in (*sorted(modules), __name__)]
+    return cache.digest_of(parts, files)[:24]
 
 
 def written_with(function: Any) -> tuple[set[str], set[str]]:

@@ -252,6 +252,10 @@ def _listed(names: Sequence[str]) -> str:
     return "".join([f"{name}, " for name in names])
 
 
+DEEPEST = 100
+"""Containers within containers of a result; Python reads no more than 200 nested brackets."""
+
+
 class _NoShortWayError(Exception):
     """A container or leaf that the long way is for."""
 
@@ -323,8 +327,10 @@ class _ShortCallWriter:
         else:
             raise _NoShortWayError
 
-    def give(self, value: Any) -> str:
+    def give(self, value: Any, depth: int = 0) -> str:
         """An expression for the result."""
+        if depth > DEEPEST:
+            raise _NoShortWayError
         k = self.slots.get(id(value))
         if k is not None:
             if self.lies and type(self.lies[k]) is not str:
@@ -335,9 +341,10 @@ class _ShortCallWriter:
         if kind in UNCHANGED:
             return self._name(value)
         if kind is tuple:
-            return "(" + "".join([self.give(v) + ", " for v in value]) + ")"
+            return "(" + "".join([self.give(v, depth + 1) + ", " for v in value]) + ")"
         if kind is list:
-            return "[" + ", ".join([self.give(v) for v in value]) + "]"
+            return "[" + ", ".join([self.give(v, depth + 1) for v in value]) + "]"
         if kind is dict and all(type(key) is str for key in value):
-            return "{" + ", ".join([f"{key!r}: {self.give(v)}" for key, v in value.items()]) + "}"
+            parts = [f"{key!r}: {self.give(v, depth + 1)}" for key, v in value.items()]
+            return "{" + ", ".join(parts) + "}"
         raise _NoShortWayError

@@ -1,6 +1,6 @@
 """Eigenvalues, singular values and QR decompositions, by NumPy's own code, called by address.
 
-A V = V Λ    A Hermitian
+A V = V Λ    A Hermitian, or general
 A = U S V^H
 A = Q R
 
@@ -9,6 +9,9 @@ out is what NumPy gives, bit by bit. As in NumPy, single precision is computed i
 
 Where LAPACK does not converge, or refuses a matrix with NaN, the loops leave NaN for all of its
 results. Then the sweep stops, and what runs in its place raises LinAlgError, or has the NaN.
+
+The eigenvalues of general matrices come out complex, and NumPy makes them real where all those of
+a stack of real matrices are. A program has one dtype: where this is not it, its guard fails.
 
 Source: ``numpy/linalg/umath_linalg.cpp`` and ``numpy/linalg/_linalg.py``.
 """
@@ -24,7 +27,7 @@ from linad.sweeps.along_axis import words_of
 from linad.sweeps.cpu.numpy_loops import NumpyLoop, Operand, call_loop, loop_of
 from linad.sweeps.cpu.routines import routine
 from linad.sweeps.data_movement import contiguous, in_dtype
-from linad.sweeps.instructions import NO_RESULT
+from linad.sweeps.instructions import GUARD_FAILED, NO_RESULT
 from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import Place, new_place
 
@@ -68,6 +71,11 @@ def _call(
     call_loop(lowering, loop, operands, (outer, *lengths), (*apart, *along), label)
 
 
+def _numbers(place: Place) -> int:
+    """How many numbers of double precision an entry is: a complex one is two."""
+    return place.dtype.itemsize // 8
+
+
 def _working(target: Place, dtype: np.dtype[Any]) -> Place:
     """Where a loop puts a result: where it is wanted, if in this dtype."""
     return target if target.dtype == dtype else new_place(target.shape, dtype)
@@ -84,7 +92,7 @@ def _stop_at_nan(lowering: Any, values: Place, label: str) -> None:
         f"            return {NO_RESULT}\n"
         "    return 0\n"
     )
-    words = [*words_of(values), values.shape[-1]]
+    words = [*words_of(values), values.shape[-1] * _numbers(values)]
     lowering.emit(text, size_of(values.shape[:-1]), words, f"{label} done")
 
 
@@ -116,6 +124,114 @@ def eigh(lowering: Any, eqn: Equation) -> bool:
     name = "eigh_lo" if eqn.params["UPLO"] == "L" else "eigh_up"
     loop = _loop(name, "(m,m)->(m),(m,m)", dtype, "C->RC")
     return _decompose(lowering, eqn, loop, (2, 1, 2), eqn.inputs[0].shape[-1:])
+
+
+@routine("eig")
+def eig(lowering: Any, eqn: Equation) -> bool:
+    return _general(lowering, eqn, "(m,m)->(m),(m,m)", (2, 1, 2))
+
+
+@routine("eigvals")
+def eigvals(lowering: Any, eqn: Equation) -> bool:
+    return _general(lowering, eqn, "(m,m)->(m)", (2, 1))
+
+
+def _general(lowering: Any, eqn: Equation, signature: str, cores: Sequence[int]) -> bool:
+    """Eigenvalues of general matrices, and vectors."""
+    if _double(eqn.outputs[0]) is None:
+        return False
+    label = eqn.primitive.name
+    dtype = np.result_type(eqn.inputs[0].dtype, np.float64)
+    types = dtype.char + "->" + "D" * len(eqn.outputs)
+    loop = loop_of(MODULE, label, signature, types)
+    if loop is None:
+        return False
+    targets = [lowering.result(v) for v in eqn.outputs]
+    if not size_of(targets[0].shape):
+        return True
+    a = _operand(lowering, eqn, dtype)
+    _stop_at_infinity(lowering, a, label)
+    made = [_working(t, np.dtype(complex)) for t in targets]
+    _call(lowering, loop, [a, *made], cores, a.shape[-1:], label)
+    _stop_at_nan(lowering, made[0], label)
+    real = targets[0].dtype.kind == "f"
+    if dtype.kind == "f" and any([lowering.reads.any(v) for v in eqn.outputs]):
+        _check_imaginary(lowering, made[0], real)
+    for target, place in zip(targets, made, strict=True):
+        if place is not target:
+            lowering.copy(target, _real_parts(place) if real else place)
+    return True
+
+
+def _stop_at_infinity(lowering: Any, a: Place, label: str) -> None:
+    """Stop where an entry is infinite or NaN, which NumPy refuses."""
+    text = (
+        "def kernel(p, start, stop):\n"
+        "    x = operand(p, 0)\n"
+        "    for i in range(start, stop):\n"
+        "        t = get_f8(x, i, -1)\n"
+        "        if t - t != 0:\n"
+        f"            return {NO_RESULT}\n"
+        "    return 0\n"
+    )
+    lowering.emit(text, size_of(a.shape) * _numbers(a), words_of(a), f"{label} of finite numbers")
+
+
+def _check_imaginary(lowering: Any, values: Place, real: bool) -> None:
+    """Whether values are real, all of them, is as it was."""
+    text = (
+        "def kernel(p, start, stop):\n"
+        "    x = operand(p, 0)\n    real = operand(p, 2)\n"
+        "    found = 1\n"
+        "    for i in range(operand(p, 1)):\n"
+        "        if get_f8(x, 2 * i + 1, -1) != 0:\n"
+        "            found = 0\n"
+        "    if found != real:\n"
+        f"        return {GUARD_FAILED}\n"
+        "    return 0\n"
+    )
+    lowering.emit(text, 1, [*words_of(values), size_of(values.shape), int(real)], "real or complex")
+
+
+def _real_parts(z: Place) -> Place:
+    return Place(z.buffer, z.offset, z.shape, z.strides, np.dtype(float))
+
+
+@routine("eigen_conditions")
+def eigen_conditions(lowering: Any, eqn: Equation) -> bool:
+    """1 / |cos| of the angles between right and left eigenvectors, the rows of the inverse."""
+    out = eqn.outputs[0]
+    dtype = _double(out)
+    if dtype is None:
+        return False
+    dtype = np.result_type(eqn.inputs[0].dtype, dtype)
+    loop = _loop("inv", "(m,m)->(m,m)", dtype, "C->C")
+    if loop is None:
+        return False
+    target = lowering.result(out)
+    if not size_of(out.shape):
+        return True
+    v, left = _operand(lowering, eqn, dtype), new_place(eqn.inputs[0].shape, dtype)
+    _call(lowering, loop, [v, left], (2, 2), v.shape[-1:], "inv")
+    d = name_of_dtype(target.dtype)
+    text = (
+        "def kernel(p, start, stop):\n"
+        "    v = operand(p, 0)\n    u = operand(p, 1)\n    y = operand(p, 2)\n"
+        "    n = operand(p, 3)\n    c = operand(p, 4)\n"
+        "    for i in range(start, stop):\n"
+        "        a = 0.0\n        b = 0.0\n"
+        "        for j in range(n):\n"
+        "            for k in range(c):\n"
+        "                s = get_f8(u, (i * n + j) * c + k, -1)\n"
+        "                t = get_f8(v, ((i // n * n + j) * n + i % n) * c + k, -1)\n"
+        "                a = a + s * s\n                b = b + t * t\n"
+        "        a = np.sqrt(a) * np.sqrt(b)\n"
+        f"        set_{d}(y, i, to_{d}(select(a == a, a, np.inf)), 0)  # NaN of singular ones\n"
+        "    return 0\n"
+    )
+    words = [*words_of(v, left, target), v.shape[-1], _numbers(v)]
+    lowering.emit(text, size_of(out.shape), words, "eigen_conditions")
+    return True
 
 
 @routine("svd")

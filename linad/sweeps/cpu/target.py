@@ -24,12 +24,13 @@ from linad.sweeps.cpu import (
 from linad.sweeps.cpu.blas_lapack import invoke
 from linad.sweeps.cpu.complex_numbers import LIBM
 from linad.sweeps.cpu.merge_sort import LONGEST, sorted_order
+from linad.sweeps.cpu.numpy_sorts import LONGEST as LONGEST_OF_FEW, numpys_order
 from linad.sweeps.cpu.program import CpuProgram
 from linad.sweeps.cpu.routines import ROUTINES
 from linad.sweeps.cpu.serial_loops import SerialLoop
 from linad.sweeps.cpu.special_functions import address
 from linad.sweeps.cpu.symmetric_systems import decomposed
-from linad.sweeps.data_movement import scatter_in_order
+from linad.sweeps.data_movement import contiguous, scatter_in_order
 from linad.sweeps.expansions import ON_HOST, expanded
 from linad.sweeps.loop_templates import WrittenLoop, written
 from linad.sweeps.places import ALL_IN_ROWS, InColumns, Place
@@ -56,7 +57,7 @@ class CpuTarget(Target):
     """The processor that Python runs on."""
 
     name = "CPU"
-    longest_sort = LONGEST
+    longest_sort = LONGEST_OF_FEW
 
     def has(self, primitive: str, row: Scalar) -> bool:
         if row.needs == "complex":
@@ -107,7 +108,16 @@ class CpuTarget(Target):
         order: Place | None = None,
         likely: np.ndarray | None = None,
     ) -> Place:
+        if likely is None and x.shape[axis] > LONGEST:
+            found = numpys_order(lowering, x, axis, "stable", order)
+            if found is not None:
+                return found
+        if order is not None:
+            order = contiguous(lowering, order)
         return sorted_order(lowering, x, axis, order, likely)
+
+    def numpys_order(self, lowering: Any, x: Place, axis: int, kind: str) -> Place | None:
+        return numpys_order(lowering, x, axis, kind)
 
     def compile(
         self,

@@ -13,7 +13,6 @@ import importlib.metadata
 import json
 import re
 import sys
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from linad.core.compiler_lock import compiling
@@ -111,33 +110,24 @@ def cubin_of_user(
 
 def _load(source: str, capability: tuple[int, int]) -> Cubin:
     text = f"{toolchain()} {capability}\n{source}"
-    home = cache.folder()
-    path = None
-    if home is not None:
-        path = home / f"g{hashlib.sha256(text.encode()).hexdigest()[:24]}.cubin"
-        kept = cache.read(path)
-        if kept is not None:
-            counts.loaded += 1
-            facts, _, code = kept.partition(b"\n")
-            return Cubin(code, **json.loads(facts))
-    made = linked(compiler.ptx_of(source, capability), capability)
-    counts.compiled += 1
-    if path is not None:
-        said = json.dumps({k: v for k, v in made._asdict().items() if k != "code"})
-        cache.write(path, said.encode() + b"\n" + made.code)
-    return made
+
+    def compiled() -> bytes:
+        made = linked(compiler.ptx_of(source, capability), capability)._asdict()
+        code: bytes = made.pop("code")
+        return json.dumps(made).encode() + b"\n" + code
+
+    file = f"g{hashlib.sha256(text.encode()).hexdigest()[:24]}.cubin"
+    kept, from_disk = cache.found_or_made(file, compiled)
+    counts.add(from_disk)
+    facts, _, code = kept.partition(b"\n")
+    return Cubin(code, **json.loads(facts))
 
 
 @functools.cache
 def toolchain() -> str:
     """What, beside its source, a kernel's machine code depends on."""
-    parts = [f"python {sys.version_info[:2]}"]
-    for name in PACKAGES:
-        parts.append(f"{name} {importlib.metadata.version(name)}")
-    for module in WRITTEN_WITH:
-        assert module.__file__ is not None
-        parts.append(Path(module.__file__).read_text(encoding="utf-8"))
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
+    return cache.digest_of([f"python {sys.version_info[:2]}", *versions], WRITTEN_WITH)
 
 
 def linked(ptx: str, capability: tuple[int, int]) -> Cubin:

@@ -93,7 +93,7 @@ def invoke(
     the status.
     """
     assert only is None, "a graph has no branches"
-    taken = [_own(lowering, a) for a in arguments]
+    taken = [_in_own_memory(lowering, a) for a in arguments]
     call = LibraryCall(routine, taken, label or routine)
     lowering.instructions.append(call)
     for buffer in call.buffers:
@@ -102,7 +102,7 @@ def invoke(
         _check(lowering, taken[info], call.extent)
 
 
-def _own(lowering: Any, a: Any) -> Any:
+def _in_own_memory(lowering: Any, a: Any) -> Any:
     """An operand in the program's own memory."""
     place = a.place if isinstance(a, OperandStack) else a
     if not isinstance(place, Place) or place.buffer.kind in ("arena", "constant"):

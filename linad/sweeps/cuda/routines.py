@@ -1,6 +1,6 @@
 """What a GPU computes that is not a loop: the routines of all targets, and its own.
 
-A product of matrices is one thread an entry, its terms in order: right everywhere, and slow for
+A product of matrices is one thread per entry, its terms in order: right everywhere, and slow for
 large matrices, which are for a library.
 
 In a scatter two threads must not write one entry. The indices of a program are constants, so they
@@ -57,7 +57,7 @@ def scatter(lowering: Any, target: Place, numbers: np.ndarray, source: Place, ad
 
 @routine("convolve")
 def convolve(lowering: Any, eqn: Equation) -> bool:
-    """y_i = sum_k a_(i-k) b_k of vectors, terms in order, one thread an entry."""
+    """y_i = sum_k a_(i-k) b_k of vectors, terms in order, one thread per entry."""
     out, mode = eqn.outputs[0], eqn.params["mode"]
     d = name_of_dtype(out.dtype)
     places = [lowering.place_of(x) for x in eqn.inputs]

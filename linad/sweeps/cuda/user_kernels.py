@@ -270,7 +270,7 @@ def _divisors(s: ast.stmt) -> list[ast.expr]:
 def _is_parallel(loop: Any, known: set[str]) -> bool:
     """Whether a turn touches only what it writes itself; ``known``: names of the operands."""
     nodes = [n for s in loop.body for n in ast.walk(s)]
-    if any(isinstance(n, ast.Break | ast.Continue) for s in loop.body for n in _own(s)):
+    if any(isinstance(n, ast.Break | ast.Continue) for s in loop.body for n in _directly_in(s)):
         return False
     counter = loop.target.id
     if _bounds(loop)[2] not in ("1", "-1"):
@@ -288,7 +288,7 @@ def _is_parallel(loop: Any, known: set[str]) -> bool:
     return _set_before_read(loop.body, known | {counter}, counter) is not None
 
 
-def _own(s: ast.stmt) -> Iterable[ast.AST]:
+def _directly_in(s: ast.stmt) -> Iterable[ast.AST]:
     """A statement and what is in it, but for loops, which have turns of their own."""
     if isinstance(s, ast.For | ast.While):
         return
@@ -296,7 +296,7 @@ def _own(s: ast.stmt) -> Iterable[ast.AST]:
     for part in ("body", "orelse"):
         for inner in getattr(s, part, ()) or ():
             if isinstance(inner, ast.stmt):
-                yield from _own(inner)
+                yield from _directly_in(inner)
 
 
 def _indices(n: ast.Subscript) -> list[str]:

@@ -67,6 +67,8 @@ USES = {
     "A * row": (lambda A, x: A * x, X),
     "A * column": (lambda A, w: A.multiply(w[:, None]), W),
     "A / dense": (lambda A, a: A / a, FULL),
+    "A * B": (lambda A, s: A * OTHER * s[0], X),
+    "multiply": (lambda A, s: A.multiply(A.tocsc()) + A.multiply(OTHER.tocoo()), X),
     "A + B": (lambda A, s: A + OTHER * 2 - A * 0.5, X),
     "B - A": (lambda A, s: (OTHER - A).T, X),
     "A + dense": (lambda A, a: a + A, FULL),
@@ -101,6 +103,22 @@ def test_complex_and_single():
     y, J = linad.linearize(lambda d, x: build(ls, "csr_array", d).T.T @ x, *single)
     assert y.dtype == np.float32
     assert [g.dtype for g in J.pullback(y)] == [np.float32, np.float32]
+
+
+def test_products_entry_by_entry_have_entries_where_both_have():
+    A, data = build(scipy.sparse, "csr_array", DATA), DATA[:5]
+    twice = scipy.sparse.coo_array((data, ([0, 0, 1, 0, 1], [0, 2, 1, 0, 3])), A.shape)
+
+    def f(m, data):
+        return m.coo_array((data, twice.coords), A.shape).multiply(A)
+
+    expected = f(scipy.sparse, data)
+    same(f, data)
+    y = linad.linearize(lambda data: f(ls, data).data, data)[0]
+    np.testing.assert_allclose(np.sort(y), np.sort(expected.data), rtol=1e-14)
+    jitted = linad.jit(lambda data: f(ls, data).toarray())
+    for _ in range(2):
+        np.testing.assert_allclose(jitted(data), expected.toarray(), rtol=1e-14)
 
 
 def test_parts():
@@ -405,7 +423,7 @@ ERRORS = {
     "array": (lambda A, x: np.asarray(A), TracerError, "toarray"),
     "plus": (lambda A, x: A + 1.0, UnsupportedError, "toarray"),
     "power": (lambda A, x: A**-1, UnsupportedError, "> 0"),
-    "times": (lambda A, x: A * A, UnsupportedError, "patterns"),
+    "times": (lambda A, x: A * RIGHT, ShapeError, r"A.multiply\(B\)"),
     "shape": (lambda A, x: A @ x, ShapeError, r"\(4, 4\)"),
     "left": (lambda A, x: x @ A, ShapeError, r"\(4, 4\)"),
     "broadcast": (lambda A, x: A * x, ShapeError, "multiply"),

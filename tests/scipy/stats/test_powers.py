@@ -25,3 +25,17 @@ def test_exponents(name):
 def test_other_methods():
     with pytest.raises(UnsupportedError, match='use method="mle"'):
         linad.grad(lambda x: stats.boxcox_normmax(x, method="pearsonr"))(X)
+
+
+@pytest.mark.parametrize("exponent", [0.4, 1.7, 0.0, 2.0])
+def test_data_of_zero_have_derivatives(exponent):
+    x = np.array([0.0, -0.7, 0.4, 0.0, 2.2, -1.3])
+    step = 1e-6 * np.eye(6)
+    for f in (
+        lambda m, x: m.yeojohnson(x, exponent),
+        lambda m, x: m.yeojohnson_llf(exponent, x),
+        lambda m, x: m.yeojohnson_llf(exponent, x.reshape(2, 3), axis=1, keepdims=True),
+    ):
+        found = np.moveaxis(linad.jacobian(lambda x, f=f: f(stats, x))(x), -1, 0)
+        wanted = [(f(scipy.stats, x + s) - f(scipy.stats, x - s)) / 2e-6 for s in step]
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)

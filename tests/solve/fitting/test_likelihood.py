@@ -220,6 +220,44 @@ def test_a_maximum_at_infinity():
 
 
 @unfinished
+@pytest.mark.parametrize(
+    "bounds",
+    [{"rate": (0.01, 20.0), "height": (0.1, 90.0)}, {"height": (0.1, 90.0)}, {"rate": (None, 9.0)}],
+)
+def test_minus_the_logarithm_within_bounds_is_known(bounds):
+    found = maximum_likelihood(lambda p: -poisson(p), START, bounds=bounds)
+    assert not found.success
+    assert found.status != 0
+    assert "has a minimum instead: return the logarithm" in found.message
+    assert "trust_region" not in found.message  # which has no bounds
+    assert "ABNORMAL" not in found.message
+
+
+def test_a_maximum_in_a_corner_is_one():
+    with pytest.warns(OptimizeWarning):
+        found = maximum_likelihood(lambda a, b: 2 * a + b**2, [0.5, 0.5], bounds=(0, 1))
+    assert found.success
+    np.testing.assert_array_equal(found.x, [1.0, 1.0])
+
+
+@unfinished
+@pytest.mark.parametrize("of_python", [True, False], ids=["a float of Python", "of NumPy"])
+@pytest.mark.parametrize("bounds", [(-np.inf, np.inf), (0.1, 90.0)], ids=["free", "bounded"])
+def test_a_likelihood_that_is_constant_at_its_start_says_to_start_elsewhere(of_python, bounds):
+    def log_likelihood(a):
+        rate = a if a < 10.0 else 10.0
+        total = 12 * np.log(rate) - 4 * rate
+        return total if a < 10.0 or not of_python else float(total)
+
+    found = maximum_likelihood(log_likelihood, {"a": 20.0}, bounds=bounds)
+    assert not found.success
+    assert "log_likelihood depends on no parameter where it started, a = 20; " in found.message
+    assert "start elsewhere, where the model responds" in found.message
+    assert maximum_likelihood(log_likelihood, {"a": 5.0}, bounds=bounds)["a"] == pytest.approx(3.0)
+    assert maximum_likelihood(log_likelihood, {"a": 3.0}, bounds=bounds).success  # and bent there
+
+
+@unfinished
 def test_what_cannot_be_meant():
     found = maximum_likelihood(lambda p: -poisson(p), START)
     assert not found.success

@@ -16,6 +16,9 @@ OF_SQUARES = {
     "eigh": lambda a: tuple(np.linalg.eigh(a)),
     "eigh of the other triangle": lambda a: tuple(np.linalg.eigh(a, "U")),
     "vectors alone": lambda a: np.linalg.eigh(a)[1],
+    "eig": lambda a: tuple(np.linalg.eig(a)),
+    "eigvals": np.linalg.eigvals,
+    "vectors of a general one": lambda a: np.linalg.eig(a)[1],
     "eigvalsh": np.linalg.eigvalsh,
     "eigvalsh of the other triangle": lambda a: np.linalg.eigvalsh(a, "U"),
 }
@@ -91,18 +94,20 @@ def test_rests_are_those_of_numpy(name, dtype):
 @pytest.mark.usefixtures("kernels")
 def test_integers():
     a = np.arange(9).reshape(3, 3)
-    for name in ("eigh", "svd", "qr"):
+    for name in ("eigh", "svd", "qr", "eig", "eigvals"):
         check((OF_SQUARES | OF_OBLONGS)[name], a, value=of_numpy)
 
 
 def test_memory():
     """In memory that held rubbish before; the matrix is one that the program made."""
     for shape in [(4, 4), (2, 3, 3)]:
-        for f in (OF_SQUARES["eigh"], OF_OBLONGS["svd"], OF_OBLONGS["qr"]):
+        for f in (OF_SQUARES["eigh"], OF_OBLONGS["svd"], OF_OBLONGS["qr"], OF_SQUARES["eig"]):
             check_compiled(lambda a, f=f: f(2 * a), normal(shape, "d"))
 
 
 LOSSES = {
+    "eigvals": lambda a: np.sum(np.abs(np.linalg.eigvals(a)) ** 3),
+    "eig": lambda a: np.sum(np.abs(np.linalg.eig(a)[1]) ** 4 * np.arange(a.shape[-1])),
     "eigvalsh": lambda a: np.sum(np.linalg.eigvalsh(a) ** 3),
     "eigh": lambda a: np.sum(np.linalg.eigh(a)[1] ** 4 * np.arange(a.shape[-1])),
     "svdvals": lambda a: np.sum(np.linalg.svdvals(a) ** 3),
@@ -116,14 +121,46 @@ LOSSES = {
 @pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("name", LOSSES)
 def test_gradients(name):
-    a = symmetric(5)
-    gradient, expected = linad.jit(linad.grad(LOSSES[name])), linad.grad(LOSSES[name])(a)
-    for _ in range(2):
-        np.testing.assert_allclose(gradient(a), expected, rtol=1e-10, atol=1e-12)
-    assert not linad.explain(gradient)(a).fallbacks
+    gradient = linad.jit(linad.grad(LOSSES[name]))
+    for a in (symmetric(5), normal((5, 5), "d")):  # real eigenvalues, and complex ones
+        expected = linad.grad(LOSSES[name])(a)
+        for _ in range(2):
+            np.testing.assert_allclose(gradient(a), expected, rtol=1e-10, atol=1e-12)
+        assert not linad.explain(gradient)(a).fallbacks
 
 
-@pytest.mark.parametrize("name", ["eigh", "svdvals", "svd", "qr"])
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("name", ["eig", "eigvals", "vectors of a general one"])
+@pytest.mark.parametrize("dtype", ["d", "f"])
+def test_general_eigenvalues_are_real_or_complex_as_numpys(name, dtype):
+    """For the whole stack at once, whichever it was recorded with; -0.0 is real."""
+    turn, mirror = np.array([[0, 1], [-1, 0]], dtype), np.diag([1, -1]).astype(dtype)
+    nothing = -np.zeros((2, 2), dtype)
+    f = OF_SQUARES[name]
+    for matrices in ([turn, mirror, nothing], [mirror, turn], [(turn, mirror), (mirror, mirror)]):
+        compiled = linad.jit(f)
+        for a in map(np.array, 2 * matrices):
+            for got, wanted in zip(parts(compiled(a)), parts(f(a)), strict=True):
+                assert got.dtype == wanted.dtype
+                np.testing.assert_array_equal(got, wanted)
+        assert not linad.explain(compiled)(np.array(matrices[0])).fallbacks
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("dtype", ["d", "D", "f", "F"])
+def test_conditions_of_eigenvalues(dtype):
+    conditions = Primitive.registry["eigen_conditions"]
+    stack = np.stack([normal((3, 3), dtype), np.ones((3, 3), dtype), np.eye(3, dtype=dtype)])
+    for vectors in (normal((5, 5), dtype), stack, normal((0, 3, 3), dtype)):
+        compiled = linad.jit(lambda v: conditions(v))
+        for _ in range(2):
+            got, wanted = compiled(vectors), conditions(vectors)
+            assert got.dtype == wanted.dtype
+            np.testing.assert_allclose(got, wanted, rtol=1e-12 if dtype in "dD" else 1e-5)
+        assert not linad.explain(compiled)(vectors).fallbacks
+
+
+@pytest.mark.parametrize("name", ["eigh", "svdvals", "svd", "qr", "eig", "eigvals"])
 def test_a_matrix_with_nan_does_as_in_numpy(name):
     f = (OF_SQUARES | OF_OBLONGS)[name]
     for a in (np.eye(4), np.eye(1), np.stack([np.eye(3), np.ones((3, 3))])):
@@ -143,7 +180,8 @@ def test_a_matrix_with_nan_does_as_in_numpy(name):
 
 def test_a_program_stops_where_lapack_does():
     a = np.full((3, 3), np.nan)
-    for f in (OF_SQUARES["eigh"], OF_OBLONGS["svd"], np.linalg.svdvals):
+    decompositions = OF_SQUARES["eigh"], OF_OBLONGS["svd"], np.linalg.svdvals
+    for f in (*decompositions, OF_SQUARES["eig"], np.linalg.eigvals):
         program = CPU.compile(linad.trace(f, np.eye(3))[1])
         with pytest.raises(KernelStoppedError):
             program.run([a])
@@ -154,7 +192,7 @@ def test_a_program_stops_where_lapack_does():
 def test_where_numpys_loops_are_not_known_numpy_is_called(monkeypatch):
     monkeypatch.setattr(spectral_routines, "loop_of", lambda *what: None)
     a = symmetric(3)
-    for name in ("eigh", "svd", "qr"):
+    for name in ("eigh", "svd", "qr", "eig"):
         f = (OF_SQUARES | OF_OBLONGS)[name]
         compiled = linad.jit(f)
         for _ in range(2):

@@ -1,0 +1,111 @@
+"""The C functions behind NumPy's argsort, called by address.
+
+A dtype holds functions that sort the numbers of entries, of which C programs may read where they
+are:
+
+    sort(address of n entries, address of n numbers, n, an array that those of numbers do not read)
+
+The numbers are in some order before. What comes out is what NumPy finds, equal entries included, of
+which an unstable sort promises nothing. Where there is no such function, NumPy is called.
+
+Source: NumPy's C interface, ``PyDataType_GetArrFuncs`` and ``PyArray_ArrFuncs`` in
+``ndarraytypes.h``, which are the same in all of NumPy 2.
+"""
+
+import ctypes
+import functools
+import importlib
+from typing import Any
+
+import numpy as np
+
+from linad.core.shapes import size_of
+from linad.sweeps.along_axis import words_of
+from linad.sweeps.data_movement import contiguous
+from linad.sweeps.places import Place, new_place
+from linad.sweeps.searching import INTEGER
+
+GET_FUNCTIONS = 365
+"""Place of ``PyDataType_GetArrFuncs`` in the table of NumPy's C interface."""
+
+FIRST = 36
+"""Functions of a dtype before those that sort numbers of entries."""
+
+KINDS = {"quicksort": 0, "stable": 2}
+"""Which of these is which."""
+
+LONGEST = 4096
+"""Entries of a line of which all are sorted sooner than NumPy is called to find a few."""
+
+
+@functools.cache
+def address_of(dtype: np.dtype[Any], kind: str) -> int | None:
+    """Where the function is that sorts numbers of entries; None if there is none."""
+    if np.lib.NumpyVersion(np.__version__) >= "3.0.0" or dtype.kind not in "biufc":
+        return None
+    try:
+        interface = importlib.import_module("numpy._core._multiarray_umath")._ARRAY_API
+    except (ImportError, AttributeError):
+        return None
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = ctypes.cast(pointer(interface, None), _POINTERS)
+    functions = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(table[GET_FUNCTIONS])(dtype)
+    address = ctypes.cast(functions, _POINTERS)[FIRST + KINDS[kind]]
+    return address if address and _sorts(address, dtype, kind) else None
+
+
+_POINTERS = ctypes.POINTER(ctypes.c_void_p)
+_SORT = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 2, ctypes.c_ssize_t, ctypes.c_void_p)
+
+
+def _sorts(address: int, dtype: np.dtype[Any], kind: Any) -> bool:
+    """Whether a function finds what NumPy finds, in lines with equal entries."""
+    for n in (5, 60, 700):
+        x = (np.arange(n) * 7 % 11).astype(dtype)
+        found = np.arange(n)
+        _SORT(address)(x.ctypes.data, found.ctypes.data, n, None)
+        if not np.array_equal(found, np.argsort(x, kind=kind)):
+            return False
+    return True
+
+
+_SOURCE = """\
+def kernel(p, start, stop):
+    x = operand(p, 1)
+    y = operand(p, 2)
+    n = operand(p, 3)
+    size = operand(p, 4)
+    for t in range(start, stop):
+        if operand(p, 5) != 0:
+            for k in range(n):
+                set_i8(y, t * n + k, k, 0)
+        call_by_address(operand(p, 0), (x + t * n * size, y + t * n * 8, n, 0,))
+    return 0
+"""
+
+
+def numpys_order(
+    lowering: Any, x: Place, axis: int, kind: str, order: Place | None = None
+) -> Place | None:
+    """Add what sorts along an axis as NumPy does, as `linad.sweeps.target` says."""
+    address = address_of(x.dtype, kind)
+    if address is None:
+        return None
+    lines = contiguous(lowering, _with_last(x, axis))
+    found = new_place(lines.shape, INTEGER)
+    if order is not None:
+        lowering.copy(found, _with_last(order, axis))
+    n = lines.shape[-1]
+    words = [address, *words_of(lines, found), n, x.dtype.itemsize, int(order is None)]
+    lowering.emit(_SOURCE, size_of(lines.shape[:-1]), words, "sort")
+    return _with_last(found, axis, back=True)
+
+
+def _with_last(x: Place, axis: int, back: bool = False) -> Place:
+    """An array with an axis as the last one; or with the last one in its place."""
+    axes = [*range(axis), *range(axis + 1, len(x.shape)), axis]
+    if back:
+        axes = np.argsort(axes).tolist()
+    shape, strides = [tuple([lengths[k] for k in axes]) for lengths in (x.shape, x.strides)]
+    return Place(x.buffer, x.offset, shape, strides, x.dtype)
