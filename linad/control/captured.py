@@ -49,13 +49,13 @@ def with_captured(
     if running_trace() is None:
         return f, theta
     with Attempt(LinadError):  # a solver without derivatives may run what cannot be traced
-        made = _Closed(f, theta, x)
+        made = Closed(f, theta, x)
         if len(made.captured) != made.given:
             return made, tuple(made.captured)
     return f, theta
 
 
-class _Closed:
+class Closed:
     """``g(x, *captured)`` by the programs that were recorded of ``f(x, *theta)``.
 
     Captured are the traced leaves of theta, and after these what else there is. There is a program
@@ -70,8 +70,8 @@ class _Closed:
         self.captured = [v for v in self.theta if isinstance(v, Tracer)]
         self.given = len(self.captured)
         self._places: dict[Any, int] = {}
-        self.paths: list[_Path] = []
-        self._known_at(x)
+        self.paths: list[ClosedPath] = []
+        self.known_at(x)
 
     def __call__(self, x: Any, *captured: Any) -> Any:
         leaves, structure = tree.flatten(x)
@@ -84,13 +84,13 @@ class _Closed:
                     failed = error
         if any(not _equal(a, b) for a, b in zip(captured, self.captured, strict=True)):
             raise failed or GuardError(f"{self.__name__} was recorded with other arguments")
-        return self._known_at(x).run(leaves, captured)
+        return self.known_at(x).run(leaves, captured)
 
     def __getstate__(self) -> dict[str, Any]:
         own = {"f": None, "theta": None, "captured": [plain(v) for v in self.captured]}
         return self.__dict__ | own
 
-    def _known_at(self, x: Any) -> "_Path":
+    def known_at(self, x: Any) -> "ClosedPath":
         if self.f is None:
             raise GuardError(
                 f"{self.__name__} takes another path here than it took when its derivative was "
@@ -98,7 +98,7 @@ class _Closed:
                 f"it; pass what it refers to as arguments, behind x0"
             )
         leaves, structure = tree.flatten(x)
-        path = _Path(self, [plain(v) for v in leaves], structure)
+        path = ClosedPath(self, [plain(v) for v in leaves], structure)
         self.paths.append(path)
         return path
 
@@ -115,10 +115,10 @@ class _Closed:
         return self._places[key]
 
 
-class _Path:
+class ClosedPath:
     """One program of a function, and which captured values it reads."""
 
-    def __init__(self, owner: _Closed, values: list[Any], structure: Any) -> None:
+    def __init__(self, owner: Closed, values: list[Any], structure: Any) -> None:
         self.structure = structure
         values = [v.astype(float) if v.dtype.kind in "biu" else v for v in values]
         self.types = [(v.shape, v.dtype) for v in values]

@@ -29,6 +29,7 @@ of numerical integration algorithms", Mathematics of Computation 68, 1999.
 """
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
 
 from linad.api.derivatives import stop_gradient
 from linad.arrays.traces import running_trace
+from linad.control.captured import with_captured
 from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.long_loops import counting
@@ -44,6 +46,8 @@ from linad.core.reasons import because
 from linad.core.showing import shown
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import as_array, astype, form, ravel
+from linad.scipy.crossings import may_jump, sides_of, stretches_of
+from linad.scipy.heldsides import HeldSides
 from linad.scipy.implicit_solutions import in_program
 from linad.scipy.long_integrations import Integration
 from linad.scipy.loopedmethods import EXPLICIT, as_program, loops_of
@@ -51,6 +55,7 @@ from linad.scipy.mirror import holds_traced
 from linad.scipy.neverbegun import never_begun
 from linad.scipy.replays import Field, explicit_replay, implicit_replay
 from linad.scipy.rightsides import field_of, plain_field, refuse_complex
+from linad.scipy.stretches import PiecewiseReplay
 from linad.scipy.trajectories import Solution, ahead, events_of, move_events, watched_event
 
 METHODS: dict[Any, Any] = {"RK23": RK23, "RK45": RK45, "DOP853": DOP853}
@@ -72,7 +77,10 @@ def needs_tracing(fun: Any, t_span: Any, y0: Any, given: Any, events: Any = None
         return True
     t0, y0 = t_span[0], np.atleast_1d(np.array(y0, dtype=_dtype(y0)))
     functions = [fun, *events_of(events)]
-    return any(holds_traced(function(t0, y0, *given[0])) for function in functions)
+    if any(holds_traced(function(t0, y0, *given[0])) for function in functions):
+        return True
+    _, decided_on = with_captured(lambda x: fun(*x, *given[0]), (np.float64(form(t0)), y0), ())
+    return bool(decided_on)  # where it jumps depends on what is traced
 
 
 def _dtype(y: Any) -> Any:
@@ -98,8 +106,13 @@ def _hold_slope(slope: Array) -> None:
         bool(np.all(np.isfinite(slope)))
 
 
-def _why_steps(dense_output: bool, events: Any, t_eval: Any) -> str:
+def _why_steps(dense_output: bool, events: Any, t_eval: Any, jumps: bool) -> str:
     """Why a program holds for the steps that were taken, and no others."""
+    if jumps:
+        return (
+            "solve_ivp is a program of its own for each set of steps where its function jumps at "
+            "times that depend on what is computed: leave linad.jit out"
+        )
     if events:
         return (
             "solve_ivp with events is a program of its own for each set of steps: give t_eval in "
@@ -202,13 +215,15 @@ def replayed(
         return found
     given = events_of(events)
     ends_traced = t_eval is None and holds_traced((problem.begin, end))
-    if in_program() and not (dense_output or given or ends_traced):
+    sides = sides_of(field, span[0], form(y0))
+    jumps = in_program() and sides is not None and may_jump(sides, span[0], form(y0))
+    if in_program() and not (dense_output or given or ends_traced) and not jumps:
         found = problem.in_loops(kind, tolerances, options, t_eval)
         if found is not None:
             return found
     watched = [watched_event(event, problem.plain_args) for event in given] or None
     moments = None if t_eval is None else np.asarray(_plain(t_eval), float)
-    dense = dense_output or bool(given) or not issubclass(kind, EXPLICIT)
+    dense = dense_output or bool(given) or sides is not None or not issubclass(kind, EXPLICIT)
     times = [span[0]]
     plain = plain_field(problem.plain, span[0], form(y0))
     result = scipy.integrate.solve_ivp(
@@ -216,15 +231,16 @@ def replayed(
         *(moments, dense, watched),
         **_plain_options(options, problem.plain_args),
     )
-    replay, states = _taken_once_more(kind, field, times, y0, result, moments)
-    why = _why_steps(dense_output, events, t_eval)
+    replay, states = _taken_once_more(kind, field, sides, times, y0, result, moments)
+    why = _why_steps(dense_output, events, t_eval, jumps)
     _hold(replay.stages[0], why)
     _hold(replay.states[-1], why)
-    sol = Solution(replay, field, result.sol)
+    around = replay.field_at if isinstance(replay, PiecewiseReplay) else lambda t: field
+    sol = Solution(replay, around, result.sol)
     if given:
         move_events(result, given, problem.args, sol)
     if given or holds_traced((end, t_eval)):
-        states = _moved(result, field, list(states), end, t_eval, bool(given))
+        states = _moved(result, around, list(states), end, t_eval, bool(given))
     if len(states):
         result.y = np.stack(list(states), axis=1) if isinstance(states, list) else states.T
     result.sol = sol if dense_output else None
@@ -232,19 +248,28 @@ def replayed(
 
 
 def _taken_once_more(
-    kind: Any, field: Field, times: list[float], y0: Array, result: Any, moments: Array | None
+    kind: Any,
+    field: Field,
+    sides: HeldSides | None,
+    times: list[float],
+    y0: Array,
+    result: Any,
+    moments: Array | None,
 ) -> tuple[Any, Any]:
     """SciPy's steps on the traced values, and the states at the times of its result."""
     explicit = issubclass(kind, EXPLICIT)
-    replay: Any
-    if explicit:
-        replay = explicit_replay(kind, field, times, y0)
-    else:
-        replay = implicit_replay(field, times, y0, result.sol)
+
+    def make(field: Field, times: list[float], y: Array) -> Any:
+        if explicit:
+            return explicit_replay(kind, field, times, y)
+        return implicit_replay(field, times, y, result.sol)
+
+    stretches = None if sides is None else stretches_of(sides, times, result.sol)
+    replay = make(field, times, y0) if stretches is None else PiecewiseReplay(make, stretches, y0)
     ends = [float(t) for t in result.t]
     all_steps = moments is None and ends == list(replay.times)
     states = replay.states if all_steps else replay.at(ends)
-    if not explicit:
+    if not explicit or stretches is not None:
         states = [value + (y - form(y)) for value, y in zip(result.y.T, states, strict=True)]
     return replay, states
 
@@ -300,7 +325,12 @@ def _recording(kind: Any, times: list[float], end: float) -> Any:
 
 
 def _moved(
-    result: Any, field: Field, states: list[Any], end: Any, t_eval: Any, events: bool
+    result: Any,
+    around: Callable[[float], Field],
+    states: list[Any],
+    end: Any,
+    t_eval: Any,
+    events: bool,
 ) -> list[Any]:
     """The states at times that are traced, and are put into ``result.t``: that of an event, the
     end, those that were asked for."""
@@ -311,12 +341,12 @@ def _moved(
         result.t = np.concatenate([result.t[:-1], result.t_events[i][-1:]])
     if holds_traced(end) and result.status == 0 and t_eval is None:
         planned = float(form(end))
-        states[-1] = ahead(field, planned, states[-1], end - planned)
+        states[-1] = ahead(around(planned), planned, states[-1], end - planned)
         result.t = np.concatenate([result.t[:-1], as_array(end).reshape(1)])
     if holds_traced(t_eval):
         result.t = as_array(np.stack(list(t_eval)))[: len(ends)]
         states = [
-            ahead(field, t, y, result.t[k] - t)
+            ahead(around(t), t, y, result.t[k] - t)
             for k, (t, y) in enumerate(zip(ends, states, strict=True))
         ]
     return states

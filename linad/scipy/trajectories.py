@@ -1,5 +1,6 @@
 """The traced solution of an initial value problem as a function of time, and its events."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,13 +30,14 @@ class Solution:
     Parameters
     ----------
     replay : RungeKuttaReplay or ImplicitReplay
-    field : callable
+    around : callable
+        ``around(t)``: the right side as it is about a time.
     plain : OdeSolution
         SciPy's own.
     """
 
-    def __init__(self, replay: Any, field: Field, plain: Any) -> None:
-        self.replay, self.field, self.plain = replay, field, plain
+    def __init__(self, replay: Any, around: Callable[[float], Field], plain: Any) -> None:
+        self.replay, self.around, self.plain = replay, around, plain
 
     def __call__(self, t: Any) -> Any:
         """y (n,) at a time, or (n, m) at m times."""
@@ -50,7 +52,7 @@ class Solution:
             if holds_traced(t):
                 moment = ravel(t)[int(place)]
                 start = form(moment)
-                y = ahead(self.field, start, y, moment - start)
+                y = ahead(self.around(start), start, y, moment - start)
             states[place] = y
         y = np.stack(states, axis=1)
         return y[:, 0] if here.ndim == 0 else y
@@ -81,7 +83,7 @@ def move_events(result: Any, events: Any, args: Any, sol: Solution) -> None:
             start = sol(t)
 
             def moved(time: Array, t: Any = t, start: Any = start) -> Any:
-                return ahead(sol.field, t, start, time - t)
+                return ahead(sol.around(t), t, start, time - t)
 
             crossing = Watched(lambda time, g=event, y=moved: g(time, y(time), *args))
             time = root_of_number("solve_ivp", crossing, t)

@@ -26,7 +26,7 @@ from linad.jit.jitted import operation_by_operation
 from linad.linalg.sparsity.assemble import seeds_of
 from linad.operators.facts import EVERYTHING
 from linad.operators.wrappers import Wrapper
-from linad.solve.described_starts import refuse_parameters
+from linad.solve.described_starts import is_result, refuse_parameters
 from linad.solve.trials import GIVEN_UP, Trials
 from linad.solve.waiting import waiting_of
 from linad.transforms.spaces import Slot, common_dtype, joined, split
@@ -116,8 +116,10 @@ def of_unknown(f: Callable[..., Any], args: tuple[Any, ...]) -> Callable[[Any], 
 
 def as_point(x0: Any) -> Any:
     """A list or tuple of plain numbers, or of rows of such, as the array that SciPy makes of it,
-    in dictionaries and in other lists too."""
+    in dictionaries and in other lists too; of what a search has returned where that ended."""
     refuse_parameters(x0)
+    if is_result(x0):
+        return as_point(x0.x)
     if _shape(x0):
         return np.array(x0)
     if type(x0) in (dict, OrderedDict):

@@ -104,3 +104,20 @@ def test_a_parameter_without_a_value():
 def test_other_solvers_name_the_dict(solver):
     with pytest.raises(OptionError, match="from a dict of numbers, {'a': 1.0, 'rate': 1.0, 'c'"):
         solver(lambda p: decay(T, **p) - Y, START)
+
+
+@pytest.mark.parametrize(
+    "name", ["least_squares", "gauss_newton", "newton_cg", "lbfgs", "root", "newton"]
+)
+def test_solvers_start_where_another_search_has_ended(name):
+    solver = getattr(linad.solve, name)
+
+    def f(p):
+        return np.sum((p - 1) ** 2) if name in ("newton_cg", "lbfgs") else p - 1
+
+    for found in (
+        linad.solve.fit(lambda p: (p[0] - np.arange(3.0), 0.1 * (p - 1)), np.ones(2)),
+        scipy.optimize.minimize(lambda p: np.sum(p**2), np.ones(2)),
+    ):
+        ended = solver(f, found)
+        np.testing.assert_allclose(getattr(ended, "x", ended), 1.0, rtol=1e-6)

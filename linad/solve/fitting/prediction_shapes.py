@@ -77,6 +77,8 @@ def _points(xdata: Any, data: int) -> int | None:
 
 def _hint(data: "Data", shape: Shape, wanted: Shape) -> str:
     """What may be meant where a model returns another shape than that of the data."""
+    if not wanted:
+        return "; ydata is one number: give a measurement for each prediction"
     if shape == data.x_shape == (*wanted, 1):
         return "; xdata is a table of one column: give the column, not the table"
     if shape == wanted[::-1] and len(shape) > 1:

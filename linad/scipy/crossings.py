@@ -1,0 +1,333 @@
+"""Where a solution passes from one smooth part of its right side into another.
+
+SciPy has integrated, over jumps as it can. Its steps are looked through for those that end on
+another side than they begin, see `linad.scipy.heldsides`; the time at which the solution passes the
+surface between the two is the root of a margin. What derivatives do there is in
+`linad.scipy.stretches`, and in `linad.scipy.slides` where the solution stays on the surface.
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.optimize
+
+from linad.api.derivatives import derivative
+from linad.api.gradients import value_and_grad
+from linad.core.array_type import Array
+from linad.core.marks import Attempt, outside_of_traces
+from linad.errors import LinadError, UnsupportedError
+from linad.scipy.heldsides import Entry, Field, HeldSides, Side
+from linad.scipy.slides import Slide
+from linad.scipy.stretches import Passage, SmoothStretch
+
+ASIDE = 1e-3
+"""How far behind a crossing it is asked what is decided there, in parts of the rest of a step."""
+
+MOST = 100
+"""Crossings within one step, at most."""
+
+RTOL = 4 * np.finfo(float).eps
+
+SAME, KINK = 1e-9, 1e-5
+"""How far right sides, and their changes around a point, are apart where there is no jump, and no
+kink: relative to their sizes."""
+
+NEARER, SMALL_STEP = 4, 1e-12
+"""Steps of Newton's method to a surface, and how far from it both sides are asked for."""
+
+
+def sides_of(field: Field, t: float, y0: Array) -> HeldSides | None:
+    """The sides of a right side, from a plain point of it; None where it decides nothing."""
+    sides = None
+    if y0.size:
+        with Attempt(LinadError):  # what cannot be recorded is taken as it is
+            sides = HeldSides(field, t, y0)
+    return sides if sides is not None and sides.decides else None
+
+
+def may_jump(sides: HeldSides, t: float, y0: Array) -> bool:
+    """Whether a right side jumps at surfaces that move, near some points about its first one.
+
+    Of complex states it is taken for granted."""
+    rng = np.random.default_rng(0)
+    with np.errstate(all="ignore"), outside_of_traces():
+        for part in (0.0, 0.1, 0.1):
+            aside = part * rng.uniform(0.5, 1.5, y0.size)
+            y = y0 + aside * (1.0 + np.abs(y0))
+            side = sides.side(t, y)
+            for k, decided in side.decided.items():
+                for place in np.ndindex(decided.shape):
+                    entry = (k, place)
+                    if sides.moving(side, [entry]) and (
+                        y.dtype.kind == "c" or _jumps(sides, side, entry, t, y)
+                    ):
+                        return True
+    return False
+
+
+def _jumps(sides: HeldSides, side: Side, entry: Entry, t: float, y: Array) -> bool:
+    """Whether a right side jumps where the margin of an entry is zero, as near as can be."""
+    decided = {entry[0]: side.decided[entry[0]] + 1.0}  # as if rounding went up
+    margin = sides.margin(side, entry, decided, traced=False)
+    z = np.concatenate([[t], y])
+    for _ in range(NEARER):
+        value, slopes = value_and_grad(lambda z: margin(z[0], z[1:]))(z)
+        size = np.sum(slopes**2)
+        if not (np.isfinite(value) and size > 0):
+            return False
+        z = z - value * slopes / size
+    across = SMALL_STEP * (1.0 + np.max(np.abs(z))) * slopes / np.sqrt(size)
+    here = np.concatenate([[t], y])
+    a, b, c = (
+        sides.field(sides.side(point[0], point[1:]), traced=False)(point[0], point[1:])
+        for point in (z - across, z + across, here)
+    )
+    return bool(np.max(np.abs(a - b)) > KINK * np.max(np.abs([a, b, c])))
+
+
+def stretches_of(sides: HeldSides, times: Sequence[float], sol: Any) -> list[SmoothStretch] | None:
+    """The stretches on which a right side is smooth; None where they make no difference.
+
+    Parameters
+    ----------
+    sides : HeldSides
+    times : sequence of float
+        Where SciPy's steps begin and end.
+    sol : callable
+        SciPy's solution.
+
+    Raises
+    ------
+    UnsupportedError
+        If the right side jumps at a time of which it cannot be told what it depends on.
+    """
+    if len(times) < 2:
+        return None
+    with np.errstate(all="ignore"):  # a path that is run beyond its end
+        found = list(Walk(sides, times, sol).stretches())
+    return found if any(stretch.passages for stretch in found) else None
+
+
+class Walk:
+    """Along a solution, from one surface to the next.
+
+    Parameters
+    ----------
+    sides : HeldSides
+    times, sol
+        As of `stretches_of`.
+
+    Attributes
+    ----------
+    steps, times
+        Where steps end, and where it is asked what is decided: there and halfway.
+    """
+
+    def __init__(self, sides: HeldSides, times: Sequence[float], sol: Any) -> None:
+        self.sides, self.sol = sides, sol
+        # A method may step to and fro over a surface within a step.
+        halves = [[0.5 * (a + b), b] for a, b in itertools.pairwise(times)]
+        self.steps, self.times = set(times), [times[0], *itertools.chain(*halves)]
+
+    def stretches(self) -> Iterator[SmoothStretch]:
+        """All of them, in order."""
+        times = self.times
+        at = times[0] + ASIDE * (times[1] - times[0])
+        side, own = self._side(at), times[:1]
+        i, crossings = 1, 0
+        while i < len(times):
+            end = times[i]
+            decided = self.sides.decided(side, end, self.sol(end))
+            entries = side.changes(decided)
+            if not entries or crossings == MOST:
+                own += [end] * (end in self.steps)
+                at = end
+                i, crossings = i + 1, 0
+                continue
+            crossings += 1
+            time, roots = self._first(side, entries, decided, at, end)
+            if time == end:
+                i, crossings = i + 1, 0
+                if i == len(times):
+                    break
+            at = time + ASIDE * (times[i] - time)
+            before, side = side, self._side(at)
+            if side.same(before):
+                own += [end] * (time == end and end in self.steps)
+                continue
+            own.append(time)
+            passages = self._passages(before, side, roots, decided, time)
+            slide = self._slide(before, side, roots, decided, time) if passages else None
+            if slide is None:
+                yield SmoothStretch(own, self.sides.field(before), passages)
+                own = [time]
+                continue
+            longest = np.max(np.abs(np.diff(own)))
+            passages = [passages[-1]._replace(after=slide.field)]
+            yield SmoothStretch(own, self.sides.field(before), passages)
+            own, passages, i = self._along(slide, time, i, longest)
+            yield SmoothStretch(own, slide.field, passages)
+            own = own[-1:]
+            if i == len(times):
+                break
+            at = own[0] + ASIDE * (times[i] - own[0])
+            side = self._side(at)
+        if own[-1] != times[-1]:
+            own.append(times[-1])
+        elif len(own) == 1:
+            return
+        yield SmoothStretch(own, self.sides.field(side), [])
+
+    def _side(self, t: float) -> Side:
+        return self.sides.side(t, self.sol(t))
+
+    def _first(
+        self, side: Side, entries: list[Entry], decided: dict[int, Any], start: float, end: float
+    ) -> tuple[float, list[Entry]]:
+        """The first time at which a margin of some entries is zero, and these; others follow from
+        them. Where none passes zero, when the side ends, and none."""
+        times = {}
+        for entry in entries:
+            margin = self.sides.margin(side, entry, decided, traced=False)
+
+            def along(t: float, margin: Field = margin) -> float:
+                return float(margin(t, self.sol(t)))
+
+            a, b = along(start), along(end)
+            if a == 0 != b:
+                times[entry] = start
+            elif a * b < 0 or a != 0 == b:
+                times[entry] = scipy.optimize.brentq(along, start, end, xtol=1e-300, rtol=RTOL)
+        if not times:
+            return self._end_of(side, start, end), []
+        first = min(times.values(), key=lambda t: abs(t - start))
+        near = abs(first - start) + ASIDE * abs(end - first)
+        return first, [entry for entry, t in times.items() if abs(t - start) <= near]
+
+    def _end_of(self, side: Side, start: float, end: float) -> float:
+        """When something is decided otherwise, by halves."""
+        while (middle := 0.5 * (start + end)) not in (start, end):
+            if side.changes(self.sides.decided(side, middle, self.sol(middle))):
+                end = middle
+            else:
+                start = middle
+        return end
+
+    def _passages(
+        self, before: Side, after: Side, roots: list[Entry], decided: dict[int, Any], t: float
+    ) -> list[Passage]:
+        """What leads from one side to another, one decision after the other."""
+        if roots and not self.sides.moving(before, roots):
+            return []
+        y = self.sol(t)
+        if not self._differ(before, after, t, y):
+            return []
+        if not roots:
+            raise UnsupportedError(self._unknown(before, decided, t))
+        found, side = [], before
+        if after.path is not before.path:
+            roots = self._one_surface(before, roots, decided, t, y)
+        for k in range(len(roots)):
+            last = k == len(roots) - 1
+            behind = after if last else before.with_changes(roots[: k + 1], decided)
+            margin = self.sides.margin(side, roots[k], decided)
+            slope = self._slope(side, roots[k], decided, side, t, y)
+            found.append(Passage(self.sides.field(behind), margin, slope))
+            side = behind
+        return found
+
+    def _slope(
+        self, of: Side, entry: Entry, decided: dict[int, Any], along: Side, t: float, y: Array
+    ) -> float:
+        """The slope of a margin along the field of a side."""
+        margin = self.sides.margin(of, entry, decided, traced=False)
+        v = self.sides.field(along, traced=False)(t, y)
+        with outside_of_traces():
+            return float(derivative(lambda s: margin(t + s, y + s * v))(0.0))
+
+    def _one_surface(
+        self, side: Side, roots: list[Entry], decided: dict[int, Any], t: float, y: Array
+    ) -> list[Entry]:
+        """The first of some entries whose margins are zero on one and the same surface."""
+        aside = 1e-4 * np.cos(1.0 + np.arange(y.size)) * (1 + np.abs(y))
+        moved = []
+        for entry in roots if len(roots) > 1 else ():
+            slope = self._slope(side, entry, decided, side, t, y)
+            margin = self.sides.margin(side, entry, decided, traced=False)
+            moved.append((margin(t, y + aside) - margin(t, y)) / slope)
+        if moved and np.ptp(moved) > 1e-3 * np.max(np.abs(moved)):
+            one, other = (side.path.tape.equations[k].source for k, _ in roots[:2])
+            raise UnsupportedError(
+                f"solve_ivp: its function decides on two things at the same time, t = {t:.6g}, by "
+                f"{one} and by {other}: which comes first depends on parameters; np.where in place "
+                f"of one if tells how the function is between the two"
+            )
+        return roots[:1]
+
+    def _slide(
+        self, before: Side, after: Side, roots: list[Entry], decided: dict[int, Any], t: float
+    ) -> Slide | None:
+        """The slide along a surface; None where the field behind leads away from it."""
+        slide = Slide(self.sides, before, after, roots[-1], decided)
+        share = slide.share(t, self.sol(t), traced=False)
+        return slide if len(roots) == 1 and 0 < share < 1 else None
+
+    def _along(
+        self, slide: Slide, start: float, i: int, longest: float
+    ) -> tuple[list[float], list[Passage], int]:
+        """The times of a slide, how it ends, and the number of the step's end behind it.
+
+        SciPy's steps to and fro are not taken: its own are as long as those that led to it."""
+        own = [start]
+
+        def share(t: float) -> float:
+            return float(slide.share(t, self.sol(t), traced=False))
+
+        for k in range(i, len(self.times)):
+            end = self.times[k]
+            if abs(end - own[-1]) < longest and k < len(self.times) - 1:
+                continue
+            slide.check(end, self.sol(end))
+            if 0 < share(end) < 1:
+                own.append(end)
+                continue
+            time, passage = self._leaving(slide, own[-1], end)
+            own.append(time)
+            return own, [passage], k
+        return own, [], len(self.times)
+
+    def _leaving(self, slide: Slide, start: float, end: float) -> tuple[float, Passage]:
+        """When a slide ends within a step, and what follows."""
+
+        def share(t: float) -> float:
+            return float(slide.share(t, self.sol(t), traced=False))
+
+        bound = 1.0 if share(end) >= 1 else 0.0
+        time = scipy.optimize.brentq(
+            lambda t: share(t) - bound, start, end, xtol=1e-300, rtol=RTOL
+        )
+        y = self.sol(time)
+        v = slide.mean(time, y, traced=False)
+        with outside_of_traces():
+            slope = derivative(lambda s: slide.share(time + s, y + s * v, traced=False))(0.0)
+        field = self.sides.field(self._side(time + ASIDE * (end - time)))
+        return time, Passage(field, lambda t, y: slide.share(t, y) - bound, float(slope))
+
+    def _differ(self, before: Side, after: Side, t: float, y: Array) -> bool:
+        """Whether two sides differ at a point, in what they are or in their slopes."""
+        f, g = (self.sides.field(side, traced=False) for side in (before, after))
+        size = np.max(np.abs([f(t, y), g(t, y)]), initial=0.0)
+        if np.max(np.abs(f(t, y) - g(t, y))) > SAME * size:
+            return True
+        aside = np.cos(1.0 + np.arange(y.size)) * 1e-6 * (np.abs(y) + np.max(np.abs(y)) + 1e-30)
+        a, b = (h(t, y + aside) - h(t, y - aside) for h in (f, g))
+        return bool(np.max(np.abs(a - b)) > KINK * np.max(np.abs([a, b])))
+
+    def _unknown(self, side: Side, decided: dict[int, Any], t: float) -> str:
+        line = side.path.tape.equations[side.changes(decided)[0][0]].source
+        return (
+            f"solve_ivp: its function jumps at t = {t:.6g}, by {line}: how the time of the jump "
+            f"depends on parameters is not known there; compare numbers that pass each other"
+        )

@@ -1,0 +1,325 @@
+"""Right sides of differential equations with their decisions held.
+
+A right side that decides, by a comparison, a sign, an ``if``, is several smooth functions, each on
+its side of a surface. It is recorded on each path that Python takes through it; a path that is run
+with all its decisions held as they were at one point is the smooth function of that side, which
+goes on beyond the surface. On which side a point is, says the margin of a decision:
+
+    a > b, max(a, b)    a - b               sign(x), |x|, heaviside(x)    x
+    floor(x), x mod b   x, less the next integer on the way
+
+Decisions in bodies of loops, of `linad.kernel` and in compiled code of others are not seen.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linad.control.captured import Closed, ClosedPath
+from linad.control.closures import plain
+from linad.core.array_type import Array
+from linad.core.tape import Equation, Var
+from linad.errors import GuardError
+
+Field = Callable[[Any, Any], Any]
+Entry = tuple[int, tuple[int, ...]]
+"""One of the numbers that are decided on: its equation, and its place in the array."""
+
+
+class Decision(NamedTuple):
+    """What an operation decides.
+
+    Attributes
+    ----------
+    taken : callable
+        ``taken(*operands)``: an array, what is decided on plain operands.
+    held : callable
+        ``held(decided, *operands)``: what the operation gives then, beyond its surface as well.
+    margin : callable
+        ``margin(decided, other, *operands)``: what passes zero where it becomes the other.
+    """
+
+    taken: Callable[..., Any]
+    held: Callable[..., Any]
+    margin: Callable[..., Any]
+
+
+def _upward(step: float = 1.0, shift: float = 0.0) -> Callable[..., Any]:
+    """The threshold of rounding down, to multiples, behind which the other multiple is."""
+
+    def threshold(n: Array, other: Array) -> Any:
+        return n + step * (shift + np.where(other > n, 1.0, 0.0))
+
+    return threshold
+
+
+def _of_trunc(n: Array, other: Array) -> Any:
+    return np.where(other > n, np.where(n >= 0, n + 1, n), np.where(n > 0, n, n - 1))
+
+
+def _compared(ufunc: Any) -> Decision:
+    return Decision(ufunc, lambda d, a, b: d, lambda d, other, a, b: a - b)
+
+
+def _chosen(ufunc: Any) -> Decision:
+    """Of two values one; at a tie the first."""
+    return Decision(
+        lambda a, b: ufunc(a, b) == a,
+        lambda d, a, b: np.where(d, a, b),
+        lambda d, other, a, b: a - b,
+    )
+
+
+def _rounded(ufunc: Any, threshold: Callable[..., Any]) -> Decision:
+    return Decision(
+        lambda x, **params: ufunc(x, **params),
+        lambda d, x, **params: d,
+        lambda d, other, x, **params: x - threshold(d, other),
+    )
+
+
+def _parts(ufunc: Any, threshold: Callable[..., Any], rest: bool) -> Decision:
+    """How often b goes into a, or what is left."""
+    return Decision(
+        lambda a, b: ufunc(a / b),
+        (lambda d, a, b: a - b * d) if rest else (lambda d, a, b: d),
+        lambda d, other, a, b: a / b - threshold(d, other),
+    )
+
+
+def _signs(x: Array) -> Any:
+    """1 and -1: on which side of zero; zero itself counts as above."""
+    return np.where(x < 0, -1.0, 1.0)
+
+
+def _clipped(d: Array, x: Array, low: Array, high: Array) -> Any:
+    return np.where(d < 0, low, np.where(d > 0, high, x))
+
+
+def _found(d: Array, other: Array, table: Array, x: Array, **params: Any) -> Any:
+    place = np.where(other > d, d, d - 1)
+    return x - table[np.clip(place, 0, len(table) - 1)]
+
+
+_FLOOR, _CEIL, _RINT = _upward(), _upward(shift=-1.0), _upward(shift=-0.5)
+
+DECISIONS: dict[str, Decision] = {
+    "less": _compared(np.less),
+    "less_equal": _compared(np.less_equal),
+    "greater": _compared(np.greater),
+    "greater_equal": _compared(np.greater_equal),
+    "equal": _compared(np.equal),
+    "not_equal": _compared(np.not_equal),
+    "sign": Decision(np.sign, lambda d, x: d, lambda d, other, x: x),
+    "signbit": Decision(np.signbit, lambda d, x: d, lambda d, other, x: x),
+    "heaviside": Decision(
+        lambda x, at_zero: np.sign(x),
+        lambda d, x, at_zero: np.where(d < 0, 0.0, np.where(d > 0, 1.0, at_zero)),
+        lambda d, other, x, at_zero: x,
+    ),
+    "absolute": Decision(_signs, lambda d, x: d * x, lambda d, other, x: x),
+    "copysign": Decision(
+        lambda a, b: _signs(a) * np.copysign(1.0, b),
+        lambda d, a, b: d * a,
+        lambda d, other, a, b: a * b,
+    ),
+    "maximum": _chosen(np.maximum),
+    "minimum": _chosen(np.minimum),
+    "fmax": _chosen(np.fmax),
+    "fmin": _chosen(np.fmin),
+    "clip": Decision(
+        lambda x, low, high: np.where(x < low, -1.0, np.where(x > high, 1.0, 0.0)),
+        _clipped,
+        lambda d, other, x, low, high: x - np.where((d < 0) | (other < 0), low, high),
+    ),
+    "floor": _rounded(np.floor, _FLOOR),
+    "ceil": _rounded(np.ceil, _CEIL),
+    "rint": _rounded(np.rint, _RINT),
+    "trunc": _rounded(np.trunc, _of_trunc),
+    "fix": _rounded(np.trunc, _of_trunc),
+    "fraction": Decision(
+        np.trunc, lambda d, x: x - d, lambda d, other, x: x - _of_trunc(d, other)
+    ),
+    "round": Decision(
+        np.round,
+        lambda d, x, decimals: d,
+        lambda d, other, x, decimals: x - _upward(10.0**-decimals, -0.5)(d, other),
+    ),
+    "floor_divide": _parts(np.floor, _FLOOR, rest=False),
+    "remainder": _parts(np.floor, _FLOOR, rest=True),
+    "fmod": _parts(np.trunc, _of_trunc, rest=True),
+    "searchsorted": Decision(np.searchsorted, lambda d, table, x, **params: d, _found),
+}
+"""What is decided, by the name of the primitive."""
+
+
+class Side(NamedTuple):
+    """One of the smooth functions that a right side is made of.
+
+    Attributes
+    ----------
+    path : ClosedPath
+        What Python has run.
+    decided : dict
+        What each decision is, by the number of its equation.
+    """
+
+    path: ClosedPath
+    decided: dict[int, Any]
+
+    def same(self, other: "Side") -> bool:
+        """Whether all is decided as on another side."""
+        return self.path is other.path and not self.changes(other.decided)
+
+    def changes(self, decided: dict[int, Any]) -> list[Entry]:
+        """The entries, by equation and place, of what is decided otherwise there."""
+        return [
+            (k, tuple(place))
+            for k, own in self.decided.items()
+            for place in np.argwhere(np.not_equal(own, decided[k]))
+        ]
+
+    def with_changes(self, entries: list[Entry], decided: dict[int, Any]) -> "Side":
+        """This side, with some entries as they are decided elsewhere."""
+        made = {k: np.array(d) for k, d in self.decided.items()}
+        for k, place in entries:
+            made[k][place] = decided[k][place]
+        return Side(self.path, made)
+
+
+class HeldSides(Closed):
+    """A right side f(t, y) by the paths through it.
+
+    Parameters
+    ----------
+    field : callable
+    t, y : float, array (n,)
+        A point of the first path.
+    """
+
+    def __init__(self, field: Field, t: float, y: Array) -> None:
+        super().__init__(lambda x: field(*x), (), (np.float64(t), y))
+
+    def place(self, held: Any, key: Any) -> int:
+        """The number of a captured value: each path may refer to others."""
+        if key not in self._places:
+            self._places[key] = len(self.captured)
+            self.captured.append(held)
+        return self._places[key]
+
+    @property
+    def decides(self) -> bool:
+        """Whether anything is decided on what moves."""
+        return any(decisions_of(path) for path in self.paths)
+
+    def side(self, t: float, y: Array) -> Side:
+        """The side on which a point is."""
+        for path in self.paths:
+            try:
+                return Side(path, self._run(path, t, y, self._plain(), guarded=True)[1])
+            except GuardError:
+                continue
+        path = self.known_at((np.float64(t), y))
+        return Side(path, self._run(path, t, y, self._plain())[1])
+
+    def decided(self, side: Side, t: float, y: Array) -> dict[int, Any]:
+        """What the decisions of a side's path are at another point."""
+        return self._run(side.path, t, y, self._plain())[1]
+
+    def field(self, side: Side, traced: bool = True) -> Field:
+        """The right side as it is on one side, everywhere; ``traced`` or of plain numbers."""
+        return lambda t, y: self._held(side, t, y, traced)[0]
+
+    def margin(
+        self, side: Side, entry: Entry, other: dict[int, Any], traced: bool = True
+    ) -> Field:
+        """What passes zero where one entry of a side becomes what it is on the other."""
+        k, place = entry
+        eqn = side.path.tape.equations[k]
+        decision = DECISIONS[eqn.primitive.name]
+
+        def margin(t: Any, y: Any) -> Any:
+            operands = self._held(side, t, y, traced, until=k)[1]
+            found = decision.margin(side.decided[k], other[k], *operands, **eqn.params)
+            return found[place] if place else found
+
+        return margin
+
+    def moving(self, side: Side, entries: list[Entry]) -> bool:
+        """Whether the margin of some entry depends on the state, or on what is traced."""
+        path = side.path
+        moving = {path.tape.inputs[1]}
+        for var, a in zip(path.tape.inputs[2:], path.read, strict=True):
+            if isinstance(a, int):
+                moving.add(var)
+        for eqn in path.tape.equations:
+            if not moving.isdisjoint(a for a in eqn.inputs if isinstance(a, Var)):
+                moving.update(eqn.outputs)
+        equations = [path.tape.equations[k] for k, _ in entries]
+        return any(isinstance(a, Var) and a in moving for eqn in equations for a in eqn.inputs)
+
+    def _plain(self) -> list[Any]:
+        return [plain(v) for v in self.captured]
+
+    def _run(
+        self, path: ClosedPath, t: float, y: Array, captured: list[Any], guarded: bool = False
+    ) -> tuple[list[Any], dict[int, Any]]:
+        """The path as it is, and what it decides."""
+        values = self._inputs(path, t, y, captured)
+        decided: dict[int, Any] = {}
+        for k, eqn in enumerate(path.tape.equations):
+            if eqn.primitive.guards and not guarded:
+                continue
+            operands = [values[a] if isinstance(a, Var) else a for a in eqn.inputs]
+            if _decides(eqn):
+                taken = DECISIONS[eqn.primitive.name].taken(*operands, **eqn.params)
+                decided[k] = np.asarray(taken)
+            _enter(values, eqn, eqn.primitive(*operands, **eqn.params))
+        return [values[a] if isinstance(a, Var) else a for a in path.tape.outputs], decided
+
+    def _held(self, side: Side, t: Any, y: Any, traced: bool, until: int = -1) -> tuple[Any, Any]:
+        """The result of a path with its decisions held, or the operands of one equation."""
+        path, decided = side
+        values = self._inputs(path, t, y, self.captured if traced else self._plain())
+        operands: list[Any] = []
+        for k, eqn in enumerate(path.tape.equations):
+            if eqn.primitive.guards:
+                continue
+            operands = [values[a] if isinstance(a, Var) else a for a in eqn.inputs]
+            if k == until:
+                return None, operands
+            if k in decided:
+                made = DECISIONS[eqn.primitive.name].held(decided[k], *operands, **eqn.params)
+                _enter(values, eqn, _like(made, eqn.outputs[0]))
+            else:
+                _enter(values, eqn, eqn.primitive(*operands, **eqn.params))
+        (a,) = path.tape.outputs
+        return values[a] if isinstance(a, Var) else a, operands
+
+    def _inputs(self, path: ClosedPath, t: Any, y: Any, captured: list[Any]) -> dict[Var, Any]:
+        read = [captured[a] if isinstance(a, int) else a for a in path.read]
+        return dict(zip(path.tape.inputs, [t, y, *read], strict=True))
+
+
+def _decides(eqn: Equation) -> bool:
+    """Whether an equation decides on floating-point numbers."""
+    if eqn.primitive.name not in DECISIONS:
+        return False
+    kinds = [a.dtype.kind for a in eqn.inputs if isinstance(a, Var)]
+    return bool(kinds) and "f" in kinds
+
+
+def decisions_of(path: ClosedPath) -> list[int]:
+    """The numbers of the equations of a path that decide."""
+    return [k for k, eqn in enumerate(path.tape.equations) if _decides(eqn)]
+
+
+def _enter(values: dict[Var, Any], eqn: Equation, result: Any) -> None:
+    results = result if isinstance(result, tuple) else (result,)
+    values.update(zip(eqn.outputs, results, strict=True))
+
+
+def _like(made: Any, var: Var) -> Any:
+    """What is held, in the dtype that was recorded."""
+    return made if made.dtype == var.dtype else made.astype(var.dtype)

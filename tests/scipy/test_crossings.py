@@ -1,0 +1,250 @@
+"""Right sides that jump, against SciPy's solutions at parameters beside."""
+
+import numpy as np
+import pytest
+import scipy.integrate
+
+import linad
+from linad.errors import UnsupportedError
+from linad.scipy import integrate as si
+
+TIGHT = {"rtol": 1e-11, "atol": 1e-12}
+FIT = {"rtol": 1e-8, "atol": 1e-10}
+
+
+def friction(p, t, y):
+    return [y[1], -p[0] * y[0] - p[1] * np.sign(y[1])]
+
+
+def one_dose(p, t, y):
+    return [(0.0 if t < p[1] else 2.0) - p[0] * y[0]]
+
+
+def threshold(p, t, y):
+    return [np.where(y[0] > p[1], -p[0] * y[0], -0.1 * p[0] * y[0])]
+
+
+def three_ways(p, t, y):
+    if y[0] > p[1]:
+        k = p[0]
+    elif y[0] > 0.7 * p[1]:
+        k = 2 * p[1]
+    else:
+        k = 0.3 * p[0]
+    return [-k * y[0]]
+
+
+def on_where_both(p, t, y):
+    return [-p[0] * y[0] - 0.3 * ((t > p[1]) & (y[0] < 0.9 * np.exp(-0.5 * t)))]
+
+
+def steps(p, t, y):
+    return [-p[0] * (1 + 0.5 * np.floor(2 * y[0])) - 0.1 * np.heaviside(y[0] - p[1], 0.5)]
+
+
+def pulses(p, t, y):
+    return [-p[0] * y[0] + np.heaviside(np.sin(9 * p[1] * t), 0.5) + (t % p[0])]
+
+
+def rounded(p, t, y):
+    return [-p[0] * np.rint(3 * y[0]) - np.trunc(2 * y[0]) * p[1] + np.copysign(0.1, y[0] - 0.5)]
+
+
+def kinks(p, t, y):
+    return [-4 * p[0] * np.maximum(y[0] - p[1], 0) - 0.1 * abs(y[0] - 0.4)]
+
+
+def limits(p, t, y):
+    return [-p[0] * np.clip(y[0], 0.4 * p[1], p[1]) - 0.2 * np.fmod(2 * y[0], 1.0)]
+
+
+def table(p, t, y):
+    return [-p[0] * np.array([0.2, 1.0, 2.0])[np.searchsorted(np.array([0.4, 0.7]), y[0])]]
+
+
+def twice(p, t, y):
+    """Two bodies that turn at the same time, though not for the same reason."""
+    return [y[2], y[3], -p[0] * y[0] - 0.1 * np.sign(y[2]), -1.2 * y[1] - p[1] * np.sign(y[3])]
+
+
+CASES = {
+    "friction": (friction, [4.0, 0.1], [1.0, 0.0], 2.5),
+    "one dose": (one_dose, [1.2, 0.8], [1.0], 2.0),
+    "threshold": (threshold, [1.3, 0.5], [1.0], 2.0),
+    "three ways": (three_ways, [1.0, 0.7], [1.0], 2.0),
+    "on where both": (on_where_both, [1.0, 0.7], [1.0], 2.0),
+    "steps": (steps, [0.4, 1.2], [1.9], 2.0),
+    "pulses": (pulses, [0.9, 0.7], [1.0], 2.0),
+    "rounded": (rounded, [0.3, 0.2], [1.0], 1.5),
+    "kinks": (kinks, [1.2, 0.6], [1.0], 2.0),
+    "limits": (limits, [0.8, 0.7], [1.0], 2.0),
+    "table": (table, [0.8, 0.7], [1.0], 1.5),
+    "twice": (twice, [1.2, 0.1], [1.0, 1.0, 0.0, 0.0], 3.5),
+}
+
+
+def states(solver, case, p, options, method="RK45", span=None):
+    field, _, y0, end = case
+    span = (0, end) if span is None else span
+    times = np.linspace(*span, 4)[1:]
+    field_at = lambda t, y: field(p, t, y)  # noqa: E731
+    return solver.solve_ivp(field_at, span, y0, method, t_eval=times, **options).y.ravel()
+
+
+def differences(f, p):
+    """The derivative of f, by differences of fourth order."""
+    h, columns = 1e-4, []
+    for e in h * np.eye(len(p)):
+        columns.append((8 * (f(p + e) - f(p - e)) - (f(p + 2 * e) - f(p - 2 * e))) / (12 * h))
+    return np.stack(columns, axis=1)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_derivatives_know_that_the_time_of_a_jump_moves(name):
+    case = CASES[name]
+    p = np.array(case[1])
+    told = linad.jacobian(lambda p: states(si, case, p, FIT))(p)
+    seen = differences(lambda p: states(scipy.integrate, case, p, TIGHT, "DOP853"), p)
+    np.testing.assert_allclose(told, seen, rtol=1e-5, atol=1e-5 * np.max(np.abs(seen)))
+
+
+@pytest.mark.parametrize(
+    "method", ["DOP853", *[pytest.param(m, marks=pytest.mark.rest) for m in ("RK23", "LSODA")]]
+)
+@pytest.mark.parametrize("span", [(0.0, 2.0), (0.0, -1.0)])
+def test_all_methods_and_directions(method, span):
+    case = threshold, None, [1.0] if span[1] > 0 else [0.4], None
+    p = np.array([1.3, 0.5])
+    told = linad.jacobian(lambda p: states(si, case, p, FIT, method, span))(p)
+    seen = differences(lambda p: states(scipy.integrate, case, p, TIGHT, "DOP853", span), p)
+    np.testing.assert_allclose(told, seen, rtol=1e-5, atol=1e-5)
+
+
+def fallen(p, x, way=si.solve_ivp):
+    """x' = -a above the level b, and -2 a below it, from 1: 1 - 2 a t + (1 - b), in the end."""
+    a, b = p[0], p[1]
+    return way(lambda t, y: [-a if y[0] > b else -2 * a], (0, 2), [1.0], t_eval=[x], **FIT).y[0, 0]
+
+
+def test_higher_derivatives():
+    """Behind the crossing x(t) = b - 2 a (t - (1 - b) / a) = 2 - b - 2 a t."""
+    p = np.array([0.5, 0.6])
+    np.testing.assert_allclose(linad.grad(fallen)(p, 1.5), [-3.0, -1.0], atol=1e-9)
+    np.testing.assert_allclose(linad.hessian(fallen)(p, 1.5), np.zeros((2, 2)), atol=1e-7)
+
+    def squared(p, t):  # y' = -y above b, y' = -2 y below: y = exp(-2 t) / b
+        field = lambda t, y: np.where(y > p, -y, -2 * y)  # noqa: E731
+        return si.solve_ivp(field, (0, 2), [1.0], t_eval=[t], **FIT).y[0, 0]
+
+    third = linad.derivative(linad.derivative(linad.derivative(squared)))
+    np.testing.assert_allclose(third(0.6, 1.5), -6 * np.exp(-3.0) / 0.6**4, rtol=1e-5)
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.rest
+def test_programs_know_it_too():
+    p = np.array([0.5, 0.6])
+    np.testing.assert_allclose(linad.grad(linad.jit(fallen))(p, 1.5), [-3.0, -1.0], atol=1e-8)
+    np.testing.assert_allclose(linad.grad(linad.jit(fallen))(p, 0.5), [-0.5, 0.0], atol=1e-8)
+
+
+def test_odeint_and_ode():
+    times = np.array([0.0, 0.5, 1.5])
+
+    def by_odeint(p):
+        return si.odeint(lambda y, t: [np.where(y[0] > p[1], -p[0], -2 * p[0])], [1.0], times)[:, 0]
+
+    told = linad.jacobian(by_odeint)(np.array([0.5, 0.6]))
+    np.testing.assert_allclose(told, [[0, 0], [-0.5, 0], [-3.0, -1.0]], atol=1e-5)
+
+
+def test_events_at_a_jump_and_behind_it():
+    """The sign of a force changes where an event is: times and states are those of both sides."""
+
+    def reach(y):
+        def event(t, state):
+            return state[0] - y
+
+        return event
+
+    def f(p):
+        field = lambda t, y: [-p[0] if y[0] > p[1] else -2 * p[0]]  # noqa: E731
+        found = si.solve_ivp(field, (0, 2), [1.0], events=[reach(p[1]), reach(0.2)], **FIT)
+        return np.stack([*found.t_events[0], *found.t_events[1], found.y_events[0][0, 0]])
+
+    a, b = 0.5, 0.6
+    exact = [
+        [-(1 - b) / a**2, -1 / a],
+        [-(1 - b) / a**2 - (b - 0.2) / (2 * a**2), -1 / a + 1 / (2 * a)],
+        [0, 1],
+    ]
+    np.testing.assert_allclose(linad.jacobian(f)(np.array([a, b])), exact, atol=1e-7)
+
+
+def test_complex_states():
+    """z' = i z up to the time p, and 2 i z behind it: z = exp(i (2 t - p))."""
+
+    def end(p):
+        field = lambda t, z: np.where(t < p, 1j * z, 2j * z)  # noqa: E731
+        return si.solve_ivp(field, (0, 2), [1.0 + 0j], t_eval=[2.0], **FIT).y[0, 0].real
+
+    np.testing.assert_allclose(linad.derivative(end)(0.5), np.sin(3.5), rtol=1e-6)
+
+
+def test_a_dense_solution_and_traced_times():
+    def f(p):
+        field = lambda t, y: [-p[0] if y[0] > p[1] else -2 * p[0]]  # noqa: E731
+        solved = si.solve_ivp(field, (0, p[2]), [1.0], dense_output=True, **FIT)
+        return np.concatenate([solved.sol(np.array([0.5, 1.5]))[0], solved.y[0, -1:]])
+
+    told = linad.jacobian(f)(np.array([0.5, 0.6, 1.8]))
+    np.testing.assert_allclose(told, [[-0.5, 0, 0], [-3, -1, 0], [-3.6, -1, -1]], atol=1e-7)
+
+
+@pytest.mark.rest
+def test_a_block_that_comes_to_rest():
+    """It slides v² / (2 μ) far, and stays there at rest."""
+
+    def end(p):
+        field = lambda t, y: [y[1], -p[0] * np.sign(y[1])]  # noqa: E731
+        return si.solve_ivp(field, (0, 2), [0.0 * p[1], p[1]], t_eval=[2.0], rtol=1e-4).y[:, 0]
+
+    told = linad.jacobian(end)(np.array([1.0, 1.3]))
+    np.testing.assert_allclose(told, [[-(1.3**2) / 2, 1.3], [0, 0]], atol=1e-6)
+
+
+@pytest.mark.rest
+def test_a_block_that_is_torn_off():
+    """A pull of k t sets it in motion at t = μ / k: v = k (t - μ / k)² / 2."""
+
+    def end(p):
+        field = lambda t, y: [p[1] * t - p[0] * np.sign(y[0])]  # noqa: E731
+        options = {"t_eval": [0.3, 3.0], "rtol": 1e-4, "atol": 1e-3}
+        return si.solve_ivp(field, (0, 3), [0.5 * p[0]], **options).y[0]
+
+    k, mu = 1.0, 1.5
+    told = linad.jacobian(end)(np.array([mu, k]))
+    np.testing.assert_allclose(told[1], [-(3 - mu / k), (9 - (mu / k) ** 2) / 2], atol=1e-3)
+
+
+def test_fixed_times_take_no_more():
+    """Where no time moves the steps are those of SciPy, taken once more."""
+
+    def f(a):
+        field = lambda t, y: [-a * y[0] if t < 0.5 else -2 * a * y[0]]  # noqa: E731
+        return si.solve_ivp(field, (0.0, 1.0), [1.0], max_step=0.25, rtol=1e-8).y[0, -1]
+
+    np.testing.assert_allclose(linad.derivative(f)(1.0), -1.5 * np.exp(-1.5), rtol=1e-3)
+
+
+def test_what_is_not_known_is_refused():
+    def both(p):
+        def field(t, y):
+            first = 0.1 if y[2] > 0 else -0.1
+            second = p[1] if y[3] > 0 else -p[1]
+            return [y[2], y[3], -p[0] * y[0] - first, -1.2 * y[1] - second]
+
+        return si.solve_ivp(field, (0, 3.5), [1.0, 1.0, 0.0, 0.0], **FIT).y[0, -1]
+
+    with pytest.raises(UnsupportedError, match=r"decides on two things .* if y\[2\] > 0"):
+        linad.grad(both)(np.array([1.2, 0.1]))
