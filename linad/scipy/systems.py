@@ -96,8 +96,6 @@ def tf2ss(num: Array, den: Any) -> Any:
 
 # From s to z.
 
-_monic = function_twin(scipy.signal.normalize)
-
 
 def _through_bilinear(c: Array, order: int, fs: Any) -> Any:
     """Σ_q c_q (2 fs)^(q - n/2) (z - 1)^q (z + 1)^(n - q): the powers of s that c belongs to."""
@@ -116,4 +114,5 @@ def bilinear(b: Array, a: Array, fs: Any) -> Any:
         if c.ndim != 1:
             raise ShapeError(f"bilinear: {what} must be a 1d array, got shape {c.shape}")
     order = max(np.trim_zeros(still(c), "f").shape[0] for c in (b, a)) - 1
-    return _monic(_through_bilinear(b, order, fs), _through_bilinear(a, order, fs))
+    normalize = function_twin(scipy.signal.normalize)
+    return normalize(_through_bilinear(b, order, fs), _through_bilinear(a, order, fs))
