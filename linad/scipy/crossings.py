@@ -50,7 +50,7 @@ def sides_of(field: Field, t: float, y0: Array) -> HeldSides | None:
 def may_jump(sides: HeldSides, t: float, y0: Array) -> bool:
     """Whether a right side jumps at surfaces that move, near some points about its first one.
 
-    Of complex states it is taken for granted."""
+    It is taken for granted of complex states, and of decisions without a margin."""
     rng = np.random.default_rng(0)
     with np.errstate(all="ignore"), outside_of_traces():
         for part in (0.0, 0.1, 0.1):
@@ -60,8 +60,9 @@ def may_jump(sides: HeldSides, t: float, y0: Array) -> bool:
             for k, decided in side.decided.items():
                 for place in np.ndindex(decided.shape):
                     entry = (k, place)
+                    told = y.dtype.kind == "f" and sides.has_margin(side, entry)
                     if sides.moving(side, [entry]) and (
-                        y.dtype.kind == "c" or _jumps(sides, side, entry, t, y)
+                        not told or _jumps(sides, side, entry, t, y)
                     ):
                         return True
     return False
@@ -190,6 +191,8 @@ class Walk:
         them. Where none passes zero, when the side ends, and none."""
         times = {}
         for entry in entries:
+            if not self.sides.has_margin(side, entry):
+                continue
             margin = self.sides.margin(side, entry, decided, traced=False)
 
             def along(t: float, margin: Field = margin) -> float:

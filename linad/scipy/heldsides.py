@@ -73,7 +73,7 @@ def _chosen(ufunc: Any) -> Decision:
 
 def _rounded(ufunc: Any, threshold: Callable[..., Any]) -> Decision:
     return Decision(
-        lambda x, **params: ufunc(x, **params),
+        lambda x, **params: ufunc(x),
         lambda d, x, **params: d,
         lambda d, other, x, **params: x - threshold(d, other),
     )
@@ -149,9 +149,12 @@ DECISIONS: dict[str, Decision] = {
     "floor_divide": _parts(np.floor, _FLOOR, rest=False),
     "remainder": _parts(np.floor, _FLOOR, rest=True),
     "fmod": _parts(np.trunc, _of_trunc, rest=True),
+    "astype": _rounded(np.trunc, _of_trunc),
+    "astype_exact": _rounded(np.trunc, _of_trunc),
     "searchsorted": Decision(np.searchsorted, lambda d, table, x, **params: d, _found),
 }
-"""What is decided, by the name of the primitive."""
+"""What is decided, by the name of the primitive. Other integers that are made of floating-point
+numbers, as those of argmax, are decided on as well; they have no margin."""
 
 
 class Side(NamedTuple):
@@ -259,6 +262,10 @@ class HeldSides(Closed):
         equations = [path.tape.equations[k] for k, _ in entries]
         return any(isinstance(a, Var) and a in moving for eqn in equations for a in eqn.inputs)
 
+    def has_margin(self, side: Side, entry: Entry) -> bool:
+        """Whether it is known what passes zero where an entry changes."""
+        return side.path.tape.equations[entry[0]].primitive.name in DECISIONS
+
     def _plain(self) -> list[Any]:
         return [plain(v) for v in self.captured]
 
@@ -273,8 +280,9 @@ class HeldSides(Closed):
                 continue
             operands = [values[a] if isinstance(a, Var) else a for a in eqn.inputs]
             if _decides(eqn):
-                taken = DECISIONS[eqn.primitive.name].taken(*operands, **eqn.params)
-                decided[k] = np.asarray(taken)
+                known = DECISIONS.get(eqn.primitive.name)
+                take = eqn.primitive if known is None else known.taken
+                decided[k] = np.asarray(take(*operands, **eqn.params))
             _enter(values, eqn, eqn.primitive(*operands, **eqn.params))
         return [values[a] if isinstance(a, Var) else a for a in path.tape.outputs], decided
 
@@ -290,7 +298,10 @@ class HeldSides(Closed):
             if k == until:
                 return None, operands
             if k in decided:
-                made = DECISIONS[eqn.primitive.name].held(decided[k], *operands, **eqn.params)
+                known = DECISIONS.get(eqn.primitive.name)
+                made = decided[k]
+                if known is not None:
+                    made = known.held(made, *operands, **eqn.params)
                 _enter(values, eqn, _like(made, eqn.outputs[0]))
             else:
                 _enter(values, eqn, eqn.primitive(*operands, **eqn.params))
@@ -304,10 +315,11 @@ class HeldSides(Closed):
 
 def _decides(eqn: Equation) -> bool:
     """Whether an equation decides on floating-point numbers."""
-    if eqn.primitive.name not in DECISIONS:
+    if not any(isinstance(a, Var) and a.dtype.kind == "f" for a in eqn.inputs):
         return False
-    kinds = [a.dtype.kind for a in eqn.inputs if isinstance(a, Var)]
-    return bool(kinds) and "f" in kinds
+    if len(eqn.outputs) == 1 and eqn.outputs[0].dtype.kind in "iu":
+        return True
+    return eqn.primitive.name in DECISIONS and not eqn.primitive.name.startswith("astype")
 
 
 def decisions_of(path: ClosedPath) -> list[int]:

@@ -248,3 +248,18 @@ def test_what_is_not_known_is_refused():
 
     with pytest.raises(UnsupportedError, match=r"decides on two things .* if y\[2\] > 0"):
         linad.grad(both)(np.array([1.2, 0.1]))
+
+
+def test_integers_of_which_it_is_not_known_what_they_depend_on():
+    def f(p):
+        field = lambda t, y: [-p * (1 + np.argmax(np.stack([y[0], 0.5])))]  # noqa: E731
+        return si.solve_ivp(field, (0, 1), [1.0], **FIT).y[0, -1]
+
+    with pytest.raises(UnsupportedError, match=r"jumps at t = 0.5, by .*argmax"):
+        linad.grad(f)(1.0)
+
+    def by_cast(p):
+        field = lambda t, y: [-p * (1.0 + (2 * y[0]).astype(int))]  # noqa: E731
+        return si.solve_ivp(field, (0, 1), [0.9], **FIT).y[0, -1]
+
+    np.testing.assert_allclose(linad.grad(by_cast)(1.0), -1.0, rtol=1e-6)
