@@ -98,14 +98,18 @@ def _end(fit: Any, i: int, t: float, side: float, met: Minima) -> float:
     limit = float(fit.bounds[side > 0][i])
     if not np.isfinite(t):
         return limit
-    if not (np.isfinite(error) and error > 0):
+    known = np.isfinite(error) and error > 0
+    nearest = CLOSE * error if known else 0.0
+    if not known:
         error = max(abs(best), 1.0)
     held = ~fit.parameters.free
     held[i] = True
-    scale, start = fit._scales[1], fit.vector.copy()
+    scale, inside, last = fit._scales[1], fit.vector.copy(), fit.vector.copy()
 
     def tau(distance: float) -> float:
-        """τ at a distance from the best value; the fit starts where the last one ended."""
+        """τ at a distance from the best value; the fit starts where the last one inside ended: one
+        from outside may stay in a minimum of its own."""
+        start = inside.copy()
         start[i] = best + side * distance
         try:
             found = fit.solve(start, held)
@@ -114,7 +118,7 @@ def _end(fit: Any, i: int, t: float, side: float, met: Minima) -> float:
             return np.inf  # an integration that ends early: the model has no values there
         met.add(i, float(found.cost), found.x)
         if np.isfinite(found.cost):
-            start[:] = tree.vector(found.x)
+            last[:] = tree.vector(found.x)
         return float(np.sqrt(max(found.cost - fit.cost, 0.0) * 2.0 / scale)) if scale > 0 else 0.0
 
     room = abs(limit - best)
@@ -127,6 +131,7 @@ def _end(fit: Any, i: int, t: float, side: float, met: Minima) -> float:
         if high >= room:
             return limit
         low, tau_low = high, tau_high
+        inside[:] = last
         further = high * t / tau_high if tau_high > 0 else np.inf
         high = min(max(1.1 * high, min(1.2 * further, 4.0 * high)), room)
     else:
@@ -144,6 +149,14 @@ def _end(fit: Any, i: int, t: float, side: float, met: Minima) -> float:
             return best + side * middle
         if at < t:
             low, tau_low = middle, at
+            inside[:] = last
         else:
             high, tau_high = middle, at
+        if high <= nearest:
+            warn_user(
+                f"profile_intervals: {fit.measure} jumps beside {fit.names[i]} = {best:.6g}: that "
+                f"end of its interval was not found, and is NaN; let the model be smooth in its "
+                f"parameters, above all where it takes data by a comparison with one, t > start"
+            )
+            return np.nan
     return best + side * 0.5 * (low + high)

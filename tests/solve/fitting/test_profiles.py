@@ -50,3 +50,14 @@ def test_an_integration_that_ends_early_ends_an_interval():
     assert high > 1.1
     with pytest.raises(linad.errors.ShapeError, match="np.inf where the model has no meaning"):
         linad.solve.curve_fit(model, T, np.exp(-T), [1.0, 0.5])
+
+
+def test_an_end_where_the_cost_jumps_beside_the_minimum_is_not_found():
+    def log_likelihood(a):
+        return -((a - 1.0) ** 2) - 100.0 * (a > 1.0 + 1e-9)
+
+    found = linad.solve.maximum_likelihood(log_likelihood, {"a": 0.5})
+    with pytest.warns(UserWarning, match="the log-likelihood jumps beside a = 1: that end of its"):
+        low, high = found.profile_intervals()["a"]
+    assert low == pytest.approx(1.0 - 1.959964 / np.sqrt(2.0))
+    assert np.isnan(high)
