@@ -283,3 +283,18 @@ def test_a_last_coefficient_of_zero_has_a_derivative(name):
             steps = 1e-3 * np.eye(len(c))  # of polynomials of degree 2, in c
             expected = [(f(c + step) - f(c - step)) / 2e-3 for step in steps]
             np.testing.assert_allclose(linad.grad(f)(c), expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_what_divides_by_a_last_coefficient_of_zero_drops_it_as_numpy_does(name):
+    ours, theirs = getattr(lnp.polynomial, name), getattr(np.polynomial, name)
+    c, dividend = np.array([2.0, -3.0, 1.0, 0.0]), [1.0, 2.0, 3.0, 4.0]
+    roots, J = linad.linearize(lambda c: ours(c).roots(), c)
+    np.testing.assert_allclose(roots, theirs(c).roots(), rtol=1e-12)
+    np.testing.assert_array_equal(J.todense()[:, 3], 0.0)
+    quotient, rest = linad.linearize(
+        lambda c: tuple([part.coef for part in divmod(ours(dividend), ours(c))]), c
+    )[0]
+    expected = divmod(theirs(dividend), theirs(c))
+    np.testing.assert_allclose(quotient, expected[0].coef, rtol=1e-12)
+    np.testing.assert_allclose(rest, expected[1].coef, rtol=1e-12)

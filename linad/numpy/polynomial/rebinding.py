@@ -7,7 +7,8 @@ to the last step. It takes over when an argument is traced; for plain arguments 
 function is called.
 
 A last coefficient that is traced stays where it is 0, which NumPy drops: it has a derivative. So
-the degree of a polynomial is a matter of what it is made of, and not of the values.
+the degree of a polynomial is a matter of what it is made of, and not of the values; but for roots
+and divisors, which have no derivative there.
 
 Conversions between bases are linear, y = c @ M. They are computed that way: the rows of M are
 NumPy's conversions of the unit vectors.
@@ -28,6 +29,7 @@ from linad.scipy.mirror import traced_form
 from linad.scipy.twins import same_code
 
 _CONVERSION = re.compile(r"poly2[a-z]+|[a-z]+2poly")
+_LED = re.compile(r"(?!_|.*from).*(roots|companion|div)")  # what divides by a last coefficient
 _PLAIN = re.compile(r".*gauss|chebpts[12]|format_float")  # take an integer, or give text
 
 
@@ -44,6 +46,8 @@ def rebound_names(module: ModuleType) -> dict[str, Any]:
         else:
             converts = _CONVERSION.fullmatch(name)
             names[name] = _converted(value) if converts else same_code(value, names)
+            if _LED.fullmatch(name):
+                names[name] = _led(names[name])
     if module is polyutils:
         names |= {"trimseq": _trimmed, "_add": _sum, "_sub": _difference}
         # It makes complex corners of real ones.
@@ -54,6 +58,18 @@ def rebound_names(module: ModuleType) -> dict[str, Any]:
 def _trimmed(seq: Any) -> Any:
     """As `numpy.polynomial.polyutils.trimseq`, of coefficients that do not move."""
     return seq if isinstance(seq, Traced) else polyutils.trimseq(seq)
+
+
+def _led(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function without the zeros at the end of its last series, as NumPy drops them."""
+
+    def led(*series: Array) -> Any:
+        *others, c = HELPERS.as_series(series)
+        if isinstance(c, Traced):  # NumPy's function writes into what is divided
+            others = [np.array(a, like=c) for a in others]
+        return f(*others, polyutils.trimseq(c))
+
+    return led
 
 
 def _sum(c1: Array, c2: Array) -> Any:
