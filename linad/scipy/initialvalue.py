@@ -54,7 +54,7 @@ from linad.scipy.loopedmethods import EXPLICIT, as_program, loops_of
 from linad.scipy.mirror import holds_traced
 from linad.scipy.neverbegun import never_begun
 from linad.scipy.replays import Field, explicit_replay, implicit_replay
-from linad.scipy.rightsides import field_of, plain_field, refuse_complex
+from linad.scipy.rightsides import field_of, plain_field, refuse_complex, refuse_memory
 from linad.scipy.stretches import PiecewiseReplay
 from linad.scipy.trajectories import Solution, ahead, events_of, move_events, watched_event
 
@@ -231,6 +231,8 @@ def replayed(
         *(moments, dense, watched),
         **_plain_options(options, problem.plain_args),
     )
+    if plain is not problem.plain and not in_program():
+        refuse_memory(problem.plain, plain, result.t, result.y)
     replay, states = _taken_once_more(kind, field, sides, times, y0, result, moments)
     why = _why_steps(dense_output, events, t_eval, jumps)
     _hold(replay.stages[0], why)
