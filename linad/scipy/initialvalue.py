@@ -54,7 +54,7 @@ from linad.scipy.loopedmethods import EXPLICIT, as_program, loops_of
 from linad.scipy.mirror import holds_traced
 from linad.scipy.neverbegun import never_begun
 from linad.scipy.replays import Field, explicit_replay, implicit_replay
-from linad.scipy.rightsides import field_of, plain_field, refuse_complex
+from linad.scipy.rightsides import field_of, plain_field, refuse_complex, refuse_memory
 from linad.scipy.stretches import PiecewiseReplay
 from linad.scipy.trajectories import Solution, ahead, events_of, move_events, watched_event
 
@@ -215,6 +215,7 @@ def replayed(
         return found
     given = events_of(events)
     ends_traced = t_eval is None and holds_traced((problem.begin, end))
+    first = form(problem.plain(span[0], form(y0)))
     sides = sides_of(field, span[0], form(y0))
     jumps = in_program() and sides is not None and may_jump(sides, span[0], form(y0))
     if in_program() and not (dense_output or given or ends_traced) and not jumps:
@@ -231,6 +232,9 @@ def replayed(
         *(moments, dense, watched),
         **_plain_options(options, problem.plain_args),
     )
+    if plain is not problem.plain and not in_program():
+        seen = np.append(span[0], result.t), np.column_stack([form(y0), result.y])
+        refuse_memory(problem.plain, first, plain, *seen)
     replay, states = _taken_once_more(kind, field, sides, times, y0, result, moments)
     why = _why_steps(dense_output, events, t_eval, jumps)
     _hold(replay.stages[0], why)

@@ -9,10 +9,13 @@ from linad.control.both_ways import UNABLE, BothWays
 from linad.control.captured import with_captured
 from linad.core.array_type import Array
 from linad.core.marks import Attempt
-from linad.errors import DTypeError, GuardError, ShapeError, TracerError
+from linad.errors import ArgumentError, DTypeError, GuardError, ShapeError, TracerError
 from linad.rules.shaping import as_array, astype, form, ravel
 from linad.scipy.neverbegun import check_slope
 from linad.scipy.replays import Field
+
+LOOKS = 8
+"""Points at which a field is asked once more."""
 
 PATHS = 8
 """Ways through a field that are recorded, at most."""
@@ -72,3 +75,16 @@ def plain_field(field: Field, t: float, y: Array) -> Field:
         return form(field(t, y))
 
     return plain
+
+
+def refuse_memory(field: Field, first: Array, plain: Field, times: Array, states: Array) -> None:
+    """Raise where a field gives something else than at first, or than it was recorded to."""
+    for k in np.unique(np.linspace(0, len(times) - 1, LOOKS).astype(int)) if len(times) else ():
+        t, y = float(times[k]), states[:, k]
+        told = first if k == 0 else plain(t, y)
+        if not np.allclose(form(field(t, y)), told, rtol=1e-6, equal_nan=True):
+            raise ArgumentError(
+                f"solve_ivp: its function gives something else at t = {t:.6g} than when it was "
+                f"recorded: it keeps something from one call for the next, or draws random "
+                f"numbers; a switch that remembers is a terminal event, and solve_ivp anew behind"
+            )

@@ -801,3 +801,20 @@ def test_a_sparsity_that_is_made_while_a_program_is_recorded():
         return y[:, -1]
 
     np.testing.assert_allclose(linad.jit(f)(0.7), f(0.7), rtol=1e-12)
+
+
+def test_right_sides_with_a_memory_are_refused():
+    def heated(k):
+        on = [True]
+
+        def field(t, y):
+            if y[0] < 0.5:
+                on[0] = False
+            if y[0] > 0.8:
+                on[0] = True
+            return [-k * y[0] if on[0] else k * (1 - y[0])]
+
+        return si.solve_ivp(field, (0, 1), [1.0], rtol=1e-5).y[0, -1]
+
+    with pytest.raises(linad.errors.ArgumentError, match="keeps something from one call"):
+        linad.derivative(heated)(1.0)
