@@ -129,7 +129,8 @@ class nditer:
         return self.nop
 
     def __getitem__(self, k: int) -> Any:
-        return self._views[k][(*self._places[self.iterindex], ...)]
+        place: Any = (*self._places[self.iterindex], ...)
+        return self._views[k][place]
 
     def __setitem__(self, k: int, value: Any) -> None:
         self[k][...] = value
