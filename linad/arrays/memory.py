@@ -14,7 +14,7 @@ import numpy as np
 
 from linad.arrays.buffers import is_private, refresh, root_of
 from linad.arrays.namespaces import namespace_for
-from linad.arrays.refusing import WRAP, label, numpys_error, refuse
+from linad.arrays.refusing import ADOPT, WRAP, label, numpys_error, refuse
 from linad.core.adopted import METHODS, WATCHERS, is_adopted
 from linad.core.array_type import Array
 from linad.core.primitive import Traced
@@ -298,10 +298,12 @@ class MemoryMethods(Traced):
 
     byteswap = _reread("byteswap", OUTSIDE)
     item = in_adopted_code(
-        "item", escape("item()", "leave it out of a number; index an array, x[0]", _item, "item")
+        "item",
+        escape("item()", f"leave it out of a number; index an array, x[0]; {ADOPT}", _item, "item"),
     )
     tolist = in_adopted_code(
-        "tolist", escape("tolist()", "iterate over the array instead", _tolist, "tolist")
+        "tolist",
+        escape("tolist()", f"iterate over the array instead; {ADOPT}", _tolist, "tolist"),
     )
     tobytes = in_adopted_code(
         "tobytes",

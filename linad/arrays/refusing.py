@@ -35,6 +35,7 @@ LIST = (
 STACKED = "np.stack([...]) for a list, "
 BLOCKS = "np.block([[...], [...]]) for lists within a list"
 WRAP = "wrap it with @linad.primitive and give its Jacobian"
+ADOPT = "or linad.adopt(__name__) lets code of this module trace as it is"
 COUNT = "an integer has no derivative: use int(x.astype(int)) where it is a constant"
 DEGREE = (
     "a degree, an order or a count must be an integer, which has no derivative: pass an int, or "
@@ -111,7 +112,7 @@ def refuse(x: Any, how: str, remedy: str, by_caller: bool, kind: str) -> NoRetur
         how, remedy = _by_caller(what, how, remedy)
     theirs = _in_installed_code(kind, how, remedy)
     if not theirs and "linad.adopt(__name__)" not in remedy and _has_form(what, remedy):
-        remedy += "; or linad.adopt(__name__) lets code of this module trace as it is"
+        remedy += f"; {ADOPT}"
     if theirs:
         raise TracerError(f"{theirs} (a value {label(x)})", kind=kind, trace=x._trace)
     if x._trace.records:

@@ -111,6 +111,8 @@ def handed_to_compiled(error: BaseException, traced: type) -> str:
     wrap = _WRAP
     if last.tb_frame.f_globals.get("__name__") == "statistics":
         wrap = f"linad.adopt(__name__), for the module that calls it, lets it trace; or {wrap}"
+    if told.startswith("Iterator operand"):
+        wrap = "use linad.numpy.nditer, which traces; or linad.adopt(__name__), for this module"
     return (
         f"{_place(last)}a traced value is handed to compiled code, which takes plain ones "
         f"({told}); {wrap}"

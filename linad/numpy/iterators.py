@@ -129,8 +129,8 @@ class nditer:
         return self.nop
 
     def __getitem__(self, k: int) -> Any:
-        entry: Any = (*self._places[self.iterindex], ...)
-        return self._views[k][entry]
+        place: Any = (*self._places[self.iterindex], ...)
+        return self._views[k][place]
 
     def __setitem__(self, k: int, value: Any) -> None:
         self[k][...] = value

@@ -22,7 +22,7 @@ import scipy.stats
 from scipy import sparse
 
 import linad
-from linad.errors import LeakedTracerError, TracerError, UnsupportedError
+from linad.errors import LeakedTracerError, LinadError, TracerError, UnsupportedError
 
 X = np.array([0.5, 2.0])
 PLAIN = np.arange(5.0)
@@ -368,3 +368,20 @@ def test_a_refusal_is_not_printed_as_well(solver, capfd):
     with pytest.raises(TracerError, match=f"scipy.optimize.{solver}.. would take a traced value"):
         linad.grad(root)(2.0)
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    "f, words",
+    [
+        (lambda x: x[0].item() * 2, r"x\[0\]; or linad.adopt\(__name__\) lets"),
+        (lambda x: x.tolist()[0], r"iterate over the array instead; or linad.adopt\(__name__\)"),
+        (
+            lambda x: next(np.nditer(x, op_flags=["readwrite"])),
+            r"use linad.numpy.nditer, which traces; or linad.adopt\(__name__\)",
+        ),
+    ],
+    ids=["item", "tolist", "nditer"],
+)
+def test_what_adopted_code_may_do_is_said(f, words):
+    with pytest.raises(LinadError, match=words):
+        linad.grad(f)(np.ones(2))
