@@ -73,8 +73,8 @@ def why_stuck(problem: Residual, x: Array, r: Array, J: Any, p: Array) -> str:
 def _comparable(r: Array, J: Any, p: Array, sizes: Array, least: float) -> Array:
     """A step within the sizes of the unknowns: along p, or against the gradient.
 
-    Where residuals hardly change with some unknowns, as those of a model that is saturated, the next
-    step may be so long that no such part of it changes them visibly, by ``least``.
+    Where residuals hardly change with some unknowns, as those of a model that is saturated, the
+    next step may be so long that no such part of it changes them visibly, by ``least``.
     """
     if (least * np.abs(p) <= sizes * np.linalg.norm(J @ p)).all():
         return p / max(1.0, (np.abs(p) / sizes).max(initial=0.0))

@@ -17,6 +17,12 @@ from linad.solve.problems import as_point
 
 Model = Callable[..., Any]
 
+BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+"""Kinds of parameters that can be given by name."""
+
+MOST = 6
+"""Starts that a message writes out."""
+
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 """Arguments of a model that are parameters, as SciPy has it: those after a star are options."""
 
@@ -28,7 +34,11 @@ class OneByOne:
         self.f = f
 
     def __call__(self, x: Any, p: Any) -> Any:
-        return self.f(x, *p)
+        try:
+            return self.f(x, *p)
+        except IndexError as error:
+            tell_count("curve_fit", signature_of(self.f), len(p), error)
+            raise
 
     def named(self, p: Any) -> dict[str, Any]:
         """The arguments by the model's names for them."""
@@ -60,6 +70,12 @@ class OfOne(OneByOne):
             raise
 
 
+def _is_of_domain(error: Exception) -> bool:
+    """Whether a function of Python's is not defined at a number: other starts may be the remedy."""
+    told = ("math domain error", "expected a positive", "expected a nonnegative")
+    return isinstance(error, ArithmeticError) or str(error).startswith(told)
+
+
 class OfNumbers(OneByOne):
     """One that was given a number for each parameter, by nobody's word or by a p0 that is one."""
 
@@ -73,6 +89,11 @@ class OfNumbers(OneByOne):
             return self.f(x, *numbers)
         except Exception as error:
             self._tell_of_containers(error, x, len(numbers))
+            if self.p0 is None and _is_of_domain(error):
+                error.add_note(
+                    "curve_fit: no p0 is given, so that each parameter starts with 1, or between "
+                    "its bounds; say where to start, p0=[...]"
+                )
             raise
 
     def named(self, p: Any) -> dict[str, Any]:
@@ -172,6 +193,17 @@ def _behind_star(signature: inspect.Signature | None) -> str:
     return f"; what stands behind the * is given by name, p0={{{given}}}" if by_keyword else ""
 
 
+def tell_count(
+    solver: str, signature: inspect.Signature | None, count: int, error: IndexError
+) -> None:
+    """Say how many numbers p0 has, where a function takes any number and reads one more."""
+    parameters = {} if signature is None else signature.parameters
+    star = next((n for n, p in parameters.items() if p.kind is p.VAR_POSITIONAL), "")
+    if star:
+        several = f"{count} number{'s' * (count != 1)}"
+        error.add_note(f"{solver}: p0 has {several}, and *{star} takes those that are left")
+
+
 def by_name(model: Model, p: Any) -> dict[str, Any]:
     """The parameters of a model that `binding` made, by what it calls them."""
     if isinstance(model, OneByOne):
@@ -209,12 +241,27 @@ def _difference(signature: inspect.Signature | None, point: Any) -> str:
     names = [p.name for p in _after_first(signature) if p.kind is not p.VAR_KEYWORD]
     wanted = f"after its first argument it has {', '.join(names) or 'none'}"
     if isinstance(point, Mapping):
-        return f"{wanted}, and p0 {', '.join(map(str, point))}"
+        came = ", ".join(map(str, point))
+        return f"{wanted}, and p0 {came}{unlike(_after_first(signature), point)}"
     if isinstance(point, np.ndarray) and point.ndim > 1:
         return f"{wanted}, and p0 is an array of shape {point.shape}, of {point.size} numbers"
     if np.ndim(point) == 0 and not isinstance(point, (list, tuple)):
-        return f"{wanted}, and p0 is one number, {shown(point)}; give one for each, p0=[1, 1]"
+        each = f"p0={[1] * len(names)}" if len(names) <= MOST else f"p0=[1] * {len(names)}"
+        return f"{wanted}, and p0 is one number, {shown(point)}; give one for each, {each}"
     return f"{wanted}, and p0 has {len(point)} number{'s' * (len(point) != 1)}"
+
+
+def unlike(parameters: Iterable[inspect.Parameter], point: Mapping[Any, Any]) -> str:
+    """Which names of a start a function has no parameters for, and which of its are missing."""
+    named = [p for p in parameters if p.kind in BY_NAME]
+    odd = [key for key in point if key not in [p.name for p in named]]
+    missing = [p.name for p in named if p.default is p.empty and p.name not in point]
+    words = []
+    if odd and any(p.name in point for p in named):
+        words.append(f"it has no {', '.join(map(str, odd))}")
+    if missing and len(missing) < len(named):
+        words.append(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing")
+    return f"; {', and '.join(words)}" if words else ""
 
 
 def signature_of(f: Model) -> inspect.Signature | None:

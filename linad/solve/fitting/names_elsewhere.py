@@ -73,6 +73,9 @@ OF_LIKELIHOODS = {
         (
             *("predict", "prediction_errors", "confidence_band", "eval", "evaluate", "best_fit"),
             *("eval_uncertainty", "fitted", "fittedvalues", "get_prediction", "band", "bands"),
+            *("prediction_band", "prediction_interval", "prediction_intervals", "conf_band"),
+            *("predict_error", "predict_errors", "model", "model_values", "y", "xdata", "data"),
+            "labels",
         ),
         "a likelihood knows no model; propagate(lambda p: model(x, p)) has it, with errors",
     ),
@@ -85,9 +88,14 @@ OF_LIKELIHOODS = {
         (
             *("residuals", "resid", "residual", "chi_square", "chisqr", "chi2", "r_squared"),
             *("redchi", "rss", "ssr", "sse", "sum_square", "rmse", "mse", "scale", "s_res"),
-            *("sigma_res", "p_value", "pvalue", "pvalues", "chi2_p"),
+            *("sigma_res", "p_value", "pvalue", "pvalues", "chi2_p", "reduced_chi_square"),
+            *("redchi2", "rsquared", "r2", "loss", "f_scale", "absolute_sigma"),
         ),
         "a likelihood has no residuals; log_likelihood and aic tell how good it is",
+    ),
+    **dict.fromkeys(
+        ("observations", "degrees_of_freedom", "dof", "df", "df_resid", "nfree"),
+        "a likelihood does not know how many data there are; free_parameters is how many are free",
     ),
     "bic": "a likelihood does not know how many data there are; of n independent ones it is "
     "found.free_parameters * np.log(n) - 2 * found.log_likelihood",

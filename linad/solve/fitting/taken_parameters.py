@@ -9,11 +9,10 @@ import numpy as np
 from linad.core.options import args_of
 from linad.core.shapes import name_of
 from linad.errors import ArgumentError
-from linad.solve.fitting.model_bindings import Model, signature_of
+from linad.solve.fitting.model_bindings import BY_NAME, Model, signature_of, tell_count, unlike
 from linad.solve.problems import as_point
 
 _GIVEN = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 class Whole:
@@ -33,11 +32,18 @@ class Whole:
 class Spread(Whole):
     """``f(a, b, *args)`` of a sequence."""
 
-    def __init__(self, names: list[str]) -> None:
-        self.names = names
+    def __init__(self, names: list[str], solver: str) -> None:
+        self.names, self.solver = names, solver
 
     def named(self, f: Model, p: Any) -> dict[str, Any]:
         return dict(zip(cast(list[str], self.names), p, strict=True))
+
+    def call(self, f: Model, named: dict[str, Any], args: tuple[Any, ...]) -> Any:
+        try:
+            return f(*named.values(), *args)
+        except IndexError as error:
+            tell_count(self.solver, signature_of(f), len(named), error)
+            raise
 
 
 class Keyed(Whole):
@@ -69,9 +75,10 @@ def taking(f: Model, start: Any, args: Any, solver: str) -> tuple[Whole, tuple[A
     point = as_point(start)
     ways = [(args,), tuple(args)] if isinstance(args, list) else [args_of(args)]
     by_name_first = isinstance(point, Mapping)
-    for attempt in (_of_each, _as_one) if by_name_first else (_as_one, _of_each):
+    each_first = by_name_first or (not args and _takes_any_number(signature))
+    for attempt in (_of_each, _as_one) if each_first else (_as_one, _of_each):
         for further in ways:
-            way = attempt(signature, point, further)
+            way = attempt(signature, point, further, solver)
             if way is not None:
                 return way, further
     args = ways[-1]
@@ -81,10 +88,11 @@ def taking(f: Model, start: Any, args: Any, solver: str) -> tuple[Whole, tuple[A
     else:
         came = f"{np.size(point)} numbers" if np.ndim(point) else "one number"
     after = f", and those of args, of which there are {len(args)}, after them" if args else ""
+    odd = unlike(signature.parameters.values(), point) if by_name_first else ""
     raise ArgumentError(
         f"{solver}: {name_of(f)}{signature} does not take the parameters of the start, {came}; let "
         f"it take one argument for all of them, p, or each of them, by name or one by one{after}"
-        f"{_forgotten(signature, point, args)}"
+        f"{_forgotten(signature, point, args)}{odd}"
     )
 
 
@@ -141,20 +149,33 @@ def _binds(signature: inspect.Signature, args: Any, names: Iterable[Any] = ()) -
     return True
 
 
-def _as_one(signature: inspect.Signature, point: Any, args: tuple[Any, ...]) -> Whole | None:
+def _takes_any_number(signature: inspect.Signature) -> bool:
+    """Whether it is ``f(*v)``, of numbers; what takes any keywords as well hands them on."""
+    kinds = [p.kind for p in signature.parameters.values()]
+    return kinds == [inspect.Parameter.VAR_POSITIONAL]
+
+
+def _as_one(
+    signature: inspect.Signature, point: Any, args: tuple[Any, ...], solver: str
+) -> Whole | None:
     """That parameters are taken as one argument; None where they are not."""
     return Whole() if _binds(signature, (None, *args)) else None
 
 
-def _of_each(signature: inspect.Signature, point: Any, args: tuple[Any, ...]) -> Whole | None:
+def _of_each(
+    signature: inspect.Signature, point: Any, args: tuple[Any, ...], solver: str
+) -> Whole | None:
     """How parameters are taken by name or one by one; None where they are not."""
-    names = [p.name for p in signature.parameters.values() if p.kind in _BY_NAME]
+    names = [p.name for p in signature.parameters.values() if p.kind in BY_NAME]
     if isinstance(point, Mapping):
         left = [name for name in names if name not in point][: len(args)]
         if len(left) == len(args) and _binds(signature, (), [*point, *left]):
             return Keyed(left)
         return None
     several = type(point) in (list, tuple) or np.ndim(point) == 1
+    star = [p.name for p in signature.parameters.values() if p.kind is p.VAR_POSITIONAL]
+    if star and several:
+        names += [f"{star[0]}[{k}]" for k in range(len(point) - len(names))]
     if several and len(names) >= len(point) and _binds(signature, (*point, *args)):
-        return Spread(names[: len(point)])
+        return Spread(names[: len(point)], solver)
     return None

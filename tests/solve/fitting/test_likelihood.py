@@ -464,3 +464,13 @@ def test_peaks_whose_parameters_are_of_unlike_sizes():
         for name, value in known.items():
             error = found.standard_errors[f"peaks[{peak}].{name}"]
             assert abs(found[f"peaks[{peak}].{name}"] - value) < 4 * error
+
+
+def test_what_fits_have_and_likelihoods_have_not_is_told():
+    found = maximum_likelihood(lambda a: -((a - 1.0) ** 2), 0.0)
+    fit = curve_fit(lambda t, a: a * t, T, T)
+    names = {*dir(fit), *vars(fit)}
+    for name in sorted(names - {*dir(found), *vars(found)}):
+        if not name.startswith("_"):
+            with pytest.raises(AttributeError, match="a likelihood|log_likelihood"):
+                getattr(found, name)

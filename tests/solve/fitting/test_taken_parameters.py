@@ -119,3 +119,67 @@ def test_data_that_are_not_in_args_are_missed(solver):
         solver(lambda p, y: -np.sum(read_by_index(p, T, y) ** 2), [1.0, 1.0])
     with pytest.raises(ArgumentError, match=r"if y is data, give args=\(y,\)"):
         solver(lambda p, y: -np.sum(read_by_index(p, T, y) ** 2), [1.0, 1.0, 1.0])
+
+
+@pytest.mark.parametrize("start", [[4.0, 0.1], (4.0, 0.1), np.array([4.0, 0.1])])
+def test_any_number_of_parameters_is_taken_one_by_one_by_all(start):
+    def falls(*v):
+        return -((v[0] - 1.0) ** 2) - (v[1] - 2.0) ** 2
+
+    found = maximum_likelihood(falls, start)
+    np.testing.assert_allclose(found.x, [1.0, 2.0])
+    assert found.names == ["v[0]", "v[1]"]
+    found = fit(lambda *v: [v[0] - 1.0, v[1] - 2.0, 0.0 * v[0]], start)
+    np.testing.assert_allclose(found.x, [1.0, 2.0])
+
+
+def test_what_hands_on_any_keywords_gets_all_parameters_as_one():
+    def handed_on(*args, **keywords):
+        (p,) = args
+        return -((p[0] - 1.0) ** 2) - (p[1] - 2.0) ** 2
+
+    found = maximum_likelihood(handed_on, np.array([4.0, 0.1]))
+    np.testing.assert_allclose(found.x, [1.0, 2.0])
+
+
+def test_a_start_with_too_few_numbers_for_a_star():
+    with pytest.raises(IndexError) as raised:
+        curve_fit(lambda t, a, *h: a + h[1] * t, T, T, [1.0, 2.0])
+    told = "curve_fit: p0 has 2 numbers, and *h takes those that are left"
+    assert raised.value.__notes__ == [told]
+    with pytest.raises(IndexError) as raised:
+        maximum_likelihood(lambda *h: h[1], [1.0])
+    assert "maximum_likelihood: p0 has 1 number, and *h takes" in raised.value.__notes__[0]
+
+
+def test_which_names_of_a_start_are_odd_and_which_are_missing():
+    def model(t, height, rate):
+        return height * np.exp(-rate * t)
+
+    def likelihood(height, rate):
+        return height + rate
+
+    for start, words in (
+        ({"height": 1.0, "rat": 0.1}, "it has no rat, and rate is missing"),
+        ({"height": 1.0}, "rate is missing"),
+        ({"height": 1.0, "rate": 0.1, "floor": 0.0}, "it has no floor"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            curve_fit(model, T, T, start)
+        with pytest.raises(ArgumentError, match=words):
+            maximum_likelihood(likelihood, start)
+    with pytest.raises(ArgumentError, match=r"one for each, p0=\[1, 1\]$"):
+        curve_fit(model, T, T, 1)
+    with pytest.raises(ArgumentError, match=r"one for each, p0=\[1, 1, 1\]$"):
+        curve_fit(lambda t, a, b, c: a, T, T, 1)
+
+
+def test_an_error_of_a_model_that_nobody_gave_a_start():
+    def model(t, a, b):
+        if a == 1.0:
+            raise ValueError("math domain error")
+        return a + b * t
+
+    with pytest.raises(ValueError, match="domain") as raised:
+        curve_fit(model, T, T)
+    assert "no p0 is given, so that each parameter starts with 1" in raised.value.__notes__[0]
