@@ -70,7 +70,7 @@ def why_stuck(problem: Residual, x: Array, r: Array, J: Any, p: Array) -> str:
     return disagrees(f)
 
 
-def _comparable(r: Array, J: Any, p: Array, sizes: Array, least: float) -> Array:
+def _comparable(r: Array, J: Any, p: Array, sizes: Array, least: Any) -> Array:
     """A step within the sizes of the unknowns: along p, or against the gradient.
 
     Where residuals hardly change with some unknowns, as those of a model that is saturated, the

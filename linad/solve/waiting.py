@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from linad.core.callers import defining_package
+from linad.core.frames import held_by, names_in
 from linad.core.patience import SECONDS, say
 from linad.core.settings import settings
 from linad.core.shapes import name_of
@@ -50,6 +51,7 @@ class Waiting:
             given = given.func
         own = defining_package(given) == "linad"
         self.compiled = isinstance(given, Jitted) or own
+        self.hands_on = _calls_compiled(given)
         self.silent = self.compiled or not settings().progress
         self.seconds, self.entered, self.compiling, self.depth = 0.0, 0.0, 0.0, 0
         self.due = SECONDS
@@ -104,7 +106,12 @@ class Waiting:
     @property
     def pays_compiled(self) -> bool:
         """Whether `linad.jit` would make it faster, as far as is known."""
-        return not (self.compiled or self.varies) and self._is_slow
+        return not (self.compiled or self._only_hands_on or self.varies) and self._is_slow
+
+    @property
+    def _only_hands_on(self) -> bool:
+        """Whether it does little but call what is compiled, as ``lambda p: -fast(*p)``."""
+        return self.hands_on and self.most <= FEW
 
     @property
     def _is_slow(self) -> bool:
@@ -123,7 +130,7 @@ class Waiting:
                 f"arrays; linad.scipy.optimize.brentq for one that finds a root; or linad.kernel "
                 f"compiles loops and ifs over numbers as they stand"
             )
-        if not self._is_slow:
+        if not self._is_slow or self._only_hands_on:
             return ""
         compiled = f"{self.name}(linad.jit({self.called}), ...)"
         if self.most >= LONG:
@@ -143,6 +150,14 @@ class Waiting:
             f"{compiled} compiles it, in seconds that count if it runs once, or linad.kernel, if "
             f"it is loops and ifs over numbers"
         )
+
+
+def _calls_compiled(f: Any) -> bool:
+    """Whether the code of a function names one that `linad.jit` has made."""
+    code = getattr(f, "__code__", None)
+    space = getattr(f, "__globals__", {})
+    named = [] if code is None else [space.get(name) for name in names_in(code)]
+    return any(isinstance(value, Jitted) for value in (*named, *held_by(f)))
 
 
 def waiting_of(name: str, f: Callable[..., Any]) -> Waiting:

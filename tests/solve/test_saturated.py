@@ -90,7 +90,7 @@ def test_an_exponential_that_overflows():
     assert found.success
     np.testing.assert_allclose(found.x[1], 9.0, rtol=1e-2)
     assert np.count_nonzero(found.result.saturated == 0) > 5
-    assert "residuals do not change with a parameter in which their derivative" in found.message
+    assert "residuals do not change with " in found.message
     assert np.isfinite(found.errors).all()
 
 

@@ -90,6 +90,18 @@ def test_what_holds_an_unknown_is_no_loop_that_varies(clock, capsys):
     assert "(linad.jit(slow), ...) compiles it" in capsys.readouterr().err
 
 
+def test_what_hands_on_to_a_compiled_function_need_not_be_compiled(clock, capsys):
+    fast = linad.jit(slow)
+    with linad.config(progress=True):
+        for operations in (3, 200):  # so many of its own are worth it
+            run = Waiting("newton", "handed on", lambda x: -fast(x), np.sin)
+            for _ in range(3):
+                run.saw(SimpleNamespace(steps=[None] * operations, shape=(1, 2)))
+                run(0.0)
+            assert run.pays_compiled == (operations == 200)
+            assert ("linad.jit(" in capsys.readouterr().err) == (operations == 200)
+
+
 @pytest.mark.parametrize("operations", [0, 8, 200])
 def test_nothing_is_advised_for_what_is_fast_and_runs_often(operations, clock, capsys):
     with linad.config(progress=True):

@@ -13,6 +13,7 @@ from linad.solve.fitting.doubts import CUT_OFF, MOST
 from linad.solve.fitting.fit_result import FitResult
 from linad.solve.fitting.parameters import Parameters, told
 from linad.solve.least_squares import levenberg_marquardt
+from linad.solve.problems import quiet
 from linad.solve.status import Status
 from linad.solve.waiting import Waiting
 
@@ -65,7 +66,10 @@ def solved(
     result = solve(parameters.start, ~parameters.free)
     result.message = result.message.replace("levenberg_marquardt", name, 1)
     if result.status == Status.NOT_FINITE:
-        result.message = _without_slope(name, result) or result.message
+        zero = _named(parameters, (tree.vector(result.x) == 0) & (parameters.start == 0))
+        result.message = _without_slope(name, result, parameters, zero) or result.message
+        if zero:
+            result.message += f"; {zero}: what is divided by it has no value there, start beside 0"
     elif result.status == Status.MAXITER and (run := _run_away(result, parameters)):
         result.message += (
             f"; {run} has run away from its start: bounds= keep parameters where they have meaning"
@@ -80,9 +84,13 @@ def solved(
     saturated[result.kinks] = False
     count = np.count_nonzero(saturated)
     if count:
+        with quiet():
+            given, left = np.asarray(result.jac.todense()), cleaned_jacobian(result)
+        infinite = [(~np.isfinite(J[saturated])).any(axis=0) for J in (left, given)]
+        moved = infinite[0] if infinite[0].any() else infinite[1]
         words = (
-            f"{count} of {saturated.size} residuals do not change with a parameter in which their "
-            f"derivative overflows"
+            f"{count} of {saturated.size} residuals do not change with "
+            f"{_named(parameters, moved, tree.vector(result.x))}, where their derivative overflows"
         )
         said = result.message
         if not result.success:  # then it is the cause
@@ -93,11 +101,17 @@ def solved(
     return FitResult(result, parameters, (lower, upper), loss, f_scale, absolute_sigma, solve)
 
 
+def _named(parameters: Parameters, which: Any, values: Any = None) -> str:
+    """Some of the free parameters with their values: "a = 1 and b = 0"; "" for none."""
+    values = parameters.start if values is None else values
+    found = np.flatnonzero(which & parameters.free)[:MOST]
+    return " and ".join(f"{parameters.names[i]} = {values[i]:.3g}" for i in found)
+
+
 def _run_away(result: Any, parameters: Parameters) -> str:
     """The parameters that are millions of times what they were, and of 1; "" where none is."""
     here, start = tree.vector(result.x), parameters.start
-    far = np.flatnonzero(np.abs(here) > FAR * np.maximum(np.abs(start), 1.0))
-    return " and ".join(f"{parameters.names[i]} = {here[i]:.3g}" for i in far[:MOST])
+    return _named(parameters, np.abs(here) > FAR * np.maximum(np.abs(start), 1.0), here)
 
 
 def _is_cut_off(result: Any, parameters: Parameters) -> bool:
@@ -106,22 +120,29 @@ def _is_cut_off(result: Any, parameters: Parameters) -> bool:
     return here and not cleaned_jacobian(result)[:, parameters.free].any()
 
 
-def _without_slope(name: str, result: Any) -> str:
-    """Where the model is finite and its derivative is not."""
+def _without_slope(name: str, result: Any, parameters: Parameters, zero: str) -> str:
+    """Where the model is finite and its derivative is not; ``zero`` names parameters that are 0."""
     if not all(np.isfinite(leaf).all() for leaf in tree.flatten(result.fun)[0]):
         return ""
-    bad = ~np.isfinite(cleaned_jacobian(result)).all(axis=1)
+    infinite = ~np.isfinite(cleaned_jacobian(result))
+    bad = infinite.any(axis=1)
     if not bad.any():
         return ""
+    by = f"by {_named(parameters, infinite.any(axis=0), tree.vector(result.x))} "
     if bad.all():
         return (
-            f"{name}: infinite or NaN: in the derivatives of all {bad.size} residuals, which "
+            f"{name}: infinite or NaN: in the derivatives {by}of all {bad.size} residuals, which "
             f"themselves are finite; start elsewhere: the model overflows there, or has no slope"
         )
-    return (
-        f"{name}: infinite or NaN: in the derivatives of {bad.sum()} of {bad.size} residuals, "
+    where = (
+        f"{name}: infinite or NaN: in the derivatives {by}of {bad.sum()} of {bad.size} residuals, "
         f"first that of index {np.argmax(bad)}, which itself is finite; leave such points out, as "
-        f"curve_fit does with those of weight 0; or start elsewhere, or write the model without "
-        f"what has no slope there, as np.sqrt(x) at 0 and np.arccos(x) at 1; "
+        f"curve_fit does with those of weight 0"
+    )
+    if zero:
+        return where
+    return (
+        f"{where}; or start elsewhere, or write the model without what has no slope there, as "
+        f"np.sqrt(x) at 0 and np.arccos(x) at 1; "
         f"np.where(x < 1, np.arccos(np.where(x < 1, x, 0.0)), 0.0) is 0 from 1 on, with slope 0"
     )

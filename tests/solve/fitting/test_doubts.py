@@ -169,3 +169,15 @@ def test_names_that_a_result_does_not_have_say_what_does(name):
     likelihood = maximum_likelihood(lambda a: -np.sum((Y - a) ** 2), 1.0)
     with pytest.raises(AttributeError, match="'bic'; .*how many data"):
         likelihood.bic  # noqa: B018
+
+
+@unfinished
+def test_a_parameter_that_starts_at_0_is_named_where_the_model_divides_by_it():
+    t = np.linspace(0.0, 4.0, 9)
+    for times in (t, t + 1.0):
+        found = curve_fit(
+            lambda t, a, tau_h: a * np.exp(-t / tau_h), times, t, {"a": 1.0, "tau_h": 0.0}
+        )
+        assert "tau_h = 0: what is divided by it has no value there" in found.message
+        assert "a = 1" not in found.message
+        assert "arccos" not in found.message
