@@ -14,7 +14,7 @@ PLAIN = np.array([1.0, 2.0, 3.0])
 
 
 def test_the_rest_is_numpy():
-    for name in ("bool_", "ndarray", "pi", "random", "block", "select"):
+    for name in ("bool_", "ndarray", "pi", "random", "block", "indices"):
         assert getattr(lnp, name) is getattr(np, name)
     assert np.dtype(lnp.float64) is np.dtype(np.float64)
     assert isinstance(np.float64(np.pi), lnp.float64)
