@@ -9,6 +9,7 @@ import itertools
 import operator
 import sys
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,9 @@ from pandas.api.indexers import check_array_indexer
 from linad.arrays.conversions import held
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
+from linad.core.adopted import is_adopted
 from linad.core.array_type import Array
+from linad.core.callers import AWARE, package_of
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
 
@@ -46,6 +49,14 @@ class TracedDtype(ExtensionDtype):
 
 def bare_array(x: Any) -> Any:
     return x.array if isinstance(x, TracedArray) else x
+
+
+def _runs_adopted_code() -> bool:
+    """Whether the innermost code that is none of pandas's and its kind is adopted."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and package_of(frame) in AWARE:
+        frame = frame.f_back
+    return frame is not None and is_adopted(frame)
 
 
 class TracedArray(ExtensionArray):
@@ -135,7 +146,8 @@ class TracedArray(ExtensionArray):
         return type(self)(found) if found.dtype.kind in "fc" else np.asarray(found)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        if sys._getframe(1).f_code.co_name == "np_can_hold_element":
+        asks = sys._getframe(1).f_code.co_name == "np_can_hold_element"
+        if asks and _runs_adopted_code():
             raise TypeError("a plain array does not hold traced values")  # pandas wants to know
         return self.array.__array__(dtype, copy=copy)
 
