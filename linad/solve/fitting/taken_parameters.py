@@ -75,8 +75,8 @@ def taking(f: Model, start: Any, args: Any, solver: str) -> tuple[Whole, tuple[A
     point = as_point(start)
     ways = [(args,), tuple(args)] if isinstance(args, list) else [args_of(args)]
     by_name_first = isinstance(point, Mapping)
-    each_first = by_name_first or (not args and _takes_any_number(signature))
-    for attempt in (_of_each, _as_one) if each_first else (_as_one, _of_each):
+    alone = not ways[-1] and _takes_any_number(signature)
+    for attempt in (_of_each, _as_one) if by_name_first or alone else (_as_one, _of_each):
         for further in ways:
             way = attempt(signature, point, further, solver)
             if way is not None:
