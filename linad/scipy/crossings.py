@@ -318,12 +318,25 @@ class Walk:
     def _differ(self, before: Side, after: Side, t: float, y: Array) -> bool:
         """Whether two sides differ at a point, in what they are or in their slopes."""
         f, g = (self.sides.field(side, traced=False) for side in (before, after))
+        if not np.isfinite([f(t, y), g(t, y)]).all():
+            return self._refuse_undefined(f, g, t)
         size = np.max(np.abs([f(t, y), g(t, y)]), initial=0.0)
         if np.max(np.abs(f(t, y) - g(t, y))) > SAME * size:
             return True
         aside = np.cos(1.0 + np.arange(y.size)) * 1e-6 * (np.abs(y) + np.max(np.abs(y)) + 1e-30)
         a, b = (h(t, y + aside) - h(t, y - aside) for h in (f, g))
         return bool(np.max(np.abs(a - b)) > KINK * np.max(np.abs([a, b])))
+
+    def _refuse_undefined(self, f: Field, g: Field, t: float) -> bool:
+        """False where two sides that are no numbers at a point agree around it; raises else."""
+        ahead = SMALL_STEP * (1 + abs(t)) * np.sign(self.times[-1] - self.times[0])
+        a, b = (h(s, self.sol(s)) for h, s in ((f, t - ahead), (g, t + ahead)))
+        if np.max(np.abs(a - b)) > KINK * np.max(np.abs([a, b])):
+            raise UnsupportedError(
+                f"solve_ivp: its function jumps at t = {t:.6g}, and is not a finite number there: "
+                f"np.sign(x) jumps as x / abs(x) does, and is one"
+            )
+        return False
 
     def _unknown(self, side: Side, decided: dict[int, Any], t: float) -> str:
         line = side.path.tape.equations[side.changes(decided)[0][0]].source

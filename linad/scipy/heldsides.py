@@ -7,6 +7,8 @@ goes on beyond the surface. On which side a point is, says the margin of a decis
 
     a > b, max(a, b)    a - b               sign(x), |x|, heaviside(x)    x
     floor(x), x mod b   x, less the next integer on the way
+    argmax(a), argsort  a where it is found, less a where it is found on the other side
+    arctan2(y, x)       y at the cut, where x < 0
 
 Decisions in bodies of loops, of `linad.kernel` and in compiled code of others are not seen.
 """
@@ -97,9 +99,52 @@ def _clipped(d: Array, x: Array, low: Array, high: Array) -> Any:
     return np.where(d < 0, low, np.where(d > 0, high, x))
 
 
-def _found(d: Array, other: Array, table: Array, x: Array, **params: Any) -> Any:
+def _found(
+    d: Array, other: Array, table: Array, x: Array, side: str = "left", sorter: Any = None
+) -> Any:
+    return _binned(d, other, x, table if sorter is None else np.take(table, sorter))
+
+
+def _binned(d: Array, other: Array, x: Array, bins: Array, *right: Any, **params: Any) -> Any:
     place = np.where(other > d, d, d - 1)
-    return x - table[np.clip(place, 0, len(table) - 1)]
+    return x - bins[np.clip(place, 0, len(bins) - 1)]
+
+
+def _best(function: Any) -> Decision:
+    """Where in an array an entry is."""
+
+    def margin(d: Array, other: Array, a: Array, axis: Any = None, **params: Any) -> Any:
+        if axis is None:
+            return np.ravel(a)[d] - np.ravel(a)[other]
+        kept = d.ndim == a.ndim
+        d, other = (p if kept else np.expand_dims(p, axis) for p in (d, other))
+        found = np.take_along_axis(a, d, axis) - np.take_along_axis(a, other, axis)
+        return found if kept else found[(*[slice(None)] * (axis % a.ndim), 0)]
+
+    return Decision(function, lambda d, *operands, **params: d, margin)
+
+
+def _order_margin(d: Array, other: Array, a: Array, axis: Any = -1, **params: Any) -> Any:
+    if axis is None:
+        return np.ravel(a)[d] - np.ravel(a)[other]
+    return np.take_along_axis(a, d, axis) - np.take_along_axis(a, other, axis)
+
+
+def _beside_cut(y: Array, x: Array) -> Any:
+    """1 and -1 above and below the cut of an angle, 0 where no cut is."""
+    return np.where(x < 0, np.where(y < 0, -1.0, 1.0), 0.0)
+
+
+def _beyond_cut(d: Array, y: Array, x: Array) -> Any:
+    angle = np.arctan2(y, x)
+    return angle + np.where(d * angle < -np.pi / 2, 2 * np.pi * d, 0.0)
+
+
+def _closeness(
+    d: Array, other: Array, a: Array, b: Array, rtol: Any = 1e-5, atol: Any = 1e-8, **params: Any
+) -> Any:
+    """|a - b|, less what it may be."""
+    return abs(a - b) - (atol + rtol * abs(b))
 
 
 _FLOOR, _CEIL, _RINT = _upward(), _upward(shift=-1.0), _upward(shift=-0.5)
@@ -113,12 +158,14 @@ DECISIONS: dict[str, Decision] = {
     "not_equal": _compared(np.not_equal),
     "sign": Decision(np.sign, lambda d, x: d, lambda d, other, x: x),
     "signbit": Decision(np.signbit, lambda d, x: d, lambda d, other, x: x),
+    "side": Decision(np.sign, lambda d, x: d, lambda d, other, x: x),
     "heaviside": Decision(
         lambda x, at_zero: np.sign(x),
         lambda d, x, at_zero: np.where(d < 0, 0.0, np.where(d > 0, 1.0, at_zero)),
         lambda d, other, x, at_zero: x,
     ),
     "absolute": Decision(_signs, lambda d, x: d * x, lambda d, other, x: x),
+    "fabs": Decision(_signs, lambda d, x: d * x, lambda d, other, x: x),
     "copysign": Decision(
         lambda a, b: _signs(a) * np.copysign(1.0, b),
         lambda d, a, b: d * a,
@@ -149,8 +196,30 @@ DECISIONS: dict[str, Decision] = {
     "floor_divide": _parts(np.floor, _FLOOR, rest=False),
     "remainder": _parts(np.floor, _FLOOR, rest=True),
     "fmod": _parts(np.trunc, _of_trunc, rest=True),
+    "astype": Decision(
+        lambda x, dtype: np.trunc(x),
+        lambda d, x, dtype: d,
+        lambda d, other, x, dtype: x - _of_trunc(d, other),
+    ),
+    "exponent": Decision(
+        lambda x: np.frexp(x)[1],
+        lambda d, x: d,
+        lambda d, other, x: abs(x) - 2.0 ** np.where(other > d, d, d - 1),
+    ),
     "searchsorted": Decision(np.searchsorted, lambda d, table, x, **params: d, _found),
+    "digitize": Decision(np.digitize, lambda d, *operands, **params: d, _binned),
+    "argmax": _best(np.argmax),
+    "argmin": _best(np.argmin),
+    "nanargmax": _best(np.nanargmax),
+    "nanargmin": _best(np.nanargmin),
+    "argsort": Decision(np.argsort, lambda d, *operands, **params: d, _order_margin),
+    "isclose": Decision(np.isclose, lambda d, *operands, **params: d, _closeness),
+    "allclose": Decision(np.isclose, lambda d, *operands, **params: np.all(d), _closeness),
+    "arctan2": Decision(
+        _beside_cut, _beyond_cut, lambda d, other, y, x: np.where(d * other < 0, y, x)
+    ),
 }
+DECISIONS["astype_exact"] = DECISIONS["astype"]
 """What is decided, by the name of the primitive."""
 
 
@@ -305,6 +374,8 @@ class HeldSides(Closed):
 def _decides(eqn: Equation) -> bool:
     """Whether an equation decides on floating-point numbers."""
     if eqn.primitive.name not in DECISIONS:
+        return False
+    if eqn.primitive.name in ("astype", "astype_exact") and eqn.outputs[0].dtype.kind not in "iu":
         return False
     kinds = [a.dtype.kind for a in eqn.inputs if isinstance(a, Var)]
     return bool(kinds) and "f" in kinds

@@ -62,6 +62,21 @@ def table(p, t, y):
     return [-p[0] * np.array([0.2, 1.0, 2.0])[np.searchsorted(np.array([0.4, 0.7]), y[0])]]
 
 
+def places(p, t, y):
+    """Which of some numbers is largest, of what order, in which bin."""
+    rivals = np.stack([p[1] - t * y, y * t, 0.3 + 0 * y])
+    best = np.argmax(rivals, axis=0) + np.argmin(rivals[:, :1], axis=0, keepdims=True)[0]
+    order = np.argsort(np.stack([y[0] * p[1], y[1] - 0.3]))
+    tables = np.digitize(y, np.array([0.8, 0.5])) + (3 * y * p[1]).astype(int)
+    return -p[0] * y * (1 + best) - 0.1 * order - 0.1 * tables
+
+
+def angles(p, t, y):
+    turned = np.arctan2(y[1], y[0]) + 0.5 * np.angle(-y[0] + 1j * y[1])
+    near = np.isclose(y[1], 0.5 * p[0], atol=0.3)
+    return [p[1] * y[1] - 0.1 * turned, -y[0] * p[0] + 0.2 * near - 0.1 * np.frexp(3 + 2 * y[0])[0]]
+
+
 def twice(p, t, y):
     """Two bodies that turn at the same time, though not for the same reason."""
     return [y[2], y[3], -p[0] * y[0] - 0.1 * np.sign(y[2]), -1.2 * y[1] - p[1] * np.sign(y[3])]
@@ -79,6 +94,8 @@ CASES = {
     "kinks": (kinks, [1.2, 0.6], [1.0], 2.0),
     "limits": (limits, [0.8, 0.7], [1.0], 2.0),
     "table": (table, [0.8, 0.7], [1.0], 1.5),
+    "places": (places, [0.5, 0.9], [1.3, 1.0], 1.1),
+    "angles": (angles, [2.5, 1.9], [1.0, 0.1], 2.0),
     "twice": (twice, [1.2, 0.1], [1.0, 1.0, 0.0, 0.0], 3.5),
 }
 
@@ -235,6 +252,15 @@ def test_fixed_times_take_no_more():
         return si.solve_ivp(field, (0.0, 1.0), [1.0], max_step=0.25, rtol=1e-8).y[0, -1]
 
     np.testing.assert_allclose(linad.derivative(f)(1.0), -1.5 * np.exp(-1.5), rtol=1e-3)
+
+
+def test_a_jump_at_which_the_function_is_not_a_number_is_refused():
+    def end(p):
+        field = lambda t, y: [(t - p) / abs(t - p) - y[0]]  # noqa: E731
+        return si.solve_ivp(field, (0, 2), [0.6], t_eval=[2.0], **FIT).y[0, 0]
+
+    with pytest.raises(UnsupportedError, match=r"jumps at t = 0\.9, .* np\.sign\(x\)"):
+        linad.grad(end)(0.9)
 
 
 def test_what_is_not_known_is_refused():
