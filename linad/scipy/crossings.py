@@ -106,8 +106,10 @@ def stretches_of(sides: HeldSides, times: Sequence[float], sol: Any) -> list[Smo
     if len(times) < 2:
         return None
     with np.errstate(all="ignore"):  # a path that is run beyond its end
-        found = list(Walk(sides, times, sol).stretches())
-    return found if any(stretch.passages for stretch in found) else None
+        walk = Walk(sides, times, sol)
+        found = list(walk.stretches())
+        passes = any(stretch.passages for stretch in found)
+        return found if passes or walk.begins_on_surface() else None
 
 
 class Walk:
@@ -136,6 +138,7 @@ class Walk:
         times = self.times
         at = times[0] + ASIDE * (times[1] - times[0])
         side, own = self._side(at), times[:1]
+        self._first_side = side
         i, crossings = 1, 0
         while i < len(times):
             end = times[i]
@@ -179,6 +182,15 @@ class Walk:
         elif len(own) == 1:
             return
         yield SmoothStretch(own, self.sides.field(side), [])
+
+    def begins_on_surface(self) -> bool:
+        """Whether the right side at the start is another function than that behind it."""
+        t, behind = self.times[0], self._first_side
+        here = self._side(t)
+        if here.same(behind):
+            return False
+        roots = here.changes(self.sides.decided(here, self.times[1], self.sol(self.times[1])))
+        return self.sides.moving(here, roots) and self._differ(here, behind, t, self.sol(t))
 
     def _side(self, t: float) -> Side:
         return self.sides.side(t, self.sol(t))

@@ -137,6 +137,19 @@ def test_all_methods_and_directions(method, span):
     np.testing.assert_allclose(told, seen, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("method", ["RK45", "BDF"])
+def test_a_start_on_a_jump(method):
+    """The start moves along with the level: y = p exp(-a t / 10)."""
+    field = lambda p, t, y: [np.where(y[0] >= p[1], -p[0] * y[0], -0.1 * p[0] * y[0])]  # noqa: E731
+
+    def end(p):
+        right = lambda t, y: field(p, t, y)  # noqa: E731
+        return si.solve_ivp(right, (0, 1), [p[1]], method, **FIT).y[0, -1]
+
+    exact = [-0.1 * 0.5 * np.exp(-0.13), np.exp(-0.13)]
+    np.testing.assert_allclose(linad.grad(end)(np.array([1.3, 0.5])), exact, atol=1e-6)
+
+
 def fallen(p, x, way=si.solve_ivp):
     """x' = -a above the level b, and -2 a below it, from 1: 1 - 2 a t + (1 - b), in the end."""
     a, b = p[0], p[1]
