@@ -106,10 +106,7 @@ def stretches_of(sides: HeldSides, times: Sequence[float], sol: Any) -> list[Smo
     if len(times) < 2:
         return None
     with np.errstate(all="ignore"):  # a path that is run beyond its end
-        walk = Walk(sides, times, sol)
-        found = list(walk.stretches())
-        passes = any(stretch.passages for stretch in found)
-        return found if passes or walk.begins_on_surface() else None
+        return Walk(sides, times, sol).found()
 
 
 class Walk:
@@ -129,9 +126,19 @@ class Walk:
 
     def __init__(self, sides: HeldSides, times: Sequence[float], sol: Any) -> None:
         self.sides, self.sol = sides, sol
+        self.skipped: float | None = None  # a time by which too much was decided at fixed times
         # A method may step to and fro over a surface within a step.
         halves = [[0.5 * (a + b), b] for a, b in itertools.pairwise(times)]
         self.steps, self.times = set(times), [times[0], *itertools.chain(*halves)]
+
+    def found(self) -> list[SmoothStretch] | None:
+        """The stretches, where they make a difference."""
+        found = list(self.stretches())
+        if not any(stretch.passages for stretch in found) and not self.begins_on_surface():
+            return None
+        if self.skipped is not None:
+            raise UnsupportedError(self._too_many(self.skipped))
+        return found
 
     def stretches(self) -> Iterator[SmoothStretch]:
         """All of them, in order."""
@@ -144,6 +151,10 @@ class Walk:
             end = times[i]
             decided = self.sides.decided(side, end, self.sol(end))
             entries = side.changes(decided)
+            if crossings == MOST and entries:
+                if self.sides.moving(side, entries):
+                    raise UnsupportedError(self._too_many(end))
+                side, self.skipped = self._side(end), end
             if not entries or crossings == MOST:
                 own += [end] * (end in self.steps)
                 at = end
@@ -349,6 +360,12 @@ class Walk:
                 f"np.sign(x) jumps as x / abs(x) does, and is one"
             )
         return False
+
+    def _too_many(self, t: float) -> str:
+        return (
+            f"solve_ivp: its function decides otherwise more than {MOST} times within the step "
+            f"up to t = {t:.6g}, as by rounding to many digits: give shorter steps by max_step"
+        )
 
     def _unknown(self, side: Side, decided: dict[int, Any], t: float) -> str:
         line = side.path.tape.equations[side.changes(decided)[0][0]].source

@@ -219,6 +219,7 @@ DECISIONS: dict[str, Decision] = {
         _beside_cut, _beyond_cut, lambda d, other, y, x: np.where(d * other < 0, y, x)
     ),
 }
+COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
 DECISIONS["astype_exact"] = DECISIONS["astype"]
 """What is decided, by the name of the primitive."""
 
@@ -268,6 +269,7 @@ class HeldSides(Closed):
     """
 
     def __init__(self, field: Field, t: float, y: Array) -> None:
+        self._known_decisions: dict[ClosedPath, set[int]] = {}
         super().__init__(lambda x: field(*x), (), (np.float64(t), y))
 
     def place(self, held: Any, key: Any) -> int:
@@ -279,8 +281,13 @@ class HeldSides(Closed):
 
     @property
     def decides(self) -> bool:
-        """Whether anything is decided on what moves."""
-        return any(decisions_of(path) for path in self.paths)
+        """Whether anything is decided on what moves, or compared: an if may lead there."""
+        for path in self.paths:
+            for k in self._decisions(path):
+                taken = DECISIONS[path.tape.equations[k].primitive.name].taken
+                if taken in COMPARISONS or self.moving(Side(path, {}), [(k, ())]):
+                    return True
+        return False
 
     def side(self, t: float, y: Array) -> Side:
         """The side on which a point is."""
@@ -317,16 +324,14 @@ class HeldSides(Closed):
 
     def moving(self, side: Side, entries: list[Entry]) -> bool:
         """Whether the margin of some entry depends on the state, or on what is traced."""
-        path = side.path
-        moving = {path.tape.inputs[1]}
-        for var, a in zip(path.tape.inputs[2:], path.read, strict=True):
-            if isinstance(a, int):
-                moving.add(var)
-        for eqn in path.tape.equations:
-            if not moving.isdisjoint(a for a in eqn.inputs if isinstance(a, Var)):
-                moving.update(eqn.outputs)
-        equations = [path.tape.equations[k] for k, _ in entries]
+        moving = _moving(side.path)
+        equations = [side.path.tape.equations[k] for k, _ in entries]
         return any(isinstance(a, Var) and a in moving for eqn in equations for a in eqn.inputs)
+
+    def _decisions(self, path: ClosedPath) -> set[int]:
+        if path not in self._known_decisions:
+            self._known_decisions[path] = decisions_of(path)
+        return self._known_decisions[path]
 
     def _plain(self) -> list[Any]:
         return [plain(v) for v in self.captured]
@@ -337,11 +342,12 @@ class HeldSides(Closed):
         """The path as it is, and what it decides."""
         values = self._inputs(path, t, y, captured)
         decided: dict[int, Any] = {}
+        kept = self._decisions(path)
         for k, eqn in enumerate(path.tape.equations):
             if eqn.primitive.guards and not guarded:
                 continue
             operands = [values[a] if isinstance(a, Var) else a for a in eqn.inputs]
-            if _decides(eqn):
+            if k in kept:
                 taken = DECISIONS[eqn.primitive.name].taken(*operands, **eqn.params)
                 decided[k] = np.asarray(taken)
             _enter(values, eqn, eqn.primitive(*operands, **eqn.params))
@@ -381,9 +387,35 @@ def _decides(eqn: Equation) -> bool:
     return bool(kinds) and "f" in kinds
 
 
-def decisions_of(path: ClosedPath) -> list[int]:
-    """The numbers of the equations of a path that decide."""
-    return [k for k, eqn in enumerate(path.tape.equations) if _decides(eqn)]
+def _moving(path: ClosedPath) -> set[Var]:
+    """What depends on the state, or on what is traced."""
+    moving = {path.tape.inputs[1]}
+    for var, a in zip(path.tape.inputs[2:], path.read, strict=True):
+        if isinstance(a, int):
+            moving.add(var)
+    for eqn in path.tape.equations:
+        if not moving.isdisjoint(a for a in eqn.inputs if isinstance(a, Var)):
+            moving.update(eqn.outputs)
+    return moving
+
+
+def decisions_of(path: ClosedPath) -> set[int]:
+    """The numbers of the equations of a path that decide.
+
+    What is decided at fixed times alone, as where a table is read at t, is nothing special, but
+    where a guard or another decision depends on it."""
+    moving, found = _moving(path), set()
+    asked: set[Any] = set()
+    for k, eqn in reversed(list(enumerate(path.tape.equations))):
+        inputs = [a for a in eqn.inputs if isinstance(a, Var)]
+        moves = not moving.isdisjoint(inputs)
+        needed = eqn.primitive.guards or not asked.isdisjoint(eqn.outputs)
+        if _decides(eqn) and (moves or needed):
+            found.add(k)
+            needed = True
+        if needed:
+            asked.update(inputs)
+    return found
 
 
 def _enter(values: dict[Var, Any], eqn: Equation, result: Any) -> None:

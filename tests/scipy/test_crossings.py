@@ -267,6 +267,22 @@ def test_fixed_times_take_no_more():
     np.testing.assert_allclose(linad.derivative(f)(1.0), -1.5 * np.exp(-1.5), rtol=1e-3)
 
 
+def test_a_fine_table_that_is_read_at_fixed_times():
+    """Many of its places within a step are nothing that a derivative has to know of."""
+    places = np.linspace(0, 2, 2000)
+
+    def end(p):
+        field = lambda t, y: [p[0] * np.interp(t, places, 1 + places) - p[1] * y[0]]  # noqa: E731
+        return si.solve_ivp(field, (0, 2), [1.0], t_eval=[2.0]).y[0, 0]
+
+    def exact(p):  # y = (1 + t) a / b - a / b² + c exp(-b t)
+        a, b = p
+        return 3 * a / b - a / b**2 + (1 - a / b + a / b**2) * np.exp(-2 * b)
+
+    p = np.array([1.03, 0.3])
+    np.testing.assert_allclose(linad.grad(end)(p), linad.grad(exact)(p), rtol=1e-2)
+
+
 def test_a_jump_at_which_the_function_is_not_a_number_is_refused():
     def end(p):
         field = lambda t, y: [(t - p) / abs(t - p) - y[0]]  # noqa: E731
