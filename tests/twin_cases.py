@@ -155,7 +155,7 @@ SIGNAL = {
     "abcd_normalize": (lambda m, a: m.abcd_normalize(*state_space(a))[0], MOTION),
     "argrelextrema": (lambda m, x: x[m.argrelextrema(x, np.greater)], X),
     "bessel": (lambda m, w: m.bessel(3, w)[1], EDGE),
-    "bilinear": (lambda m, b, a: m.bilinear(b, a, 2.0)[1], B, A),
+    "bilinear": (lambda m, b, a: np.concatenate(m.bilinear(b, a, 2.0)), B, A),
     "bilinear_zpk": (lambda m, z, p, k: m.bilinear_zpk(z, p, k, 2.0)[2], ZEROS, POLES, GAIN),
     "bode": (lambda m, b, a: np.stack(m.bode((b, a), w=[0.1, 1.0])[1:]), NUM, DEN),
     "butter": (lambda m, w: m.butter(3, w)[1], EDGE),

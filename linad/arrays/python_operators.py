@@ -134,10 +134,9 @@ def _shown_array(x: Any) -> Any:
         return None
     if isinstance(x, Sequence):
         return stacked([*x])
-    if hasattr(x, "__array_interface__") or hasattr(x, "__array_struct__"):
-        return np.asarray(x)
-    with contextlib.suppress(TypeError, ValueError):
-        return np.asarray(memoryview(x))
+    shows = hasattr(x, "__array_interface__") or hasattr(x, "__array_struct__")
+    with contextlib.suppress(TypeError, ValueError):  # where the numbers are traced: adopted code
+        return np.asarray(x if shows else memoryview(x))
     return None
 
 

@@ -107,8 +107,7 @@ def stretches_of(sides: HeldSides, times: Sequence[float], sol: Any) -> list[Smo
     if len(times) < 2:
         return None
     with np.errstate(all="ignore"):  # a path that is run beyond its end
-        found = list(Walk(sides, times, sol).stretches())
-    return found if any(stretch.passages for stretch in found) else None
+        return Walk(sides, times, sol).found()
 
 
 class Walk:
@@ -128,20 +127,35 @@ class Walk:
 
     def __init__(self, sides: HeldSides, times: Sequence[float], sol: Any) -> None:
         self.sides, self.sol = sides, sol
+        self.skipped: float | None = None  # a time by which too much was decided at fixed times
         # A method may step to and fro over a surface within a step.
         halves = [[0.5 * (a + b), b] for a, b in itertools.pairwise(times)]
         self.steps, self.times = set(times), [times[0], *itertools.chain(*halves)]
+
+    def found(self) -> list[SmoothStretch] | None:
+        """The stretches, where they make a difference."""
+        found = list(self.stretches())
+        if not any(stretch.passages for stretch in found) and not self.begins_on_surface():
+            return None
+        if self.skipped is not None:
+            raise UnsupportedError(self._too_many(self.skipped))
+        return found
 
     def stretches(self) -> Iterator[SmoothStretch]:
         """All of them, in order."""
         times = self.times
         at = times[0] + ASIDE * (times[1] - times[0])
         side, own = self._side(at), times[:1]
+        self._first_side = side
         i, crossings = 1, 0
         while i < len(times):
             end = times[i]
             decided = self.sides.decided(side, end, self.sol(end))
             entries = side.changes(decided)
+            if crossings == MOST and entries:
+                if self.sides.moving(side, entries):
+                    raise UnsupportedError(self._too_many(end))
+                side, self.skipped = self._side(end), end
             if not entries or crossings == MOST:
                 own += [end] * (end in self.steps)
                 at = end
@@ -180,6 +194,15 @@ class Walk:
         elif len(own) == 1:
             return
         yield SmoothStretch(own, self.sides.field(side), [])
+
+    def begins_on_surface(self) -> bool:
+        """Whether the right side at the start is another function than that behind it."""
+        t, behind = self.times[0], self._first_side
+        here = self._side(t)
+        if here.same(behind):
+            return False
+        roots = here.changes(self.sides.decided(here, self.times[1], self.sol(self.times[1])))
+        return self.sides.moving(here, roots) and self._differ(here, behind, t, self.sol(t))
 
     def _side(self, t: float) -> Side:
         return self.sides.side(t, self.sol(t))
@@ -321,12 +344,31 @@ class Walk:
     def _differ(self, before: Side, after: Side, t: float, y: Array) -> bool:
         """Whether two sides differ at a point, in what they are or in their slopes."""
         f, g = (self.sides.field(side, traced=False) for side in (before, after))
+        if not np.isfinite([f(t, y), g(t, y)]).all():
+            return self._refuse_undefined(f, g, t)
         size = np.max(np.abs([f(t, y), g(t, y)]), initial=0.0)
         if np.max(np.abs(f(t, y) - g(t, y))) > SAME * size:
             return True
         aside = np.cos(1.0 + np.arange(y.size)) * 1e-6 * (np.abs(y) + np.max(np.abs(y)) + 1e-30)
         a, b = (h(t, y + aside) - h(t, y - aside) for h in (f, g))
         return bool(np.max(np.abs(a - b)) > KINK * np.max(np.abs([a, b])))
+
+    def _refuse_undefined(self, f: Field, g: Field, t: float) -> bool:
+        """False where two sides that are no numbers at a point agree around it; raises else."""
+        ahead = SMALL_STEP * (1 + abs(t)) * np.sign(self.times[-1] - self.times[0])
+        a, b = (h(s, self.sol(s)) for h, s in ((f, t - ahead), (g, t + ahead)))
+        if np.max(np.abs(a - b)) > KINK * np.max(np.abs([a, b])):
+            raise UnsupportedError(
+                f"solve_ivp: its function jumps at t = {t:.6g}, and is not a finite number there: "
+                f"np.sign(x) jumps as x / abs(x) does, and is one"
+            )
+        return False
+
+    def _too_many(self, t: float) -> str:
+        return (
+            f"solve_ivp: its function decides otherwise more than {MOST} times within the step "
+            f"up to t = {t:.6g}, as by rounding to many digits: give shorter steps by max_step"
+        )
 
     def _unknown(self, side: Side, decided: dict[int, Any], t: float) -> str:
         line = side.path.tape.equations[side.changes(decided)[0][0]].source

@@ -7,6 +7,8 @@ goes on beyond the surface. On which side a point is, says the margin of a decis
 
     a > b, max(a, b)    a - b               sign(x), |x|, heaviside(x)    x
     floor(x), x mod b   x, less the next integer on the way
+    argmax(a), argsort  a where it is found, less a where it is found on the other side
+    arctan2(y, x)       y at the cut, where x < 0
 
 Decisions in bodies of loops, of `linad.kernel` and in compiled code of others are not seen.
 """
@@ -97,9 +99,52 @@ def _clipped(d: Array, x: Array, low: Array, high: Array) -> Any:
     return np.where(d < 0, low, np.where(d > 0, high, x))
 
 
-def _found(d: Array, other: Array, table: Array, x: Array, **params: Any) -> Any:
+def _found(
+    d: Array, other: Array, table: Array, x: Array, side: str = "left", sorter: Any = None
+) -> Any:
+    return _binned(d, other, x, table if sorter is None else np.take(table, sorter))
+
+
+def _binned(d: Array, other: Array, x: Array, bins: Array, *right: Any, **params: Any) -> Any:
     place = np.where(other > d, d, d - 1)
-    return x - table[np.clip(place, 0, len(table) - 1)]
+    return x - bins[np.clip(place, 0, len(bins) - 1)]
+
+
+def _best(function: Any) -> Decision:
+    """Where in an array an entry is."""
+
+    def margin(d: Array, other: Array, a: Array, axis: Any = None, **params: Any) -> Any:
+        if axis is None:
+            return np.ravel(a)[d] - np.ravel(a)[other]
+        kept = d.ndim == a.ndim
+        d, other = (p if kept else np.expand_dims(p, axis) for p in (d, other))
+        found = np.take_along_axis(a, d, axis) - np.take_along_axis(a, other, axis)
+        return found if kept else found[(*[slice(None)] * (axis % a.ndim), 0)]
+
+    return Decision(function, lambda d, *operands, **params: d, margin)
+
+
+def _order_margin(d: Array, other: Array, a: Array, axis: Any = -1, **params: Any) -> Any:
+    if axis is None:
+        return np.ravel(a)[d] - np.ravel(a)[other]
+    return np.take_along_axis(a, d, axis) - np.take_along_axis(a, other, axis)
+
+
+def _beside_cut(y: Array, x: Array) -> Any:
+    """1 and -1 above and below the cut of an angle, 0 where no cut is."""
+    return np.where(x < 0, np.where(y < 0, -1.0, 1.0), 0.0)
+
+
+def _beyond_cut(d: Array, y: Array, x: Array) -> Any:
+    angle = np.arctan2(y, x)
+    return angle + np.where(d * angle < -np.pi / 2, 2 * np.pi * d, 0.0)
+
+
+def _closeness(
+    d: Array, other: Array, a: Array, b: Array, rtol: Any = 1e-5, atol: Any = 1e-8, **params: Any
+) -> Any:
+    """|a - b|, less what it may be."""
+    return abs(a - b) - (atol + rtol * abs(b))
 
 
 _FLOOR, _CEIL, _RINT = _upward(), _upward(shift=-1.0), _upward(shift=-0.5)
@@ -113,12 +158,14 @@ DECISIONS: dict[str, Decision] = {
     "not_equal": _compared(np.not_equal),
     "sign": Decision(np.sign, lambda d, x: d, lambda d, other, x: x),
     "signbit": Decision(np.signbit, lambda d, x: d, lambda d, other, x: x),
+    "side": Decision(np.sign, lambda d, x: d, lambda d, other, x: x),
     "heaviside": Decision(
         lambda x, at_zero: np.sign(x),
         lambda d, x, at_zero: np.where(d < 0, 0.0, np.where(d > 0, 1.0, at_zero)),
         lambda d, other, x, at_zero: x,
     ),
     "absolute": Decision(_signs, lambda d, x: d * x, lambda d, other, x: x),
+    "fabs": Decision(_signs, lambda d, x: d * x, lambda d, other, x: x),
     "copysign": Decision(
         lambda a, b: _signs(a) * np.copysign(1.0, b),
         lambda d, a, b: d * a,
@@ -149,12 +196,34 @@ DECISIONS: dict[str, Decision] = {
     "floor_divide": _parts(np.floor, _FLOOR, rest=False),
     "remainder": _parts(np.floor, _FLOOR, rest=True),
     "fmod": _parts(np.trunc, _of_trunc, rest=True),
-    "astype": _rounded(np.trunc, _of_trunc),
-    "astype_exact": _rounded(np.trunc, _of_trunc),
+    "astype": Decision(
+        lambda x, dtype: np.trunc(x),
+        lambda d, x, dtype: d,
+        lambda d, other, x, dtype: x - _of_trunc(d, other),
+    ),
+    "exponent": Decision(
+        lambda x: np.frexp(x)[1],
+        lambda d, x: d,
+        lambda d, other, x: abs(x) - 2.0 ** np.where(other > d, d, d - 1),
+    ),
     "searchsorted": Decision(np.searchsorted, lambda d, table, x, **params: d, _found),
+    "digitize": Decision(np.digitize, lambda d, *operands, **params: d, _binned),
+    "argmax": _best(np.argmax),
+    "argmin": _best(np.argmin),
+    "nanargmax": _best(np.nanargmax),
+    "nanargmin": _best(np.nanargmin),
+    "argsort": Decision(np.argsort, lambda d, *operands, **params: d, _order_margin),
+    "isclose": Decision(np.isclose, lambda d, *operands, **params: d, _closeness),
+    "allclose": Decision(np.isclose, lambda d, *operands, **params: np.all(d), _closeness),
+    "arctan2": Decision(
+        _beside_cut, _beyond_cut, lambda d, other, y, x: np.where(d * other < 0, y, x)
+    ),
 }
+DECISIONS["astype_exact"] = DECISIONS["astype"]
 """What is decided, by the name of the primitive. Other integers that are made of floating-point
-numbers, as those of argmax, are decided on as well; they have no margin."""
+numbers are decided on as well; they have no margin."""
+
+COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
 
 
 class Side(NamedTuple):
@@ -202,6 +271,7 @@ class HeldSides(Closed):
     """
 
     def __init__(self, field: Field, t: float, y: Array) -> None:
+        self._known_decisions: dict[ClosedPath, set[int]] = {}
         super().__init__(lambda x: field(*x), (), (np.float64(t), y))
 
     def place(self, held: Any, key: Any) -> int:
@@ -213,8 +283,14 @@ class HeldSides(Closed):
 
     @property
     def decides(self) -> bool:
-        """Whether anything is decided on what moves."""
-        return any(decisions_of(path) for path in self.paths)
+        """Whether anything is decided on what moves, or compared: an if may lead there."""
+        for path in self.paths:
+            for k in self._decisions(path):
+                known = DECISIONS.get(path.tape.equations[k].primitive.name)
+                compared = known is not None and known.taken in COMPARISONS
+                if compared or self.moving(Side(path, {}), [(k, ())]):
+                    return True
+        return False
 
     def side(self, t: float, y: Array) -> Side:
         """The side on which a point is."""
@@ -251,20 +327,18 @@ class HeldSides(Closed):
 
     def moving(self, side: Side, entries: list[Entry]) -> bool:
         """Whether the margin of some entry depends on the state, or on what is traced."""
-        path = side.path
-        moving = {path.tape.inputs[1]}
-        for var, a in zip(path.tape.inputs[2:], path.read, strict=True):
-            if isinstance(a, int):
-                moving.add(var)
-        for eqn in path.tape.equations:
-            if not moving.isdisjoint(a for a in eqn.inputs if isinstance(a, Var)):
-                moving.update(eqn.outputs)
-        equations = [path.tape.equations[k] for k, _ in entries]
+        moving = _moving(side.path)
+        equations = [side.path.tape.equations[k] for k, _ in entries]
         return any(isinstance(a, Var) and a in moving for eqn in equations for a in eqn.inputs)
 
     def has_margin(self, side: Side, entry: Entry) -> bool:
         """Whether it is known what passes zero where an entry changes."""
         return side.path.tape.equations[entry[0]].primitive.name in DECISIONS
+
+    def _decisions(self, path: ClosedPath) -> set[int]:
+        if path not in self._known_decisions:
+            self._known_decisions[path] = decisions_of(path)
+        return self._known_decisions[path]
 
     def _plain(self) -> list[Any]:
         return [plain(v) for v in self.captured]
@@ -275,11 +349,12 @@ class HeldSides(Closed):
         """The path as it is, and what it decides."""
         values = self._inputs(path, t, y, captured)
         decided: dict[int, Any] = {}
+        kept = self._decisions(path)
         for k, eqn in enumerate(path.tape.equations):
             if eqn.primitive.guards and not guarded:
                 continue
             operands = [values[a] if isinstance(a, Var) else a for a in eqn.inputs]
-            if _decides(eqn):
+            if k in kept:
                 known = DECISIONS.get(eqn.primitive.name)
                 take = eqn.primitive if known is None else known.taken
                 decided[k] = np.asarray(take(*operands, **eqn.params))
@@ -322,9 +397,35 @@ def _decides(eqn: Equation) -> bool:
     return eqn.primitive.name in DECISIONS and not eqn.primitive.name.startswith("astype")
 
 
-def decisions_of(path: ClosedPath) -> list[int]:
-    """The numbers of the equations of a path that decide."""
-    return [k for k, eqn in enumerate(path.tape.equations) if _decides(eqn)]
+def _moving(path: ClosedPath) -> set[Var]:
+    """What depends on the state, or on what is traced."""
+    moving = {path.tape.inputs[1]}
+    for var, a in zip(path.tape.inputs[2:], path.read, strict=True):
+        if isinstance(a, int):
+            moving.add(var)
+    for eqn in path.tape.equations:
+        if not moving.isdisjoint(a for a in eqn.inputs if isinstance(a, Var)):
+            moving.update(eqn.outputs)
+    return moving
+
+
+def decisions_of(path: ClosedPath) -> set[int]:
+    """The numbers of the equations of a path that decide.
+
+    What is decided at fixed times alone, as where a table is read at t, is nothing special, but
+    where a guard or another decision depends on it."""
+    moving, found = _moving(path), set()
+    asked: set[Any] = set()
+    for k, eqn in reversed(list(enumerate(path.tape.equations))):
+        inputs = [a for a in eqn.inputs if isinstance(a, Var)]
+        moves = not moving.isdisjoint(inputs)
+        needed = eqn.primitive.guards or not asked.isdisjoint(eqn.outputs)
+        if _decides(eqn) and (moves or needed):
+            found.add(k)
+            needed = True
+        if needed:
+            asked.update(inputs)
+    return found
 
 
 def _enter(values: dict[Var, Any], eqn: Equation, result: Any) -> None:

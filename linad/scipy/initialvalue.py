@@ -271,7 +271,7 @@ def _taken_once_more(
     stretches = None if sides is None else stretches_of(sides, times, result.sol)
     replay = make(field, times, y0) if stretches is None else PiecewiseReplay(make, stretches, y0)
     ends = [float(t) for t in result.t]
-    all_steps = moments is None and ends == list(replay.times)
+    all_steps = stretches is None and moments is None and ends == list(replay.times)
     states = replay.states if all_steps else replay.at(ends)
     if not explicit or stretches is not None:
         states = [value + (y - form(y)) for value, y in zip(result.y.T, states, strict=True)]

@@ -62,6 +62,21 @@ def table(p, t, y):
     return [-p[0] * np.array([0.2, 1.0, 2.0])[np.searchsorted(np.array([0.4, 0.7]), y[0])]]
 
 
+def places(p, t, y):
+    """Which of some numbers is largest, of what order, in which bin."""
+    rivals = np.stack([p[1] - t * y, y * t, 0.3 + 0 * y])
+    best = np.argmax(rivals, axis=0) + np.argmin(rivals[:, :1], axis=0, keepdims=True)[0]
+    order = np.argsort(np.stack([y[0] * p[1], y[1] - 0.3]))
+    tables = np.digitize(y, np.array([0.8, 0.5])) + (3 * y * p[1]).astype(int)
+    return -p[0] * y * (1 + best) - 0.1 * order - 0.1 * tables
+
+
+def angles(p, t, y):
+    turned = np.arctan2(y[1], y[0]) + 0.5 * np.angle(-y[0] + 1j * y[1])
+    near = np.isclose(y[1], 0.5 * p[0], atol=0.3)
+    return [p[1] * y[1] - 0.1 * turned, -y[0] * p[0] + 0.2 * near - 0.1 * np.frexp(3 + 2 * y[0])[0]]
+
+
 def twice(p, t, y):
     """Two bodies that turn at the same time, though not for the same reason."""
     return [y[2], y[3], -p[0] * y[0] - 0.1 * np.sign(y[2]), -1.2 * y[1] - p[1] * np.sign(y[3])]
@@ -79,6 +94,8 @@ CASES = {
     "kinks": (kinks, [1.2, 0.6], [1.0], 2.0),
     "limits": (limits, [0.8, 0.7], [1.0], 2.0),
     "table": (table, [0.8, 0.7], [1.0], 1.5),
+    "places": (places, [0.5, 0.9], [1.3, 1.0], 1.1),
+    "angles": (angles, [2.5, 1.9], [1.0, 0.1], 2.0),
     "twice": (twice, [1.2, 0.1], [1.0, 1.0, 0.0, 0.0], 3.5),
 }
 
@@ -118,6 +135,19 @@ def test_all_methods_and_directions(method, span):
     told = linad.jacobian(lambda p: states(si, case, p, FIT, method, span))(p)
     seen = differences(lambda p: states(scipy.integrate, case, p, TIGHT, "DOP853", span), p)
     np.testing.assert_allclose(told, seen, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["RK45", "BDF"])
+def test_a_start_on_a_jump(method):
+    """The start moves along with the level: y = p exp(-a t / 10)."""
+    field = lambda p, t, y: [np.where(y[0] >= p[1], -p[0] * y[0], -0.1 * p[0] * y[0])]  # noqa: E731
+
+    def end(p):
+        right = lambda t, y: field(p, t, y)  # noqa: E731
+        return si.solve_ivp(right, (0, 1), [p[1]], method, **FIT).y[0, -1]
+
+    exact = [-0.1 * 0.5 * np.exp(-0.13), np.exp(-0.13)]
+    np.testing.assert_allclose(linad.grad(end)(np.array([1.3, 0.5])), exact, atol=1e-6)
 
 
 def fallen(p, x, way=si.solve_ivp):
@@ -237,6 +267,31 @@ def test_fixed_times_take_no_more():
     np.testing.assert_allclose(linad.derivative(f)(1.0), -1.5 * np.exp(-1.5), rtol=1e-3)
 
 
+def test_a_fine_table_that_is_read_at_fixed_times():
+    """Many of its places within a step are nothing that a derivative has to know of."""
+    places = np.linspace(0, 2, 2000)
+
+    def end(p):
+        field = lambda t, y: [p[0] * np.interp(t, places, 1 + places) - p[1] * y[0]]  # noqa: E731
+        return si.solve_ivp(field, (0, 2), [1.0], t_eval=[2.0]).y[0, 0]
+
+    def exact(p):  # y = (1 + t) a / b - a / b² + c exp(-b t)
+        a, b = p
+        return 3 * a / b - a / b**2 + (1 - a / b + a / b**2) * np.exp(-2 * b)
+
+    p = np.array([1.03, 0.3])
+    np.testing.assert_allclose(linad.grad(end)(p), linad.grad(exact)(p), rtol=1e-2)
+
+
+def test_a_jump_at_which_the_function_is_not_a_number_is_refused():
+    def end(p):
+        field = lambda t, y: [(t - p) / abs(t - p) - y[0]]  # noqa: E731
+        return si.solve_ivp(field, (0, 2), [0.6], t_eval=[2.0], **FIT).y[0, 0]
+
+    with pytest.raises(UnsupportedError, match=r"jumps at t = 0\.9, .* np\.sign\(x\)"):
+        linad.grad(end)(0.9)
+
+
 def test_what_is_not_known_is_refused():
     def both(p):
         def field(t, y):
@@ -252,10 +307,10 @@ def test_what_is_not_known_is_refused():
 
 def test_integers_of_which_it_is_not_known_what_they_depend_on():
     def f(p):
-        field = lambda t, y: [-p * (1 + np.argmax(np.stack([y[0], 0.5])))]  # noqa: E731
+        field = lambda t, y: [-p * (1 + np.argpartition(np.stack([y[0], 0.5]), 0)[1])]  # noqa: E731
         return si.solve_ivp(field, (0, 1), [1.0], **FIT).y[0, -1]
 
-    with pytest.raises(UnsupportedError, match=r"jumps at t = 0.5, by .*argmax"):
+    with pytest.raises(UnsupportedError, match=r"jumps at t = .*, by .*argpartition"):
         linad.grad(f)(1.0)
 
     def by_cast(p):
