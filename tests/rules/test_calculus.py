@@ -210,3 +210,17 @@ def test_a_number_is_interpolated_by_one_program(keywords):
         np.testing.assert_array_equal(compiled(x), f(x))
         np.testing.assert_array_equal(slope(x), linad.grad(f)(x))
     assert not linad.explain(compiled)(0.5).guards
+
+
+@pytest.mark.parametrize("x", [np.zeros(0), np.ones(1)])
+def test_interp_without_knots_is_what_numpy_says(x):
+    none = np.zeros(0)
+    try:
+        expected = np.interp(x, none, none)
+    except ValueError as error:
+        with pytest.raises(ValueError, match=str(error)):
+            linad.linearize(lambda k: np.interp(x, k, k), none)
+    else:  # since NumPy 2.5, of no points
+        np.testing.assert_array_equal(
+            linad.linearize(lambda k: np.interp(x, k, k), none)[0], expected
+        )

@@ -10,8 +10,9 @@ out is what NumPy gives, bit by bit. As in NumPy, single precision is computed i
 Where LAPACK does not converge, or refuses a matrix with NaN, the loops leave NaN for all of its
 results. Then the sweep stops, and what runs in its place raises LinAlgError, or has the NaN.
 
-The eigenvalues of general matrices come out complex, and NumPy makes them real where all those of
-a stack of real matrices are. A program has one dtype: where this is not it, its guard fails.
+The eigenvalues of general matrices come out complex, and NumPy before 2.5 makes them real where all
+those of a stack of real matrices are. A program has one dtype: where this is not it, its guard
+fails.
 
 Source: ``numpy/linalg/umath_linalg.cpp`` and ``numpy/linalg/_linalg.py``.
 """
@@ -32,6 +33,8 @@ from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import Place, new_place
 
 MODULE = "numpy.linalg._umath_linalg"
+BECOME_REAL = np.linalg.eigvals(np.eye(1)).dtype.kind == "f"
+"""Whether NumPy makes eigenvalues real that are."""
 
 
 def _loop(name: str, signature: str, dtype: np.dtype[Any], types: str) -> NumpyLoop | None:
@@ -155,7 +158,7 @@ def _general(lowering: Any, eqn: Equation, signature: str, cores: Sequence[int])
     _call(lowering, loop, [a, *made], cores, a.shape[-1:], label)
     _stop_at_nan(lowering, made[0], label)
     real = targets[0].dtype.kind == "f"
-    if dtype.kind == "f" and any([lowering.reads.any(v) for v in eqn.outputs]):
+    if BECOME_REAL and dtype.kind == "f" and any([lowering.reads.any(v) for v in eqn.outputs]):
         _check_imaginary(lowering, made[0], real)
     for target, place in zip(targets, made, strict=True):
         if place is not target:
