@@ -247,7 +247,8 @@ def _rational_value(self: Any, z: Any) -> Any:
     terms = np.where(is_nearest, 1.0, ratios) * weights
     terms = np.where(far[:, None], weights, terms)
     y = ((terms @ values) / np.sum(terms, axis=1, keepdims=True)).reshape(z.shape + self._shape)
-    return np.moveaxis(y, 0, self._axis) if z.ndim else y
+    axis = getattr(self, "_axis", 0)  # SciPy before 1.16 has no other
+    return np.moveaxis(y, 0, axis) if z.ndim else y
 
 
 stands_for(_bary_rational._BarycentricRational.__call__, _rational_value)

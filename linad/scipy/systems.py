@@ -3,6 +3,7 @@
 H(z) = b(1/z) / a(1/z)        x' = A x + B u,  y = C x + D u
 """
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,12 @@ def _through_bilinear(c: Array, order: int, fs: Any) -> Any:
     return total
 
 
+@functools.cache
+def _drops_zeros() -> bool:
+    """Whether the order is that of the polynomials; before SciPy 1.16 it is as they are given."""
+    return len(scipy.signal.bilinear([0.0, 1.0], [0.0, 1.0])[1]) == 1
+
+
 @bound_form(scipy.signal.bilinear)
 def bilinear(b: Array, a: Array, fs: Any) -> Any:
     # SciPy's polynomials drop coefficients that are 0, and their derivatives with them.
@@ -113,6 +120,7 @@ def bilinear(b: Array, a: Array, fs: Any) -> Any:
     for what, c in (("b", b), ("a", a)):
         if c.ndim != 1:
             raise ShapeError(f"bilinear: {what} must be a 1d array, got shape {c.shape}")
-    order = max(np.trim_zeros(still(c), "f").shape[0] for c in (b, a)) - 1
+    looked_at = [np.trim_zeros(still(c), "f") if _drops_zeros() else c for c in (b, a)]
+    order = max(c.shape[0] for c in looked_at) - 1
     normalize = function_twin(scipy.signal.normalize)
     return normalize(_through_bilinear(b, order, fs), _through_bilinear(a, order, fs))
