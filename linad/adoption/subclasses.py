@@ -19,7 +19,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from linad.adoption.results import as_numpy_gives, holds_array
-from linad.arrays.python_operators import has_own_arithmetic, refuse_arithmetic
+from linad.arrays.foreign_operands import has_own_arithmetic, refuse_arithmetic
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.core.adopted import METHODS, WATCHERS

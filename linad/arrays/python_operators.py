@@ -1,79 +1,27 @@
-"""The operators of a traced array, and what may stand beside it."""
+"""The operators of a traced array. What may stand beside it is in `foreign_operands`."""
 
-import contextlib
-import importlib
-import numbers
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
 from linad.arrays.buffers import is_private
+from linad.arrays.foreign_operands import COMPARISONS, as_array_of, foreign, is_pandas, operand
 from linad.arrays.keys import KEYS, compared
 from linad.arrays.methods import Methods, traced_function
 from linad.arrays.refusing import refuse
-from linad.arrays.writes import overwrite, stacked
+from linad.arrays.writes import overwrite
 from linad.arrays.zero_dim import is_number
 from linad.core.adopted import WATCHERS
 from linad.core.array_type import Array
-from linad.core.callers import defining_package
-from linad.core.dispatch import FOREIGN, MATRIX, OPERATORS, ROOMS_OF, UFUNCS, matrix_room
+from linad.core.dispatch import MATRIX, OPERATORS, UFUNCS
 from linad.core.primitive import Primitive, Traced
-from linad.core.showing import shown
 from linad.core.stand_ins import STANDING, stand_in
-from linad.errors import UnsupportedError
 
 # Beside one of these the trace is known without asking every argument.
 _UNTRACED = {np.ndarray, float, int, np.float64}
-_PLAIN = (Traced, np.ndarray, np.generic, int, float, complex)
-OTHER_ARITHMETIC = (MATRIX, np.ma.MaskedArray)
-_OF_ARITHMETIC = ("__array_ufunc__", "__array_wrap__", "__mul__", "__rmul__", "__add__")
-
-
-_OWN: dict[type, bool] = {}  # what was found of a class before
-
-
-def has_own_arithmetic(kind: type) -> bool:
-    """Whether a subclass of ndarray calculates otherwise: with units, masks, or as matrices do."""
-    known = _OWN.get(kind)
-    if known is None:
-        is_subclass = issubclass(kind, np.ndarray) and not issubclass(kind, np.memmap)
-        known = _OWN[kind] = is_subclass and any(
-            [getattr(kind, name) is not getattr(np.ndarray, name) for name in _OF_ARITHMETIC]
-        )
-    return known
-
-
-def refuse_arithmetic(value: Any, name: str) -> None:
-    """Raise: an array does not calculate as `numpy.ndarray` does."""
-    kind = type(value)
-    package = defining_package(kind)
-    if isinstance(value, np.ma.MaskedArray):
-        remedy = "use a plain array: np.where(m.mask, 0.0, m.data)"
-    elif isinstance(value, MATRIX):
-        remedy = "use a plain array: np.asarray(A), and @"
-    else:
-        remedy = f"linad.adopt({package!r}) keeps what it carries; or use np.asarray of it"
-    raise UnsupportedError(
-        f"{name} is a {kind.__name__}, whose arithmetic linad does not differentiate; {remedy}"
-    )
-
-
-def operand(other: Any) -> Any:
-    """An operand of a binary operator; NotImplemented for types with operators of their own."""
-    if getattr(type(other), "holds_array", False):
-        return NotImplemented  # a subclass of ndarray around a traced value: `linad.adoption`
-    if isinstance(other, _PLAIN):
-        return NotImplemented if has_own_arithmetic(type(other)) else other
-    if isinstance(other, (list, tuple, range)):
-        return stacked(other)
-    if isinstance(other, numbers.Rational):  # a Fraction, as NumPy's numbers take it
-        return float(other)
-    if _is_pandas(other):
-        return NotImplemented if _keeps_labels(type(other)) else other.to_numpy()
-    return NotImplemented
 
 
 def _operand_of(other: Any) -> Any:
@@ -84,70 +32,7 @@ def _operand_of(other: Any) -> Any:
     defers = hasattr(kind, "__array_ufunc__") or getattr(other, "__array_priority__", 0) > 0
     if defers or not hasattr(kind, "__array__"):
         return NotImplemented
-    return _as_array(other)
-
-
-def _as_array(holder: Any) -> Any:
-    """The array that an object can be."""
-    made = holder.__array__()  # NumPy takes no traced one
-    return made if isinstance(made, Traced) else np.asarray(holder)
-
-
-def _is_pandas(x: Any) -> bool:
-    """Whether it is a Series, a DataFrame or an Index; pandas is not imported to know."""
-    return hasattr(x, "to_numpy") and any(
-        [defining_package(cls) == "pandas" for cls in type(x).__mro__]
-    )
-
-
-def _keeps_labels(kind: type) -> bool:
-    """Whether it is a Series or a DataFrame: an Index is an array like others."""
-    room = ROOMS_OF.pop("pandas", None)
-    if room is not None:
-        importlib.import_module(room)
-    return any([cls in FOREIGN for cls in kind.__mro__])
-
-
-def foreign(ufunc: Any, foreign: Any, *operands: Any) -> Any:
-    """``ufunc(*operands)``, of which ``foreign`` is neither an array nor a number."""
-    if issubclass(type(foreign), MATRIX):
-        matrix_room()
-    for cls in type(foreign).__mro__:
-        if cls in FOREIGN:
-            return FOREIGN[cls](ufunc, *operands)
-    if issubclass(type(foreign), np.ndarray):  # and does not only say so
-        refuse_arithmetic(foreign, "an operand")
-    if hasattr(type(foreign), "__array__") and not hasattr(type(foreign), "__array_ufunc__"):
-        return ufunc(*[_as_array(foreign) if x is foreign else x for x in operands])
-    if isinstance(foreign, (str, bytes)) and ufunc not in COMPARISONS:
-        refuse_text(ufunc, foreign, operands)
-    array = _shown_array(foreign)
-    if array is None:
-        return NotImplemented
-    return ufunc(*[array if x is foreign else x for x in operands])
-
-
-def _shown_array(x: Any) -> Any:
-    """The array of an object that says where its numbers lie, or is a sequence of them, as a
-    `memoryview`, an `array.array` and a `deque`; None of others, and of texts."""
-    if isinstance(x, (str, bytes)):
-        return None
-    if isinstance(x, Sequence):
-        return stacked([*x])
-    shows = hasattr(x, "__array_interface__") or hasattr(x, "__array_struct__")
-    with contextlib.suppress(TypeError, ValueError):  # where the numbers are traced: adopted code
-        return np.asarray(x if shows else memoryview(x))
-    return None
-
-
-def refuse_text(ufunc: Any, text: Any, operands: Any) -> None:
-    """Raise: a text beside a number, which Python would take for a sequence to be repeated."""
-    if any([isinstance(x, Traced) and x.dtype.kind not in "fc" for x in operands]):
-        return
-    raise TypeError(
-        f"np.{ufunc.__name__} of a traced number and a text, {shown(text)}: float(text) is the "
-        f"number that is written there"
-    )
+    return as_array_of(other)
 
 
 _REFLECTED = {
@@ -168,9 +53,6 @@ def _goes_first(kind: type, ufunc: Any) -> bool:
     if not issubclass(kind, np.ndarray) or issubclass(kind, (MATRIX, np.ma.MaskedArray)):
         return False
     return getattr(kind, name, None) is not getattr(np.ndarray, name, None)
-
-
-COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
 
 
 RING = {np.add, np.subtract, np.multiply}
@@ -375,7 +257,7 @@ _rounded = _to_whole(np.rint)
 
 def _in_place(forward: Any) -> Any:
     def operator(self: Any, other: Any) -> Any:
-        if type(other) not in _UNTRACED and self.ndim and _is_pandas(other):
+        if type(other) not in _UNTRACED and self.ndim and is_pandas(other):
             other = other.to_numpy()  # an array that is written into stays one
         result = forward(self, other)
         if result is NotImplemented or isinstance(self.concrete, np.generic):

@@ -20,6 +20,7 @@ from linad.arrays.buffers import (
     refresh,
     refresh_node,
 )
+from linad.arrays.foreign_operands import foreign, operand
 from linad.arrays.keys import KEYS, compared, hash_of
 from linad.arrays.leaving import (
     as_complex,
@@ -36,7 +37,7 @@ from linad.arrays.names_of_tensors import instead_of_attribute
 from linad.arrays.new_shapes import take_shape
 from linad.arrays.number_texts import number_repr, text_of
 from linad.arrays.out_argument import ufunc_into
-from linad.arrays.python_operators import Arithmetic, foreign, operand, weakly
+from linad.arrays.python_operators import Arithmetic, weakly
 from linad.arrays.refusing import instead_of_ufunc, refuse_index
 from linad.arrays.traces import Trace
 from linad.arrays.writes import write, write_into

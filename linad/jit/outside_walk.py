@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.foreign_operands import is_of_pandas
 from linad.core.memory_layouts import layout_of
 from linad.core.showing import shown
 from linad.core.transformed_functions import Transformed
@@ -45,7 +46,7 @@ from linad.jit.static_values import (
     contents,
     is_users,
 )
-from linad.jit.told_apart import FLAGS, beside, has_more, is_of_pandas
+from linad.jit.told_apart import FLAGS, beside, has_more
 from linad.jit.traced_results import is_jitted
 from linad.transforms.plain_operands import is_frozen
 

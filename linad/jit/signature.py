@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.python_operators import OTHER_ARITHMETIC, refuse_arithmetic
+from linad.arrays.foreign_operands import OTHER_ARITHMETIC, refuse_arithmetic
 from linad.arrays.tracer import Tracer
 from linad.arrays.zero_dim import is_number
 from linad.core import tree

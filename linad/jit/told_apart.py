@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.foreign_operands import is_of_pandas
 from linad.core.callers import defining_package
 from linad.core.frames import defining_module
 from linad.core.installed import is_installed
@@ -34,11 +35,6 @@ def is_labelled(value: Any) -> bool:
 def _is_labelled(kind: type) -> bool:
     array_like = hasattr(kind, "__array__") and not issubclass(kind, np.ndarray)
     return array_like and is_of_pandas(kind)
-
-
-def is_of_pandas(kind: type) -> bool:
-    """Whether it is a class of pandas, or one that inherits from such a class."""
-    return any([defining_package(base) == "pandas" for base in kind.__mro__])
 
 
 def labelled(value: Any) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy import generic, ndarray
 
 from linad.arrays.buffers import is_private, refresh_node
-from linad.arrays.python_operators import OTHER_ARITHMETIC, refuse_arithmetic
+from linad.arrays.foreign_operands import OTHER_ARITHMETIC, refuse_arithmetic
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.arrays.zero_dim import like
