@@ -1,5 +1,6 @@
 """Sums of tangents and cotangents, written in place where nobody else holds the memory."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,16 @@ def smallest(array: np.ndarray) -> Any:
         # At a quarter of the cost of a reduction; of other arrays it would make a copy first.
         return array.item(array.argmin())
     return np.minimum.reduce(array, axis=None, initial=0)
+
+
+def may_hold_nan(results: Sequence[Any]) -> bool:
+    """Whether there is NaN in some result, or in one that may not be looked at."""
+    for part in results:
+        least = smallest(part) if isinstance(part, ndarray) else part
+        # A traced part, of a trace that runs in another thread, tells nothing.
+        if type(least) is Tracer or least != least:
+            return True
+    return False
 
 
 def push_onto(total: Array, mine: bool, J: JacobianOperator, tangent: Array) -> Any:

@@ -37,8 +37,8 @@ from linad.transforms.tangent_sums import (
     handed_out,
     in_c_order,
     is_own,
+    may_hold_nan,
     push_onto,
-    smallest,
 )
 from linad.transforms.unread_entries import guarded
 
@@ -260,7 +260,7 @@ class TapeOperator(Typed):
             return self._pulled(cotangents, seeds, steps)
         if running.get() is None:
             results = self._pulled(cotangents, seeds, self.steps)
-            unsure = _may_hold_nan(results)
+            unsure = may_hold_nan(results)
         else:
             # What a trace around this one keeps is for other points, and orders, as well.
             kept, partial, _ = guarded(self, found=False)
@@ -441,13 +441,3 @@ class TapeOperator(Typed):
 
     def plainer(self, simplify: Any) -> JacobianOperator | None:
         return folded(self, simplify)
-
-
-def _may_hold_nan(results: Sequence[Any]) -> bool:
-    """Whether there is NaN in some result, or in one that may not be looked at."""
-    for part in results:
-        least = smallest(part) if isinstance(part, ndarray) else part
-        # A traced part, of a trace that runs in another thread, tells nothing.
-        if type(least) is Tracer or least != least:
-            return True
-    return False

@@ -28,25 +28,21 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator
 
-from linad.core.array_type import Array
-from linad.core.primitive import Primitive, Traced
-from linad.core.shapes import Shape, size_of
+from linad.core.primitive import Traced
+from linad.core.shapes import size_of
 from linad.operators.base import JacobianOperator
-from linad.operators.composites import Chain, Composite
-from linad.operators.facts import EVERYTHING, declares, read_by
-from linad.operators.reduction import WeightedSum
-from linad.operators.region_writes import is_known
-from linad.operators.structured import (
-    Cast,
-    Conjugation,
-    Diagonal,
-    IdentityMatrix,
-    Masked,
-    RealPart,
+from linad.operators.composites import Chain
+from linad.operators.facts import EVERYTHING
+from linad.transforms.entries_read import (
+    EntriesRead,
+    any_read,
+    factors_of,
+    for_all,
+    joined,
+    may_spoil,
+    pulled,
 )
-from linad.operators.unread_weights import keeping_zeros
 from linad.transforms.spaces import seeds_of
 from linad.transforms.tuple_entries import Entry
 
@@ -55,26 +51,6 @@ SMALL = 1_000_000
 
 SHARE = 4
 """Entries of masks for small parts, at most, for each entry that the other steps deal with."""
-
-ENTRYWISE = (Cast, Conjugation, Diagonal, Masked, RealPart)
-
-
-class EntriesRead(NamedTuple):
-    """What is known of a cotangent.
-
-    Attributes
-    ----------
-    mask : array or None
-        True at the entries that are read; None: all are.
-    loose : bool
-        Whether entries that are not read may hold other numbers than zero.
-    """
-
-    mask: Any
-    loose: bool
-
-
-ALL = EntriesRead(None, False)
 
 NOBODY = ((EntriesRead(np.zeros((), bool), False), None),)
 """The parts of what nobody reads."""
@@ -176,21 +152,21 @@ class _WalkOfMasks:
 
     def _joined(self, node: Any, alone: bool) -> EntriesRead:
         """What is known of all of a node's cotangent."""
-        known, cleared = _joined(self.parts.pop(node, NOBODY), alone)
+        known, cleared = joined(self.parts.pop(node, NOBODY), alone)
         self.changed = self.changed or cleared
         return known
 
     def pass_several(self, out: tuple[Any, ...], links: list[Any]) -> None:
         """Pass an operation with several results."""
         asked = [self._joined(node, alone=False).mask for node in out]
-        some = _any_read(asked)
+        some = any_read(asked)
         for k, (node, J) in enumerate(links):
             self.partial = self.partial or J.loses_zeros(asked, self._wants(node))
             if self.found:
                 opened, self._inside[node] = Opened.of(J, asked)
                 self.changed = self.changed or opened is not J
                 links[k] = node, opened
-            given = EntriesRead(_for_all(some, J.in_shape), some is not None)
+            given = EntriesRead(for_all(some, J.in_shape), some is not None)
             self._hand_on(node, given, links, k)
 
     def pass_tuple(self, out: Any, links: list[Any]) -> None:
@@ -201,14 +177,14 @@ class _WalkOfMasks:
         for k, (node, J) in enumerate(links):
             if some is not None:
                 links[k] = node, J.where(some)
-            mask = reached[J.k] if reached else _for_all(some, J.in_shape)
+            mask = reached[J.k] if reached else for_all(some, J.in_shape)
             self._hand_on(node, EntriesRead(mask, False), links, k)
 
     def pass_array(self, out: Any, links: list[Any]) -> None:
         """Pass an operation that makes one array."""
         known = self._joined(out, alone=True)
         for k, (node, J) in enumerate(links):
-            known_of_x, factors, lost = _pulled(J, known, self._wants(node), self.found)
+            known_of_x, factors, lost = pulled(J, known, self._wants(node), self.found)
             self.partial = self.partial or lost
             if factors is not None:
                 links[k] = node, Chain(factors)
@@ -218,7 +194,7 @@ class _WalkOfMasks:
     def arrive(self, tape: Any) -> list[Any]:
         """Of each input the mask of its entries that are read."""
         return [
-            _for_all(self._joined(node, alone=False).mask, slot.shape)
+            for_all(self._joined(node, alone=False).mask, slot.shape)
             for node, slot in zip(tape.inputs, tape.in_slots, strict=True)
         ]
 
@@ -271,7 +247,7 @@ def _reads_bit_by_bit(steps: list[Any]) -> bool:
     masks = others = 0
     for _, links in steps:
         for _, J in links:
-            for f in _factors(J):
+            for f in factors_of(J):
                 out, into = size_of(f.out_shape), size_of(f.in_shape)
                 if f.writes or (f.scatters and 2 * out < into):
                     masks += max(out, into)
@@ -297,158 +273,9 @@ def _behind_slopes(steps: list[Any], inputs: Iterable[Any]) -> set[Any]:
     for out, links in steps:
         if type(out) is int:
             for node, J in links:
-                factors = _factors(J)
-                if any([_may_spoil(f) for f in factors]) or (node in found):
+                factors = factors_of(J)
+                if any([may_spoil(f) for f in factors]) or (node in found):
                     found.add(out)
         else:
             found.update(out)
     return found
-
-
-def _may_spoil(f: JacobianOperator) -> bool:
-    """Whether it may make NaN of zeros."""
-    return not f.copies and _may_hold_nan(vars(f).values())
-
-
-def _may_hold_nan(parts: Iterable[Any]) -> bool:
-    """Whether some of the arrays that an operator is made of may not be finite."""
-    for part in parts:
-        if isinstance(part, (list, tuple)):
-            found = _may_hold_nan(part)
-        elif isinstance(part, LinearOperator):  # of one that is not linad's nothing is known
-            found = not isinstance(part, JacobianOperator) or _may_spoil(part)
-        else:
-            known = not isinstance(part, (np.ndarray, np.generic, Traced))
-            found = not known and part.dtype.kind in "fc" and not _finite(part)
-        if found:
-            return True
-    return False
-
-
-def _factors(J: JacobianOperator) -> tuple[JacobianOperator, ...]:
-    return J.factors if type(J) is Chain else (J,)
-
-
-def _finite(entries: Array) -> bool:
-    if isinstance(entries, (int, Traced)):  # an integer of Python's, which may be too long
-        return isinstance(entries, int)
-    return bool(np.isfinite(entries).all())
-
-
-def _pulled(
-    J: JacobianOperator, state: EntriesRead, wanted: bool, found: bool
-) -> tuple[EntriesRead, tuple[JacobianOperator, ...] | None, bool]:
-    """What is known behind an operator, its factors if zeros have to be written on the way, and
-    whether zeros may have been lost."""
-    mask, loose = state
-    factors: list[JacobianOperator] = []
-    given, changed = _factors(J), False
-    lost = False
-    for f in given:
-        if not isinstance(f, ENTRYWISE):
-            if loose:
-                factors.append(Masked(mask, f.out_shape, f.out_dtype))
-                loose = False
-            weighs = type(f) is WeightedSum
-            spoilt = found or (weighs and _may_spoil(f))
-            loose = mask is not None and spoilt and not f.copies
-            read = mask
-            mask = _moved(f, mask, wanted, found)
-            if read is not None and not f.copies:
-                zeros = keeping_zeros(f, read, mask, found)
-                lost = lost or (mask is None and isinstance(read, Traced))
-                spoils = zeros is None and _may_spoil(f) and not weighs
-                lost = lost or (spoils and (mask is not None or _keeps_zeros(f)))
-                if zeros is not None:
-                    f, changed = zeros, True
-            loose = loose and mask is not None
-        elif type(f) is Masked:
-            mask = f.mask if mask is None else mask & f.mask
-        elif type(f) is Diagonal and mask is not None and not _finite(f.entries):
-            loose = True
-        factors.append(f)
-    changed = changed or len(factors) > len(given)
-    return EntriesRead(mask, loose), tuple(factors) if changed else None, lost
-
-
-def _keeps_zeros(f: JacobianOperator) -> bool:
-    """Whether there is an operator that keeps zeros in the place of this one. Where there is none,
-    as for the derivative of a factorization, and all that it reads is read, nothing can be kept."""
-    return bool(f.weighted_by) or declares(type(f), "where_read")
-
-
-def _moved(f: JacobianOperator, mask: Any, wanted: bool, found: bool) -> Any:
-    """The mask of what an operator reads, of those entries of its result that are read."""
-    if not (f.copies or isinstance(f, IdentityMatrix)):
-        if mask is None or _moves(f):
-            return None
-        if np.shape(mask) != f.out_shape:  # that of a choice has the axes of its condition
-            mask = np.broadcast_to(mask, f.out_shape)
-        traced = isinstance(mask, Traced)
-        read = f.entries_read(mask if traced else np.asarray(mask))
-        if read is None and traced and found:
-            read = read_by_others(mask, relation=f.relation_read(), shape=f.in_shape)
-        return _unless_full(read)
-    if mask is None:
-        if not (wanted and (f.scatters or f.writes)):
-            return None
-        times = np.ones(f.out_shape, f.out_dtype)
-    else:
-        times = np.broadcast_to(mask, f.out_shape).astype(f.out_dtype)
-    if times.dtype.kind == "c":  # an imaginary part that is read counts as well
-        times = times * times.dtype.type(1 + 1j)
-    return _unless_full(f.pullback(times) != 0)
-
-
-read_by_others = Primitive("entries_read", read_by, constant=True, register=False)
-"""The entries that others read, by their relation: in a program NumPy finds them."""
-
-
-def _moves(f: Any) -> bool:
-    """Whether which entries it reads hangs on a traced place."""
-    region: Any = getattr(f, "region", None)
-    held: Any = ()
-    if isinstance(f, Composite):
-        held = f.factors if isinstance(f, Chain) else f.terms  # type: ignore[attr-defined]
-    elif isinstance(part := getattr(f, "op", None), JacobianOperator):
-        held = (part,)
-    return not is_known(region) or any([_moves(part) for part in held])
-
-
-def _unless_full(mask: Array) -> Any:
-    known = mask is not None and not isinstance(mask, Traced)
-    return None if known and np.all(mask) else mask
-
-
-def _any_read(masks: list[Any]) -> Any:
-    """Whether any entry of several results is read; None: some are for certain."""
-    total: Any = False
-    for mask in masks:
-        if mask is None:
-            return None
-        total = total | (np.any(mask) if mask.ndim else mask)
-    return _unless_full(total)
-
-
-def _for_all(read: Array | None, shape: Shape) -> Any:
-    """The mask of entries that are read together, or not at all."""
-    return None if read is None else np.broadcast_to(read, shape)
-
-
-def _joined(parts: Any, alone: bool) -> tuple[EntriesRead, bool]:
-    """What is known of a sum of cotangents, and whether zeros had to be written into one.
-
-    One part that stands ``alone`` may go on as it is.
-    """
-    if len(parts) == 1 and alone:
-        return parts[0][0], False
-    total: Any = False
-    changed = False
-    for (mask, loose), place in parts:
-        if loose:
-            links, k = place
-            node, J = links[k]
-            links[k] = node, Chain((*_factors(J), Masked(mask, J.in_shape, J.in_dtype)))
-            changed = True
-        total = None if mask is None or total is None else total | mask
-    return EntriesRead(None if total is None else _unless_full(total), False), changed
