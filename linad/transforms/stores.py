@@ -42,7 +42,7 @@ def _users_frames() -> list[FrameType]:
     found: list[FrameType] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if _is_installed(frame.f_globals.get("__name__", "")):
+        if _is_linads(frame.f_globals.get("__name__", "")):
             found = frames[:]  # linad is further out than all of these
         else:
             frames.append(frame)
@@ -51,7 +51,7 @@ def _users_frames() -> list[FrameType]:
 
 
 @functools.lru_cache(1024)
-def _is_installed(module: str) -> bool:
+def _is_linads(module: str) -> bool:
     return module.partition(".")[0] == "linad"
 
 

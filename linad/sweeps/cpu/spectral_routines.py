@@ -113,10 +113,15 @@ def _decompose(
     a = _operand(lowering, eqn, doubles[-1])
     _call(lowering, loop, [a, *made], cores, lengths, label)
     _stop_at_nan(lowering, made[-2], label)
+    _hand_out(lowering, targets, made)
+    return True
+
+
+def _hand_out(lowering: Any, targets: Sequence[Place], made: Sequence[Place]) -> None:
+    """Copy what was computed to where it is wanted, if it is not there."""
     for target, place in zip(targets, made, strict=True):
         if place is not target:
             lowering.copy(target, place)
-    return True
 
 
 @routine("eigh")
@@ -160,9 +165,7 @@ def _general(lowering: Any, eqn: Equation, signature: str, cores: Sequence[int])
     real = targets[0].dtype.kind == "f"
     if BECOME_REAL and dtype.kind == "f" and any([lowering.reads.any(v) for v in eqn.outputs]):
         _check_imaginary(lowering, made[0], real)
-    for target, place in zip(targets, made, strict=True):
-        if place is not target:
-            lowering.copy(target, _real_parts(place) if real else place)
+    _hand_out(lowering, targets, [_real_parts(z) for z in made] if real else made)
     return True
 
 
@@ -299,8 +302,7 @@ def qr(lowering: Any, eqn: Equation) -> bool:
     if lowering.reads.any(q):
         made = _working(targets[0], dtype)
         _call(lowering, multiply, [a, tau, made], (2, 1, 2), (m, n, k), "qr")
-        if made is not targets[0]:
-            lowering.copy(targets[0], made)
+        _hand_out(lowering, targets[:1], [made])
     return True
 
 
