@@ -92,7 +92,9 @@ def test_draws_of_scipy_for_itself_are_none(f):
         compiled = linad.jit(f)
         for _ in range(2):
             np.testing.assert_allclose(compiled(a), f(a), rtol=1e-12)
-    for mixed in (lambda a: f(a) * np.random.normal(), lambda a: f(a * np.random.normal())):  # noqa: NPY002
+    # From 1 to 2: at tiny multiples SciPy says of its logarithm that it may be inaccurate.
+    draw = np.random.uniform
+    for mixed in (lambda a: f(a) * draw(1, 2), lambda a: f(a * draw(1, 2))):
         with pytest.warns(UserWarning, match="drew random numbers"):
             linad.jit(mixed)(a)
 
