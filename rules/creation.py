@@ -208,9 +208,8 @@ def _shape_of_numbers(nested: Any, numbers: list[Any]) -> tuple[int, ...] | None
         numbers.append(nested)
         return () if np.ndim(form(nested)) == 0 else None
     shapes = {_shape_of_numbers(part, numbers) for part in nested}
-    if len(shapes) != 1 or None in shapes:
-        return None
-    return (len(nested), *shapes.pop())
+    inner = shapes.pop() if len(shapes) == 1 else None
+    return None if inner is None else (len(nested), *inner)
 
 
 def _holds_traced(nested: Any) -> bool:
