@@ -39,8 +39,8 @@ COMPILING = 1e-3
 
 
 TIRED = 16
-"""Calls that have gone another way, after which a path that none has taken again is asked for at one
-call in so many: asking costs as much as a run of the function."""
+"""Calls that have gone another way, after which a path that none has taken again is asked for at
+one call in so many: asking costs as much as a run of the function."""
 
 
 class Variant:
