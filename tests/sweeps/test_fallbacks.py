@@ -22,7 +22,7 @@ kelvin kn kolmogc kolmogci kolmogp kve_wrt_order lambertw ldexp ldl logaddexp2_a
 logaddexp_accumulate logm mathieu_cem mathieu_modcem1 mathieu_modcem2 mathieu_modsem1
 mathieu_modsem2 mathieu_sem modfresnelm modfresnelp nbdtr nbdtrc nbdtri ncf_isf ncf_pdf ncf_sf
 ncfdtr ncfdtri nct_isf nct_pdf nct_sf nctdtr nctdtrit ncx2_isf ncx2_pdf ncx2_sf overlap_add pbdv
-pbvv pbwa pdtri poisson_pmf ratio_density_wrt_freedoms ratio_wrt_freedoms roots running_mean schur
+pbvv pbwa pdtri poisson_pmf ratio_density_wrt_freedoms ratio_wrt_freedoms roots schur
 schur_turn schur_turn_pulled shichi sici signm sinhm sinm solve_sylvester sparse_product
 sparse_solve sph_legendre_p spherical_in spherical_jn spherical_kn spherical_yn sqrtm t_expectation
 tanhm tanm unwrap wofz yn zeta

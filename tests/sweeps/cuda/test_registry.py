@@ -10,7 +10,7 @@ from linad.sweeps.scalar_rows import ROWS
 from linad.sweeps.steps import WRITE
 
 NAMES_WITHOUT_KERNEL = """
-_ones_like agm airy airye allpole apply_operator apply_stored argpartition argwhere array_equiv bdtr
+_ones_like agm airy airye apply_operator apply_stored argpartition argwhere array_equiv bdtr
 bdtrc bdtri bei beip ber berp beta betainc betainc_wrt_shapes betaincc betainccinv betaincinv betaln
 binom binomial_pmf bitwise_count boxcox boxcox1p carlson chdtr chdtrc chdtri chi_density_wrt_freedom
 chi_wrt_freedom chndtr chndtrix cholesky complex_polygamma cosdg coshm cosines cosm cosm1 cotdg
@@ -31,7 +31,7 @@ mean modfresnelm modfresnelp modstruve nanargmax nanargmin nbdtr nbdtrc nbdtri n
 ncf_sf ncfdtr ncfdtri nct_isf nct_pdf nct_sf nctdtr nctdtrit ncx2_isf ncx2_pdf ncx2_sf ndtri_exp
 nonzero nrdtrimn nrdtrisd ones_like overlap_add owens_t p_norm packbits pbdv pbvv pbwa pdtr pdtrc
 pdtri poch poisson_pmf position powm1 pseudo_huber qr qr_rest radian ratio_density_wrt_freedoms
-ratio_wrt_freedoms ravel_multi_index rfft rgamma roots running_mean schur schur_turn
+ratio_wrt_freedoms ravel_multi_index rfft rgamma roots schur schur_turn
 schur_turn_pulled shichi sici signm sindg sinhm sinm slogdet solve solve_banded solve_sylvester
 solve_triangular sparse_product sparse_solve spence sph_legendre_p spherical_in spherical_jn
 spherical_kn spherical_yn sqrtm std stdtr stdtrit struve svd t_expectation tandg tanhm tanm tklmbda
