@@ -176,10 +176,14 @@ def trim_zeros(filt: Array, trim: str = "fb", axis: Any = None) -> Any:
 
 
 def _overlap_add(windows: Any, *, window: Shape, axes: tuple[int, ...], shape: Shape) -> Any:
-    total = np.zeros(shape, windows.dtype)
-    counts = windows.shape[: len(shape)]
+    return add_windows(windows, np.zeros(shape, windows.dtype), window, axes)
+
+
+def add_windows(windows: Any, total: Any, window: Shape, axes: tuple[int, ...]) -> Any:
+    """Add windows to a total where they lie in it, an entry of them at a time."""
+    counts = windows.shape[: total.ndim]
     for offsets in product(*[range(n) for n in window]):
-        starts = [0] * len(shape)
+        starts = [0] * total.ndim
         for axis, offset in zip(axes, offsets, strict=True):
             starts[axis] += offset
         place = tuple([slice(i, i + n) for i, n in zip(starts, counts, strict=True)])
