@@ -271,11 +271,11 @@ REAL = {
     for ufunc in UFUNCS
     for types in ufunc.types
     if "d" in types.partition("->")[2] and not {"m", "M"} & set(types)
-    if getattr(np, ufunc.__name__, None) is ufunc
+    if ufunc.signature is None and getattr(np, ufunc.__name__, None) is ufunc
 }
 
 
-@pytest.mark.parametrize("ufunc", [u for u in REAL if u.signature is None], ids=lambda u: u.__name__)
+@pytest.mark.parametrize("ufunc", REAL, ids=lambda u: u.__name__)
 def test_what_a_mask_leaves_of_the_output_keeps_its_derivative(ufunc):
     """Plain operands, a traced array for the result: NumPy computes, and only some are written."""
     mask = np.array([True, False, True])

@@ -138,7 +138,9 @@ def test_where_stops_nan():
 
 
 @pytest.mark.parametrize(
-    "condition", [None, {}, "", "a", np.array(None), np.array(["", "a", "b"]), [[1.5], [0]]], ids=repr
+    "condition",
+    [None, {}, "", "a", np.array(None), np.array(["", "a", "b"]), [[1.5], [0]]],
+    ids=repr,
 )
 def test_where_of_what_numpy_finds_true(condition):
     x = np.array([5.0, 6.0, 7.0])
