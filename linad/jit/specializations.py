@@ -53,6 +53,8 @@ class Variant:
     interpreted : bool
         Whether Python has to run it: it catches what NumPy raises at a division by zero, say, or
         changes what stands outside.
+    met_again : bool
+        Whether a call has come to it since it was recorded.
     changes_containers : bool
         Whether it puts other things into a dict, a list or an object among the arguments. It has
         been given copies of those, and has to be called again.
@@ -73,7 +75,7 @@ class Variant:
 
     lies: list[Any] | None = None
     searches = False
-    interpreted = False
+    interpreted = met_again = False
     changes_outside = changes_containers = False
     waited = 0.0
     memory: list[Any] | None = None
