@@ -10,6 +10,7 @@ from linad.core.shapes import size_of
 from linad.core.tape import Equation, Tape, Var
 from linad.sweeps import composed_forms as composed_forms  # tells the table of programs
 from linad.sweeps.cpu import (
+    banded_routines,
     convolution_routines,
     factor_derivatives,
     fourier_routines,
@@ -40,6 +41,7 @@ from linad.sweeps.steps import Loop
 from linad.sweeps.target import Target
 
 TOPICS = (
+    banded_routines,
     convolution_routines,
     factor_derivatives,
     fourier_routines,
