@@ -1,7 +1,8 @@
 """Banded systems, A X = B of the diagonals of A, by GTSV and GBSV of LAPACK.
 
-Both overwrite the bands and the right sides, which Fortran reads column by column; GBSV wants l rows
-more above the bands, for what the exchanges of rows bring there. A singular matrix stops the sweep.
+Both overwrite the bands and the right sides, which Fortran reads column by column; GBSV wants l
+rows more above the bands, for what the exchanges of rows bring there. A singular matrix stops the
+sweep.
 """
 
 from typing import Any

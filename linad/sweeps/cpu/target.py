@@ -16,6 +16,7 @@ from linad.sweeps.cpu import (
     fourier_routines,
     linear_routines,
     matrix_products,
+    selection,
     spectral_routines,
     stored_entries,
     tile_programs,
@@ -25,7 +26,7 @@ from linad.sweeps.cpu import (
 from linad.sweeps.cpu.blas_lapack import invoke
 from linad.sweeps.cpu.complex_numbers import LIBM
 from linad.sweeps.cpu.merge_sort import LONGEST, sorted_order
-from linad.sweeps.cpu.numpy_sorts import LONGEST as LONGEST_OF_FEW, numpys_order
+from linad.sweeps.cpu.numpy_sorts import numpys_order
 from linad.sweeps.cpu.program import CpuProgram
 from linad.sweeps.cpu.routines import ROUTINES
 from linad.sweeps.cpu.serial_loops import SerialLoop
@@ -47,6 +48,7 @@ TOPICS = (
     fourier_routines,
     linear_routines,
     matrix_products,
+    selection,
     spectral_routines,
     stored_entries,
     tile_programs,
@@ -59,7 +61,6 @@ class CpuTarget(Target):
     """The processor that Python runs on."""
 
     name = "CPU"
-    longest_sort = LONGEST_OF_FEW
 
     def has(self, primitive: str, row: Scalar) -> bool:
         if row.needs == "complex":
