@@ -3,8 +3,8 @@
 What lies around a place is halved until all of it is equal: entries that are smaller than one that
 is picked go to the front, those equal to it follow. Which one is picked is a matter of chance, so
 that no order of entries is a bad one; where the place is the first or the last that is left, it is
-the smallest or the greatest. Entries are compared as integers (`linad.sweeps.cpu.merge_sort`), and of
-equal ones the first comes first.
+the smallest or the greatest. Entries are compared as integers (`linad.sweeps.cpu.merge_sort`), and
+of equal ones the first comes first.
 
 Source: C. Hoare, "Algorithm 65: Find", Communications of the ACM 4, 1961.
 """
