@@ -1,6 +1,6 @@
 """Convolutions along the last axes, of arrays with arrays.
 
-y_g = Σ_k a_{g-k} v_k        0 <= g - k < n, 0 <= k < m        g, k, n, m with a number for each axis
+y_g = Σ_k a_{g-k} v_k        0 <= g - k < n, 0 <= k < m        a number each for each axis
 
 In mode "valid" only the g with all m terms are there. Where results are many, a loop over them is
 the innermost one, and they stay in the cache until all terms are added, in order; where there are
@@ -61,7 +61,8 @@ def _summed(d: str, axes: int) -> list[str]:
 def _of_rows(axes: int, inside: list[str]) -> list[str]:
     """Statements for each pair of rows that meet in the row of results: those that begin at entry
     ``a`` of one operand and ``v`` of the other."""
-    found = [f"a = {_nested(axes, 'g{0} - k{0}', 'n')}", f"v = {_nested(axes, 'k{0}', 'm')}", *inside]
+    begins = [f"a = {_nested(axes, 'g{0} - k{0}', 'n')}", f"v = {_nested(axes, 'k{0}', 'm')}"]
+    found = [*begins, *inside]
     for i in reversed(range(axes - 1)):
         head = f"for k{i} in range(max(g{i} - n{i} + 1, 0), min(g{i} + 1, m{i})):"
         found = [head, *_indented(found)]

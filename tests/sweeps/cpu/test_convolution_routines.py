@@ -57,7 +57,8 @@ def test_rows(lead, mode):
         check(lambda a, v: convolve(v, a, mode=mode), a, v)
 
 
-GRIDS = [((5, 4), (3, 2)), ((2, 7), (4, 3)), ((6, 6), (6, 6)), ((1, 9), (4, 1)), ((3, 4, 5), (2, 3, 1))]
+GRIDS = [((5, 4), (3, 2)), ((2, 7), (4, 3)), ((6, 6), (6, 6)), ((1, 9), (4, 1))]
+GRIDS += [((7, 8), (5, 7)), ((3, 4, 5), (2, 3, 1))]
 
 
 @pytest.mark.usefixtures("kernels")
