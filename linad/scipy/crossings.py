@@ -57,14 +57,13 @@ def may_jump(sides: HeldSides, t: float, y0: Array) -> bool:
             aside = part * rng.uniform(0.5, 1.5, y0.size)
             y = y0 + aside * (1.0 + np.abs(y0))
             side = sides.side(t, y)
-            for k, decided in side.decided.items():
-                for place in np.ndindex(decided.shape):
-                    entry = (k, place)
-                    told = y.dtype.kind == "f" and sides.has_margin(side, entry)
-                    if sides.moving(side, [entry]) and (
-                        not told or _jumps(sides, side, entry, t, y)
-                    ):
-                        return True
+            entries = [(k, e) for k, d in side.decided.items() for e in np.ndindex(d.shape)]
+            for entry in entries:
+                told = y.dtype.kind == "f" and sides.has_margin(side, entry)
+                if not sides.moving(side, [entry]):
+                    continue
+                if not told or _jumps(sides, side, entry, t, y):
+                    return True
     return False
 
 
