@@ -70,6 +70,8 @@ class LongCall:
             if variant.runs_in_python(arguments.operands):
                 variant.met_again = True
                 return self.function(*args, **kwargs)
+            if variant.is_left(arguments.operands):
+                continue
             if not (awaited := variant.is_awaited):
                 _ = variant.compiled  # what cannot be imported is the caller's to know
             try:
@@ -116,6 +118,8 @@ class LongCall:
             if variant.runs_in_python(arguments.operands):
                 variant.met_again = True
                 break
+            if variant.is_left(arguments.operands):
+                continue
             if not variant.is_awaited:
                 _ = variant.compiled  # as in `run`
             try:

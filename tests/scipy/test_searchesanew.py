@@ -138,6 +138,24 @@ def test_what_cannot_be_a_program_is_searched_for_at_its_recording():
     assert seen
 
 
+def test_function_that_changes_after_its_first_call_is_called_each_time():
+    calls = []
+
+    def f(x, p):
+        calls.append(1)
+        return x - p if len(calls) < 2 else x - 2 * p
+
+    def search(p):
+        return so.fsolve(f, 1.0, (p,))[0]
+
+    def found(search):
+        calls.clear()
+        return search(1.5)
+
+    jitted = linad.jit(search)
+    assert [found(jitted) for _ in range(3)] == [found(search)] * 3
+
+
 def test_derivative_can_be_pickled():
     f = linad.jit(lambda p: so.fsolve(two_of, HALF, args=(p,)))
     f(1.0)
