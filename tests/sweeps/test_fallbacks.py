@@ -13,7 +13,7 @@ from linad.sweeps.instructions import Fallback
 
 IN_NUMPY = """
 airy airye apply_operator bdtr bdtrc bdtri betainc_wrt_shapes binomial_pmf carlson
-chi_density_wrt_freedom chi_wrt_freedom complex_polygamma coshm cosines cosm eigenpairs ellipj
+chi_density_wrt_freedom chi_wrt_freedom complex_polygamma coshm cosm eigenpairs ellipj
 eval_chebyc eval_chebys eval_chebyt eval_chebyu eval_gegenbauer eval_genlaguerre eval_hermite
 eval_hermitenorm eval_jacobi eval_laguerre eval_legendre eval_sh_chebyt eval_sh_chebyu
 eval_sh_jacobi eval_sh_legendre expn fractional_matrix_power fresnel gammainc_wrt_shape hankel1
