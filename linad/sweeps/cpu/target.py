@@ -8,7 +8,10 @@ import numpy as np
 from linad.core.settings import Settings
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Tape, Var
-from linad.sweeps import composed_forms as composed_forms  # tells the table of programs
+from linad.sweeps import (
+    composed_forms as composed_forms,  # tells the table of programs
+    cosine_forms as cosine_forms,  # and this one
+)
 from linad.sweeps.cpu import (
     banded_routines,
     convolution_routines,
