@@ -133,7 +133,8 @@ def test_equal_entries_stay_in_order_where_scipys_do():
     """The standard's argsort is stable, NumPy's is not."""
     x = twin_cases.X.copy()
     x[[3, 7, 9]] = 0.0
-    found = linad.linearize(lambda x: lt.chatterjeexi(x, twin_cases.Y).statistic, x)[0]
+    with linad.config(disconnected="ignore"):
+        found = linad.linearize(lambda x: lt.chatterjeexi(x, twin_cases.Y).statistic, x)[0]
     assert found == scipy.stats.chatterjeexi(x, twin_cases.Y).statistic
 
 
