@@ -111,6 +111,14 @@ def test_ends():
     assert gammainc_wrt_shape(np.ones((0, 3)), np.ones(3), nth=1).shape == (0, 3)
 
 
+def test_shape_of_zero():
+    """∂P/∂x = a x^(a-1) e^-x / Γ(1 + a): at a = 0 it is 0, and grows as e^-x / x."""
+    for a, x in ((0.0, 0.4), (-0.0, 7.7)):
+        found = linad.hessian(lambda v: sp.gammainc(v[0], v[1]))(np.array([a, x]))
+        np.testing.assert_allclose(found[1], [np.exp(-x) / x, 0], rtol=1e-13)
+        np.testing.assert_allclose(found[0, 1], found[1, 0], rtol=1e-10)
+
+
 def test_density_at_zero():
     assert linad.grad(lambda x: sp.gammainc(1.0, x))(np.float64(0)) == 1
     assert linad.grad(lambda x: sp.gammainc(2.5, x))(np.float64(0)) == 0
