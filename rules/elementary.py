@@ -54,7 +54,7 @@ def _is_asked_again(y: Any) -> bool:
     value = y._value
     if isinstance(value, Traced) or y._trace.records:
         return True
-    return not value.all() if type(value) is np.ndarray else not value
+    return np.count_nonzero(value) < value.size
 
 
 def _of_no_root(x: Array) -> Any:

@@ -213,7 +213,11 @@ def _are_one(a: Any, b: Any) -> bool:
         return a._trace is b._trace and a._node is b._node and a._value is b._value
     if isinstance(a, (Traced, ndarray)) or isinstance(b, (Traced, ndarray)):
         return a is b
-    return bool(a == b)
+    if isinstance(a, _Root) and isinstance(b, _Root):
+        return a.is_of_the_same(b)
+    if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
+        return len(a) == len(b) and all(map(_are_one, a, b))
+    return type(a) is type(b) and bool(a == b)
 
 
 def rooted(y: Array, square: Callable[..., Any], *args: Any) -> Any:
@@ -227,6 +231,25 @@ def rooted(y: Array, square: Callable[..., Any], *args: Any) -> Any:
         kept = tuple([x.alias() if isinstance(x, Traced) else x for x in args])
         y._square = _Root(square, kept)  # type: ignore[attr-defined]  # a Tracer
     return y
+
+
+def root_read(y: Any, root: Any, index: Any) -> Any:
+    """Mark entries of a root as the roots of the entries of its square."""
+    parts = index if type(index) is tuple else (index,)
+    if isinstance(y, Traced) and not is_private(root) and all(map(_is_kind_of_index, parts)):
+        kept = tuple([p.copy() if isinstance(p, (ndarray, list)) else p for p in parts])
+        y._square = _Root(_read_square, (root._square, kept))  # type: ignore[attr-defined]
+    return y
+
+
+def _is_kind_of_index(part: Any) -> bool:
+    if type(part) is list:
+        return all([type(k) in (int, bool) for k in part])
+    return part is None or part is ... or type(part) in (int, np.int64, slice, ndarray)
+
+
+def _read_square(root: _Root, index: Any) -> Any:
+    return root.square(*root.args)[index]
 
 
 def even_power(root: Any, exponent: Any) -> Any:

@@ -200,6 +200,36 @@ def test_roots_that_differ_have_no_square():
         np.testing.assert_allclose(slope, [3 + 4 + 2 * root, -4 - 8 - 4 * root])
 
 
+def test_entries_of_roots():
+    x = np.array([0.0, 1.5, -2.0, 0.0])
+    functions = {
+        "one": lambda x: np.abs(x)[0] ** 2 + np.sqrt(x * x)[3] ** 2,
+        "apart": lambda x: np.abs(x)[:2][0] * np.abs(x)[0] + np.abs(x)[3] * np.abs(x)[3],
+        "by a list": lambda x: np.sum((r := np.abs(x))[[0, 3]] ** 2) + 0 * r[1],
+    }
+    with np.errstate(all="ignore"):
+        for name, f in functions.items():
+            for second in (linad.hessian(f), linad.jit(linad.hessian(f))):
+                found = second(x)
+                if name != "apart":
+                    np.testing.assert_array_equal(found, np.diag([2.0, 0, 0, 2]), err_msg=name)
+                assert is_honest(found, np.diag([2.0, 0, 0, 2])), name
+
+
+def test_entries_of_a_root_that_is_written_into():
+    def f(x):
+        r = np.abs(x)
+        part = r[:2]
+        r[0] = 3 * x[1]
+        return np.sum(part**2)
+
+    x = np.array([0.0, -2.0])
+    for g in (linad.hessian(f), linad.jit(linad.hessian(f)), linad.hessian(linad.jit(f))):
+        assert is_honest(g(x), np.diag([0.0, 20.0])), g(x)
+    np.testing.assert_allclose(linad.grad(f)(x), [0, -40])
+    np.testing.assert_allclose(linad.jit(linad.grad(f))(x), [0, -40])
+
+
 def test_where_a_norm_is_smooth():
     """Some entries are 0, the norm is not: |x|_4^4 = Σ x^4."""
     x = np.array([0.0, 1.0, 2.0])
