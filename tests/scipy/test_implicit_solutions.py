@@ -142,18 +142,29 @@ def test_searches_for_a_number(name):
     assert value == pytest.approx((t - 0.7) ** 2 + t**4)
 
 
-def test_regression_and_assignment():
-    y, w = np.array([1.0, 3.0, 2.0, 2.5, 4.0]), np.array([1.0, 2.0, 1.0, 0.5, 1.0])
-    for increasing in (True, False):
+@pytest.mark.parametrize("increasing", [True, False])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("seed", range(4))
+def test_isotonic_regression(seed, dtype, increasing):
+    """Of values that have no symmetry: blocks of a decreasing fit are counted from the start."""
+    rng = np.random.default_rng(seed)
+    y = (rng.standard_normal(12) + np.linspace(0, 1, 12)).astype(dtype)
+    w = rng.uniform(0.5, 1.5, 12).astype(dtype)
 
-        def fitted(y, w, increasing=increasing):
-            found = optimize.isotonic_regression(y, weights=w, increasing=increasing)
-            return found.x, found.weights
+    def fitted(y, w):
+        found = optimize.isotonic_regression(y, weights=w, increasing=increasing)
+        return found.x, found.weights
 
-        theirs = scipy.optimize.isotonic_regression(y, weights=w, increasing=increasing)
-        np.testing.assert_allclose(linad.linearize(fitted, y, w)[0][0], theirs.x)
-        np.testing.assert_allclose(linad.linearize(fitted, y, w)[0][1], theirs.weights)
+    theirs = scipy.optimize.isotonic_regression(y, weights=w, increasing=increasing)
+    for f in (lambda *args: linad.linearize(fitted, *args)[0], linad.jit(fitted)):
+        for found, wanted in zip(f(y, w), (theirs.x, theirs.weights), strict=True):
+            assert found.dtype == wanted.dtype
+            np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    if dtype == np.float64:
         check_derivatives(fitted, y, w)
+
+
+def test_assignment():
     cost = np.array([[1.0, 2.0], [0.5, 3.0]])
     total = linad.grad(lambda c: np.sum(c[optimize.linear_sum_assignment(c)]))(cost)
     np.testing.assert_array_equal(total, [[0, 1], [1, 0]])
