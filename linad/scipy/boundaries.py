@@ -112,7 +112,7 @@ def filter_form(
             if shaped and given.get("output_shape") is None:
                 given["output_shape"] = getattr(output, "shape", None)
             if pixelwise and not x.size:
-                is_complex = np.iscomplexobj(given.get("weights"))
+                is_complex = np.iscomplexobj(given.get("weights", 0.0))
                 return delivered(name, x * 1j if is_complex else x, x, output)
             return delivered(name, call(**given), x, output)
 
