@@ -16,7 +16,7 @@ airy airye apply_operator bdtr bdtrc bdtri betainc_wrt_shapes binomial_pmf carls
 chi_density_wrt_freedom chi_wrt_freedom complex_polygamma coshm cosines cosm eigenpairs
 ellipj eval_chebyc eval_chebys eval_chebyt eval_chebyu eval_gegenbauer eval_genlaguerre eval_hermite
 eval_hermitenorm eval_jacobi eval_laguerre eval_legendre eval_sh_chebyt eval_sh_chebyu
-eval_sh_jacobi eval_sh_legendre expn fraction fractional_matrix_power fresnel gammainc_wrt_shape
+eval_sh_jacobi eval_sh_legendre expn fractional_matrix_power fresnel gammainc_wrt_shape
 hankel1 hankel1e hankel2 hankel2e hyp0f1 interp it2i0k0 it2j0y0 itairy iti0k0 itj0y0 ive_wrt_order
 kelvin kn kolmogc kolmogci kolmogp kve_wrt_order lambertw ldexp ldl logaddexp2_accumulate
 logaddexp_accumulate logm mathieu_cem mathieu_modcem1 mathieu_modcem2 mathieu_modsem1

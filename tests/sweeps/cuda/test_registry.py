@@ -18,7 +18,7 @@ dawsn det diff eig eigen_conditions eigenpairs eigh eigvals einsum ellipe ellipe
 ellipkinc ellipkm1 elliprc elliprd elliprf elliprg elliprj erfi eval_chebyc eval_chebys eval_chebyt
 eval_chebyu eval_gegenbauer eval_genlaguerre eval_hermite eval_hermitenorm eval_jacobi eval_laguerre
 eval_legendre eval_sh_chebyt eval_sh_chebyu eval_sh_jacobi eval_sh_legendre exp1 expi expm expn
-exponent exprel fdtr fdtrc fdtri flatnonzero fourier fraction fractional_matrix_power fresnel
+exponent exprel fdtr fdtrc fdtri flatnonzero fourier fractional_matrix_power fresnel
 full_like gammainc gammainc_wrt_shape gammaincc gammainccinv gammaincinv gammasgn gcd gdtr gdtrc
 gdtria gdtrix hankel1 hankel1e hankel2 hankel2e hyp0f1 hyp1f1 hyp2f1 hyperu i0e i1e interp inv
 inv_boxcox inv_boxcox1p irfft isin isnat it2i0k0 it2j0y0 it2struve0 itairy iti0k0 itj0y0
