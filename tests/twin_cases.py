@@ -375,6 +375,7 @@ def _density(name):
 
 
 STATS = {
+    "qmc.scale": (lambda m, x, u: m.qmc.scale(x, u - 3, u), P[:6].reshape(3, 2) / 2, TWO),
     "abs": (lambda m, a: m.abs(m.Normal(mu=a)).pdf(0.3), ONE),
     "exp": (lambda m, a: m.exp(m.Normal(mu=a)).cdf(0.3), ONE),
     "log": (lambda m, a: m.log(m.Uniform(a=a, b=2.0)).pdf(0.3), ONE),
