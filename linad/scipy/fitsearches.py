@@ -81,7 +81,7 @@ def leastsq(func: Function, x0: Array, args: Any = (), **given: Any) -> Any:
         return x, found[1]
     _, covariance, told, *rest = found
     if covariance is not None:
-        covariance = with_derivative(covariance, covariance_of(flat(r), x))
+        covariance = with_derivative(covariance, covariance_of("leastsq", flat(r), x))
     return x, covariance, residuals_told("leastsq", told, flat(r)(x)), *rest
 
 
@@ -109,7 +109,7 @@ def curve_fit(
 
     p, count = found[0], y.size
     p = _fitted("curve_fit", residuals, p, sides)
-    covariance = covariance_of(residuals, p)
+    covariance = covariance_of("curve_fit", residuals, p)
     if not given.get("absolute_sigma"):
         r = residuals(p)
         covariance = covariance * (np.dot(r, r) / (count - p.size))

@@ -2,7 +2,6 @@
 
 import functools
 import inspect
-import itertools
 import numbers
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -12,7 +11,7 @@ import numpy as np
 from linad.arrays.memory import constant_under
 from linad.arrays.traces import running_trace
 from linad.arrays.writes import stacked
-from linad.core.frames import library_of
+from linad.core.frames import library_of, public_module
 from linad.core.marks import Attempt
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact
@@ -67,9 +66,8 @@ def _in_own_words(function: Any, error: Exception) -> None:
 
 def full_name(function: Any) -> str:
     """The name of a function of SciPy, as messages call it: ``"scipy.linalg.expm"``."""
-    parts = (getattr(function, "__module__", None) or "scipy").split(".")
-    public = itertools.takewhile(lambda part: not part.startswith("_"), parts)
-    return ".".join([*public, function.__name__])
+    name = function.__name__
+    return f"{public_module(getattr(function, '__module__', None) or 'scipy', name)}.{name}"
 
 
 @functools.cache

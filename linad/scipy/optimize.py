@@ -48,7 +48,7 @@ from linad.scipy.minima import (
     shgo as shgo,
     value_at,
 )
-from linad.scipy.mirror import check_real, holds_traced, traced_form
+from linad.scipy.mirror import check_real, doubled, holds_traced, traced_form
 from linad.scipy.numberroots import (
     bisect as bisect,
     brenth as brenth,
@@ -130,13 +130,9 @@ def isotonic_regression(y: Array, *, weights: Array | None = None, increasing: b
     """The blocks are SciPy's; each has the weighted mean of its entries."""
     check_real("isotonic_regression", y=y, weights=weights)
     result = theirs.isotonic_regression(plain(y), weights=plain(weights), increasing=increasing)
-    y = asarray(y)
-    w = np.ones(y.shape[0]) if weights is None else asarray(weights)
-    if increasing:
-        starts = result.blocks[:-1]
-    else:
-        starts = np.sort(y.shape[0] - result.blocks[1:])
-    sizes = np.diff(np.append(starts, y.shape[0]))
+    y = doubled(asarray(y))
+    w = np.ones(y.shape[0]) if weights is None else doubled(asarray(weights))
+    starts, sizes = result.blocks[:-1], np.diff(result.blocks)
     result.weights = np.add.reduceat(w, starts)
     means = np.add.reduceat(w * y, starts) / result.weights
     result.x = means[np.repeat(np.arange(len(sizes)), sizes)]

@@ -38,7 +38,7 @@ def root(fun: Function, x0: Array, args: Any = (), **given: Any) -> Any:
         result.x = _vector_root("root", g, result.x)
         result.fun = g.values(result.x)
         if result.get("cov_x") is not None:
-            result.cov_x = with_derivative(result.cov_x, covariance_of(flat(g), result.x))
+            result.cov_x = with_derivative(result.cov_x, covariance_of("root", flat(g), result.x))
         refuse_parts(result, "root", FACTORS)
     return result
 

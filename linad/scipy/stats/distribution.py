@@ -110,6 +110,8 @@ class Distribution:
             traced = running_trace() is not None and holds_traced((args, keywords))
             if name.startswith("_"):  # what other distributions of SciPy's call
                 return (getattr(self.formulas, name) if traced else theirs)(*args, **keywords)
+            if name == "stats" and "moments" not in keywords:
+                args, keywords = self._with_named_moments(args, keywords)
             if traced and name == "stats" and (parts := self._mean_or_variance(keywords)):
                 plain = {k: v for k, v in keywords.items() if k != "moments"}
                 found = tuple([getattr(self, part)(*args, **plain) for part in parts])
@@ -120,6 +122,15 @@ class Distribution:
 
         function.__name__, function.__doc__ = name, theirs.__doc__
         return function
+
+    def _with_named_moments(
+        self, args: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of `stats`, with the moments by name where they stand last."""
+        count = len(self.parameters())
+        if len(args) != count + 1:
+            return args, keywords
+        return args[:count], {**keywords, "moments": args[count]}
 
     def _mean_or_variance(self, keywords: dict[str, Any]) -> list[str]:
         """Which of both `stats` is asked for, if for no more, and both have traced forms."""
