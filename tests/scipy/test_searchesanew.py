@@ -90,6 +90,7 @@ def test_one_program(name):
         assert [len(paths) for paths in jitted.variants.values()] == [1]
 
 
+@pytest.mark.rest
 def test_second_derivatives():
     f = SEARCHES["fsolve, args"]
     h = linad.jit(linad.grad(linad.grad(lambda p: f(p)[0])))
@@ -156,6 +157,7 @@ def test_function_that_changes_after_its_first_call_is_called_each_time():
     assert [found(jitted) for _ in range(3)] == [found(search)] * 3
 
 
+@pytest.mark.rest
 def test_derivative_can_be_pickled():
     f = linad.jit(lambda p: so.fsolve(two_of, HALF, args=(p,)))
     f(1.0)
