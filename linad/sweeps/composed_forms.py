@@ -115,6 +115,33 @@ def sparse_product(data: Any, x: Any, *, pattern: Pattern) -> Any:
     return apply_stored(x, data, indices, starts, storage=storage, transposed=False)
 
 
+ORDERS = (0, 1, 2)
+"""Of spherical Bessel functions: of the derivatives of `numpy.sinc`."""
+
+
+@everywhere("spherical_jn")
+def spherical_jn(n: Any, x: Any) -> Any:
+    """In double precision: from 2 on by the recurrence upwards, below by the power series.
+
+    Source: DLMF 10.49.3, 10.51.1, 10.53.1.
+    """
+    if not (np.isscalar(n) and n in ORDERS) or x.dtype.kind != "f":
+        return None
+    n, z = int(n), np.astype(x, np.float64)
+    large = np.abs(z) >= 2
+    outer, inner = np.where(large, z, 2.0), np.where(large, 0.0, z)
+    before, value = np.cos(outer) / outer, np.sin(outer) / outer
+    for k in range(n):
+        before, value = value, (2 * k + 1) / outer * value - before
+    series = 1.0
+    for k in range(12, 0, -1):
+        series = 1 - 0.5 * inner * inner / (k * (2 * n + 2 * k + 1)) * series
+    for k in range(n):
+        series = series * inner / (2 * k + 3)
+    value = np.where(np.isinf(z), 0.0, value)
+    return np.where(large, value, series)
+
+
 @everywhere("pinv", "truncated_pinv")
 def pinv(a: Any, *, rcond: Any) -> Any:
     """V diag(1/s) U^H, without the singular values that count as zero."""
