@@ -13,7 +13,7 @@ import numpy as np
 
 from linad.core import tree
 from linad.core.marks import outside_of_traces
-from linad.core.primitive import Primitive
+from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Tape, Var, needed
 from linad.operators.stored_matrices import StoredAs, apply_stored
@@ -125,7 +125,7 @@ def spherical_jn(n: Any, x: Any) -> Any:
 
     Source: DLMF 10.49.3, 10.51.1, 10.53.1.
     """
-    if not (np.isscalar(n) and n in ORDERS) or x.dtype.kind != "f":
+    if isinstance(n, Traced) or np.ndim(n) or n not in ORDERS or x.dtype.kind != "f":
         return None
     n, z = int(n), np.astype(x, np.float64)
     large = np.abs(z) >= 2
@@ -133,7 +133,7 @@ def spherical_jn(n: Any, x: Any) -> Any:
     before, value = np.cos(outer) / outer, np.sin(outer) / outer
     for k in range(n):
         before, value = value, (2 * k + 1) / outer * value - before
-    series = 1.0
+    series: Any = 1.0
     for k in range(12, 0, -1):
         series = 1 - 0.5 * inner * inner / (k * (2 * n + 2 * k + 1)) * series
     for k in range(n):
