@@ -14,7 +14,7 @@ from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, concrete, still
 from linad.scipy.mirror import bound_form, holds_traced, inexact, traced_form
-from linad.scipy.twins import function_twin
+from linad.scipy.twins import function_twin, twin_of
 
 
 def _vector(name: str, what: str, c: Any) -> Any:
@@ -84,6 +84,16 @@ def _with_zeros(original: Any, end: int) -> Any:
         return found - less, of_a, *[x - y for x, y in zip(more, still_less, strict=True)]
 
     return form
+
+
+@bound_form(scipy.signal.freqresp)
+def freqresp(system: Any, w: Any, n: Any) -> Any:
+    """By polynomials where a zero of the system lies at infinity: SciPy leaves it out."""
+    if isinstance(system, tuple) and len(system) == 2 and w is not None:
+        b = np.atleast_1d(asarray(system[0]))
+        if holds_traced(b) and b.ndim == 1 and b.size and not still(b)[0]:
+            system = twin_of(scipy.signal.TransferFunction)(b, system[1])
+    return function_twin(scipy.signal.freqresp)(system, w, n)
 
 
 normalize = _with_zeros(scipy.signal.normalize, 0)

@@ -355,6 +355,8 @@ ZEROS_AT_ENDS = {
     "residuez": (lambda m, b, a: m.residuez(b, a)[0], [0.5, 0.3, 0.0]),
     "tf2ss": (lambda m, b, a: np.concatenate(m.tf2ss(b, a)[2:], axis=1), [0.0, 0.3, 0.5]),
     "lsim": (lambda m, b, a: m.lsim((b, a), np.cos(TIMES), TIMES)[1], [0.0, 0.3, 0.5]),
+    "freqresp": (lambda m, b, a: m.freqresp((b, a), w=[0.1, 1.0])[1].real, [0.0, 0.0, 0.5]),
+    "bode": (lambda m, b, a: m.bode((b, a), w=[0.1, 1.0])[2], [0.0, 0.5]),
     "step": (lambda m, b, a: m.step((b, a), T=TIMES)[1], [0.0, 0.3, 0.5]),
 }
 
