@@ -288,7 +288,9 @@ class Continuous(Distribution):
                 return mean, variance
         if theirs._munp is not generic._munp:
             mean = self.formulas._munp(1, *shapes)
-            return mean, self.formulas._munp(2, *shapes) - mean * mean
+            finite = np.isfinite(mean)
+            square = np.where(finite, mean, 0.0) ** 2
+            return mean, np.where(finite, self.formulas._munp(2, *shapes) - square, mean)
         raise UnsupportedError(
             f"{self.name}: its moments, which SciPy has no formula for, are not traced by linad; "
             f"integrate the density with linad.scipy.integrate.quad"
