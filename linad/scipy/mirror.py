@@ -19,7 +19,7 @@ from linad.core.tree import bare
 from linad.errors import ArgumentError, DTypeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, require_finite
-from linad.scipy.option_kinds import check_options
+from linad.scipy.option_kinds import check_options_of
 
 Function = Callable[..., Any]
 
@@ -100,7 +100,7 @@ def traced_form(scipy_function: Function) -> Callable[[Function], Function]:
         def function(*args: Any, **kwargs: Any) -> Any:
             if running_trace() is not None and holds_traced((args, kwargs)):
                 given = _by_name(scipy_function, args) | kwargs
-                check_options(full_name(scipy_function), scipy_function.__name__, given)
+                check_options_of(full_name(scipy_function), scipy_function, given)
                 _check_masks(scipy_function, (*args, *kwargs.values()))
                 args = tuple(map(_as_read, args))
                 kwargs = {name: _as_read(value) for name, value in kwargs.items()}
@@ -313,7 +313,7 @@ class TracedClass:
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         if holds_traced((args, kwargs)):
             given = _by_name(cls, args) | kwargs
-            check_options(cls.__name__, cls.__name__, given)
+            check_options_of(cls.__name__, cls, given)
             try:
                 made = cls._made(*args, **kwargs)
                 made.stands_for = cls.__mro__[cls.__mro__.index(TracedClass) + 1]
