@@ -181,7 +181,13 @@ spherical_kn = _spherical("k", -1, 1)
 sinc = unary(
     "sinc", np.sinc, lambda y, x: (-math.pi * spherical_jn(1, math.pi * x)).astype(y.dtype)
 )
-implements(np.sinc)(sinc)
+
+
+@implements(np.sinc)
+def _sinc(x: Array) -> Any:
+    return sinc(x)
+
+
 
 # Struve functions.
 

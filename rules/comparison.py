@@ -4,6 +4,7 @@ Each is constant between its jumps. Boolean and integer results leave the trace 
 arrays; rounded floats stay traced, without derivative.
 """
 
+import inspect
 import sys
 from typing import Any
 
@@ -102,15 +103,25 @@ def fix(x: Array, out: Any = None) -> Any:
 # NumPy functions that answer yes or no. One answer for all entries is a Python bool.
 
 
+_OPTIONS = ("equal_nan", "out")
+"""What is no operand of these; tolerances are, where one is traced."""
+
+
 def _test(function: Any, single: bool = False) -> None:
     def impl(*arrays: Any, **keywords: Any) -> Any:
         return np.asarray(function(*arrays, **keywords))[()]
 
     primitive = Primitive(function.__name__, impl, constant=True)
+    signature = inspect.signature(function)
 
     def test(*arrays: Any, **keywords: Any) -> Any:
         if keywords.get("out") is not None:
             refuse_out(function.__name__, (keywords["out"],))
+        if any([isinstance(value, Traced) for value in keywords.values()]):
+            given = signature.bind(*arrays, **keywords)
+            given.apply_defaults()
+            arrays = tuple([v for k, v in given.arguments.items() if k not in _OPTIONS])
+            keywords = {k: v for k, v in keywords.items() if k in _OPTIONS}
         answer = primitive(*arrays, **keywords)
         return bool(answer) if single else answer
 

@@ -190,8 +190,12 @@ def chosen(condition: Array, x: Array, y: Array) -> Any:
 
 
 def _mask(condition: Array) -> Any:
-    """A condition as plain booleans: a number is true where it is not 0."""
-    return condition if is_boolean(condition) else np.not_equal(condition, 0)
+    """A condition as plain booleans: a number is true where it is not 0, and None never is."""
+    if is_boolean(condition):
+        return condition
+    if getattr(condition, "dtype", np.dtype(object)).kind in "biufc":
+        return np.not_equal(condition, 0)
+    return np.asarray(condition).astype(bool)
 
 
 def is_boolean(a: Array) -> bool:

@@ -68,7 +68,11 @@ def p_norm_wrt_x(y: Array, x: Array, *, p: float, axes: tuple[int, ...]) -> Jaco
 def _norm(x: Array, p: float, axes: tuple[int, ...]) -> Any:
     """The p-norm over ``axes``; that of p = 2 with its square."""
     y = p_norm_(x, p=p, axes=axes)
-    return rooted(y, x, lambda x: np.sum(size_squared(x), axis=axes)) if p == 2 else y
+    return rooted(y, _sum_of_squares, x, axes) if p == 2 else y
+
+
+def _sum_of_squares(x: Array, axes: tuple[int, ...]) -> Any:
+    return np.sum(size_squared(x), axis=axes)
 
 
 def _vector(x: Array, order: Any, axes: tuple[int, ...], name: str) -> Any:

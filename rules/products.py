@@ -105,7 +105,9 @@ def _with_axes(product: Any, cores: tuple[int, int, int], a: Array, b: Array, ax
     if len(given) == 2 and cores[2] == 0:
         given.append(())
     if tuple(len(k) for k in given) != cores:
-        raise ValueError(f"axes must be lists of {cores} axes for a, b and result, got {axes!r}")
+        raise np.exceptions.AxisError(
+            f"axes must be lists of {cores} axes for a, b and result, got {axes!r}"
+        )
     ends = [tuple(range(-len(k), 0)) for k in given]
     y = product(np.moveaxis(a, given[0], ends[0]), np.moveaxis(b, given[1], ends[1]))
     return np.moveaxis(y, ends[2], given[2]) if given[2] else y
@@ -149,11 +151,11 @@ def vecdot(
         if axes is not None:
             raise TypeError("vecdot: axis and axes cannot both be given")
         axes = [axis, axis]
-    y = _vecdot(a, b) if axes is None else _with_axes(_vecdot, (1, 1, 0), a, b, axes[:2])
     if not keepdims:
-        return y
-    place = -1 if axes is None else axes[-1]
-    return np.expand_dims(y, place[0] if isinstance(place, (tuple, list)) else place)
+        return _vecdot(a, b) if axes is None else _with_axes(_vecdot, (1, 1, 0), a, b, axes)
+    if axes is None or len(axes) == 2:
+        axes = [-1, -1, -1] if axes is None else [*axes, axes[-1]]
+    return _with_axes(lambda a, b: _vecdot(a, b)[..., None], (1, 1, 1), a, b, axes)
 
 
 @implements(np.linalg.vecdot)

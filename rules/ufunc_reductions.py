@@ -12,6 +12,7 @@ import numpy as np
 from linad.arrays.zero_dim import number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements_ufunc
+from linad.core.numpy_options import check_options
 from linad.core.ufunc_keywords import refuse_out
 from linad.rules.reductions import (
     REDUCERS,
@@ -37,9 +38,10 @@ def _method(ufunc: Any, function: Callable[..., Any]) -> None:
         initial: Any = NoValue,
         where: Any = True,
     ) -> Any:
+        check_options(reduce, {"keepdims": keepdims, "initial": initial, "where": where})
         return function(a, axis, dtype, out, keepdims, initial, where)
 
-    reduce.__name__ = f"{ufunc.__name__}_reduce"
+    reduce.__name__ = f"{ufunc.__name__}.reduce"
 
 
 for _ufunc, _reducer in REDUCERS.items():

@@ -149,10 +149,10 @@ def ufunc_into(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
             _check_kept(ufunc, inputs[0], targets[0], kwargs)
     where = kwargs.get("where", True)
     if not any([isinstance(x, Traced) for x in (*inputs, where)]):
-        # Plain numbers: NumPy computes them, in an array of the target's kind.
+        # Plain numbers: NumPy computes them, in an array of the target's kind. What a mask leaves
+        # in it as it was stays that of the target, with its derivative.
         results = tuple([None if t is None else np.array(concrete(t)) for t in targets])
         result = getattr(ufunc, method)(*inputs, **kwargs, out=results)
-        where = True
     else:
         result = getattr(ufunc, method)(*inputs, **kwargs)
     results = result if isinstance(result, tuple) else (result,)

@@ -16,8 +16,8 @@ from linad.core import callers
 from linad.core.adopted import is_adopted
 from linad.core.array_type import Array
 from linad.core.callers import AWARE, ENGINES, refused_frame
-from linad.core.dispatch import NAMESPACE
-from linad.core.frames import Asked, asked, public_module, public_name
+from linad.core.dispatch import NAMESPACE, UFUNCS
+from linad.core.frames import Asked, asked, is_of_fortran, public_module, public_name
 from linad.core.installed import is_installed, line_of, package_of_file
 from linad.core.primitive import Traced
 from linad.errors import BytesError, TracerError, UselessValueError, place
@@ -33,6 +33,7 @@ LIST = (
 )
 STACKED = "np.stack([...]) for a list, "
 BLOCKS = "np.block([[...], [...]]) for lists within a list"
+NO_LISTS = f"use {STACKED}{BLOCKS}: it takes traced arrays, but no lists of traced numbers"
 WRAP = "wrap it with @linad.primitive and give its Jacobian"
 ADOPT = "or linad.adopt(__name__) lets code of this module trace as it is"
 COUNT = "an integer has no derivative: use int(x.astype(int)) where it is a constant"
@@ -187,7 +188,8 @@ def _has_form(what: Asked, remedy: str) -> bool:
     known = module in rooms or bool(_made_by_scipy(what))
     forms = what.kind == "write" or known
     frame = refused_frame()
-    gains = forms and remedy != DEGREE and WRAP not in remedy  # linad's forms need integers too
+    # linad's forms need integers too, and ufuncs of SciPy's arrays.
+    gains = forms and remedy not in (DEGREE, NO_LISTS) and WRAP not in remedy
     return gains and frame is not None and not is_adopted(frame)
 
 
@@ -241,7 +243,9 @@ def _instead(what: Asked) -> str:
             "masked arrays are traced in adopted code, where they are made while a derivative is "
             "taken; else keep the mask apart, and use x[~mask], or np.where(mask, 0.0, x)"
         )
-    if module.partition(".")[0] in ("ctypes", "numba"):
+    if module.partition(".")[0] in ("ctypes", "numba") or (
+        is_of_fortran(what.function) and not module.startswith("scipy")
+    ):
         return f"compiled code is not traced; {WRAP}"
     if module.startswith("scipy"):
         return _of_scipy(module, name, what.owner)
@@ -340,6 +344,9 @@ def _of_scipy(module: str, name: str, owner: Any) -> str:
         if known in {*stats.__all__, *stats.HOOKED, *stats.WHOLE, *stats.TWINS}:
             return f"use linad.scipy.stats.{known}, which traces"
         return f"linad.scipy.stats has no traced form of {known}; {WRAP}"
+    theirs = getattr(sys.modules.get(module), name, None)
+    if isinstance(theirs, np.ufunc) and theirs in UFUNCS:
+        return NO_LISTS
     if has_traced_form(module, name):
         other = SCIPY.get(name)
         return f"use linad.{module}.{name}, which traces" + (f", or {other}" if other else "")

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 from linad.core.callers import defining_package, innermost, warn_user
+from linad.core.frames import called_at
 from linad.core.installed import line_of
 from linad.core.tape import Tape
 from linad.errors import InternalError, LinadError
@@ -113,9 +114,11 @@ def handed_to_compiled(error: BaseException, traced: type) -> str:
         wrap = f"linad.adopt(__name__), for the module that calls it, lets it trace; or {wrap}"
     if told.startswith("Iterator operand"):
         wrap = "use linad.numpy.nditer, which traces; or linad.adopt(__name__), for this module"
+    name = called_at(last)
+    given_to = f"{name}, compiled code" if name else "compiled code"
     return (
-        f"{_place(last)}a traced value is handed to compiled code, which takes plain ones "
-        f"({told}); {wrap}"
+        f"{_place(last)}a traced value is handed to {given_to}, which takes plain ones ({told}); "
+        f"{wrap}"
     )
 
 

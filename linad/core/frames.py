@@ -163,15 +163,22 @@ def _method_of(inner: FrameType, what: Asked) -> Asked | None:
 
 
 def _name_of(inner: FrameType) -> str:
-    owner = inner.f_locals.get("self")
-    if inner.f_code.co_name == "__call__" and owner is not None:
-        return public_name(type(owner))
-    return public_name(inner.f_globals.get(inner.f_code.co_name))
+    owner, name = inner.f_locals.get("self"), inner.f_code.co_name
+    kind = "" if owner is None else public_name(type(owner))
+    if name == "__call__" and kind:
+        return kind
+    return public_name(inner.f_globals.get(name)) or (f"{kind}.{name}" if kind else "")
 
 
-def _doing(frame: FrameType) -> Asked:
-    """What the instruction that a frame has come to does."""
-    now = [i for i in dis.get_instructions(frame.f_code) if i.offset <= frame.f_lasti]
+def called_at(traceback: types.TracebackType) -> str:
+    """The function that the line of a traceback calls, as messages call it; "" for none."""
+    return _doing(traceback.tb_frame, traceback.tb_lasti).name
+
+
+def _doing(frame: FrameType, place: int | None = None) -> Asked:
+    """What the instruction that a frame has come to does, or another one of it."""
+    place = frame.f_lasti if place is None else place
+    now = [i for i in dis.get_instructions(frame.f_code) if i.offset <= place]
     if not now or now[-1].positions is None or now[-1].positions.col_offset is None:
         return Asked("")
     last = now[-1]
@@ -249,6 +256,8 @@ def public_name(function: Any) -> str:
     kind = type(function)
     if (kind.__module__, kind.__name__) == ("numpy", "vectorize"):
         return "numpy.vectorize"  # it has the name of the function in it
+    if is_of_fortran(function):
+        return _routine(function)
     module = getattr(function, "__module__", None)
     if module is None and type(function).__module__ == "numpy":  # a ufunc
         module = _home_of(function)
@@ -283,6 +292,19 @@ def _home_of(ufunc: Any) -> str:
     """The module of NumPy or SciPy that a ufunc is public in."""
     homes, name = ("numpy", "scipy.special"), getattr(ufunc, "__name__", "")
     return next((m for m in homes if getattr(sys.modules.get(m), name, None) is ufunc), "numpy")
+
+
+def is_of_fortran(function: Any) -> bool:
+    """Whether a function is a routine that f2py compiled: it has a class without a module."""
+    kind = type(function)
+    return (kind.__module__, kind.__name__) == ("builtins", "fortran")
+
+
+def _routine(function: Any) -> str:
+    """The public name of a routine of BLAS or LAPACK; "" for others that f2py compiled."""
+    name = function.__name__.removeprefix("function ")
+    homes = ("scipy.linalg.lapack", "scipy.linalg.blas")
+    return next((f"{m}.{name}" for m in homes if hasattr(sys.modules.get(m), name)), "")
 
 
 def defining_module(thing: Any) -> str:

@@ -135,7 +135,8 @@ def _where(function: Callable[..., Any], inputs: tuple[Any, ...], where: Any, na
     NumPy leaves those entries uninitialised. Only the selected entries are computed, so a
     singular point that the mask excludes harms neither the value nor the derivative.
     """
-    mask = where if hasattr(where, "dtype") else np.asarray(where)
+    is_array = hasattr(where, "dtype") and not isinstance(where, np.generic)
+    mask = where if is_array else np.asarray(where, bool)  # lists hold truth values of any kind
     if mask.dtype.kind != "b":
         raise TypeError(f"{name}: where= must be boolean, got {mask.dtype}")
     shape = np.broadcast_shapes(mask.shape, *[getattr(x, "shape", ()) for x in inputs])

@@ -15,9 +15,12 @@ import numpy as np
 
 from linad.arrays.tracer import Tracer
 from linad.arrays.zero_dim import array
+from linad.control.first_runs import WORTH, FirstRun, UsedUp, first_run
 from linad.control.rolling import roll
 from linad.core import tree
 from linad.core.compiler_lock import compiling
+from linad.core.during import during
+from linad.core.interrupts import is_interrupt
 from linad.core.memory_layouts import laid_like, layout_of
 from linad.core.settings import compiler_is_off
 from linad.core.tape import Tape, Var, guards_in, stop, unchanged
@@ -53,6 +56,8 @@ class Variant:
     interpreted : bool
         Whether Python has to run it: it catches what NumPy raises at a division by zero, say, or
         changes what stands outside.
+    met_again : bool
+        Whether a call has come to it since it was recorded.
     changes_containers : bool
         Whether it puts other things into a dict, a list or an object among the arguments. It has
         been given copies of those, and has to be called again.
@@ -73,7 +78,7 @@ class Variant:
 
     lies: list[Any] | None = None
     searches = False
-    interpreted = False
+    interpreted = met_again = False
     changes_outside = changes_containers = False
     waited = 0.0
     memory: list[Any] | None = None
@@ -229,6 +234,29 @@ class Variant:
             return 0.0
         operations = len(self.rolled.equations)
         return COMPILING * operations if operations >= LONG else 0.0
+
+    @functools.cached_property
+    def _decides(self) -> bool:
+        return any(guards_in(self.tape.equations))
+
+    def is_left(self, operands: Sequence[Any]) -> bool:
+        """Whether a call goes another way, as far as Python can tell in the time of compiling; a
+        way that no call takes again is not compiled."""
+        if self._compiled is not None or self.is_awaited or not self._decides:
+            return False
+        plain = [x.concrete if isinstance(x, Tracer) else x for x in operands]
+        given = FirstRun(WORTH * len(self.tape.equations))
+        try:
+            with during(first_run, given), np.errstate(all="ignore"):
+                self._followed(plain)
+        except GuardError:
+            return True
+        except UsedUp:
+            return False
+        except Exception as failure:  # the program comes to the same
+            if is_interrupt(failure):
+                raise
+        return False
 
     @property
     def is_awaited(self) -> bool:

@@ -32,6 +32,12 @@ def check_mode(name: str, mode: Any) -> None:
         raise ValueError(f"{name}: mode must be one of {', '.join(MODES)}, got {mode!r}")
 
 
+def check_border(x: Array, cval: Any) -> None:
+    """Raise for a complex number beyond the ends of a real image."""
+    if asarray(cval).dtype.kind == "c" and x.dtype.kind != "c":
+        raise ValueError("cval= must be real where the image is, got a complex number")
+
+
 def check_order(name: str, order: Any) -> None:
     """Raise for an order of splines that SciPy does not have."""
     if order not in range(6):
@@ -85,12 +91,13 @@ def _written(name: str, y: Array, output: Array) -> Any:
 
 
 def filter_form(
-    scipy_function: Function, shaped: bool = False
+    scipy_function: Function, shaped: bool = False, pixelwise: bool = True
 ) -> Callable[[Function], Function]:
     """As `linad.scipy.mirror.bound_form`, for a function that makes an image of an image.
 
     The form gets ``input`` as `image` has it; what it returns is `delivered` as ``output`` says,
-    which also has a say in its shape if the function is ``shaped`` so.
+    which also has a say in its shape if the function is ``shaped`` so. One that is ``pixelwise``
+    makes a pixel of each, and nothing of an image without pixels.
     """
     name = scipy_function.__name__
 
@@ -104,6 +111,9 @@ def filter_form(
             output = given.pop("output", None)
             if shaped and given.get("output_shape") is None:
                 given["output_shape"] = getattr(output, "shape", None)
+            if pixelwise and not x.size:
+                is_complex = np.iscomplexobj(given.get("weights", 0.0))
+                return delivered(name, x * 1j if is_complex else x, x, output)
             return delivered(name, call(**given), x, output)
 
         return function
@@ -153,6 +163,7 @@ def padded(x: Array, before: int, after: int, mode: str, cval: Any) -> Any:
     """``x`` with what lies beyond both ends of its last axis."""
     n = x.shape[-1]
     if mode in ("constant", "grid-constant"):
+        check_border(x, cval)
         first, last = [
             np.broadcast_to(asarray(cval), (*x.shape[:-1], k)).astype(x.dtype)
             for k in (before, after)

@@ -5,7 +5,8 @@ collocation at both ends and in the middle of each interval,
 
     y_i+1 - y_i = h/6 (f_i + 4 f(x_m, y_m) + f_i+1),    y_m = (y_i + y_i+1)/2 + h/8 (f_i - f_i+1)
 
-and the boundary conditions. The derivative is that of the solution of these, the mesh held.
+and the boundary conditions. The derivative is that of the solution of these. Nodes that SciPy adds
+to the mesh stand at fixed parts of the intervals of the mesh that is given, and move with it.
 
 Source: J. Kierzenka and L. Shampine, "A BVP solver based on residual control and the Matlab PSE",
 ACM Transactions on Mathematical Software 27, 2001.
@@ -16,10 +17,28 @@ from typing import Any
 import numpy as np
 import scipy.integrate
 
+from linad.core.array_type import Array
 from linad.errors import ConvergenceError, UnsupportedError
 from linad.rules.creation import asarray
-from linad.scipy.implicit_solutions import Watched, plain, root_of_vector, watched, while_tracing
+from linad.scipy.implicit_solutions import (
+    Watched,
+    plain,
+    root_of_vector,
+    watched,
+    while_tracing,
+    with_derivative,
+)
+from linad.scipy.mirror import holds_traced
 from linad.scipy.piecewise import CubicHermiteSpline
+
+
+def _moved(given: Array, mesh: Array) -> Any:
+    """The mesh of a solution, which moves with the one that was given."""
+    given = asarray(given)
+    nodes = plain(given)
+    k = np.clip(np.searchsorted(nodes, mesh, side="right") - 1, 0, len(nodes) - 2)
+    part = (mesh - nodes[k]) / (nodes[k + 1] - nodes[k])
+    return with_derivative(mesh, given[k] + part * (given[k + 1] - given[k]))
 
 
 @while_tracing(scipy.integrate.solve_bvp)
@@ -31,7 +50,7 @@ def solve_bvp(
         if name in options:
             options[name] = watched(options[name])
     found = scipy.integrate.solve_bvp(f, ends, plain(x), plain(y), plain(p), S, **options)
-    if not (f.traced or ends.traced):
+    if not (f.traced or ends.traced or holds_traced(x)):
         return found
     if S is not None:
         raise UnsupportedError(
@@ -40,7 +59,8 @@ def solve_bvp(
         )
     if not found.success:
         raise ConvergenceError(f"solve_bvp: {found.message}", found)
-    mesh, shape = found.x, found.y.shape
+    found.x, shape = _moved(x, found.x), found.y.shape
+    mesh = found.x
     h, middle, cut = np.diff(mesh), (mesh[1:] + mesh[:-1]) / 2, found.y.size
 
     def parts(z: Any) -> Any:

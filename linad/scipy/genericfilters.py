@@ -39,7 +39,7 @@ def generic_filter(
     rows = windows.reshape(-1, windows.shape[-1])
     keywords = extra_keywords or {}
     values = [function(row, *extra_arguments, **keywords) for row in rows]
-    return linad.numpy.array(values).reshape(input.shape) if values else input
+    return linad.numpy.array(values).reshape(input.shape)
 
 
 @filter_form(scipy.ndimage.generic_filter1d)
@@ -70,7 +70,7 @@ def generic_filter1d(
         written = np.zeros_like(line[: lines.shape[-1]])
         function(line, written, *extra_arguments, **(extra_keywords or {}))
         made.append(written)
-    return np.moveaxis(np.stack(made).reshape(lines.shape), -1, axis) if made else input
+    return np.moveaxis(np.stack(made).reshape(lines.shape), -1, axis)
 
 
 # In Fourier space.
@@ -82,7 +82,7 @@ def _frequencies(name: str, x: Array, n: int, axis: int) -> list[Any]:
     along = normalize_axis(axis, x.ndim, name)
     for k, length in enumerate(x.shape):
         half = n >= 0 and k == along
-        f = np.arange(length) / n if half else np.fft.fftfreq(length)
+        f = np.arange(length) / n if half else np.fft.fftfreq(length) if length else np.zeros(0)
         found.append(f.reshape([-1 if j == k else 1 for j in range(x.ndim)]))
     return found
 

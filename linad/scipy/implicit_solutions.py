@@ -29,7 +29,7 @@ from linad.core.primitive import Primitive, Traced
 from linad.core.tape import Equation, Tape, Var, stop, tape_of
 from linad.core.tolerances import tell_tolerance
 from linad.core.tree import bare
-from linad.errors import ConvergenceError
+from linad.errors import ConvergenceError, SingularError
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Identity, Zero
 from linad.rules.creation import asarray
@@ -166,7 +166,7 @@ def _polished(name: str, found: Any, g: Function, step_at: Function) -> Any:
 
     Raises
     ------
-    ConvergenceError, numpy.linalg.LinAlgError
+    ConvergenceError, SingularError
         Where a derivative is being taken and there is none. In a program that is only recorded it
         is NaN.
     """
@@ -181,9 +181,9 @@ def _polished(name: str, found: Any, g: Function, step_at: Function) -> Any:
             for _ in range(orders + LATER * recorded):
                 stepped = moving - step(moving)
                 moving = with_derivative(x, stepped)  # near a root that is not simple it is not x
-        except np.linalg.LinAlgError:
+        except np.linalg.LinAlgError as error:
             if orders:
-                raise
+                raise undetermined(name, found) from error
             return with_derivative(found, np.nan * g(found))
         here = concrete(found)
         far = np.max(np.abs(concrete(stepped) - here), initial=0.0)  # looked at, decides nothing
@@ -201,6 +201,14 @@ def _polished(name: str, found: Any, g: Function, step_at: Function) -> Any:
             near = np.all(near) & (turned <= aside)
             moving = moving * np.where(np.all(near), 1.0, np.nan)
     return with_derivative(found, moving)
+
+
+def undetermined(name: str, found: Any) -> SingularError:
+    """The error of an answer that the equations do not determine."""
+    return SingularError(
+        f"{name}: the Jacobian is singular at what was found, {found}: an unknown that nothing "
+        f"depends on, or several that act as one, are not determined and have no derivative"
+    )
 
 
 def _turned(step: Function, x: Any, order: int) -> tuple[Any, Any]:
@@ -238,12 +246,24 @@ def roots_of_numbers(name: str, g: Watched, found: Any) -> Any:
     return _polished(name, found, g.values, step_at)
 
 
+def _check_rank(A: Array) -> None:
+    """Raise LinAlgError for a matrix that is singular to working precision, whatever the scales of
+    its rows and columns: `numpy.linalg.solve` raises for a pivot of exactly 0 only."""
+    if not isinstance(A, np.ndarray) or not np.isfinite(A).all():
+        return
+    for axis in (1, 0):
+        A = A / np.max(np.abs(A), axis=axis, keepdims=True, initial=np.finfo(A.dtype).tiny)
+    if np.linalg.cond(A, 1) > 1 / (len(A) * np.finfo(A.dtype).eps):
+        raise np.linalg.LinAlgError("Singular matrix")
+
+
 def root_of_vector(name: str, g: Function, found: Array) -> Any:
     """A root of a function of a vector, which gives as many numbers."""
     matrix = jacobian(g)
 
     def step_at(x: Any) -> Function:
         A = stop_gradient(matrix(x))
+        _check_rank(concrete(A))
         return lambda x: np.linalg.solve(A, g(x))
 
     return _polished(name, found, g, step_at)

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from linad.api.derivatives import jacobian
-from linad.scipy.implicit_solutions import Watched, with_derivative
+from linad.arrays.buffers import concrete
+from linad.scipy.implicit_solutions import Watched, undetermined, with_derivative
 from linad.scipy.refusedparts import refuse_parts
 
 Function = Callable[..., Any]
@@ -20,10 +21,13 @@ def flat(r: Watched) -> Function:
     return lambda x: r.values(x).reshape(-1)
 
 
-def covariance_of(residuals: Function, x: Any) -> Any:
+def covariance_of(name: str, residuals: Function, x: Any) -> Any:
     """The inverse of J^T J."""
     J = jacobian(residuals)(x)
-    return np.linalg.inv(J.T @ J)
+    try:
+        return np.linalg.inv(J.T @ J)
+    except np.linalg.LinAlgError as error:
+        raise undetermined(name, concrete(x)) from error
 
 
 def residuals_told(name: str, told: Any, residuals: Any) -> Any:

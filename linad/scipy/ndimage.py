@@ -103,8 +103,6 @@ def _weighted(
         raise ShapeError(f"{name}: the weights must be a row of numbers, got {weights.shape}")
     check_mode(name, mode)
     axis = normalize_axis(axis, input.ndim, name)
-    if not input.size:
-        return input
     before, after = _reach(name, weights.shape[0], origin)
     x = padded(np.moveaxis(input, axis, -1), before, after, mode, cval)
     return np.moveaxis(convolve_(x, weights[::-1], mode="valid"), -1, axis)
@@ -135,8 +133,6 @@ def uniform_filter1d(input: Array, size: int, axis: int, mode: str, cval: Any, o
     if size < 1:
         raise ValueError(f"uniform_filter1d: size must be at least 1, got {size}")
     before, after = _reach("uniform_filter1d", size, origin)
-    if not input.size:
-        return input
     x = padded(np.moveaxis(input, axis, -1), before, after, mode, cval)
     return np.moveaxis(running_mean_(x, size=int(size)), -1, axis)
 
@@ -232,8 +228,8 @@ def _grid(
         before, after = _reach(name, size, -o - (size % 2 == 0) if convolves else o)
         ends = padded(np.moveaxis(x, k - len(along), -1), before, after, mode, cval)
         x = np.moveaxis(ends, -1, k - len(along))
-    if not input.size or not along:
-        return input * weights if not along else input
+    if not along:
+        return input * weights
     y = convolve_(x, kernel, mode="valid", axes=len(along))
     return np.moveaxis(y, range(-len(along), 0), along)
 

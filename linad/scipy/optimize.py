@@ -48,7 +48,7 @@ from linad.scipy.minima import (
     shgo as shgo,
     value_at,
 )
-from linad.scipy.mirror import check_real, holds_traced, traced_form
+from linad.scipy.mirror import check_real, doubled, holds_traced, traced_form
 from linad.scipy.numberroots import (
     bisect as bisect,
     brenth as brenth,
@@ -59,6 +59,7 @@ from linad.scipy.numberroots import (
     root_scalar as root_scalar,
     toms748 as toms748,
 )
+from linad.scipy.searchesanew import searched
 from linad.scipy.twinforms import twins_among
 from linad.scipy.vectorroots import (
     anderson as anderson,
@@ -89,7 +90,10 @@ def minimize(fun: Function, x0: Any, args: Any = (), constraints: Any = (), **gi
     sides = sides_of_pairs(given.get("bounds"))
     f, given = function_of(fun, args_of(args), given)
     under = constraints_of(constraints)
-    result = theirs.minimize(f, plain(x0), constraints=[c.plain for c in under], **given)
+    if under:
+        result = theirs.minimize(f, plain(x0), constraints=[c.plain for c in under], **given)
+    else:
+        result = searched(theirs.minimize, f, x0, **given)
     if not f.traced and not any(c.is_traced for c in under) and not holds_traced(sides):
         return result
     if under:
@@ -106,7 +110,7 @@ def minimize(fun: Function, x0: Any, args: Any = (), constraints: Any = (), **gi
 def minimize_scalar(fun: Function, args: Any = (), **given: Any) -> Any:
     sides = sides_of_pair(given.get("bounds"))
     f, given = Watched(fun, args_of(args)), plain(given)
-    result = theirs.minimize_scalar(f, **given)
+    result = searched(theirs.minimize_scalar, f, **given)
     if f.traced or holds_traced(sides):
         result.x = minimum_of_number("minimize_scalar", f, result.x, sides)
         result.fun = value_at(f, result.x)
@@ -126,13 +130,9 @@ def isotonic_regression(y: Array, *, weights: Array | None = None, increasing: b
     """The blocks are SciPy's; each has the weighted mean of its entries."""
     check_real("isotonic_regression", y=y, weights=weights)
     result = theirs.isotonic_regression(plain(y), weights=plain(weights), increasing=increasing)
-    y = asarray(y)
-    w = np.ones(y.shape[0]) if weights is None else asarray(weights)
-    if increasing:
-        starts = result.blocks[:-1]
-    else:
-        starts = np.sort(y.shape[0] - result.blocks[1:])
-    sizes = np.diff(np.append(starts, y.shape[0]))
+    y = doubled(asarray(y))
+    w = np.ones(y.shape[0]) if weights is None else doubled(asarray(weights))
+    starts, sizes = result.blocks[:-1], np.diff(result.blocks)
     result.weights = np.add.reduceat(w, starts)
     means = np.add.reduceat(w * y, starts) / result.weights
     result.x = means[np.repeat(np.arange(len(sizes)), sizes)]

@@ -12,6 +12,7 @@ B-splines at distance 1, and a is x filtered so that the spline goes through x
 (`linad.scipy.splinefilters`).
 """
 
+import functools
 import itertools
 from typing import Any
 
@@ -25,7 +26,15 @@ from linad.core.shapes import Shape, is_real_float, normalize_axis
 from linad.errors import DTypeError, ShapeError
 from linad.rules.creation import asarray
 from linad.rules.shaping import concrete, still
-from linad.scipy.boundaries import beyond, check_mode, check_order, each, filter_form, padded
+from linad.scipy.boundaries import (
+    beyond,
+    check_border,
+    check_mode,
+    check_order,
+    each,
+    filter_form,
+    padded,
+)
 from linad.scipy.mirror import inexact
 from linad.scipy.splinefilters import filtered
 
@@ -167,10 +176,16 @@ def _read(
     """The image at places, a list of d arrays, by the arguments that all functions here have."""
     check_order(name, order)
     check_mode(name, mode)
+    check_border(x, cval)
+    if 0 in x.shape and 0 not in places[0].shape:
+        raise ShapeError(f"{name}: an image of shape {x.shape} has no pixels to sample")
     return interpolated_at(x, places, order, mode, cval, prefilter)
 
 
-@filter_form(scipy.ndimage.map_coordinates)
+_sampling = functools.partial(filter_form, pixelwise=False)
+
+
+@_sampling(scipy.ndimage.map_coordinates)
 def map_coordinates(input: Array, coordinates: Any, **reading: Any) -> Any:
     name = "map_coordinates"
     coordinates = _real(name, "the coordinates", coordinates)
@@ -186,7 +201,7 @@ def _grid(shape: Shape) -> list[Any]:
     return list(np.indices(shape, dtype=float, sparse=True))
 
 
-@filter_form(scipy.ndimage.affine_transform, shaped=True)
+@_sampling(scipy.ndimage.affine_transform, shaped=True)
 def affine_transform(
     input: Array, matrix: Array, offset: Any, output_shape: Any, **reading: Any
 ) -> Any:
@@ -215,7 +230,7 @@ def affine_transform(
     return _read(name, input, places, **reading)
 
 
-@filter_form(scipy.ndimage.shift)
+@_sampling(scipy.ndimage.shift)
 def shift(input: Array, shift: Array, **reading: Any) -> Any:
     name = "shift"
     steps = each(name, shift, input.ndim)
@@ -225,7 +240,7 @@ def shift(input: Array, shift: Array, **reading: Any) -> Any:
     return _read(name, input, places, **reading)
 
 
-@filter_form(scipy.ndimage.zoom)
+@_sampling(scipy.ndimage.zoom)
 def zoom(input: Array, zoom: Any, grid_mode: bool, **reading: Any) -> Any:
     name = "zoom"
     factors = [concrete(z) for z in each(name, zoom, input.ndim)]
@@ -243,7 +258,7 @@ def zoom(input: Array, zoom: Any, grid_mode: bool, **reading: Any) -> Any:
     return _read(name, input, places, **reading)
 
 
-@filter_form(scipy.ndimage.rotate)
+@_sampling(scipy.ndimage.rotate)
 def rotate(input: Array, angle: Any, axes: Any, reshape: bool, **reading: Any) -> Any:
     name = "rotate"
     if input.ndim < 2 or len(axes) != 2:
@@ -270,7 +285,7 @@ def rotate(input: Array, angle: Any, axes: Any, reshape: bool, **reading: Any) -
     return np.moveaxis(y, (-2, -1), plane)
 
 
-@filter_form(scipy.ndimage.geometric_transform)
+@_sampling(scipy.ndimage.geometric_transform)
 def geometric_transform(
     input: Any,
     mapping: Any,

@@ -64,15 +64,46 @@ def lp2hp(b: Any, a: Any, wo: Any) -> Any:
     return tuple([astype(c, b.dtype, copy=False) for c in both])
 
 
-def _normalized(name: str, num: Array, den: Any) -> tuple[Any, Any]:
-    """As `scipy.signal.normalize`: no zeros in front, and den_0 = 1."""
+def _with_zeros(original: Any, end: int) -> Any:
+    """The form of a function of b / a that keeps the derivatives in zeros at an end of b.
+
+    SciPy drops them, and does not see that they move. Its results are linear in b but for that, and
+    the second depends on a alone: so a 1 is added to b there before, and taken away after.
+    """
+
+    @traced_form(original)
+    def form(b: Array, a: Any, *args: Any, **kwargs: Any) -> Any:
+        twin = function_twin(original)
+        b = np.atleast_1d(asarray(b))
+        if not holds_traced(b) or not b.size or np.any(still(b)[..., end]):
+            return twin(b, a, *args, **kwargs)
+        one = np.zeros_like(still(b))
+        one[..., end] = 1
+        found, of_a, *more = twin(b + one, a, *args, **kwargs)
+        less, _, *still_less = twin(one, a, *args, **kwargs)
+        return found - less, of_a, *[x - y for x, y in zip(more, still_less, strict=True)]
+
+    return form
+
+
+normalize = _with_zeros(scipy.signal.normalize, 0)
+residue = _with_zeros(scipy.signal.residue, 0)
+residuez = _with_zeros(scipy.signal.residuez, -1)
+
+
+def _normalized(name: str, num: Array, den: Any, kept: bool = False) -> tuple[Any, Any]:
+    """As `scipy.signal.normalize`: no zeros in front, and den_0 = 1.
+
+    Those of a numerator that is no longer than the denominator may stay: they move.
+    """
     num, den = _vector(name, "the numerator", num), _vector(name, "the denominator", den)
     leads = [np.flatnonzero(still(c)) for c in (num, den)]
     if not all(lead.size for lead in leads):
         raise UnsupportedError(f"{name}: the numerator or the denominator is zero")
     precision = np.result_type(num.dtype, den.dtype)
-    num = astype(num[leads[0][0] :], precision, copy=False)
     den = astype(den[leads[1][0] :], precision, copy=False)
+    longest = max(num.shape[0] - den.shape[0], 0)
+    num = astype(num[min(leads[0][0], longest) if kept else leads[0][0] :], precision, copy=False)
     return num / den[0], den / den[0]
 
 
@@ -84,7 +115,7 @@ def tf2zpk(b: Array, a: Any) -> Any:
 
 @traced_form(scipy.signal.tf2ss)
 def tf2ss(num: Array, den: Any) -> Any:
-    num, den = _normalized("tf2ss", num, den)
+    num, den = _normalized("tf2ss", num, den, kept=True)
     missing, n = den.shape[0] - num.shape[0], den.shape[0] - 1
     if missing < 0:
         raise ValueError("tf2ss: improper transfer function: num is longer than den")

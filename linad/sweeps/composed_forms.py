@@ -14,16 +14,20 @@ import numpy as np
 from linad.core import tree
 from linad.core.marks import outside_of_traces
 from linad.core.primitive import Primitive
+from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Tape, Var, needed
+from linad.operators.stored_matrices import StoredAs, apply_stored
 from linad.rules.composed import FORMS
 from linad.rules.decompositions import hermitian_
 from linad.rules.fourier import fit_
 from linad.rules.linalg import adjugate_
+from linad.rules.rearranging import add_windows
+from linad.rules.sparsearrays import Pattern
 from linad.sweeps.expansions import EVERYWHERE, ON_HOST, Expansion
 from linad.transforms.record import RecordTrace, node_of
 
 TERMS = 64
-"""Coefficients of a polynomial up to which there is a program of it."""
+"""Coefficients of a polynomial, or entries of a window, up to which there is a program of it."""
 
 Form = Callable[..., Any]
 """A function in NumPy that returns what the primitive returns, or None where it does not hold."""
@@ -71,7 +75,7 @@ def _example(a: Var) -> Any:
 
 everywhere = functools.partial(composed, EVERYWHERE)
 
-for _name in ("cross", "array_equal"):
+for _name in ("cross", "array_equal", "fraction"):
     everywhere(_name)(FORMS[_name])
 
 
@@ -86,13 +90,29 @@ def _of_floats(form: Form) -> Form:
     return of_floats
 
 
-for _name in ("isclose", "allclose", "round"):
+for _name in ("isclose", "allclose", "round", "unwrap"):
     everywhere(_name)(_of_floats(FORMS[_name]))
 
 
 @everywhere("polyval")
 def polyval(p: Any, x: Any) -> Any:
     return FORMS["polyval"](p, x) if np.ndim(p) == 1 and 0 < len(p) <= TERMS else None
+
+
+@everywhere("overlap_add")
+def windows_added(x: Any, *, window: Shape, axes: tuple[int, ...], shape: Shape) -> Any:
+    """For each entry of the window an addition of all windows."""
+    few = size_of(window) <= TERMS
+    return add_windows(x, np.zeros_like(x, shape=shape), window, axes) if few else None
+
+
+@composed(ON_HOST, "sparse_product")
+def sparse_product(data: Any, x: Any, *, pattern: Pattern) -> Any:
+    order, indices, starts = pattern.in_rows
+    if not np.array_equal(order, np.arange(len(order))):
+        data = data[order]
+    storage = StoredAs("csr", pattern.shape)
+    return apply_stored(x, data, indices, starts, storage=storage, transposed=False)
 
 
 @everywhere("pinv", "truncated_pinv")

@@ -14,6 +14,7 @@ from linad.core.shapes import size_of
 from linad.core.tape import Equation
 from linad.sweeps.instructions import GUARD_FAILED
 from linad.sweeps.kernel_dtypes import name_of_dtype
+from linad.sweeps.loop_reductions import REDUCTIONS, axes_of, identity
 from linad.sweeps.places import Place, constant_place, moved, new_place, view_place
 from linad.sweeps.routines import routine
 
@@ -49,6 +50,17 @@ def in_dtype(lowering: Any, place: Place, dtype: np.dtype[Any]) -> Place:
 def empty(lowering: Any, eqn: Equation) -> bool:
     """Memory that will be written."""
     lowering.result(eqn.outputs[0])
+    return True
+
+
+@routine(*REDUCTIONS)
+def of_no_entries(lowering: Any, eqn: Equation) -> bool:
+    """A reduction of nothing, which is no loop."""
+    name, out, axes = eqn.primitive.name, eqn.outputs[0], axes_of(eqn)
+    known = axes is not None and out.dtype.kind in REDUCTIONS[name].kinds
+    if not known or size_of(eqn.inputs[0].shape) or name_of_dtype(out.dtype) is None:
+        return False
+    lowering.fill(lowering.result(out), identity(name, out.dtype))
     return True
 
 

@@ -126,12 +126,6 @@ for _name in ("floor", "ceil", "trunc", "rint"):
     row(_name, f"np.{_name}({{0}})", kinds="f")
 row("floor ceil trunc fix", "{0}", kinds="bi")
 row("fix", "np.trunc({0})", kinds="f")
-row(
-    "fraction",  # of an infinity 0, with its sign
-    "np.copysign(select(abs({0}) == {infinity}, {zero}, {0} - np.trunc({0})), {0})",
-    kinds="f",
-    cost=4,
-)
 row("copysign", "np.copysign({0}, {1})", kinds="f")
 row("nextafter", "m_nextafter({0}, {1})", kinds="f", cost=TRANSCENDENTAL)
 row(

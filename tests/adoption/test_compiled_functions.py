@@ -81,6 +81,6 @@ def test_a_traced_value_is_refused_in_its_words(installed):
     package = with_compiled(installed(SOURCE))
     with (
         linad.adopt(package),
-        pytest.raises(UnsupportedError, match="a traced value is handed to compiled code"),
+        pytest.raises(UnsupportedError, match="a traced value is handed to .*compiled code"),
     ):
         linad.linearize(package.handed_over, np.ones(3))

@@ -5,7 +5,7 @@ import pytest
 
 import linad
 from linad.arrays.out_argument import output_position
-from linad.core.dispatch import FUNCTIONS
+from linad.core.dispatch import FUNCTIONS, UFUNCS
 from linad.errors import LinadError, UnsupportedError
 
 X = np.array([[0.3, 0.7, 0.5], [2.9, 1.6, 3.8]])
@@ -264,3 +264,33 @@ def test_an_array_without_axes_is_written_to_itself(call):
 def test_out_is_no_first_argument():
     """A call with one argument names none, and is not looked through for it."""
     assert all([output_position(f, form) > 0 for f, form in FUNCTIONS.items()])
+
+
+REAL = {
+    ufunc: types
+    for ufunc in UFUNCS
+    for types in ufunc.types
+    if "d" in types.partition("->")[2] and not {"m", "M"} & set(types)
+    if ufunc.signature is None and getattr(np, ufunc.__name__, None) is ufunc
+}
+
+
+@pytest.mark.parametrize("ufunc", REAL, ids=lambda u: u.__name__)
+def test_what_a_mask_leaves_of_the_output_keeps_its_derivative(ufunc):
+    """Plain operands, a traced array for the result: NumPy computes, and only some are written."""
+    mask = np.array([True, False, True])
+    given, _, made = REAL[ufunc].partition("->")
+    operands = [np.full(3, 1.0 if ufunc is np.arccosh else 0.5).astype(t) for t in given]
+    dtypes = [np.dtype(t) for t in made]
+
+    def f(*kept):
+        outs = tuple([np.array(k, t, like=k) for k, t in zip(kept, dtypes, strict=True)])
+        ufunc(*operands, out=outs, where=mask)
+        return [out * 1.0 for out in outs]
+
+    kept = tuple([np.arange(1.0, 4.0)] * ufunc.nout)
+    values, slopes = linad.jvp(f, kept, tuple([np.full(3, 2.0)] * ufunc.nout))
+    wanted = ufunc(*operands) if ufunc.nout > 1 else (ufunc(*operands),)
+    for value, slope, new, dtype in zip(values, slopes, wanted, dtypes, strict=True):
+        assert np.array_equal(value, np.where(mask, new, [1, 2, 3]).astype(dtype))
+        assert np.array_equal(slope, [0, 2 if dtype.kind == "f" else 0, 0])

@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 import scipy.integrate
 import scipy.interpolate
+import scipy.linalg.blas
+import scipy.linalg.lapack
 import scipy.optimize
 import scipy.spatial.transform
 import scipy.special
@@ -29,6 +31,7 @@ PLAIN = np.arange(5.0)
 rng = np.random.default_rng(0)
 state = np.random.RandomState(0)
 root = scipy.optimize.brentq
+(potrf,) = scipy.linalg.get_lapack_funcs(("potrf",), (X,))
 GRID = np.arange(5.0)
 SPLINE = scipy.interpolate.CubicSpline(GRID, GRID**2)
 PLANE = scipy.interpolate.RectBivariateSpline(GRID, GRID, np.outer(GRID, GRID))
@@ -116,6 +119,15 @@ REFUSALS = [
     (lambda x: np.stack([[x[0], x[1]], [x[1], 0.0]]), "^numpy.stack", r"traces, or np.block\(\["),
     (lambda x: np.sum([[x[0], x[1]], [x[1], 0.0]]), "^numpy.sum", r"np.stack.*, np.block\(\["),
     (lambda x: list(np.ndenumerate(x)), "^numpy.ndenumerate", "use np.ndindex: for i in"),
+    (lambda x: scipy.special.erf([x[0], x[1]]), "^scipy.special.erf", "use np.stack.* no lists"),
+    (lambda x: scipy.linalg.blas.ddot(x, x), "^scipy.linalg.blas.ddot", "use linad.scipy.linalg"),
+    (lambda x: potrf(np.diag(x)), "^scipy.linalg.lapack.dpotrf", "or linad.adopt"),
+    (lambda x: scipy.linalg.lapack.dtrsyl(*[np.diag(x)] * 3), "lapack.dtrsyl", "no traced form"),
+    (
+        lambda x: scipy.stats.gaussian_kde(GRID)(x),
+        "^scipy.stats.gaussian_kde",
+        "use linad.scipy.stats.gaussian_kde, which traces",
+    ),
     (lambda x: sparse.csr_array(np.eye(2)) * x, "as this SciPy function", r"A.toarray\(\) \* x"),
     (lambda x: scipy.spatial.distance.pdist(x[None]), "^scipy", r"or linad.adopt\(__name__\) lets"),
     (lambda x: pickle.dumps(x), "^pickling", "return the value"),

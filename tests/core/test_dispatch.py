@@ -23,6 +23,7 @@ from numpy.testing.overrides import (
 
 import linad
 from linad.core.dispatch import FUNCTIONS, UFUNCS
+from linad.core.primitive import Primitive
 from linad.errors import LinadError, OutputError, TracerError, UnsupportedError
 from linad.testing.derivative_checks import check_derivatives
 
@@ -343,3 +344,10 @@ def test_a_function_that_returns_an_object_array():
     for derivative in (linad.linearize, linad.trace, lambda f, x: linad.jvp(f, (x,), (x,))):
         with pytest.raises(UnsupportedError, match="object array"):
             derivative(lambda x: np.sum(x * object_filled(x)), X)
+
+
+def test_functions_of_numpys_take_their_operands_by_name():
+    """A primitive takes operands by place only, and would ask NumPy for ever."""
+    made = {f for f, form in FUNCTIONS.items() if isinstance(form, Primitive)}
+    assert all(isinstance(f, np.ufunc) for f in made)
+    np.testing.assert_array_equal(linad.linearize(lambda x: np.sinc(x=x), X)[0], np.sinc(X))

@@ -4,14 +4,18 @@ import math
 
 import numpy as np
 import pytest
+import scipy.linalg.blas
+import scipy.linalg.lapack
 import scipy.optimize
 import scipy.special
 import scipy.stats
 
 from linad.core.frames import (
     asked,
+    called_at,
     called_function,
     enters_with,
+    is_of_fortran,
     names_in,
     place,
     public_name,
@@ -105,3 +109,21 @@ def test_names_in_code():
         return math.sin(x) + (lambda y: np.cos(y))(x)
 
     assert {"math", "sin", "np", "cos"} <= set(names_in(f.__code__))
+
+
+def test_routines_of_fortran_have_the_names_of_their_modules():
+    lapack, blas = scipy.linalg.lapack, scipy.linalg.blas
+    assert public_name(lapack.dgesv) == "scipy.linalg.lapack.dgesv"
+    assert public_name(blas.zdotc) == "scipy.linalg.blas.zdotc"
+    assert public_name(scipy.linalg.get_lapack_funcs("potrf")) == "scipy.linalg.lapack.dpotrf"
+    assert is_of_fortran(blas.ddot)
+    assert not is_of_fortran(np.dot)
+
+
+def test_what_a_line_that_failed_had_called():
+    with pytest.raises(TypeError) as caught:
+        math.sin("x")
+    assert called_at(caught.tb) == "math.sin"
+    with pytest.raises(KeyError) as caught:
+        {}["x"]
+    assert called_at(caught.tb) == ""

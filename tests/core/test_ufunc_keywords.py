@@ -59,6 +59,19 @@ def test_where_of_comparisons_and_pairs():
     assert np.array_equal(seen[0], (X < 1) & MASK)
 
 
+@pytest.mark.parametrize("where", [[1, 0, 1], (0.5, 0.0, 0.0), 1, 0, np.int64(1), None], ids=repr)
+def test_where_may_be_a_list_of_any_truth_values(where):
+    x = X[0]
+
+    def f(x):
+        return np.multiply(x, 3, out=np.zeros_like(x), where=where)
+
+    mask = np.broadcast_to(np.array(where, bool), x.shape)
+    for y, slope in (linad.jvp(f, (x,), (x,)), (linad.jit(f)(x), f(x))):
+        assert np.array_equal(y, np.where(mask, 3 * x, 0))
+        assert np.array_equal(slope, np.where(mask, 3 * x, 0))
+
+
 def test_where_must_be_boolean():
     with pytest.raises(TypeError, match="sin: where= must be boolean, got float64"):
         linad.linearize(lambda x: np.sin(x, where=x), X)

@@ -59,3 +59,30 @@ def test_the_decision_that_differs_is_named():
     (paths,) = jitted.variants.values()
     assert paths.last_decision().lineno == f.__code__.co_firstlineno + 1
     assert known_paths.KnownPaths().last_decision() is None
+
+
+def test_only_a_path_that_is_taken_again_is_compiled():
+    def steps(x):
+        count = 0
+        while x > 1:
+            x = x / 2
+            count += 1
+        return x, count
+
+    for f in (linad.jit(steps), linad.jit(lambda x: linad.grad(lambda x: steps(x)[0])(x))):
+        for x in (3.0, 9.0, 17.0, 65.0, 10.0):
+            f(x)
+        (paths,) = f.variants.values()
+        assert [path._compiled is not None for path in paths] == [False, True, False, False]
+
+
+def test_whether_a_path_is_taken_is_not_asked_for_longer_than_compiling_takes():
+    def f(x):
+        if x > 0:
+            x = linad.fori_loop(0, 10**6, lambda k, x: x * 0.9999 + 1, x)
+        return x
+
+    jitted = linad.jit(f)
+    assert jitted(1.0) == jitted(1.0)
+    (path,) = next(iter(jitted.variants.values()))
+    assert path._compiled is not None

@@ -144,3 +144,30 @@ def test_every_ufunc_of_numbers_is_known():
 def test_numpy_refuses_numbers_where_they_have_no_meaning(f):
     with pytest.raises(TypeError, match=r"not supported|did not contain|only defined"):
         linad.linearize(f, np.ones(2))
+
+
+CLOSE = {
+    "rtol": lambda x, y, t: np.isclose(x, y, rtol=t),
+    "atol beside plain arrays": lambda x, y, t: np.isclose([1.0, 2.0, 3.0], Y, atol=t),
+    "rtol, for each": lambda x, y, t: np.isclose(x, b=y, atol=0.0, rtol=t * x / 2),
+    "all by name": lambda x, y, t: np.isclose(a=x, b=y, rtol=0.0, atol=t, equal_nan=True),
+    "of all": lambda x, y, t: np.allclose(x[:2], Y[:2], rtol=t),
+    "equal": lambda x, y, t: np.array_equal(a1=[1.0, 2.0, 3.0], a2=x, equal_nan=True),
+    "real": lambda x, y, t: np.isreal(x=x),
+}
+Y = np.array([1.0, 2.001, 3.3])
+
+
+@pytest.mark.parametrize("name", CLOSE)
+def test_operands_and_tolerances_by_name(name):
+    """A traced value among the keywords only, too."""
+
+    def f(x, y, t):
+        return x * CLOSE[name](x, y, t)
+
+    x = np.array([1.0, 2.0, 3.0])
+    compiled = linad.jit(f)
+    for t in (0.01, 1e-5, 0.2, 0.01):
+        wanted = f(x, Y, t)
+        assert np.array_equal(linad.linearize(f, x, Y, t)[0], wanted)
+        assert np.array_equal(compiled(x, Y, t), wanted)

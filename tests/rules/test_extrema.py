@@ -137,6 +137,22 @@ def test_where_stops_nan():
     assert np.isnan(f(x))
 
 
+@pytest.mark.parametrize(
+    "condition",
+    [None, {}, "", "a", np.array(None), np.array(["", "a", "b"]), [[1.5], [0]]],
+    ids=repr,
+)
+def test_where_of_what_numpy_finds_true(condition):
+    x = np.array([5.0, 6.0, 7.0])
+
+    def f(x):
+        return np.where(condition, 2 * x, x) * 3
+
+    for value, slope in (linad.jvp(f, (x,), (x,)), (linad.jit(f)(x), f(x))):
+        assert np.array_equal(value, f(x))
+        assert np.array_equal(slope, f(x))
+
+
 def test_where_with_one_argument():
     x = np.array([[1.0, 0.0], [0.0, 2.0]])
     _, (rows, columns) = linad.jvp(lambda x: (x * x, np.where(x)), (x,), (x,))[0]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.optimize
 
 import linad
 from linad.errors import UnsupportedError
@@ -142,3 +143,25 @@ def test_second_derivatives_of_a_linear_fit():
 def test_a_grid_that_moves_is_refused():
     with pytest.raises(UnsupportedError, match="brute: with finish=None"):
         linad.grad(lambda u: np.sum(optimize.brute(hill, [(0, u), (0, u)], finish=None)))(1.0)
+
+
+@pytest.mark.parametrize("solver", ["exact", "lsmr"])
+def test_an_unknown_beside_a_bound_that_scipy_does_not_tell_of(solver):
+    """It ends 1e-9 within, and its active_mask is 0."""
+    a, b = np.array([[-0.307, -0.184]]), np.array([0.773])
+    given = {"bounds": (-0.1, 0.1), "method": "trf", "lsq_solver": solver}
+    assert not scipy.optimize.lsq_linear(a, b, **given).active_mask.all()
+    for scale in (1.0, 1e4, 1e-4):
+        J = linad.linearize(lambda b, s=scale: optimize.lsq_linear(s * a, s * b, **given).x, b)[1]
+        assert np.array_equal(J.todense(), np.zeros((2, 1)))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_unknowns_within_bounds_move_beside_those_that_rest(seed):
+    rng = np.random.default_rng(seed)
+    a, b = rng.standard_normal((5, 3)), rng.standard_normal(5)
+    by_active_set, within = [
+        linad.jacobian(lambda b, m=m: optimize.lsq_linear(a, b, (-0.2, 0.2), method=m).x)(b)
+        for m in ("bvls", "trf")
+    ]
+    np.testing.assert_allclose(within, by_active_set, atol=1e-10)

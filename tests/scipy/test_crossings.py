@@ -82,7 +82,22 @@ def twice(p, t, y):
     return [y[2], y[3], -p[0] * y[0] - 0.1 * np.sign(y[2]), -1.2 * y[1] - p[1] * np.sign(y[3])]
 
 
+PLACES = np.linspace(0, 1.6, 7)
+HEIGHTS = np.sin(3 * PLACES) + 1.5
+
+
+def table_at_delayed_times(p, t, y):
+    return [p[0] * np.interp(t - p[1], PLACES, HEIGHTS) - p[1] * y[0]]
+
+
+def one_surface_thrice(p, t, y):
+    faster = 0.5 if y[0] > p[1] else 0.1
+    return [-faster * y[0] - p[0] * np.where(y[0] <= p[1], 0.1, 1.0) - abs(y[0] - p[1])]
+
+
 CASES = {
+    "table at delayed times": (table_at_delayed_times, [1.1, 0.4], [1.0], 1.5),
+    "one surface thrice": (one_surface_thrice, [0.5, 0.7], [1.0], 1.0),
     "friction": (friction, [4.0, 0.1], [1.0, 0.0], 2.5),
     "one dose": (one_dose, [1.2, 0.8], [1.0], 2.0),
     "threshold": (threshold, [1.3, 0.5], [1.0], 2.0),
@@ -244,6 +259,38 @@ def test_a_block_that_comes_to_rest():
 
 
 @pytest.mark.rest
+def test_a_block_whose_friction_is_told_twice():
+    """It slides v² / (2 (μ + ν)) far; both are decided on one surface, by an if as well."""
+
+    def end(p):
+        def field(t, y):
+            friction = p[0] if y[1] > 0 else -p[0]
+            return [y[1], -friction - p[1] * np.where(y[1] > 0, 1.0, -1.0)]
+
+        return si.solve_ivp(field, (0, 2), [0.0, 1.3], t_eval=[2.0], rtol=1e-4).y[:, 0]
+
+    slope = -(1.3**2) / 2 / 1.0**2
+    told = linad.jacobian(end)(np.array([0.6, 0.4]))
+    np.testing.assert_allclose(told, [[slope, slope], [0, 0]], atol=1e-6)
+
+
+def test_two_decisions_in_parameters_that_are_equal():
+    """Which comes first is not known; of one parameter that is read twice it is."""
+
+    def end(p, i):
+        def field(t, y):
+            first = 1.0 if t > p[0] else 0.0
+            second = 2.0 if t > p[i] else 0.0
+            return [first + second]
+
+        return si.solve_ivp(field, (0, 2), [0.0], rtol=1e-6).y[0, -1]
+
+    np.testing.assert_allclose(linad.grad(end)(np.array([1.0, 1.0]), 0), [-3.0, 0.0], rtol=1e-6)
+    with pytest.raises(UnsupportedError, match=r"two things at the same time, t = 1,"):
+        linad.grad(end)(np.array([1.0, 1.0]), 1)
+
+
+@pytest.mark.rest
 def test_a_block_that_is_torn_off():
     """A pull of k t sets it in motion at t = μ / k: v = k (t - μ / k)² / 2."""
 
@@ -281,6 +328,28 @@ def test_a_fine_table_that_is_read_at_fixed_times():
 
     p = np.array([1.03, 0.3])
     np.testing.assert_allclose(linad.grad(end)(p), linad.grad(exact)(p), rtol=1e-2)
+
+
+def test_a_table_that_is_read_at_the_state():
+    """Each place of it is decided on twice. With y' = -p u(y) the end moves by -u(y) t dp."""
+
+    def end(p):
+        field = lambda t, y: [-p * np.interp(y[0], PLACES, HEIGHTS)]  # noqa: E731
+        return si.solve_ivp(field, (0, 1.5), [1.4], t_eval=[1.5], **FIT).y[0, 0]
+
+    exact = -1.5 * np.interp(end(0.5), PLACES, HEIGHTS)
+    np.testing.assert_allclose(linad.derivative(end)(0.5), exact, rtol=1e-5)
+
+
+def test_a_right_side_of_infinite_slope():
+    """It does not jump at y = 0, where what it is on the other side is not a number."""
+
+    def end(p):
+        field = lambda t, y: [-np.sign(y[0]) * np.sqrt(np.abs(y[0])) + p * np.sin(4 * t)]  # noqa: E731
+        return si.solve_ivp(field, (0, 2.1), [0.5], t_eval=[2.1], **FIT).y[0, 0]
+
+    seen = (end(0.3 + 1e-4) - end(0.3 - 1e-4)) / 2e-4
+    np.testing.assert_allclose(linad.derivative(end)(0.3), seen, rtol=1e-3)
 
 
 def test_a_jump_at_which_the_function_is_not_a_number_is_refused():

@@ -8,7 +8,7 @@ import scipy.optimize
 
 import linad
 import linad.numpy
-from linad.errors import ConvergenceError
+from linad.errors import ConvergenceError, SingularError
 from linad.scipy import integrate, linalg, optimize
 from linad.scipy.spatial import distance
 from linad.scipy.spatial.transform import Rotation
@@ -142,18 +142,29 @@ def test_searches_for_a_number(name):
     assert value == pytest.approx((t - 0.7) ** 2 + t**4)
 
 
-def test_regression_and_assignment():
-    y, w = np.array([1.0, 3.0, 2.0, 2.5, 4.0]), np.array([1.0, 2.0, 1.0, 0.5, 1.0])
-    for increasing in (True, False):
+@pytest.mark.parametrize("increasing", [True, False])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("seed", range(4))
+def test_isotonic_regression(seed, dtype, increasing):
+    """Of values that have no symmetry: blocks of a decreasing fit are counted from the start."""
+    rng = np.random.default_rng(seed)
+    y = (rng.standard_normal(12) + np.linspace(0, 1, 12)).astype(dtype)
+    w = rng.uniform(0.5, 1.5, 12).astype(dtype)
 
-        def fitted(y, w, increasing=increasing):
-            found = optimize.isotonic_regression(y, weights=w, increasing=increasing)
-            return found.x, found.weights
+    def fitted(y, w):
+        found = optimize.isotonic_regression(y, weights=w, increasing=increasing)
+        return found.x, found.weights
 
-        theirs = scipy.optimize.isotonic_regression(y, weights=w, increasing=increasing)
-        np.testing.assert_allclose(linad.linearize(fitted, y, w)[0][0], theirs.x)
-        np.testing.assert_allclose(linad.linearize(fitted, y, w)[0][1], theirs.weights)
+    theirs = scipy.optimize.isotonic_regression(y, weights=w, increasing=increasing)
+    for f in (lambda *args: linad.linearize(fitted, *args)[0], linad.jit(fitted)):
+        for found, wanted in zip(f(y, w), (theirs.x, theirs.weights), strict=True):
+            assert found.dtype == wanted.dtype
+            np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    if dtype == np.float64:
         check_derivatives(fitted, y, w)
+
+
+def test_assignment():
     cost = np.array([[1.0, 2.0], [0.5, 3.0]])
     total = linad.grad(lambda c: np.sum(c[optimize.linear_sum_assignment(c)]))(cost)
     np.testing.assert_array_equal(total, [[0, 1], [1, 0]])
@@ -581,3 +592,46 @@ def test_jensen_shannon_distances_of_points_without_a_sum():
     np.testing.assert_allclose(gradient[1:3], 3 * plain, rtol=1e-12)
     np.testing.assert_array_equal(gradient[[0, 3]], 0.0)
     assert np.isnan(distance.jensenshannon(points[0], points[1]))
+
+
+T = np.arange(1.0, 7.0)
+UNDETERMINED = {
+    "of no effect": lambda p, q: p * T + 0 * q,
+    "a sum": lambda p, q: p + q + 0 * T,
+    "a product": lambda p, q: p * q * T,
+}
+
+
+@pytest.mark.filterwarnings("ignore:Covariance of the parameters:scipy.optimize.OptimizeWarning")
+@pytest.mark.parametrize("search", ["curve_fit", "least_squares", "leastsq", "minimize", "fsolve"])
+@pytest.mark.parametrize("name", UNDETERMINED)
+def test_unknowns_that_are_not_determined_have_no_derivative(name, search):
+    """NumPy solves systems whose pivots are not 0 by rounding alone."""
+    model = UNDETERMINED[name]
+
+    def found(y):
+        def misfit(p):
+            return model(*p) - y
+
+        if search == "curve_fit":
+            return optimize.curve_fit(lambda t, p, q: model(p, q), T, y)[0]
+        if search == "minimize":
+            return optimize.minimize(lambda p: np.sum(misfit(p) ** 2), np.ones(2)).x
+        if search == "fsolve":
+            return optimize.fsolve(lambda p: misfit(p)[:2], np.ones(2))
+        fit = getattr(optimize, search)(misfit, np.ones(2))
+        return fit[0] if search == "leastsq" else fit.x
+
+    y = 1.7 * (T if name != "a sum" else T**0)
+    with pytest.raises(SingularError, match=f"{search}: the Jacobian is singular at what was"):
+        linad.jacobian(found)(y)
+
+
+def test_unknowns_of_very_different_scales_are_determined():
+    def found(y):
+        start = np.array([1e6, 1e-6])  # the Hessian has a condition number of 1e24
+        line = np.stack([1e-6 * T, np.full(6, 1e6)], axis=1)
+        return optimize.least_squares(lambda p: line @ p - y, start, x_scale=start).x / start
+
+    exact = np.linalg.pinv(np.stack([T, np.ones(6)], axis=1))
+    np.testing.assert_allclose(linad.jacobian(found)(1.7 * T + np.cos(T)), exact, rtol=1e-6)

@@ -285,12 +285,54 @@ def test_complex_images_and_weights():
     check_derivatives(lambda x, w: ln.convolve1d(x, w), z, w)
 
 
-def test_empty_images():
-    for f in (
-        lambda m, x: m.gaussian_filter(x, 1.0),
-        lambda m, x: m.uniform_filter1d(x, 3),
-    ):
-        check_traced(f, np.zeros((0, 3)))
+PIXELWISE = {
+    **dict.fromkeys(("correlate", "convolve"), np.ones((2, 3))),
+    **dict.fromkeys(("correlate1d", "convolve1d"), np.ones(3)),
+    **dict.fromkeys(("uniform_filter", "uniform_filter1d", "median_filter"), 3),
+    **dict.fromkeys(("maximum_filter", "maximum_filter1d", "minimum_filter"), 3),
+    **dict.fromkeys(("minimum_filter1d", "grey_erosion", "grey_dilation", "grey_opening"), 3),
+    **dict.fromkeys(("grey_closing", "white_tophat", "black_tophat"), 3),
+    **dict.fromkeys(("morphological_gradient", "morphological_laplace"), 3),
+    **dict.fromkeys(("gaussian_filter", "gaussian_filter1d", "gaussian_laplace"), 1.0),
+    **dict.fromkeys(("gaussian_gradient_magnitude", "fourier_gaussian", "fourier_shift"), 1.0),
+    **dict.fromkeys(("fourier_uniform", "fourier_ellipsoid"), 1.0),
+    **dict.fromkeys(("prewitt", "sobel"), 0),
+}
+
+
+@pytest.mark.sweep(part=0.2)
+@pytest.mark.parametrize("shape", [(0, 3), (2, 0)], ids=str)
+@pytest.mark.parametrize("name", PIXELWISE)
+def test_empty_images(name, shape):
+    x, given = np.zeros(shape), PIXELWISE[name]
+    check_traced(lambda m, x: getattr(m, name)(x, given), x)
+    if isinstance(given, np.ndarray):
+        check_traced(lambda m, x: getattr(m, name)(x, given * 1j), x)
+
+
+def test_empty_images_are_not_sampled():
+    with pytest.raises(ShapeError, match=r"an image of shape \(0, 3\) has no pixels to sample"):
+        linad.grad(lambda x: ln.map_coordinates(x, POINTS).sum())(np.zeros((0, 3)))
+
+
+BORDERED = {
+    "correlate": K,
+    "convolve1d": W,
+    **dict.fromkeys(("gaussian_filter", "shift", "zoom"), 1.5),
+    **dict.fromkeys(("uniform_filter", "maximum_filter"), 3),
+}
+
+
+@pytest.mark.parametrize("name", BORDERED)
+def test_a_complex_border_of_a_real_image_is_refused(name):
+    for m in (ln, scipy.ndimage):
+        with pytest.raises((TypeError, ValueError), match="complex"):
+            linad.linearize(
+                lambda x, m=m: getattr(m, name)(
+                    x if m is ln else X, BORDERED[name], mode="constant", cval=1j
+                ),
+                X,
+            )
 
 
 def test_output_as_a_type():

@@ -138,8 +138,9 @@ def test_the_gradient_of_a_fit_at_a_bound():
         lambda a: np.sum(
             optimize.brute(lambda x: (x - a[0]) ** 2, [(-1, 1)], Ns=5, full_output=True)[3]
         ),
+        lambda a: optimize.lsq_linear(np.eye(2), a, (-1.0, 0.5)).unbounded_sol[0],
     ],
-    ids=["hess_inv", "simplex", "fjac", "qtf", "grid"],
+    ids=["hess_inv", "simplex", "fjac", "qtf", "grid", "unbounded"],
 )
 def test_what_is_not_traced_is_refused_where_it_is_read(read):
     with pytest.raises(UnsupportedError, match=r"of the result is not traced by linad; \w+"):

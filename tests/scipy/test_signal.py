@@ -346,3 +346,26 @@ def test_the_order_of_a_bilinear_transform_is_looked_at_in_each_call():
         b, a = np.array(b), np.array(a)
         for found, wanted in zip(jitted(b, a), scipy.signal.bilinear(b, a, 2.0), strict=True):
             np.testing.assert_allclose(found, wanted, rtol=1e-12, strict=True)
+
+
+TIMES = np.linspace(0, 3, 9)
+ZEROS_AT_ENDS = {
+    "residue": (lambda m, b, a: m.residue(b, a)[0], [0.0, 0.3, 0.5]),
+    "residue, longer": (lambda m, b, a: m.residue(b, a)[0], [0.0, 0.0, 0.3, 0.5]),
+    "residuez": (lambda m, b, a: m.residuez(b, a)[0], [0.5, 0.3, 0.0]),
+    "tf2ss": (lambda m, b, a: np.concatenate(m.tf2ss(b, a)[2:], axis=1), [0.0, 0.3, 0.5]),
+    "lsim": (lambda m, b, a: m.lsim((b, a), np.cos(TIMES), TIMES)[1], [0.0, 0.3, 0.5]),
+    "step": (lambda m, b, a: m.step((b, a), T=TIMES)[1], [0.0, 0.3, 0.5]),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Badly conditioned")
+@pytest.mark.parametrize("name", ZEROS_AT_ENDS)
+def test_zeros_that_scipy_drops_of_a_numerator_move(name):
+    f, b = ZEROS_AT_ENDS[name]
+    b, a = np.array(b), np.array([1.0, 3.1, 2.0])
+    y, J = linad.linearize(lambda b: f(linad.scipy.signal, b, a), b)
+    np.testing.assert_allclose(y, f(scipy.signal, b, a), rtol=1e-12, atol=1e-14)
+    for e in np.eye(b.size):
+        slope = (f(scipy.signal, b + 1e-6 * e, a) - f(scipy.signal, b - 1e-6 * e, a)) / 2e-6
+        np.testing.assert_allclose(J.pushforward(e), slope, rtol=1e-6, atol=1e-8)

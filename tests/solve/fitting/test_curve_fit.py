@@ -283,7 +283,7 @@ class TestParameters:
             ({"p0": [1.0, 1.0]}, "it has a, rate, c, and p0 has 2 numbers"),
             ({"p0": np.ones((3, 1))}, r"it has a, rate, c, and p0 is an array of shape \(3, 1\)"),
             ({"p0": {"a": 1.0, "r": 1.0}}, "it has a, rate, c, and p0 a, r"),
-            ({"bounds": [(0, 1)] * 3}, r"become that by tuple\(zip\(\*pairs\)\)"),
+            ({"bounds": [(0, 1)] * 4}, r"become that by tuple\(zip\(\*pairs\)\)"),
             ({"f": lambda t, a: None, "p0": [1.0]}, "returned None; return the prediction"),
             ({"ydata": ["a"] * 30}, "got texts; 'a' in it is not a number"),
             ({"fixed": "d"}, "fixed names 'd', which is not a parameter; they are a, rate, c"),
