@@ -96,7 +96,7 @@ def _on_grid(a: Any, v: Any, mode: str, axes: int) -> Any:
         length = tuple([p - q + 1 for p, q in zip(m, n, strict=True)])
         y = np.zeros(lead + length, dtype)
         if size_of(length) < size_of(n):
-            window = (..., *[slice(None, None, -1)] * axes)
+            window: Any = (..., *[slice(None, None, -1)] * axes)
             backwards = v[window]
             for g in itertools.product(*map(range, length)):
                 window = (..., *[slice(k, k + q) for k, q in zip(g, n, strict=True)])

@@ -338,7 +338,7 @@ def telling(method: Any, end: float) -> Any:
 def _recording(
     kind: Any, times: list[float], end: float, watch: JumpWatch | None = None
 ) -> Any:
-    """A method of SciPy's that enters the end of each step into ``times``, and is watched."""
+    """A SciPy method that enters the end of each step into ``times``, and is watched."""
     integration = Integration(kind.__name__, end, issubclass(kind, EXPLICIT))
 
     class Recorded(kind):  # type: ignore[misc]

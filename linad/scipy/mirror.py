@@ -95,7 +95,7 @@ def traced_form(scipy_function: Function) -> Callable[[Function], Function]:
     """
 
     def decorate(traced: Function) -> Function:
-        # A constructor of SciPy's is a class, whose attributes stay there.
+        # A SciPy constructor is a class, whose attributes stay there.
         @functools.wraps(scipy_function, updated=())
         def function(*args: Any, **kwargs: Any) -> Any:
             if running_trace() is not None and holds_traced((args, kwargs)):
@@ -272,12 +272,12 @@ def made_form(scipy_function: Function) -> Callable[[Function], Function]:
 
 
 class StandIn:
-    """Base of what stands in for an object of SciPy's: what only the latter has is refused by name.
+    """Base of what stands in for a SciPy object: what only the latter has is refused by name.
 
     Attributes
     ----------
     stands_for : type
-        The class of SciPy's.
+        The SciPy class.
     """
 
     stands_for: type
@@ -294,7 +294,7 @@ class StandIn:
 
 
 class TracedClass:
-    """Base, before a class of SciPy's, of one that is SciPy's for plain data.
+    """Base, before a SciPy class, of one that is SciPy's for plain data.
 
     Traced data go to ``of_traced``, a static method that takes them by the names that SciPy has
     (`taken_by_name`), and returns what stands in for an instance. Its ``stands_for`` says of which
