@@ -91,7 +91,6 @@ def _on_grid(a: Any, v: Any, mode: str, axes: int) -> Any:
     m, n = a.shape[-axes:], v.shape[-axes:]
     lead = np.broadcast_shapes(a.shape[:-axes], v.shape[:-axes])
     dtype = np.result_type(a, v)
-    window: Any
     if mode == "valid":
         length = tuple([p - q + 1 for p, q in zip(m, n, strict=True)])
         y = np.zeros(lead + length, dtype)
