@@ -91,16 +91,16 @@ def _on_grid(a: Any, v: Any, mode: str, axes: int) -> Any:
     m, n = a.shape[-axes:], v.shape[-axes:]
     lead = np.broadcast_shapes(a.shape[:-axes], v.shape[:-axes])
     dtype = np.result_type(a, v)
-    window: Any
     if mode == "valid":
         length = tuple([p - q + 1 for p, q in zip(m, n, strict=True)])
         y = np.zeros(lead + length, dtype)
         if size_of(length) < size_of(n):
-            window = (..., *[slice(None, None, -1)] * axes)
+            window: Any = (..., *[slice(None, None, -1)] * axes)
             backwards = v[window]
             for g in itertools.product(*map(range, length)):
                 window = (..., *[slice(k, k + q) for k, q in zip(g, n, strict=True)])
-                y[(..., *g)] = np.sum(a[window] * backwards, axis=tuple(range(-axes, 0)))
+                at: Any = (..., *g)
+                y[at] = np.sum(a[window] * backwards, axis=tuple(range(-axes, 0)))
             return y
         for j in itertools.product(*map(range, n)):
             first = [q - 1 - k for q, k in zip(n, j, strict=True)]

@@ -72,7 +72,7 @@ class Variant:
     memory : list or None
         Which arguments share memory, and their flags, where the function asks.
     python_numbers : list or None
-        Which arguments are numbers of Python's, where the function asks: in ``repr(x)``.
+        Which arguments are Python numbers, where the function asks: in ``repr(x)``.
     lies : list or None
         How those results lie in memory that it computes, where one is not in order C.
     searches : bool
