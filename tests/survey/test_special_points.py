@@ -85,8 +85,8 @@ def wrong_among(problems):
 @pytest.mark.rest
 @pytest.mark.parametrize("source", SOURCES)
 def test_some(source):
-    """One problem in fifty."""
-    assert wrong_among(itertools.islice(SOURCES[source](), 0, None, 50)) == {}
+    """One problem in a hundred."""
+    assert wrong_among(itertools.islice(SOURCES[source](), 0, None, 100)) == {}
 
 
 @pytest.mark.filterwarnings("ignore")
