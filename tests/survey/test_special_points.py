@@ -59,6 +59,7 @@ ELSEWHERE = {
     "iirnotch": ROUNDING,
     "iirpeak": ROUNDING,
     "lombscargle": ROUNDING,
+    "windows": "of width 0, or of no attenuation: NaN, where most entries of the window are 0",
     "siegelslopes": "SciPy reads memory that nothing was written to",
 }
 """Problems by a part of their names, and why their findings are none."""
