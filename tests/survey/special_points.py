@@ -535,6 +535,9 @@ def _compiled(
         except Exception as error:
             return [f"JIT CRASH {type(error).__name__}: {error}"[:160]]
     expected = flat([values[k] for k in traced])
+    kinds = [(np.shape(a), np.asarray(a).dtype) for a in y]
+    if kinds != [(values[k].shape, values[k].dtype) for k in traced]:
+        return [f"JIT SHAPE {kinds}"]
     if not np.allclose(flat(y), expected, rtol=1e-7, atol=1e-9, equal_nan=True):
         return [f"JIT VALUE {flat(y)[:4]} for {expected[:4]}"]
     found, wanted = flat([np.asarray(a) for a in dy]), flat([np.asarray(a) for a in dz])
