@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.python_operators import even_power, square_of_root
 from linad.core.array_type import Array
 from linad.core.dispatch import OPERATORS, implements
 from linad.core.primitive import Primitive, Traced
@@ -34,6 +35,19 @@ multiply.of_equal = SlopeRule("multiply_wrt_both", 0, lambda y, a, b: 2 * a)
 divide = binary(
     "divide", np.true_divide, lambda y, a, b: y.dtype.type(1) / b, lambda y, a, b: -y / b
 )
+OPERATORS[np.multiply] = multiply
+
+
+def product(a: Array, b: Array) -> Any:
+    """a b; of two roots of one value, without the roots."""
+    if isinstance(a, Traced) and a._square is not None:
+        square = square_of_root(a, b)
+        if square is not None:
+            return square
+    return multiply(a, b)
+
+
+register(np.multiply, product)
 for _primitive, _operator in (
     (add, operator.add),
     (subtract, operator.sub),
@@ -45,6 +59,18 @@ negative = unary("negative", np.negative, lambda y, x: -1)
 positive = unary("positive", np.positive, lambda y, x: 1)
 reciprocal = unary("reciprocal", np.reciprocal, lambda y, x: -y * y)
 square = unary("square", np.square, lambda y, x: 2 * x)
+
+
+def squared(x: Array) -> Any:
+    """x²; of a root without the root."""
+    if isinstance(x, Traced) and x._square is not None:
+        y = even_power(x, 2)
+        if y is not None:
+            return y
+    return square(x)
+
+
+register(np.square, squared)
 
 
 def _power_slope_a(y: Array, a: Array, b: Any) -> Any:
@@ -90,8 +116,12 @@ def _power(a: Array, b: Array) -> Any:
     """np.power, of which ``a ** b`` is not quite the same.
 
     Squares of truth values have the dtype of 2, not that of a byte. And of a number, too, the
-    power 1/2 is a root.
+    power 1/2 is a root. An even power of a root is told without it.
     """
+    if isinstance(a, Traced) and a._square is not None:
+        y = even_power(a, b)
+        if y is not None:
+            return y
     if getattr(a, "dtype", None) == np.bool_ and type(b) is int:
         a = np.astype(a, int)
     elif _is_half(b) and not shape_of(a) and not np.ndim(b) and a.dtype.kind != "c":

@@ -17,17 +17,21 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.tracer import Tracer
 from linad.arrays.zero_dim import gives, number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
+from linad.core.indices import Index
 from linad.core.marks import running_traces
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import normalize_axes, normalize_axis
 from linad.core.showing import shown
 from linad.operators.base import JacobianOperator
+from linad.operators.composites import Chain, Sum
 from linad.operators.recurrences import Difference, along
 from linad.operators.structured import Diagonal
 from linad.rules.floating import as_floats
+from linad.rules.indexing import Selection
 from linad.rules.shaping import as_array, astype, laid_as, laid_out, not_boolean
 
 FEW_KNOTS = 256
@@ -220,6 +224,30 @@ def interp_wrt_x(y: Array, x: Array, *, xp: Array, fp: Array, **ends: Any) -> Ja
     return Diagonal(slope, y.shape, y.dtype)
 
 
+interp_heights_ = Primitive(
+    "interp_heights", lambda fp, *, x, xp, left, right: np.interp(x, xp, fp, left, right)
+)  # the same at points and knots that are plain arrays
+
+
+@interp_heights_.jacobian(wrt=0)
+def interp_heights_wrt_fp(
+    y: Array, fp: Array, *, x: Array, xp: Array, left: Any, right: Any
+) -> JacobianOperator:
+    """y = (1 - t) f_i + t f_{i+1}, where no height is given."""
+    i = _number_of_interval(x, xp)
+    start, end = xp[i], xp[i + 1]
+    t = (x - start) / np.where(start == end, 1.0, end - start)
+    below, above = x < xp[0], x > xp[-1]
+    t = np.where(below, 0.0, np.where(above | (x == end), 1.0, t))
+    given = (below & (left is not None)) | (above & (right is not None))
+    shares = np.where(given, 0.0, 1.0 - t), np.where(given, 0.0, t)
+    terms = []
+    for share, k in zip(shares, (i, i + 1), strict=True):
+        read = Selection(Index((k,)), y.shape, fp.shape, y.dtype)
+        terms.append(Chain((Diagonal(share, y.shape, y.dtype), read)))
+    return Sum(tuple(terms))
+
+
 @implements(np.interp)
 @gives(number)
 def interp(
@@ -250,6 +278,8 @@ def interp(
         return laid_out(y, "C", "interp")
     if _is_plain(xp, fp, left, right) and not _recorded():
         return interp_(x, xp=xp, fp=fp, left=left, right=right)
+    if _moves_heights_alone(x, xp, fp, left, right) and not _recorded():
+        return interp_heights_(fp, x=x, xp=xp, left=left, right=right)
     entry = _interval(x, xp)
     # Knots may coincide: the interval between them holds no x.
     width = np.diff(xp)
@@ -277,11 +307,25 @@ def _instead(mask: Any, value: Callable[[], Any], y: Any) -> Any:
 
 def _is_plain(xp: Any, fp: Any, left: Any, right: Any) -> bool:
     """Whether all but x are real numbers that nobody differentiates, the knots finite."""
-    if type(xp) is not np.ndarray or type(fp) is not np.ndarray or fp.dtype.kind != "f":
+    if type(xp) is not np.ndarray or type(fp) is not np.ndarray:
         return False
+    return _is_finite(xp, fp, left, right)
+
+
+def _moves_heights_alone(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> bool:
+    """Whether all but the heights are real numbers that nobody differentiates."""
+    if type(x) is not np.ndarray or not x.ndim or type(xp) is not np.ndarray:
+        return False
+    return type(fp) is Tracer and _is_finite(xp, fp.concrete, left, right)
+
+
+def _is_finite(xp: Array, fp: Array, left: Any, right: Any) -> bool:
+    """Whether knots and heights are finite real numbers, and the ends Python's numbers, if any."""
     if not all([end is None or isinstance(end, (int, float)) for end in (left, right)]):
         return False
-    return math.isfinite(xp[0]) and math.isfinite(xp[-1]) and bool(np.isfinite(fp).all())
+    if fp.dtype.kind != "f" or not (math.isfinite(xp[0]) and math.isfinite(xp[-1])):
+        return False
+    return bool(np.isfinite(fp).all())
 
 
 def _recorded() -> bool:

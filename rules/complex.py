@@ -76,7 +76,7 @@ def magnitude(x: Array) -> Any:
         return absolute(x)
     y = x._trace.apply(absolute, (x,), {})
     if isinstance(x._value, Traced) or x._trace.records:
-        return rooted(y, x, size_squared)
+        return rooted(y, size_squared, x)
     return y
 
 

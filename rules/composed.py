@@ -50,6 +50,22 @@ def cross(a: Any, b: Any) -> Any:
     return np.stack([y * w - z * v, z * u - x * w, x * v - y * u], axis=-1)
 
 
+def fraction(x: Any) -> Any:
+    """What is behind the point, with the sign of the number."""
+    return np.copysign(np.where(np.abs(x) == np.inf, 0, x - np.trunc(x)), x)
+
+
+def unwrap(p: Any, *, discont: Any = None, axis: int = -1, period: float = 2 * np.pi) -> Any:
+    """NumPy's own, of floats."""
+    steps = np.diff(p, axis=axis)
+    high = period / 2
+    within = np.mod(steps + high, period) - high
+    within = np.where((within == -high) & (steps > 0), high, within)
+    jumps = np.where(np.abs(steps) < (high if discont is None else discont), 0, within - steps)
+    first, rest = np.split(p, [1], axis=axis)
+    return np.concatenate([first, rest + np.cumsum(jumps, axis=axis)], axis=axis)
+
+
 # Entropies and losses.
 
 
@@ -82,6 +98,8 @@ FORMS = {
     "round": rounded,
     "polyval": polyval,
     "cross": cross,
+    "fraction": fraction,
+    "unwrap": unwrap,
     "rel_entr": rel_entr,
     "kl_div": kl_div,
     "huber": huber,

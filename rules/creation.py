@@ -173,7 +173,8 @@ def array(
     made = _stacked(object)
     if dtype is not None:
         made = astype(made, dtype, copy=False)
-    if copy:
+    joined = is_list and isinstance(made, Traced) and made._buffer is None  # memory of its own
+    if copy and not (joined and order != "F"):
         return duplicate(_with_axes(made, ndmin), order)
     laid = laid_out(made, order, "array")
     if copy is False and laid is not bare(object):
@@ -193,8 +194,22 @@ def _with_axes(made: Array, ndmin: int) -> Array:
 def _stacked(nested: Any) -> Any:
     """Nested lists of numbers and arrays as one array, traced where an entry is."""
     if isinstance(nested, (list, tuple)) and _holds_traced(nested):
+        numbers: list[Any] = []
+        shape = _shape_of_numbers(nested, numbers)
+        if shape is not None and len(shape) > 1:
+            return reshape_(stack(numbers), shape=shape)  # in one step, whatever the depth
         return stack([_stacked(part) for part in nested])
     return as_array(nested)
+
+
+def _shape_of_numbers(nested: Any, numbers: list[Any]) -> tuple[int, ...] | None:
+    """The shape of nested lists of numbers, which are added to a list; None of any other."""
+    if not isinstance(nested, (list, tuple)):
+        numbers.append(nested)
+        return () if np.ndim(form(nested)) == 0 else None
+    shapes = {_shape_of_numbers(part, numbers) for part in nested}
+    inner = shapes.pop() if len(shapes) == 1 else None
+    return None if inner is None else (len(nested), *inner)
 
 
 def _holds_traced(nested: Any) -> bool:

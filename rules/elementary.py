@@ -17,8 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.python_operators import rooted
 from linad.core.array_type import Array
-from linad.rules.elementwise import binary, unary
+from linad.core.primitive import Traced
+from linad.rules.elementwise import binary, register, unary
 from linad.rules.kinks import tip
 from linad.rules.shaping import replaced
 
@@ -35,6 +37,32 @@ log2 = unary("log2", np.log2, lambda y, x: (1 / LN2) / x)
 log10 = unary("log10", np.log10, lambda y, x: (1 / LN10) / x)
 log1p = unary("log1p", np.log1p, lambda y, x: 1 / (1 + x))
 sqrt = unary("sqrt", np.sqrt, lambda y, x: 0.5 / y)
+
+
+def square_root(x: Array) -> Any:
+    """The square root; where it may be 0, or differentiated again, its square is known without it.
+
+    The slope at 0 is infinite, and that of the square 1: no product of the two tells.
+    """
+    y = sqrt(x)
+    if isinstance(y, Traced) and y.dtype.kind == "f" and _is_asked_again(y):
+        return rooted(y, _of_no_root, x)
+    return y
+
+
+def _is_asked_again(y: Any) -> bool:
+    value = y._value
+    if isinstance(value, Traced) or y._trace.records:
+        return True
+    return np.count_nonzero(value) < value.size
+
+
+def _of_no_root(x: Array) -> Any:
+    """sqrt(x)², which is x where there is a root."""
+    return np.where(x >= 0, x, np.nan)
+
+
+register(np.sqrt, square_root)
 cbrt = unary("cbrt", np.cbrt, lambda y, x: 1 / (3 * y * y))
 
 
@@ -92,6 +120,21 @@ def _hypot_slope(y: Array, a: Array) -> Any:
 hypot = binary(
     "hypot", np.hypot, lambda y, a, b: _hypot_slope(y, a), lambda y, a, b: _hypot_slope(y, b)
 )
+
+
+def hypotenuse(a: Array, b: Array) -> Any:
+    """hypot; where it is differentiated again, its square is known without it."""
+    y = hypot(a, b)
+    if isinstance(y, Traced) and (isinstance(y._value, Traced) or y._trace.records):
+        return rooted(y, _sum_of_two_squares, a, b)
+    return y
+
+
+def _sum_of_two_squares(a: Array, b: Array) -> Any:
+    return a * a + b * b
+
+
+register(np.hypot, hypotenuse)
 
 
 def _per_square(x: Array, a: Array, b: Array) -> Any:

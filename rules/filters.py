@@ -87,13 +87,21 @@ def _filtered_rows(rows: Array, kernel: Array, mode: str) -> Any:
 
 
 def _on_grid(a: Any, v: Any, mode: str, axes: int) -> Any:
-    """Convolution along the last ``axes`` axes, an entry of the smaller operand at a time."""
+    """Convolution along the last ``axes`` axes, an entry of the smallest array at a time."""
     m, n = a.shape[-axes:], v.shape[-axes:]
     lead = np.broadcast_shapes(a.shape[:-axes], v.shape[:-axes])
     dtype = np.result_type(a, v)
     if mode == "valid":
         length = tuple([p - q + 1 for p, q in zip(m, n, strict=True)])
         y = np.zeros(lead + length, dtype)
+        if size_of(length) < size_of(n):
+            window: Any = (..., *[slice(None, None, -1)] * axes)
+            backwards = v[window]
+            for g in itertools.product(*map(range, length)):
+                window = (..., *[slice(k, k + q) for k, q in zip(g, n, strict=True)])
+                at: Any = (..., *g)
+                y[at] = np.sum(a[window] * backwards, axis=tuple(range(-axes, 0)))
+            return y
         for j in itertools.product(*map(range, n)):
             first = [q - 1 - k for q, k in zip(n, j, strict=True)]
             part = (..., *[slice(k, k + s) for k, s in zip(first, length, strict=True)])
@@ -103,7 +111,7 @@ def _on_grid(a: Any, v: Any, mode: str, axes: int) -> Any:
     if np.prod(m) < np.prod(n):
         a, v, m, n = v, a, n, m
     for j in itertools.product(*map(range, n)):
-        window: Any = (..., *[slice(k, k + p) for k, p in zip(j, m, strict=True)])
+        window = (..., *[slice(k, k + p) for k, p in zip(j, m, strict=True)])
         y[window] += v[(..., *[slice(k, k + 1) for k in j])] * a
     return y
 

@@ -39,10 +39,10 @@ def _with_ends(
 
 
 def gamma_density(a: Array, x: Array) -> Any:
-    """x^(a-1) e^-x / Γ(a)."""
+    """x^(a-1) e^-x / Γ(a), by Γ(1 + a), whose logarithm has no pole at a = 0."""
 
     def inside(x: Array) -> Any:
-        return np.exp(sp.xlogy(a - 1, x) - x - sp.gammaln(a))
+        return a * np.exp(sp.xlogy(a - 1, x) - x - sp.gammaln(1 + a))
 
     def powers(x: Array) -> Any:
         return x ** (a - 1.0) * np.exp(-x) * sp.rgamma(a)

@@ -128,6 +128,7 @@ def gammainc_in_shape(a: Array, x: Array, *, nth: int) -> Array:
     """∂_a^n P(a, x), for a >= 0 and n >= 1."""
     dtype = np.result_type(a, x, np.float32)
     a, x = np.broadcast_arrays(np.asarray(a, float), np.asarray(x, float))
+    a = a + 0.0  # to psi 0 and -0 are the two sides of its pole
     y = np.where((a >= 0) & (x >= 0), 0.0, np.nan)
     some = (a >= 0) & (a < np.inf) & (x > 0) & (x < np.inf)
     few = some & (x <= SERIES)

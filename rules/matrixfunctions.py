@@ -46,12 +46,11 @@ def _matrixwise(function: Function) -> Function:
     """A function of one matrix as a function of a stack (..., n, n), in its precision."""
 
     def stacked(a: Array, **params: Any) -> Any:
+        if not a.size:
+            return np.zeros(a.shape, a.dtype)
         # In double precision: logm warns of single precision's own rounding.
         flat = a.reshape((-1, *a.shape[-2:])).astype(np.promote_types(a.dtype, float), copy=False)
-        results = [np.asarray(function(m, **params)) for m in flat]
-        if not results:
-            return np.zeros(a.shape, a.dtype)
-        y = np.stack(results).reshape(a.shape)
+        y = np.stack([np.asarray(function(m, **params)) for m in flat]).reshape(a.shape)
         return y.astype("F" if y.dtype.kind == "c" else "f") if a.dtype.char in "fF" else y
 
     return stacked
@@ -169,7 +168,7 @@ def _in_blocks(function: Function) -> Function:
 def _check_cut(name: str, a: Array) -> None:
     """Raise where an eigenvalue of a complex matrix lies on the negative numbers."""
     plain = form(a)
-    if plain.dtype.kind != "c":
+    if plain.dtype.kind != "c" or not plain.size:
         return
     for matrix in plain.reshape((-1, *plain.shape[-2:])):
         if not np.any(matrix.imag):
@@ -223,10 +222,12 @@ fractional_power_ = _with_cut(
 
 def _sylvester(a: Array, b: Array, q: Array) -> Any:
     """Solve for each Q of q (*more, m, n)."""
+    dtype = np.result_type(a, b, q)
+    if not q.size:
+        return np.zeros(q.shape, dtype)
     flat = q.reshape((-1, *q.shape[-2:]))
     x = [scipy.linalg.solve_sylvester(a, b, part) for part in flat]
-    dtype = np.result_type(a, b, q)
-    return np.stack(x).reshape(q.shape).astype(dtype, copy=False) if x else np.zeros(q.shape, dtype)
+    return np.stack(x).reshape(q.shape).astype(dtype, copy=False)
 
 
 sylvester_ = Primitive("solve_sylvester", _sylvester)

@@ -68,7 +68,11 @@ def p_norm_wrt_x(y: Array, x: Array, *, p: float, axes: tuple[int, ...]) -> Jaco
 def _norm(x: Array, p: float, axes: tuple[int, ...]) -> Any:
     """The p-norm over ``axes``; that of p = 2 with its square."""
     y = p_norm_(x, p=p, axes=axes)
-    return rooted(y, x, lambda x: np.sum(size_squared(x), axis=axes)) if p == 2 else y
+    return rooted(y, _sum_of_squares, x, axes) if p == 2 else y
+
+
+def _sum_of_squares(x: Array, axes: tuple[int, ...]) -> Any:
+    return np.sum(size_squared(x), axis=axes)
 
 
 def _vector(x: Array, order: Any, axes: tuple[int, ...], name: str) -> Any:
@@ -190,6 +194,6 @@ matrix_rank_ = Primitive(
 def matrix_rank(
     A: Array, tol: Array | None = None, hermitian: bool = False, *, rtol: Any = None
 ) -> Any:
-    if np.ndim(A) < 2:  # of which NumPy gives a number of Python's
+    if np.ndim(A) < 2:  # of which NumPy gives a Python number
         return int(bool(np.any(A != 0)))
     return matrix_rank_(A, tol=concrete(tol), hermitian=hermitian, rtol=concrete(rtol))

@@ -5,7 +5,9 @@ roots        p(r) = 0                       dr = -Σ_i r^(n-1-i) dp_i / p'(r); a
                                             no derivative: it is infinite, or NaN
 polydiv      u = q v + r                    long division, a step a coefficient of q
 
-Coefficients come highest power first, as in numpy.polyval.
+Coefficients come highest power first, as in numpy.polyval. Zeros in front, which NumPy drops of
+products, remainders and `numpy.poly1d`, are kept of what is traced: they move, and their
+derivatives with them.
 """
 
 import functools
@@ -16,7 +18,7 @@ import numpy as np
 from linad.arrays.zero_dim import array, gives
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
-from linad.core.primitive import Primitive
+from linad.core.primitive import Primitive, Traced
 from linad.errors import ShapeError
 from linad.operators.base import JacobianOperator
 from linad.operators.contraction import Contraction
@@ -115,10 +117,12 @@ def polymul(a1: Array, a2: Any) -> Any:
 
 
 def _without_leading_zeros(a: Any) -> Any:
-    """As `np.poly1d` keeps its coefficients: of nothing there is a 0."""
+    """As `np.poly1d` keeps its coefficients: of nothing there is a 0. Traced ones are all kept."""
     a = np.atleast_1d(as_array(a))
     if a.ndim > 1:
         raise ValueError("polymul: Polynomial must be 1d only.")
+    if isinstance(a, Traced) and a.shape[0]:
+        return a
     a = np.trim_zeros(a, "f")
     return a if a.shape[0] else np.zeros(1, a.dtype)
 
@@ -240,8 +244,10 @@ def polydiv(u: Array, v: Any) -> Any:
         factor = rest[k] * (1 / v[0])
         quotient.append(factor)
         rest = np.concatenate([rest[:k], rest[k : k + n] - factor * v, rest[k + n :]])
-    while rest.shape[0] > 1 and bool(np.allclose(rest[0], 0, rtol=1e-14)):
-        rest = rest[1:]
+    rest = rest[min(len(quotient), rest.shape[0] - 1) :]  # what was subtracted leaves 0
+    if not isinstance(rest, Traced):
+        while rest.shape[0] > 1 and np.allclose(rest[0], 0, rtol=1e-14):
+            rest = rest[1:]
     return np.stack(quotient) if quotient else np.zeros(1, dtype), rest
 
 

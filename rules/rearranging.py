@@ -8,7 +8,8 @@ windows               Y[.., i, .., k] = X[.., i + k]     J^H adds the windows up
 The windows and their overlapping sum are each other's adjoint, so both are primitives.
 """
 
-from itertools import product
+import sys
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from linad.arrays.zero_dim import as_its_method
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.former_names import class_from
+from linad.core.frames import frames_above
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, normalize_axes, normalize_axis, size_of
 from linad.errors import UnsupportedError
@@ -157,6 +159,8 @@ def resize(a: Array, new_shape: Any) -> Any:
 @implements(np.trim_zeros)
 @as_its_method
 def trim_zeros(filt: Array, trim: str = "fb", axis: Any = None) -> Any:
+    if _is_of_polynomial(sys._getframe(1)):
+        return filt
     where = trim.lower()
     if where not in ("f", "b", "fb", "bf"):
         raise ValueError(f"trim_zeros: trim must be made of 'f' and 'b', got {trim!r}")
@@ -172,14 +176,26 @@ def trim_zeros(filt: Array, trim: str = "fb", axis: Any = None) -> Any:
     return getitem(filt, (..., *index))
 
 
+_KEEPS_COEFFICIENTS = np.poly1d.__init__.__code__
+
+
+def _is_of_polynomial(frame: Any) -> bool:
+    """Whether `numpy.poly1d` asks, whose coefficients in front move with what is traced."""
+    return any(above.f_code is _KEEPS_COEFFICIENTS for above in islice(frames_above(frame), 6))
+
+
 # Windows.
 
 
 def _overlap_add(windows: Any, *, window: Shape, axes: tuple[int, ...], shape: Shape) -> Any:
-    total = np.zeros(shape, windows.dtype)
-    counts = windows.shape[: len(shape)]
+    return add_windows(windows, np.zeros(shape, windows.dtype), window, axes)
+
+
+def add_windows(windows: Any, total: Any, window: Shape, axes: tuple[int, ...]) -> Any:
+    """Add windows to a total where they lie in it, an entry of them at a time."""
+    counts = windows.shape[: total.ndim]
     for offsets in product(*[range(n) for n in window]):
-        starts = [0] * len(shape)
+        starts = [0] * total.ndim
         for axis, offset in zip(axes, offsets, strict=True):
             starts[axis] += offset
         place = tuple([slice(i, i + n) for i, n in zip(starts, counts, strict=True)])

@@ -116,6 +116,8 @@ def _over_stacks(function: Callable[..., Array]) -> Callable[..., Any]:
     def stacked(t: Array, m: Array) -> Any:
         seeds = m.shape[: m.ndim - t.ndim]
         y = np.empty(m.shape, t.dtype)
+        if not m.size:
+            return y
         for at in np.ndindex(t.shape[:-2]):
             part = (*[slice(None)] * len(seeds), *at)
             flat = m[part].astype(t.dtype, copy=False).reshape((-1, *t.shape[-2:]))

@@ -71,6 +71,12 @@ class Pattern:
         return scipy.sparse.csr_array((data[order], cols, starts), shape=self.shape)
 
     @cached_property
+    def in_rows(self) -> tuple[Any, Any, Any]:
+        """The numbers of the entries in the order of `matrix`, its ``indices`` and ``indptr``."""
+        made = self.matrix(np.arange(len(self.rows)))
+        return made.data, made.indices, made.indptr
+
+    @cached_property
     def gathering(self) -> "Pattern":
         """Of the matrix (m, nnz) that adds entry e to row r_e; its entries are ones."""
         n = len(self.rows)

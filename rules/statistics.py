@@ -113,6 +113,10 @@ def _masked_moment(
     return _root_of_var(y, mean) if root else y
 
 
+def _variance(a: Array, axes: tuple[int, ...], ddof: Any, keepdims: Any) -> Any:
+    return axes_kept(var_(a, axes=axes, ddof=ddof), a.shape, axes, keepdims)
+
+
 def _register_moment(name: str, primitive: Primitive, root: bool) -> None:
     @implements(getattr(np, name))
     @gives(number)
@@ -141,9 +145,7 @@ def _register_moment(name: str, primitive: Primitive, root: bool) -> None:
             y = cast(axes_kept(primitive(a, axes=axes, ddof=ddof), a.shape, axes, keepdims), dtype)
             if not root or dtype is not None:
                 return y
-            return rooted(
-                y, a, lambda a: axes_kept(var_(a, axes=axes, ddof=ddof), a.shape, axes, keepdims)
-            )
+            return rooted(y, _variance, a, axes, ddof, keepdims)
         y = cast(_masked_moment(a, axes, ddof, where, mean, root), dtype)
         return y if keepdims and keepdims is not NoValue else np.squeeze(y, axis=axes)
 

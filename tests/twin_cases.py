@@ -69,7 +69,8 @@ INTERPOLATE = {
     "barycentric_interpolate": (lambda m, y, t: m.barycentric_interpolate(T, y, t), P, TWO),
     "krogh_interpolate": (lambda m, y, t: m.krogh_interpolate(T[:5], y[:5], t, der=1), P, TWO),
     "pchip_interpolate": (lambda m, y, t: m.pchip_interpolate(T, y, t), P, TWO),
-    "splder": (lambda m, c: m.splder((KNOTS, c, 2))[1], P[:4]),
+    # FITPACK has zeros behind the coefficients, one for each knot too many.
+    "splder": (lambda m, c: m.splder((KNOTS, np.concatenate([c, np.zeros(3)]), 2))[1], P[:4]),
     "splantider": (lambda m, c: m.splantider((KNOTS, c, 2))[1], P[:4]),
     "pade": (lambda m, a: m.pade(a, 2)[0](0.3), np.array([1.0, 0.7, 0.3, 0.2, 0.4])),
     "FloaterHormannInterpolator": (
@@ -374,6 +375,7 @@ def _density(name):
 
 
 STATS = {
+    "qmc.scale": (lambda m, x, u: m.qmc.scale(x, u - 3, u), P[:6].reshape(3, 2) / 2, TWO),
     "abs": (lambda m, a: m.abs(m.Normal(mu=a)).pdf(0.3), ONE),
     "exp": (lambda m, a: m.exp(m.Normal(mu=a)).cdf(0.3), ONE),
     "log": (lambda m, a: m.log(m.Uniform(a=a, b=2.0)).pdf(0.3), ONE),

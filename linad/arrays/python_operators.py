@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy import ndarray
@@ -69,7 +69,7 @@ def _whole(y: Any) -> Any:
 
 
 def weakly(function: Any, a: Array, b: Array) -> tuple[Any, Any]:
-    """Two operands. What is an int of Python's without a trace promotes no other array."""
+    """Two operands. What is a Python int without a trace promotes no other array."""
     of_a, of_b = isinstance(a, Traced) and a._whole, isinstance(b, Traced) and b._whole
     if of_a == of_b:
         return a, b
@@ -87,7 +87,7 @@ def _like_int(function: Any, whole: Array, other: Array) -> Any:
 
 
 def _integer(whole: Any, dtype: Any) -> Any:
-    """What is an int of Python's without a trace, in the dtype of the integers that it meets."""
+    """What is a Python int without a trace, in the dtype of the integers that it meets."""
     limits = np.iinfo(dtype)
     if not (whole >= float(limits.min) and whole < float(limits.max) + 1):
         raise OverflowError(f"Python integer {int(whole.concrete)} out of bounds for {dtype}")
@@ -109,6 +109,10 @@ def _binary(ufunc: np.ufunc, table: Any = UFUNCS) -> tuple[Any, Any]:
         if kind is type(self) or kind in _UNTRACED:
             if type(function) is not Primitive:
                 return function(self, other)
+            if self._square is not None and ufunc is np.multiply:
+                square = square_of_root(self, other)
+                if square is not None:
+                    return square
             trace = self._trace
             if kind is type(self) and other._trace.level > trace.level:
                 trace = other._trace
@@ -193,25 +197,83 @@ def _comparison(ufunc: np.ufunc) -> Any:
     return compare
 
 
-def rooted(y: Array, x: Array, square: Callable[..., Any]) -> Any:
-    """Mark ``y`` as the root of ``square(x)``, which is smooth where y has a tip.
+class _Root(NamedTuple):
+    """What the result of a root is the root of: ``square(*args)``."""
+
+    square: Callable[..., Any]
+    args: tuple[Any, ...]
+
+    def is_of_the_same(self, other: "_Root") -> bool:
+        return self.square is other.square and all(map(_are_one, self.args, other.args))
+
+
+def _are_one(a: Any, b: Any) -> bool:
+    """Whether two arguments are one traced value, one array, or equal options."""
+    if isinstance(a, Traced) and isinstance(b, Traced):
+        return a._trace is b._trace and a._node is b._node and a._value is b._value
+    if isinstance(a, (Traced, ndarray)) or isinstance(b, (Traced, ndarray)):
+        return a is b
+    if isinstance(a, _Root) and isinstance(b, _Root):
+        return a.is_of_the_same(b)
+    if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
+        return len(a) == len(b) and all(map(_are_one, a, b))
+    return type(a) is type(b) and bool(a == b)
+
+
+def rooted(y: Array, square: Callable[..., Any], *args: Any) -> Any:
+    """Mark ``y`` as the root of ``square(*args)``, which is smooth where y has a tip.
 
     |x|² has derivatives of all orders at 0, which no rule finds on the way through |x|: so
-    ``y**2`` is computed without y. An x that was written into is not kept for this.
+    ``y**2`` and ``y * y`` are computed without y. What was written into is not kept for this.
     """
-    if isinstance(x, Traced) and isinstance(y, Traced) and not is_private(x):
-        kept = x.alias()
-        y._square = lambda: square(kept)  # type: ignore[attr-defined]  # a Tracer
+    traced = [x for x in args if isinstance(x, Traced)]
+    if traced and isinstance(y, Traced) and not any(map(is_private, traced)):
+        kept = tuple([x.alias() if isinstance(x, Traced) else x for x in args])
+        y._square = _Root(square, kept)  # type: ignore[attr-defined]  # a Tracer
     return y
+
+
+def root_read(y: Any, root: Any, index: Any) -> Any:
+    """Mark entries of a root as the roots of the entries of its square."""
+    parts = index if type(index) is tuple else (index,)
+    if isinstance(y, Traced) and not is_private(root) and all(map(_is_kind_of_index, parts)):
+        kept = tuple([p.copy() if isinstance(p, (ndarray, list)) else p for p in parts])
+        y._square = _Root(_read_square, (root._square, kept))  # type: ignore[attr-defined]
+    return y
+
+
+def _is_kind_of_index(part: Any) -> bool:
+    if type(part) is list:
+        return all([type(k) in (int, bool) for k in part])
+    return part is None or part is ... or type(part) in (int, np.int64, slice, ndarray)
+
+
+def _read_square(root: _Root, index: Any) -> Any:
+    return root.square(*root.args)[index]
+
+
+def even_power(root: Any, exponent: Any) -> Any:
+    """An even power of what has a mark of `rooted`, by the power of the square; None else."""
+    if type(exponent) not in (int, float) or exponent < 2 or exponent % 2 or is_private(root):
+        return None
+    square = root._square.square(*root._square.args)
+    return square if exponent == 2 else square ** (exponent // 2)
+
+
+def square_of_root(a: Any, b: Any) -> Any:
+    """The product of two roots of one value, without the roots; None if they are no such."""
+    if type(b) is not type(a) or b._square is None or is_private(a) or is_private(b):
+        return None
+    return even_power(a, 2) if b is a or a._square.is_of_the_same(b._square) else None
 
 
 def _to_the(power: Callable[..., Any]) -> Any:
     def raised(self: Any, other: Any) -> Any:
-        if type(other) is int and other == 2:
-            square = self._square
-            if square is not None and not is_private(self):
-                return square()
-        elif _is_half(other, self) and not is_number(self):
+        if self._square is not None:
+            square = even_power(self, other)
+            if square is not None:
+                return square
+        if _is_half(other, self) and not is_number(self):
             return UFUNCS[np.sqrt](self)  # as NumPy does of an array, which differs at -inf
         return power(self, other)
 
@@ -282,7 +344,7 @@ class Arithmetic(Methods):
 
     __add__, __radd__ = _binary(np.add)
     __sub__, __rsub__ = _binary(np.subtract)
-    __mul__, __rmul__ = _binary(np.multiply)
+    __mul__, __rmul__ = _binary(np.multiply, OPERATORS)
     __truediv__, __rtruediv__ = _binary(np.true_divide)
     __floordiv__, __rfloordiv__ = _binary(np.floor_divide)
     __mod__, __rmod__ = _binary(np.remainder)

@@ -4,7 +4,6 @@ Each refusal names what asked, by the user's own line, and a way that runs as it
 """
 
 import importlib
-import itertools
 import sys
 from collections.abc import Iterable
 from operator import attrgetter
@@ -18,7 +17,7 @@ from linad.core.adopted import is_adopted
 from linad.core.array_type import Array
 from linad.core.callers import AWARE, ENGINES, refused_frame
 from linad.core.dispatch import NAMESPACE, UFUNCS
-from linad.core.frames import Asked, asked, is_of_fortran, public_name
+from linad.core.frames import Asked, asked, is_of_fortran, public_module, public_name
 from linad.core.installed import is_installed, line_of, package_of_file
 from linad.core.primitive import Traced
 from linad.errors import BytesError, TracerError, UselessValueError, place
@@ -258,7 +257,7 @@ def _instead(what: Asked) -> str:
 
 
 def _made_by_scipy(what: Asked) -> str:
-    """The class of the object of SciPy's that is called, or whose method is; "" for all else.
+    """The class of the SciPy object that is called, or whose method is; "" for all else.
 
     Distributions have names of their own, and sparse arrays products that trace.
     """
@@ -302,7 +301,7 @@ def _draws(function: Any, name: str) -> bool:
 
 
 def _of_lists(name: str) -> str:
-    """What to call instead of a function of NumPy's that was given a list."""
+    """What to call instead of a NumPy function that was given a list."""
     try:
         form = attrgetter(name.removeprefix("numpy."))(NAMESPACE[0])
     except (AttributeError, IndexError):
@@ -339,7 +338,7 @@ def _mirror(module: str) -> Any:
 
 def _of_scipy(module: str, name: str, owner: Any) -> str:
     """A traced form of the same name; a solver; or the user's own primitive."""
-    if module.startswith("scipy.stats."):  # a distribution's method
+    if module.startswith("scipy.stats.") and _mirror(module) is None:  # a distribution's method
         known = getattr(getattr(owner, "dist", owner), "name", module.rpartition(".")[2])
         stats = importlib.import_module("linad.scipy.stats")
         if known in {*stats.__all__, *stats.HOOKED, *stats.WHOLE, *stats.TWINS}:
@@ -378,9 +377,7 @@ def given_to_scipy(traceback: TracebackType | None) -> str:
         package = callers.package_of(frame)
         if package == "scipy" and users and _holds_traced(frame.f_locals.values()):
             name = frame.f_code.co_name
-            parts = frame.f_globals["__name__"].split(".")
-            public = [*itertools.takewhile(lambda part: not part.startswith("_"), parts)]
-            module = ".".join(public)
+            module = public_module(frame.f_globals["__name__"], name)
             if has_traced_form(module, name):
                 return (
                     f"linad: {module}.{name}() was called with a traced value, which SciPy does "

@@ -37,7 +37,7 @@ from linad.arrays.names_of_tensors import instead_of_attribute
 from linad.arrays.new_shapes import take_shape
 from linad.arrays.number_texts import number_repr, text_of
 from linad.arrays.out_argument import ufunc_into
-from linad.arrays.python_operators import Arithmetic, weakly
+from linad.arrays.python_operators import Arithmetic, root_read, weakly
 from linad.arrays.refusing import instead_of_ufunc, refuse_index
 from linad.arrays.traces import Trace
 from linad.arrays.writes import write, write_into
@@ -84,7 +84,7 @@ class Tracer(Arithmetic):
     """
 
     # _square, where it is set, computes the square of a root, and _whole is True for what is an
-    # int of Python's without a trace: see `rooted` and `_to_whole` in python_operators.
+    # Python int without a trace: see `rooted` and `_to_whole` in python_operators.
     __slots__ = ("__weakref__", "_buffer", "_node", "_square", "_value", "_whole")
     __array_priority__ = 1500.0  # above pandas, below linad's operators
     __pandas_priority__ = property(priority_for_pandas)
@@ -330,7 +330,8 @@ class Tracer(Arithmetic):
         return (self[i] for i in range(self.shape[0]))
 
     def __getitem__(self, index: Any) -> Any:
-        return FUNCTIONS[_INDEXING](self, index)
+        y = FUNCTIONS[_INDEXING](self, index)
+        return y if self._square is None else root_read(y, self, index)
 
     def __setitem__(self, index: Any, value: Array) -> None:
         write(self, index, value)

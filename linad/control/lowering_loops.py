@@ -80,7 +80,7 @@ THREADED = f"""def kernel(p, start, stop):
                 return status
             at += 32 + 8 * word(at + 24)
         if j % {EVERY} == {EVERY - 1}:
-            {indented(12, pulse("-j", "w"))}
+            {indented(12, pulse("-j"))}
     return 0
 """
 """The kernel of all threaded loops. Its description, at ``d``:
@@ -317,7 +317,7 @@ class Registers:
         lines += [f"    w = operand(p, {len(words)})", f"    for low in range(0, n, {LONG}):"]
         lines += [f"        for j in range(low, min(low + {LONG}, n)):"]
         lines += ["            " + line for line in turn]
-        lines += ["        " + line for line in pulse("-low", "w")]
+        lines += ["        " + line for line in pulse("-low")]
         words.append(PULSE)
         return lines
 

@@ -77,7 +77,7 @@ THREADED = f"""def kernel(p, start, stop):
         if k == limit:
             return {NO_RESULT}
         if k % {EVERY} == {EVERY - 1}:
-            {indented(12, pulse("k", "w"))}
+            {indented(12, pulse("k"))}
         if capacity > 0 and k == following:
             if row == capacity:
                 fewer = operand(p, 6 + 5 * carries) if stride == 1 else 2
@@ -213,7 +213,7 @@ def _emit_registers(
         *test.lines,
         *(f"if not {test.outputs[0].ravel()[0]}:", "    break"),
         *("if k == due:", "    if k == limit:", f"        return {NO_RESULT}"),
-        *["    " + line for line in pulse("k", "w")],
+        *["    " + line for line in pulse("k")],
         f"    due = min(limit, k + {LONG})",
         *(state.rows_kept() if owner.kept else []),
         *body.lines,

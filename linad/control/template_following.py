@@ -150,12 +150,51 @@ class ExpectingTrace(AdoptingTrace):
         errors = self.errors
         if state() is not errors.state or warnings.filters is not errors.filters:
             errors.look()
+        moved: list[tuple[Any, Any]] = []
+        values = self._values_of(args, operands, primitive.view, moved)
+        if values is None:
+            return self._read_anew(primitive, args, params)
+        if place is not None:
+            window = window_of(params, values[0].shape)
+            if window is None or window[1].key != region.key:
+                return self._on_traces_around(primitive, args, params)
+            moved.append((place.values, window[0]))
+        elif (params or given) and not same_plain(params, given, plain_ones):
+            return self._on_traces_around(primitive, args, params)
+        try:
+            y = primitive.impl(*values, **params) if params else primitive.impl(*values)
+        except Exception as failure:  # there it is raised again
+            if is_interrupt(failure):
+                raise
+            return self._on_traces_around(primitive, args, params)
+        # A recording may have begun meanwhile, as a program was made.
+        result = None if self.over else self._expected_result(y, results, only)
+        if result is None:
+            return self._on_traces_around(primitive, args, params)
+        for rows, a in moved:
+            rows.append(copy_in_layout(a) if type(a) is ndarray else a)
+        self.here += 1
+        self.at += 1
+        if self.at == self.size:
+            self._begin_anew()
+        if primitive.view and type(y) is ndarray:
+            attach_view(result, self.lifted(args[0]), primitive, params)
+        return result
+
+    def _values_of(
+        self,
+        args: tuple[Any, ...],
+        operands: tuple[tuple[int, Any], ...],
+        is_view: bool,
+        moved: list[tuple[Any, Any]],
+    ) -> list[Any] | None:
+        """The values of an operation's operands; None if they are not those that are expected.
+
+        Those that move go to ``moved``, each with the list that it is to be written down in.
+        """
         values: list[Any] = []
-        stand: Any = None
-        moved: list[tuple[Any, Any]] | None = None
-        begins: list[tuple[int, Any]] | None = None
         here = self.here << BITS
-        for a, (kind, x) in zip(args, operands):  # noqa: B905  # as many, see above
+        for a, (kind, x) in zip(args, operands):  # noqa: B905  # as many, says the caller
             if (  # most are results of the repetition
                 type(a) is Tracer
                 and a._trace is self
@@ -167,112 +206,68 @@ class ExpectingTrace(AdoptingTrace):
                 values.append(a._value)
                 continue
             if type(a) is Tracer:
-                if a._trace is not self:
-                    met = self.stands.get(id(a))
-                    if (
-                        met is not None
-                        and met[1] is a._node
-                        and (a._buffer is None or is_settled(a._buffer))
-                    ):
-                        a = met[2]  # which is held here, so that it is still the same
-                    else:
-                        a = self.lifted(a)
-                        if a is None:
-                            return self._on_traces_around(primitive, args, params)
-                    stand = a
-                value = a._value
-                if a._buffer is not None and not is_settled(a._buffer, primitive.view):
+                a = self.lifted(a)
+                if a is None:
+                    return None
+                value, node = a._value, a._node
+                if a._buffer is not None and not is_settled(a._buffer, is_view):
                     if _is_behind(a):
-                        return self._read_anew(primitive, args, params)
-                    if not primitive.view:
+                        return None
+                    if not is_view:
                         value = copy_in_layout(value)
-                node = a._node
-                if node is x:  # which is what is fixed
-                    values.append(value)
-                    continue
-                if type(node) is not ndarray:
-                    if type(node) is not int:
-                        node = self.number.get(node, 0)
-                    if kind or here - node != x:
-                        return self._on_traces_around(primitive, args, params)
+                if node is x or type(node) is not ndarray:
+                    if node is not x and not self._is_operand(node, (kind, x)):
+                        return None
                     values.append(value)
                     continue
                 a = node  # of an array that the repetition makes
-            if kind == CONSTANT:
-                if a is not x and not same_constant(a, x):
-                    begins = begins or []
-                    begins.append((len(values), a))
-            elif kind == MOVING and x.takes(a):
-                moved = moved or []
-                moved.append((x.values, a))
-            else:
-                return self._on_traces_around(primitive, args, params)
+            if kind != CONSTANT or not (a is x or same_constant(a, x)):
+                rows = self._rows_of(len(values), kind, x, a)
+                if rows is None:
+                    return None
+                moved.append((rows, a))
             values.append(a)
-        if begins is not None:
-            found = self._moves_from_here(begins)
-            if found is None:
-                return self._on_traces_around(primitive, args, params)
-            moved = [*(moved or ()), *found]
-        if params or given:
-            if place is not None:
-                window = window_of(params, values[0].shape)
-                if window is None or window[1].key != region.key:
-                    return self._on_traces_around(primitive, args, params)
-                moved = moved or []
-                moved.append((place.values, window[0]))
-            elif not same_plain(params, given, plain_ones):
-                return self._on_traces_around(primitive, args, params)
-        try:
-            y = primitive.impl(*values, **params) if params else primitive.impl(*values)
-        except Exception as failure:  # as above: there it is raised again
-            if is_interrupt(failure):
-                raise
-            return self._on_traces_around(primitive, args, params)
-        if self.over:  # a recording has begun meanwhile, as a program was made
-            return self._on_traces_around(primitive, args, params)
-        if type(y) is tuple:
-            if [(v.shape, v.dtype) for v in y] != results:
-                return self._on_traces_around(primitive, args, params)
-            result: Any = tuple([Tracer(self, here + o, v) for o, v in enumerate(y)])
-            self.made += [weakref.ref(t) for t in result]
-        else:
-            shape, dtype = only
-            if y.shape != shape or (y.dtype is not dtype and y.dtype != dtype):
-                return self._on_traces_around(primitive, args, params)
-            result = _bare(Tracer)
-            result._trace, result._node, result._value, result._buffer = self, here, y, None
-            result._square, result._whole = None, False
-            self.made.append(weakref.ref(result))
-        if moved is not None:
-            for rows, a in moved:
-                rows.append(copy_in_layout(a) if type(a) is ndarray else a)
-        self.here += 1
-        self.at += 1
-        if self.at == self.size:
-            self._begin_anew()
-        if primitive.view and type(y) is ndarray:
-            # The array that is looked into is the one operand.
-            attach_view(result, args[0] if args[0]._trace is self else stand, primitive, params)
-        return result
+        return values
 
-    def _moves_from_here(self, operands: list[tuple[int, Any]]) -> list[tuple[Any, Any]] | None:
-        """Constants of the operation that is expected as rows, which begin with what they have
-        been; None if it would not do the same with rows. What is to be written down, and where."""
+    def _rows_of(self, place: int, kind: int, x: Any, a: Any) -> list[Any] | None:
+        """Where an operand that moves is written down; None if none may move here.
+
+        A constant may begin to, if its operation would do the same with rows: until now they
+        have been what it was.
+        """
+        if kind == MOVING:
+            return x.values if x.takes(a) else None
+        if kind != CONSTANT:
+            return None
         m, stretch = self.at, self.stretch
         step, e = self.steps[m], stretch.repetition(0)[m]  # type: ignore[index]
-        now = list(step.operands)
-        found = []
-        for i, a in operands:
-            before = step.operands[i][1]
-            moved, row = Moved(before), row_of([before] * stretch.count, e)
-            if row is None or not moved.takes(a):
+        moved, row = Moved(x), row_of([x] * stretch.count, e)
+        if row is None or not moved.takes(a):
+            return None
+        moved.values = [x] * self.repetitions
+        self.moving[m, place], stretch.rows[m, place] = moved, row
+        operands = list(step.operands)
+        operands[place] = MOVING, moved
+        self.steps[m] = step._replace(operands=tuple(operands))  # type: ignore[index]
+        return moved.values
+
+    def _expected_result(self, y: Any, results: list[tuple[Any, Any]], only: Any) -> Any:
+        """What stands for a result; None if it is not of the expected shape and dtype."""
+        if type(y) is tuple:
+            if [(v.shape, v.dtype) for v in y] != results:
                 return None
-            moved.values = [before] * self.repetitions
-            self.moving[m, i], stretch.rows[m, i] = moved, row
-            now[i] = MOVING, moved
-            found.append((moved.values, a))
-        self.steps[m] = step._replace(operands=tuple(now))  # type: ignore[index]
-        return found
+            here = self.here << BITS
+            several = tuple([Tracer(self, here + o, v) for o, v in enumerate(y)])
+            self.made += [weakref.ref(t) for t in several]
+            return several
+        shape, dtype = only
+        if y.shape != shape or (y.dtype is not dtype and y.dtype != dtype):
+            return None
+        result = _bare(Tracer)
+        result._trace, result._node, result._value = self, self.here << BITS, y
+        result._buffer, result._square, result._whole = None, None, False
+        self.made.append(weakref.ref(result))
+        return result
 
     def _read_anew(self, primitive: Primitive, args: tuple[Any, ...], params: Any) -> Any:
         """An operation on views of what has been written: they are read by operations before it."""

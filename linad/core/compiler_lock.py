@@ -15,13 +15,31 @@ import.
 import os
 import sys
 import threading
-from typing import Any
+from collections.abc import Callable, MutableMapping
+from typing import Any, TypeVar
 
 compiling = threading.RLock()
 """Held by who compiles, or imports the compiler. A thread may take it several times."""
 
 books = threading.RLock()
 """Held for a moment, by whoever looks up or adds a path of a jitted function."""
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+def made_once(
+    known: MutableMapping[_Key, _Value], key: _Key, make: Callable[[], _Value]
+) -> _Value:
+    """What is known under a key; what is not is made, by one thread, and known from then on."""
+    value = known.get(key)
+    if value is None:
+        with compiling:
+            value = known.get(key)  # another thread may have made it meanwhile
+            if value is None:
+                value = known[key] = make()
+    return value
+
 
 _taken: list[Any] = []
 

@@ -269,9 +269,23 @@ def public_name(function: Any) -> str:
         return name
     if root not in PACKAGES and root not in sys.stdlib_module_names:
         return ""
+    return f"{public_module(module, name)}.{name}".removeprefix("_")
+
+
+def public_module(module: str, name: str) -> str:
+    """Where users find what a private module defines: `scipy.optimize`, for that of its parts.
+
+    Where that has no such name the part itself may be public under another: `scipy.stats.qmc` for
+    what ``scipy.stats._qmc`` defines.
+    """
     parts = module.split(".")
     private = next((k for k, part in enumerate(parts) if part.startswith("_")), len(parts))
-    return ".".join([*parts[: max(private, 1)], name]).removeprefix("_")
+    public = ".".join(parts[: max(private, 1)])
+    if private < len(parts):
+        inner = f"{public}.{parts[private].lstrip('_')}"
+        if not hasattr(sys.modules.get(public), name) and hasattr(sys.modules.get(inner), name):
+            return inner
+    return public
 
 
 def _home_of(ufunc: Any) -> str:

@@ -86,7 +86,7 @@ class NearTies:
 
 
 def _entry(x: Array) -> Any:
-    """An entry of an array, as a number of Python's."""
+    """An entry of an array, as a Python number."""
     x = np.asarray(_plain(x))
     return x.item(5 * x.size >> 3)
 

@@ -132,11 +132,6 @@ def floor_divide(a: Array, b: Array) -> Any:
     return np.where(b == 0, a / b, np.rint(quotient))
 
 
-@composed("fraction")
-def fraction(x: Any) -> Any:
-    return np.where(np.abs(x) == np.inf, np.copysign(0.0, x), x - np.trunc(x))
-
-
 @composed("ldexp")
 def ldexp(x: Any, i: Any) -> Any:
     # In two halves, each a power of two that the dtype holds.

@@ -32,15 +32,6 @@ UNARY = {
 }
 """y = f(x), in the dtype of the result."""
 
-SINGLE = {
-    "arccos": "Acos",
-    "arccosh": "Acosh",
-    "arcsin": "Asin",
-    "arctan": "Atan",
-    "erf": "Erf",
-}
-"""ONNX Runtime has these in single precision; in double precision they are compositions."""
-
 SAME = "conjugate copy inside positive real settled stop_gradient"
 """y = x, of real numbers."""
 

@@ -53,18 +53,6 @@ def diff(x: Array, *, axis: int) -> Any:
     return np.moveaxis(lanes[..., 1:] - lanes[..., :-1], -1, axis)
 
 
-@composed("unwrap")
-def unwrap(p: Any, *, discont: Any = None, axis: int = -1, period: float = 2 * np.pi) -> Any:
-    discont = period / 2 if discont is None else discont
-    lanes = np.moveaxis(p, axis, -1)
-    d = lanes[..., 1:] - lanes[..., :-1]
-    moved = np.remainder(d + period / 2, period) - period / 2
-    moved = np.where((moved == -period / 2) & (d > 0), period / 2, moved)
-    jumps = np.where(np.abs(d) < discont, 0.0, moved - d)
-    whole = np.concatenate([lanes[..., :1], lanes[..., 1:] + np.cumsum(jumps, axis=-1)], axis=-1)
-    return np.moveaxis(whole, -1, axis)
-
-
 @composed("running_mean")
 def running_mean(x: Any, *, size: int) -> Any:
     n = x.shape[-1] - size + 1

@@ -2,6 +2,7 @@
 
 import enum
 import functools
+import gc
 import types
 from collections import deque
 from collections.abc import Iterator
@@ -29,6 +30,21 @@ def moves(value: Any) -> bool:
     return isinstance(value, Iterator) and not (is_users(type(value)) or isinstance(value, IOBase))
 
 
+def is_bound(value: Any) -> bool:
+    """Whether it is a method of one object, written in C: ``table.get``."""
+    if not isinstance(value, (types.BuiltinMethodType, types.MethodWrapperType)):
+        return False
+    return not isinstance(value.__self__, (types.ModuleType, type, types.NoneType))
+
+
+def called_by(value: Any) -> Any:
+    """The function that one of `numpy.frompyfunc` calls; None for others."""
+    if not isinstance(value, np.ufunc):
+        return None
+    held = gc.get_referents(value)
+    return next((x for x in held if isinstance(x, types.FunctionType)), None)
+
+
 def has_memory(value: Any) -> bool:
     """Whether a value owns memory that others may write into: a bytearray, a file in memory."""
     try:
@@ -48,6 +64,8 @@ def has_code(x: Any, depth: int = 4) -> bool:
     if kind in CONTAINERS and depth:
         parts = (*x, *x.values()) if kind is dict else x
         return any([has_code(part, depth - 1) for part in parts])
+    if is_bound(x) or called_by(x) is not None:
+        return True
     return is_jitted(x) or is_sparse(x) or is_environment(x) or moves(x) or has_memory(x)
 
 

@@ -20,6 +20,7 @@ from linad.errors import TracerError
 from linad.jit.known_paths import KnownCalls
 from linad.jit.long_calls import LongCall, called
 from linad.jit.outside import Outside
+from linad.jit.recorded_anew import Recordings
 from linad.jit.signature import Signature, StaticArguments
 from linad.jit.specializations import Variant
 from linad.operators.provided import OTHER
@@ -45,7 +46,7 @@ class Jitted(_Entered, Generic[P, R]):
     ) -> None:
         self.function, self.static, self.device = f, static, device
         self.outside = Outside(f)
-        self.variants = KnownCalls()
+        self.variants, self.recordings = KnownCalls(), Recordings()
         self.related: dict[Any, Any] = {}  # what else is compiled of it: sparse derivatives
         self._short: Any = None
         self.narrow = False  # whether it computes in single precision, whatever comes in

@@ -68,7 +68,10 @@ class LongCall:
         arguments, paths = self.arguments, self.paths
         for variant in paths.fitting(arguments.arrays):
             if variant.runs_in_python(arguments.operands):
+                variant.met_again = True
                 return self.function(*args, **kwargs)
+            if variant.is_left(arguments.operands):
+                continue
             if not (awaited := variant.is_awaited):
                 _ = variant.compiled  # what cannot be imported is the caller's to know
             try:
@@ -86,6 +89,7 @@ class LongCall:
                     raise
                 # It raises there, too, and what it has written before stays; or is caught.
                 return self.function(*args, **kwargs)
+            variant.met_again = True
             if not awaited:
                 self.jitted._enter(self._shortened(variant))
             return variant.finish(values, arguments.arrays)
@@ -101,7 +105,7 @@ class LongCall:
             self.jitted.narrow = True
             path.take_back(arguments.arrays, outside)
             return self.jitted(*args, **kwargs)
-        paths.add(path)
+        self.jitted.recordings.add(self.function, arguments, paths.add(path))
         if path.changes_containers:
             path.take_back(arguments.arrays, outside)
             return self.function(*args, **kwargs)
@@ -112,7 +116,10 @@ class LongCall:
         arguments, paths = self.arguments, self.paths
         for variant in paths.fitting(arguments.arrays):
             if variant.runs_in_python(arguments.operands):
+                variant.met_again = True
                 break
+            if variant.is_left(arguments.operands):
+                continue
             if not variant.is_awaited:
                 _ = variant.compiled  # as in `run`
             try:
@@ -129,12 +136,14 @@ class LongCall:
                 if is_own_fault(failure):
                     warn_uncompiled(name_of(self.function), failure)
                 break
+            variant.met_again = True
             return variant.finish(values, arguments.arrays)
         else:
             if paths.has_room(arguments.outside):
                 _, new = record(self.function, arguments.on_values())
                 if new is not None and new.fits(arguments.arrays):
                     path = paths.add(new)
+                    self.jitted.recordings.add(self.function, arguments, path)
                     if new.changes_outside:
                         # That is done now, and must not be done again.
                         before = new.example[len(arguments.arrays) :]

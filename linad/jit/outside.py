@@ -54,6 +54,8 @@ class Look:
         Whether an iterator is among it: to read one is to change it.
     given_once : list of str
         Functions that the code calls, as it names them, which answer otherwise at each call.
+    generators : list
+        Sources of random numbers.
     """
 
     def __init__(self, walk: OutsideWalk) -> None:
@@ -66,6 +68,7 @@ class Look:
         self.functions, self.objects = walk.functions, walk.objects
         self.of_users = {id(f) for f in self.functions}
         self.volatile, self.given_once = walk.volatile, walk.given_once
+        self.generators = walk.generators
         self.counts = bool(self.lines or walk.arrays or self.given_once)
         self.kinds = [(a.dtype, a.shape, layout_of(a)) for a in walk.arrays]
         self._still: Callable[[], Any] | None = None

@@ -22,10 +22,11 @@ from linad.arrays.foreign_operands import is_of_pandas
 from linad.core.memory_layouts import layout_of
 from linad.core.showing import shown
 from linad.core.transformed_functions import Transformed
-from linad.jit.carried_along import FOLLOWED, has_memory, moves
-from linad.jit.code_reads import IMPORTERS, reads_of
+from linad.jit.carried_along import FOLLOWED, called_by, has_memory, is_bound, moves
+from linad.jit.code_reads import IMPORTERS, NOTES, reads_of
 from linad.jit.memoized import generation_of
 from linad.jit.process_state import is_data, is_environment
+from linad.jit.random_draws import is_generator
 from linad.jit.state_walk import (
     EMPTY,
     HOLDERS,
@@ -132,7 +133,7 @@ class OutsideWalk(StateWalk):
             self.volatile = self.volatile or moves(value) or self._is_read(value)
         if not fixed:
             self.lines.append(f"{text} is {self.bind(value)}")
-        if not isinstance(value, NUMBERS):
+        if not isinstance(value, NUMBERS) or is_users(kind):
             self.inside(value, name)
 
     def labels(self, value: Any) -> None:
@@ -145,6 +146,9 @@ class OutsideWalk(StateWalk):
             if (labels := getattr(value, axis, None)) is not None:
                 self.parts.append((axis, Itself(labels)))
                 self.lines.append(f"{held}.{axis} is {self.bind(labels)}")
+                names = list(labels.names)  # which change in place, as nothing else of labels
+                self.parts.append((axis, StaticValue(names)))
+                self.lines.append(f"{held}.{axis}.names == {self.bind(names)}")
         for name, now in beside(value).items() if hasattr(value, "attrs") else ():
             if self._counts(name, made=False):
                 place = f"flags.{name}" if name in FLAGS else name
@@ -243,6 +247,13 @@ class OutsideWalk(StateWalk):
             self.inside(value.function, name)
         elif kind.__module__ == "functools" and hasattr(value, "__wrapped__"):
             self.of_cached(name, value)
+        elif is_bound(value) and value.__name__ not in NOTES:
+            with self.unseen():
+                self.slot(name, value.__self__, f"{self.bind(value)}.__self__", fixed=True)
+        elif (function := called_by(value)) is not None:
+            self.inside(function, name)
+        elif is_generator(value):
+            self.generators.append(value)
         self.of_its_own(name, value)
 
     def of_its_own(self, name: str, value: Any) -> None:

@@ -40,12 +40,16 @@ class RandomDraws:
     f : callable
     leaves : list
         Of its arguments.
+    met : sequence
+        Generators that stand outside of it.
     """
 
-    def __init__(self, f: Callable[..., Any], leaves: Sequence[Any]) -> None:
+    def __init__(
+        self, f: Callable[..., Any], leaves: Sequence[Any], met: Sequence[Any] = ()
+    ) -> None:
         self.f = f
         self.alone = threading.active_count() == 1
-        shared, found = list(_of_modules()), list(_reached(f, DEPTH, set()))
+        shared, found = list(_of_modules()), [*met, *_reached(f, DEPTH, set())]
         found += [g for x in leaves for g in (x, *_attributes(x)) if is_generator(g)]
         self.own = {id(g) for g in found}
         self.generators = list({id(g): g for g in (*shared, *found)}.values())

@@ -91,7 +91,8 @@ class _Recording:
         numbers = sorted(self.direct)
         plain = [arguments.outside[k] for k in numbers]
         stand_ins = [traced.stand_ins[k] for k in numbers]
-        draws = RandomDraws(f, arguments.leaves)
+        look = arguments.look
+        draws = RandomDraws(f, arguments.leaves, () if look is None else look.generators)
         watches = (*WATCHES.get(), draws)
         with traced.trace, standing(plain, stand_ins), during(WATCHES, watches):
             try:

@@ -62,8 +62,8 @@ class Signature:
     """
 
     __slots__ = (
-        *("arrays", "dynamic", "key", "leaves", "look", "narrow", "outside", "structure"),
-        "took_in",
+        *("arrays", "dynamic", "fixed", "key", "leaves", "look", "narrow", "outside"),
+        *("structure", "took_in"),
     )
 
     def __init__(
@@ -77,7 +77,7 @@ class Signature:
         given, leaves = leaves, leaves_taken_in(leaves)
         self.took_in = leaves is not given
         self.leaves, self.structure = leaves, structure
-        self.narrow = narrow
+        self.narrow, self.fixed = narrow, fixed
         narrow = narrow or self.holds_single_precision()
         self.dynamic = [k for k, x in enumerate(leaves) if k not in fixed and is_dynamic(x, narrow)]
         self.look: Look | None = None
@@ -177,7 +177,7 @@ class Signature:
 
 
 def is_python_number(x: Array) -> bool:
-    """Whether an argument is a number of Python's; one of NumPy's derived classes is not."""
+    """Whether an argument is a Python number; one of NumPy's derived classes is not."""
     return type(x) in (float, complex)
 
 

@@ -15,9 +15,12 @@ import numpy as np
 
 from linad.arrays.tracer import Tracer
 from linad.arrays.zero_dim import array
+from linad.control.first_runs import WORTH, FirstRun, UsedUp, first_run
 from linad.control.rolling import roll
 from linad.core import tree
 from linad.core.compiler_lock import compiling
+from linad.core.during import during
+from linad.core.interrupts import is_interrupt
 from linad.core.memory_layouts import laid_like, layout_of
 from linad.core.settings import compiler_is_off
 from linad.core.tape import Tape, Var, guards_in, stop, unchanged
@@ -33,6 +36,11 @@ LONG = 10_000
 
 COMPILING = 1e-3
 """Seconds that compiling a program and its derivatives takes, for each operation of a path."""
+
+
+TIRED = 16
+"""Calls that have gone another way, after which a path that none has taken again is asked for at
+one call in so many: asking costs as much as a run of the function."""
 
 
 class Variant:
@@ -53,6 +61,8 @@ class Variant:
     interpreted : bool
         Whether Python has to run it: it catches what NumPy raises at a division by zero, say, or
         changes what stands outside.
+    met_again : bool
+        Whether a call has come to it since it was recorded.
     changes_containers : bool
         Whether it puts other things into a dict, a list or an object among the arguments. It has
         been given copies of those, and has to be called again.
@@ -62,7 +72,7 @@ class Variant:
     memory : list or None
         Which arguments share memory, and their flags, where the function asks.
     python_numbers : list or None
-        Which arguments are numbers of Python's, where the function asks: in ``repr(x)``.
+        Which arguments are Python numbers, where the function asks: in ``repr(x)``.
     lies : list or None
         How those results lie in memory that it computes, where one is not in order C.
     searches : bool
@@ -73,7 +83,7 @@ class Variant:
 
     lies: list[Any] | None = None
     searches = False
-    interpreted = False
+    interpreted = met_again = False
     changes_outside = changes_containers = False
     waited = 0.0
     memory: list[Any] | None = None
@@ -94,6 +104,7 @@ class Variant:
         self.results, self.written, self.out_tree = results, written, out_tree
         self.flat = flat
         self._compiled: Any = None
+        self._left = 0  # calls that went another way
         self._elsewhere: dict[Any, Any] = {}  # by target
         self._callable: Any = None
         self.short: Any = None  # settings, and the short call written for them
@@ -229,6 +240,33 @@ class Variant:
             return 0.0
         operations = len(self.rolled.equations)
         return COMPILING * operations if operations >= LONG else 0.0
+
+    @functools.cached_property
+    def _decides(self) -> bool:
+        return any(guards_in(self.tape.equations))
+
+    def is_left(self, operands: Sequence[Any]) -> bool:
+        """Whether a call goes another way, as far as Python can tell in the time of compiling; a
+        way that no call takes again is not compiled."""
+        if self._compiled is not None or self.is_awaited or not self._decides:
+            return False
+        if self._left >= TIRED and self._left % TIRED:
+            self._left += 1
+            return True
+        plain = [x.concrete if isinstance(x, Tracer) else x for x in operands]
+        given = FirstRun(WORTH * len(self.tape.equations))
+        try:
+            with during(first_run, given), np.errstate(all="ignore"):
+                self._followed(plain)
+        except GuardError:
+            self._left += 1
+            return True
+        except UsedUp:
+            return False
+        except Exception as failure:  # the program comes to the same
+            if is_interrupt(failure):
+                raise
+        return False
 
     @property
     def is_awaited(self) -> bool:

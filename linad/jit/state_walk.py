@@ -34,11 +34,13 @@ from linad.jit.process_state import (
     qualified,
     steps_of,
 )
-from linad.jit.static_values import OPAQUE, SMALL, contents, digest
+from linad.jit.static_values import OPAQUE, SMALL, Itself, contents, digest
 from linad.jit.told_apart import shown_entries
 
+VIEWS: tuple[type[Any], ...] = (type({}.keys()), type({}.values()), type({}.items()))
+
 HOLDERS = (
-    *(types.MappingProxyType, logging.Logger),
+    *(types.MappingProxyType, logging.Logger, *VIEWS),
     *(contextvars.ContextVar, weakref.ref, threading.local, np.vectorize),
     *(operator.attrgetter, operator.itemgetter, operator.methodcaller),
 )
@@ -149,6 +151,7 @@ class StateWalk(ABC):
         self.first: Any = None  # where the walk begins
         self.known, self.names, self.whole = names, set(names), whole
         self.given_once: list[str] = []
+        self.generators: list[Any] = []
         self.cached = self.hidden = 0
         self.compared: set[int] = set()
         self.unseen_matrices: set[int] = set()
@@ -226,6 +229,8 @@ class StateWalk(ABC):
             self.of_sparse(name, value)
         elif isinstance(value, types.MappingProxyType):
             self.of_dict(name, value)
+        elif isinstance(value, VIEWS):
+            self.of_dict(name, value.mapping)
         elif is_data(type(value)):
             self.of_object(name, value, classes=False)
         elif isinstance(value, contextvars.ContextVar):
@@ -311,6 +316,9 @@ class StateWalk(ABC):
             return
         module = module_named(name, f)
         if module is not None:
+            if not name.startswith("."):
+                self.lines.append(f"{self.bind(sys.modules)}.get({name!r}) is {self.bind(module)}")
+                self.parts.append((name, Itself(module)))
             self.inside(module, name)
         elif not name.startswith("."):
             self.parts.append((name, "not imported"))

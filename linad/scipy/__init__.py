@@ -31,7 +31,7 @@ ROOMS = [
 
 INNER_ROOMS = [
     *("cluster.vq", "linalg.blas", "linalg.lapack", "signal.windows", "sparse.csgraph"),
-    *("sparse.linalg", "spatial.distance", "spatial.transform"),
+    *("sparse.linalg", "spatial.distance", "spatial.transform", "stats.qmc"),
 ]
 """Modules inside of those."""
 

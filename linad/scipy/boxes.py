@@ -74,9 +74,11 @@ def place_of(f: Callable[[Any], Any], x: Any, sides: Sides) -> Standing:
     f : callable
         Of a vector; may refer to traced values.
     x : array (n,)
-        Plain.
+        Without derivatives. In a program, which holds for minima at the same bounds, a value of it.
     sides : (array, array)
     """
+    if sides is NONE:
+        return Standing(np.ones(x.shape, bool), np.zeros(x.shape))
     low, high = [np.broadcast_to(side, x.shape) for side in sides]
     to_low, to_high = x - plain(low), plain(high) - x
     size = 1 + np.abs(x)
@@ -86,7 +88,7 @@ def place_of(f: Callable[[Any], Any], x: Any, sides: Sides) -> Standing:
         step = _steps(f, x)
         below = below | (near & (step > WELL * to_low))
         above = above | (near & (-step > WELL * to_high))
-    free = ~(below | above)
+    free = plain(~(below | above))
     held = np.where(free, 0.0, x)
     if holds_traced((low, high)):
         held = with_derivative(held, np.where(free, 0.0, np.where(below, low, high)))

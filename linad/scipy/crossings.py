@@ -57,14 +57,13 @@ def may_jump(sides: HeldSides, t: float, y0: Array) -> bool:
             aside = part * rng.uniform(0.5, 1.5, y0.size)
             y = y0 + aside * (1.0 + np.abs(y0))
             side = sides.side(t, y)
-            for k, decided in side.decided.items():
-                for place in np.ndindex(decided.shape):
-                    entry = (k, place)
-                    told = y.dtype.kind == "f" and sides.has_margin(side, entry)
-                    if sides.moving(side, [entry]) and (
-                        not told or _jumps(sides, side, entry, t, y)
-                    ):
-                        return True
+            entries = [(k, e) for k, d in side.decided.items() for e in np.ndindex(d.shape)]
+            for entry in entries:
+                told = y.dtype.kind == "f" and sides.has_margin(side, entry)
+                if not sides.moving(side, [entry]):
+                    continue
+                if not told or _jumps(sides, side, entry, t, y):
+                    return True
     return False
 
 
@@ -173,8 +172,9 @@ class Walk:
                 own += [end] * (time == end and end in self.steps)
                 continue
             own.append(time)
-            passages = self._passages(before, side, roots, decided, time)
-            slide = self._slide(before, side, roots, decided, time) if passages else None
+            surfaces = self._surfaces(before, roots, decided, time)
+            passages = self._passages(before, side, surfaces, decided, time)
+            slide = self._slide(before, side, surfaces, decided, time) if passages else None
             if slide is None:
                 yield SmoothStretch(own, self.sides.field(before), passages)
                 own = [time]
@@ -230,7 +230,8 @@ class Walk:
             return self._end_of(side, start, end), []
         first = min(times.values(), key=lambda t: abs(t - start))
         near = abs(first - start) + ASIDE * abs(end - first)
-        return first, [entry for entry, t in times.items() if abs(t - start) <= near]
+        at_once = [entry for entry, t in times.items() if abs(t - start) <= near]
+        return first, sorted(at_once, key=lambda entry: abs(times[entry] - start))
 
     def _end_of(self, side: Side, start: float, end: float) -> float:
         """When something is decided otherwise, by halves."""
@@ -241,10 +242,39 @@ class Walk:
                 start = middle
         return end
 
+    def _surfaces(
+        self, side: Side, roots: list[Entry], decided: dict[int, Any], t: float
+    ) -> list[list[Entry]]:
+        """Entries by the surface on which their margins are zero: an if, and the sign of the
+        same, are decided together. Around a point on it the times of one surface are the same."""
+        if len(roots) < 2:
+            return [roots] if roots else []
+        y = self.sol(t)
+        moved = [
+            self.sides.margin_aside(side, entry, decided, t, y)
+            / self._slope(side, entry, decided, side, t, y)
+            for entry in roots
+        ]
+        same = 1e-3 * np.max(np.abs(moved))
+        found: list[tuple[float, list[Entry]]] = []
+        for entry, time in zip(roots, moved, strict=True):
+            together = next((g for other, g in found if abs(time - other) <= same), None)
+            if together is None:
+                found.append((time, [entry]))
+            else:
+                together.append(entry)
+        return [entries for _, entries in found]
+
     def _passages(
-        self, before: Side, after: Side, roots: list[Entry], decided: dict[int, Any], t: float
+        self,
+        before: Side,
+        after: Side,
+        surfaces: list[list[Entry]],
+        decided: dict[int, Any],
+        t: float,
     ) -> list[Passage]:
-        """What leads from one side to another, one decision after the other."""
+        """What leads from one side to another, through one surface after the other."""
+        roots = [entry for entries in surfaces for entry in entries]
         if roots and not self.sides.moving(before, roots):
             return []
         y = self.sol(t)
@@ -252,14 +282,15 @@ class Walk:
             return []
         if not roots:
             raise UnsupportedError(self._unknown(before, decided, t))
-        found, side = [], before
-        if after.path is not before.path:
-            roots = self._one_surface(before, roots, decided, t, y)
-        for k in range(len(roots)):
-            last = k == len(roots) - 1
-            behind = after if last else before.with_changes(roots[: k + 1], decided)
-            margin = self.sides.margin(side, roots[k], decided)
-            slope = self._slope(side, roots[k], decided, side, t, y)
+        if after.path is not before.path and len(surfaces) > 1:
+            raise UnsupportedError(self._two_surfaces(before, surfaces, t))
+        found, side, passed = [], before, list[Entry]()
+        for entries in surfaces:
+            passed += entries
+            last = entries is surfaces[-1]
+            behind = after if last else before.with_changes(passed, decided)
+            margin = self.sides.margin(side, entries[0], decided)
+            slope = self._slope(side, entries[0], decided, side, t, y)
             found.append(Passage(self.sides.field(behind), margin, slope))
             side = behind
         return found
@@ -273,32 +304,18 @@ class Walk:
         with outside_of_traces():
             return float(derivative(lambda s: margin(t + s, y + s * v))(0.0))
 
-    def _one_surface(
-        self, side: Side, roots: list[Entry], decided: dict[int, Any], t: float, y: Array
-    ) -> list[Entry]:
-        """The first of some entries whose margins are zero on one and the same surface."""
-        aside = 1e-4 * np.cos(1.0 + np.arange(y.size)) * (1 + np.abs(y))
-        moved = []
-        for entry in roots if len(roots) > 1 else ():
-            slope = self._slope(side, entry, decided, side, t, y)
-            margin = self.sides.margin(side, entry, decided, traced=False)
-            moved.append((margin(t, y + aside) - margin(t, y)) / slope)
-        if moved and np.ptp(moved) > 1e-3 * np.max(np.abs(moved)):
-            one, other = (side.path.tape.equations[k].source for k, _ in roots[:2])
-            raise UnsupportedError(
-                f"solve_ivp: its function decides on two things at the same time, t = {t:.6g}, by "
-                f"{one} and by {other}: which comes first depends on parameters; np.where in place "
-                f"of one if tells how the function is between the two"
-            )
-        return roots[:1]
-
     def _slide(
-        self, before: Side, after: Side, roots: list[Entry], decided: dict[int, Any], t: float
+        self,
+        before: Side,
+        after: Side,
+        surfaces: list[list[Entry]],
+        decided: dict[int, Any],
+        t: float,
     ) -> Slide | None:
         """The slide along a surface; None where the field behind leads away from it."""
-        slide = Slide(self.sides, before, after, roots[-1], decided)
+        slide = Slide(self.sides, before, after, surfaces[-1][0], decided)
         share = slide.share(t, self.sol(t), traced=False)
-        return slide if len(roots) == 1 and 0 < share < 1 else None
+        return slide if len(surfaces) == 1 and 0 < share < 1 else None
 
     def _along(
         self, slide: Slide, start: float, i: int, longest: float
@@ -342,7 +359,7 @@ class Walk:
         return time, Passage(field, lambda t, y: slide.share(t, y) - bound, float(slope))
 
     def _differ(self, before: Side, after: Side, t: float, y: Array) -> bool:
-        """Whether two sides differ at a point, in what they are or in their slopes."""
+        """Whether two sides differ at a point, in what they are or in how they change there."""
         f, g = (self.sides.field(side, traced=False) for side in (before, after))
         if not np.isfinite([f(t, y), g(t, y)]).all():
             return self._refuse_undefined(f, g, t)
@@ -350,14 +367,19 @@ class Walk:
         if np.max(np.abs(f(t, y) - g(t, y))) > SAME * size:
             return True
         aside = np.cos(1.0 + np.arange(y.size)) * 1e-6 * (np.abs(y) + np.max(np.abs(y)) + 1e-30)
-        a, b = (h(t, y + aside) - h(t, y - aside) for h in (f, g))
+        later = 1e-6 * (np.abs(t) + np.abs(self.times[-1] - self.times[0]))
+        a, b = (h(t + later, y + aside) - h(t - later, y - aside) for h in (f, g))
         return bool(np.max(np.abs(a - b)) > KINK * np.max(np.abs([a, b])))
 
     def _refuse_undefined(self, f: Field, g: Field, t: float) -> bool:
         """False where two sides that are no numbers at a point agree around it; raises else."""
-        ahead = SMALL_STEP * (1 + abs(t)) * np.sign(self.times[-1] - self.times[0])
-        a, b = (h(s, self.sol(s)) for h, s in ((f, t - ahead), (g, t + ahead)))
-        if np.max(np.abs(a - b)) > KINK * np.max(np.abs([a, b])):
+        step = SMALL_STEP * (1 + abs(t)) * np.sign(self.times[-1] - self.times[0])
+        apart, size = [], 0.0
+        for ahead in (step, 1e3 * step):
+            a, b = (h(s, self.sol(s)) for h, s in ((f, t - ahead), (g, t + ahead)))
+            apart.append(np.max(np.abs(a - b)))
+            size = np.max(np.abs([a, b]))
+        if apart[0] > KINK * size and apart[0] > 0.5 * apart[1]:  # a root fades towards zero
             raise UnsupportedError(
                 f"solve_ivp: its function jumps at t = {t:.6g}, and is not a finite number there: "
                 f"np.sign(x) jumps as x / abs(x) does, and is one"
@@ -368,6 +390,14 @@ class Walk:
         return (
             f"solve_ivp: its function decides otherwise more than {MOST} times within the step "
             f"up to t = {t:.6g}, as by rounding to many digits: give shorter steps by max_step"
+        )
+
+    def _two_surfaces(self, side: Side, surfaces: list[list[Entry]], t: float) -> str:
+        one, other = (side.path.tape.equations[entries[0][0]].source for entries in surfaces[:2])
+        return (
+            f"solve_ivp: its function decides on two things at the same time, t = {t:.6g}, by "
+            f"{one} and by {other}: which comes first depends on parameters; np.where in place "
+            f"of one if tells how the function is between the two"
         )
 
     def _unknown(self, side: Side, decided: dict[int, Any], t: float) -> str:

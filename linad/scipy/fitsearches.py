@@ -12,17 +12,18 @@ from linad.core.array_type import Array
 from linad.core.options import args_of
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
+from linad.rules.shaping import as_array
 from linad.scipy.boxes import NONE, Sides, sides_of_pair
 from linad.scipy.implicit_solutions import (
     Watched,
     for_search,
-    plain,
     while_tracing,
     with_derivative,
 )
 from linad.scipy.minima import minimum_within
 from linad.scipy.minpack import covariance_of, flat, residuals_told
 from linad.scipy.mirror import holds_traced
+from linad.scipy.searchesanew import searched
 from linad.solve.losses import LOSSES, Loss
 
 Function = Callable[..., Any]
@@ -51,7 +52,7 @@ def least_squares(fun: Function, x0: Array, jac: Any = "2-point", **given: Any) 
     fun, jac = (functools.partial(f, **named) if named and callable(f) else f for f in (fun, jac))
     sides, loss = sides_of_pair(given.get("bounds")), _loss_of(**given)
     r, given = Watched(fun, args), for_search({**given, "jac": jac}, args)
-    result = theirs.least_squares(r, plain(x0), **given)
+    result = searched(theirs.least_squares, r, x0, **given)
     if not (r.traced or holds_traced((*sides, None if loss is None else loss.scale))):
         return result
     result.x = _fitted("least_squares", r.values, result.x, sides, loss)
@@ -71,10 +72,10 @@ def least_squares(fun: Function, x0: Array, jac: Any = "2-point", **given: Any) 
 @while_tracing(theirs.leastsq)
 def leastsq(func: Function, x0: Array, args: Any = (), **given: Any) -> Any:
     r = Watched(func, args_of(args))
-    found = theirs.leastsq(r, plain(x0), **for_search(given, r.args))
+    found = searched(theirs.leastsq, r, x0, **for_search(given, r.args))
     if not r.traced:
         return found
-    x = np.atleast_1d(found[0])
+    x = np.atleast_1d(as_array(found[0]))
     x = _fitted("leastsq", r.values, x, NONE)
     if len(found) == 2:
         return x, found[1]
@@ -85,14 +86,16 @@ def leastsq(func: Function, x0: Array, args: Any = (), **given: Any) -> Any:
 
 
 @while_tracing(theirs.curve_fit)
-def curve_fit(f: Function, xdata: Any, ydata: Any, sigma: Any = None, **given: Any) -> Any:
+def curve_fit(
+    f: Function, xdata: Any, ydata: Any, p0: Any = None, sigma: Any = None, **given: Any
+) -> Any:
     sides = sides_of_pair(given.get("bounds"))
     if given.get("loss", "linear") != "linear":
         raise UnsupportedError(
             "curve_fit: a loss is not traced by linad; call least_squares, whose losses are"
         )
     g, given = Watched(f), for_search(given, ())
-    found = theirs.curve_fit(g, plain(xdata), plain(ydata), sigma=plain(sigma), **given)
+    found = searched(theirs.curve_fit, g, xdata, ydata, p0, sigma, **given)
     if not g.traced and not holds_traced((xdata, ydata, sigma, *sides)):
         return found
     y = asarray(ydata)
@@ -104,7 +107,7 @@ def curve_fit(f: Function, xdata: Any, ydata: Any, sigma: Any = None, **given: A
         s = asarray(sigma)
         return np.linalg.solve(np.linalg.cholesky(s), r) if s.ndim == 2 else r / s
 
-    p, count = found[0], int(np.size(plain(y)))
+    p, count = found[0], y.size
     p = _fitted("curve_fit", residuals, p, sides)
     covariance = covariance_of("curve_fit", residuals, p)
     if not given.get("absolute_sigma"):

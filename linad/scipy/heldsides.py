@@ -23,6 +23,7 @@ from linad.control.closures import plain
 from linad.core.array_type import Array
 from linad.core.tape import Equation, Var
 from linad.errors import GuardError
+from linad.transforms.likeness import alike
 
 Field = Callable[[Any, Any], Any]
 Entry = tuple[int, tuple[int, ...]]
@@ -308,22 +309,37 @@ class HeldSides(Closed):
 
     def field(self, side: Side, traced: bool = True) -> Field:
         """The right side as it is on one side, everywhere; ``traced`` or of plain numbers."""
-        return lambda t, y: self._held(side, t, y, traced)[0]
+        return lambda t, y: self._held(side, t, y, self._given(traced))[0]
 
     def margin(
         self, side: Side, entry: Entry, other: dict[int, Any], traced: bool = True
     ) -> Field:
         """What passes zero where one entry of a side becomes what it is on the other."""
+        return lambda t, y: self._margin(side, entry, other, t, y, self._given(traced))
+
+    def margin_aside(
+        self, side: Side, entry: Entry, other: dict[int, Any], t: float, y: Array
+    ) -> float:
+        """How far from zero a margin is where the state, and all that is captured, are a little
+        aside of a point."""
+        here, held = self._plain(), self.captured
+        first = [next(j for j, w in enumerate(held) if alike(v, w)) for v in held]
+        beside = [_aside(v, k) for k, v in zip(first, here, strict=True)]
+        a, b = (
+            self._margin(side, entry, other, t, *point)
+            for point in ((y, here), (_aside(y, -1), beside))
+        )
+        return float(b - a)
+
+    def _margin(
+        self, side: Side, entry: Entry, other: dict[int, Any], t: Any, y: Any, captured: list[Any]
+    ) -> Any:
         k, place = entry
         eqn = side.path.tape.equations[k]
-        decision = DECISIONS[eqn.primitive.name]
-
-        def margin(t: Any, y: Any) -> Any:
-            operands = self._held(side, t, y, traced, until=k)[1]
-            found = decision.margin(side.decided[k], other[k], *operands, **eqn.params)
-            return found[place] if place else found
-
-        return margin
+        operands = self._held(side, t, y, captured, until=k)[1]
+        margin = DECISIONS[eqn.primitive.name].margin
+        found = margin(side.decided[k], other[k], *operands, **eqn.params)
+        return found[place] if place else found
 
     def moving(self, side: Side, entries: list[Entry]) -> bool:
         """Whether the margin of some entry depends on the state, or on what is traced."""
@@ -361,10 +377,15 @@ class HeldSides(Closed):
             _enter(values, eqn, eqn.primitive(*operands, **eqn.params))
         return [values[a] if isinstance(a, Var) else a for a in path.tape.outputs], decided
 
-    def _held(self, side: Side, t: Any, y: Any, traced: bool, until: int = -1) -> tuple[Any, Any]:
+    def _given(self, traced: bool) -> list[Any]:
+        return self.captured if traced else self._plain()
+
+    def _held(
+        self, side: Side, t: Any, y: Any, captured: list[Any], until: int = -1
+    ) -> tuple[Any, Any]:
         """The result of a path with its decisions held, or the operands of one equation."""
         path, decided = side
-        values = self._inputs(path, t, y, self.captured if traced else self._plain())
+        values = self._inputs(path, t, y, captured)
         operands: list[Any] = []
         for k, eqn in enumerate(path.tape.equations):
             if eqn.primitive.guards:
@@ -426,6 +447,14 @@ def decisions_of(path: ClosedPath) -> set[int]:
         if needed:
             asked.update(inputs)
     return found
+
+
+def _aside(x: Array, k: int) -> Any:
+    """Near some values, in a direction that is that of ``k`` alone."""
+    x = np.asarray(x)
+    if x.dtype.kind not in "fc":
+        return x
+    return x + 1e-4 * np.cos(1.0 + k * np.e + np.arange(x.size)).reshape(x.shape) * (1 + np.abs(x))
 
 
 def _enter(values: dict[Var, Any], eqn: Equation, result: Any) -> None:

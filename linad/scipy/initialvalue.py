@@ -41,6 +41,7 @@ from linad.arrays.traces import running_trace
 from linad.control.captured import with_captured
 from linad.core import tree
 from linad.core.array_type import Array
+from linad.core.callers import warn_user
 from linad.core.long_loops import counting
 from linad.core.reasons import because
 from linad.core.showing import shown
@@ -57,6 +58,7 @@ from linad.scipy.replays import Field, explicit_replay, implicit_replay
 from linad.scipy.rightsides import field_of, plain_field, refuse_complex, refuse_memory
 from linad.scipy.stretches import PiecewiseReplay
 from linad.scipy.trajectories import Solution, ahead, events_of, move_events, watched_event
+from linad.scipy.unseenjumps import JumpWatch
 
 METHODS: dict[Any, Any] = {"RK23": RK23, "RK45": RK45, "DOP853": DOP853}
 METHODS |= {"Radau": Radau, "BDF": BDF, "LSODA": LSODA}
@@ -64,6 +66,9 @@ METHODS |= {method: method for method in METHODS.values()}
 OPTIONS = ("first_step", "max_step", "rtol", "atol")
 SCIPYS = {"rtol": 1e-3, "atol": 1e-6}
 """What tolerances are in `solve_ivp` that are not given."""
+
+APART = 0.1
+"""How far two solutions may be apart that are taken for one, relative to the size of y."""
 
 
 def needs_tracing(fun: Any, t_span: Any, y0: Any, given: Any, events: Any = None) -> bool:
@@ -228,7 +233,8 @@ def replayed(
     times = [span[0]]
     plain = plain_field(problem.plain, span[0], form(y0))
     result = scipy.integrate.solve_ivp(
-        *(lambda t, y: form(plain(t, y)), span, form(y0), _recording(kind, times, span[1])),
+        *(lambda t, y: form(plain(t, y)), span, form(y0)),
+        _recording(kind, times, span[1], JumpWatch(lambda t, y: form(plain(t, y)), sides)),
         *(moments, dense, watched),
         **_plain_options(options, problem.plain_args),
     )
@@ -274,8 +280,24 @@ def _taken_once_more(
     all_steps = stretches is None and moments is None and ends == list(replay.times)
     states = replay.states if all_steps else replay.at(ends)
     if not explicit or stretches is not None:
+        _tell_of_two(kind, result, states)
         states = [value + (y - form(y)) for value, y in zip(result.y.T, states, strict=True)]
     return replay, states
+
+
+def _tell_of_two(kind: Any, result: Any, states: Any) -> None:
+    """Warn where the steps that carry the derivative lead elsewhere than SciPy's solution."""
+    size = np.max(np.abs(result.y), axis=1, initial=0.0)
+    size = size + 1e-3 * np.max(size, initial=0.0)
+    for t, value, y in zip(result.t, result.y.T, states, strict=True):
+        if (np.abs(form(y) - value) > APART * size).any():
+            warn_user(
+                f"solve_ivp: at t = {t:.6g} SciPy's solution by {kind.__name__} is "
+                f"another than that of the steps which carry the derivative: one of the two is far "
+                f"off, as where a method steps over a jump, or where a solution is chaotic; take "
+                f'method="RK45", or smaller steps by rtol=, atol= and max_step='
+            )
+            return
 
 
 def _checked_method(method: Any, tolerances: dict[str, Any]) -> Any:
@@ -313,16 +335,21 @@ def telling(method: Any, end: float) -> Any:
     return _recording(METHODS[method], [], end)
 
 
-def _recording(kind: Any, times: list[float], end: float) -> Any:
-    """A method of SciPy's that enters the end of each step into ``times``."""
+def _recording(
+    kind: Any, times: list[float], end: float, watch: JumpWatch | None = None
+) -> Any:
+    """A SciPy method that enters the end of each step into ``times``, and is watched."""
     integration = Integration(kind.__name__, end, issubclass(kind, EXPLICIT))
 
     class Recorded(kind):  # type: ignore[misc]
         def step(self) -> Any:
+            t, y = float(self.t), self.y
             message = super().step()
             if self.status != "failed":
                 times.append(float(self.t))
                 integration.stepped(times[-1])
+                if watch is not None:
+                    watch.stepped(t, y, times[-1], self.y, getattr(self, "f", None))
             return message
 
     return Recorded

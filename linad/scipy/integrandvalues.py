@@ -10,6 +10,7 @@ for numbers, and the norm of an array is not an array of norms. So the compariso
 with the traced values that the integrand refers to a little aside.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -85,12 +86,12 @@ class Shares:
         values = concrete(found)
         if values.shape != u.shape or values.dtype.kind != "f":
             return False
-        some = _compared_nodes(u)
+        some = _compared(len(u))
         return _equal(self._one_by_one(u[some], w[some]), values, some)
 
     def _moves_alike(self, u: Array, w: Array) -> bool:
         """Whether an array gives what numbers do for other values of what is traced as well."""
-        some = _compared_nodes(u)
+        some = _compared(len(u))
         # What cannot be recorded, or decides by what is traced, is not known to be alike.
         with Attempt(Exception), np.errstate(all="ignore"):
             with during(of_entries, True):
@@ -109,16 +110,19 @@ class Shares:
         return self.share(*node)
 
 
-def _compared_nodes(u: Array) -> Array:
-    """Indices of the nodes at which the integrand is asked for a number as well."""
-    return np.unique(np.linspace(0, len(u) - 1, COMPARED).astype(int))
+@functools.cache
+def _compared(count: int) -> Array:
+    """Indices of the nodes, of so many, at which the integrand is asked for a number as well."""
+    return np.unique(np.linspace(0, count - 1, COMPARED).astype(int))
 
 
 def _equal(numbers: list[Any], values: Array, some: Array) -> bool:
-    plain = [concrete(asarray(y))[()] for y in numbers]
+    plain, others = np.array([concrete(asarray(y))[()] for y in numbers]), values[some]
     finite = np.abs(values[np.isfinite(values)])
     allowed = ROUNDING * np.max(finite, initial=0.0)
-    return np.allclose(plain, values[some], rtol=0, atol=allowed, equal_nan=True)
+    with np.errstate(invalid="ignore"):  # of infinities, which are equal or are not
+        near = np.abs(plain - others) <= allowed
+    return bool(np.all(near | (plain == others) | (np.isnan(plain) & np.isnan(others))))
 
 
 def _aside(x: Any, k: int) -> Array:

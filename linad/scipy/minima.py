@@ -16,9 +16,11 @@ from linad.api.derivatives import jacobian
 from linad.api.gradients import grad
 from linad.core.array_type import Array
 from linad.core.options import args_of
+from linad.core.primitive import Traced
 from linad.core.showing import shown
 from linad.errors import OptionError, UnsupportedError
 from linad.rules.creation import asarray
+from linad.rules.shaping import as_array, astype
 from linad.scipy.boxes import NONE, Sides, Standing, place_of, sides_of_pairs
 from linad.scipy.implicit_solutions import (
     Watched,
@@ -31,6 +33,7 @@ from linad.scipy.implicit_solutions import (
 )
 from linad.scipy.mirror import holds_traced
 from linad.scipy.refusedparts import RefusedPart, refuse_parts
+from linad.scipy.searchesanew import searched
 
 Function = Callable[..., Any]
 
@@ -54,7 +57,7 @@ def minimum_within(name: str, f: Function, found: Any, sides: Sides) -> Any:
 
 def minimum_of_number(name: str, f: Watched, found: Any, sides: Sides) -> Any:
     """A minimum of a function of one number; the bounds are numbers."""
-    x = np.atleast_1d(np.float64(found))
+    x = np.atleast_1d(astype(as_array(found), float))
     return minimum_within(name, lambda x: f.values(x[0]), x, sides)[0]
 
 
@@ -95,12 +98,12 @@ def move_rest(name: str, f: Watched, result: Any) -> None:
     untold = dict(REST)
     for key in ("jac", "grad"):
         told = result.get(key)
-        if isinstance(told, np.ndarray) and told.shape == (count,):
+        if isinstance(told, (np.ndarray, Traced)) and told.shape == (count,):
             result[key] = with_derivative(told, grad(value)(x))
             del untold[key]
     for key in ("hess", "hess_inv"):
         told = result.get(key)
-        if isinstance(told, np.ndarray) and told.shape == (count, count):
+        if isinstance(told, (np.ndarray, Traced)) and told.shape == (count, count):
             exact = jacobian(grad(value))(x)
             exact = np.linalg.inv(exact) if key == "hess_inv" else exact
             result[key] = with_derivative(told, exact)
@@ -132,7 +135,7 @@ def _fmin(name: str, place: int | None = 1) -> Function:
         f, given = Watched(func, args), for_search(given, args)
         if gives_slope and not (given.get("approx_grad") or given.get("fprime")):
             f, given["fprime"] = with_slope(func, args)
-        found = original(f, plain(x0), **given)
+        found = searched(original, f, x0, **given)
         if not f.traced and not holds_traced(sides):
             return found
         several = isinstance(found, tuple)
@@ -177,7 +180,7 @@ def _of_number(name: str) -> Function:
     def form(func: Function, args: tuple[Any, ...] = (), **given: Any) -> Any:
         sides = (given["x1"], given["x2"]) if name == "fminbound" else NONE
         f, given = Watched(func, args_of(args)), plain(given)
-        found = original(f, **given)
+        found = searched(original, f, **given)
         if not f.traced and not holds_traced(sides):
             return found
         several = isinstance(found, tuple)

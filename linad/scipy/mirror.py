@@ -2,7 +2,6 @@
 
 import functools
 import inspect
-import itertools
 import numbers
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -12,7 +11,7 @@ import numpy as np
 from linad.arrays.memory import constant_under
 from linad.arrays.traces import running_trace
 from linad.arrays.writes import stacked
-from linad.core.frames import library_of
+from linad.core.frames import library_of, public_module
 from linad.core.marks import Attempt
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact
@@ -67,9 +66,8 @@ def _in_own_words(function: Any, error: Exception) -> None:
 
 def full_name(function: Any) -> str:
     """The name of a function of SciPy, as messages call it: ``"scipy.linalg.expm"``."""
-    parts = (getattr(function, "__module__", None) or "scipy").split(".")
-    public = itertools.takewhile(lambda part: not part.startswith("_"), parts)
-    return ".".join([*public, function.__name__])
+    name = function.__name__
+    return f"{public_module(getattr(function, '__module__', None) or 'scipy', name)}.{name}"
 
 
 @functools.cache
@@ -97,7 +95,7 @@ def traced_form(scipy_function: Function) -> Callable[[Function], Function]:
     """
 
     def decorate(traced: Function) -> Function:
-        # A constructor of SciPy's is a class, whose attributes stay there.
+        # A SciPy constructor is a class, whose attributes stay there.
         @functools.wraps(scipy_function, updated=())
         def function(*args: Any, **kwargs: Any) -> Any:
             if running_trace() is not None and holds_traced((args, kwargs)):
@@ -274,12 +272,12 @@ def made_form(scipy_function: Function) -> Callable[[Function], Function]:
 
 
 class StandIn:
-    """Base of what stands in for an object of SciPy's: what only the latter has is refused by name.
+    """Base of what stands in for a SciPy object: what only the latter has is refused by name.
 
     Attributes
     ----------
     stands_for : type
-        The class of SciPy's.
+        The SciPy class.
     """
 
     stands_for: type
@@ -296,7 +294,7 @@ class StandIn:
 
 
 class TracedClass:
-    """Base, before a class of SciPy's, of one that is SciPy's for plain data.
+    """Base, before a SciPy class, of one that is SciPy's for plain data.
 
     Traced data go to ``of_traced``, a static method that takes them by the names that SciPy has
     (`taken_by_name`), and returns what stands in for an instance. Its ``stands_for`` says of which

@@ -29,6 +29,7 @@ from linad.scipy.implicit_solutions import (
 )
 from linad.scipy.openloops import approached
 from linad.scipy.refusedparts import RefusedPart
+from linad.scipy.searchesanew import searched
 
 Function = Callable[..., Any]
 
@@ -128,7 +129,7 @@ def newton(func: Function, x0: Array, args: Any = (), **given: Any) -> Any:
         steps = {key: value for key, value in given.items() if key not in _TELLING}
         if (found := _approached_root(g, x0, **steps)) is not None:
             return _root_in_loop("newton", _method_of(**steps), g, found, given)
-    found = theirs.newton(g, plain(x0), **for_search(given, args))
+    found = searched(theirs.newton, g, x0, **for_search(given, args))
     return _root_by_scipy("newton", g, found) if g.traced else found
 
 
@@ -269,7 +270,7 @@ def fixed_point(func: Function, x0: Any, args: Any = (), **kwargs: Any) -> Any:
             point = approached(method, (g.values,), (x0,), tolerances, steps)
         if point is not None:
             return array(root_of_number("fixed_point", difference, point[0]))
-    found = theirs.fixed_point(g, plain(x0), **kwargs)
+    found = searched(theirs.fixed_point, g, x0, **kwargs)
     if not g.traced:
         return found
     if np.ndim(found):

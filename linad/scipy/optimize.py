@@ -59,6 +59,7 @@ from linad.scipy.numberroots import (
     root_scalar as root_scalar,
     toms748 as toms748,
 )
+from linad.scipy.searchesanew import searched
 from linad.scipy.twinforms import twins_among
 from linad.scipy.vectorroots import (
     anderson as anderson,
@@ -89,7 +90,10 @@ def minimize(fun: Function, x0: Any, args: Any = (), constraints: Any = (), **gi
     sides = sides_of_pairs(given.get("bounds"))
     f, given = function_of(fun, args_of(args), given)
     under = constraints_of(constraints)
-    result = theirs.minimize(f, plain(x0), constraints=[c.plain for c in under], **given)
+    if under:
+        result = theirs.minimize(f, plain(x0), constraints=[c.plain for c in under], **given)
+    else:
+        result = searched(theirs.minimize, f, x0, **given)
     if not f.traced and not any(c.is_traced for c in under) and not holds_traced(sides):
         return result
     if under:
@@ -106,7 +110,7 @@ def minimize(fun: Function, x0: Any, args: Any = (), constraints: Any = (), **gi
 def minimize_scalar(fun: Function, args: Any = (), **given: Any) -> Any:
     sides = sides_of_pair(given.get("bounds"))
     f, given = Watched(fun, args_of(args)), plain(given)
-    result = theirs.minimize_scalar(f, **given)
+    result = searched(theirs.minimize_scalar, f, **given)
     if f.traced or holds_traced(sides):
         result.x = minimum_of_number("minimize_scalar", f, result.x, sides)
         result.fun = value_at(f, result.x)

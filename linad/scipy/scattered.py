@@ -26,6 +26,7 @@ from linad.rules.shaping import astype, still
 from linad.scipy.mirror import StandIn, TracedClass, doubled, holds_traced, inexact
 from linad.scipy.option_kinds import NUMERIC
 from linad.scipy.plain_results import by_scipy
+from linad.scipy.twins import stands_for
 
 # Radial basis functions, of s = (ε r)^2. Where s is 0 a root has no slope, and the function has.
 
@@ -46,6 +47,9 @@ def _power(exponent: float, sign: float) -> Any:
 def _thin_plate(s: Array) -> Any:
     apart, s = _away(s)
     return np.where(apart, 0.5 * s * np.log(s), 0.0)
+
+
+stands_for(scipy.interpolate.Rbf._h_thin_plate, lambda self, r: _thin_plate(r**2))
 
 
 KERNELS: dict[str, tuple[Any, int]] = {

@@ -64,15 +64,76 @@ def lp2hp(b: Any, a: Any, wo: Any) -> Any:
     return tuple([astype(c, b.dtype, copy=False) for c in both])
 
 
-def _normalized(name: str, num: Array, den: Any) -> tuple[Any, Any]:
-    """As `scipy.signal.normalize`: no zeros in front, and den_0 = 1."""
+def _with_zeros(original: Any, end: int) -> Any:
+    """The form of a function of b / a that keeps the derivatives in zeros at an end of b.
+
+    SciPy drops them, and does not see that they move. Its results are linear in b but for that, and
+    the second depends on a alone: so a 1 is added to b there before, and taken away after.
+    """
+
+    @traced_form(original)
+    def form(b: Array, a: Any, *args: Any, **kwargs: Any) -> Any:
+        twin = function_twin(original)
+        b = np.atleast_1d(asarray(b))
+        if not holds_traced(b) or not b.size or np.any(still(b)[..., end]):
+            return twin(b, a, *args, **kwargs)
+        one = np.zeros_like(still(b))
+        one[..., end] = 1
+        found, of_a, *more = twin(b + one, a, *args, **kwargs)
+        less, _, *still_less = twin(one, a, *args, **kwargs)
+        return found - less, of_a, *[x - y for x, y in zip(more, still_less, strict=True)]
+
+    return form
+
+
+def _polynomials(system: Any, w: Any, count: int) -> Any:
+    """b and a of a system that is given by them, where a zero or pole of it lies at infinity: SciPy
+    leaves it out. None for any other system."""
+    if not isinstance(system, tuple) or len(system) != count or w is None:
+        return None
+    b, a = (np.atleast_1d(asarray(c)) for c in system[:2])
+    if not holds_traced((b, a)) or b.ndim != 1 or a.ndim != 1 or not b.size or not a.size:
+        return None
+    return None if still(b)[0] and still(a)[0] else (b, a)
+
+
+@bound_form(scipy.signal.freqresp)
+def freqresp(system: Any, w: Any, n: Any) -> Any:
+    given = _polynomials(system, w, 2)
+    if given is None:
+        return function_twin(scipy.signal.freqresp)(system, w, n)
+    w = np.atleast_1d(asarray(w))
+    return w, np.polyval(given[0], 1j * w) / np.polyval(given[1], 1j * w)
+
+
+@bound_form(scipy.signal.dfreqresp)
+def dfreqresp(system: Any, w: Any, n: Any, whole: bool) -> Any:
+    given = _polynomials(system, w, 3)
+    if given is None or np.ndim(w) == 0:  # a number of frequencies
+        return function_twin(scipy.signal.dfreqresp)(system, w, n, whole)
+    w = asarray(w)
+    z = np.exp(1j * w)
+    return w, np.polyval(given[0], z) / np.polyval(given[1], z)
+
+
+normalize = _with_zeros(scipy.signal.normalize, 0)
+residue = _with_zeros(scipy.signal.residue, 0)
+residuez = _with_zeros(scipy.signal.residuez, -1)
+
+
+def _normalized(name: str, num: Array, den: Any, kept: bool = False) -> tuple[Any, Any]:
+    """As `scipy.signal.normalize`: no zeros in front, and den_0 = 1.
+
+    Those of a numerator that is no longer than the denominator may stay: they move.
+    """
     num, den = _vector(name, "the numerator", num), _vector(name, "the denominator", den)
     leads = [np.flatnonzero(still(c)) for c in (num, den)]
     if not all(lead.size for lead in leads):
         raise UnsupportedError(f"{name}: the numerator or the denominator is zero")
     precision = np.result_type(num.dtype, den.dtype)
-    num = astype(num[leads[0][0] :], precision, copy=False)
     den = astype(den[leads[1][0] :], precision, copy=False)
+    longest = max(num.shape[0] - den.shape[0], 0)
+    num = astype(num[min(leads[0][0], longest) if kept else leads[0][0] :], precision, copy=False)
     return num / den[0], den / den[0]
 
 
@@ -84,7 +145,7 @@ def tf2zpk(b: Array, a: Any) -> Any:
 
 @traced_form(scipy.signal.tf2ss)
 def tf2ss(num: Array, den: Any) -> Any:
-    num, den = _normalized("tf2ss", num, den)
+    num, den = _normalized("tf2ss", num, den, kept=True)
     missing, n = den.shape[0] - num.shape[0], den.shape[0] - 1
     if missing < 0:
         raise ValueError("tf2ss: improper transfer function: num is longer than den")

@@ -240,7 +240,7 @@ def _is_plain(value: Any) -> bool:
         return all(map(_is_plain, value))
     if isinstance(value, dict):
         return all(map(_is_plain, value.values()))
-    return isinstance(value, _PLAIN) or value is traced_numpy
+    return isinstance(value, _PLAIN) or value is _traced_namespace()
 
 
 def _exchanged(value: Any, back: bool = False) -> Any:
@@ -251,7 +251,8 @@ def _exchanged(value: Any, back: bool = False) -> Any:
         made = {name: _exchanged(part, back) for name, part in value.items()}
         # Itself where nothing is exchanged: SciPy takes options out of what it is given.
         return made if any(made[name] is not part for name, part in value.items()) else value
-    old, new = (_compat(), traced_numpy) if back else (traced_numpy, _compat())
+    ours = _traced_namespace()
+    old, new = (_compat(), ours) if back else (ours, _compat())
     return new if value is old else value
 
 
@@ -259,6 +260,19 @@ def _exchanged(value: Any, back: bool = False) -> Any:
 def _compat() -> Any:
     """What SciPy calls the namespace of NumPy."""
     return _array_api.array_namespace(np.zeros(0))
+
+
+def _in_order(x: Any, /, *, axis: int = -1, **options: Any) -> Any:
+    """The standard's argsort, which leaves equal entries in order where NumPy's need not."""
+    return traced_numpy.argsort(x, axis=axis, **{"stable": True, **options})
+
+
+@functools.cache
+def _traced_namespace() -> Any:
+    """What stands for `_compat`: `linad.numpy`, by the array API standard where they differ."""
+    made = types.ModuleType(traced_numpy.__name__, traced_numpy.__doc__)
+    made.__dict__.update(__getattr__=lambda name: getattr(traced_numpy, name), argsort=_in_order)
+    return made
 
 
 # Classes.
@@ -316,7 +330,7 @@ def _member_twin(member: Any) -> Any:
 
 
 def instance_twin(value: Any, kind: type | None = None, shared: bool = False) -> Any:
-    """An object of SciPy's as one of the twin of its class; itself where there is none.
+    """A SciPy object as one of the twin of its class; itself where there is none.
 
     ``kind`` is that twin where it is known. ``shared`` ones, which modules and other objects hold,
     are made once.
@@ -363,7 +377,7 @@ def _is_instance(x: Any, kind: Any, /) -> bool:
 # What is given: NumPy, math, and what SciPy asks its arrays.
 
 _ASKED: dict[str, Function] = {
-    "array_namespace": lambda *arrays, **options: traced_numpy,
+    "array_namespace": lambda *arrays, **options: _traced_namespace(),
     "is_numpy": lambda xp: True,
     "is_numpy_namespace": lambda xp: True,
 }
@@ -381,7 +395,7 @@ def _enter() -> None:
         stands_for(getattr(math, name), form)
     stands_for(math, traced_math)
     stands_for(np, traced_numpy)
-    stands_for(_compat(), traced_numpy)
+    stands_for(_compat(), _traced_namespace())
     extra = getattr(_array_api, "xpx", None)  # older versions write in place
     if extra is not None:
         stands_for(extra.at, at)

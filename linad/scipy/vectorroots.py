@@ -4,22 +4,22 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import scipy.optimize as theirs
 
 from linad.core.array_type import Array
 from linad.core.options import args_of
+from linad.rules.shaping import as_array, astype
 from linad.scipy.implicit_solutions import (
     Watched,
     for_search,
     function_of,
-    plain,
     root_of_vector,
     while_tracing,
     with_derivative,
 )
 from linad.scipy.minpack import FACTORS, covariance_of, flat
 from linad.scipy.refusedparts import refuse_parts
+from linad.scipy.searchesanew import searched
 
 Function = Callable[..., Any]
 
@@ -33,7 +33,7 @@ def _vector_root(name: str, g: Watched, found: Array) -> Any:
 @while_tracing(theirs.root)
 def root(fun: Function, x0: Array, args: Any = (), **given: Any) -> Any:
     g, given = function_of(fun, args_of(args), given)
-    result = theirs.root(g, plain(x0), **given)
+    result = searched(theirs.root, g, x0, **given)
     if g.traced:
         result.x = _vector_root("root", g, result.x)
         result.fun = g.values(result.x)
@@ -46,7 +46,7 @@ def root(fun: Function, x0: Array, args: Any = (), **given: Any) -> Any:
 @while_tracing(theirs.fsolve)
 def fsolve(func: Function, x0: Any, args: Any = (), **given: Any) -> Any:
     g = Watched(func, args_of(args))
-    found = theirs.fsolve(g, plain(x0), **for_search(given, g.args))
+    found = searched(theirs.fsolve, g, x0, **for_search(given, g.args))
     if not g.traced:
         return found
     if isinstance(found, tuple):
@@ -63,9 +63,9 @@ def _unknown(name: str) -> Function:
 
     @while_tracing(original)
     def form(**given: Any) -> Any:
-        g, start = Watched(given.pop(first)), plain(given.pop(second))
-        found = original(g, start, **given)
-        return _vector_root(name, g, np.asarray(found, float)) if g.traced else found
+        g, start = Watched(given.pop(first)), given.pop(second)
+        found = searched(original, g, start, **given)
+        return _vector_root(name, g, astype(as_array(found), float)) if g.traced else found
 
     return form
 

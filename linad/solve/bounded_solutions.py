@@ -29,7 +29,7 @@ from linad.core.options import is_number
 from linad.core.primitive import Traced
 from linad.core.showing import shown
 from linad.errors import OptionError, ShapeError, TreeError
-from linad.solve.bounds import without_none
+from linad.solve.bounds import of_pairs, without_none
 from linad.transforms.spaces import Slot, split
 
 
@@ -96,6 +96,8 @@ def sides_of(name: str, bounds: Any, x0: Any, of_vector: bool) -> tuple[Any, Any
         bounds, as_vector = (bounds.lb, bounds.ub), of_vector
     elif of_vector and not _are_sides(bounds, n, tree.is_leaf(structure)):
         bounds, as_vector = _by_sides(name, bounds, n), True
+    elif tree.is_leaf(structure):
+        bounds = of_pairs(bounds, n, slots)
     if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
         raise OptionError(
             f"{name}: bounds must be (lower, upper) or scipy.optimize.Bounds, got {shown(bounds)}"

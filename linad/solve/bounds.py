@@ -48,9 +48,10 @@ def as_box(name: str, bounds: Any, unknown: Any, names: list[str] | None = None)
     ----------
     name : str
         The solver, for messages.
-    bounds : None, (lower, upper) or scipy.optimize.Bounds
+    bounds : None, (lower, upper), scipy.optimize.Bounds or sequence of pairs
         Each a number for all unknowns, or a container like x0, of numbers or arrays; None or an
-        infinity where there is no bound.
+        infinity where there is no bound. A pair for each of one, three or more numbers, as
+        `scipy.optimize.minimize` takes them; of two unknowns it is lower and upper.
     unknown : Unknown
     names : list of str, optional
         What messages call its numbers.
@@ -70,8 +71,8 @@ def as_box(name: str, bounds: Any, unknown: Any, names: list[str] | None = None)
         called = f"unknown {i}" if names is None else names[i]
         start = "x0" if names is None else "the start"
         remedy = "start it between them"
-        if x.size == 2 and lower[0] <= x[0] <= lower[1] and upper[0] <= x[1] <= upper[1]:
-            remedy = "if these are pairs, one for each unknown, write tuple(zip(*pairs))"
+        if x.size == 2 and isinstance(bounds, (list, tuple)) and all(map(_is_pair, bounds)):
+            remedy += ", or if these are pairs, one for each unknown, write tuple(zip(*pairs))"
         raise OptionError(
             f"{name}: {start} must lie within the bounds, but {called} starts at {x[i]:g}, outside "
             f"[{lower[i]:g}, {upper[i]:g}]; {remedy}"
@@ -88,6 +89,8 @@ def sides(name: str, bounds: Any, unknown: Any, names: list[str] | None = None) 
     if hasattr(bounds, "lb") and hasattr(bounds, "ub"):
         bounds = bounds.lb, bounds.ub
     refuse_bounds_in_other_order(name, bounds, unknown.given)
+    if tree.is_leaf(unknown.structure) or unknown.structure.type in (list, tuple):
+        bounds = of_pairs(bounds, unknown.start.size, unknown.slots)
     if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
         raise OptionError(
             f"{name}: bounds must be (lower, upper) or scipy.optimize.Bounds, got {shown(bounds)}; "
@@ -107,6 +110,27 @@ def sides(name: str, bounds: Any, unknown: Any, names: list[str] | None = None) 
             f"{upper[i]:g} for {f'unknown {i}' if names is None else names[i]}{hint}"
         )
     return lower, upper
+
+
+def of_pairs(bounds: Any, n: int, slots: Any) -> Any:
+    """Lower and upper bounds of pairs, one for each of n numbers; other bounds as they are.
+
+    Two pairs for two unknowns may be either; they are what SciPy's `least_squares` takes them for.
+    """
+    if not isinstance(bounds, (list, tuple, np.ndarray)) or len(bounds) != n or n == 2:
+        return bounds
+    if len(slots) not in (1, n) or not all(map(_is_pair, bounds)):
+        return bounds
+    lower, upper = zip(*bounds, strict=True)
+    if n == 1:
+        return lower[0], upper[0]
+    return (lower, upper) if len(slots) == n else (list(lower), list(upper))
+
+
+def _is_pair(pair: Any) -> bool:
+    if not isinstance(pair, (list, tuple, np.ndarray)) or len(pair) != 2:
+        return False
+    return all([v is None or np.ndim(v) == 0 for v in pair])
 
 
 def _vector(name: str, side: str, given: Array, unknown: Any, none: float) -> Any:

@@ -26,7 +26,7 @@ method", Technical University of Denmark, 1999.
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -293,7 +293,9 @@ def _by_gradient(
     return fit.move(x, (r, J))
 
 
-def _stuck(fit: Fit, finite: bool, predicted: float, p: Array, rank: int | None = None) -> None:
+def _stuck(
+    fit: Fit, finite: bool, predicted: float, p: Array, rank: int | None = None
+) -> NoReturn:
     """No step brings the cost down: say why. The next one would be ``p``, hardly damped."""
     if not finite:
         raise Stop(Status.NOT_FINITE, "in f, at every step tried; start elsewhere")
@@ -329,48 +331,73 @@ def _damped_step(fit: Fit) -> float:
     norms = fit.look()
     fit.D = np.maximum(fit.D, norms) if fit.memory and fit.D is not None else norms
     D = np.where(fit.D > 0, fit.D, 1.0)
-    finite, first = False, True
+    finite = False
     fit.refused = 0
-    while True:
+    while fit.lam <= 1e40:
         try:
             p = fit.steps.step(fit.lam, D)
         except np.linalg.LinAlgError:
             p = np.full(fit.x.shape, np.nan)
         if np.isfinite(p).all():
-            predicted = fit.promise(p, fit.lam, D)
-            minute = first and predicted <= fit.noise
-            curved, smooth = (p, True) if minute else _along_the_curve(fit, p, D)
-            finite = finite or smooth
-            if curved is not None:
-                x = fit.at(curved)
-                if fit.box is not None and not np.array_equal(x, fit.x + curved):
-                    predicted = fit.promise_of_cut(x - fit.x)
-                found = fit.problem.linearize(x) if first else None
-                cost = fit.cost_of(found[0] if found else fit.problem.value(x))
-                finite = finite or bool(np.isfinite(cost))
-                if minute and abs(fit.cost - cost) <= fit.noise:
-                    light = fit.light_step()
-                    if not _forgets(fit, norms, light):
-                        return _by_gradient(fit, p, *light)
+            trial = _trial_of(fit, p, D)
+            finite = finite or trial.is_finite
+            if trial.gain > 1e-4 and not trial.is_level:
+                fit.lam = max(fit.lam * max(0.1, 1 - (2 * trial.gain - 1) ** 3), LEAST)
+                fit.growth, fit.gain = 2.0, trial.gain
+                return fit.move(trial.x, trial.found)
+            if trial.is_level or fit.relative(p) <= fit.eps:
+                light = fit.light_step()
+                if _forgets(fit, norms, light):
                     D = np.where(norms > 0, norms, 1.0)
                     continue
-                gain = (fit.cost - cost) / predicted if predicted > 0 else -1.0
-                if gain > 1e-4:
-                    fit.lam = max(fit.lam * max(0.1, 1 - (2 * gain - 1) ** 3), LEAST)
-                    fit.growth, fit.gain = 2.0, gain
-                    return fit.move(x, found)
-            if fit.relative(p) <= fit.eps:
-                light = fit.light_step()
-                if not _forgets(fit, norms, light):
-                    _stuck(fit, finite, *light)
-                D = np.where(norms > 0, norms, 1.0)
-                continue
+                if trial.is_level:
+                    return _by_gradient(fit, p, *light)
+                _stuck(fit, finite, *light)
         fit.lam *= fit.growth
         fit.growth *= 2.0
         fit.refused += 1
-        first = False
-        if fit.lam > 1e40:
-            _stuck(fit, finite, np.inf, np.full(fit.x.shape, np.inf))
+    return _stuck(fit, finite, np.inf, np.full(fit.x.shape, np.inf))
+
+
+class _Trial(NamedTuple):
+    """A step that was tried.
+
+    Attributes
+    ----------
+    x : array or None
+        Where it leads; None if its curve bends too much.
+    found : tuple or None
+        The residuals and J there, if they were computed.
+    gain : float
+        How far the cost went down, relative to what the model had promised.
+    is_finite : bool
+        Whether the residuals were seen to be finite on the way.
+    is_level : bool
+        Whether both are within the rounding of the cost.
+    """
+
+    x: Any
+    found: Any
+    gain: float
+    is_finite: bool
+    is_level: bool
+
+
+def _trial_of(fit: Fit, p: Array, D: Array) -> _Trial:
+    predicted = fit.promise(p, fit.lam, D)
+    first = fit.refused == 0
+    minute = first and predicted <= fit.noise
+    curved, smooth = (p, True) if minute else _along_the_curve(fit, p, D)
+    if curved is None:
+        return _Trial(None, None, -1.0, smooth, False)
+    x = fit.at(curved)
+    if fit.box is not None and not np.array_equal(x, fit.x + curved):
+        predicted = fit.promise_of_cut(x - fit.x)
+    found = fit.problem.linearize(x) if first else None
+    cost = fit.cost_of(found[0] if found else fit.problem.value(x))
+    gain = (fit.cost - cost) / predicted if predicted > 0 else -1.0
+    level = bool(minute and abs(fit.cost - cost) <= fit.noise)
+    return _Trial(x, found, gain, smooth or bool(np.isfinite(cost)), level)
 
 
 def _forgets(fit: Fit, norms: Array, light: tuple[float, Any]) -> bool:

@@ -1,4 +1,5 @@
-"""What goes along an axis entry by entry: running sums, recurrences, positions, segments.
+"""What goes along an axis entry by entry: running sums and means, recurrences, filters,
+positions, segments.
 
 Arrays are put in C order first, so an axis is a middle one of three:
 
@@ -87,6 +88,99 @@ def recurrence(lowering: Any, eqn: Equation) -> bool:
         "    return 0\n"
     )
     lowering.emit(text, outer, [*words_of(b, y), n, inner, *words_of(a)], "recurrence")
+    return True
+
+
+@routine("allpole")
+def allpole(lowering: Any, eqn: Equation) -> bool:
+    """y_n = (x_n - Σ_k a_k y_{n-k}) / a_0, along the last axis.
+
+    The terms of the oldest samples come first, and each sample that is read again is multiplied by
+    the zero that it has as a weight in the numerator: so it is in SciPy's filter, where infinities
+    leave NaN behind them.
+    """
+    out = eqn.outputs[0]
+    d = name_of_dtype(out.dtype)
+    places = [lowering.place_of(operand) for operand in eqn.inputs]
+    known = all(name_of_dtype(p.dtype) is not None for p in places)
+    if d is None or d[0] not in "fc" or not known or not size_of(out.shape):
+        return False
+    a, x = [contiguous(lowering, in_dtype(lowering, p, out.dtype)) for p in places]
+    m, weights, y = a.shape[0], new_place(a.shape, out.dtype), lowering.result(out)
+    lowering.emit(_weights(d), m, words_of(a, weights), "weights")
+    words = [*words_of(x, y), out.shape[-1], m, *words_of(weights)]
+    lowering.emit(_recursion(d), size_of(out.shape[:-1]), words, "allpole")
+    return True
+
+
+def _weights(d: str) -> str:
+    """Source that divides the coefficients by the first one, which itself becomes its inverse."""
+    real = f"f{int(d[1:]) // 2}"
+    quotient = "share / first" if d[0] == "f" else f"z_divide(share, first, to_{real}(1))"
+    return (
+        "def kernel(p, start, stop):\n"
+        "    a = operand(p, 0)\n    c = operand(p, 1)\n"
+        f"    first = get_{d}(a, 0, -1)\n"
+        "    for k in range(start, stop):\n"
+        f"        share = select(k == 0, to_{d}(1), get_{d}(a, k, -1))\n"
+        f"        set_{d}(c, k, to_{d}({quotient}), 0)\n"
+        "    return 0\n"
+    )
+
+
+def _recursion(d: str) -> str:
+    """Source of the filter; the latest sample stays in a register."""
+    return HEAD + (
+        "    c = operand(p, 4)\n"
+        f"    first = get_{d}(c, 0, 0)\n"
+        f"    second = get_{d}(c, min(1, m - 1), 0)\n"
+        "    for o in range(start, stop):\n"
+        "        at = o * n\n"
+        f"        read = get_{d}(x, at, -1)\n"
+        f"        made = to_{d}(first * read)\n"
+        f"        set_{d}(y, at, made, 0)\n"
+        "        for k in range(1, n):\n"
+        f"            t = to_{d}(0)\n"
+        "            for j in range(min(m - 1, k), 1, -1):\n"
+        f"                t = to_{d}(t + to_{d}(0) * get_{d}(x, at + k - j, -1))\n"
+        f"                t = to_{d}(t - get_{d}(c, j, 0) * get_{d}(y, at + k - j, 0))\n"
+        "            if m > 1:\n"
+        f"                t = to_{d}(t + to_{d}(0) * read - second * made)\n"
+        f"            read = get_{d}(x, at + k, -1)\n"
+        f"            made = to_{d}(t + first * read)\n"
+        f"            set_{d}(y, at + k, made, 0)\n"
+        "    return 0\n"
+    )
+
+
+@routine("running_mean")
+def running_mean(lowering: Any, eqn: Equation) -> bool:
+    """Means of windows along the last axis, each of the sum before: as SciPy adds, in doubles."""
+    out, size = eqn.outputs[0], eqn.params["size"]
+    place = lowering.place_of(eqn.inputs[0])
+    d = name_of_dtype(out.dtype)
+    if d is None or d[0] not in "fc" or place.dtype != out.dtype or not size_of(out.shape):
+        return False
+    x, y = contiguous(lowering, place), lowering.result(out)
+    real = d[0] == "f"
+    wide = "f8" if real else "c16"
+    mean = "t / size" if real else "complex(t.real / size, t.imag / size)"
+    text = HEAD + (
+        "    size = operand(p, 4)\n"
+        "    for o in range(start, stop):\n"
+        "        at = o * n\n"
+        f"        t = to_{wide}(0)\n"
+        "        for k in range(size):\n"
+        f"            t = t + to_{wide}(get_{d}(x, at + k, -1))\n"
+        f"        set_{d}(y, o * m, to_{d}({mean}), 0)\n"
+        "        for k in range(1, m):\n"
+        f"            added = to_{wide}(get_{d}(x, at + k + size - 1, -1))\n"
+        f"            t = t + (added - to_{wide}(get_{d}(x, at + k - 1, -1)))\n"
+        f"            set_{d}(y, o * m + k, to_{d}({mean}), 0)\n"
+        "    return 0\n"
+    )
+    n, m = place.shape[-1], out.shape[-1]
+    lowering.emit(text, size_of(out.shape[:-1]), [*words_of(x, y), n, m, size], "running_mean")
     return True
 
 

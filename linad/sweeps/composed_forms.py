@@ -13,17 +13,21 @@ import numpy as np
 
 from linad.core import tree
 from linad.core.marks import outside_of_traces
-from linad.core.primitive import Primitive
+from linad.core.primitive import Primitive, Traced
+from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Tape, Var, needed
+from linad.operators.stored_matrices import StoredAs, apply_stored
 from linad.rules.composed import FORMS
 from linad.rules.decompositions import hermitian_
 from linad.rules.fourier import fit_
 from linad.rules.linalg import adjugate_
+from linad.rules.rearranging import add_windows
+from linad.rules.sparsearrays import Pattern
 from linad.sweeps.expansions import EVERYWHERE, ON_HOST, Expansion
 from linad.transforms.record import RecordTrace, node_of
 
 TERMS = 64
-"""Coefficients of a polynomial up to which there is a program of it."""
+"""Coefficients of a polynomial, or entries of a window, up to which there is a program of it."""
 
 Form = Callable[..., Any]
 """A function in NumPy that returns what the primitive returns, or None where it does not hold."""
@@ -71,7 +75,7 @@ def _example(a: Var) -> Any:
 
 everywhere = functools.partial(composed, EVERYWHERE)
 
-for _name in ("cross", "array_equal"):
+for _name in ("cross", "array_equal", "fraction"):
     everywhere(_name)(FORMS[_name])
 
 
@@ -86,13 +90,56 @@ def _of_floats(form: Form) -> Form:
     return of_floats
 
 
-for _name in ("isclose", "allclose", "round"):
+for _name in ("isclose", "allclose", "round", "unwrap"):
     everywhere(_name)(_of_floats(FORMS[_name]))
 
 
 @everywhere("polyval")
 def polyval(p: Any, x: Any) -> Any:
     return FORMS["polyval"](p, x) if np.ndim(p) == 1 and 0 < len(p) <= TERMS else None
+
+
+@everywhere("overlap_add")
+def windows_added(x: Any, *, window: Shape, axes: tuple[int, ...], shape: Shape) -> Any:
+    """For each entry of the window an addition of all windows."""
+    few = size_of(window) <= TERMS
+    return add_windows(x, np.zeros_like(x, shape=shape), window, axes) if few else None
+
+
+@composed(ON_HOST, "sparse_product")
+def sparse_product(data: Any, x: Any, *, pattern: Pattern) -> Any:
+    order, indices, starts = pattern.in_rows
+    if not np.array_equal(order, np.arange(len(order))):
+        data = data[order]
+    storage = StoredAs("csr", pattern.shape)
+    return apply_stored(x, data, indices, starts, storage=storage, transposed=False)
+
+
+ORDERS = (0, 1, 2)
+"""Of spherical Bessel functions: of the derivatives of `numpy.sinc`."""
+
+
+@everywhere("spherical_jn")
+def spherical_jn(n: Any, x: Any) -> Any:
+    """In double precision: from 2 on by the recurrence upwards, below by the power series.
+
+    Source: DLMF 10.49.3, 10.51.1, 10.53.1.
+    """
+    if isinstance(n, Traced) or np.ndim(n) or n not in ORDERS or x.dtype.kind != "f":
+        return None
+    n, z = int(n), np.astype(x, np.float64)
+    large = np.abs(z) >= 2
+    outer, inner = np.where(large, z, 2.0), np.where(large, 0.0, z)
+    before, value = np.cos(outer) / outer, np.sin(outer) / outer
+    for k in range(n):
+        before, value = value, (2 * k + 1) / outer * value - before
+    series: Any = 1.0
+    for k in range(12, 0, -1):
+        series = 1 - 0.5 * inner * inner / (k * (2 * n + 2 * k + 1)) * series
+    for k in range(n):
+        series = series * inner / (2 * k + 3)
+    value = np.where(np.isinf(z), 0.0, value)
+    return np.where(large, value, series)
 
 
 @everywhere("pinv", "truncated_pinv")

@@ -4,6 +4,7 @@ What their kernels do to one number of a range depends on no other, except in a 
 the target writes.
 """
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from linad.core.shapes import size_of
 from linad.core.tape import Equation
 from linad.sweeps.instructions import GUARD_FAILED
 from linad.sweeps.kernel_dtypes import name_of_dtype
+from linad.sweeps.loop_reductions import REDUCTIONS, axes_of, identity
 from linad.sweeps.places import Place, constant_place, moved, new_place, view_place
 from linad.sweeps.routines import routine
 
@@ -49,6 +51,17 @@ def in_dtype(lowering: Any, place: Place, dtype: np.dtype[Any]) -> Place:
 def empty(lowering: Any, eqn: Equation) -> bool:
     """Memory that will be written."""
     lowering.result(eqn.outputs[0])
+    return True
+
+
+@routine(*REDUCTIONS)
+def of_no_entries(lowering: Any, eqn: Equation) -> bool:
+    """A reduction of nothing, which is no loop."""
+    name, out, axes = eqn.primitive.name, eqn.outputs[0], axes_of(eqn)
+    known = axes is not None and out.dtype.kind in REDUCTIONS[name].kinds
+    if not known or size_of(eqn.inputs[0].shape) or name_of_dtype(out.dtype) is None:
+        return False
+    lowering.fill(lowering.result(out), identity(name, out.dtype))
     return True
 
 
@@ -119,7 +132,34 @@ def piece(target: Place, eqn: Equation, k: int) -> Place:
 # Entries by number.
 
 
-@routine("getitem", "read_region", "roll", "reshape")
+@routine("roll")
+def roll(lowering: Any, eqn: Equation) -> bool:
+    """Two parts along each axis that is rolled change places; small ones are read by number."""
+    out, source = eqn.outputs[0], lowering.place_of(eqn.inputs[0])
+    by = [0] * len(out.shape)
+    for shift, axis in zip(eqn.params["shifts"], eqn.params["axes"], strict=True):
+        by[axis] += shift
+    parts = []
+    for n, shift in zip(out.shape, by, strict=True):
+        k = shift % n if n else 0
+        parts.append([((0, n - k), (k, n - k)), ((n - k, k), (0, k))] if k else [((0, n), (0, n))])
+    moves = list(product(*parts))
+    few = size_of(out.shape) < SMALL * len(moves)
+    if few or lowering.target.is_grid or not plain(lowering, source) or source.dtype != out.dtype:
+        return gather(lowering, eqn)
+    target = lowering.result(out)
+    for move in moves:
+        taken, put = zip(*move, strict=True)
+        lowering.copy(_box(target, put), _box(source, taken))
+    return True
+
+
+SMALL = 16
+"""Entries of a part of a rolled array up to which reading by number, in one instruction, is faster;
+a grid of threads is fastest by that."""
+
+
+@routine("getitem", "read_region", "reshape")
 def gather(lowering: Any, eqn: Equation) -> bool:
     """A selection of entries that is not a view, as transposed and diagonal ones always are."""
     out = eqn.outputs[0]

@@ -65,11 +65,10 @@ def _expected(lowering: Any, order: Var) -> np.ndarray | None:
 
 @routine("ordered_places")
 def ordered_places(lowering: Any, eqn: Equation) -> bool:
-    """The same along the last axis, of which only some are asked for: what NumPy is faster at."""
+    """The same along the last axis, of which only some are asked for."""
     place, out = lowering.place_of(eqn.inputs[0]), eqn.outputs[0]
     axis = len(place.shape) - 1
-    longest = lowering.target.longest_sort
-    if not is_ordered(place.dtype) or (longest is not None and place.shape[axis] > longest):
+    if not is_ordered(place.dtype):
         return False
     x = contiguous(lowering, place)
     lowering.result(out, lowering.target.sorted_order(lowering, x, axis))

@@ -43,14 +43,11 @@ class Target(ABC):
         Whether equations may run in a different order than that of the tape.
     is_grid : bool
         Whether a grid of threads shares in a kernel, and a host runs programs inside of programs.
-    longest_sort : int or None
-        Entries of a line that are all sorted sooner than NumPy finds a few; None for any number.
     """
 
     name: ClassVar[str]
     reorders: ClassVar[bool] = True
     is_grid: ClassVar[bool] = False
-    longest_sort: ClassVar[int | None] = None
 
     # What loops compute.
 

@@ -87,45 +87,44 @@ class LinearTrace(PairTrace):
         try:
             if self.finished:
                 return self.after_its_end(primitive, args, params)
-            if primitive.plain:
-                count = len(args)
-                if count == 1:
-                    x = args[0]
-                    buffer = x._buffer
-                    if x._trace is self and (
-                        buffer is None
-                        or (not buffer.private if type(buffer) is Storage else is_settled(buffer))
-                    ):
-                        value = x._value
-                        # Only a value that is itself traced needs the dispatch of a call.
-                        run = primitive if type(value) is Tracer else primitive.impl
-                        y = run(value, **params) if params else run(value)
-                        dtype = y.dtype
-                        if dtype.hasobject:
-                            refuse_objects(primitive)
-                        rule = primitive.rules.get(0) or primitive.rule_of(0)
-                        J: Any
-                        if value.dtype is not dtype:
-                            J = widened(rule(y, value, **params), value.dtype, dtype)
-                        elif type(rule) is SlopeRule and rule.slope and not params:
-                            J = _bare(Diagonal)
-                            J.entries = rule.slope(y, value)
-                            J.out_shape = J.in_shape = y.shape
-                            J.dtype = dtype
-                        else:
-                            J = rule(y, value, **params)
-                        node = next(self.nodes)
-                        self.steps.append((node, [(x._node, J)]))
-                        result: Any = _bare(Tracer)
-                        result._trace, result._node, result._value = self, node, y
-                        result._buffer, result._square, result._whole = None, None, False
-                        if primitive.view and (type(y) is ndarray or type(value) is Tracer):
-                            attach_view(result, x, primitive, params)
-                        return result
-                elif count == 2 and not params and not primitive.view:
-                    found = self._apply_to_two(primitive, args[0], args[1])
-                    if found is not None:
-                        return found
+            count = len(args) if primitive.plain else 0
+            if count == 1:
+                x = args[0]
+                buffer = x._buffer
+                if x._trace is self and (
+                    buffer is None
+                    or (not buffer.private if type(buffer) is Storage else is_settled(buffer))
+                ):
+                    value = x._value
+                    # Only a value that is itself traced needs the dispatch of a call.
+                    run = primitive if type(value) is Tracer else primitive.impl
+                    y = run(value, **params) if params else run(value)
+                    dtype = y.dtype
+                    if dtype.hasobject:
+                        refuse_objects(primitive)
+                    rule = primitive.rules.get(0) or primitive.rule_of(0)
+                    J: Any
+                    if value.dtype is not dtype:
+                        J = widened(rule(y, value, **params), value.dtype, dtype)
+                    elif type(rule) is SlopeRule and rule.slope and not params:
+                        J = _bare(Diagonal)
+                        J.entries = rule.slope(y, value)
+                        J.out_shape = J.in_shape = y.shape
+                        J.dtype = dtype
+                    else:
+                        J = rule(y, value, **params)
+                    node = next(self.nodes)
+                    self.steps.append((node, [(x._node, J)]))
+                    result: Any = _bare(Tracer)
+                    result._trace, result._node, result._value = self, node, y
+                    result._buffer, result._square, result._whole = None, None, False
+                    if primitive.view and (type(y) is ndarray or type(value) is Tracer):
+                        attach_view(result, x, primitive, params)
+                    return result
+            elif count == 2 and not params and not primitive.view:
+                found = self._apply_to_two(primitive, args[0], args[1])
+                if found is not None:
+                    return found
             if primitive.view and args[0]._buffer is not None:
                 found = lazy_view(self, args[0], primitive, params)
                 if found is not None:

@@ -222,23 +222,23 @@ class TapeOperator(Typed):
             if self.writes and links and links[-1][1].writes:
                 total = self._push_write(links, slots, owned, dead)
                 owned[out] = True
-            else:
-                mine = False
-                for node, J in links:
-                    tangent = slots[node]
-                    if tangent is None:
-                        continue
-                    if total is None:
-                        push = J.pushforward if type(out) is int else self._push_of(out, J)
-                        total = push(tangent)
-                        mine = J.owns_result or J.spreads
-                        if self.writes and not mine:
-                            total = total.copy()
-                    else:
-                        total = push_onto(total, mine, J, tangent)
-                        mine = True
-                    if self.writes and type(total) is Tracer and type(tangent) is not Tracer:
-                        owned[node] = False  # the trace around this sweep may keep it
+                links = []  # all are in the total
+            mine = False
+            for node, J in links:
+                tangent = slots[node]
+                if tangent is None:
+                    continue
+                if total is None:
+                    push = J.pushforward if type(out) is int else self._push_of(out, J)
+                    total = push(tangent)
+                    mine = J.owns_result or J.spreads
+                    if self.writes and not mine:
+                        total = total.copy()
+                else:
+                    total = push_onto(total, mine, J, tangent)
+                    mine = True
+                if self.writes and type(total) is Tracer and type(tangent) is not Tracer:
+                    owned[node] = False  # the trace around this sweep may keep it
             for node in dead:
                 slots[node] = None
             if type(out) is int:

@@ -28,9 +28,9 @@ eigen_conditions eigenpairs eigvals ellipeinc ellipj ellipkinc elliprc elliprd e
 elliprj erfi eval_chebyc eval_chebys eval_gegenbauer eval_genlaguerre eval_jacobi eval_sh_chebyt
 eval_sh_chebyu eval_sh_jacobi eval_sh_legendre expi expn exponent fdtri flatnonzero
 fractional_matrix_power fresnel gammainc_wrt_shape gammainccinv gammaincinv gcd gdtria gdtrix
-hankel1 hankel1e hankel2 hankel2e hyp0f1 hyp2f1 hyperu interp isnat it2i0k0 it2j0y0 it2struve0
-itairy iti0k0 itj0y0 itmodstruve0 itstruve0 ive_wrt_order jve kei keip kelvin ker kerp kolmogc
-kolmogci kolmogi kolmogorov kolmogp kve_wrt_order lambertw lcm ldl left_rest left_shift
+hankel1 hankel1e hankel2 hankel2e hyp0f1 hyp2f1 hyperu interp interp_heights isnat it2i0k0 it2j0y0
+it2struve0 itairy iti0k0 itj0y0 itmodstruve0 itstruve0 ive_wrt_order jve kei keip kelvin ker kerp
+kolmogc kolmogci kolmogi kolmogorov kolmogp kve_wrt_order lambertw lcm ldl left_rest left_shift
 log_wright_bessel loggamma logm lpmv mathieu_cem mathieu_modcem1 mathieu_modcem2 mathieu_modsem1
 mathieu_modsem2 mathieu_sem matrix_rank modfresnelm modfresnelp modstruve nbdtr nbdtrc nbdtri
 ncf_isf ncf_pdf ncf_sf ncfdtr ncfdtri nct_isf nct_pdf nct_sf nctdtr nctdtrit ncx2_isf ncx2_pdf

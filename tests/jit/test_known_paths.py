@@ -1,9 +1,11 @@
 """Paths that are kept, by the kind of arguments."""
 
 import numpy as np
+import pytest
 
 import linad
 from linad.jit import known_paths
+from linad.jit.specializations import Variant
 
 
 def double(x):
@@ -59,3 +61,54 @@ def test_the_decision_that_differs_is_named():
     (paths,) = jitted.variants.values()
     assert paths.last_decision().lineno == f.__code__.co_firstlineno + 1
     assert known_paths.KnownPaths().last_decision() is None
+
+
+def test_only_a_path_that_is_taken_again_is_compiled():
+    def steps(x):
+        count = 0
+        while x > 1:
+            x = x / 2
+            count += 1
+        return x, count
+
+    for f in (linad.jit(steps), linad.jit(lambda x: linad.grad(lambda x: steps(x)[0])(x))):
+        for x in (3.0, 9.0, 17.0, 65.0, 10.0):
+            f(x)
+        (paths,) = f.variants.values()
+        assert [path._compiled is not None for path in paths] == [False, True, False, False]
+
+
+def test_whether_a_path_is_taken_is_not_asked_for_longer_than_compiling_takes():
+    def f(x):
+        if x > 0:
+            x = linad.fori_loop(0, 10**6, lambda k, x: x * 0.9999 + 1, x)
+        return x
+
+    jitted = linad.jit(f)
+    assert jitted(1.0) == jitted(1.0)
+    (path,) = next(iter(jitted.variants.values()))
+    assert path._compiled is not None
+
+
+def test_paths_that_no_call_takes_are_seldom_asked_for(monkeypatch):
+    def steps(x):
+        while x > 1:
+            x = x / 2
+        return x
+
+    f = linad.jit(steps)
+    for k in range(8):
+        f(2.0**k)
+    (paths,) = f.variants.values()
+    asked = []
+    followed = Variant._followed
+    monkeypatch.setattr(
+        Variant, "_followed", lambda path, given: asked.append(path) or followed(path, given)
+    )
+    with pytest.warns(UserWarning, match="8 times"):
+        found = [f(3.0**9) for _ in range(64)]
+    assert found == [steps(3.0**9)] * 64
+    assert max(map(asked.count, paths)) < 16 + 64 / 16
+    for _ in range(32):
+        f(1.0)
+    assert paths[0]._compiled is not None

@@ -239,7 +239,49 @@ def recursion():
     yield setattr(m, "k", 3.0)
 
 
+def methods_written_in_c():
+    table, row, data = {"k": 2.0}, [1.0, 2.0], np.ones(3)
+    value, item, total = table.get, row.__getitem__, data.sum
+    yield lambda x: np.sum(x**2) * value("k") * item(0) * total()
+    table["k"] = 3.0
+    yield
+    row[0] = 5.0
+    yield
+    data[0] = 7.0
+    yield
+
+
+def views_of_a_dictionary():
+    table = {"k": 2.0}
+    values, keys = table.values(), table.keys()
+    yield lambda x: np.sum(x**2) * sum(values) * len(keys)
+    table["k"] = 3.0
+    yield
+    table["more"] = 4.0
+    yield
+
+
+def called_by_a_ufunc():
+    factor = [2.0]
+    times = np.frompyfunc(lambda a: a * factor[0], 1, 1)
+    yield lambda x: np.sum(x**2) * float(times(3.0))
+    factor[0] = 5.0
+    yield
+
+
+def a_number_with_attributes():
+    class Weight(float):
+        pass
+
+    w = Weight(2.0)
+    w.scale = 1.0
+    yield lambda x: np.sum(x**2) * w * w.scale
+    w.scale = 5.0
+    yield
+
+
 KINDS = [
+    *(methods_written_in_c, views_of_a_dictionary, called_by_a_ufunc, a_number_with_attributes),
     *(global_array, prepared_array, decided_array, closure, helper, reloaded_in_place, method),
     *(callable_object, partial, global_object, defaults, decorated, jitted_inside, of_a_module),
     *(containers, comprehension, recursion),
@@ -879,6 +921,21 @@ def test_a_cache_of_one_result_records_no_program_anew():
     assert len(traced) == 1
 
 
+def test_a_module_in_the_place_of_another(monkeypatch):
+    def f(x):
+        import made_of_nothing
+
+        return x * made_of_nothing.k
+
+    jitted = linad.jit(f)
+    for k in (2.0, 3.0):
+        made = types.ModuleType("made_of_nothing")
+        made.k = k
+        monkeypatch.setitem(sys.modules, "made_of_nothing", made)
+        for _ in range(3):
+            np.testing.assert_array_equal(jitted(X), X * k)
+
+
 def test_a_class_with_other_bases():
     class Two:
         def rate(self):
@@ -1063,7 +1120,8 @@ def test_what_a_table_has_beside_its_entries():
 
     def f(x):
         doubles = 1.0 if table.flags.allows_duplicate_labels else 2.0
-        return x * table.attrs["k"][0] * doubles * kept.rate * ("a" in kept.columns)
+        named = 2.0 if table.index.name or table.columns.name else 1.0
+        return x * table.attrs["k"][0] * doubles * kept.rate * ("a" in kept.columns) * named
 
     jitted = linad.jit(f)
     for change in (
@@ -1072,6 +1130,9 @@ def test_what_a_table_has_beside_its_entries():
         lambda: table.attrs["k"].__setitem__(0, 5.0),
         lambda: setattr(table, "attrs", {"k": [7.0]}),
         lambda: setattr(table.flags, "allows_duplicate_labels", False),
+        lambda: setattr(table.index, "name", "row"),
+        lambda: setattr(table.index, "name", None),
+        lambda: setattr(table.columns, "name", "what"),
         lambda: setattr(kept, "rate", 11.0),
         lambda: setattr(kept, "columns", ["b"]),
     ):

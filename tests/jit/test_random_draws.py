@@ -12,6 +12,8 @@ import linad.scipy.linalg
 from linad.errors import UnsupportedError
 
 RNG = np.random.default_rng(0)
+DRAW = RNG.standard_normal
+DRAWS = {"normal": DRAW}
 
 
 def drawing(x):
@@ -44,6 +46,9 @@ DRAWING = {
     "closure": in_a_closure(),
     "under a derivative": linad.grad(lambda x: drawing(x) * x),
     "jitted": linad.jit(drawing),
+    "a method of a generator": lambda x: x + DRAW(),
+    "one in a dictionary": lambda x: x + DRAWS["normal"](),
+    "one that a partial calls": functools.partial(lambda draw, x: x * draw(), DRAW),
     "partial": functools.partial(lambda rng, x: x * rng.normal(), RNG),
     "method": Model().run,
     "attribute of an argument": functools.partial(Model.compiled.function, Model()),

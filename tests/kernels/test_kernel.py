@@ -233,6 +233,13 @@ def test_the_adjoint_is_readable():
     compile(source, "adjoint", "exec")
 
 
+def test_the_tangent_is_readable():
+    relax.specialized((F, F, 0.1, 2))
+    source = relax.tangent_source
+    assert source.startswith("def relax_tangent(u, f, h, sweeps, u_d1, f_d1, h_d1")
+    compile(source, "tangent", "exec")
+
+
 @pytest.mark.full
 @pytest.mark.compiles
 @pytest.mark.parametrize("name", CASES)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linad
-from linad.rules.calculus import diff_, interp_
+from linad.rules.calculus import diff_, interp_, interp_heights_
 from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(1)
@@ -48,6 +48,7 @@ CASES = [
     Case(np.trapezoid, MATRIX, MATRIX**3, axis=0),
     Case(np.interp, POINTS, KNOTS, HEIGHTS, check=DOUBLE),
     Case(interp_, POINTS, xp=KNOTS, fp=HEIGHTS, left=None, right=2.0, check=DOUBLE),
+    Case(interp_heights_, HEIGHTS, x=POINTS, xp=KNOTS, left=None, right=2.0, check=DOUBLE),
     Case(np.interp, SCALAR, KNOTS, HEIGHTS, left=0.0, right=1.0, check=DOUBLE),
     Case(np.interp, POINTS, KNOTS, HEIGHTS, period=3.7, check=DOUBLE),
     Case(np.interp, POINTS, KNOTS[:1], HEIGHTS[:1], check=DOUBLE),
@@ -129,12 +130,42 @@ def test_interpolation_between_plain_knots_is_as_between_traced_ones():
             np.testing.assert_allclose(compiled(x), wanted, rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "keywords", [{}, {"left": 1.0}, {"left": 0, "right": 2.0}, {"period": 3.0}], ids=str
+)
+def test_heights_between_plain_knots_are_as_between_traced_ones(keywords):
+    knots = np.array([0.0, 1.0, 1.0, 2.0, 4.0, 4.0])
+    heights = np.array([0.0, 1.0, 3.0, 5.0, 2.0, 7.0])
+    x = np.array([[-1.0, 0.0, 0.5, 1.0, 1.5], [2.0, 3.0, 4.0, 5.0, np.inf]])
+    x = np.where(np.isinf(x), 3.5, x) if keywords == {"period": 3.0} else x
+
+    def f(heights, knots=knots):
+        return np.interp(x, knots, heights, **keywords)
+
+    y, J = linad.linearize(f, heights)
+    wanted, both = linad.linearize(f, heights, knots)
+    np.testing.assert_array_equal(y, wanted)
+    at = heights[::-1]
+    pushed = both.pushforward((at, 0 * knots))
+    np.testing.assert_allclose(J.pushforward(at)[x < 9], pushed[x < 9], rtol=1e-14)
+    curved = linad.hessian(lambda h: np.sum(f(h) ** 3))(heights)
+    wanted = J.todense().T @ np.diag(6 * y.ravel()) @ J.todense()
+    np.testing.assert_allclose(curved, wanted, rtol=1e-12)
+
+
 def test_knots_that_are_overwritten_later():
-    knots, heights = KNOTS.copy(), HEIGHTS.copy()
-    _, J = linad.linearize(lambda x: np.interp(x, knots, heights), POINTS)
-    before = J.todense()
-    knots[:], heights[:] = 0.0, 0.0
-    np.testing.assert_array_equal(J.todense(), before)
+    for given in (0, 2):
+        table = [POINTS.copy(), KNOTS.copy(), HEIGHTS.copy()]
+        others = table[:given] + table[given + 1 :]
+
+        def f(a, given=given, others=others):
+            return np.interp(*others[:given], a, *others[given:])
+
+        _, J = linad.linearize(f, table[given])
+        before = J.todense()
+        for a in others:
+            a[:] = 0.0
+        np.testing.assert_array_equal(J.todense(), before)
 
 
 def test_interpolation_over_coincident_knots():

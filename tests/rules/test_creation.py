@@ -237,3 +237,34 @@ def test_arrays_of_texts_and_objects_are_plain():
 
     for g in (f, linad.jit(f)):
         np.testing.assert_array_equal(linad.jacobian(g)(np.array([0.5, 2.0])), 4 * np.eye(2))
+
+
+LISTS = {
+    "row": lambda x: [x[0], 1, 2.5],
+    "matrix": lambda x: [[x[0], 1], [2, x[1] * 1j]],
+    "cube": lambda x: [[[x[0]], [x[1]]]],
+    "single precision": lambda x: [[np.float32(2), x[0].astype(np.float32)]],
+    "of rows": lambda x: [x, [1, x[0]], (2, 3)],
+    "tuples": lambda x: ((x[0],), [x[1]]),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_of_numbers_are_joined_as_numpy_does(name):
+    make = LISTS[name]
+    x = np.array([0.5, -1.5])
+    for options in ({}, {"order": "F"}, {"ndmin": 4}, {"dtype": complex}):
+        expected = np.array(make(x), **options)
+
+        def f(x, options=options):
+            made = linad.numpy.array(make(x), **options)
+            assert made.flags.writeable
+            other = linad.numpy.array(made)
+            made[...] = 2 * made  # its memory is its own
+            return made, other
+
+        for y, other in (linad.linearize(f, x)[0], linad.jit(f)(x)):
+            np.testing.assert_array_equal(y, 2 * expected)
+            np.testing.assert_array_equal(other, expected)
+            assert y.dtype == expected.dtype
+            assert y.flags.c_contiguous == expected.flags.c_contiguous

@@ -98,6 +98,9 @@ def test_ends():
     """At the ends of x the functions do not depend on the shapes; for a = 0 it is -E_1."""
     for x in (0.0, np.inf):
         assert gammainc_wrt_shape(2.5, x, nth=1) == 0
+    x = np.array([0.7, 1.3, 2.0])
+    of_zero = gammainc_wrt_shape(np.zeros(3), x, nth=1)
+    np.testing.assert_array_equal(gammainc_wrt_shape(np.full(3, -0.0), x, nth=1), of_zero)
     for x in (0.0, 1.0):
         assert betainc_wrt_shapes(2.5, 1.5, x, orders=(0, 1)) == 0
     x = np.array([0.01, 1.0, 1.6, 20.0])
@@ -105,6 +108,14 @@ def test_ends():
     assert np.isnan(gammainc_wrt_shape(-1.0, 1.0, nth=1))
     assert np.isnan(betainc_wrt_shapes(1.0, -1.0, 0.5, orders=(1, 0)))
     assert gammainc_wrt_shape(np.ones((0, 3)), np.ones(3), nth=1).shape == (0, 3)
+
+
+def test_shape_of_zero():
+    """∂P/∂x = a x^(a-1) e^-x / Γ(1 + a): at a = 0 it is 0, and grows as e^-x / x."""
+    for a, x in ((0.0, 0.4), (-0.0, 7.7)):
+        found = linad.hessian(lambda v: sp.gammainc(v[0], v[1]))(np.array([a, x]))
+        np.testing.assert_allclose(found[1], [np.exp(-x) / x, 0], rtol=1e-13)
+        np.testing.assert_allclose(found[0, 1], found[1, 0], rtol=1e-10)
 
 
 def test_density_at_zero():

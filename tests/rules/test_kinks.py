@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.special as sp
+from kernels_in_python import kernels_in_python
 
 import linad
 from linad.core.primitive import Primitive
@@ -134,6 +135,99 @@ def test_compiled(name):
             assert is_honest(hessian(x), expected)
         y = x + np.arange(1.0, 1 + x.size)
         np.testing.assert_allclose(hessian(y), linad.hessian(squared(h))(y), atol=1e-12)
+
+
+ROOTS = {
+    "abs": (np.abs, 1),
+    "sqrt of a square": (lambda x: np.sqrt(x * x), 1),
+    "norm": (lambda x: np.linalg.norm(np.stack([x, 2 * x]), axis=0), 5),
+    "hypot": (lambda x: np.hypot(x, 2 * x), 5),
+}
+SQUARES = {
+    "r ** 2": lambda r: r**2,
+    "r ** 2.0": lambda r: r**2.0,
+    "r * r": lambda r: r * r,
+    "np.power": lambda r: np.power(r, 2),
+    "np.square": np.square,
+    "np.multiply": lambda r: np.multiply(r, r),
+    "r ** 4": lambda r: r**4,
+}
+
+
+@pytest.mark.parametrize("form", SQUARES)
+@pytest.mark.parametrize("name", ROOTS)
+def test_even_powers_of_roots_are_smooth(name, form):
+    root, size = ROOTS[name]
+    x = np.array([0.0, 1.5, -2.0])
+
+    def f(x):
+        return np.sum(SQUARES[form](root(x)))
+
+    expected = 12 * size**2 * x**2 if form == "r ** 4" else np.full(3, 2 * size)
+    with kernels_in_python(), np.errstate(all="ignore"):
+        for second in (linad.hessian(f), linad.jit(linad.hessian(f)), linad.hessian(linad.jit(f))):
+            second(x + 1)
+            np.testing.assert_allclose(second(x), np.diag(expected), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_the_square_of_a_root(apart):
+    """sqrt(x)² is x where there is a root, and has the slope of that side at 0."""
+
+    def f(x):
+        return np.sqrt(x) * np.sqrt(x) if apart else np.sqrt(x) ** 2
+
+    x = np.array([0.0, 2.0, -1.0, np.inf])
+    with kernels_in_python(), np.errstate(all="ignore"):
+        for g in (f, linad.jit(f)):
+            y, J = linad.linearize(g, x)
+            np.testing.assert_allclose(y, f(x), rtol=1e-15)
+            np.testing.assert_array_equal(J.pushforward(np.ones(4))[[0, 1, 3]], 1)
+            assert linad.hessian(lambda x, g=g: np.sum(g(x)))(np.zeros(2)).tolist() == [[0, 0]] * 2
+
+
+def test_roots_that_differ_have_no_square():
+    def f(x):
+        size = np.abs(x)
+        size[0] = 3.0
+        return size * np.abs(x) + np.abs(2 * x) * np.abs(x) + np.sqrt(x * x) * np.hypot(x, x)
+
+    x = np.array([1.0, -2.0])
+    root = np.sqrt(2)
+    for g in (f, linad.jit(f)):
+        np.testing.assert_allclose(g(x), [3 + 2 + root, 4 + 8 + 4 * root])
+        slope = linad.jvp(g, (x,), (np.ones(2),))[1]
+        np.testing.assert_allclose(slope, [3 + 4 + 2 * root, -4 - 8 - 4 * root])
+
+
+def test_entries_of_roots():
+    x = np.array([0.0, 1.5, -2.0, 0.0])
+    functions = {
+        "one": lambda x: np.abs(x)[0] ** 2 + np.sqrt(x * x)[3] ** 2,
+        "apart": lambda x: np.abs(x)[:2][0] * np.abs(x)[0] + np.abs(x)[3] * np.abs(x)[3],
+        "by a list": lambda x: np.sum((r := np.abs(x))[[0, 3]] ** 2) + 0 * r[1],
+    }
+    with np.errstate(all="ignore"):
+        for name, f in functions.items():
+            for second in (linad.hessian(f), linad.jit(linad.hessian(f))):
+                found = second(x)
+                if name != "apart":
+                    np.testing.assert_array_equal(found, np.diag([2.0, 0, 0, 2]), err_msg=name)
+                assert is_honest(found, np.diag([2.0, 0, 0, 2])), name
+
+
+def test_entries_of_a_root_that_is_written_into():
+    def f(x):
+        r = np.abs(x)
+        part = r[:2]
+        r[0] = 3 * x[1]
+        return np.sum(part**2)
+
+    x = np.array([0.0, -2.0])
+    for g in (linad.hessian(f), linad.jit(linad.hessian(f)), linad.hessian(linad.jit(f))):
+        assert is_honest(g(x), np.diag([0.0, 20.0])), g(x)
+    np.testing.assert_allclose(linad.grad(f)(x), [0, -40])
+    np.testing.assert_allclose(linad.jit(linad.grad(f))(x), [0, -40])
 
 
 def test_where_a_norm_is_smooth():

@@ -79,3 +79,17 @@ def test_negative_eigenvalues_to_second_order(name):
     np.testing.assert_allclose(twice, np.vdot(expected, e), rtol=1e-6)
     with pytest.raises(DegenerateError, match="jumps"):
         linad.linearize(function, a + 1e-18j)
+
+
+@pytest.mark.parametrize(
+    "name, shape",
+    [
+        *[(name, (0, 0)) for name in ("expm", "sqrtm", "cosm", "sinm", "tanhm", "schur")],
+        *[("expm", shape) for shape in ((2, 0, 0), (0, 2, 2))],
+    ],
+)
+def test_matrices_without_entries(name, shape):
+    empty = np.zeros(shape)
+    f = getattr(sl, name)
+    y, J = linad.linearize((lambda a: f(a)[0]) if name == "schur" else f, empty)
+    assert y.shape == J.pushforward(empty).shape == J.pullback(empty).shape == shape

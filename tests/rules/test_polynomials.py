@@ -143,8 +143,11 @@ def test_roots_at_zero_and_at_infinity_move_too():
     ],
 )
 def test_division_is_numpys(u, v):
+    """But for zeros in front of the remainder."""
     found = linad.linearize(lambda u: np.polydiv(u, v), np.array(u))[0]
     for part, expected in zip(found, np.polydiv(u, v), strict=True):
+        assert np.all(np.abs(part[: len(part) - len(expected)]) < 1e-14)
+        part = part[len(part) - len(expected) :]
         np.testing.assert_allclose(part, expected, rtol=1e-13)
         assert part.dtype == expected.dtype
 
@@ -167,3 +170,29 @@ def test_polynomials_of_traced_coefficients_as_objects():
         return np.stack([z.real, z.imag])
 
     linad.check_derivatives(f, np.array([1.0, 2.0, 0.5]))
+
+
+ZEROS_IN_FRONT = {
+    "polymul": lambda p: np.polymul(p, SHORT),
+    "remainder": lambda p: np.polydiv(p, SHORT)[1],
+    "poly1d": lambda p: np.poly1d(p)(0.7),
+    "product": lambda p: (np.poly1d(p) * np.poly1d(SHORT))(0.7),
+    "derivative": lambda p: np.poly1d(p).deriv()(0.7),
+}
+
+
+@pytest.mark.parametrize("name", ZEROS_IN_FRONT)
+def test_zeros_in_front_move(name):
+    """NumPy drops them, so its values beside the point have more coefficients."""
+    f = ZEROS_IN_FRONT[name]
+    p = np.polymul(SHORT, [1.0, 2.0]) if name == "remainder" else np.array([0.0, 0.0, 0.3, 0.5])
+    y, J = linad.linearize(f, p)
+    expected = np.atleast_1d(f(p))
+    y = np.atleast_1d(y)
+    np.testing.assert_allclose(y[len(y) - len(expected) :], expected, atol=1e-14)
+    np.testing.assert_allclose(y[: len(y) - len(expected)], 0, atol=1e-14)
+    for e in np.eye(p.size):
+        ends = [np.atleast_1d(f(p + h * e)) for h in (1e-6, -1e-6)]
+        ends = [np.concatenate([np.zeros(len(y) - len(end)), end]) for end in ends]
+        slope = (ends[0] - ends[1]) / 2e-6
+        np.testing.assert_allclose(np.atleast_1d(J.pushforward(e)), slope, atol=1e-8)

@@ -1,5 +1,6 @@
 """Right sides that jump, against SciPy's solutions at parameters beside."""
 
+import numba
 import numpy as np
 import pytest
 import scipy.integrate
@@ -82,7 +83,22 @@ def twice(p, t, y):
     return [y[2], y[3], -p[0] * y[0] - 0.1 * np.sign(y[2]), -1.2 * y[1] - p[1] * np.sign(y[3])]
 
 
+PLACES = np.linspace(0, 1.6, 7)
+HEIGHTS = np.sin(3 * PLACES) + 1.5
+
+
+def table_at_delayed_times(p, t, y):
+    return [p[0] * np.interp(t - p[1], PLACES, HEIGHTS) - p[1] * y[0]]
+
+
+def one_surface_thrice(p, t, y):
+    faster = 0.5 if y[0] > p[1] else 0.1
+    return [-faster * y[0] - p[0] * np.where(y[0] <= p[1], 0.1, 1.0) - abs(y[0] - p[1])]
+
+
 CASES = {
+    "table at delayed times": (table_at_delayed_times, [1.1, 0.4], [1.0], 1.5),
+    "one surface thrice": (one_surface_thrice, [0.5, 0.7], [1.0], 1.0),
     "friction": (friction, [4.0, 0.1], [1.0, 0.0], 2.5),
     "one dose": (one_dose, [1.2, 0.8], [1.0], 2.0),
     "threshold": (threshold, [1.3, 0.5], [1.0], 2.0),
@@ -244,6 +260,38 @@ def test_a_block_that_comes_to_rest():
 
 
 @pytest.mark.rest
+def test_a_block_whose_friction_is_told_twice():
+    """It slides v² / (2 (μ + ν)) far; both are decided on one surface, by an if as well."""
+
+    def end(p):
+        def field(t, y):
+            friction = p[0] if y[1] > 0 else -p[0]
+            return [y[1], -friction - p[1] * np.where(y[1] > 0, 1.0, -1.0)]
+
+        return si.solve_ivp(field, (0, 2), [0.0, 1.3], t_eval=[2.0], rtol=1e-4).y[:, 0]
+
+    slope = -(1.3**2) / 2 / 1.0**2
+    told = linad.jacobian(end)(np.array([0.6, 0.4]))
+    np.testing.assert_allclose(told, [[slope, slope], [0, 0]], atol=1e-6)
+
+
+def test_two_decisions_in_parameters_that_are_equal():
+    """Which comes first is not known; of one parameter that is read twice it is."""
+
+    def end(p, i):
+        def field(t, y):
+            first = 1.0 if t > p[0] else 0.0
+            second = 2.0 if t > p[i] else 0.0
+            return [first + second]
+
+        return si.solve_ivp(field, (0, 2), [0.0], rtol=1e-6).y[0, -1]
+
+    np.testing.assert_allclose(linad.grad(end)(np.array([1.0, 1.0]), 0), [-3.0, 0.0], rtol=1e-6)
+    with pytest.raises(UnsupportedError, match=r"two things at the same time, t = 1,"):
+        linad.grad(end)(np.array([1.0, 1.0]), 1)
+
+
+@pytest.mark.rest
 def test_a_block_that_is_torn_off():
     """A pull of k t sets it in motion at t = μ / k: v = k (t - μ / k)² / 2."""
 
@@ -283,6 +331,28 @@ def test_a_fine_table_that_is_read_at_fixed_times():
     np.testing.assert_allclose(linad.grad(end)(p), linad.grad(exact)(p), rtol=1e-2)
 
 
+def test_a_table_that_is_read_at_the_state():
+    """Each place of it is decided on twice. With y' = -p u(y) the end moves by -u(y) t dp."""
+
+    def end(p):
+        field = lambda t, y: [-p * np.interp(y[0], PLACES, HEIGHTS)]  # noqa: E731
+        return si.solve_ivp(field, (0, 1.5), [1.4], t_eval=[1.5], **FIT).y[0, 0]
+
+    exact = -1.5 * np.interp(end(0.5), PLACES, HEIGHTS)
+    np.testing.assert_allclose(linad.derivative(end)(0.5), exact, rtol=1e-5)
+
+
+def test_a_right_side_of_infinite_slope():
+    """It does not jump at y = 0, where what it is on the other side is not a number."""
+
+    def end(p):
+        field = lambda t, y: [-np.sign(y[0]) * np.sqrt(np.abs(y[0])) + p * np.sin(4 * t)]  # noqa: E731
+        return si.solve_ivp(field, (0, 2.1), [0.5], t_eval=[2.1], **FIT).y[0, 0]
+
+    seen = (end(0.3 + 1e-4) - end(0.3 - 1e-4)) / 2e-4
+    np.testing.assert_allclose(linad.derivative(end)(0.3), seen, rtol=1e-3)
+
+
 def test_a_jump_at_which_the_function_is_not_a_number_is_refused():
     def end(p):
         field = lambda t, y: [(t - p) / abs(t - p) - y[0]]  # noqa: E731
@@ -290,6 +360,78 @@ def test_a_jump_at_which_the_function_is_not_a_number_is_refused():
 
     with pytest.raises(UnsupportedError, match=r"jumps at t = 0\.9, .* np\.sign\(x\)"):
         linad.grad(end)(0.9)
+
+
+@linad.kernel
+@numba.njit
+def of_a_kernel(y, p):
+    out = np.empty_like(y)
+    for i in range(y.size):
+        out[i] = -p[0] * y[i] if y[i] > p[1] else -0.1 * y[i]
+    return out
+
+
+def of_a_loop(y, p):
+    def step(i, x):
+        return np.where(x > p[1], p[0] * x, 0.9 * x)
+
+    return -linad.fori_loop(0, 3, step, y)
+
+
+def of_a_pole(y, p):
+    return 0.2 * np.arctan(p[0] / (y - p[1])) - 0.6
+
+
+@pytest.mark.parametrize("field", [of_a_kernel, of_a_loop, of_a_pole])
+@pytest.mark.parametrize("method", ["RK45", "Radau"])
+def test_jumps_that_are_not_seen_are_refused(field, method):
+    def end(p):
+        right = lambda t, y: field(y, p)  # noqa: E731
+        return si.solve_ivp(right, (0, 3), [0.9], method, rtol=1e-6).y[0, -1]
+
+    with pytest.raises(UnsupportedError, match=r"jumps at t = \d.*by what is not seen"):
+        linad.grad(end)(np.array([0.7, 0.4]))
+
+
+def test_jumps_at_fixed_times_that_are_not_seen():
+    @linad.kernel
+    @numba.njit
+    def field(t, y, p):
+        return -p * (1.0 if t < 1 else 2.0) * y
+
+    def end(p):
+        right = lambda t, y: field(np.float64(t), y, p)  # noqa: E731
+        return si.solve_ivp(right, (0, 2), [1.0], **FIT).y[0, -1]
+
+    np.testing.assert_allclose(linad.derivative(end)(0.7), -3 * np.exp(-2.1), rtol=1e-4)
+
+
+def rooted(v):
+    return np.sign(v) * np.sqrt(abs(v))
+
+
+def steep(v):
+    return np.tanh(v / 1e-6)
+
+
+@pytest.mark.parametrize("field", [rooted, steep])
+def test_steep_right_sides_are_no_jumps(field):
+    def end(p):
+        right = lambda t, y: [y[1], -p * y[0] - 0.1 * field(y[1])]  # noqa: E731
+        return si.solve_ivp(right, (0, 4), [1.0, 0.0]).y[0, -1]
+
+    assert np.isfinite(linad.derivative(end)(2.0))
+
+
+def test_a_solution_of_which_the_steps_know_another():
+    """SciPy's BDF is misled by a jump at its first step, and ends at -11."""
+
+    def end(p):
+        right = lambda t, y: [y[1], -p * y[0] - 0.1 * np.sign(y[1])]  # noqa: E731
+        return si.solve_ivp(right, (0, 2.5), [1.0, 0.0], "BDF").y[0, -1]
+
+    with pytest.warns(UserWarning, match=r"SciPy's solution by BDF is another than .* the steps"):
+        linad.derivative(end)(4.0)
 
 
 def test_what_is_not_known_is_refused():

@@ -958,6 +958,19 @@ def test_splines_through_many_points_need_no_square_of_them(name):
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize("kernel", ["thin_plate", "multiquadric", "linear", "cubic", "gaussian"])
+def test_radial_functions_at_their_nodes(kernel):
+    nodes = np.array([0.0, 1.0, 2.0, 3.5])
+    values = np.sin(nodes)
+
+    def f(m, t):
+        return m.Rbf(nodes, values, function=kernel)(t)
+
+    slope = linad.jvp(lambda t: f(linad.scipy.interpolate, t), (nodes,), (np.ones(4),))[1]
+    theirs = [f(scipy.interpolate, nodes + h) for h in (1e-6, -1e-6)]
+    np.testing.assert_allclose(slope, (theirs[0] - theirs[1]) / 2e-6, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("kind", ["linear", "nearest", "previous", "next"])
 @pytest.mark.parametrize("fill", [(2.0, 3.0), np.nan, "extrapolate"], ids=str)
 @pytest.mark.parametrize("y", [np.array([6.0]), np.ones((1, 2))], ids=["numbers", "rows"])

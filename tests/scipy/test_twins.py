@@ -128,6 +128,16 @@ def test_a_coefficient_that_is_one_has_a_derivative():
     np.testing.assert_allclose(J.pushforward(np.eye(3)[0]), differences, rtol=1e-6)
 
 
+@pytest.mark.skipif(not hasattr(scipy.stats, "chatterjeexi"), reason="since SciPy 1.15")
+def test_equal_entries_stay_in_order_where_scipys_do():
+    """The standard's argsort is stable, NumPy's is not."""
+    x = twin_cases.X.copy()
+    x[[3, 7, 9]] = 0.0
+    with linad.config(disconnected="ignore"):
+        found = linad.linearize(lambda x: lt.chatterjeexi(x, twin_cases.Y).statistic, x)[0]
+    assert found == scipy.stats.chatterjeexi(x, twin_cases.Y).statistic
+
+
 def test_what_is_left_in_place_is_written_in_place():
     """iircomb writes into its coefficients and drops what the writing gives."""
     traced = linad.linearize(lambda q: ls.iircomb(0.25, q), 20.0)[0]

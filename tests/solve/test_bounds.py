@@ -5,7 +5,7 @@ import pytest
 import scipy.optimize
 
 import linad
-from linad.errors import ArgumentError
+from linad.errors import ArgumentError, OptionError
 
 levenberg_marquardt = linad.solve.levenberg_marquardt
 
@@ -118,3 +118,38 @@ def test_bounds_with_the_labels_of_x0_in_another_order():
         for bounds in (tuple(turned), (None, turned[1])):
             with pytest.raises(ArgumentError, match=r"at place 0 is 'c', where x0 has 'a'"):
                 solver(bounds)
+
+
+def test_pairs_are_bounds_unless_they_may_be_lower_and_upper():
+    t = np.linspace(0, 4, 30)
+    y = 2.5 * np.exp(-1.3 * t) + 0.5
+
+    def decay(t, a, rate, c):
+        return a * np.exp(-rate * t) + c
+
+    pairs = [(0, 2.0), (None, 3), (0, None)]
+    sides = tuple(zip(*pairs, strict=True))
+    given = [pairs, tuple(pairs), np.array([(0, 2.0), (-np.inf, 3), (0, np.inf)])]
+    fits = [
+        lambda b: linad.solve.curve_fit(decay, t, y, [1, 1, 0.2], bounds=b),
+        lambda b: linad.solve.curve_fit(decay, t, y, np.array([1, 1, 0.2]), bounds=b),
+        lambda b: linad.solve.fit(lambda p: decay(t, *p) - y, [1, 1, 0.2], bounds=b),
+        lambda b: linad.solve.least_squares(
+            *(lambda p: decay(t, *p) - y, np.array([1, 1, 0.2])), bounds=b
+        ),
+    ]
+    for fit in fits:
+        expected = fit(sides)
+        for bounds in given:
+            found = fit(bounds)
+            np.testing.assert_array_equal(
+                getattr(found, "x", found), getattr(expected, "x", expected)
+            )
+    for start in ([0.4], 0.4, np.array([0.4])):
+        found = linad.solve.curve_fit(lambda t, a: a + 0 * t, t, y, start, bounds=[(0, 0.5)])
+        np.testing.assert_array_equal(found.x, np.full(np.shape(start), 0.5))
+    with pytest.raises(OptionError, match="if these are pairs"):
+        linad.solve.curve_fit(lambda t, a, b: a * t + b, t, y, [1, 1], bounds=[(0, None), (0, 3)])
+    named = {"a": 1.0, "rate": 1.0, "c": 0.2}
+    with pytest.raises(OptionError, match="pairs"):  # in which order is not said
+        linad.solve.curve_fit(decay, t, y, named, bounds=pairs)

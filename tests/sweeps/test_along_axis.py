@@ -8,6 +8,8 @@ from linad.core.primitive import Primitive
 
 recurrence = Primitive.registry["recurrence"]
 segment_sum = Primitive.registry["segment_sum"]
+allpole = Primitive.registry["allpole"]
+running_mean = Primitive.registry["running_mean"]
 first_attaining = Primitive.registry["first_attaining"]
 
 VIEWS = {
@@ -75,3 +77,30 @@ def test_not_a_number_is_extreme():
     x = np.array([[1.0, np.nan, 3.0, np.nan], [np.nan, 5.0, 5.0, 1.0], [2.0, 7.0, 7.0, -1.0]])
     check_compiled(lambda x: [np.argmax(x, 1), np.argmin(x, 1), np.argmax(x, 0), np.argmin(x)], x)
     check_compiled(lambda x: [np.argmax(x > 2, 1), np.argmin(x > 2, 0)], x)
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("dtype", [d for d in CASTS if d != "int64"])
+@pytest.mark.parametrize("order", [1, 2, 3, 8])
+def test_filters(order, dtype, view):
+    check_filters(order, dtype, view)
+
+
+def check_filters(order, dtype, view):
+    def f(a, x):
+        a, x = CASTS[dtype](a), VIEWS[view](CASTS[dtype](x))
+        means = [running_mean(x, size=k + 1) for k in range(x.shape[-1])]
+        return [allpole(a, x), allpole(a, x[..., ::-1]), *means]
+
+    a = np.append(1.7, 0.2 * np.arange(1, order))
+    check_compiled(f, a, numbers(), rtol=1e-4 if dtype == "float32" else 1e-12)
+
+
+def test_filters_round_as_scipys():
+    x, a = np.random.default_rng(1).normal(size=(2, 50)), np.array([1.0, -0.9, 0.3, 0.1])
+    for f in (lambda a, x: allpole(a, x), lambda a, x: running_mean(x, size=7)):
+        for entry in (0.5, np.inf, np.nan):
+            x[1, 20] = entry
+            check_compiled(f, a, x, rtol=0)
+    check_filters(3, "complex128", "permuted")

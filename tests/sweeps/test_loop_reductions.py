@@ -102,3 +102,17 @@ def test_many_rows_reduced_to_one():
     check_compiled(
         lambda x: [np.sum(x, 0), np.max(x, 0), np.all(x > -9, axis=0), np.sum(x > 0, axis=0)], x
     )
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in REAL_ONLY])
+def test_of_no_entries(name):
+    def f(x):
+        results = []
+        for cast in (np.float32, np.complex128, np.int64, bool):
+            y = np.astype(x, cast)
+            for axis in (0, 1):
+                results.append(FUNCTIONS[name](y[:, :0] if axis else y[:0], axis=axis))
+        return results
+
+    check_compiled(f, np.ones((2, 3)))

@@ -215,7 +215,7 @@ BEHIND_SUMS |= {
         [4.0, 5.0, 3.0, 2.0],
         [0, 0, 2.0, 4.0],
     ),
-    "a sparse matrix of SciPy's": (
+    "a sparse SciPy matrix": (
         lambda x: np.nansum((STORED @ x - np.arange(4.0)) ** 2),
         [1.0, 2.0],
         squares,
@@ -243,19 +243,19 @@ BEHIND_SUMS |= {
 }
 
 READ = {
-    "square of a root": (lambda x: np.sum(np.sqrt(x) ** 2), [0.0, 1.0], [np.nan, 1]),
+    "product of roots": (lambda x: np.sum(np.sqrt(x) * np.sqrt(4 * x)), [0.0, 1.0], [np.nan, 2]),
     "chosen": (
-        lambda x: np.sum(np.where(x >= 0, np.sqrt(x) ** 2, 0)),
+        lambda x: np.sum(np.where(x >= 0, np.sqrt(x) * np.sqrt(4 * x), 0)),
         [0.0, -1.0, 1.0],
-        [np.nan, 0, 1],
+        [np.nan, 0, 2],
     ),
     "read twice": (
-        lambda x: np.sum(np.where(x > 0, y := np.sqrt(x), 0.0)) + np.sum(y**2),
+        lambda x: np.sum(np.where(x > 0, y := np.sqrt(x), 0.0)) + np.sum(y * np.sqrt(4 * x)),
         [0.0, 4.0],
-        [np.nan, 1.25],
+        [np.nan, 2.25],
     ),
 }
-"""A zero that was computed is no such zero: the limit of sqrt(x)**2 has slope 1 at 0."""
+"""A zero that was computed is no such zero: the limit of sqrt(x) sqrt(4 x) has slope 2 at 0."""
 
 
 @pytest.mark.parametrize("case", [*LEFT_OUT, *READ])

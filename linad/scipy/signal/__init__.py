@@ -39,8 +39,13 @@ from linad.scipy.spectra import (
 )
 from linad.scipy.systems import (
     bilinear as bilinear,
+    dfreqresp as dfreqresp,
+    freqresp as freqresp,
     freqz as freqz,
     lp2hp as lp2hp,
+    normalize as normalize,
+    residue as residue,
+    residuez as residuez,
     tf2ss as tf2ss,
     tf2zpk as tf2zpk,
 )
@@ -59,7 +64,7 @@ TWINS = (
     *("iirpeak", "buttord", "cheb1ord", "cheb2ord", "ellipord"),
     *("cheb1ap", "cheb2ap", "ellipap", "gammatone", "iirdesign", "CZT", "ZoomFFT"),
     *("bilinear_zpk", "lp2bp", "lp2bp_zpk", "lp2bs", "lp2bs_zpk"),
-    *("lp2hp_zpk", "lp2lp", "lp2lp_zpk", "normalize"),
+    *("lp2hp_zpk", "lp2lp", "lp2lp_zpk"),
     *(
         "findfreqs",
         "firls",
@@ -72,11 +77,11 @@ TWINS = (
         "minimum_phase",
     ),
     *("freqs", "freqs_zpk", "freqz_sos", "freqz_zpk", "sosfreqz", "group_delay", "get_window"),
-    *("invres", "invresz", "residue", "residuez", "unique_roots"),
+    *("invres", "invresz", "unique_roots"),
     *("sos2tf", "sos2zpk", "ss2tf", "ss2zpk", "tf2sos", "zpk2sos", "zpk2ss", "zpk2tf"),
     # Systems.
     *("StateSpace", "TransferFunction", "ZerosPolesGain", "dlti", "lti", "abcd_normalize"),
-    *("bode", "cont2discrete", "dbode", "dfreqresp", "dimpulse", "dlsim", "dstep", "freqresp"),
+    *("bode", "cont2discrete", "dbode", "dimpulse", "dlsim", "dstep"),
     *("impulse", "lsim", "place_poles", "step"),
 )
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""

@@ -148,4 +148,6 @@ def _form(name: str) -> Any:
     return HOOKED.get(name) or WHOLE.get(name) or _twin(name)
 
 
-__getattr__, __dir__ = mirrored_names(scipy.stats, _form)
+__getattr__, __dir__ = mirrored_names(
+    scipy.stats, _form, package=__name__, rooms=("qmc",)
+)

@@ -29,7 +29,9 @@ from linad.scipy.twins import stands_for
 @traced_form(scipy.stats.boxcox_llf)
 def boxcox_llf(lmb: Array, data: Array, **options: Any) -> Any:
     likelihood = form_by_twin(scipy.stats.boxcox_llf)
-    if not holds_traced(lmb) or still(lmb) != 0:
+    if not holds_traced(lmb) or not _is_near_logarithm(still(lmb), still(data)):
+        return likelihood(lmb, data, **options)
+    if options.get("nan_policy", "propagate") != "propagate" and still(lmb) != 0:
         return likelihood(lmb, data, **options)
     if options.get("nan_policy", "propagate") != "propagate":
         raise UnsupportedError(
@@ -42,6 +44,13 @@ def boxcox_llf(lmb: Array, data: Array, **options: Any) -> Any:
     axis, keepdims = options.get("axis", 0), options.get("keepdims", False)
     shift = np.sum(y + (lmb - 1) * u, axis=axis, keepdims=keepdims)
     return likelihood(0.0, np.exp(y), **options) + shift
+
+
+def _is_near_logarithm(lmb: Any, data: Any) -> bool:
+    """Whether x^λ is so near to 1 that its variance over λ² has lost digits."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        u = np.abs(np.log(data))
+    return lmb == 0 or abs(lmb) * np.max(u[np.isfinite(u)], initial=0.0) < 0.01
 
 
 def _size(x: Array) -> Any:

@@ -71,7 +71,7 @@ class OfOne(OneByOne):
 
 
 def _is_of_domain(error: Exception) -> bool:
-    """Whether a function of Python's is not defined at a number: other starts may be the remedy."""
+    """Whether a Python function is not defined at a number: other starts may be the remedy."""
     told = ("math domain error", "expected a positive", "expected a nonnegative")
     return isinstance(error, ArithmeticError) or str(error).startswith(told)
 

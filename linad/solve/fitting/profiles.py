@@ -9,7 +9,7 @@ Source: D. M. Bates, D. G. Watts, "Nonlinear regression analysis and its applica
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -92,71 +92,109 @@ def profile(fit: Any, i: int, t: float, met: Minima) -> tuple[float, float]:
     return ends[0], ends[1]
 
 
+class _Side:
+    """τ on one side of the best value of a parameter.
+
+    Each fit starts where the last one inside ended: one from outside may stay in a minimum of its
+    own.
+    """
+
+    def __init__(self, fit: Any, i: int, side: float, met: Minima) -> None:
+        self.fit, self.i, self.side, self.met = fit, i, side, met
+        self.best = float(fit.vector[i])
+        self.held = ~fit.parameters.free
+        self.held[i] = True
+        self.inside, self.last = fit.vector.copy(), fit.vector.copy()
+
+    def tau(self, distance: float) -> float:
+        """τ at a distance from the best value."""
+        fit = self.fit
+        start = self.inside.copy()
+        start[self.i] = self.best + self.side * distance
+        try:
+            found = fit.solve(start, self.held)
+        except ShapeError:
+            self.met.add(self.i, np.inf, None)
+            return np.inf  # an integration that ends early: the model has no values there
+        self.met.add(self.i, float(found.cost), found.x)
+        if np.isfinite(found.cost):
+            self.last[:] = tree.vector(found.x)
+        scale = fit._scales[1]
+        return float(np.sqrt(max(found.cost - fit.cost, 0.0) * 2.0 / scale)) if scale > 0 else 0.0
+
+    def start_from_last(self) -> None:
+        """The last fit is one inside."""
+        self.inside[:] = self.last
+
+
+class _Bracket(NamedTuple):
+    """Distances between which τ passes t, and τ there."""
+
+    low: float
+    tau_low: float
+    high: float
+    tau_high: float
+
+
 def _end(fit: Any, i: int, t: float, side: float, met: Minima) -> float:
     """Where τ reaches t on one side; a bound, or an infinity, where it does not."""
-    best, error = float(fit.vector[i]), float(fit._errors[i])
     limit = float(fit.bounds[side > 0][i])
     if not np.isfinite(t):
         return limit
+    profile = _Side(fit, i, side, met)
+    best, error = profile.best, float(fit._errors[i])
     known = np.isfinite(error) and error > 0
-    nearest = CLOSE * error if known else 0.0
-    if not known:
-        error = max(abs(best), 1.0)
-    held = ~fit.parameters.free
-    held[i] = True
-    scale, inside, last = fit._scales[1], fit.vector.copy(), fit.vector.copy()
-
-    def tau(distance: float) -> float:
-        """τ at a distance from the best value; the fit starts where the last one inside ended: one
-        from outside may stay in a minimum of its own."""
-        start = inside.copy()
-        start[i] = best + side * distance
-        try:
-            found = fit.solve(start, held)
-        except ShapeError:
-            met.add(i, np.inf, None)
-            return np.inf  # an integration that ends early: the model has no values there
-        met.add(i, float(found.cost), found.x)
-        if np.isfinite(found.cost):
-            last[:] = tree.vector(found.x)
-        return float(np.sqrt(max(found.cost - fit.cost, 0.0) * 2.0 / scale)) if scale > 0 else 0.0
-
     room = abs(limit - best)
-    low, tau_low = 0.0, 0.0
-    high = min(t * error, room)
-    for _ in range(MOST):  # go out until the end is passed
-        tau_high = tau(high)
-        if not tau_high < t:
-            break
-        if high >= room:
-            return limit
+    found = _passed(profile, t, t * (error if known else max(abs(best), 1.0)), room)
+    if found.tau_high < t:
+        return limit if found.high == room else side * np.inf
+    distance = _reached(profile, t, found, CLOSE * error if known else 0.0)
+    if distance is None:
+        warn_user(
+            f"profile_intervals: {fit.measure} jumps beside {fit.names[i]} = {best:.6g}: that "
+            f"end of its interval was not found, and is NaN; let the model be smooth in its "
+            f"parameters, above all where it takes data by a comparison with one, t > start"
+        )
+        return np.nan
+    return best + side * distance
+
+
+def _passed(profile: _Side, t: float, first: float, room: float) -> _Bracket:
+    """Go out until τ has passed t; it has not at the end of the room, or at no distance."""
+    low, tau_low, high = 0.0, 0.0, min(first, room)
+    for _ in range(MOST):
+        tau_high = profile.tau(high)
+        if not tau_high < t or high >= room:
+            return _Bracket(low, tau_low, high, tau_high)
         low, tau_low = high, tau_high
-        inside[:] = last
+        profile.start_from_last()
         further = high * t / tau_high if tau_high > 0 else np.inf
         high = min(max(1.1 * high, min(1.2 * further, 4.0 * high)), room)
-    else:
-        return side * np.inf
-    for _ in range(MOST):  # regula falsi, halved where it would stay on one side
+    return _Bracket(low, tau_low, np.inf, tau_high)
+
+
+def _reached(profile: _Side, t: float, found: _Bracket, nearest: float) -> float | None:
+    """The distance at which τ is t, by regula falsi, halved where it would stay on one side.
+
+    None if it is below the nearest that can be: τ jumps at the best value.
+    """
+    low, tau_low, high, tau_high = found
+    for _ in range(MOST):
         if abs(tau_high - t) <= CLOSE * t:
-            return best + side * high
+            return high
         if not np.isfinite(tau_high):
             middle = 0.5 * (low + high)
         else:
             middle = low + (high - low) * (t - tau_low) / (tau_high - tau_low)
             middle = float(np.clip(middle, low + 0.02 * (high - low), high - 0.02 * (high - low)))
-        at = tau(middle)
+        at = profile.tau(middle)
         if abs(at - t) <= CLOSE * t or high - low <= CLOSE**2 * high:
-            return best + side * middle
+            return middle
         if at < t:
             low, tau_low = middle, at
-            inside[:] = last
+            profile.start_from_last()
         else:
             high, tau_high = middle, at
         if high <= nearest:
-            warn_user(
-                f"profile_intervals: {fit.measure} jumps beside {fit.names[i]} = {best:.6g}: that "
-                f"end of its interval was not found, and is NaN; let the model be smooth in its "
-                f"parameters, above all where it takes data by a comparison with one, t > start"
-            )
-            return np.nan
-    return best + side * 0.5 * (low + high)
+            return None
+    return 0.5 * (low + high)

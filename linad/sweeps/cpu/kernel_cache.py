@@ -27,7 +27,7 @@ import numba
 import numpy as np
 
 from linad.core.callers import warn_user
-from linad.core.compiler_lock import compiling
+from linad.core.compiler_lock import made_once
 from linad.core.private_folders import (
     chosen_folder,
     is_own_file,
@@ -223,9 +223,9 @@ _latest: deque[object_code.Loaded] = deque(maxlen=KEPT)
 
 
 def kernel(source: str, fast: bool = False) -> object_code.Loaded:
-    """Return the address of the kernel that ``source`` defines, compiled or found.
+    """The machine code of the kernel that ``source`` defines: from here, from disk, or compiled.
 
-    Whoever calls it has to keep this object, not its number alone.
+    Whoever calls it has to keep this object, not its address alone.
 
     Parameters
     ----------
@@ -239,14 +239,7 @@ def kernel(source: str, fast: bool = False) -> object_code.Loaded:
     Costs about 30 ms where it has to be compiled, 1 ms where it is on disk, and a look-up
     where this process has it.
     """
-    found = _kernels.get((source, fast))
-    if found is None:
-        with compiling:
-            found = _kernels.get((source, fast))
-            if found is None:
-                found = _kernels[source, fast] = _load(source, fast)
-                _latest.append(found)
-    return found
+    return made_once(_kernels, (source, fast), lambda: _load(source, fast))
 
 
 def is_known(source: str, fast: bool = False) -> bool:
@@ -267,12 +260,13 @@ def _load(source: str, fast: bool) -> object_code.Loaded:
         return object_code.compiled(kernel_language.module_of(source, name, NAMESPACE, fast))
 
     code, from_disk = found_or_made(f"{name}.o", compiled)
-    address = object_code.loaded(code, name)
+    loaded = object_code.loaded(code, name)
+    _latest.append(loaded)
     spent = time.perf_counter() - started
     counts.add(from_disk)
     counts.seconds += spent
     log.debug("kernel %s %s in %.1f ms", name, "loaded" if from_disk else "compiled", spent * 1e3)
-    return address
+    return loaded
 
 
 def found_or_made(file: str, make: Callable[[], bytes]) -> tuple[bytes, bool]:

@@ -35,7 +35,7 @@ LAST = np.iinfo(np.int64).max
 """The integer of NaN."""
 
 
-def _key(d: str) -> str:
+def key(d: str) -> str:
     """Statements of a kernel that read an entry as the integer ``a``."""
     if d[0] != "f":
         return f"a = to_i8(get_{d}(x, at + own * m, -1))\n"
@@ -61,7 +61,7 @@ def _source(d: str, first: str, likely: bool) -> str:
         f"{_as_likely(d) if likely else ''}"
         "        for k in range(n):\n"
         f"            own = {first}\n"
-        f"            {_key(d)}"
+        f"            {key(d)}"
         "            set_i8(q, k, a, 0)\n"
         "            set_i8(s, k, own, 0)\n"
         f"{_RUNS}{_PASSES}"
@@ -78,7 +78,7 @@ def _as_likely(d: str) -> str:
         "        before = 0\n        earlier = 0\n        right = 1\n"
         "        for k in range(n):\n"
         "            own = get_i8(z, at + k * m, -1)\n"
-        f"            {_key(d)}"
+        f"            {key(d)}"
         "            follows = before < a or (before == a and earlier < own)\n"
         "            right = right if k == 0 or follows else 0\n"
         "            set_i8(y, at + k * m, own, 0)\n"

@@ -1,8 +1,8 @@
 """Memory by address: what kernels and the sweep loop are written with.
 
 Kernels see numbers, not arrays: an operand is the address of its first element. The
-functions here read and write at addresses from inside `numba.njit`, call other kernels by
-address, and take Python objects as addresses without unboxing them.
+functions here read and write at addresses from inside `numba.njit`, and call other kernels by
+address.
 
 ``get_f8(a, i, k)`` and ``set_f8(a, i, v, k)`` read and write element ``i`` of the array at
 address ``a``; ``f8`` is NumPy's name of the dtype. ``k`` tells the optimiser what cannot
@@ -17,7 +17,7 @@ import numpy as np
 from llvmlite import ir
 from numba import from_dtype, njit
 from numba.core import cgutils, types
-from numba.extending import NativeValue, intrinsic, models, register_model, unbox
+from numba.extending import intrinsic
 
 from linad.sweeps.kernel_dtypes import NAMES
 from linad.sweeps.loop_source import OUTPUTS
@@ -25,28 +25,6 @@ from linad.sweeps.loop_source import OUTPUTS
 INT64 = ir.IntType(64)
 KERNEL = types.int64(types.int64, types.int64, types.int64)
 """``status = kernel(address of the operands, start, stop)``; zero is success."""
-
-
-class ObjectAddress(types.Type):
-    """A Python object, passed to compiled code as its address."""
-
-    def __init__(self) -> None:
-        super().__init__("ObjectAddress")
-
-
-object_address = ObjectAddress()
-
-
-@register_model(ObjectAddress)
-class _ObjectAddressModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, INT64)
-
-
-@unbox(ObjectAddress)
-def _unbox_address(kind: Any, obj: Any, c: Any) -> NativeValue:
-    return NativeValue(c.builder.ptrtoint(obj, INT64))
-
 
 # CPython's and NumPy's structs: PyTupleObject and PyArrayObject_fields.
 HEADER = object.__basicsize__
@@ -56,12 +34,6 @@ ARRAY_NDIM = HEADER + 8
 ARRAY_SHAPE = HEADER + 16
 ARRAY_DTYPE = HEADER + 40
 ARRAY_FLAGS = HEADER + 48
-
-
-@intrinsic
-def address_of(context: Any, obj: Any) -> Any:
-    """The address of a Python object."""
-    return types.int64(obj), lambda context, builder, signature, args: args[0]
 
 
 @intrinsic

@@ -34,9 +34,6 @@ FIRST = 36
 KINDS = {"quicksort": 0, "stable": 2}
 """Which of these is which."""
 
-LONGEST = 4096
-"""Entries of a line of which all are sorted sooner than NumPy is called to find a few."""
-
 
 @functools.cache
 def address_of(dtype: np.dtype[Any], kind: str) -> int | None:

@@ -110,7 +110,7 @@ def _here(words: np.ndarray) -> None:
 
 
 class Pulse:
-    """A word of a loop's: where the words are that `pulse` is called with, the first its code."""
+    """A word of a loop's, its operand ``w``: where the words are that `pulse` calls with."""
 
     def word_in(self, workspace: Any) -> int:
         return int(_words().ctypes.data)
@@ -119,10 +119,10 @@ class Pulse:
 PULSE = Pulse()
 
 
-def pulse(k: str, w: str) -> list[str]:
+def pulse(k: str) -> list[str]:
     """Lines by which a loop that has run k times looks up."""
     return [
-        f"status = call_kernel(word({w}), {w}, {k}, 0)",
+        f"status = call_kernel(word(w), w, {k}, 0)",
         "if status != 0:",
         "    return status",
     ]

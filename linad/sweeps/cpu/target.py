@@ -8,13 +8,18 @@ import numpy as np
 from linad.core.settings import Settings
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Tape, Var
-from linad.sweeps import composed_forms as composed_forms  # tells the table of programs
+from linad.sweeps import (
+    composed_forms as composed_forms,  # tells the table of programs
+    cosine_forms as cosine_forms,  # and this one
+)
 from linad.sweeps.cpu import (
+    banded_routines,
     convolution_routines,
     factor_derivatives,
     fourier_routines,
     linear_routines,
     matrix_products,
+    selection,
     spectral_routines,
     stored_entries,
     tile_programs,
@@ -24,7 +29,7 @@ from linad.sweeps.cpu import (
 from linad.sweeps.cpu.blas_lapack import invoke
 from linad.sweeps.cpu.complex_numbers import LIBM
 from linad.sweeps.cpu.merge_sort import LONGEST, sorted_order
-from linad.sweeps.cpu.numpy_sorts import LONGEST as LONGEST_OF_FEW, numpys_order
+from linad.sweeps.cpu.numpy_sorts import numpys_order
 from linad.sweeps.cpu.program import CpuProgram
 from linad.sweeps.cpu.routines import ROUTINES
 from linad.sweeps.cpu.serial_loops import SerialLoop
@@ -40,11 +45,13 @@ from linad.sweeps.steps import Loop
 from linad.sweeps.target import Target
 
 TOPICS = (
+    banded_routines,
     convolution_routines,
     factor_derivatives,
     fourier_routines,
     linear_routines,
     matrix_products,
+    selection,
     spectral_routines,
     stored_entries,
     tile_programs,
@@ -57,7 +64,6 @@ class CpuTarget(Target):
     """The processor that Python runs on."""
 
     name = "CPU"
-    longest_sort = LONGEST_OF_FEW
 
     def has(self, primitive: str, row: Scalar) -> bool:
         if row.needs == "complex":

@@ -15,7 +15,7 @@ import re
 import sys
 from typing import Any, NamedTuple
 
-from linad.core.compiler_lock import compiling
+from linad.core.compiler_lock import compiling, made_once
 from linad.sweeps import kernel_dtypes
 from linad.sweeps.cpu import complex_numbers, kernel_cache as cache, native, number_pairs
 from linad.sweeps.cuda import compiler, complex_functions, device_functions, digamma, grid_loops
@@ -69,7 +69,7 @@ _cubins: dict[tuple[str, tuple[int, int]], Cubin] = {}
 
 
 def cubin_of(source: str, capability: tuple[int, int] = compiler.COMPUTE_CAPABILITY) -> Cubin:
-    """The machine code of a kernel, compiled or found.
+    """The machine code of a kernel: from this process, from disk, or compiled.
 
     Parameters
     ----------
@@ -84,13 +84,7 @@ def cubin_of(source: str, capability: tuple[int, int] = compiler.COMPUTE_CAPABIL
         If a package that it needs is not installed.
     """
     compiler.check_packages()
-    found = _cubins.get((source, capability))
-    if found is None:
-        with compiling:
-            found = _cubins.get((source, capability))
-            if found is None:
-                found = _cubins[source, capability] = _load(source, capability)
-    return found
+    return made_once(_cubins, (source, capability), lambda: _load(source, capability))
 
 
 @functools.cache
@@ -99,7 +93,7 @@ def cubin_of_user(
     described: tuple[GridOperand, ...],
     capability: tuple[int, int] = compiler.COMPUTE_CAPABILITY,
 ) -> Cubin:
-    """The machine code of a kernel of a user's, as `linad.sweeps.cuda.grid_compiler.ptx_of_user`.
+    """The machine code of a user's kernel, as `linad.sweeps.cuda.grid_compiler.ptx_of_user`.
 
     It is compiled in each process: what a function of Python's depends on is not known.
     """

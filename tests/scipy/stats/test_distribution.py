@@ -439,6 +439,18 @@ STATS = {
 }
 
 
+@pytest.mark.parametrize("moments", ["m", "mv", "mvsk"])
+def test_stats_with_moments_behind_the_parameters(moments):
+    def f(c):
+        found = linad.scipy.stats.gamma.stats(c[0], c[1], 2.0, moments)
+        return np.stack(found if isinstance(found, tuple) else [found])
+
+    c = np.array([1.3, 0.4])
+    value, J = linad.linearize(f, c)
+    np.testing.assert_allclose(value, np.ravel(scipy.stats.gamma.stats(*c, 2.0, moments)))
+    np.testing.assert_array_equal(J @ np.array([0.0, 1.0]), [1, 0, 0, 0][: len(moments)])
+
+
 @pytest.mark.parametrize("name, moments", STATS)
 def test_stats(name, moments):
     def total(x, room):

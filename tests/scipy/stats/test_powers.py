@@ -44,3 +44,14 @@ def test_data_of_zero_have_derivatives(exponent):
         found = np.moveaxis(linad.jacobian(lambda x, f=f: f(stats, x))(x), -1, 0)
         wanted = [(f(scipy.stats, x + s) - f(scipy.stats, x - s)) / 2e-6 for s in step]
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("exponent", [1e-8, -1e-6, 1e-4])
+def test_likelihoods_of_exponents_near_zero_keep_their_digits(exponent):
+    """x^λ is near 1 then; the derivative is that at 0 to first order in λ."""
+    for name in ("boxcox_llf", "yeojohnson_llf"):
+        f = getattr(stats, name)
+        value, slope = linad.value_and_grad(lambda e, f=f: f(e, X))(exponent)
+        np.testing.assert_allclose(value, getattr(scipy.stats, name)(exponent, X), rtol=1e-6)
+        at_zero, curvature = linad.jvp(linad.grad(lambda e, f=f: f(e, X)), (0.0,), (1.0,))
+        np.testing.assert_allclose(slope, at_zero + exponent * curvature, rtol=1e-8)

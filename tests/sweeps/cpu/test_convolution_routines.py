@@ -5,6 +5,7 @@ import pytest
 
 import linad
 from linad.core.primitive import Primitive
+from linad.scipy.signal import convolve2d
 from linad.sweeps.cpu.convolution_routines import BLOCK, FEW
 
 RNG = np.random.default_rng(0)
@@ -54,6 +55,35 @@ def test_rows(lead, mode):
     check(lambda a, v: convolve(a, v, mode=mode), np.asfortranarray(a), np.asfortranarray(v))
     if mode == "full":
         check(lambda a, v: convolve(v, a, mode=mode), a, v)
+
+
+GRIDS = [((5, 4), (3, 2)), ((2, 7), (4, 3)), ((6, 6), (6, 6)), ((1, 9), (4, 1))]
+GRIDS += [((7, 8), (5, 7)), ((3, 4, 5), (2, 3, 1))]
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c16", "i8"])
+@pytest.mark.parametrize("shapes", GRIDS)
+def test_grids(shapes, dtype):
+    a, v = [numbers(shape, dtype) for shape in shapes]
+    axes = len(shapes[0])
+    for lead in (a, np.stack([a, 2 * a])):
+        check(lambda a, v: convolve(a, v, mode="full", axes=axes), lead, v)
+        check(lambda a, v: convolve(v, a, mode="full", axes=axes), lead, np.stack([v, -v]))
+        if all(np.array(shapes[0]) >= shapes[1]):
+            check(lambda a, v: convolve(a[..., ::-1], v, mode="valid", axes=axes), lead, v)
+
+
+def test_images_and_their_derivatives():
+    a, v = numbers((7, 9)), numbers((3, 2))
+    for mode in ("full", "same", "valid"):
+        check(lambda a, v, mode=mode: convolve2d(a, v, mode), a, v)
+
+        def f(a, v, mode=mode):
+            return np.sum(convolve2d(a, v, mode) ** 2)
+
+        check(linad.grad(f, argnums=(0)), a, v)
+        check(linad.grad(f, argnums=1), a, v)
 
 
 def test_infinite_and_missing_terms_stay_where_they_are():
