@@ -41,7 +41,6 @@ from linad.arrays.traces import running_trace
 from linad.control.captured import with_captured
 from linad.core import tree
 from linad.core.array_type import Array
-from linad.core.callers import warn_user
 from linad.core.long_loops import counting
 from linad.core.reasons import because
 from linad.core.showing import shown
@@ -57,7 +56,14 @@ from linad.scipy.neverbegun import never_begun
 from linad.scipy.replays import Field, explicit_replay, implicit_replay
 from linad.scipy.rightsides import field_of, plain_field, refuse_complex, refuse_memory
 from linad.scipy.stretches import PiecewiseReplay
-from linad.scipy.trajectories import Solution, ahead, events_of, move_events, watched_event
+from linad.scipy.trajectories import (
+    Solution,
+    ahead,
+    events_of,
+    move_events,
+    tell_of_two,
+    watched_event,
+)
 from linad.scipy.unseenjumps import JumpWatch
 
 METHODS: dict[Any, Any] = {"RK23": RK23, "RK45": RK45, "DOP853": DOP853}
@@ -66,9 +72,6 @@ METHODS |= {method: method for method in METHODS.values()}
 OPTIONS = ("first_step", "max_step", "rtol", "atol")
 SCIPYS = {"rtol": 1e-3, "atol": 1e-6}
 """What tolerances are in `solve_ivp` that are not given."""
-
-APART = 0.1
-"""How far two solutions may be apart that are taken for one, relative to the size of y."""
 
 
 def needs_tracing(fun: Any, t_span: Any, y0: Any, given: Any, events: Any = None) -> bool:
@@ -280,24 +283,9 @@ def _taken_once_more(
     all_steps = stretches is None and moments is None and ends == list(replay.times)
     states = replay.states if all_steps else replay.at(ends)
     if not explicit or stretches is not None:
-        _tell_of_two(kind, result, states)
+        tell_of_two(kind.__name__, result, states)
         states = [value + (y - form(y)) for value, y in zip(result.y.T, states, strict=True)]
     return replay, states
-
-
-def _tell_of_two(kind: Any, result: Any, states: Any) -> None:
-    """Warn where the steps that carry the derivative lead elsewhere than SciPy's solution."""
-    size = np.max(np.abs(result.y), axis=1, initial=0.0)
-    size = size + 1e-3 * np.max(size, initial=0.0)
-    for t, value, y in zip(result.t, result.y.T, states, strict=True):
-        if (np.abs(form(y) - value) > APART * size).any():
-            warn_user(
-                f"solve_ivp: at t = {t:.6g} SciPy's solution by {kind.__name__} is "
-                f"another than that of the steps which carry the derivative: one of the two is far "
-                f"off, as where a method steps over a jump, or where a solution is chaotic; take "
-                f'method="RK45", or smaller steps by rtol=, atol= and max_step='
-            )
-            return
 
 
 def _checked_method(method: Any, tolerances: dict[str, Any]) -> Any:
