@@ -91,11 +91,12 @@ def _on_grid(a: Any, v: Any, mode: str, axes: int) -> Any:
     m, n = a.shape[-axes:], v.shape[-axes:]
     lead = np.broadcast_shapes(a.shape[:-axes], v.shape[:-axes])
     dtype = np.result_type(a, v)
+    window: Any
     if mode == "valid":
         length = tuple([p - q + 1 for p, q in zip(m, n, strict=True)])
         y = np.zeros(lead + length, dtype)
         if size_of(length) < size_of(n):
-            window: Any = (..., *[slice(None, None, -1)] * axes)
+            window = (..., *[slice(None, None, -1)] * axes)
             backwards = v[window]
             for g in itertools.product(*map(range, length)):
                 window = (..., *[slice(k, k + q) for k, q in zip(g, n, strict=True)])

@@ -6,8 +6,7 @@ roots        p(r) = 0                       dr = -Σ_i r^(n-1-i) dp_i / p'(r); a
 polydiv      u = q v + r                    long division, a step a coefficient of q
 
 Coefficients come highest power first, as in numpy.polyval. Zeros in front, which NumPy drops of
-products, remainders and `numpy.poly1d`, are kept of what is traced: they move, and their
-derivatives with them.
+products, remainders and `numpy.poly1d`, are kept of what is traced, for they move.
 """
 
 import functools
