@@ -1,5 +1,6 @@
 """Residuals of `curve_fit`: how far a model is from the data, each beside its error."""
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ from linad.solve.fitting.data_places import OfJoinedPlaces, bare_model, joined_p
 from linad.solve.fitting.misread_places import refuse_places
 from linad.solve.fitting.model_bindings import by_name, call_by_name, refuse_further_names
 from linad.solve.fitting.written_data import OnCopies, copied, is_written
+from linad.solve.shaken import shaken_data
 
 INTEGRATORS = ("solve_ivp", "odeint", "ode")
 """Routines that return fewer numbers where they fail."""
@@ -68,6 +70,13 @@ class Deviations:
             self.model = OnCopies(self.model)
         data.integrator = next((one.routine for one in found if one.routine in INTEGRATORS), "")
         return predicted
+
+    def shaken(self, whole: bool) -> "Deviations":
+        """The same where the last digits of xdata are changed."""
+        other = copy.copy(self)
+        other.data = copy.copy(self.data)
+        other.data.xdata = shaken_data(self.data.xdata, whole)
+        return other
 
     def _with_labels(self, p: Any) -> Any:
         """The prediction with integers as they were given, for a model that fails with floats."""

@@ -1,5 +1,6 @@
 """A user's function of parameters alone: its further arguments are as they were given."""
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from linad.solve.fitting.tables import is_column
 from linad.solve.fitting.taken_parameters import Whole, as_all_and_args
 from linad.solve.fitting.written_data import copied, is_written
 from linad.solve.read_data import words_of_shapes
+from linad.solve.shaken import shaken_data, shaken_function
 
 _READ_AS_SEVERAL = (
     "invalid index to scalar variable",
@@ -60,6 +62,13 @@ class WithArguments:
         if is_column(y) and y.dtype == object:
             return of_rows(y, f"{self.solver}: {name_of(self.f)} must return numbers")
         return y
+
+    def shaken(self, whole: bool) -> "WithArguments":
+        """The same where the last digits of the arguments are changed."""
+        other = copy.copy(self)
+        other.f = shaken_function(self.f, whole)
+        other.args = shaken_data(self.args, whole)
+        return other
 
     def _tell(self, error: Exception) -> None:
         """Say how the function was called, which may not be as it is meant.
