@@ -99,6 +99,12 @@ class TestSeveralDataSets:
         with pytest.raises(ValueError, match=f"each data set .data set 1, data set 2.*{came}"):
             self.fitted(sigma=sigma)
 
+    @pytest.mark.parametrize("option", ["sigma", "weights"])
+    def test_a_dict_for_one_data_set(self, option):
+        words = f"{option} must be a number, or an array like ydata.*got a dict of P, S"
+        with pytest.raises(linad.errors.OptionError, match=words):
+            curve_fit(decay, T, Y, START, **{option: {"P": 0.05, "S": 0.12}})
+
     def test_a_shape_that_does_not_fit(self):
         with pytest.raises(ValueError, match="sigma of data set 2 must have the shape .30,."):
             self.fitted(sigma=[0.1, np.ones(5)])
