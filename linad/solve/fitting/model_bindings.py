@@ -185,6 +185,19 @@ def binding(f: Model, p0: Any) -> tuple[Model, Any, list[str] | None]:
     return f, point, None
 
 
+def with_fixed(f: Model, p0: Any, fixed: Any) -> Any:
+    """A p0 by name, with the values that ``fixed`` has for parameters of a model that it lacks."""
+    if not isinstance(p0, Mapping) or not isinstance(fixed, Mapping):
+        return p0
+    signature = signature_of(f)
+    if signature is None or _fits(signature, (p0,), {}) or _fits(signature, (), p0):
+        return p0
+    names = [p.name for p in _after_first(signature) if p.kind in BY_NAME]
+    lacked = {k: v for k, v in fixed.items() if k in names and k not in p0}
+    flags = any(isinstance(v, (bool, np.bool_)) for v in lacked.values())
+    return p0 if flags or not lacked else {**p0, **lacked}
+
+
 def _behind_star(signature: inspect.Signature | None) -> str:
     """How parameters that a model takes by keyword alone are given, "" where it has none."""
     parameters = {} if signature is None else signature.parameters
