@@ -13,6 +13,7 @@ from linad.core.callers import AWARE, package_of
 from linad.core.shapes import name_of
 from linad.core.showing import shown
 from linad.errors import ArgumentError
+from linad.solve.fitting.domains import is_of_domain
 from linad.solve.problems import as_point
 
 Model = Callable[..., Any]
@@ -70,12 +71,6 @@ class OfOne(OneByOne):
             raise
 
 
-def _is_of_domain(error: Exception) -> bool:
-    """Whether a function of Python's is not defined at a number: other starts may be the remedy."""
-    told = ("math domain error", "expected a positive", "expected a nonnegative")
-    return isinstance(error, ArithmeticError) or str(error).startswith(told)
-
-
 class OfNumbers(OneByOne):
     """One that was given a number for each parameter, by nobody's word or by a p0 that is one."""
 
@@ -89,7 +84,7 @@ class OfNumbers(OneByOne):
             return self.f(x, *numbers)
         except Exception as error:
             self._tell_of_containers(error, x, len(numbers))
-            if self.p0 is None and _is_of_domain(error):
+            if self.p0 is None and is_of_domain(error):
                 error.add_note(
                     "curve_fit: no p0 is given, so that each parameter starts with 1, or between "
                     "its bounds; say where to start, p0=[...]"

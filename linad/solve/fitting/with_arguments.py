@@ -7,6 +7,7 @@ from typing import Any
 from linad.core.shapes import name_of
 from linad.errors import ArgumentError
 from linad.solve.fitting.asked_of_parameters import MISREAD, refuse_misread
+from linad.solve.fitting.domains import tell_of_domain
 from linad.solve.fitting.predictions import of_rows
 from linad.solve.fitting.tables import is_column
 from linad.solve.fitting.taken_parameters import Whole, as_all_and_args
@@ -53,7 +54,8 @@ class WithArguments:
         except TypeError as error:
             self._tell(error)
             raise
-        except ValueError as error:
+        except (ValueError, ArithmeticError) as error:
+            tell_of_domain(self.solver, name_of(self.f), p, error)
             if words := words_of_shapes(error, self.f, self.args):
                 error.add_note(f"{self.solver}: {words}")
             raise
