@@ -64,7 +64,7 @@ from linad.scipy.trajectories import (
     tell_of_two,
     watched_event,
 )
-from linad.scipy.unseenjumps import JumpWatch
+from linad.scipy.unseenjumps import JumpWatch, look_ahead
 
 METHODS: dict[Any, Any] = {"RK23": RK23, "RK45": RK45, "DOP853": DOP853}
 METHODS |= {"Radau": Radau, "BDF": BDF, "LSODA": LSODA}
@@ -229,6 +229,9 @@ def replayed(
     if in_program() and not (dense_output or given or ends_traced) and not jumps:
         found = problem.in_loops(kind, tolerances, options, t_eval)
         if found is not None:
+            steady = plain_field(problem.plain, span[0], form(y0))
+            seen = Radau if kind is LSODA else kind  # LSODA is not re-entrant
+            look_ahead(seen, lambda t, y: form(steady(t, y)), sides, span, form(y0), tolerances)
             return found
     watched = [watched_event(event, problem.plain_args) for event in given] or None
     moments = None if t_eval is None else np.asarray(_plain(t_eval), float)

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from linad.core.array_type import Array
+from linad.core.callers import warn_user
 from linad.core.marks import outside_of_traces
 from linad.errors import UnsupportedError
 from linad.scipy.heldsides import Field, HeldSides
+from linad.scipy.loopedmethods import EXPLICIT
 
 MUCH = 0.2
 """By how much of its size a right side changes over a step that is looked into."""
@@ -26,6 +28,9 @@ HALVES = 50
 ENOUGH = 20
 """Steps with jumps that are seen, or at fixed times, until no more are looked into: a solution
 slides."""
+
+FIRST, FEW = 200, 50
+"""Steps that are looked ahead, and unknowns of an implicit method for which it is done."""
 
 Point = tuple[float, Array, Array]
 """A time, a state, and the right side there."""
@@ -107,6 +112,46 @@ class JumpWatch:
         aside = y + 1e-3 * np.cos(1.0 + np.arange(y.size)) * (np.max(np.abs(y)) + np.abs(y))
         later = 1e-9 * abs(end[0] - start[0])
         return change(self._point(start[0] - later, aside), self._point(end[0], aside)) > MUCH / 2
+
+
+def look_ahead(
+    kind: Any,
+    field: Field,
+    sides: HeldSides | None,
+    span: tuple[float, float],
+    y0: Array,
+    given: dict[str, Any],
+) -> None:
+    """Warn of jumps in the first steps of a method, of which a program is made.
+
+    Parameters
+    ----------
+    kind : class
+        The method, of SciPy's.
+    field, sides
+        As of `JumpWatch`.
+    span, y0
+        The times, and the first state.
+    given : dict
+        Tolerances and lengths of steps.
+    """
+    if kind not in EXPLICIT and y0.size > FEW:
+        return
+    watch = JumpWatch(field, sides)
+    with outside_of_traces(), np.errstate(all="ignore"):
+        method = kind(field, span[0], y0, span[1], **given)
+        for _ in range(FIRST):
+            if method.status != "running":
+                return
+            t, y = float(method.t), method.y
+            method.step()
+            if method.status == "failed":
+                return
+            try:
+                watch.stepped(t, y, float(method.t), method.y)
+            except UnsupportedError as found:
+                warn_user(f"{found}; the program has right values, and derivatives without that")
+                return
 
 
 def _changes_between(start: Point, end: Point) -> Callable[[Point, Point], float]:

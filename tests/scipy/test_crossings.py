@@ -393,6 +393,16 @@ def test_jumps_that_are_not_seen_are_refused(field, method):
         linad.grad(end)(np.array([0.7, 0.4]))
 
 
+def test_a_program_warns_of_them():
+    def end(p):
+        right = lambda t, y: of_a_kernel(y, p)  # noqa: E731
+        return si.solve_ivp(right, (0, 3), [0.9], t_eval=[3.0], rtol=1e-6).y[0, -1]
+
+    p = np.array([0.7, 0.4])
+    with pytest.warns(UserWarning, match=r"jumps at t = 1\.1\d.*derivatives without that"):
+        np.testing.assert_allclose(linad.jit(end)(p), end(p), rtol=1e-6)
+
+
 def test_jumps_at_fixed_times_that_are_not_seen():
     @linad.kernel
     @numba.njit
