@@ -81,8 +81,8 @@ def without_rounding(
         promised = (far[j] - x[j]) * matrix[:, j]
         off = np.linalg.norm(value(far) - r - promised)
         wrong[j] = not off <= 0.5 * np.linalg.norm(promised)
-    reached = sizes * np.maximum(np.abs(x), 1.0)
-    faint = ~wrong & (sizes > 0) & (reached <= FAINT * reached.max())
+    least = FAINT * max(most, np.linalg.norm(r))
+    faint = ~wrong & (sizes > 0) & (sizes * np.maximum(np.abs(x), 1.0) <= least)
     if shaken is not None and faint.any():
         wrong |= faint & _changes(matrix, r, shaken())
     return (np.where(wrong, 0, matrix) if wrong.any() else matrix), wrong
