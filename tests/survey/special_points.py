@@ -534,6 +534,8 @@ def _compiled(
             return [f"JIT RAISES {type(error).__name__}: {Exception.__str__(error)[:100]}"]
         except Exception as error:
             return [f"JIT CRASH {type(error).__name__}: {error}"[:160]]
+    if len(y) != len(traced):
+        return []  # what is a constant to a derivative is recorded
     expected = flat([values[k] for k in traced])
     kinds = [(np.shape(a), np.asarray(a).dtype) for a in y]
     if kinds != [(values[k].shape, values[k].dtype) for k in traced]:

@@ -50,6 +50,7 @@ ELSEWHERE = {
     "eigenpairs": KEPT,
     "schur": KEPT,
     "cdf2rdf": KEPT,
+    "funm": KEPT,
     "qr": "of dependent columns it depends on rounding, and so do signs in triangular matrices",
     "tklmbda": "SciPy's is flat about the shape 0",
     "ss2tf": "np.poly of a matrix, recorded where its eigenvalues are real, is complex elsewhere",
