@@ -132,7 +132,8 @@ def maximum_likelihood(
     options = {"maxiter": maxiter, "gtol": gtol, "disp": verbose == 2}
     solve = Maximum(minus, parameters, (lower, upper), options)
     result = solve(parameters.start, ~parameters.free)
-    if not result.success and _falls(plus, parameters, (lower, upper)):
+    lost = not result.success and not _is_bent(result, solve, parameters)
+    if lost and _falls(plus, parameters, (lower, upper)):
         result.message += f"; {name_of(f)} {MINIMUM_INSTEAD}"
     elif not result.success and is_no_logarithm(float(-result.cost)):
         result.message += f"; {name_of(f)} is {-result.cost:.3g}: {NO_LOGARITHM}"
@@ -159,6 +160,14 @@ def maximum_likelihood(
         found.success, found.status = False, int(Status.STAGNATED)
         found.message = f"{NAME}: ended at bounds; {name_of(f)} {MINIMUM_INSTEAD}"
     return handed_over(NAME, found, verbose)
+
+
+def _is_bent(result: Any, solve: "Maximum", parameters: Parameters) -> bool:
+    """Whether the logarithm is bent where a search has ended as beside a maximum, in each free
+    parameter: then it is one, though that was not found."""
+    free = parameters.free
+    bent = np.diagonal(solve.hessian(tree.vector(result.x), free))
+    return bool(np.isfinite(bent).all() and (bent > 0).all())
 
 
 def _is_flat(result: Any, solve: "Maximum", parameters: Parameters) -> bool:

@@ -37,8 +37,13 @@ def profiles(fit: Any, chosen: Sequence[int], t: float) -> dict[str, tuple[float
     """The intervals of parameters by name; a line tells whoever waits how far they are."""
     found: dict[str, tuple[float, float]] = {}
     met = Minima(fit, 2 * len(chosen))
-    for i in chosen:
-        found[fit.names[i]] = profile(fit, i, t, met)
+    residual = fit.solve.residual
+    silent, residual.silent = residual.silent, True  # a line of its own says it as well
+    try:
+        for i in chosen:
+            found[fit.names[i]] = profile(fit, i, t, met)
+    finally:
+        residual.silent = silent
     cost, x = min(met.known, key=operator.itemgetter(0))
     if cost < fit.cost - LOWER * fit._scales[1]:
         warn_user(

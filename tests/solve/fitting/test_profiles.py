@@ -7,6 +7,7 @@ import pytest
 
 import linad
 from linad.core import patience
+from linad.solve import waiting
 
 T = np.linspace(0.0, 1.0, 9)
 
@@ -28,6 +29,16 @@ def test_what_is_said(progress, monkeypatch, capsys):
     assert [ends for _, ends, _ in lines] == sorted(ends for _, ends, _ in lines)
     assert said.count("with linad.jit(") == len(lines)
     assert said.count("a fit may take less") == len(lines)
+
+
+def test_a_line_of_the_fits_does_not_come_on_top(monkeypatch):
+    found = linad.solve.curve_fit(lambda t, a, b: a * np.exp(b * t), T, np.exp(T) + 0.01 * T**2)
+    residual, told = found.solve.residual, []
+    residual.silent, residual.seconds = False, 1e6
+    monkeypatch.setattr(waiting, "say", told.append)
+    found.profile_intervals()
+    assert not told
+    assert not residual.silent
 
 
 def test_a_better_fit_is_told_of():
