@@ -22,7 +22,7 @@ from linad.operators.algebra import Chain
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import NOT_A_MATRIX
 from linad.operators.reordering import Broadcast, broadcast
-from linad.operators.slopes import SlopeRule
+from linad.operators.slopes import LevellingRule, SlopeRule
 from linad.operators.structured import Masked
 from linad.operators.typed import Typed
 
@@ -83,6 +83,17 @@ def several(name: str, ufunc: Any, **slopes: Slope | None) -> Primitive:
         primitive.jacobian(wrt=i)(rule)
     if isinstance(ufunc, np.ufunc):
         register(ufunc, primitive)
+    return primitive
+
+
+def levels_off(primitive: Primitive, *places: int) -> Primitive:
+    """Say of arguments that the function is finite at an infinity of theirs.
+
+    Its result does not move there, whatever the derivative of the argument is.
+    """
+    for place in places:
+        rule = primitive.rules[place]
+        primitive.jacobian(wrt=place)(LevellingRule(rule.name, place, rule.slope))
     return primitive
 
 
