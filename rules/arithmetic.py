@@ -12,6 +12,7 @@ Remainders are differentiated as if a / b were no integer. Rounding to floating 
 not seen: `nextafter` has slope 1 in its first argument.
 """
 
+import math
 import operator
 from typing import Any
 
@@ -79,7 +80,7 @@ def _power_slope_a(y: Array, a: Array, b: Any) -> Any:
     if not hasattr(b, "shape"):  # a Python number: the usual x**2
         if b == 2:
             return 2 * a
-        if np.isinf(b):
+        if abs(b) == math.inf:
             return power_slope(y, a, np.float64(b))
         return b * a ** (b - 1) if b else 0
     return power_slope(y, a, b)

@@ -22,7 +22,7 @@ from linad.operators.algebra import Chain
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import NOT_A_MATRIX
 from linad.operators.reordering import Broadcast, broadcast
-from linad.operators.slopes import LevellingRule, SlopeRule
+from linad.operators.slopes import SlopeRule
 from linad.operators.structured import Masked
 from linad.operators.typed import Typed
 
@@ -93,7 +93,8 @@ def levels_off(primitive: Primitive, *places: int) -> Primitive:
     """
     for place in places:
         rule = primitive.rules[place]
-        primitive.jacobian(wrt=place)(LevellingRule(rule.name, place, rule.slope))
+        assert isinstance(rule, SlopeRule)
+        rule.levels = True
     return primitive
 
 

@@ -36,40 +36,33 @@ class SlopeRule:
     slope : callable or None
         ``slope(y, *args, **params)``, an array that broadcasts to the shape of y; None is the
         slope 1.
+    levels : bool
+        Whether the function is finite at an infinity of the argument: it levels off there.
     """
 
-    __slots__ = ("name", "place", "slope")
+    __slots__ = ("levels", "name", "place", "slope")
 
-    def __init__(self, name: str, place: int, slope: Callable[..., Any] | None) -> None:
-        self.name, self.place, self.slope = name, place, slope
+    def __init__(
+        self, name: str, place: int, slope: Callable[..., Any] | None, levels: bool = False
+    ) -> None:
+        self.name, self.place, self.slope, self.levels = name, place, slope, levels
 
     def __call__(self, y: Array, *args: Any, **params: Any) -> JacobianOperator:
         x, shape = args[self.place], y.shape
         if self.slope is None:
             return broadcast(shape, x.shape, y.dtype)
-        J = diagonal(self.slope(y, *args, **params), shape, y.dtype)
+        J: JacobianOperator = diagonal(self.slope(y, *args, **params), shape, y.dtype)
+        if self.levels and reaches_infinity(x):
+            # On both sides of a slope that may be NaN, so that neither warns.
+            moves = Masked(~(np.isinf(x) & np.isfinite(y)), shape, y.dtype)
+            J = Chain((moves, J, moves))
         return J if x.shape == shape else Chain((J, Broadcast(shape, x.shape, y.dtype)))
 
     def __repr__(self) -> str:
         return f"<rule {self.name}>"
 
 
-class LevellingRule(SlopeRule):
-    """The rule of an argument at whose infinities the function may be finite: it levels off."""
-
-    __slots__ = ()
-
-    def __call__(self, y: Array, *args: Any, **params: Any) -> JacobianOperator:
-        x, shape, dtype = args[self.place], y.shape, y.dtype
-        if self.slope is None or not reaches_infinity(x):
-            return super().__call__(y, *args, **params)
-        # On both sides of a slope that may be NaN, so that neither warns.
-        moves = Masked(~(np.isinf(x) & np.isfinite(y)), shape, dtype)
-        J = Chain((moves, diagonal(self.slope(y, *args, **params), shape, dtype), moves))
-        return J if x.shape == shape else Chain((J, Broadcast(shape, x.shape, dtype)))
-
-
 def reaches_infinity(x: Array) -> bool:
     """Whether an entry is infinite, here: programs are recorded for what is met, and others do
     without masks."""
-    return bool(np.isinf(concrete(x)).any())
+    return np.count_nonzero(np.isinf(concrete(x))) > 0
