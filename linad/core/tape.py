@@ -249,13 +249,27 @@ class Tape:
         return tree.unflatten(self.out_tree, self.run(given))
 
     def run(self, given: Sequence[Any]) -> list[Any]:
-        """Run on leaves, plain or traced, and return the leaves of the result."""
+        """Run on leaves, plain or traced, and return the leaves of the result.
+
+        Raises
+        ------
+        GuardError
+            If a Python decision would be taken otherwise, or if an array has another shape or
+            dtype than it had: eigenvalues that were real have become complex, say.
+        """
         values = dict(zip(self.inputs, given, strict=True))
         for eqn in self.equations:
             arguments = [values[a] if isinstance(a, Var) else a for a in eqn.inputs]
             result = eqn.primitive(*arguments, **eqn.params)
             results = result if isinstance(result, tuple) else (result,)
-            values.update(zip(eqn.outputs, results, strict=True))
+            for var, value in zip(eqn.outputs, results, strict=True):
+                if getattr(value, "dtype", var.dtype) != var.dtype or np.shape(value) != var.shape:
+                    now = value if hasattr(value, "dtype") else np.asarray(value)
+                    raise GuardError(
+                        f"{self.name}: {eqn.primitive.name} gave {var.type} when the program was "
+                        f"recorded and gives {type_of(now)} now"
+                    )
+                values[var] = value
         return [values[a] if isinstance(a, Var) else a for a in self.outputs]
 
     def check(self) -> None:

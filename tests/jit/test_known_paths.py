@@ -112,3 +112,30 @@ def test_paths_that_no_call_takes_are_seldom_asked_for(monkeypatch):
     for _ in range(32):
         f(1.0)
     assert paths[0]._compiled is not None
+
+
+TURNING = {
+    "eigvals": np.linalg.eigvals,
+    "eig": lambda a: np.linalg.eig(a)[0],
+    "poly": np.poly,
+    "roots": lambda a: np.roots(np.stack([1.0 + 0 * a[0, 0], -np.trace(a), np.linalg.det(a)])),
+    "sqrtm": linad.scipy.linalg.sqrtm,
+    "logm": linad.scipy.linalg.logm,
+    "emath": np.emath.sqrt,
+}
+"""Functions of a real matrix whose results are real for some matrices and complex for others."""
+
+
+@pytest.mark.parametrize("derivative", [linad.grad, linad.jacobian])
+@pytest.mark.parametrize("f", TURNING.values(), ids=TURNING)
+def test_derivatives_of_jitted_functions_follow_what_turns_complex(f, derivative):
+    def of_parts(a):
+        z = f(a)
+        return np.sum(np.imag(z) ** 2) + 7 if np.iscomplexobj(z) else np.sum(z**3)
+
+    jitted = linad.jit(of_parts)
+    real, turned = np.array([[2.0, 0.3], [0.1, 1.0]]), np.array([[1.0, 2.0], [-2.0, 1.5]])
+    for a in (real, turned, -real, real, turned):
+        found, expected = derivative(jitted)(a), derivative(of_parts)(a)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(jitted(a), of_parts(a), rtol=1e-9)

@@ -53,7 +53,6 @@ ELSEWHERE = {
     "funm": KEPT,
     "qr": "of dependent columns it depends on rounding, and so do signs in triangular matrices",
     "tklmbda": "SciPy's is flat about the shape 0",
-    "ss2tf": "np.poly of a matrix, recorded where its eigenvalues are real, is complex elsewhere",
     "slogdet": "of a singular matrix there is none, and LinAlgError says so",
     "heaviside": "a jump",
     "copysign": "a jump",
