@@ -25,6 +25,10 @@ FADES = 0.7
 
 HALVES = 50
 
+FEWEST = 10
+"""How often a step is halved at least: shorter ones than time resolves tell nothing, as those of a
+method that stands still beside a pole."""
+
 ENOUGH = 20
 """Steps with jumps that are seen, or at fixed times, until no more are looked into: a solution
 slides."""
@@ -84,9 +88,11 @@ class JumpWatch:
         left = change(start, end)
         if not left > MUCH:  # NaN neither
             return None
-        for _ in range(HALVES):
+        for halves in range(HALVES):
             t = 0.5 * (start[0] + end[0])
             if t in (start[0], end[0]):
+                if halves < FEWEST:
+                    return None
                 break
             middle = self._point(t, 0.5 * (start[1] + end[1]))
             before, behind = change(start, middle), change(middle, end)
