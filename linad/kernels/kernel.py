@@ -212,8 +212,8 @@ class Kernel:
             if isinstance(a, dict):
                 keys = ", ".join(map(str, a))
                 raise KernelError(
-                    f"kernel {self.source.name}: argument {name} is a dict; kernels take arrays and "
-                    f"numbers: let it take {keys} one by one, {self.source.name}({keys}), by which "
+                    f"kernel {self.source.name}: argument {name} is a dict; kernels take arrays "
+                    f"and numbers: let it take {keys} one by one, {self.source.name}({keys}), by which "
                     f"a fit gives them, too"
                 )
 
