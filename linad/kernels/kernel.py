@@ -213,7 +213,7 @@ class Kernel:
                 keys = ", ".join(map(str, a))
                 raise KernelError(
                     f"kernel {self.source.name}: argument {name} is a dict; kernels take arrays "
-                    f"and numbers: let it take {keys} one by one, {self.source.name}({keys}), by which "
+                    f"and numbers: let it take {keys} one by one, {self.source.name}({keys}), as "
                     f"a fit gives them, too"
                 )
 
