@@ -6,11 +6,13 @@ y = a^b        dy = b a^(b-1) da + y log(a) db
 y = a mod b    dy = da - floor(a / b) db            where a / b is not an integer
 
 Conventions. The slope of a^b in a is 0 where b is 0, also at a = 0; in b it is 0 at a = 0,
-b >= 0, and NaN where a is negative (a real power of it exists for integers b only).
+b >= 0, and at a = inf, b < 0, and NaN where a is negative (a real power of it exists for
+integers b only).
 Remainders are differentiated as if a / b were no integer. Rounding to floating point is
 not seen: `nextafter` has slope 1 in its first argument.
 """
 
+import math
 import operator
 from typing import Any
 
@@ -22,9 +24,9 @@ from linad.core.dispatch import OPERATORS, implements
 from linad.core.primitive import Primitive, Traced
 from linad.core.tape import Var
 from linad.operators.base import JacobianOperator
-from linad.operators.slopes import SlopeRule
+from linad.operators.slopes import SlopeRule, reaches_infinity
 from linad.operators.structured import Diagonal, Identity, Zero
-from linad.rules.elementwise import binary, constant, copied, register, shape_of, unary
+from linad.rules.elementwise import binary, constant, copied, levels_off, register, shape_of, unary
 
 add = binary("add", np.add, None, None)
 subtract = binary("subtract", np.subtract, None, lambda y, a, b: -1)
@@ -35,6 +37,7 @@ multiply.of_equal = SlopeRule("multiply_wrt_both", 0, lambda y, a, b: 2 * a)
 divide = binary(
     "divide", np.true_divide, lambda y, a, b: y.dtype.type(1) / b, lambda y, a, b: -y / b
 )
+levels_off(divide, 1)
 OPERATORS[np.multiply] = multiply
 
 
@@ -57,7 +60,7 @@ for _primitive, _operator in (
     _primitive.on_numbers = _operator
 negative = unary("negative", np.negative, lambda y, x: -1)
 positive = unary("positive", np.positive, lambda y, x: 1)
-reciprocal = unary("reciprocal", np.reciprocal, lambda y, x: -y * y)
+reciprocal = levels_off(unary("reciprocal", np.reciprocal, lambda y, x: -y * y), 0)
 square = unary("square", np.square, lambda y, x: 2 * x)
 
 
@@ -77,6 +80,8 @@ def _power_slope_a(y: Array, a: Array, b: Any) -> Any:
     if not hasattr(b, "shape"):  # a Python number: the usual x**2
         if b == 2:
             return 2 * a
+        if abs(b) == math.inf:
+            return power_slope(y, a, np.float64(b))
         return b * a ** (b - 1) if b else 0
     return power_slope(y, a, b)
 
@@ -84,8 +89,11 @@ def _power_slope_a(y: Array, a: Array, b: Any) -> Any:
 def power_slope(y: Array, a: Array, b: Array) -> Any:
     """b a^(b-1). Where b is 0 it is 0, and its own slope in b is 1 / a: the exponent has to be -1.
 
-    Only at a = 0, where 0 * a**-1 is NaN, another one stands in, with all slopes 0.
+    Only at a = 0, where 0 * a**-1 is NaN, another one stands in, with all slopes 0. It is 0 as
+    well where b is infinite and the power is not: there b itself is left out.
     """
+    if reaches_infinity(b):
+        b = np.where(np.isinf(b) & np.isfinite(y), 0, b)
     zero = b == 0
     if not isinstance(zero, Traced) and not np.count_nonzero(zero):
         return b * a ** (b - 1)
@@ -95,7 +103,10 @@ def power_slope(y: Array, a: Array, b: Array) -> Any:
 
 def _power_slope_b(y: Array, a: Array, b: Array) -> Any:
     base = y.dtype.type(1) * a
-    return y * np.log(np.where(base == 0, 1, base))
+    still = base == 0
+    if reaches_infinity(base):
+        still = still | ((base == np.inf) & (y == 0))
+    return y * np.log(np.where(still, 1, base))
 
 
 def _raised(a: Any, b: Any) -> Any:
@@ -107,7 +118,7 @@ def _raised(a: Any, b: Any) -> Any:
     return np.complex128(y) if type(y) is complex else y
 
 
-power = binary("power", _raised, _power_slope_a, _power_slope_b)
+power = levels_off(binary("power", _raised, _power_slope_a, _power_slope_b), 0, 1)
 power.partial = "of no negative powers"
 OPERATORS[np.power] = power
 

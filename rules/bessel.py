@@ -26,7 +26,7 @@ from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.rules.besselorders import ive_in_order, kve_in_order
-from linad.rules.elementwise import NO_SLOPE, Slope, several, unary
+from linad.rules.elementwise import NO_SLOPE, Slope, levels_off, several, unary
 from linad.rules.kinks import side
 from linad.rules.shaping import astype
 from linad.rules.special import real_only, special, special_fan, ufunc_of
@@ -139,8 +139,8 @@ special("y0", x=lambda y, x: -sp.y1(x))
 special("y1", x=lambda y, x: sp.y0(x) - y / x)
 _i0 = special("i0", x=lambda y, x: sp.i1(x))
 special("i1", x=lambda y, x: 0.5 * (sp.i0(x) + sp.iv(2, x)))
-special("i0e", x=lambda y, x: sp.i1e(x) - side(x) * y)
-special("i1e", x=lambda y, x: 0.5 * (sp.i0e(x) + sp.ive(2, x)) - side(x) * y)
+levels_off(special("i0e", x=lambda y, x: sp.i1e(x) - side(x) * y), 0)
+levels_off(special("i1e", x=lambda y, x: 0.5 * (sp.i0e(x) + sp.ive(2, x)) - side(x) * y), 0)
 
 
 @implements(np.i0)
@@ -151,10 +151,10 @@ def i0(x: Array) -> Any:
     return astype(_i0(x), x.dtype) if x.dtype == np.float16 else _i0(x)
 
 
-special("k0", x=lambda y, x: -sp.k1(x))
-special("k1", x=lambda y, x: -sp.k0(x) - y / x)
-special("k0e", x=lambda y, x: y - sp.k1e(x))
-special("k1e", x=lambda y, x: y - sp.k0e(x) - y / x)
+levels_off(special("k0", x=lambda y, x: -sp.k1(x)), 0)
+levels_off(special("k1", x=lambda y, x: -sp.k0(x) - y / x), 0)
+levels_off(special("k0e", x=lambda y, x: y - sp.k1e(x)), 0)
+levels_off(special("k1e", x=lambda y, x: y - sp.k0e(x) - y / x), 0)
 
 # Spherical. SciPy's functions are not ufuncs: they take plain arrays only.
 

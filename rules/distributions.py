@@ -14,15 +14,15 @@ import numpy as np
 import scipy.special as sp
 
 from linad.core.array_type import Array
-from linad.rules.elementwise import NO_SLOPE
+from linad.rules.elementwise import NO_SLOPE, levels_off
 from linad.rules.families import family
 from linad.rules.incomplete import I_a, I_b, P_a, beta_density, gamma_density
 from linad.rules.special import SQRT_2PI, boxcox_power, special
 
 # Normal.
 
-special("ndtr", x=lambda y, x: np.exp(-0.5 * x * x) / SQRT_2PI)
-special("log_ndtr", x=lambda y, x: np.exp(-0.5 * x * x - y) / SQRT_2PI)
+levels_off(special("ndtr", x=lambda y, x: np.exp(-0.5 * x * x) / SQRT_2PI), 0)
+levels_off(special("log_ndtr", x=lambda y, x: np.exp(-0.5 * x * x - y) / SQRT_2PI), 0)
 special("ndtri", p=lambda x, p: SQRT_2PI * np.exp(0.5 * x * x))
 special("ndtri_exp", p=lambda x, p: SQRT_2PI * np.exp(p + 0.5 * x * x))
 special(

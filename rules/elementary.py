@@ -20,7 +20,8 @@ import numpy as np
 from linad.arrays.python_operators import rooted
 from linad.core.array_type import Array
 from linad.core.primitive import Traced
-from linad.rules.elementwise import binary, register, unary
+from linad.operators.slopes import reaches_infinity
+from linad.rules.elementwise import binary, levels_off, register, unary
 from linad.rules.kinks import tip
 from linad.rules.shaping import replaced
 
@@ -29,9 +30,9 @@ DEGREE = math.pi / 180
 
 # Exponentials, logarithms, roots.
 
-exp = unary("exp", np.exp, lambda y, x: y)
-exp2 = unary("exp2", np.exp2, lambda y, x: LN2 * y)
-expm1 = unary("expm1", np.expm1, lambda y, x: y + 1)
+exp = levels_off(unary("exp", np.exp, lambda y, x: y), 0)
+exp2 = levels_off(unary("exp2", np.exp2, lambda y, x: LN2 * y), 0)
+expm1 = levels_off(unary("expm1", np.expm1, lambda y, x: y + 1), 0)
 log = unary("log", np.log, lambda y, x: 1 / x)
 log2 = unary("log2", np.log2, lambda y, x: (1 / LN2) / x)
 log10 = unary("log10", np.log10, lambda y, x: (1 / LN10) / x)
@@ -77,12 +78,14 @@ logaddexp = binary(
     lambda y, a, b: np.exp(a - _finite(y)),
     lambda y, a, b: np.exp(b - _finite(y)),
 )
+levels_off(logaddexp, 0, 1)
 logaddexp2 = binary(
     "logaddexp2",
     np.logaddexp2,
     lambda y, a, b: np.exp2(a - _finite(y)),
     lambda y, a, b: np.exp2(b - _finite(y)),
 )
+levels_off(logaddexp2, 0, 1)
 
 
 def _below(x: Array) -> Any:
@@ -106,7 +109,7 @@ cos = unary("cos", np.cos, lambda y, x: -np.sin(x))
 tan = unary("tan", np.tan, lambda y, x: 1 + y * y)
 arcsin = unary("arcsin", np.arcsin, lambda y, x: 1 / _half_circle(x))
 arccos = unary("arccos", np.arccos, lambda y, x: -1 / _half_circle(x))
-arctan = unary("arctan", np.arctan, lambda y, x: 1 / (1 + x * x))
+arctan = levels_off(unary("arctan", np.arctan, lambda y, x: 1 / (1 + x * x)), 0)
 rad2deg = unary("rad2deg", np.rad2deg, lambda y, x: 1 / DEGREE)
 degrees = unary("degrees", np.degrees, lambda y, x: 1 / DEGREE)
 deg2rad = unary("deg2rad", np.deg2rad, lambda y, x: DEGREE)
@@ -138,8 +141,10 @@ register(np.hypot, hypotenuse)
 
 
 def _per_square(x: Array, a: Array, b: Array) -> Any:
-    """x / (a^2 + b^2), the square not formed: it might overflow."""
+    """x / (a^2 + b^2), the square not formed: it might overflow. Far out it is 0."""
     h = np.hypot(a, b)
+    if reaches_infinity(h):
+        x = np.where(h == np.inf, 0, x)
     return x / h / h
 
 
@@ -149,12 +154,13 @@ arctan2 = binary(
     lambda y, a, b: _per_square(b, a, b),
     lambda y, a, b: -_per_square(a, a, b),
 )
+levels_off(arctan2, 0, 1)
 
 # Hyperbolic.
 
 sinh = unary("sinh", np.sinh, lambda y, x: np.cosh(x))
 cosh = unary("cosh", np.cosh, lambda y, x: np.sinh(x))
-tanh = unary("tanh", np.tanh, lambda y, x: 1 - y * y)
+tanh = levels_off(unary("tanh", np.tanh, lambda y, x: 1 - y * y), 0)
 arcsinh = unary("arcsinh", np.arcsinh, lambda y, x: 1 / np.sqrt(_above(x * x)))
 arccosh = unary("arccosh", np.arccosh, lambda y, x: 1 / (np.sqrt(x - 1) * np.sqrt(_above(x))))
 arctanh = unary("arctanh", np.arctanh, lambda y, x: 1 / ((1 - x) * (1 + x)))

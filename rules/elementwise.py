@@ -86,6 +86,18 @@ def several(name: str, ufunc: Any, **slopes: Slope | None) -> Primitive:
     return primitive
 
 
+def levels_off(primitive: Primitive, *places: int) -> Primitive:
+    """Say of arguments that the function is finite at an infinity of theirs.
+
+    Its result does not move there, whatever the derivative of the argument is.
+    """
+    for place in places:
+        rule = primitive.rules[place]
+        assert isinstance(rule, SlopeRule)
+        rule.levels = True
+    return primitive
+
+
 def NO_SLOPE(y: Any, *args: Any) -> Any:
     """Stands for a derivative without closed form; its rule raises MissingRuleError."""
     raise NotImplementedError

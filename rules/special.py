@@ -20,7 +20,7 @@ from linad.errors import MissingRuleError
 from linad.rules import elementary
 from linad.rules.arithmetic import power_slope
 from linad.rules.comparison import rint
-from linad.rules.elementwise import NO_SLOPE, Slope, fan, register, several
+from linad.rules.elementwise import NO_SLOPE, Slope, fan, levels_off, register, several
 
 SQRT_PI = math.sqrt(math.pi)
 SQRT_2PI = math.sqrt(2 * math.pi)
@@ -83,11 +83,11 @@ register(sp.round, rint)
 
 # Error functions.
 
-special("erf", x=lambda y, x: 2 / SQRT_PI * np.exp(-x * x))
-special("erfc", x=lambda y, x: -2 / SQRT_PI * np.exp(-x * x))
-special("erfcx", x=lambda y, x: 2 * x * y - 2 / SQRT_PI)
+levels_off(special("erf", x=lambda y, x: 2 / SQRT_PI * np.exp(-x * x)), 0)
+levels_off(special("erfc", x=lambda y, x: -2 / SQRT_PI * np.exp(-x * x)), 0)
+levels_off(special("erfcx", x=lambda y, x: 2 * x * y - 2 / SQRT_PI), 0)
 special("erfi", x=lambda y, x: 2 / SQRT_PI * np.exp(x * x))
-special("dawsn", x=lambda y, x: 1 - 2 * x * y)
+levels_off(special("dawsn", x=lambda y, x: 1 - 2 * x * y), 0)
 special("wofz", x=lambda y, x: 2j / SQRT_PI - 2 * x * y)
 special("erfinv", x=lambda y, x: SQRT_PI / 2 * np.exp(y * y))
 special("erfcinv", x=lambda y, x: -SQRT_PI / 2 * np.exp(y * y))
@@ -165,8 +165,8 @@ special(
 
 # Exponentials, logarithms, powers.
 
-special("exp10", x=lambda y, x: math.log(10) * y)
-special("exprel", x=lambda y, x: 0.5 * sp.hyp1f1(2, 3, x))
+levels_off(special("exp10", x=lambda y, x: math.log(10) * y), 0)
+levels_off(special("exprel", x=lambda y, x: 0.5 * sp.hyp1f1(2, 3, x)), 0)
 special("cosm1", x=lambda y, x: -np.sin(x))
 special(
     "powm1",
@@ -183,9 +183,9 @@ special(
     m=lambda y, d, m, s: y.dtype.type(DEGREE / 60),
     s=lambda y, d, m, s: y.dtype.type(DEGREE / 3600),
 )
-special("expit", x=lambda y, x: y * sp.expit(-x))
+levels_off(special("expit", x=lambda y, x: y * sp.expit(-x)), 0)
 special("logit", x=lambda y, x: 1 / (x * (1 - x)))
-special("log_expit", x=lambda y, x: sp.expit(-x))
+levels_off(special("log_expit", x=lambda y, x: sp.expit(-x)), 0)
 
 
 def _ratio(a: Array, b: Array) -> Any:
@@ -277,8 +277,8 @@ def _expn_slope(y: Array, n: Any, x: Array) -> Any:
     return np.where(n == 0, first, -sp.expn(np.maximum(n - 1, 0), x))
 
 
-special("exp1", x=lambda y, x: -np.exp(-x) / x)
-special("expi", x=lambda y, x: np.exp(x) / x)
+levels_off(special("exp1", x=lambda y, x: -np.exp(-x) / x), 0)
+levels_off(special("expi", x=lambda y, x: np.exp(x) / x), 0)
 special("expn", n=NO_SLOPE, x=_expn_slope)
 special_fan("sici", x=lambda y, x: (np.sinc(x / math.pi), np.cos(x) / x))
 special_fan("shichi", x=lambda y, x: (0.5 * (_exprel(x) + _exprel(-x)), np.cosh(x) / x))

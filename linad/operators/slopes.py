@@ -4,16 +4,24 @@ y = f(a, b, ...)     dy = f_a da + f_b db + ...
 
 A trace that meets such a rule, and an argument that has the shape of the result already, makes
 the diagonal operator itself: programs are made of these functions, and each call counts.
+
+Where an argument is infinite and the result is not, as in exp(-inf) = 0 or 1 / inf = 0, the result
+does not move with it: the slope is 0, whatever the argument's own derivative is, which may well be
+infinite, as that of -k t in k at t = inf. No product tells so, since 0 · inf is NaN. Those entries
+are not read, as those that `numpy.where` leaves out (`linad.transforms.unread_entries`).
 """
 
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from linad.arrays.buffers import concrete
 from linad.core.array_type import Array
 from linad.operators.algebra import Chain
 from linad.operators.base import JacobianOperator
 from linad.operators.reordering import Broadcast, broadcast
-from linad.operators.structured import diagonal
+from linad.operators.structured import Masked, diagonal
 
 
 class SlopeRule:
@@ -28,19 +36,33 @@ class SlopeRule:
     slope : callable or None
         ``slope(y, *args, **params)``, an array that broadcasts to the shape of y; None is the
         slope 1.
+    levels : bool
+        Whether the function is finite at an infinity of the argument: it levels off there.
     """
 
-    __slots__ = ("name", "place", "slope")
+    __slots__ = ("levels", "name", "place", "slope")
 
-    def __init__(self, name: str, place: int, slope: Callable[..., Any] | None) -> None:
-        self.name, self.place, self.slope = name, place, slope
+    def __init__(
+        self, name: str, place: int, slope: Callable[..., Any] | None, levels: bool = False
+    ) -> None:
+        self.name, self.place, self.slope, self.levels = name, place, slope, levels
 
     def __call__(self, y: Array, *args: Any, **params: Any) -> JacobianOperator:
         x, shape = args[self.place], y.shape
         if self.slope is None:
             return broadcast(shape, x.shape, y.dtype)
-        J = diagonal(self.slope(y, *args, **params), shape, y.dtype)
+        J: JacobianOperator = diagonal(self.slope(y, *args, **params), shape, y.dtype)
+        if self.levels and reaches_infinity(x):
+            # On both sides of a slope that may be NaN, so that neither warns.
+            moves = Masked(~(np.isinf(x) & np.isfinite(y)), shape, y.dtype)
+            J = Chain((moves, J, moves))
         return J if x.shape == shape else Chain((J, Broadcast(shape, x.shape, y.dtype)))
 
     def __repr__(self) -> str:
         return f"<rule {self.name}>"
+
+
+def reaches_infinity(x: Array) -> bool:
+    """Whether an entry is infinite, here: programs are recorded for what is met, and others do
+    without masks."""
+    return np.count_nonzero(np.isinf(concrete(x))) > 0

@@ -21,7 +21,7 @@ from linad.core.regions import Region
 from linad.core.shapes import is_inexact, size_of
 from linad.errors import WrongRuleError
 from linad.operators.region_writes import Erase, Insert
-from linad.operators.slopes import SlopeRule
+from linad.operators.slopes import SlopeRule, reaches_infinity
 from linad.operators.structured import Diagonal, Identity
 from linad.transforms.likeness import alike, one_origin
 from linad.transforms.pair_operations import PairTrace, widened
@@ -106,7 +106,11 @@ class LinearTrace(PairTrace):
                     J: Any
                     if value.dtype is not dtype:
                         J = widened(rule(y, value, **params), value.dtype, dtype)
-                    elif type(rule) is SlopeRule and rule.slope and not params:
+                    elif (
+                        type(rule) is SlopeRule
+                        and rule.slope
+                        and not (params or (rule.levels and reaches_infinity(value)))
+                    ):
                         J = _bare(Diagonal)
                         J.entries = rule.slope(y, value)
                         J.out_shape = J.in_shape = y.shape

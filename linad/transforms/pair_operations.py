@@ -15,7 +15,7 @@ from linad.arrays.traces import Trace
 from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.operators.base import JacobianOperator
-from linad.operators.slopes import SlopeRule
+from linad.operators.slopes import SlopeRule, reaches_infinity
 from linad.operators.structured import Cast, Diagonal, Identity
 from linad.transforms.plain_operands import PlainOperands
 from linad.transforms.tape_operator import Step
@@ -99,7 +99,12 @@ class PairTrace(Trace):
         """The operator of ``x``, which is one of a and b."""
         shape, dtype = y.shape, y.dtype
         J: Any
-        if type(rule) is not SlopeRule or x.shape != shape or x.dtype is not dtype:
+        if (
+            type(rule) is not SlopeRule
+            or x.shape != shape
+            or x.dtype is not dtype
+            or (rule.levels and reaches_infinity(x))
+        ):
             J = rule(y, a, b)
             return J if x.dtype is dtype else widened(J, x.dtype, dtype)
         if rule.slope is not None:

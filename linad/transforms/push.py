@@ -16,7 +16,7 @@ from linad.core.primitive import Primitive, lifted
 from linad.core.regions import Region
 from linad.core.shapes import is_inexact, memory_of
 from linad.operators.entangled import Entangled, Results
-from linad.operators.slopes import SlopeRule
+from linad.operators.slopes import SlopeRule, reaches_infinity
 from linad.transforms.likeness import alike
 from linad.transforms.linearize import linearize_pullback
 from linad.transforms.pair_operations import widened
@@ -73,7 +73,12 @@ class PushTrace(Trace):
                 for i, tangent in active:
                     rule = rules.get(i) or primitive.rule_of(i)
                     x = values[i]
-                    if type(rule) is SlopeRule and x.shape == y.shape and x.dtype is y.dtype:
+                    if (
+                        type(rule) is SlopeRule
+                        and x.shape == y.shape
+                        and x.dtype is y.dtype
+                        and not (rule.levels and reaches_infinity(x))
+                    ):
                         # Functions entry by entry are most of what there is: without an operator.
                         new = rule.slope is not None or (written and total is None)
                         if rule.slope is not None:

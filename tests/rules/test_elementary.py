@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.special
 
 import linad
 from linad.core.primitive import Primitive
@@ -99,3 +100,45 @@ def test_the_slope_of_arcsinh_on_either_side_of_its_cut(side):
     slope = linad.jvp(np.arcsinh, (np.complex128(complex(side, 2)),), (np.complex128(1),))[1]
     expected = np.copysign(1 / np.sqrt(3), side) * -1j
     np.testing.assert_allclose(slope, expected, rtol=1e-12, atol=1e-15)
+
+
+T = np.array([1.0, 2.0, np.inf])  # as data that say "never"
+AT_INFINITY = {
+    "exp": lambda k: np.exp(-k * T),
+    "exp of a power": lambda k: np.exp(-((T / k) ** k)),
+    "exp2": lambda k: np.exp2(-T / k),
+    "expm1": lambda k: np.expm1(-k * T),
+    "tanh": lambda k: np.tanh(k * T),
+    "arctan": lambda k: np.arctan(k * T),
+    "arctan2": lambda k: np.arctan2(k, T),
+    "logaddexp": lambda k: np.logaddexp(k, -k * T),
+    "logistic": lambda k: 1 / (1 + np.exp(-k * T)),
+    "reciprocal": lambda k: np.reciprocal(k * T),
+    "divide": lambda k: k / (1 + (T / k) ** 2),
+    "power": lambda k: (T + k) ** -k,
+    "power of an infinite exponent": lambda k: k**-T,
+    "erfc": lambda k: scipy.special.erfc(k * T),
+    "expit": lambda k: scipy.special.expit(-k * T),
+    "ndtr": lambda k: scipy.special.ndtr(k * T),
+}
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("name", AT_INFINITY)
+def test_at_infinite_data_derivatives_are_their_limits(name):
+    f, moves = AT_INFINITY[name], name == "logaddexp"  # there y = k
+    total = lambda k: np.sum(f(k))
+    assert linad.derivative(f)(1.3)[-1] == moves
+    assert linad.derivative(linad.derivative(f))(1.3)[-1] == 0
+    far = lambda k: np.sum(f(k)[:2]) + moves * k
+    for order in (linad.grad, lambda g: linad.grad(linad.grad(g)), lambda g: linad.hessian(g)):
+        assert order(total)(1.3) == pytest.approx(order(far)(1.3), rel=1e-13)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_compiled_derivatives_at_infinite_data():
+    f = linad.jit(lambda k: np.sum(2 * np.exp(-k[0] * T) + (T + k[1]) ** -k[2]))
+    k = np.array([0.3, 0.2, 1.5])
+    expected = linad.grad(lambda k: np.sum(2 * np.exp(-k[0] * T[:2]) + (T[:2] + k[1]) ** -k[2]))(k)
+    for _ in range(3):
+        np.testing.assert_allclose(linad.grad(f)(k), expected, rtol=1e-13)

@@ -300,7 +300,7 @@ class TestParameters:
             ({"p0": {"a": 1.0, "r": 1.0}}, "it has a, rate, c, and p0 a, r"),
             ({"bounds": [(0, 1)] * 4}, r"become that by tuple\(zip\(\*pairs\)\)"),
             ({"f": lambda t, a: None, "p0": [1.0]}, "returned None; return the prediction"),
-            ({"ydata": ["a"] * 30}, "got texts; 'a' in it is no number"),
+            ({"ydata": ["a"] * 30}, "got texts; 'a' in it is not a number"),
             ({"fixed": "d"}, "fixed names 'd', which is not a parameter; they are a, rate, c"),
             ({"fixed": ["a", "rate", "c"]}, "leave one free"),
             ({"fixed": {"a": "x"}}, "the value of 'a' in fixed must be 1 number, got 'x'"),
