@@ -200,7 +200,22 @@ class Kernel:
         for a in arguments:
             if type(a) in _MAY_BE_TRACED and lists_traced(a):
                 return self.traced(arguments)
-        return self.function(*arguments)
+        try:
+            return self.function(*arguments)
+        except Exception:
+            self._refuse_dicts(arguments)
+            raise
+
+    def _refuse_dicts(self, arguments: Sequence[Any]) -> None:
+        """Raise for a dict, of which Numba says in seven lines that it has no type."""
+        for name, a in zip(self.source.parameters, arguments, strict=False):
+            if isinstance(a, dict):
+                keys = ", ".join(map(str, a))
+                raise KernelError(
+                    f"kernel {self.source.name}: argument {name} is a dict; kernels take arrays "
+                    f"and numbers: let it take {keys} one by one, {self.source.name}({keys}), as "
+                    f"a fit gives them, too"
+                )
 
     def __reduce__(self) -> str:
         return str(self.__qualname__)  # type: ignore[attr-defined]  # found by its name

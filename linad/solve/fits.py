@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.marks import Attempt
 from linad.core.shapes import name_of
@@ -22,6 +21,7 @@ from linad.solve.newton import largest, squared
 from linad.solve.no_progress import disagrees, follows
 from linad.solve.problems import Residual, quiet
 from linad.solve.read_data import words_of_nan
+from linad.solve.real_parts import RealParts
 from linad.solve.rounding import without_rounding
 from linad.solve.saturated import replacements, without_overflow, words_of_kinks
 from linad.solve.shaken import shaken_data, shaken_function, shaken_numbers
@@ -49,39 +49,6 @@ SHORT = 1e-4
 """The part of the residuals that a step is to change to tell whether it does."""
 
 
-class _Parts:
-    """Complex residuals of real unknowns, as their real and imaginary parts."""
-
-    def __init__(self, f: Callable[..., Any]) -> None:
-        self.f = f
-        self.structure: Any = None
-        self.split: list[bool] = []
-
-    @property
-    def __name__(self) -> str:
-        return name_of(self.f)
-
-    def __call__(self, x: Any, *args: Any) -> Any:
-        leaves, structure = tree.flatten(self.f(x, *args))
-        split = [np.iscomplexobj(y) for y in leaves]
-        if not any(split):
-            self.split = []
-            return tree.unflatten(structure, leaves)
-        self.structure, self.split = structure, split
-        pairs = [
-            (np.real(y), np.imag(y)) if s else (y,) for y, s in zip(leaves, split, strict=True)
-        ]
-        return [part for pair in pairs for part in pair]
-
-    def joined(self, fun: Any) -> Any:
-        """The residuals as ``f`` returned them."""
-        if not self.split:
-            return fun
-        parts = iter(fun)
-        leaves = [next(parts) + 1j * next(parts) if s else next(parts) for s in self.split]
-        return tree.unflatten(self.structure, leaves)
-
-
 class Fit:
     """A point on its way to a least-squares solution: what both methods share."""
 
@@ -102,7 +69,7 @@ class Fit:
             raise DTypeError(
                 f"{name}: x0 is complex; fit its real and imaginary parts, as two arrays"
             )
-        problem.f = self.parts = _Parts(f)
+        problem.f = self.parts = RealParts(f)
         self.box: Box | None = as_box(name, bounds, problem.x)
         self.loss = loss
         self.maxiter = maxiter
@@ -256,7 +223,7 @@ class Fit:
         run, problem.trials = given.run if isinstance(given, Waiting) else given, None
         for whole in (True, False):
             with Attempt(Exception):
-                problem.f = _Parts(shaken_function(run, whole))
+                problem.f = RealParts(shaken_function(run, whole))
                 problem.args = shaken_data(self.problem.args, whole)
                 r, J = problem.linearize(shaken_numbers(self.x))
                 return r, np.asarray(J.todense())

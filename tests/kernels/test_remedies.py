@@ -102,3 +102,15 @@ def test_arguments_that_are_taken_as_numpy_takes_them(line, as_python):
     J = linad.jacobian(run)(x)
     moved = [TAKEN[line](x + d, a) - TAKEN[line](x - d, a) for d in 1e-6 * np.eye(4)]
     np.testing.assert_allclose(J, np.array(moved).T / 2e-6, atol=1e-8)
+
+
+def test_a_dict_is_refused_by_its_keys():
+    @linad.kernel
+    def product(p):
+        return p["a"] * p["b"]
+
+    words = r"argument p is a dict; .* one by one, product\(a, b\)"
+    with pytest.raises(KernelError, match=words):
+        product({"a": 1.0, "b": 2.0})
+    with pytest.raises(KernelError, match=words):
+        linad.solve.maximum_likelihood(product, {"a": 1.0, "b": 2.0})

@@ -176,7 +176,7 @@ def curve_fit(
     if p0 is None and not found.success:
         found.message += "; it started where nobody has said, with p0 = 1 or between the bounds"
     found.model, found.xdata, found.data = deviations.model, data.xdata, data
-    found.title = name_of(f)
+    found.title, found.started_anywhere = name_of(f), p0 is None
     found.labels = deviations.labels
     return handed_over("curve_fit", found, verbose)
 

@@ -66,7 +66,6 @@ class FitResult(KnownParameters):
 
     model: Callable[..., Any] | None = None
     xdata: Any = None
-    data: Any = None
     labels = False
     title = "fit"
     unchanged = "no residual changes"

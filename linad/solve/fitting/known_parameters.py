@@ -36,6 +36,9 @@ class KnownParameters:
     """
 
     elsewhere = ELSEWHERE
+    data: Any = None
+    started_anywhere = False
+    """Whether nobody has said where to start."""
 
     def __init__(
         self,

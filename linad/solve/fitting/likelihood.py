@@ -220,7 +220,8 @@ def _falls(likelihood: WithArguments, parameters: Parameters, bounds: tuple[Any,
     what was asked for."""
     f, free = likelihood.f, parameters.free
     plus = Waiting(NAME, name_of(f), f, likelihood)
-    found = Maximum(plus, parameters, bounds, {})(parameters.start, ~free)
+    with quiet():  # it may run to where its steps overflow
+        found = Maximum(plus, parameters, bounds, {})(parameters.start, ~free)
     x, (lower, upper) = tree.vector(found.x), bounds
     return bool(found.success and not ((x == lower) | (x == upper))[free].all())
 

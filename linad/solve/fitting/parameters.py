@@ -164,9 +164,11 @@ class Parameters:
             if name == key or (isinstance(key, str) and name.startswith((f"{key}[", f"{key}.")))
         ]
         if not found:
+            known = ", ".join(self.names[:12]) + " ..." * (len(self.names) > 12)
+            verb = "has" if option == "names" else "names"
             raise OptionError(
-                f"{asking or self.solver}: {option} {'has' if option == 'names' else 'names'} "
-                f"{key!r}, which is not a parameter; they are {', '.join(self.names[:12])}{' ...' if len(self.names) > 12 else ''}"
+                f"{asking or self.solver}: {option} {verb} {key!r}, which is not a parameter; they "
+                f"are {known}"
             )
         return found
 

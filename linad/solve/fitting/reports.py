@@ -85,6 +85,10 @@ def openings(fit: Any, most: int = STRONGEST) -> list[str]:
     """Sentences on what the data do not determine, with what to do."""
     directions = fit.undetermined
     found = fit._cautions()
+    free = np.count_nonzero(fit.parameters.free)
+    lost = len(directions) < free < 2 * len(directions)
+    if lost:
+        found.append(_lost(fit))
     for direction in directions[:most]:
         names = list(direction)
         if len(names) == 1:
@@ -94,14 +98,22 @@ def openings(fit: Any, most: int = STRONGEST) -> list[str]:
             found.append(f"{' and '.join(names)}: {fit.unchanged} if they move together, {moves}")
     if len(directions) > most:
         found.append(f"... and {len(directions) - most} more")
-    if directions and len(directions) == np.count_nonzero(fit.parameters.free):
+    if directions and len(directions) == free:
         found.append("Nothing is determined: start elsewhere, where the model responds.")
-    elif directions:
+    elif directions and not lost:
         # The pivots of Gauss and Jordan, and perhaps more, are in one direction alone.
         times = Counter(name for direction in directions for name in direction)
         held = [next(k for k in direction if times[k] == 1) for direction in directions[:most]]
         found.append(f"Fix one parameter of each, fixed={held!r}, or write a model without it.")
     return found
+
+
+def _lost(fit: Any) -> str:
+    """What to do where most is not determined: few models are so, and many starts."""
+    if fit.started_anywhere:
+        return "Most is not determined, and no p0 was given: say where to start, p0=[...]."
+    swapped = ", or give xdata and ydata in that order" if fit.data is not None else ""
+    return f"Most is not determined: start elsewhere, where the model responds{swapped}."
 
 
 def cautions(fit: Any) -> list[str]:

@@ -181,3 +181,17 @@ def test_a_parameter_that_starts_at_0_is_named_where_the_model_divides_by_it():
         assert "tau_h = 0: what is divided by it has no value there" in found.message
         assert "a = 1" not in found.message
         assert "arccos" not in found.message
+
+
+def test_where_most_is_not_determined_the_start_is_the_matter():
+    def peak(t, height, center, width, floor):
+        return height * np.exp(-(((t - center) / width) ** 2)) + floor
+
+    t = np.linspace(1000.0, 1010.0, 40)
+    y = peak(t, 2.0, 1004.0, 1.5, 0.3)
+    with pytest.warns(OptimizeWarning, match=r"no p0 was given: say where to start, p0=\[...\]"):
+        found = curve_fit(peak, t, y)
+    assert "fixed=" not in found.report()
+    with pytest.warns(OptimizeWarning, match="Most is not determined: start elsewhere.*in that or"):
+        curve_fit(peak, t, y, [1.0, 500.0, 1.0, 0.0])
+    assert curve_fit(peak, t, y, [1.0, 1003.0, 1.0, 0.0]).success
