@@ -180,11 +180,13 @@ def _is_sequence(bins: Any) -> bool:
 
 
 def _columns(sample: Any) -> list[Any]:
-    """The coordinates of the points: the columns of an array, or a sequence of vectors."""
+    """The coordinates of the points: the columns of an array, or a sequence of vectors; a sequence
+    of numbers is one vector."""
     if isinstance(sample, (Traced, np.ndarray)):
         points: Any = sample if sample.ndim > 1 else np.reshape(sample, (-1, 1))
         return [points[:, k] for k in _axes(points.shape[1])]
-    return [as_array(part) for part in sample]
+    parts = [as_array(part) for part in sample]
+    return parts if all([part.ndim for part in parts]) else [np.stack(parts)]  # or of numbers
 
 
 def _outer_edges(column: Array, bins: Array, range: Any, fixed: Array) -> Any:

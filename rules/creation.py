@@ -206,7 +206,8 @@ def _shape_of_numbers(nested: Any, numbers: list[Any]) -> tuple[int, ...] | None
     """The shape of nested lists of numbers, which are added to a list; None of any other."""
     if not isinstance(nested, (list, tuple)):
         numbers.append(nested)
-        return () if np.ndim(form(nested)) == 0 else None
+        plain = isinstance(nested, (Traced, np.ndarray, np.generic, int, float, complex))
+        return () if plain and np.ndim(form(nested)) == 0 else None
     shapes = {_shape_of_numbers(part, numbers) for part in nested}
     inner = shapes.pop() if len(shapes) == 1 else None
     return None if inner is None else (len(nested), *inner)

@@ -100,7 +100,8 @@ def _on_grid(a: Any, v: Any, mode: str, axes: int) -> Any:
             backwards = v[window]
             for g in itertools.product(*map(range, length)):
                 window = (..., *[slice(k, k + q) for k, q in zip(g, n, strict=True)])
-                y[(..., *g)] = np.sum(a[window] * backwards, axis=tuple(range(-axes, 0)))
+                at: Any = (..., *g)
+                y[at] = np.sum(a[window] * backwards, axis=tuple(range(-axes, 0)))
             return y
         for j in itertools.product(*map(range, n)):
             first = [q - 1 - k for q, k in zip(n, j, strict=True)]

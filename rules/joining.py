@@ -70,7 +70,7 @@ def concatenate(
 
 
 def as_part(a: Array) -> Any:
-    """An array as it is joined with others: what is an int of Python's is one of integers."""
+    """An array as it is joined with others: what is a Python int is one of integers."""
     a = as_array(a)
     return as_array(a.astype(int)) if isinstance(a, Traced) and a._whole else a
 

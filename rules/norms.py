@@ -194,6 +194,6 @@ matrix_rank_ = Primitive(
 def matrix_rank(
     A: Array, tol: Array | None = None, hermitian: bool = False, *, rtol: Any = None
 ) -> Any:
-    if np.ndim(A) < 2:  # of which NumPy gives a number of Python's
+    if np.ndim(A) < 2:  # of which NumPy gives a Python number
         return int(bool(np.any(A != 0)))
     return matrix_rank_(A, tol=concrete(tol), hermitian=hermitian, rtol=concrete(rtol))

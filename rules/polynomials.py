@@ -6,8 +6,7 @@ roots        p(r) = 0                       dr = -Σ_i r^(n-1-i) dp_i / p'(r); a
 polydiv      u = q v + r                    long division, a step a coefficient of q
 
 Coefficients come highest power first, as in numpy.polyval. Zeros in front, which NumPy drops of
-products, remainders and `numpy.poly1d`, are kept of what is traced: they move, and their derivatives
-with them.
+products, remainders and `numpy.poly1d`, are kept of what is traced, for they move.
 """
 
 import functools
@@ -245,8 +244,9 @@ def polydiv(u: Array, v: Any) -> Any:
         quotient.append(factor)
         rest = np.concatenate([rest[:k], rest[k : k + n] - factor * v, rest[k + n :]])
     rest = rest[min(len(quotient), rest.shape[0] - 1) :]  # what was subtracted leaves 0
-    while not isinstance(rest, Traced) and rest.shape[0] > 1 and np.allclose(rest[0], 0, rtol=1e-14):
-        rest = rest[1:]
+    if not isinstance(rest, Traced):
+        while rest.shape[0] > 1 and np.allclose(rest[0], 0, rtol=1e-14):
+            rest = rest[1:]
     return np.stack(quotient) if quotient else np.zeros(1, dtype), rest
 
 

@@ -186,6 +186,8 @@ def order_statistics(
     column = q.reshape(shape + (1,) * len(lead)) if shape and lead else q
     h = _position(method, n, column)
     below = np.floor(still(h))
+    if isinstance(h, Traced) and np.isfinite(still(x)).all():
+        below = np.where(still(h) == n - 1, n - 2, below)  # the end of the last line: its slope
     low = np.clip(below, 0, np.maximum(n - 1, 0)).astype(np.intp)
     high = np.clip(below + 1, 0, np.maximum(n - 1, 0)).astype(np.intp)
     if not isinstance(h, Traced):

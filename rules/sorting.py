@@ -43,6 +43,17 @@ def _without_where(
     return (a, *args), kwargs | {"where": where}
 
 
+PICKED = {np.argmax, np.argmin, np.nanargmax, np.nanargmin}
+
+
+def _note(values: Any) -> None:
+    """Tell the traces of some values that one of these is picked: a search may do so."""
+    held = values
+    while isinstance(held, Traced):
+        held._trace.pick(values)
+        held = held._value
+
+
 def constant(function: Any) -> Any:
     """Register a NumPy function whose results are constant; return its primitive."""
     primitive = Primitive(function.__name__, function, constant=True)
@@ -54,6 +65,8 @@ def constant(function: Any) -> Any:
             args, kwargs = bound.args, bound.kwargs
             if left_out is not None:
                 args, kwargs = _without_where(left_out, *args, **kwargs)
+        if function in PICKED:
+            _note(args[0])
         return primitive(*args, **kwargs)
 
     call.__name__ = call.__qualname__ = function.__name__

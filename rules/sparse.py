@@ -59,7 +59,7 @@ def _read_where_it_is(A: Any, x: Array) -> list[Any]:
         return []
     if isinstance(getattr(A, "data", None), Traced):
         raise UnsupportedError(
-            "A @ x: A.data of an array of SciPy's was set to traced values, which it cannot "
+            "A @ x: A.data of a SciPy array was set to traced values, which it cannot "
             "compute with; make it of them, linad.scipy.sparse.csr_array((v, A.indices, A.indptr))"
         )
     parts = [stand_in_of_view(a) for a in parts_of(A)]

@@ -1,4 +1,4 @@
-"""Random loops of Python's, written as text: entries, rows, loops in loops."""
+"""Random Python loops, written as text: entries, rows, loops in loops."""
 
 import linecache
 import random

@@ -66,7 +66,7 @@ def test_of_a_first_jitted_call():
 
 
 def test_of_an_operation():
-    """A function of NumPy's that is a primitive itself; others pass by `rules/` before."""
+    """A NumPy function that is a primitive itself; others pass by `rules/` before."""
     rooms = []
 
     def g(x):

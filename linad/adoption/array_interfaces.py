@@ -2,7 +2,7 @@
 
     np.asarray(Holder({**x.__array_interface__, "shape": ..., "strides": ...}))
 
-Where the memory of an array begins is an `Address`, which is no number: of compiled code NumPy's
+Where the memory of an array begins is an `Address`, which is not a number: of compiled code NumPy's
 is refused by it, and ``np.asarray`` of adopted code finds the array by it.
 """
 
@@ -62,7 +62,7 @@ class Address:
 
 
 def interface_of(x: Any) -> dict[str, Any]:
-    """What an array of NumPy's has under this name."""
+    """What a NumPy array has under this name."""
     like = np.empty(0, x.dtype).__array_interface__
     return {
         **{key: like[key] for key in ("typestr", "descr", "version")},

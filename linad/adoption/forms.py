@@ -110,7 +110,7 @@ def _poly1d(c_or_r: Any, r: bool = False, variable: Any = None) -> Any:
 
 
 def _text(original: Callable[..., str]) -> Callable[..., str]:
-    """A function of NumPy's that writes a number, as ``format`` does."""
+    """A NumPy function that writes a number, as ``format`` does."""
 
     @functools.wraps(original)
     def form(x: Array, *args: Any, **kwargs: Any) -> str:

@@ -73,7 +73,7 @@ class HeldMatrix(Held):
 
 
 def array_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A function of NumPy's of matrices, traced or not, beside traced values."""
+    """A NumPy function of matrices, traced or not, beside traced values."""
     plain = func(*_plain(args), **_plain(kwargs))
     result = func(*_arrays(args), **_arrays(kwargs))
     return _as_numpy_has_it(func.__name__, result, plain)
@@ -97,7 +97,7 @@ def _is_operator() -> bool:
 
 
 def _plain(x: Any) -> Any:
-    """The matrices, arrays and numbers of NumPy's that arguments stand for."""
+    """The NumPy matrices, arrays and numbers that arguments stand for."""
     if holds_array(x) and issubclass(type(x).original, matrix):
         return np.asarray(concrete_parts(x._held)).view(matrix)
     if type(x) in (list, tuple):
@@ -166,7 +166,7 @@ def _module() -> types.ModuleType:
 
 
 def _also_of_sparse(own: Callable[..., Any], product: str) -> Callable[..., Any]:
-    """``*``, which beside a sparse matrix of SciPy's is the product as well."""
+    """``*``, which beside a sparse SciPy matrix is the product as well."""
 
     @functools.wraps(own)
     def times(self: Any, other: Any) -> Any:

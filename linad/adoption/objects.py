@@ -1,4 +1,4 @@
-"""Objects of SciPy's that were made before a trace, where adopted code calls them.
+"""SciPy objects that were made before a trace, where adopted code calls them.
 
 A spline that a module made when it was imported, or a frozen distribution, is SciPy's own and takes
 plain numbers, as Python's `statistics.NormalDist` does. For a traced one it is copied into what its
@@ -36,7 +36,7 @@ _KINDS: dict[type, bool] = {}
 
 
 def is_object(value: Any) -> bool:
-    """Whether a value is an object of SciPy's or Python's, or a distribution of a package's own."""
+    """Whether a value is an object of SciPy or Python, or a distribution of a package's own."""
     kind = type(value)
     known = _KINDS.get(kind)
     if known is None:
@@ -65,7 +65,7 @@ def _is_scipys(kind: type) -> bool:
 
 
 def owner_of(f: Any) -> Any:
-    """The object of SciPy's that is called, or whose method is; None for all else."""
+    """The SciPy object that is called, or whose method is; None for all else."""
     kind = type(f)
     if kind is types.MethodType or kind is types.BuiltinMethodType:
         owner = f.__self__

@@ -18,7 +18,7 @@ from linad.scipy.sparse.written import WrittenSparse
 
 
 def is_plain_sparse(y: Any) -> bool:
-    """Whether it is a sparse array of SciPy's, of floating or complex entries."""
+    """Whether it is a sparse SciPy array, of floating or complex entries."""
     return bool(scipy.sparse.issparse(y)) and y.ndim == 2 and y.dtype.kind in "fc"
 
 

@@ -110,7 +110,7 @@ class Held(np.lib.mixins.NDArrayOperatorsMixin):
         return super().__rmatmul__(other)
 
     def _of_sparse(self, product: Array, other: Any) -> Any:
-        """A product with a sparse array of SciPy's, which makes a plain array of it."""
+        """A product with a sparse SciPy array, which makes a plain array of it."""
         return product
 
     def _set_shape(self, shape: Shape) -> None:

@@ -123,7 +123,7 @@ def to_int(*args: Any, **kwargs: Any) -> Any:
 
 
 def is_instance(x: Any, kind: Any, /) -> bool:
-    """As ``isinstance``, for the plain value, or for the object of SciPy's that one stands for."""
+    """As ``isinstance``, for the plain value, or for the SciPy object that one stands for."""
     if type(x) is not Tracer:
         if builtins.isinstance(x, kind):
             return True

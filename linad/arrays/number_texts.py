@@ -67,7 +67,7 @@ def text_of(x: Any, write: Callable[[Any], str]) -> str:
 
 
 def number_repr(x: Any) -> str:
-    """The representation of a traced value, which for a number of Python's is another.
+    """The representation of a traced value, which for a Python number is another.
 
     Whether a number that operators made of Python's is one of Python's as well, or a function of
     NumPy's made it, is not known: such is refused, unless it is only shown to people.

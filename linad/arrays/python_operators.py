@@ -69,7 +69,7 @@ def _whole(y: Any) -> Any:
 
 
 def weakly(function: Any, a: Array, b: Array) -> tuple[Any, Any]:
-    """Two operands. What is an int of Python's without a trace promotes no other array."""
+    """Two operands. What is a Python int without a trace promotes no other array."""
     of_a, of_b = isinstance(a, Traced) and a._whole, isinstance(b, Traced) and b._whole
     if of_a == of_b:
         return a, b
@@ -87,7 +87,7 @@ def _like_int(function: Any, whole: Array, other: Array) -> Any:
 
 
 def _integer(whole: Any, dtype: Any) -> Any:
-    """What is an int of Python's without a trace, in the dtype of the integers that it meets."""
+    """What is a Python int without a trace, in the dtype of the integers that it meets."""
     limits = np.iinfo(dtype)
     if not (whole >= float(limits.min) and whole < float(limits.max) + 1):
         raise OverflowError(f"Python integer {int(whole.concrete)} out of bounds for {dtype}")

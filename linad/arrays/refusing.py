@@ -257,7 +257,7 @@ def _instead(what: Asked) -> str:
 
 
 def _made_by_scipy(what: Asked) -> str:
-    """The class of the object of SciPy's that is called, or whose method is; "" for all else.
+    """The class of the SciPy object that is called, or whose method is; "" for all else.
 
     Distributions have names of their own, and sparse arrays products that trace.
     """
@@ -301,7 +301,7 @@ def _draws(function: Any, name: str) -> bool:
 
 
 def _of_lists(name: str) -> str:
-    """What to call instead of a function of NumPy's that was given a list."""
+    """What to call instead of a NumPy function that was given a list."""
     try:
         form = attrgetter(name.removeprefix("numpy."))(NAMESPACE[0])
     except (AttributeError, IndexError):

@@ -84,7 +84,7 @@ class Tracer(Arithmetic):
     """
 
     # _square, where it is set, computes the square of a root, and _whole is True for what is an
-    # int of Python's without a trace: see `rooted` and `_to_whole` in python_operators.
+    # Python int without a trace: see `rooted` and `_to_whole` in python_operators.
     __slots__ = ("__weakref__", "_buffer", "_node", "_square", "_value", "_whole")
     __array_priority__ = 1500.0  # above pandas, below linad's operators
     __pandas_priority__ = property(priority_for_pandas)

@@ -304,9 +304,14 @@ class Trace:
         """Take note of what a comparison compares, after the first few."""
         self.decisions += 1
         if self.decisions > FEW:
-            self.ties = NearTies()
+            self.ties = self.ties or NearTies()
             self.decide = self.ties.note  # type: ignore[method-assign]
             self.decide(operands)
+
+    def pick(self, values: Any) -> None:
+        """Take note of values of which the least or the largest is looked for."""
+        self.ties = self.ties or NearTies()
+        self.ties.pick(values)
 
     def may_search(self) -> bool:
         """Whether the function seems to search by comparisons, and does not say that what has no

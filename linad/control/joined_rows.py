@@ -1,6 +1,6 @@
 """Entries of an array that are taken apart and put together again are a part of it.
 
-A loop of Python's that appends to a list, and stacks the list in the end,
+A Python loop that appends to a list, and stacks the list in the end,
 
     xs.append(x)   ...   np.stack(xs)
 

@@ -35,5 +35,5 @@ def _computed_in(e: Equation) -> np.dtype[Any] | None:
 
 
 def fits(a: complex) -> bool:
-    """Whether a number of Python's has a place in a row of NumPy's."""
+    """Whether a Python number has a place in a row of NumPy's."""
     return type(a) is not int or -(2**63) <= a < 2**63

@@ -1,4 +1,4 @@
-"""A loop of Python's, recorded in memory that does not grow with its repetitions.
+"""A Python loop, recorded in memory that does not grow with its repetitions.
 
 Where a function seems to repeat itself (`linad.control.watching`), a few repetitions are recorded
 here, on plain values. If they are equal, in the sense of `linad.control.rolling`, the last one is

@@ -1,7 +1,7 @@
 """Seeing that a function repeats itself while it is being recorded.
 
 One byte an operation is noted. Where the last bytes repeat with a period, for many operations, the
-function is probably in a loop of Python's, and from the next repetition on a
+function is probably in a Python loop, and from the next repetition on a
 `linad.control.templates.TemplateTrace` takes over. That this is a guess costs nothing but time: a
 template compares every operation.
 """

@@ -23,7 +23,7 @@ FOREIGN: dict[type, Callable[..., Any]] = {}
 ``function(ufunc, a, b)``, the traced form of an operator between it and a traced value."""
 
 ROOMS_OF: dict[str, str] = {}
-"""A package that is not imported for its own sake, or a class of NumPy's -> the module of linad
+"""A package that is not imported for its own sake, or a NumPy class -> the module of linad
 that registers its classes in `FOREIGN`, and is imported when a traced value meets the first."""
 
 

@@ -19,7 +19,7 @@ from linad.errors import InternalError, LinadError
 log = logging.getLogger("linad")
 
 SUSPECT = (AssertionError, KeyError, AttributeError, NameError)
-"""What a function of NumPy's does not raise for bad arguments, and a fault of linad's may."""
+"""What a NumPy function does not raise for bad arguments, and a fault of linad's may."""
 
 REPORT = "this is a fault of linad's; please report it, with the program"
 

@@ -9,10 +9,14 @@ that happens some log(n) times; and a loop that ends at a tolerance asks the sam
 same answer, until it ends. A bisection whose root lies at a quarter of the interval, say, comes to
 it from one side: there each margin is half of the one before.
 
+A search that zooms in on a minimum asks no sign: of the values on a grid it takes the least one, by
+`argmin`, and another grid around that. There the values are ever closer to each other.
+
 This is a suspicion, and costs little: a function that takes few decisions is not looked at. Whether
 its derivative is wrong is found out by `linad.api.hidden_searches`.
 """
 
+import itertools
 from array import array
 from typing import Any
 
@@ -40,6 +44,9 @@ NEARLY, OTHERS = 0.005, 2
 """How near to a half, relative to the one before, margins are that are halved each time; and how
 many other decisions there may be in each step."""
 
+ZOOMED = 2
+"""How many times in turn the values on a grid are at most half as far apart as those before."""
+
 _DOUBLES = {float, np.float64}
 
 
@@ -57,10 +64,10 @@ class NearTies:
         Whether some were, among those that have been looked at.
     """
 
-    __slots__ = ("margins", "seen")
+    __slots__ = ("margins", "seen", "spreads")
 
     def __init__(self) -> None:
-        self.margins = array("d")
+        self.margins, self.spreads = array("d"), array("d")
         self.seen = False
 
     def note(self, operands: Any) -> None:
@@ -78,15 +85,26 @@ class NearTies:
         if len(margins) >= WINDOW:
             self.look()
 
+    def pick(self, values: Any) -> None:
+        """Take note of values of which the least or the largest is looked for."""
+        found = np.asarray(_plain(values), dtype=float)
+        found = found[np.isfinite(found)]
+        if found.size > 1:
+            self.spreads.append(float(np.ptp(found)))
+        if len(self.spreads) >= WINDOW:
+            self.look()
+
     def look(self) -> bool:
         """Whether margins were those of a search, now or before."""
         self.seen = self.seen or are_of_a_search(np.array(self.margins))
+        self.seen = self.seen or are_of_a_zoom(np.array(self.spreads))
         del self.margins[: -WINDOW // 2]
+        del self.spreads[: -WINDOW // 2]
         return self.seen
 
 
 def _entry(x: Array) -> Any:
-    """An entry of an array, as a number of Python's."""
+    """An entry of an array, as a Python number."""
     x = np.asarray(_plain(x))
     return x.item(5 * x.size >> 3)
 
@@ -127,6 +145,20 @@ def _from_both_sides(margins: np.ndarray) -> bool:
         return False
     above, below = (set(np.minimum.accumulate(orders[side])) for side in (found > 0, found < 0))
     return len(above | below) >= ORDERS and min(len(above), len(below)) >= ON_EACH_SIDE
+
+
+def are_of_a_zoom(spreads: np.ndarray) -> bool:
+    """Whether numbers fall as the distances of values do on ever finer grids, perhaps on a few in
+    turn."""
+    for between in range(1, OTHERS + 2):
+        for first in range(between):
+            falls, reached = 0, 1.0
+            for before, now in itertools.pairwise(spreads[first::between]):
+                fell = 0 < 2 * now <= before
+                falls, reached = (falls + 1, reached * now / before) if fell else (0, 1.0)
+                if falls >= ZOOMED and reached <= 2.0**-ORDERS:
+                    return True
+    return False
 
 
 def _by_halves(sizes: np.ndarray) -> bool:

@@ -196,6 +196,11 @@ _MEANT = [
     ),
     ("absolute_sigma", "sigma", f"{INSTEAD['sigma']}; absolute_sigma=True where it is known"),
     ("p0", "xerr", "errors in x are unknowns of their own: linad.solve.fit takes any residuals"),
+    (
+        "p0",
+        "sigma weights yerr err error errors sigma_y absolute_sigma",
+        "how well data are known is in the likelihood: let it read that, args=(t, y, sigma)",
+    ),
     ("p0", "x0 start guess initial init params", "the start is p0"),
     (
         "fixed",
@@ -229,16 +234,14 @@ _MEANT = [
 ]
 """An option of some functions, names that others have for it, and what is said of them there."""
 
-_GUESSED = {name: (option, hint) for option, names, hint in _MEANT for name in names.split()}
-
 
 def _unknown(label: str, name: str, parameters: Mapping[str, inspect.Parameter]) -> str:
     """What to say of an option that a function does not have."""
     given = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL
     named = {n: p for n, p in parameters.items() if p.kind not in given}
     near = difflib.get_close_matches(name, named, 1)
-    option, meant = _GUESSED.get(name, ("", ""))
-    words = meant if option in named else INSTEAD.get(name, f"{near[0]}?" if near else "")
+    meant = [hint for option, others, hint in _MEANT if option in named and name in others.split()]
+    words = meant[0] if meant else INSTEAD.get(name, f"{near[0]}?" if near else "")
     hint = f"; {words}" if words else ""
     names = [n for n, p in named.items() if p.default is not p.empty or p.kind is p.KEYWORD_ONLY]
     return f"{label}: expected options among {', '.join(names)}, got {name!r}{hint}"

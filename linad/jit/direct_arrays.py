@@ -7,7 +7,7 @@ read them: the instructions are gone through with ``TRACED``, `KnownValue` or ``
 of each value. What is not certain counts as the first kind, which is right for all, and slower
 when the array changes.
 
-So are those that a sparse matrix of SciPy's is made of, where nothing is done with it, or its
+So are those that a sparse SciPy matrix is made of, where nothing is done with it, or its
 transpose, but to multiply traced values by it: ``A @ x``, ``x @ A``, ``A.dot(x)``.
 """
 

@@ -75,8 +75,9 @@ class KnownPaths(Sequence[Variant]):
 
 
 DECIDE = (
-    "np.where decides entry by entry, and linad.kernel compiles loops and ifs over numbers as they "
-    "stand"
+    "np.where decides entry by entry, linad.while_loop repeats for as long as values say, "
+    "linad.scipy.optimize.newton does so for a root, and linad.kernel compiles loops and ifs over "
+    "numbers as they stand"
 )
 """Instead of decisions that send a program through many paths."""
 

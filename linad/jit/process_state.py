@@ -94,14 +94,14 @@ DATA_CLASSES = {
     "numpy.poly1d",
     "numpy.polynomial._polybase.ABCPolyBase",
 }
-"""Classes of Python's and NumPy's whose objects are their attributes, and may change."""
+"""Classes of Python and NumPy whose objects are their attributes, and may change."""
 
 DISTRIBUTIONS = {
     "scipy.stats._distn_infrastructure.rv_generic",
     "scipy.stats._distribution_infrastructure.UnivariateDistribution",
     "scipy.stats._multivariate.multi_rv_generic",
 }
-"""Classes of SciPy's whose objects stay what they are; those of all others are data as well."""
+"""SciPy classes whose objects stay what they are; those of all others are data as well."""
 
 MISSING: Any = object()
 

@@ -177,7 +177,7 @@ class Signature:
 
 
 def is_python_number(x: Array) -> bool:
-    """Whether an argument is a number of Python's; one of NumPy's derived classes is not."""
+    """Whether an argument is a Python number; one of NumPy's derived classes is not."""
     return type(x) in (float, complex)
 
 

@@ -38,6 +38,11 @@ COMPILING = 1e-3
 """Seconds that compiling a program and its derivatives takes, for each operation of a path."""
 
 
+TIRED = 16
+"""Calls that have gone another way, after which a path that none has taken again is asked for at
+one call in so many: asking costs as much as a run of the function."""
+
+
 class Variant:
     """One path of a function through its Python decisions, as a tape.
 
@@ -67,7 +72,7 @@ class Variant:
     memory : list or None
         Which arguments share memory, and their flags, where the function asks.
     python_numbers : list or None
-        Which arguments are numbers of Python's, where the function asks: in ``repr(x)``.
+        Which arguments are Python numbers, where the function asks: in ``repr(x)``.
     lies : list or None
         How those results lie in memory that it computes, where one is not in order C.
     searches : bool
@@ -99,6 +104,7 @@ class Variant:
         self.results, self.written, self.out_tree = results, written, out_tree
         self.flat = flat
         self._compiled: Any = None
+        self._left = 0  # calls that went another way
         self._elsewhere: dict[Any, Any] = {}  # by target
         self._callable: Any = None
         self.short: Any = None  # settings, and the short call written for them
@@ -244,12 +250,16 @@ class Variant:
         way that no call takes again is not compiled."""
         if self._compiled is not None or self.is_awaited or not self._decides:
             return False
+        if self._left >= TIRED and self._left % TIRED:
+            self._left += 1
+            return True
         plain = [x.concrete if isinstance(x, Tracer) else x for x in operands]
         given = FirstRun(WORTH * len(self.tape.equations))
         try:
             with during(first_run, given), np.errstate(all="ignore"):
                 self._followed(plain)
         except GuardError:
+            self._left += 1
             return True
         except UsedUp:
             return False

@@ -37,7 +37,7 @@ from linad.jit.process_state import (
 from linad.jit.static_values import OPAQUE, SMALL, Itself, contents, digest
 from linad.jit.told_apart import shown_entries
 
-VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
+VIEWS: tuple[type[Any], ...] = (type({}.keys()), type({}.values()), type({}.items()))
 
 HOLDERS = (
     *(types.MappingProxyType, logging.Logger, *VIEWS),

@@ -68,24 +68,13 @@ def _key_of(value: Any, above: tuple[int, ...] = ()) -> Any:
     around = (*above, id(value))
     if is_labelled(value):
         return kind, _key_of(labelled(value), around), _class_key(kind, around)
-    held: Any = None
-    if isinstance(value, (tuple, list, deque)):
-        held = tuple([_key_of(v, around) for v in value])
-    elif isinstance(value, dict):
-        keys = tuple([_key_of(k, around) for k in dict.keys(value)])
-        held = keys, tuple([_key_of(v, around) for v in dict.values(value)])
-    elif isinstance(value, (set, frozenset)):
-        held = frozenset([_key_of(v, around) for v in value])
-    elif isinstance(value, bytearray):
-        held = bytes(value)
-    elif isinstance(value, memoryview):
+    if isinstance(value, memoryview):
         return kind, value.format, value.shape, value.readonly, value.tobytes()
-    elif isinstance(value, functools.partial):
-        held = _key_of((value.func, value.args, value.keywords), around)
-    elif isinstance(value, types.MethodType):
+    if isinstance(value, types.MethodType):
         return kind, Itself(value.__func__), _key_of(value.__self__, around)
     if isinstance(value, type):
         return kind, Itself(value), _class_key(value, around)
+    held = _key_of_items(value, around)
     if not is_users(kind):
         if isinstance(value, ALIKE):
             held = _kept_key(value, around)
@@ -108,6 +97,22 @@ def _key_of(value: Any, above: tuple[int, ...] = ()) -> Any:
         if defining_package(kind) == "pandas":  # whose attributes are what that is, and caches
             state = None
     return kind, same, held, _key_of(state, around), _class_key(kind, around)
+
+
+def _key_of_items(value: Any, above: tuple[int, ...]) -> Any:
+    """Of what a container holds; None of all else."""
+    if isinstance(value, (tuple, list, deque)):
+        return tuple([_key_of(v, above) for v in value])
+    if isinstance(value, dict):
+        keys = tuple([_key_of(k, above) for k in dict.keys(value)])
+        return keys, tuple([_key_of(v, above) for v in dict.values(value)])
+    if isinstance(value, (set, frozenset)):
+        return frozenset([_key_of(v, above) for v in value])
+    if isinstance(value, bytearray):
+        return bytes(value)
+    if isinstance(value, functools.partial):
+        return _key_of((value.func, value.args, value.keywords), above)
+    return None
 
 
 def _kept_key(value: Any, above: tuple[int, ...]) -> Any:

@@ -12,7 +12,7 @@ from linad.kernels.expressions import ONE, ZERO, Expr, negative, num, var
 from linad.kernels.function_source import FunctionSource
 from linad.kernels.loop_lowering import LoopLowering
 from linad.kernels.number_lists import NumberList
-from linad.kernels.statements import Check, If, Let, Put, assigned
+from linad.kernels.statements import Check, If, Let, Put, Statement, assigned
 from linad.kernels.syntax import contains, leaves
 
 
@@ -135,44 +135,61 @@ class StatementLowering(LoopLowering):
             raise self.error(s, f"{type(s.op).__name__} is not in the language of kernels", "use +")
         with self.into(inside=False) as right:
             value = self.value(s.value)
-        changed = assigned(right)
         if isinstance(s.target, ast.Name):
             self.out += right
-            old = self.name(s.target)
-            if isinstance(old, NumberList) and op == "+":
-                given = self.listed(value, s) if value is old else value
-                self.extend(old, given, s)
-                return
-            if isinstance(old, Expr):
-                self.emit(Let(old.parts[0], self.operation(op, old, self.number(value, s))))
-                return
-            window = old
+            window = self.updated_name(s, s.target, op, value)
         elif isinstance(s.target, ast.Subscript):
-            base = self.array_of(s.target.value)
-            if isinstance(base, NumberList) and not isinstance(s.target.slice, ast.Slice):
-                if changed & {base.count, *base.scalars}:
-                    raise self.error(
-                        s, "updates a list that its right side changes", "give the value a name"
-                    )
-                place = self.place_in(base, self.scalar(s.target.slice), s)
-                old = self.number(base.at(place), s)
-                self.out += right
-                self.put(base, place, self.operation(op, old, self.number(value, s)), s)
-                return
-            if not isinstance(base, ArrayWindow):
-                raise self.error(
-                    s, "updates an expression that is not a name of an array", "update the array"
-                )
-            window = self.subscripted(base, s.target.slice)
-            if window.array in changed and not window.axes:  # it is read first
-                old = self.held(window.at(), "old")
-                self.out += right
-                new = self.operation(op, old, self.number(value, s))
-                self.emit(Put(window.array, window.index(()), new))
-                return
-            self.out += right
+            window = self.updated_place(s, s.target, op, value, right)
         else:
             raise self.error(s, "assigns to an attribute", "use arrays and scalars")
+        if window is not None:
+            self.update(s, window, op, value)
+
+    def updated_name(self, s: ast.AugAssign, target: ast.Name, op: str, value: Any) -> Any:
+        """The array of a name that is updated; None where it is not an array, and was updated."""
+        old = self.name(target)
+        if isinstance(old, NumberList) and op == "+":
+            given = self.listed(value, s) if value is old else value
+            self.extend(old, given, s)
+            return None
+        if isinstance(old, Expr):
+            self.emit(Let(old.parts[0], self.operation(op, old, self.number(value, s))))
+            return None
+        return old
+
+    def updated_place(
+        self, s: ast.AugAssign, target: ast.Subscript, op: str, value: Any, right: list[Statement]
+    ) -> Any:
+        """The part of an array that is updated, behind the statements of the right side; None
+        where it is read before them, and was updated."""
+        changed = assigned(right)
+        base = self.array_of(target.value)
+        if isinstance(base, NumberList) and not isinstance(target.slice, ast.Slice):
+            if changed & {base.count, *base.scalars}:
+                raise self.error(
+                    s, "updates a list that its right side changes", "give the value a name"
+                )
+            place = self.place_in(base, self.scalar(target.slice), s)
+            old = self.number(base.at(place), s)
+            self.out += right
+            self.put(base, place, self.operation(op, old, self.number(value, s)), s)
+            return None
+        if not isinstance(base, ArrayWindow):
+            raise self.error(
+                s, "updates an expression that is not a name of an array", "update the array"
+            )
+        window = self.subscripted(base, target.slice)
+        if window.array in changed and not window.axes:  # it is read first
+            old = self.held(window.at(), "old")
+            self.out += right
+            new = self.operation(op, old, self.number(value, s))
+            self.emit(Put(window.array, window.index(()), new))
+            return None
+        self.out += right
+        return window
+
+    def update(self, s: ast.AugAssign, window: Any, op: str, value: Any) -> None:
+        """Update the entries of an array, or one of them."""
         if isinstance(window, Computed) or not isinstance(window, ArrayWindow):
             raise self.error(s, "updates something other than an array", "use arrays and scalars")
         if not window.axes:

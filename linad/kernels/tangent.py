@@ -86,59 +86,80 @@ class Tangent:
         return out
 
     def statement(self, s: Statement, out: list[Statement]) -> None:
+        """Add the tangent of a statement, by ``of_<kind>``, and itself."""
         start = len(out)
-        values = Values(self.kinds, self.fresh, out)
-        derivative = Derivative(values, self.varied)
-        if isinstance(s, Let):
-            if s.name in self.varied:
-                out.append(Let(self.of(s.name), derivative.push(s.value, self.leaf)))
-            out.append(Let(s.name, values.flat(s.value)))
-        elif isinstance(s, Put):
-            index = s.index
-            if s.array in self.varied:
-                index = values.index(index)
-                tangent = derivative.push(s.value, self.leaf)
-                if not s.adds or tangent != NONE:
-                    out.append(Put(self.of(s.array), index, tangent, s.adds))
-            out.append(Put(s.array, index, values.flat(s.value), s.adds))
-        elif isinstance(s, For):
-            out.append(replace(s, body=self.block(s.body), comment=""))
-        elif isinstance(s, WhileLoop):
-            out.append(WhileLoop(s.test, self.block(s.body)))
-        elif isinstance(s, If):
-            out.append(If(s.test, self.block(s.yes), self.block(s.no)))
-        elif isinstance(s, (New, Grow)):
-            out.append(s)
-            if s.array in self.varied:
-                out.append(replace(s, array=self.of(s.array)))
-        elif isinstance(s, Swap):
-            out.append(s)
-            if s.targets[0] in self.varied:
-                targets, sources = [tuple(map(self.of, n)) for n in (s.targets, s.sources)]
-                out.append(Swap(targets, sources))
-        elif isinstance(s, NewStack):
-            out.append(s)
-            if s.name in self.varied:
-                out.append(NewStack(self.of(s.name), s.dtype))
-        elif isinstance(s, StackRoom):
-            out.append(s)
-            if s.stack in self.varied:
-                out.append(StackRoom(self.of(s.stack), s.count))
-        elif isinstance(s, PushValue):
-            if s.stack in self.varied:
-                out.append(PushValue(self.of(s.stack), derivative.push(s.value, self.leaf)))
-            out.append(s)
-        elif isinstance(s, PopValue):
-            if s.stack in self.varied:
-                out.append(PopValue(self.of(s.stack), self.of(s.name)))
-                self.kinds.setdefault(self.of(s.name), "f")
-            elif s.name in self.varied:
-                out.append(Let(self.of(s.name), NONE))
+        write = getattr(self, f"of_{type(s).__name__}", None)
+        if write is None:
             out.append(s)
         else:
-            out.append(s)
+            write(s, out)
         if len(out) > start and not out[start].comment and s.comment:
             out[start].comment = s.comment
+
+    def push(self, value: Expr, values: Values) -> Expr:
+        """The tangent of an expression."""
+        return Derivative(values, self.varied).push(value, self.leaf)
+
+    def of_Let(self, s: Let, out: list[Statement]) -> None:
+        values = Values(self.kinds, self.fresh, out)
+        if s.name in self.varied:
+            out.append(Let(self.of(s.name), self.push(s.value, values)))
+        out.append(Let(s.name, values.flat(s.value)))
+
+    def of_Put(self, s: Put, out: list[Statement]) -> None:
+        values, index = Values(self.kinds, self.fresh, out), s.index
+        if s.array in self.varied:
+            index = values.index(index)
+            tangent = self.push(s.value, values)
+            if not s.adds or tangent != NONE:
+                out.append(Put(self.of(s.array), index, tangent, s.adds))
+        out.append(Put(s.array, index, values.flat(s.value), s.adds))
+
+    def of_For(self, s: For, out: list[Statement]) -> None:
+        out.append(replace(s, body=self.block(s.body), comment=""))
+
+    def of_WhileLoop(self, s: WhileLoop, out: list[Statement]) -> None:
+        out.append(WhileLoop(s.test, self.block(s.body)))
+
+    def of_If(self, s: If, out: list[Statement]) -> None:
+        out.append(If(s.test, self.block(s.yes), self.block(s.no)))
+
+    def of_New(self, s: New | Grow, out: list[Statement]) -> None:
+        out.append(s)
+        if s.array in self.varied:
+            out.append(replace(s, array=self.of(s.array)))
+
+    of_Grow = of_New
+
+    def of_Swap(self, s: Swap, out: list[Statement]) -> None:
+        out.append(s)
+        if s.targets[0] in self.varied:
+            targets, sources = [tuple(map(self.of, n)) for n in (s.targets, s.sources)]
+            out.append(Swap(targets, sources))
+
+    def of_NewStack(self, s: NewStack, out: list[Statement]) -> None:
+        out.append(s)
+        if s.name in self.varied:
+            out.append(NewStack(self.of(s.name), s.dtype))
+
+    def of_StackRoom(self, s: StackRoom, out: list[Statement]) -> None:
+        out.append(s)
+        if s.stack in self.varied:
+            out.append(StackRoom(self.of(s.stack), s.count))
+
+    def of_PushValue(self, s: PushValue, out: list[Statement]) -> None:
+        if s.stack in self.varied:
+            tangent = self.push(s.value, Values(self.kinds, self.fresh, out))
+            out.append(PushValue(self.of(s.stack), tangent))
+        out.append(s)
+
+    def of_PopValue(self, s: PopValue, out: list[Statement]) -> None:
+        if s.stack in self.varied:
+            out.append(PopValue(self.of(s.stack), self.of(s.name)))
+            self.kinds.setdefault(self.of(s.name), "f")
+        elif s.name in self.varied:
+            out.append(Let(self.of(s.name), NONE))
+        out.append(s)
 
 
 def tangent_of(

@@ -52,7 +52,7 @@ class Circulant(JacobianOperator):
 
     Notes
     -----
-    Two Fourier transforms an application, O(N log N).
+    Two Fourier transforms per application, O(N log N).
     """
 
     unknown = "triangles"

@@ -310,7 +310,7 @@ class Univariate(StandIn):
 
 
 class _Univariate(TracedClass):
-    """The calls of a spline of SciPy's that take traced numbers."""
+    """The calls of a SciPy spline that take traced numbers."""
 
     def __call__(self, x: Any, nu: int = 0, ext: Any = None) -> Any:
         if not holds_traced(x):

@@ -34,7 +34,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.structured import Identity, Zero
 from linad.rules.creation import asarray
 from linad.scipy.mirror import arguments_of, full_name, holds_traced
-from linad.scipy.option_kinds import check_options
+from linad.scipy.option_kinds import check_options_of
 from linad.solve.multiple_roots import aside_of, too_near
 
 Function = Callable[..., Any]
@@ -292,7 +292,7 @@ def while_tracing(original: Function) -> Callable[[Function], Function]:
         def function(*args: Any, **kwargs: Any) -> Any:
             if running_trace() is None:
                 return original(*args, **kwargs)
-            check_options(full_name(original), original.__name__, kwargs)
+            check_options_of(full_name(original), original, kwargs)
             given = arguments(*args, **kwargs)
             if tolerance is not None:
                 value = given.get(tolerance, taken[tolerance].default)

@@ -56,7 +56,15 @@ from linad.scipy.neverbegun import never_begun
 from linad.scipy.replays import Field, explicit_replay, implicit_replay
 from linad.scipy.rightsides import field_of, plain_field, refuse_complex, refuse_memory
 from linad.scipy.stretches import PiecewiseReplay
-from linad.scipy.trajectories import Solution, ahead, events_of, move_events, watched_event
+from linad.scipy.trajectories import (
+    Solution,
+    ahead,
+    events_of,
+    move_events,
+    tell_of_two,
+    watched_event,
+)
+from linad.scipy.unseenjumps import JumpWatch, look_ahead
 
 METHODS: dict[Any, Any] = {"RK23": RK23, "RK45": RK45, "DOP853": DOP853}
 METHODS |= {"Radau": Radau, "BDF": BDF, "LSODA": LSODA}
@@ -221,6 +229,9 @@ def replayed(
     if in_program() and not (dense_output or given or ends_traced) and not jumps:
         found = problem.in_loops(kind, tolerances, options, t_eval)
         if found is not None:
+            steady = plain_field(problem.plain, span[0], form(y0))
+            seen = Radau if kind is LSODA else kind  # LSODA is not re-entrant
+            look_ahead(seen, lambda t, y: form(steady(t, y)), sides, span, form(y0), tolerances)
             return found
     watched = [watched_event(event, problem.plain_args) for event in given] or None
     moments = None if t_eval is None else np.asarray(_plain(t_eval), float)
@@ -228,7 +239,8 @@ def replayed(
     times = [span[0]]
     plain = plain_field(problem.plain, span[0], form(y0))
     result = scipy.integrate.solve_ivp(
-        *(lambda t, y: form(plain(t, y)), span, form(y0), _recording(kind, times, span[1])),
+        *(lambda t, y: form(plain(t, y)), span, form(y0)),
+        _recording(kind, times, span[1], JumpWatch(lambda t, y: form(plain(t, y)), sides)),
         *(moments, dense, watched),
         **_plain_options(options, problem.plain_args),
     )
@@ -274,6 +286,7 @@ def _taken_once_more(
     all_steps = stretches is None and moments is None and ends == list(replay.times)
     states = replay.states if all_steps else replay.at(ends)
     if not explicit or stretches is not None:
+        tell_of_two(kind.__name__, result, states)
         states = [value + (y - form(y)) for value, y in zip(result.y.T, states, strict=True)]
     return replay, states
 
@@ -313,16 +326,21 @@ def telling(method: Any, end: float) -> Any:
     return _recording(METHODS[method], [], end)
 
 
-def _recording(kind: Any, times: list[float], end: float) -> Any:
-    """A method of SciPy's that enters the end of each step into ``times``."""
+def _recording(
+    kind: Any, times: list[float], end: float, watch: JumpWatch | None = None
+) -> Any:
+    """A SciPy method that enters the end of each step into ``times``, and is watched."""
     integration = Integration(kind.__name__, end, issubclass(kind, EXPLICIT))
 
     class Recorded(kind):  # type: ignore[misc]
         def step(self) -> Any:
+            t, y = float(self.t), self.y
             message = super().step()
             if self.status != "failed":
                 times.append(float(self.t))
                 integration.stepped(times[-1])
+                if watch is not None:
+                    watch.stepped(t, y, times[-1], self.y, getattr(self, "f", None))
             return message
 
     return Recorded

@@ -79,6 +79,8 @@ class Table:
             raise ShapeError(
                 f"interp1d: y has {y.shape[axis]} entries along axis {axis}, x has {x.shape[0]}"
             )
+        if kind == "slinear" and x.shape[0] < 2:
+            raise ValueError(f"interp1d: 'slinear' needs two points or more, got {x.shape[0]}")
         extrapolates = isinstance(fill_value, str) and fill_value == "extrapolate"
         if extrapolates and bounds_error:
             raise ValueError("interp1d: cannot extrapolate and raise at the same time")
@@ -93,6 +95,9 @@ class Table:
         self.extrapolates = extrapolates
         self.bounds_error = not extrapolates if bounds_error is None else bounds_error
         self._rows = np.moveaxis(y, axis, 0)
+        # SciPy has these of np.interp, which knows the value of a single point; else it is NaN.
+        of_doubles = x.dtype == y.dtype == np.dtype(float)
+        self._by_numpy = kind == "linear" and y.ndim == 1 and of_doubles and not extrapolates
         degree = DEGREES.get(self.kind)
         self._spline = None if degree is None else interpolated(x, self._rows, degree)
 
@@ -117,6 +122,8 @@ class Table:
         if self._spline is not None:
             return self._spline(x)
         if self.kind == "linear":
+            if n == 1 and self._by_numpy:
+                return rows[np.zeros(here.shape, int)]
             i = np.clip(np.searchsorted(ticks, here, side=self._side), 1, n - 1)
             low, high = self.x[i - 1], self.x[i]
             if np.any(np.isnan(here)):

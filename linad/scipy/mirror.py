@@ -19,7 +19,7 @@ from linad.core.tree import bare
 from linad.errors import ArgumentError, DTypeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, require_finite
-from linad.scipy.option_kinds import check_options
+from linad.scipy.option_kinds import check_options_of
 
 Function = Callable[..., Any]
 
@@ -95,12 +95,12 @@ def traced_form(scipy_function: Function) -> Callable[[Function], Function]:
     """
 
     def decorate(traced: Function) -> Function:
-        # A constructor of SciPy's is a class, whose attributes stay there.
+        # A SciPy constructor is a class, whose attributes stay there.
         @functools.wraps(scipy_function, updated=())
         def function(*args: Any, **kwargs: Any) -> Any:
             if running_trace() is not None and holds_traced((args, kwargs)):
                 given = _by_name(scipy_function, args) | kwargs
-                check_options(full_name(scipy_function), scipy_function.__name__, given)
+                check_options_of(full_name(scipy_function), scipy_function, given)
                 _check_masks(scipy_function, (*args, *kwargs.values()))
                 args = tuple(map(_as_read, args))
                 kwargs = {name: _as_read(value) for name, value in kwargs.items()}
@@ -272,12 +272,12 @@ def made_form(scipy_function: Function) -> Callable[[Function], Function]:
 
 
 class StandIn:
-    """Base of what stands in for an object of SciPy's: what only the latter has is refused by name.
+    """Base of what stands in for a SciPy object: what only the latter has is refused by name.
 
     Attributes
     ----------
     stands_for : type
-        The class of SciPy's.
+        The SciPy class.
     """
 
     stands_for: type
@@ -294,7 +294,7 @@ class StandIn:
 
 
 class TracedClass:
-    """Base, before a class of SciPy's, of one that is SciPy's for plain data.
+    """Base, before a SciPy class, of one that is SciPy's for plain data.
 
     Traced data go to ``of_traced``, a static method that takes them by the names that SciPy has
     (`taken_by_name`), and returns what stands in for an instance. Its ``stands_for`` says of which
@@ -313,7 +313,7 @@ class TracedClass:
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         if holds_traced((args, kwargs)):
             given = _by_name(cls, args) | kwargs
-            check_options(cls.__name__, cls.__name__, given)
+            check_options_of(cls.__name__, cls, given)
             try:
                 made = cls._made(*args, **kwargs)
                 made.stands_for = cls.__mro__[cls.__mro__.index(TracedClass) + 1]

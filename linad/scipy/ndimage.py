@@ -20,6 +20,7 @@ from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError
 from linad.rules.creation import asarray
 from linad.rules.filters import convolve_, running_mean_
+from linad.rules.kinks import root
 from linad.rules.shaping import astype
 from linad.scipy.boundaries import check_mode, chosen_axes, each, filter_form, padded
 from linad.scipy.genericfilters import (
@@ -31,6 +32,7 @@ from linad.scipy.genericfilters import (
     generic_filter1d as generic_filter1d,
 )
 from linad.scipy.measurements import maximum as maximum, median as median, minimum as minimum
+from linad.scipy.mirror import traced_form
 from linad.scipy.rankfilters import (
     black_tophat as black_tophat,
     grey_closing as grey_closing,
@@ -60,13 +62,20 @@ from linad.scipy.splinefilters import (
     spline_filter as spline_filter,
     spline_filter1d as spline_filter1d,
 )
-from linad.scipy.twinforms import twins_among
+from linad.scipy.twinforms import form_by_twin, twins_among
+
+
+@traced_form(scipy.ndimage.standard_deviation)
+def standard_deviation(input: Array, labels: Any = None, index: Any = None) -> Any:
+    """Regions whose entries are equal have the slope 0, as of `numpy.std`."""
+    return root(form_by_twin(scipy.ndimage.variance)(input, labels, index))
+
 
 TWINS = (
     *("extrema", "generic_gradient_magnitude", "generic_laplace", "histogram"),
     "labeled_comprehension",
     *("maximum_position", "minimum_position"),
-    *("center_of_mass", "mean", "standard_deviation", "sum", "sum_labels", "variance"),
+    *("center_of_mass", "mean", "sum", "sum_labels", "variance"),
     "vectorized_filter",
 )
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""

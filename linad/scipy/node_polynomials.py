@@ -170,7 +170,7 @@ def _products(steps: list[Any], one: Array, unit: float, count: int) -> list[lis
 
 
 def _of_plain(form: type[Newtonian] | type[Lagrangian], theirs: Any) -> Any:
-    """An object of SciPy's, or of a class over it, for traced points."""
+    """A SciPy object, or of a class over it, for traced points."""
     rows = np.reshape(theirs.yi, (len(theirs.xi), *theirs._y_extra_shape))
     made = form(form.stands_for.__name__, theirs.xi, rows)
     made.axis = theirs._y_axis

@@ -4,6 +4,8 @@ SciPy checks its options where it computes, in its own code; a traced form does 
 might take for a flag, or leave unread, what SciPy refuses.
 """
 
+import functools
+import inspect
 import numbers
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -156,10 +158,31 @@ BY_FUNCTION: dict[tuple[str, str], Kind] = {
     ("krogh_interpolate", "der"): DERIVATIVES.optional,
     ("minkowski", "p"): ABOVE_ZERO,
     ("solve_discrete_lyapunov", "method"): choice("direct", "bilinear").optional,
+    ("resample", "window"): Kind(
+        f"{WINDOW.words}, or a function", lambda v: callable(v) or WINDOW.fits(v)
+    ),
     ("splev", "der"): COUNT,
     ("squareform", "force"): choice("no", "tomatrix", "tovector"),
 }
 """By the names of a function and of its option, where the name alone does not tell."""
+
+
+@functools.cache
+def _that_may_be_none(function: Any) -> frozenset[str]:
+    """The parameters whose default in SciPy is None."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except ValueError:  # one in C that tells no signature
+        return frozenset()
+    return frozenset([name for name, p in parameters.items() if p.default is None])
+
+
+def check_options_of(name: str, function: Any, given: Mapping[str, Any]) -> None:
+    """As `check_options`, of a function of SciPy; what is at its default of None is left out."""
+    if any([value is None for value in given.values()]):
+        none = _that_may_be_none(function)
+        given = {k: v for k, v in given.items() if v is not None or k not in none}
+    check_options(name, function.__name__, given)
 
 
 def check_options(name: str, function: str, given: Mapping[str, Any]) -> None:

@@ -173,7 +173,7 @@ def extrapolation(extrapolate: Any, default: Any = True) -> Any:
 
 
 class Polynomials(TracedClass):
-    """Piecewise polynomials of SciPy's, with calls at traced points."""
+    """SciPy's piecewise polynomials, with calls at traced points."""
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
         made = _polynomial(self, x)
@@ -189,7 +189,7 @@ class Polynomials(TracedClass):
 
 
 def _polynomial(theirs: Any, given: Any) -> Piecewise | None:
-    """An object of SciPy's, or of a class over it, for traced points; None if nothing is traced."""
+    """A SciPy object, or of a class over it, for traced points; None if nothing is traced."""
     if not holds_traced((given, theirs.c, theirs.x)):
         return None
     return Piecewise(asarray(theirs.c), asarray(theirs.x), theirs.extrapolate, theirs.axis)

@@ -10,6 +10,7 @@ The operation has no derivative: that of what was found is the concern of
 `linad.scipy.implicit_solutions`.
 """
 
+import copy
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -70,10 +71,11 @@ def _of_the_program(
     given: dict[str, Any],
 ) -> Any:
     start = tuple([asarray(x) if holds_traced(x) else x for x in start])
-    rest = {key: v for key, v in given.items() if key not in watched}
+    # Later runs begin from what stands there now, whatever is written into it afterwards.
+    rest = copy.deepcopy({key: v for key, v in given.items() if key not in watched})
     every = {"": function, **watched}
     recorded = {key: _Recorded(f) for key, f in every.items()}
-    begin = tuple([held(x) if isinstance(x, Tracer) else x for x in start])
+    begin = tuple([held(x) if isinstance(x, Tracer) else copy.deepcopy(x) for x in start])
     slopes = {key: recorded[key] for key in watched}
     result = original(recorded[""], *begin, **rest, **slopes)
     moving = [k for k, x in enumerate(start) if isinstance(x, Tracer)]

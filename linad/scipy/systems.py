@@ -86,6 +86,36 @@ def _with_zeros(original: Any, end: int) -> Any:
     return form
 
 
+def _polynomials(system: Any, w: Any, count: int) -> Any:
+    """b and a of a system that is given by them, where a zero or pole of it lies at infinity: SciPy
+    leaves it out. None for any other system."""
+    if not isinstance(system, tuple) or len(system) != count or w is None:
+        return None
+    b, a = (np.atleast_1d(asarray(c)) for c in system[:2])
+    if not holds_traced((b, a)) or b.ndim != 1 or a.ndim != 1 or not b.size or not a.size:
+        return None
+    return None if still(b)[0] and still(a)[0] else (b, a)
+
+
+@bound_form(scipy.signal.freqresp)
+def freqresp(system: Any, w: Any, n: Any) -> Any:
+    given = _polynomials(system, w, 2)
+    if given is None:
+        return function_twin(scipy.signal.freqresp)(system, w, n)
+    w = np.atleast_1d(asarray(w))
+    return w, np.polyval(given[0], 1j * w) / np.polyval(given[1], 1j * w)
+
+
+@bound_form(scipy.signal.dfreqresp)
+def dfreqresp(system: Any, w: Any, n: Any, whole: bool) -> Any:
+    given = _polynomials(system, w, 3)
+    if given is None or np.ndim(w) == 0:  # a number of frequencies
+        return function_twin(scipy.signal.dfreqresp)(system, w, n, whole)
+    w = asarray(w)
+    z = np.exp(1j * w)
+    return w, np.polyval(given[0], z) / np.polyval(given[1], z)
+
+
 normalize = _with_zeros(scipy.signal.normalize, 0)
 residue = _with_zeros(scipy.signal.residue, 0)
 residuez = _with_zeros(scipy.signal.residuez, -1)

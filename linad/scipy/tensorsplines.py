@@ -222,7 +222,7 @@ def _of_tck(tck: Any, degrees: tuple[Any, ...]) -> Bivariate:
 
 
 class _AtTracedPlaces:
-    """The calls of a spline of SciPy's that take traced numbers."""
+    """The calls of a SciPy spline that take traced numbers."""
 
     def __call__(self, x: Any, y: Any, dx: int = 0, dy: int = 0, grid: bool = True) -> Any:
         if holds_traced((x, y)):

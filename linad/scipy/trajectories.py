@@ -6,10 +6,14 @@ from typing import Any
 import numpy as np
 
 from linad.core.array_type import Array
+from linad.core.callers import warn_user
 from linad.rules.shaping import form, ravel
 from linad.scipy.implicit_solutions import Watched, root_of_number
 from linad.scipy.mirror import holds_traced
 from linad.scipy.replays import Field
+
+APART = 0.1
+"""How far two solutions may be apart that are taken for one, relative to the size of y."""
 
 
 def ahead(field: Field, t: Any, y: Any, h: Any) -> Any:
@@ -92,3 +96,18 @@ def move_events(result: Any, events: Any, args: Any, sol: Solution) -> None:
         if times:
             result.t_events[i] = np.stack(times)
             result.y_events[i] = np.stack(states)
+
+
+def tell_of_two(method: str, result: Any, states: Any) -> None:
+    """Warn where the steps that carry the derivative lead elsewhere than SciPy's solution."""
+    size = np.max(np.abs(result.y), axis=1, initial=0.0)
+    size = size + 1e-3 * np.max(size, initial=0.0)
+    for t, value, y in zip(result.t, result.y.T, states, strict=True):
+        if (np.abs(form(y) - value) > APART * size).any():
+            warn_user(
+                f"solve_ivp: at t = {t:.6g} SciPy's solution by {method} is "
+                f"another than that of the steps which carry the derivative: one of the two is far "
+                f"off, as where a method steps over a jump, or where a solution is chaotic; take "
+                f'method="RK45", or smaller steps by rtol=, atol= and max_step='
+            )
+            return

@@ -54,7 +54,7 @@ def _of_function(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _callback(value: Any) -> Any:
-    """A function of SciPy's that is given to be called, as one that takes traced values."""
+    """A SciPy function that is given to be called, as one that takes traced values."""
     return twin_of(value) if isinstance(value, types.FunctionType) else value
 
 
@@ -115,7 +115,7 @@ def _of_maker(original: type, name: str) -> Callable[..., Any]:
 
 
 class FormOfObject:
-    """An object of SciPy's whose methods take traced values: a distribution, or a frozen one."""
+    """A SciPy object whose methods take traced values: a distribution, or a frozen one."""
 
     is_twin = True
 
@@ -140,7 +140,7 @@ class FormOfObject:
 
 
 def traced_method(owner: Any, name: str) -> Callable[..., Any]:
-    """A method of an object of SciPy's, which runs on the object's twin for traced values."""
+    """A method of a SciPy object, which runs on the object's twin for traced values."""
     theirs = getattr(owner, name)
 
     @functools.wraps(theirs)

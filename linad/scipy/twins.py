@@ -330,7 +330,7 @@ def _member_twin(member: Any) -> Any:
 
 
 def instance_twin(value: Any, kind: type | None = None, shared: bool = False) -> Any:
-    """An object of SciPy's as one of the twin of its class; itself where there is none.
+    """A SciPy object as one of the twin of its class; itself where there is none.
 
     ``kind`` is that twin where it is known. ``shared`` ones, which modules and other objects hold,
     are made once.

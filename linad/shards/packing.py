@@ -30,7 +30,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class Single:
-    """A leaf that travels by itself, as it is: a number of Python's."""
+    """A leaf that travels by itself, as it is: a Python number."""
 
     index: int
 
@@ -105,7 +105,7 @@ def pack(args: tuple[Any, ...], name: str) -> tuple[list[Any], Layout]:
     Returns
     -------
     packed : list
-        Vectors, and then the numbers of Python's, which keep to the arrays' precision.
+        Vectors, and then the Python numbers, which keep to the arrays' precision.
     layout : Layout
     """
     parts: dict[tuple[int, np.dtype], list[Any]] = {}
@@ -144,7 +144,7 @@ def pack(args: tuple[Any, ...], name: str) -> tuple[list[Any], Layout]:
 
 
 def is_array(leaf: Array) -> bool:
-    """Whether a leaf is an array of numbers, or a number of NumPy's."""
+    """Whether a leaf is an array of numbers, or a NumPy number."""
     return isinstance(leaf, (Traced, np.ndarray, np.generic)) and leaf.dtype.kind in "fciub"
 
 

@@ -3,6 +3,7 @@
 What Gauss-Newton and Levenberg-Marquardt share; their steps are in `linad.solve.least_squares`.
 """
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from linad.core import tree
 from linad.core.array_type import Array
+from linad.core.marks import Attempt
 from linad.core.shapes import name_of
 from linad.errors import DTypeError, ShapeError
 from linad.solve.bounds import Box, as_box
@@ -22,7 +24,9 @@ from linad.solve.problems import Residual, quiet
 from linad.solve.read_data import words_of_nan
 from linad.solve.rounding import without_rounding
 from linad.solve.saturated import replacements, without_overflow, words_of_kinks
+from linad.solve.shaken import shaken_data, shaken_function, shaken_numbers
 from linad.solve.status import Monitor, Status, Stop
+from linad.solve.waiting import Waiting
 
 
 def as_accurate(promise: float, cost: float) -> str:
@@ -240,8 +244,23 @@ class Fit:
         self.saturated, self.kinks = replacements(matrix, *given, value)
         matrix = without_overflow(matrix, self.saturated)
         if np.isfinite(matrix).all():
-            matrix, self.rounding = without_rounding(matrix, *given, value, self.eps)
+            matrix, self.rounding = without_rounding(
+                matrix, *given, value, self.eps, self._shaken
+            )
         return matrix
+
+    def _shaken(self) -> Any:
+        """The residuals and their matrix where the last digits of data and unknowns are changed;
+        None where the function takes no such data."""
+        given, problem = self.parts.f, copy.copy(self.problem)
+        run, problem.trials = given.run if isinstance(given, Waiting) else given, None
+        for whole in (True, False):
+            with Attempt(Exception):
+                problem.f = _Parts(shaken_function(run, whole))
+                problem.args = shaken_data(self.problem.args, whole)
+                r, J = problem.linearize(shaken_numbers(self.x))
+                return r, np.asarray(J.todense())
+        return None
 
     def slopes(self, x: Array, r: Array, J: Any) -> Any:
         """The gradient at another point."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from linad.core import tree
 from linad.core.marks import outside_of_traces
-from linad.core.primitive import Primitive
+from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Tape, Var, needed
 from linad.operators.stored_matrices import StoredAs, apply_stored
@@ -113,6 +113,33 @@ def sparse_product(data: Any, x: Any, *, pattern: Pattern) -> Any:
         data = data[order]
     storage = StoredAs("csr", pattern.shape)
     return apply_stored(x, data, indices, starts, storage=storage, transposed=False)
+
+
+ORDERS = (0, 1, 2)
+"""Of spherical Bessel functions: of the derivatives of `numpy.sinc`."""
+
+
+@everywhere("spherical_jn")
+def spherical_jn(n: Any, x: Any) -> Any:
+    """In double precision: from 2 on by the recurrence upwards, below by the power series.
+
+    Source: DLMF 10.49.3, 10.51.1, 10.53.1.
+    """
+    if isinstance(n, Traced) or np.ndim(n) or n not in ORDERS or x.dtype.kind != "f":
+        return None
+    n, z = int(n), np.astype(x, np.float64)
+    large = np.abs(z) >= 2
+    outer, inner = np.where(large, z, 2.0), np.where(large, 0.0, z)
+    before, value = np.cos(outer) / outer, np.sin(outer) / outer
+    for k in range(n):
+        before, value = value, (2 * k + 1) / outer * value - before
+    series: Any = 1.0
+    for k in range(12, 0, -1):
+        series = 1 - 0.5 * inner * inner / (k * (2 * n + 2 * k + 1)) * series
+    for k in range(n):
+        series = series * inner / (2 * k + 3)
+    value = np.where(np.isinf(z), 0.0, value)
+    return np.where(large, value, series)
 
 
 @everywhere("pinv", "truncated_pinv")

@@ -4,6 +4,7 @@ What their kernels do to one number of a range depends on no other, except in a 
 the target writes.
 """
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -131,7 +132,34 @@ def piece(target: Place, eqn: Equation, k: int) -> Place:
 # Entries by number.
 
 
-@routine("getitem", "read_region", "roll", "reshape")
+@routine("roll")
+def roll(lowering: Any, eqn: Equation) -> bool:
+    """Two parts along each axis that is rolled change places; small ones are read by number."""
+    out, source = eqn.outputs[0], lowering.place_of(eqn.inputs[0])
+    by = [0] * len(out.shape)
+    for shift, axis in zip(eqn.params["shifts"], eqn.params["axes"], strict=True):
+        by[axis] += shift
+    parts = []
+    for n, shift in zip(out.shape, by, strict=True):
+        k = shift % n if n else 0
+        parts.append([((0, n - k), (k, n - k)), ((n - k, k), (0, k))] if k else [((0, n), (0, n))])
+    moves = list(product(*parts))
+    few = size_of(out.shape) < SMALL * len(moves)
+    if few or lowering.target.is_grid or not plain(lowering, source) or source.dtype != out.dtype:
+        return gather(lowering, eqn)
+    target = lowering.result(out)
+    for move in moves:
+        taken, put = zip(*move, strict=True)
+        lowering.copy(_box(target, put), _box(source, taken))
+    return True
+
+
+SMALL = 16
+"""Entries of a part of a rolled array up to which reading by number, in one instruction, is faster;
+a grid of threads is fastest by that."""
+
+
+@routine("getitem", "read_region", "reshape")
 def gather(lowering: Any, eqn: Equation) -> bool:
     """A selection of entries that is not a view, as transposed and diagonal ones always are."""
     out = eqn.outputs[0]

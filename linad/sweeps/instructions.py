@@ -74,7 +74,7 @@ class KernelCall:
 
 
 class GridOperand(NamedTuple):
-    """What a kernel of a user's gets."""
+    """What a user's kernel gets."""
 
     dtype: str
     ndim: int
@@ -83,7 +83,7 @@ class GridOperand(NamedTuple):
 
 
 class GridCall:
-    """A kernel of a user's, over the grid of a device that he chose.
+    """A user's kernel, over the grid of a device that he chose.
 
     Attributes
     ----------

@@ -72,7 +72,7 @@ def factors_of(J: JacobianOperator) -> tuple[JacobianOperator, ...]:
 
 
 def _finite(entries: Array) -> bool:
-    if isinstance(entries, (int, Traced)):  # an integer of Python's, which may be too long
+    if isinstance(entries, (int, Traced)):  # a Python integer, which may be too long
         return isinstance(entries, int)
     return bool(np.isfinite(entries).all())
 

@@ -63,7 +63,7 @@ class RecordTrace(Trace):
         self.texts: list[tuple[Var, Any, Source | None]] = []  # and what it has printed
         self.streams = (sys.stdout, sys.stderr)  # where it is printed for people
         self.rolls = True  # whether loops that are differentiated may be kept as loops
-        self.python_numbers: frozenset[Var] = frozenset()  # inputs that were numbers of Python's
+        self.python_numbers: frozenset[Var] = frozenset()  # inputs that were Python numbers
         self.types_count = False  # whether Python has learned what kind of numbers came
         self.holds_matrices = False  # whether a sparse one is part of the program
         self.loops = 0  # that were recorded by templates

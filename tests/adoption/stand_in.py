@@ -508,7 +508,7 @@ def meshes(x):
     return (a * b).sum(axis=0)
 
 
-# Objects of SciPy's that are asked what they are, and constants that SciPy is given.
+# SciPy objects that are asked what they are, and constants that SciPy is given.
 
 
 class Impedance:

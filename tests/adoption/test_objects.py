@@ -1,4 +1,4 @@
-"""Objects of SciPy's that adopted code made before the trace, and compiled code it calls."""
+"""SciPy objects that adopted code made before the trace, and compiled code it calls."""
 
 import numpy as np
 import pytest

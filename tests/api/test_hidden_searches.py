@@ -162,6 +162,25 @@ def test_a_search_for_one_number(search, bracket):
         linad.grad(found)(np.float64(1.3))
 
 
+@pytest.mark.parametrize(
+    "way", ["grad", "jvp", pytest.param("jit of a gradient", marks=pytest.mark.rest)]
+)
+def test_a_search_that_zooms_in(way):
+    """The least of the values on a grid, and on a finer one around it."""
+
+    def found(p, first=0.0):
+        low, high = first, 3.0
+        for _ in range(12):
+            grid = low + (high - low) * np.linspace(0, 1, 11)
+            k = int(np.argmin(height(grid, p)))
+            low, high = grid[max(k - 1, 0)], grid[min(k + 1, 10)]
+        return p * low
+
+    for search in (found, lambda p: found(p, 0.1 * p)):
+        with TOLD:
+            WAYS[way](search, np.float64(1.1))
+
+
 @pytest.mark.parametrize("p, width", [(4.0, 8.0), (4.0, 4.0), (9.0, 4.0), (1.0, 1.0)])
 def test_roots_at_simple_parts_of_the_interval(p, width):
     """Which a bisection comes to from one side."""

@@ -1,4 +1,4 @@
-"""Long loops of Python's are recorded by templates; where they end, the program is the same."""
+"""Long Python loops are recorded by templates; where they end, the program is the same."""
 
 import gc
 import tracemalloc

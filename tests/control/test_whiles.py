@@ -1,4 +1,4 @@
-"""`linad.while_loop` against the loop of Python's, at every count where rows are thinned out."""
+"""`linad.while_loop` against the Python loop, at every count where rows are thinned out."""
 
 import numpy as np
 import pytest

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from linad.core.near_ties import WINDOW, NearTies, are_of_a_search
+from linad.core.near_ties import WINDOW, NearTies, are_of_a_search, are_of_a_zoom
 
 RNG = np.random.default_rng(7)
 
@@ -69,6 +69,15 @@ def test_a_search_that_counts(size):
             ties.note((x, np.float64(middle))[::order])
             low, high = (low, middle) if np.sum(x < middle) > size // 2 else (middle, high)
         assert ties.look()
+
+
+def test_spreads_of_grids_ever_finer():
+    others = RNG.uniform(0.5, 2.0, 12)
+    finer = 3.0 * 0.02 ** np.arange(12.0)
+    assert are_of_a_zoom(finer[:4])
+    assert are_of_a_zoom(np.stack([others, finer], axis=1).ravel())
+    for spreads in (others, finer[:2], 0.9 ** np.arange(200.0), np.zeros(9), finer[::-1]):
+        assert not are_of_a_zoom(spreads)
 
 
 def test_a_search_is_remembered():

@@ -60,7 +60,8 @@ LIMITS = {
     },
     "linad.sweeps.cpu.threads": {"PIECE_WORK": (2, 64)},
     "linad.sweeps.cpu.tile_programs": {"LARGE": (0, 256), "UNIT": (1, 2), "TILE_BYTES": (16, 256)},
-    "linad.sweeps.data_movement": {"LARGE": (1, 8), "COMPARED": (1, 4)},
+    "linad.sweeps.cosine_forms": {"LARGEST": (0, 64)},
+    "linad.sweeps.data_movement": {"LARGE": (1, 8), "SMALL": (0, 2), "COMPARED": (1, 4)},
     "linad.sweeps.loop_source": {"OUTPUTS": (1, 2), "INNERMOST": (1, 2)},
     "linad.sweeps.places": {"NARROW": (1, 2)},
     "linad.sweeps.plan": {

@@ -1,9 +1,11 @@
 """Paths that are kept, by the kind of arguments."""
 
 import numpy as np
+import pytest
 
 import linad
 from linad.jit import known_paths
+from linad.jit.specializations import Variant
 
 
 def double(x):
@@ -86,3 +88,27 @@ def test_whether_a_path_is_taken_is_not_asked_for_longer_than_compiling_takes():
     assert jitted(1.0) == jitted(1.0)
     (path,) = next(iter(jitted.variants.values()))
     assert path._compiled is not None
+
+
+def test_paths_that_no_call_takes_are_seldom_asked_for(monkeypatch):
+    def steps(x):
+        while x > 1:
+            x = x / 2
+        return x
+
+    f = linad.jit(steps)
+    for k in range(8):
+        f(2.0**k)
+    (paths,) = f.variants.values()
+    asked = []
+    followed = Variant._followed
+    monkeypatch.setattr(
+        Variant, "_followed", lambda path, given: asked.append(path) or followed(path, given)
+    )
+    with pytest.warns(UserWarning, match="8 times"):
+        found = [f(3.0**9) for _ in range(64)]
+    assert found == [steps(3.0**9)] * 64
+    assert max(map(asked.count, paths)) < 16 + 64 / 16
+    for _ in range(32):
+        f(1.0)
+    assert paths[0]._compiled is not None

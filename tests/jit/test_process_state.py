@@ -1,4 +1,4 @@
-"""What a jitted function reads of the process, of holders and of objects of Python's and NumPy's:
+"""What a jitted function reads of the process, of holders and of objects of Python and NumPy:
 it is seen when it changes, or warned of. One row per kind, read from outside and as an argument."""
 
 import argparse

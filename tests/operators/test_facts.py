@@ -45,6 +45,7 @@ from linad.operators.stored_matrices import StoredMatrix, parts_of, storage_of
 from linad.operators.structured import Cast, Diagonal, Identity, Masked, Zero
 from linad.operators.tagged import Tagged
 from linad.operators.wrappers import Adjoint, Extended, Reshaped, Scaled, Transpose
+from linad.rules.cosines import CosineTransform
 from linad.rules.cumulative import recurrence
 from linad.rules.indexing import Selection
 from linad.rules.triangular import TriangularSolve
@@ -69,6 +70,8 @@ def test_no_fact_is_forgotten(kind):
     assert set(REQUIRED) - declared - unknown == set()
     assert declared & unknown == set()
 
+
+KINDS = ("dct", "dst")
 
 F8, F4, C16 = np.dtype(float), np.dtype(np.float32), np.dtype(complex)
 
@@ -132,6 +135,8 @@ def examples(dtype, rng):
         Roll((1,), (1,), s, dtype),
         Roll((2, 1), (1, 0), s, dtype),
         Circulant(spectrum, (-1,), s, dtype),
+        *[CosineTransform((3, 2), dtype, kind, k, -2) for kind in KINDS for k in (1, 2, 3, 4)],
+        *[CosineTransform((1,), dtype, kind, k, -1) for kind in KINDS for k in (2, 3)],
         ScaledSum((0,), s, dtype, 0.5),
         WeightedSum(r(2, 3), (1,), s, dtype),
         Selection(index, (3,), (4,), dtype),

@@ -163,3 +163,12 @@ def test_weighted_counts_of_nothing_are_integers():
     ):
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(found, expected)
+
+
+def test_points_on_a_line_in_a_list():
+    def counts(a, b):
+        return linad.numpy.histogramdd([a, b, 0.9], bins=[[0.0, 0.4, 1.0]], weights=[a, b, 1.0])[0]
+
+    value, slope = linad.jvp(counts, (0.5, 0.2), (1.0, 3.0))
+    assert np.array_equal(value, counts(0.5, 0.2))
+    assert np.array_equal(slope, [3, 1])

@@ -91,7 +91,7 @@ def test_moments_in_a_dtype(name, given, wanted):
 
 
 def test_numbers_of_bins_and_ranks_of_vectors(kernels):
-    """What stays a number of Python's, or counts, though it comes from a traced array."""
+    """What stays a Python number, or counts, though it comes from a traced array."""
 
     def f(x, n, edges):
         return np.histogram_bin_edges(x, n), np.histogram(x, edges)[0], np.linalg.matrix_rank(x)

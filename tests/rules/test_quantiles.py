@@ -192,3 +192,13 @@ def test_an_unknown_method_names_those_there_are():
     traced = []
     linad.linearize(lambda a: traced.append(named(a)) or a, np.arange(3.0))
     assert traced[0] == named(np.arange(3.0))
+
+
+@pytest.mark.parametrize("f", [np.quantile, np.nanquantile])
+def test_the_slope_in_q_at_both_ends_is_that_of_the_inner_side(f):
+    x = np.array([0.3, 1.2, 0.5, 2.0, 0.9])
+    for q, expected in ((0.0, 0.8), (1.0, 3.2)):
+        y, J = linad.linearize(lambda q: f(x, q), q)
+        assert y == f(x, q)
+        assert J.pushforward(1.0) == pytest.approx(expected, rel=1e-14)
+    assert linad.derivative(lambda q: f(x[:1], q))(1.0) == 0

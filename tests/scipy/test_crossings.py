@@ -1,5 +1,6 @@
 """Right sides that jump, against SciPy's solutions at parameters beside."""
 
+import numba
 import numpy as np
 import pytest
 import scipy.integrate
@@ -359,6 +360,88 @@ def test_a_jump_at_which_the_function_is_not_a_number_is_refused():
 
     with pytest.raises(UnsupportedError, match=r"jumps at t = 0\.9, .* np\.sign\(x\)"):
         linad.grad(end)(0.9)
+
+
+@linad.kernel
+@numba.njit
+def of_a_kernel(y, p):
+    out = np.empty_like(y)
+    for i in range(y.size):
+        out[i] = -p[0] * y[i] if y[i] > p[1] else -0.1 * y[i]
+    return out
+
+
+def of_a_loop(y, p):
+    def step(i, x):
+        return np.where(x > p[1], p[0] * x, 0.9 * x)
+
+    return -linad.fori_loop(0, 3, step, y)
+
+
+def of_a_pole(y, p):
+    return 0.2 * np.arctan(p[0] / (y - p[1])) - 0.6
+
+
+@pytest.mark.parametrize("field", [of_a_kernel, of_a_loop, of_a_pole])
+@pytest.mark.parametrize("method", ["RK45", "Radau"])
+def test_jumps_that_are_not_seen_are_refused(field, method):
+    def end(p):
+        right = lambda t, y: field(y, p)  # noqa: E731
+        return si.solve_ivp(right, (0, 3), [0.9], method, rtol=1e-6).y[0, -1]
+
+    with pytest.raises(UnsupportedError, match=r"jumps at t = \d.*by what is not seen"):
+        linad.grad(end)(np.array([0.7, 0.4]))
+
+
+def test_a_program_warns_of_them():
+    def end(p):
+        right = lambda t, y: of_a_kernel(y, p)  # noqa: E731
+        return si.solve_ivp(right, (0, 3), [0.9], t_eval=[3.0], rtol=1e-6).y[0, -1]
+
+    p = np.array([0.7, 0.4])
+    with pytest.warns(UserWarning, match=r"jumps at t = 1\.1\d.*derivatives without that"):
+        np.testing.assert_allclose(linad.jit(end)(p), end(p), rtol=1e-6)
+
+
+def test_jumps_at_fixed_times_that_are_not_seen():
+    @linad.kernel
+    @numba.njit
+    def field(t, y, p):
+        return -p * (1.0 if t < 1 else 2.0) * y
+
+    def end(p):
+        right = lambda t, y: field(np.float64(t), y, p)  # noqa: E731
+        return si.solve_ivp(right, (0, 2), [1.0], **FIT).y[0, -1]
+
+    np.testing.assert_allclose(linad.derivative(end)(0.7), -3 * np.exp(-2.1), rtol=1e-4)
+
+
+def rooted(v):
+    return np.sign(v) * np.sqrt(abs(v))
+
+
+def steep(v):
+    return np.tanh(v / 1e-6)
+
+
+@pytest.mark.parametrize("field", [rooted, steep])
+def test_steep_right_sides_are_no_jumps(field):
+    def end(p):
+        right = lambda t, y: [y[1], -p * y[0] - 0.1 * field(y[1])]  # noqa: E731
+        return si.solve_ivp(right, (0, 4), [1.0, 0.0]).y[0, -1]
+
+    assert np.isfinite(linad.derivative(end)(2.0))
+
+
+def test_a_solution_of_which_the_steps_know_another():
+    """SciPy's BDF is misled by a jump at its first step, and ends at -11."""
+
+    def end(p):
+        right = lambda t, y: [y[1], -p * y[0] - 0.1 * np.sign(y[1])]  # noqa: E731
+        return si.solve_ivp(right, (0, 2.5), [1.0, 0.0], "BDF").y[0, -1]
+
+    with pytest.warns(UserWarning, match=r"SciPy's solution by BDF is another than .* the steps"):
+        linad.derivative(end)(4.0)
 
 
 def test_what_is_not_known_is_refused():

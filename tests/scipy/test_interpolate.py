@@ -969,3 +969,29 @@ def test_radial_functions_at_their_nodes(kernel):
     slope = linad.jvp(lambda t: f(linad.scipy.interpolate, t), (nodes,), (np.ones(4),))[1]
     theirs = [f(scipy.interpolate, nodes + h) for h in (1e-6, -1e-6)]
     np.testing.assert_allclose(slope, (theirs[0] - theirs[1]) / 2e-6, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["linear", "nearest", "previous", "next"])
+@pytest.mark.parametrize("fill", [(2.0, 3.0), np.nan, "extrapolate"], ids=str)
+@pytest.mark.parametrize("y", [np.array([6.0]), np.ones((1, 2))], ids=["numbers", "rows"])
+def test_a_table_of_one_point(kind, fill, y):
+    q = np.array([1.0, 1.5, 2.0])
+
+    def read(m, y, q):
+        made = m.interp1d([1.5], y, kind, axis=0, bounds_error=False, fill_value=fill)
+        return made(q)
+
+    with np.errstate(invalid="ignore", divide="ignore"):  # of rows a line has no slope
+        found, J = linad.linearize(lambda y, q: read(li, y, q), y, q)
+        wanted = read(scipy.interpolate, y, q)
+    np.testing.assert_array_equal(found, wanted)
+    if wanted[1].size == 1 and wanted[1] == 6:
+        assert J.pushforward((np.ones(1), np.zeros(3)))[1] == 1
+
+
+def test_a_piecewise_line_needs_two_points():
+    y = np.array([6.0])
+    with pytest.raises(ValueError, match="'slinear' needs two points or more, got 1"):
+        linad.linearize(lambda y: li.interp1d([1.5], y, "slinear")(1.5), y)
+    with pytest.raises(ValueError):  # noqa: PT011 - words that change with the version
+        scipy.interpolate.interp1d([1.5], y, "slinear")

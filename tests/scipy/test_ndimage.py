@@ -423,3 +423,17 @@ def test_zoom_warns_as_scipys():
 def test_the_rest_is_scipys():
     assert ln.label is scipy.ndimage.label
     assert "gaussian_filter" in dir(ln)
+
+
+def test_deviations_of_regions_of_equal_entries_are_flat():
+    x, labels = np.array([2.0, 2.0, 5.0, 1.0, 3.0]), np.array([0, 0, 1, 2, 2])
+
+    def f(x):
+        return linad.scipy.ndimage.standard_deviation(x, labels, [0, 1, 2])
+
+    y, J = linad.linearize(f, x)
+    np.testing.assert_array_equal(y, scipy.ndimage.standard_deviation(x, labels, [0, 1, 2]))
+    np.testing.assert_allclose(J.pushforward(np.arange(5.0)), [0, 0, 0.5])
+    np.testing.assert_allclose(J.pullback(np.ones(3)), [0, 0, 0, -0.5, 0.5])
+    one = linad.grad(lambda x: linad.scipy.ndimage.standard_deviation(x))(x)
+    np.testing.assert_allclose(one, linad.grad(np.std)(x), atol=1e-14)

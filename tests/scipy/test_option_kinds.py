@@ -1,5 +1,9 @@
 """Options of SciPy's functions with traced arguments."""
 
+import contextlib
+import importlib
+import inspect
+
 import numpy as np
 import pytest
 import scipy.ndimage
@@ -19,6 +23,7 @@ from linad.scipy import (
     special,
     stats,
 )
+from linad.scipy.option_kinds import check_options_of
 
 X = np.array([0.5, 1.5, 2.0, 0.25, 1.0, 0.75])
 A = np.array([[0.4, 0.1], [0.2, 0.3]])
@@ -131,3 +136,40 @@ def test_smoothed_slopes_along_some_axes(axes):
         y = linad.linearize(lambda x, n=name: getattr(ndimage, n)(x, 1.0, axes=axes), image)[0]
         expected = getattr(scipy.ndimage, name)(image, 1.0, axes=axes)
         np.testing.assert_allclose(y, expected, rtol=1e-12, atol=1e-14)
+
+
+ROOMS = (
+    *("cluster.vq", "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal"),
+    *("sparse", "sparse.linalg", "spatial.distance", "special", "stats"),
+)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_what_scipy_has_for_a_default_may_be_given(room):
+    module = importlib.import_module(f"scipy.{room}")
+    for name, function in vars(module).items():
+        if name.startswith("_") or not callable(function) or not hasattr(function, "__name__"):
+            continue
+        with contextlib.suppress(ValueError):  # of those in C that tell no signature
+            defaults = {k: p.default for k, p in inspect.signature(function).parameters.items()}
+            given = {k: v for k, v in defaults.items() if v is not inspect.Parameter.empty}
+            check_options_of(f"scipy.{room}.{name}", function, given)
+
+
+GIVEN = {
+    "butter": lambda x: signal.butter(2, x[0], fs=None)[0],
+    "resample": lambda x: signal.resample(x, 4, window=None),
+    "resample by a function": lambda x: signal.resample(x, 4, window=lambda f: 1 / (1 + f * f)),
+    "generic_filter": lambda x: ndimage.generic_filter(x, np.sum, 3, extra_keywords=None),
+    "solve_ivp": lambda x: integrate.solve_ivp(lambda t, y: -y, (0, 1), x, args=None).y,
+    "curve_fit": lambda x: optimize.curve_fit(
+        lambda t, a: a * t, np.arange(6.0), x, check_finite=None
+    )[0],
+}
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_defaults_that_are_given(name):
+    value, J = linad.linearize(GIVEN[name], X)
+    np.testing.assert_allclose(value, GIVEN[name](X))
+    assert J.todense().any()

@@ -90,6 +90,7 @@ def test_one_program(name):
         assert [len(paths) for paths in jitted.variants.values()] == [1]
 
 
+@pytest.mark.rest
 def test_second_derivatives():
     f = SEARCHES["fsolve, args"]
     h = linad.jit(linad.grad(linad.grad(lambda p: f(p)[0])))
@@ -156,6 +157,22 @@ def test_function_that_changes_after_its_first_call_is_called_each_time():
     assert [found(jitted) for _ in range(3)] == [found(search)] * 3
 
 
+def test_start_and_bounds_are_those_of_the_call():
+    """Whatever is written into them afterwards."""
+
+    @linad.jit
+    def f(p):
+        start, bounds = np.array([0.5]), [[-3.0, 3.0]]
+        x = so.minimize(lambda x: np.sum((x**2 - p) ** 2), start, bounds=bounds).x[0]
+        start[:], bounds[0][:] = -0.5, [-3.0, -0.1]
+        return x
+
+    for p in (1.0, 1.2, 1.5):
+        np.testing.assert_allclose(f(p), np.sqrt(p), rtol=1e-6)
+    assert [len(paths) for paths in f.variants.values()] == [1]
+
+
+@pytest.mark.rest
 def test_derivative_can_be_pickled():
     f = linad.jit(lambda p: so.fsolve(two_of, HALF, args=(p,)))
     f(1.0)

@@ -355,6 +355,8 @@ ZEROS_AT_ENDS = {
     "residuez": (lambda m, b, a: m.residuez(b, a)[0], [0.5, 0.3, 0.0]),
     "tf2ss": (lambda m, b, a: np.concatenate(m.tf2ss(b, a)[2:], axis=1), [0.0, 0.3, 0.5]),
     "lsim": (lambda m, b, a: m.lsim((b, a), np.cos(TIMES), TIMES)[1], [0.0, 0.3, 0.5]),
+    "freqresp": (lambda m, b, a: m.freqresp((b, a), w=[0.1, 1.0])[1].real, [0.0, 0.0, 0.5]),
+    "bode": (lambda m, b, a: m.bode((b, a), w=[0.1, 1.0])[2], [0.0, 0.5]),
     "step": (lambda m, b, a: m.step((b, a), T=TIMES)[1], [0.0, 0.3, 0.5]),
 }
 
@@ -369,3 +371,23 @@ def test_zeros_that_scipy_drops_of_a_numerator_move(name):
     for e in np.eye(b.size):
         slope = (f(scipy.signal, b + 1e-6 * e, a) - f(scipy.signal, b - 1e-6 * e, a)) / 2e-6
         np.testing.assert_allclose(J.pushforward(e), slope, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore:Badly conditioned")
+def test_responses_of_systems_with_a_pole_at_infinity():
+    """SciPy drops a zero in front of the denominator; the response goes on smoothly."""
+    b, w = np.array([0.2, 0.5]), np.array([0.1, 1.0])
+    functions = {
+        "freqresp": lambda m, a: m.freqresp((b, a), w=w)[1].real,
+        "bode": lambda m, a: m.bode((b, a), w=w)[1],
+        "dfreqresp": lambda m, a: m.dfreqresp((b, a, 0.1), w=w)[1].imag,
+        "dbode": lambda m, a: m.dbode((b, a, 0.1), w=w)[1],
+    }
+    a = np.array([0.0, 1.2, 0.5])
+    for name, f in functions.items():
+        y, J = linad.linearize(lambda a, f=f: f(linad.scipy.signal, a), a)
+        np.testing.assert_allclose(y, f(scipy.signal, a), rtol=1e-12, err_msg=name)
+        for e in np.eye(3):
+            slope = (f(scipy.signal, a + 1e-6 * e) - f(scipy.signal, a - 1e-6 * e)) / 2e-6
+            found = J.pushforward(e)
+            np.testing.assert_allclose(found, slope, rtol=1e-5, atol=1e-7, err_msg=name)

@@ -120,6 +120,7 @@ def test_bounds_with_the_labels_of_x0_in_another_order():
                 solver(bounds)
 
 
+@pytest.mark.rest
 def test_pairs_are_bounds_unless_they_may_be_lower_and_upper():
     t = np.linspace(0, 4, 30)
     y = 2.5 * np.exp(-1.3 * t) + 0.5

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import OptimizeWarning
 
 import linad
-from linad.solve import curve_fit, gauss_newton, least_squares, levenberg_marquardt
+from linad.solve import curve_fit, fit, gauss_newton, least_squares, levenberg_marquardt
 from linad.solve.rounding import without_rounding
 
 Y, X = np.mgrid[0:16, 0:20]
@@ -105,3 +105,64 @@ def test_a_parameter_that_never_counts_does_not_start_the_fit_again():
     with pytest.warns(OptimizeWarning, match="unused: no residual depends on it"):
         found = curve_fit(decay, TIMES, Y_SEEN, [1.0, 0.5, 1.0])
     assert found.nfev == curve_fit(decay, TIMES, Y_SEEN, [1.0, 0.5, 1.0], fixed="unused").nfev
+
+
+YEARS = np.arange(1990, 2020)
+YEARLY = 3 + 0.1 * (YEARS - 1990) + 0.3 * np.random.default_rng(1).standard_normal(30)
+
+
+def seasons(t, a, b, season):  # of data that have none: a whole number of them is rounding
+    return a + b * (t - 1990) + season * np.sin(2 * np.pi * t)
+
+
+def residuals_of_years(a, b, season):
+    return seasons(YEARS, a, b, season) - YEARLY
+
+
+@pytest.mark.parametrize("size", [1.0, 0.0])
+@pytest.mark.parametrize("given", ["array", "table", "residuals"])
+def test_a_parameter_that_acts_by_rounding_in_the_data_stays(given, size):
+    start = [1.0, 0.0, size]
+    with pytest.warns(OptimizeWarning, match="season: no residual depends on it beyond rounding"):
+        if given == "array":
+            found = curve_fit(seasons, YEARS, YEARLY, start)
+        elif given == "table":
+            table = pytest.importorskip("pandas").DataFrame({"year": YEARS, "name": ["x"] * 30})
+            found = curve_fit(
+                lambda d, a, b, season: seasons(d["year"], a, b, season), table, YEARLY, start
+            )
+        else:
+            found = fit(residuals_of_years, start)
+    assert found["season"] == size
+    assert found.undetermined == [{"season": 1.0}]
+    without = curve_fit(seasons, YEARS, YEARLY, start, fixed=["season"])
+    np.testing.assert_allclose(found.chi_square, without.chi_square, rtol=1e-12)
+    by_freedom = np.sqrt(28 / 27)  # s² is of one parameter more
+    np.testing.assert_allclose(found.errors[:2], by_freedom * without.errors[:2], rtol=1e-6)
+
+
+def test_a_fit_goes_on_where_columns_are_rounding_at_its_start_alone():
+    rng = np.random.default_rng(1)
+    age = rng.integers(0, 13, 165)
+    length = 57 * (1 - np.exp(-0.28 * (age + 0.7))) + 2 * rng.standard_normal(165)
+
+    def growth(age, Linf, K, t0, C, ts):
+        def season(t):
+            return C * K / (2 * np.pi) * np.sin(2 * np.pi * (t - ts))
+
+        return Linf * (1 - np.exp(-K * (age - t0) - season(age) + season(t0)))
+
+    start = [60, 0.3, 0, 0.5, 0.1]
+    with pytest.warns(OptimizeWarning, match="C and ts"):
+        found = curve_fit(growth, age, length, start)
+    assert found.success
+    without = curve_fit(growth, age, length, start, fixed=["C", "ts"])
+    np.testing.assert_allclose(found.chi_square, without.chi_square, rtol=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-11, 1e-14, 1e-18])
+def test_a_parameter_in_units_far_too_small_is_found(unit):
+    t = np.linspace(0.0, 3.0, 40)
+    y = 2.0 + 3.0 * np.exp(-t)
+    found = curve_fit(lambda t, a, n: a + unit * n * np.exp(-t), t, y, [1.0, 1.0])
+    np.testing.assert_allclose(found.x, [2.0, 3.0 / unit], rtol=1e-6)

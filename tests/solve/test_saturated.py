@@ -45,7 +45,7 @@ def test_entries():
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_kinks(sign):
-    """The smaller slope of two, unless one side is no number; none where most are kinks."""
+    """The smaller slope of two, unless one side is not a number; none where most are kinks."""
     x = np.array([0.0])
 
     def value(x):

@@ -1,4 +1,4 @@
-"""`linad.scipy_args`: every solver and method of SciPy's that takes a derivative, each form."""
+"""`linad.scipy_args`: every solver and SciPy method that takes a derivative, each form."""
 
 import numpy as np
 import pytest

@@ -90,7 +90,9 @@ CALLS: dict[str, Call] = {
     "scipy.cluster.vq.kmeans2": lambda f, a: f(a, a[:2], minit="matrix")[0],
     "scipy.stats.qmc.discrepancy": lambda f, a: f(np.exp(-(a**2))),
     "scipy.stats.qmc.geometric_discrepancy": lambda f, a: f(np.exp(-(a**2))),
-    "scipy.stats.qmc.update_discrepancy": lambda f, a: f(np.exp(-(a[0] ** 2)), np.exp(-(a[1:] ** 2)), 0.3),
+    "scipy.stats.qmc.update_discrepancy": lambda f, a: f(
+        np.exp(-(a[0] ** 2)), np.exp(-(a[1:] ** 2)), 0.3
+    ),
     "scipy.linalg.cholesky_banded": lambda f, a: f(a + 3 * (np.arange(3) == 2)[:, None]),
     "scipy.linalg.funm": lambda f, a: f(a, np.sin),
     "scipy.linalg.signm": lambda f, a: f(a - np.trace(a) / len(a) * np.eye(len(a), dtype=a.dtype)),

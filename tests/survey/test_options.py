@@ -1,4 +1,4 @@
-"""Wrong options of every function of NumPy's and SciPy's that linad traces: never taken in part.
+"""Wrong options of every function of NumPy and SciPy that linad traces: never taken in part.
 
 The names are those of the table, the options those of the signatures. With a traced argument each
 gets values of wrong kinds. What comes back must be an error of linad's own, or of the kind that

@@ -12,6 +12,7 @@ X = np.random.default_rng(0).standard_normal((50, 9))
 EDGES = np.array([0.0, -0.0, 1.0, 2.5, -1.0, 1e-300, np.inf, np.nan, 1e300])
 
 sparse_product = Primitive.registry["sparse_product"]
+spherical_jn = Primitive.registry["spherical_jn"]
 overlap_add = Primitive.registry["overlap_add"]
 WINDOWS = {"window": (4, 9), "axes": (-2, -2), "shape": (17, 2)}
 
@@ -114,3 +115,23 @@ def test_products_with_sparse_matrices_whose_entries_move(entries):
             x = rng.normal(size=(*lead, 5)).astype(dtype)
             data = rng.normal(size=entries).astype(dtype)
             check_compiled(lambda d, x: sparse_product(d, x, pattern=pattern), data, x, rtol=1e-6)
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_spherical_bessel_functions_of_low_order(n, dtype):
+    edges = [0.0, -0.0, 2.0, np.nextafter(2.0, 0), -2.0, np.inf, -np.inf, np.nan, 1e-300, 1e9]
+    x = np.append(np.linspace(-12, 12, 97), edges)
+    rtol = 1e-6 if dtype == np.float32 else 1e-15  # SciPy computes those in single precision
+    check_compiled(lambda x: spherical_jn(n, np.astype(x, dtype)), x, rtol=rtol)
+
+
+def test_sinc_and_its_derivatives():
+    x = np.append(np.linspace(-3, 3, 13), 1e-9)
+    for derivative in (linad.grad, linad.hessian):
+        f = derivative(lambda x: np.sum(np.sinc(x)))
+        compiled = linad.jit(f)
+        for _ in range(2):
+            np.testing.assert_allclose(compiled(x), f(x), rtol=1e-13, atol=1e-14)
+        assert not linad.explain(compiled)(x).fallbacks

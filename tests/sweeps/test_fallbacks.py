@@ -24,7 +24,7 @@ mathieu_modsem1 mathieu_modsem2 mathieu_sem modfresnelm modfresnelp nbdtr nbdtrc
 ncf_pdf ncf_sf ncfdtr ncfdtri nct_isf nct_pdf nct_sf nctdtr nctdtrit ncx2_isf ncx2_pdf ncx2_sf pbdv
 pbvv pbwa pdtri poisson_pmf ratio_density_wrt_freedoms ratio_wrt_freedoms roots schur schur_turn
 schur_turn_pulled shichi sici signm sinhm sinm solve_sylvester sparse_solve sph_legendre_p
-spherical_in spherical_jn spherical_kn spherical_yn sqrtm t_expectation tanhm tanm wofz yn zeta
+spherical_in spherical_kn spherical_yn sqrtm t_expectation tanhm tanm wofz yn zeta
 """
 """A primitive whose kernel is written leaves this list; none comes without notice."""
 

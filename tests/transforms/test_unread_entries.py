@@ -215,7 +215,7 @@ BEHIND_SUMS |= {
         [4.0, 5.0, 3.0, 2.0],
         [0, 0, 2.0, 4.0],
     ),
-    "a sparse matrix of SciPy's": (
+    "a sparse SciPy matrix": (
         lambda x: np.nansum((STORED @ x - np.arange(4.0)) ** 2),
         [1.0, 2.0],
         squares,

@@ -2,7 +2,7 @@
 
 The modules have NumPy's names: ``polynomial``, ``chebyshev``, ``legendre``, ``hermite``,
 ``hermite_e``, ``laguerre``, ``polyutils``. So have the classes, `Polynomial` and its kind, which
-are subclasses of NumPy's. How they are made is told in `linad.numpy.polynomial.rebinding`.
+are NumPy subclasses. How they are made is told in `linad.numpy.polynomial.rebinding`.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """The classes of numpy.polynomial with traced coefficients, domains and points.
 
-Each is a subclass of NumPy's, with NumPy's methods over the traced functions of its module.
+Each is a NumPy subclass, with NumPy's methods over the traced functions of its module.
 """
 
 import sys

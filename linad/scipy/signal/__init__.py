@@ -39,6 +39,8 @@ from linad.scipy.spectra import (
 )
 from linad.scipy.systems import (
     bilinear as bilinear,
+    dfreqresp as dfreqresp,
+    freqresp as freqresp,
     freqz as freqz,
     lp2hp as lp2hp,
     normalize as normalize,
@@ -79,7 +81,7 @@ TWINS = (
     *("sos2tf", "sos2zpk", "ss2tf", "ss2zpk", "tf2sos", "zpk2sos", "zpk2ss", "zpk2tf"),
     # Systems.
     *("StateSpace", "TransferFunction", "ZerosPolesGain", "dlti", "lti", "abcd_normalize"),
-    *("bode", "cont2discrete", "dbode", "dfreqresp", "dimpulse", "dlsim", "dstep", "freqresp"),
+    *("bode", "cont2discrete", "dbode", "dimpulse", "dlsim", "dstep"),
     *("impulse", "lsim", "place_poles", "step"),
 )
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""

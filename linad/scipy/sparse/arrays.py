@@ -173,9 +173,11 @@ class SparseArray:
         format = {"csr": "csc", "csc": "csr"}.get(self.format, self.format)
         return self._of_pattern(self._entries, self.pattern.T, format)
 
-    def transpose(self) -> "SparseArray":
+    def transpose(self, axes: Any = None, copy: bool = False) -> "SparseArray":
         """As `T`."""
-        return self.T
+        if axes is not None and tuple(axes) != (1, 0):
+            raise ValueError(f"transpose: axes must be None or (1, 0), got {axes}")
+        return self.T.copy() if copy else self.T
 
     def conj(self) -> "SparseArray":
         """The conjugate, entry by entry."""

@@ -312,7 +312,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
 
 
 def _untraced(name: str, instead: str) -> Callable[..., Any]:
-    """A function of SciPy's that refuses traced values, and says what traces."""
+    """A SciPy function that refuses traced values, and says what traces."""
 
     @traced_form(getattr(scipy.sparse.linalg, name))
     def refused(*args: Any, **keywords: Any) -> Any:

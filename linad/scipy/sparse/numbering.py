@@ -83,7 +83,7 @@ class _Entries:
 
 
 def rearranged(function: Callable[..., Any], arrays: Any, *args: Any, **options: Any) -> Any:
-    """What a function of SciPy's that moves entries gives for arrays with traced entries.
+    """What a SciPy function that moves entries gives for arrays with traced entries.
 
     Parameters
     ----------

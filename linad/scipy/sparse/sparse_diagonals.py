@@ -17,6 +17,8 @@ def fitting(shape: tuple[int, int], values: Array, k: int) -> tuple[int, Any]:
     """How many entries of the k-th diagonal are written, and with what: a number, or values, as
     many of which count as fit."""
     length, values = length_of(shape, k), as_array(asarray(values))
+    if not length:
+        raise ValueError(f"setdiag: an array of shape {shape} has no diagonal {k}")
     if values.ndim:
         length = min(length, values.shape[0])
         values = values[:length]

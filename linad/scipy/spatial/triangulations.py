@@ -53,7 +53,7 @@ class Joined:
 
     holds_traced = True
     plain: tuple[str, ...] = ()
-    """Attributes and methods of SciPy's that tell who is joined, not where."""
+    """SciPy attributes and methods that tell who is joined, not where."""
 
     def __init__(self, points: Any, found: Any) -> None:
         self.points, self.found = points, found
@@ -206,7 +206,7 @@ class Corners(Joined):
 
 
 class _OfJoined(type):
-    """The type of a stand-in for a class of SciPy's."""
+    """The type of a stand-in for a SciPy class."""
 
     _original: Any
     _traced: type[Joined]

@@ -23,6 +23,7 @@ from linad.errors import UnsupportedError
 from linad.rules.shaping import as_array, still
 from linad.scipy.mirror import holds_traced
 from linad.scipy.plain_results import by_scipy
+from linad.scipy.stats.endquantiles import at_ends
 from linad.scipy.twinforms import traced_method
 from linad.scipy.twins import instance_twin
 
@@ -263,6 +264,10 @@ class Continuous(Distribution):
         """Where the support begins and ends; the shapes are plain."""
         return self.span
 
+    def moving_ends(self, *shapes: Any) -> tuple[Any, Any]:
+        """Where the support begins and ends; the shapes may be traced."""
+        return self._ends(*shapes)
+
     def _standard_point(self, *shapes: Any) -> Any:
         """A point of the support; the shapes are plain."""
         return self.inside
@@ -294,7 +299,9 @@ class Continuous(Distribution):
                 return mean, variance
         if theirs._munp is not generic._munp:
             mean = self.formulas._munp(1, *shapes)
-            return mean, self.formulas._munp(2, *shapes) - mean * mean
+            finite = np.isfinite(mean)
+            square = np.where(finite, mean, 0.0) ** 2
+            return mean, np.where(finite, self.formulas._munp(2, *shapes) - square, mean)
         raise UnsupportedError(
             f"{self.name}: its moments, which SciPy has no formula for, are not traced by linad; "
             f"integrate the density with linad.scipy.integrate.quad"
@@ -337,7 +344,14 @@ class Continuous(Distribution):
                 )
             gap = self.traced("cdf" if lower else "sf", x, parameters) - np.where(known, q, 0.5)
             x = x - (gap if lower else -gap) / slope
-        return np.where(known, found + (x - still(x)), found)
+        y = np.where(known, found + (x - still(x)), found)
+        at_end = np.isfinite(found) & ((still(q) == 0) | (still(q) == 1))
+        if not np.any(at_end):
+            return y
+        shapes = [double(parameters[name]) for name in self.shape_names]
+        loc, scale = double(parameters["loc"]), double(parameters["scale"])
+        x = at_ends(self, lower, q, shapes, loc, scale, at_end)
+        return np.where(at_end, found + (x - still(x)), y)
 
     def traced(self, function: str, x: Array, parameters: dict[str, Any]) -> Any:
         if function in ("ppf", "isf"):

@@ -105,6 +105,10 @@ class Hooked(Continuous):
     def _end(self, *shapes: Any, which: int) -> Any:
         return self.original._get_support(*shapes)[which]
 
+    def moving_ends(self, *shapes: Any) -> Any:
+        """Where the support begins and ends; the shapes may be traced."""
+        return self.formulas._get_support(*shapes)
+
     def _standard_point(self, *shapes: Any) -> Any:
         return by_scipy(self._median, *shapes) if shapes else self.original.median()
 

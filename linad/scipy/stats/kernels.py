@@ -15,6 +15,7 @@ import scipy.stats
 
 from linad.core.array_type import Array
 from linad.errors import ShapeError, UnsupportedError
+from linad.rules.shaping import still
 from linad.scipy.linalg import solve_triangular
 from linad.scipy.mirror import holds_traced, inexact
 from linad.scipy.option_kinds import check_options
@@ -100,9 +101,14 @@ class KernelEstimate:
         """The probability of an interval."""
         if self.d != 1:
             raise ValueError("integrate_box_1d() only handles 1D pdfs")
-        s = self._root[0, 0]
-        a, b = (low - self.dataset[0]) / s, (high - self.dataset[0]) / s
-        return np.sum(self.weights * (scipy.special.ndtr(b) - scipy.special.ndtr(a)))
+        return np.sum(self.weights * (self._below(high) - self._below(low)))
+
+    def _below(self, limit: Any) -> Any:
+        """The part of each kernel that lies below a limit: all or none for an infinite one."""
+        limit = inexact(limit)
+        away = np.isinf(still(limit))
+        z = (np.where(away, 0.0, limit) - self.dataset[0]) / self._root[0, 0]
+        return np.where(away, still(limit) > 0, scipy.special.ndtr(z))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(scipy.stats.gaussian_kde, name):

@@ -163,7 +163,7 @@ class MultivariateNormal(Distribution):
         return x, mean, cov
 
     def _of_covariance(self, name: str, x: Array, mean: Array, covariance: Any) -> Any:
-        """By an object of SciPy's, which whitens: Σ (W (x - μ))² is the quadratic form."""
+        """By a SciPy object, which whitens: Σ (W (x - μ))² is the quadratic form."""
         if isinstance(covariance, scipy.stats.Covariance):
             covariance = instance_twin(covariance)
         d, rank = covariance.shape[-1], still(covariance.rank)

@@ -24,7 +24,7 @@ _OF_POINTS = ("pdf", "logpdf", "pmf", "logpmf", "cdf", "logcdf", "sf", "logsf")
 
 
 class WholeDistribution(FormOfObject):
-    """A distribution of SciPy's, traced in what is not a count."""
+    """A SciPy distribution, traced in what is not a count."""
 
     def __getattr__(self, name: str) -> Any:
         found = super().__getattr__(name)

@@ -18,7 +18,7 @@ from linad.solve.fitting.deviations import Deviations
 from linad.solve.fitting.doubts import handed_over
 from linad.solve.fitting.fit_options import ABSOLUTE, NAN_POLICY, POSITIVES, START, VERBOSE, WEIGHTS
 from linad.solve.fitting.fit_result import FitResult
-from linad.solve.fitting.model_bindings import binding, parameter_names
+from linad.solve.fitting.model_bindings import binding, parameter_names, with_fixed
 from linad.solve.fitting.parameters import Parameters
 from linad.solve.fitting.solving import solved
 from linad.solve.fitting.taken_parameters import taking
@@ -140,7 +140,8 @@ def curve_fit(
     p0, bounds, fixed = of_described("curve_fit", p0, bounds, fixed)
     if _has_labels(p0) and isinstance(bounds, (tuple, list)):
         bounds = tuple(map(_unlabelled, bounds))
-    model, start, names = binding(f, _unlabelled(p0))
+    p0 = with_fixed(f, _unlabelled(p0), fixed)
+    model, start, names = binding(f, p0)
     _refuse_starts(f, options)
     if p0 is None:
         start = _between(bounds, names or [], start)

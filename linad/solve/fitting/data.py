@@ -1,6 +1,6 @@
 """The data of a fit: one set of observations or several, and how well each is known."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -31,7 +31,7 @@ from linad.solve.fitting.prediction_shapes import (
     refuse_shape,
 )
 from linad.solve.fitting.predictions import prediction_of
-from linad.solve.fitting.tables import is_table, not_finite_columns
+from linad.solve.fitting.tables import count_not_finite_places, is_table, not_finite_columns
 from linad.solve.labels import other_order
 
 
@@ -209,7 +209,8 @@ class Data:
         named = [*zip(tree.leaf_paths(structure), places, strict=True)]
         arrays += [(f"xdata{path}", leaf) for path, leaf in named]
         for name, array in arrays:
-            bad, size, first = count_not_finite(array)
+            count = count_not_finite_places if is_table(array) else count_not_finite
+            bad, size, first = count(array)
             if not bad:
                 continue
             where = f", first at index {first}" if first else ""
@@ -247,6 +248,12 @@ class Data:
         """Numbers or arrays, one each data set, of what may be one number for all."""
         refuse_units(option, given)
         refuse_texts(option, tree.flatten(given)[0])
+        if tree.is_leaf(self.structure) and isinstance(given, Mapping):
+            raise OptionError(
+                f"curve_fit: {option} must be a number, or an array like ydata, which is one data "
+                f"set; got a dict of {', '.join(map(str, given))}; where these are kinds of "
+                f"points, give each its own, [{option}[k] for k in kinds]"
+            )
         held = as_arrays(given, foreign=True, keep=not tree.is_leaf(self.structure))
         if is_number(held):
             values = [held for _ in self.leaves]

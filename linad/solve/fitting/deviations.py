@@ -1,15 +1,19 @@
 """Residuals of `curve_fit`: how far a model is from the data, each beside its error."""
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
+from linad.core.shapes import name_of
 from linad.core.tolerances import watched_tolerances
 from linad.solve.fitting.asked_of_parameters import MISREAD, refuse_misread
 from linad.solve.fitting.data import Data
 from linad.solve.fitting.data_places import OfJoinedPlaces, bare_model, joined_places
+from linad.solve.fitting.domains import tell_of_domain
 from linad.solve.fitting.misread_places import refuse_places
 from linad.solve.fitting.model_bindings import by_name, call_by_name, refuse_further_names
 from linad.solve.fitting.written_data import OnCopies, copied, is_written
+from linad.solve.shaken import shaken_data
 
 INTEGRATORS = ("solve_ivp", "odeint", "ode")
 """Routines that return fewer numbers where they fail."""
@@ -50,7 +54,7 @@ class Deviations:
         data, xdata = self.data, self.data.xdata
         try:
             if data.fitted:
-                return self.model(xdata, p)
+                return self._at_later_point(p)
             given = copied(xdata)
             with watched_tolerances() as found:
                 predicted = self.model(given, p)
@@ -68,6 +72,20 @@ class Deviations:
             self.model = OnCopies(self.model)
         data.integrator = next((one.routine for one in found if one.routine in INTEGRATORS), "")
         return predicted
+
+    def _at_later_point(self, p: Any) -> Any:
+        try:
+            return self.model(self.data.xdata, p)
+        except (ValueError, ArithmeticError) as error:
+            tell_of_domain("curve_fit", name_of(self.f), p, error)
+            raise
+
+    def shaken(self, whole: bool) -> "Deviations":
+        """The same where the last digits of xdata are changed."""
+        other = copy.copy(self)
+        other.data = copy.copy(self.data)
+        other.data.xdata = shaken_data(self.data.xdata, whole)
+        return other
 
     def _with_labels(self, p: Any) -> Any:
         """The prediction with integers as they were given, for a model that fails with floats."""

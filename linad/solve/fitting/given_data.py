@@ -103,7 +103,7 @@ def refuse_texts(option: str, arrays: list[Any]) -> None:
 
 
 def _numbers_of(option: str, arrays: list[Any]) -> str:
-    """How numbers are made of texts or objects that are none, or the first that is no number."""
+    """How numbers are made of texts or objects, or the first that is not a number."""
     for array in map(np.asarray, arrays):
         if array.dtype.kind in NUMBERS:
             continue
@@ -116,7 +116,7 @@ def _numbers_of(option: str, arrays: list[Any]) -> str:
             except (TypeError, ValueError):
                 if isinstance(entry, str) and _is_number(entry.replace(",", ".")):
                     return f"[float(text.replace(',', '.')) for text in {option}] reads its commas"
-                return f"{shown(entry)} in it is no number"
+                return f"{shown(entry)} in it is not a number"
     return f"np.asarray({option}, float) makes numbers of them"
 
 

@@ -224,8 +224,8 @@ class KnownParameters:
         free: list[int] = np.flatnonzero(self.parameters.free).tolist()
         NAMES.optional.check("profile_intervals", "names", names)
         if names is not None:
-            keys = [names] if isinstance(names, str) else names
-            free = [i for key in keys for i in self.parameters.positions("names", key)]
+            keys, label = [names] if isinstance(names, str) else names, "profile_intervals"
+            free = [i for key in keys for i in self.parameters.positions("names", key, label)]
         t = self._quantile(level)
         return profiles(self, free, t)
 

@@ -217,7 +217,7 @@ def _falls(likelihood: WithArguments, parameters: Parameters, bounds: tuple[Any,
 
 
 class _Minus(WithArguments):
-    """A function with the other sign; where it is a number of Python's it is constant."""
+    """A function with the other sign; where it is a Python number it is constant."""
 
     def __call__(self, p: Any) -> Any:
         y = super().__call__(p)

@@ -103,7 +103,7 @@ def _of_keys(error: KeyError, xdata: Any) -> str:
 
 
 def _of_kinds(xdata: Any) -> str:
-    """Of what is no number."""
+    """Of what is not a number."""
     if hasattr(xdata, "columns"):
         return _of_table(xdata)
     parts = xdata.items() if isinstance(xdata, dict) else [("", xdata)]
@@ -120,7 +120,7 @@ def _of_table(xdata: Any) -> str:
     told = [
         f"column {key!r} holds {words}" for key in xdata.columns if (words := _of_array(xdata[key]))
     ]
-    unpacked = "it is a table, which unpacks to the names of its columns, and is no array"
+    unpacked = "it is a table, which unpacks to the names of its columns, not to arrays"
     return "; ".join([unpacked, _columns(xdata), "or give xdata.to_numpy().T", *told])
 
 
@@ -129,7 +129,7 @@ def _columns(xdata: Any) -> str:
 
 
 def _of_array(part: Any) -> str:
-    """What a part of xdata holds that is no number, and how to make numbers of it; "" for none."""
+    """What a part of xdata holds beside numbers, how to make numbers of it; "" for nothing."""
     leaves = [np.asarray(leaf) for leaf in tree.flatten(part)[0]]
     if any(_holds(leaf, dt.date, dt.timedelta) for leaf in leaves):
         return (

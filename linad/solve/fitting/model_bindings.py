@@ -13,6 +13,7 @@ from linad.core.callers import AWARE, package_of
 from linad.core.shapes import name_of
 from linad.core.showing import shown
 from linad.errors import ArgumentError
+from linad.solve.fitting.domains import is_of_domain
 from linad.solve.problems import as_point
 
 Model = Callable[..., Any]
@@ -70,12 +71,6 @@ class OfOne(OneByOne):
             raise
 
 
-def _is_of_domain(error: Exception) -> bool:
-    """Whether a function of Python's is not defined at a number: other starts may be the remedy."""
-    told = ("math domain error", "expected a positive", "expected a nonnegative")
-    return isinstance(error, ArithmeticError) or str(error).startswith(told)
-
-
 class OfNumbers(OneByOne):
     """One that was given a number for each parameter, by nobody's word or by a p0 that is one."""
 
@@ -89,7 +84,7 @@ class OfNumbers(OneByOne):
             return self.f(x, *numbers)
         except Exception as error:
             self._tell_of_containers(error, x, len(numbers))
-            if self.p0 is None and _is_of_domain(error):
+            if self.p0 is None and is_of_domain(error):
                 error.add_note(
                     "curve_fit: no p0 is given, so that each parameter starts with 1, or between "
                     "its bounds; say where to start, p0=[...]"
@@ -183,6 +178,19 @@ def binding(f: Model, p0: Any) -> tuple[Model, Any, list[str] | None]:
             f"by one or as one argument; {_difference(signature, point)}{_behind_star(signature)}"
         )
     return f, point, None
+
+
+def with_fixed(f: Model, p0: Any, fixed: Any) -> Any:
+    """A p0 by name, with the values that ``fixed`` has for parameters of a model that it lacks."""
+    if not isinstance(p0, Mapping) or not isinstance(fixed, Mapping):
+        return p0
+    signature = signature_of(f)
+    if signature is None or _fits(signature, (p0,), {}) or _fits(signature, (), p0):
+        return p0
+    names = [p.name for p in _after_first(signature) if p.kind in BY_NAME]
+    lacked = {k: v for k, v in fixed.items() if k in names and k not in p0}
+    flags = any(isinstance(v, (bool, np.bool_)) for v in lacked.values())
+    return p0 if flags or not lacked else {**p0, **lacked}
 
 
 def _behind_star(signature: inspect.Signature | None) -> str:

@@ -151,8 +151,11 @@ class Parameters:
         if not self.free.any():
             raise OptionError(f"{self.solver}: fixed holds all parameters; leave one free")
 
-    def positions(self, option: str, key: Any) -> list[int]:
-        """Where the numbers of a named parameter stand; an array's name means all of it."""
+    def positions(self, option: str, key: Any, asking: str = "") -> list[int]:
+        """Where the numbers of a named parameter stand; an array's name means all of it.
+
+        ``asking`` is the function whose option it is, if that is not the solver.
+        """
         if isinstance(key, (int, np.integer)) and -len(self.names) <= key < len(self.names):
             return [int(key)]
         found = [
@@ -162,8 +165,8 @@ class Parameters:
         ]
         if not found:
             raise OptionError(
-                f"{self.solver}: {option} names {key!r}, which is not a parameter; they are "
-                f"{', '.join(self.names[:12])}{' ...' if len(self.names) > 12 else ''}"
+                f"{asking or self.solver}: {option} {'has' if option == 'names' else 'names'} "
+                f"{key!r}, which is not a parameter; they are {', '.join(self.names[:12])}{' ...' if len(self.names) > 12 else ''}"
             )
         return found
 

@@ -69,7 +69,7 @@ def of_rows(series: Any, wanted: str) -> Any:
     Raises
     ------
     OutputError
-        If an entry is no number; ``wanted`` says what was.
+        If an entry is not a number; ``wanted`` says what was.
     """
     held = series.to_numpy()
     if isinstance(held, Traced) or held.dtype.kind != "O":

@@ -181,6 +181,11 @@ class OfParameters:
             f"by name, or one argument for all of them, which is like found.x"
         )
 
+    def _misspelt(self, name: str, names: Mapping[str, Any]) -> str:
+        """Which parameter has the name of an argument in other letters; "" if none has."""
+        meant = [known for known in names if known.lower() == name.lower() != "p"]
+        return f"Did you mean {meant[0]}? " if meant else ""
+
     def _refuse_misnamed(self, name: str, names: Mapping[str, Any]) -> None:
         """Raise where one argument is called as one parameter might be, and computed with as with
         one: an array of all of them, no entry of which is read, would pass for it."""
@@ -198,8 +203,9 @@ class OfParameters:
         if not entries.read:
             raise ArgumentError(
                 f"propagate: {name_of(self.g)} takes {name}, which is no parameter; they are "
-                f"{', '.join(names)}. Let it take those that it needs, by name; one argument for "
-                f"all of them is called p, of which p[0] is {next(iter(names))}"
+                f"{', '.join(names)}. {self._misspelt(name, names)}Let it take those "
+                f"that it needs, by name; one argument for all of them is called p, of which p[0] "
+                f"is {next(iter(names))}"
             )
 
     def __call__(self, p: Any) -> Any:
@@ -211,6 +217,12 @@ class OfParameters:
         try:
             return self.g(p)
         except MISREAD as error:
+            (name,), names = self.named(p), self.parameters.by_name(p)
+            if said := self._misspelt(name, names):
+                raise ArgumentError(
+                    f"propagate: {name_of(self.g)} takes {name}, which is no parameter, so that it "
+                    f"was called with all of them. {said.rstrip()}"
+                ) from error
             refuse_misread("propagate", self, p, error)
             raise
 

@@ -131,6 +131,8 @@ def flat_here(fit: Any, name: str) -> str:
     i = fit.names.index(name)
     value, start = fit.vector[i], fit.parameters.start[i]
     where = f"its start, {name} = {value:.6g}" if value == start else f"{name} = {value:.6g}"
+    if getattr(fit.result, "rounding", np.zeros(i + 1))[i]:  # a likelihood has no columns
+        return f" beyond rounding near {where}: start elsewhere if it should matter"
     return f" near {where}: start elsewhere if it should matter"
 
 

@@ -32,8 +32,7 @@ def finite_rows(table: Any, out: Any) -> Any:
     """A table with numbers that are finite in rows that are left out; itself where it has those."""
     held = table
     for i, column in _columns(table):
-        values = column.to_numpy(float, na_value=np.nan) if column.dtype.kind != "c" else column
-        good = np.isfinite(np.asarray(values))
+        good = _finite_entries(column)
         if not (out & ~good).any():
             continue
         held = table.copy() if held is table else held
@@ -47,9 +46,25 @@ def not_finite_columns(table: Any) -> list[Any]:
     return [
         table.columns[i]
         for i, column in _columns(table)
-        if column.dtype.kind == "f"
-        and not np.isfinite(column.to_numpy(float, na_value=np.nan)).all()
+        if not _finite_entries(column).all()
     ]
+
+
+def count_not_finite_places(table: Any) -> tuple[int, int, str]:
+    """How many numbers are infinite or NaN, of how many entries, and the row and column of the
+    first. Columns of texts may stand beside."""
+    bad = np.zeros(table.shape, bool)
+    for i, column in _columns(table):
+        bad[:, i] = ~_finite_entries(column)
+    places = np.argwhere(bad)
+    return len(places), bad.size, ", ".join(map(str, places[0].tolist())) if len(places) else ""
+
+
+def _finite_entries(column: Any) -> Any:
+    """Which entries of a column of numbers are finite; those that are missing are not."""
+    if column.dtype.kind == "c":
+        return np.isfinite(np.asarray(column))
+    return np.isfinite(column.to_numpy(float, na_value=np.nan))
 
 
 def _columns(table: Any) -> list[tuple[int, Any]]:

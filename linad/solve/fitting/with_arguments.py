@@ -1,16 +1,19 @@
 """A user's function of parameters alone: its further arguments are as they were given."""
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
 from linad.core.shapes import name_of
 from linad.errors import ArgumentError
 from linad.solve.fitting.asked_of_parameters import MISREAD, refuse_misread
+from linad.solve.fitting.domains import tell_of_domain
 from linad.solve.fitting.predictions import of_rows
 from linad.solve.fitting.tables import is_column
 from linad.solve.fitting.taken_parameters import Whole, as_all_and_args
 from linad.solve.fitting.written_data import copied, is_written
 from linad.solve.read_data import words_of_shapes
+from linad.solve.shaken import shaken_data, shaken_function
 
 _READ_AS_SEVERAL = (
     "invalid index to scalar variable",
@@ -51,7 +54,8 @@ class WithArguments:
         except TypeError as error:
             self._tell(error)
             raise
-        except ValueError as error:
+        except (ValueError, ArithmeticError) as error:
+            tell_of_domain(self.solver, name_of(self.f), p, error)
             if words := words_of_shapes(error, self.f, self.args):
                 error.add_note(f"{self.solver}: {words}")
             raise
@@ -60,6 +64,13 @@ class WithArguments:
         if is_column(y) and y.dtype == object:
             return of_rows(y, f"{self.solver}: {name_of(self.f)} must return numbers")
         return y
+
+    def shaken(self, whole: bool) -> "WithArguments":
+        """The same where the last digits of the arguments are changed."""
+        other = copy.copy(self)
+        other.f = shaken_function(self.f, whole)
+        other.args = shaken_data(self.args, whole)
+        return other
 
     def _tell(self, error: Exception) -> None:
         """Say how the function was called, which may not be as it is meant.

@@ -93,4 +93,4 @@ OF_ONE_TYPE: dict[Any, Any] = {
     np.fmin: fmin,
     np.clip: clipped,
 }
-"""What stands for functions of NumPy's once their arguments have the type that holds them all."""
+"""What stands for NumPy functions once their arguments have the type that holds them all."""

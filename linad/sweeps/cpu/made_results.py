@@ -193,7 +193,7 @@ results, or `OTHER` for other arguments and where a kernel stopped. Holds the in
 
 
 def address_of_c(function: Any) -> int:
-    """Where a C function of Python's is."""
+    """Where one of Python's C functions is."""
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 

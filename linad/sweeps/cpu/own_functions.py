@@ -102,7 +102,7 @@ def _loaded(function: Callable[..., Any], called: str) -> int:
 
 
 _kept: list[object_code.Loaded] = []
-"""They stay in memory: types and objects of Python's have their addresses."""
+"""They stay in memory: Python types and objects have their addresses."""
 
 
 def key_of(function: Callable[..., Any], called: str) -> str:
@@ -196,7 +196,7 @@ CALLED = (
 
 
 def _name_python() -> None:
-    """Let machine code call these functions of Python's, by names of linad's."""
+    """Let machine code call these Python functions, by names of linad's."""
     for name in CALLED:
         address = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
         llvm.add_symbol(PREFIX + name, address)

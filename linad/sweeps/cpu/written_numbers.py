@@ -37,7 +37,7 @@ class Written:
         self.width = 64 if value.type in (ir.DoubleType(), ir.IntType(64)) else 32
 
     def like(self, x: Any) -> "Written":
-        """``x``, a number of Python's or one like this, of this one's type."""
+        """``x``, a Python number or one like this, of this one's type."""
         if isinstance(x, Written):
             return x
         return Written(self.builder, ir.Constant(self.value.type, x))
@@ -140,7 +140,7 @@ class Written:
 
 
 def select(test: Any, a: Any, b: Any) -> Written:
-    """``a`` where a condition holds, else ``b``; one of them may be a number of Python's."""
+    """``a`` where a condition holds, else ``b``; one of them may be a Python number."""
     given = a if isinstance(a, Written) else b
     chosen = given.builder.select(test, given.like(a).value, given.like(b).value)
     return Written(given.builder, chosen)

@@ -93,7 +93,7 @@ def cubin_of_user(
     described: tuple[GridOperand, ...],
     capability: tuple[int, int] = compiler.COMPUTE_CAPABILITY,
 ) -> Cubin:
-    """The machine code of a kernel of a user's, as `linad.sweeps.cuda.grid_compiler.ptx_of_user`.
+    """The machine code of a user's kernel, as `linad.sweeps.cuda.grid_compiler.ptx_of_user`.
 
     It is compiled in each process: what a function of Python's depends on is not known.
     """

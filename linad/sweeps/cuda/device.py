@@ -129,11 +129,11 @@ class Device(ABC):
 
     @abstractmethod
     def grid_kernel(self, call: GridCall) -> Any:
-        """Compile, or find, a kernel of a user's, and load it."""
+        """Compile, or find, a user's kernel, and load it."""
 
     @abstractmethod
     def launch_grid(self, kernel: Any, call: GridCall, words: int, stream: Stream) -> None:
-        """Run a kernel of a user's over its grid, with the address of its words."""
+        """Run a user's kernel over its grid, with the address of its words."""
 
     @abstractmethod
     def graph(self, issue: Callable[[Any], None]) -> Graph:

@@ -26,10 +26,10 @@ SPECIAL = {
     "y0": "y0",
     "y1": "y1",
 }
-"""Functions of SciPy's, and what libdevice calls each."""
+"""SciPy functions, and what libdevice calls each."""
 
 HERE = frozenset({*SPECIAL, "psi"})
-"""Functions of SciPy's that there are; one is linad's own."""
+"""SciPy functions that there are; one is linad's own."""
 
 
 def special(symbol: str) -> Any:

@@ -20,7 +20,7 @@ from linad.sweeps.kernel_dtypes import NAMES
 def ptx_of_user(
     kernel: Any, described: Sequence[GridOperand], capability: tuple[int, int] = COMPUTE_CAPABILITY
 ) -> str:
-    """Compile a kernel of a user's; else as `linad.sweeps.cuda.compiler.ptx_of`.
+    """Compile a user's kernel; else as `linad.sweeps.cuda.compiler.ptx_of`.
 
     Parameters
     ----------

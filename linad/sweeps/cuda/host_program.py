@@ -102,7 +102,7 @@ class PreparedLoop:
 
 
 class PreparedGrid:
-    """A kernel of a user's, whose threads the host runs."""
+    """A user's kernel, whose threads the host runs."""
 
     def __init__(self, call: GridCall, workspace: HostWorkspace) -> None:
         self.function = call.function

@@ -94,6 +94,28 @@ def test_fits(name, damp, wide):
                                rtol=1e-6, atol=1e-9)  # fmt: skip
 
 
+@pytest.mark.parametrize("given", [{}, {"damp": 0.4}, {"x0": np.arange(5.0)}], ids=str)
+@pytest.mark.parametrize("name, norms", [("lsqr", (3, 4, 8)), ("lsmr", (3, 7))])
+def test_norms_of_fits_move(name, norms, given):
+    def solved(b, package=lsl):
+        found = getattr(package, name)(TALL, b, **given, **TIGHT)
+        return [found[k] for k in norms]
+
+    direction, h = np.cos(np.arange(8.0)), 1e-5
+    values, slopes = linad.jvp(solved, (RIGHT,), (direction,))
+    assert values == solved(RIGHT, scipy.sparse.linalg)
+    up, down = (solved(RIGHT + s * h * direction, scipy.sparse.linalg) for s in (1, -1))
+    np.testing.assert_allclose(slopes, np.subtract(up, down) / (2 * h), rtol=1e-6, atol=1e-8)
+
+
+def test_a_start_by_place():
+    def solved(b):
+        return lsl.lsqr(TALL, b, 0.0, 1e-14, 1e-14, 1e14, None, False, False, np.arange(5.0))[0]
+
+    J = linad.linearize(solved, RIGHT)[1]
+    np.testing.assert_allclose(J @ np.eye(8), np.linalg.pinv(TALL.toarray()), atol=1e-9)
+
+
 @pytest.mark.parametrize(
     "f, words",
     [

@@ -542,3 +542,16 @@ def test_a_constant_sparse_array_that_is_written_into():
     for _ in range(3):
         np.testing.assert_allclose(f(x), (x * A).toarray() + (x - A), rtol=1e-14)
         A.data += 1.0
+
+
+def test_a_diagonal_and_axes_that_are_not_there():
+    def made(x):
+        return ls.csr_array(np.diag(x))
+
+    x = np.array([1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="has no diagonal -3"):
+        linad.grad(lambda x: made(x).setdiag(x, k=-3))(x)
+    with pytest.raises(ValueError, match=r"axes must be None or \(1, 0\), got \(0, 1\)"):
+        linad.grad(lambda x: made(x).transpose((0, 1)).sum())(x)
+    slope = linad.grad(lambda x: (made(x).transpose(axes=(1, 0), copy=True) @ x).sum())(x)
+    np.testing.assert_array_equal(slope, 2 * x)

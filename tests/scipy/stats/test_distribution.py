@@ -464,3 +464,16 @@ def test_stats(name, moments):
     steps = 1e-5 * np.eye(x.size)
     slopes = [(total(x + h, scipy.stats) - total(x - h, scipy.stats)) / 2e-5 for h in steps]
     np.testing.assert_allclose(gradient, slopes, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("interval", [(-0.3, np.inf), (-np.inf, 0.4), (-np.inf, np.inf)], ids=str)
+def test_the_tails_of_a_kernel_estimate_move_with_the_data(interval):
+    data = np.random.default_rng(0).standard_normal(12)
+
+    def tail(x, low=interval[0], high=interval[1]):
+        return ls.gaussian_kde(x).integrate_box_1d(low, high)
+
+    value, slope = linad.value_and_grad(tail)(data)
+    assert value == pytest.approx(scipy.stats.gaussian_kde(data).integrate_box_1d(*interval))
+    rest = linad.grad(lambda x: tail(x, *[np.clip(end, -1e3, 1e3) for end in interval]))(data)
+    np.testing.assert_allclose(slope, rest, atol=1e-14)

@@ -99,9 +99,24 @@ class TestSeveralDataSets:
         with pytest.raises(ValueError, match=f"each data set .data set 1, data set 2.*{came}"):
             self.fitted(sigma=sigma)
 
+    @pytest.mark.parametrize("option", ["sigma", "weights"])
+    def test_a_dict_for_one_data_set(self, option):
+        words = f"{option} must be a number, or an array like ydata.*got a dict of P, S"
+        with pytest.raises(linad.errors.OptionError, match=words):
+            curve_fit(decay, T, Y, START, **{option: {"P": 0.05, "S": 0.12}})
+
     def test_a_shape_that_does_not_fit(self):
         with pytest.raises(ValueError, match="sigma of data set 2 must have the shape .30,."):
             self.fitted(sigma=[0.1, np.ones(5)])
+
+
+def test_a_start_may_stand_in_fixed_alone():
+    wanted = curve_fit(decay, T, Y, START, fixed={"rate": 1.5})
+    found = curve_fit(decay, T, Y, {"a": START[0], "c": START[2]}, fixed={"rate": 1.5})
+    assert found["rate"] == 1.5
+    np.testing.assert_allclose(found["a"], wanted["a"], rtol=1e-9)
+    with pytest.raises(linad.errors.ArgumentError, match="rate is missing"):
+        curve_fit(decay, T, Y, {"a": 1.0, "c": 0.0}, fixed={"rate": True})
 
 
 class TestAsSciPy:
@@ -285,7 +300,7 @@ class TestParameters:
             ({"p0": {"a": 1.0, "r": 1.0}}, "it has a, rate, c, and p0 a, r"),
             ({"bounds": [(0, 1)] * 4}, r"become that by tuple\(zip\(\*pairs\)\)"),
             ({"f": lambda t, a: None, "p0": [1.0]}, "returned None; return the prediction"),
-            ({"ydata": ["a"] * 30}, "got texts; 'a' in it is no number"),
+            ({"ydata": ["a"] * 30}, "got texts; 'a' in it is not a number"),
             ({"fixed": "d"}, "fixed names 'd', which is not a parameter; they are a, rate, c"),
             ({"fixed": ["a", "rate", "c"]}, "leave one free"),
             ({"fixed": {"a": "x"}}, "the value of 'a' in fixed must be 1 number, got 'x'"),
@@ -729,6 +744,12 @@ class TestTelling:
             (lambda: fit(lambda p: p, START, lb=0), "lb'; bounds are"),
             (lambda: fit(lambda p: p, START, nan_policy="omit"), "'; leave out what is missing"),
             (lambda: fit(lambda p: p, START, sigma=2), "sigma'; divide the residuals by it"),
+            (
+                lambda: linad.solve.maximum_likelihood(np.sum, START, sigma=2),
+                "sigma'; how well data are known is in the likelihood",
+            ),
+            (lambda: found.profile_intervals(names="K"), "profile_intervals: names has 'K', which"),
+            (lambda: found.propagate(lambda RATE: RATE**2), "Did you mean rate?"),
             (lambda: fit(lambda a, b: a * b, START), "start, 3 numbers; let it take one argument"),
             (lambda: found.plot(figsize=(3, 3)), "figsize'; axes are made"),
             (lambda: found.plot(filename="a.png"), "filename'; what it returns is axes"),

@@ -153,3 +153,18 @@ def test_none_is_no_number(kind):
         curve_fit(decay, T, np.array(holed, float), nan_policy="omit"),
         curve_fit(decay, T[1:], Y[1:]),
     )
+
+
+@pytest.mark.parametrize("kind", ["float64", "Float64", "Int64"])
+def test_a_table_with_texts_is_refused_where_a_number_is_missing(kind):
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"text": "a", "t": pd.Series([0, 1, None, 3], dtype=kind)})
+
+    def model(table, a, k):
+        return a * np.exp(-k * table["t"].to_numpy(float, na_value=np.nan))
+
+    y = 2 * np.exp(-0.3 * np.arange(4))
+    with pytest.raises(ArgumentError, match="1 of 8 places, .* 2, 1; they are in 't'"):
+        curve_fit(model, table, y, [1.0, 0.0])
+    found = curve_fit(model, table, y, [1.0, 0.0], nan_policy="omit")
+    np.testing.assert_allclose(found.x, [2.0, 0.3], rtol=1e-6)

@@ -262,7 +262,7 @@ def test_a_column_of_data():
             [f"{y:.3f}".replace(".", ",") for y in Y],
             r"text.replace\(',', '.'\)\) for text in ydata",
         ),
-        ([*map(str, Y[1:]), "n/a"], "'n/a' in it is no number"),
+        ([*map(str, Y[1:]), "n/a"], "'n/a' in it is not a number"),
         ((y for y in Y), r"it is a generator, which gives them once: list\(ydata\)"),
     ],
 )

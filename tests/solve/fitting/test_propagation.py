@@ -197,3 +197,11 @@ def test_errors_name_the_function_that_was_given():
         FOUND.propagate(half_life)
     with pytest.raises(OutputError, match="<lambda> returned the Python float"):
         FOUND.propagate(lambda p: 3.0)
+
+
+def test_a_name_in_other_letters_is_asked_for():
+    found = curve_fit(lambda t, Fs, k: Fs[0] * np.exp(-k * t), [0.0, 1.0, 2.0], [2.0, 1.1, 0.5],
+                      {"Fs": np.ones(1), "k": 1.0})  # fmt: skip
+    with pytest.raises(ArgumentError, match="takes FS, which is no parameter.*Did you mean Fs"):
+        found.propagate(lambda FS: FS[0])
+    assert np.isfinite(found.propagate(lambda FS: FS["Fs"][0]).errors)

@@ -33,7 +33,7 @@ nonzero nrdtrimn nrdtrisd ones_like owens_t p_norm packbits pbdv pbvv pbwa pdtr 
 poisson_pmf position powm1 pseudo_huber qr qr_rest radian ratio_density_wrt_freedoms
 ratio_wrt_freedoms ravel_multi_index rfft rgamma roots schur schur_turn schur_turn_pulled shichi
 sici signm sindg sinhm sinm slogdet solve solve_banded solve_sylvester solve_triangular
-sparse_product sparse_solve spence sph_legendre_p spherical_in spherical_jn spherical_kn
+sparse_product sparse_solve spence sph_legendre_p spherical_in spherical_kn
 spherical_yn sqrtm std stdtr stdtrit struve svd t_expectation tandg tanhm tanm tklmbda unpackbits
 unravel_index unsorted_positions var voigt_profile wofz wright_bessel wrightomega yn yv yve
 zeros_like zeta

@@ -1,0 +1,55 @@
+"""Functions of Python's that raise at a trial point of a fit."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+import linad
+from linad.solve import curve_fit, maximum_likelihood
+
+X = np.linspace(0.0, 5.0, 20)
+
+
+def slow(x, a, k):
+    return [a * math.log(k * v + 1.0) for v in x]
+
+
+def log_likelihood(sd):
+    return sum(-0.5 * (v / sd) ** 2 - math.log(sd) for v in X)
+
+
+linad.adopt(slow, log_likelihood)
+
+
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda: curve_fit(slow, X, -np.exp(X), [1.0, 0.1]), "curve_fit: slow was .*np.nan"),
+        (
+            lambda: maximum_likelihood(log_likelihood, {"sd": 40.0}),
+            "maximum_likelihood: log_likelihood was called with the parameters .*sd.*-np.inf",
+        ),
+    ],
+)
+def test_the_parameters_are_told(call, words):
+    with pytest.raises(ValueError, match="domain") as raised:
+        call()
+    (note,) = raised.value.__notes__
+    assert re.search(words, note)
+    assert "bounds= keep them" in note
+
+
+def test_nan_elsewhere_is_the_remedy():
+    def safe(x, a, k):
+        return slow(x, a, k) if k > -0.19 else np.nan
+
+    y = np.array([2.0 * math.log(0.5 * v + 1) for v in X])
+    np.testing.assert_allclose(curve_fit(safe, X, y, [-5.0, 3.0]).x, [2.0, 0.5], rtol=1e-6)
+
+    def safe_likelihood(sd):
+        return log_likelihood(sd) if sd > 0 else -np.inf
+
+    found = maximum_likelihood(safe_likelihood, {"sd": 40.0})
+    np.testing.assert_allclose(found["sd"], np.sqrt(np.mean(X**2)), rtol=1e-6)
