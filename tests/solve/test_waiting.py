@@ -2,6 +2,7 @@
 
 import functools
 import time
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -28,7 +29,13 @@ def clock(monkeypatch):
 
 @pytest.mark.parametrize(
     "given, words",
-    [(slow, 1), (functools.partial(slow, 1), 1), (linad.jit(slow), 0), (linad.grad, 0)],
+    [
+        (slow, 1),
+        (functools.partial(slow, 1), 1),
+        (linad.jit(slow), 0),
+        pytest.param(linad.kernel(slow), 0, id="kernel"),
+        (linad.grad, 0),
+    ],
 )
 def test_what_is_said(given, words, clock, capsys):
     with linad.config(progress=True):
@@ -63,7 +70,8 @@ def test_it_is_said_again_but_seldom(clock, capsys):
 @pytest.mark.parametrize(
     "lengths, words",
     [
-        ((200, 230), "200 operations at one point and 230 at another, and linad.jit would"),
+        (range(200, 231, 3), "200 operations at one point and 230 at another, ever another number"),
+        ((200, 230) * 6, "(linad.jit(slow), ...) compiles it, in seconds that count"),  # an `if`
         ((12_000, 12_000), "it is 12000 operations: newton(linad.jit(slow), ...) compiles a loop"),
         ((200, 200), "(linad.jit(slow), ...) compiles it, in seconds that count if it runs once"),
         ((0, 0), "(linad.jit(slow), ...) compiles it, in seconds that count if it runs once"),
@@ -91,9 +99,9 @@ def test_what_holds_an_unknown_is_no_loop_that_varies(clock, capsys):
 
 
 def test_what_hands_on_to_a_compiled_function_need_not_be_compiled(clock, capsys):
-    fast = linad.jit(slow)
     with linad.config(progress=True):
-        for operations in (3, 200):  # so many of its own are worth it
+        # So many operations of its own are worth it.
+        for fast, operations in product((linad.jit(slow), linad.kernel(slow)), (3, 200)):
             run = Waiting("newton", "handed on", lambda x: -fast(x), np.sin)
             for _ in range(3):
                 run.saw(SimpleNamespace(steps=[None] * operations, shape=(1, 2)))
@@ -145,8 +153,9 @@ def test_solvers_tell_how_many_operations_there_were():
         return x - 1.0
 
     problem = Residual(f, np.array([3.0]), (), "newton")
-    for x in (3.0, 7.0):
-        problem.linearize(np.array([x]))
+    for x in range(3, 12):
+        assert not problem.waiting.varies
+        problem.linearize(np.array([1.0 * x]))
     assert problem.waiting.varies
 
 
