@@ -1,5 +1,6 @@
 """Says that a solver spends its time in Python, and what to write instead; and seldom again."""
 
+import dis
 import functools
 import time
 from collections.abc import Callable
@@ -136,6 +137,12 @@ class Waiting:
         if not self._is_slow or self._only_hands_on:
             return ""
         compiled = f"{self.name}(linad.jit({self.called}), ...)"
+        if _has_nested_loops(self.given):
+            return (
+                f"it has a loop within a loop: {self.name}(linad.kernel({self.called}), ...) "
+                f"compiles them as they stand, if they are over numbers; {compiled} suits inner "
+                f"loops that go round as often each time, and takes long over others"
+            )
         if self.most >= LONG:
             return (
                 f"it is {self.most} operations: {compiled} compiles a loop that does the same in "
@@ -153,6 +160,18 @@ class Waiting:
             f"{compiled} compiles it, in seconds that count if it runs once, or linad.kernel, if "
             f"it is loops and ifs over numbers"
         )
+
+
+def _has_nested_loops(f: Any) -> bool:
+    """Whether the code of a function says ``for`` within ``for``."""
+    code = getattr(f, "__code__", None)
+    end = 0
+    for step in () if code is None else dis.get_instructions(code):
+        if step.opname == "FOR_ITER":
+            if step.offset < end:
+                return True
+            end = step.argval
+    return False
 
 
 def _is_compiled(f: Any) -> bool:

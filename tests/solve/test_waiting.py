@@ -88,6 +88,33 @@ def test_what_is_advised(lengths, words, clock, capsys):
     assert run.pays_compiled == ("...)" in words)
 
 
+def nested(x):
+    total = 0.0
+    for i in range(9):
+        for j in range(i):
+            total = total + x[i] * x[j]
+    return total
+
+
+def in_turn(x):
+    total = 0.0
+    for i in range(9):
+        total = total + x[i]
+    for j in range(9):
+        total = total * x[j]
+    return total
+
+
+def test_a_loop_within_a_loop_is_for_a_kernel(clock, capsys):
+    for f, said in ((nested, True), (in_turn, False)):
+        with linad.config(progress=True):
+            run = Waiting("newton", "slow", f, np.sin)
+            for _ in range(2):
+                run.saw(SimpleNamespace(steps=[None] * 200, shape=(1, 9)))
+                run(0.0)
+        assert ("newton(linad.kernel(slow), ...) compiles" in capsys.readouterr().err) == said
+
+
 def test_what_holds_an_unknown_is_no_loop_that_varies(clock, capsys):
     with linad.config(progress=True):
         run = Waiting("newton", "slow", slow, np.sin)
