@@ -2,7 +2,6 @@
 
 import functools
 import time
-from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -125,16 +124,19 @@ def test_what_holds_an_unknown_is_no_loop_that_varies(clock, capsys):
     assert "(linad.jit(slow), ...) compiles it" in capsys.readouterr().err
 
 
-def test_what_hands_on_to_a_compiled_function_need_not_be_compiled(clock, capsys):
+@pytest.mark.parametrize("compiled", [linad.jit, linad.kernel])
+@pytest.mark.parametrize("operations", [3, 200])  # so many of its own are worth it
+def test_what_hands_on_to_a_compiled_function_need_not_be_compiled(
+    compiled, operations, clock, capsys
+):
+    fast = compiled(slow)
     with linad.config(progress=True):
-        # So many operations of its own are worth it.
-        for fast, operations in product((linad.jit(slow), linad.kernel(slow)), (3, 200)):
-            run = Waiting("newton", "handed on", lambda x: -fast(x), np.sin)
-            for _ in range(3):
-                run.saw(SimpleNamespace(steps=[None] * operations, shape=(1, 2)))
-                run(0.0)
-            assert run.pays_compiled == (operations == 200)
-            assert ("linad.jit(" in capsys.readouterr().err) == (operations == 200)
+        run = Waiting("newton", "handed on", lambda x: -fast(x), np.sin)
+        for _ in range(3):
+            run.saw(SimpleNamespace(steps=[None] * operations, shape=(1, 2)))
+            run(0.0)
+    assert run.pays_compiled == (operations == 200)
+    assert ("linad.jit(" in capsys.readouterr().err) == (operations == 200)
 
 
 @pytest.mark.parametrize("operations", [0, 8, 200])
