@@ -18,10 +18,15 @@ import numpy as np
 
 from linad.arrays.buffers import concrete
 from linad.core.array_type import Array
+from linad.core.primitive import Traced
 from linad.operators.algebra import Chain
 from linad.operators.base import JacobianOperator
 from linad.operators.reordering import Broadcast, broadcast
 from linad.operators.structured import Masked, diagonal
+
+TRUE = b"\1"
+"""What the bytes of an array of truth values hold where one is true: asked for in half the time of
+``any()``, which is a function of Python's."""
 
 
 class SlopeRule:
@@ -65,4 +70,6 @@ class SlopeRule:
 def reaches_infinity(x: Array) -> bool:
     """Whether an entry is infinite, here: programs are recorded for what is met, and others do
     without masks."""
-    return np.count_nonzero(np.isinf(concrete(x))) > 0
+    if isinstance(x, Traced):
+        x = concrete(x)
+    return TRUE in np.isinf(x).tobytes()

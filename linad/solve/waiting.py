@@ -1,5 +1,6 @@
 """Says that a solver spends its time in Python, and what to write instead; and seldom again."""
 
+import dis
 import functools
 import time
 from collections.abc import Callable
@@ -19,6 +20,9 @@ RARELY = 10.0
 
 FEW = 100
 """Operations of which a few more or less are no loop that goes round more often."""
+
+PATHS = 8
+"""Numbers of operations, at so many different points, that are no more than a few programs."""
 
 WORTH = 4e-4
 """Seconds of a derivative in Python below which a compiled one takes about as long: 1e-4 and more,
@@ -49,15 +53,14 @@ class Waiting:
         self.__name__ = called
         while isinstance(given, functools.partial):
             given = given.func
-        own = defining_package(given) == "linad"
-        self.compiled = isinstance(given, Jitted) or own
+        self.compiled = _is_compiled(given) or defining_package(given) == "linad"
         self.hands_on = _calls_compiled(given)
         self.silent = self.compiled or not settings().progress
         self.seconds, self.entered, self.compiling, self.depth = 0.0, 0.0, 0.0, 0
         self.due = SECONDS
         self.points = 0  # at which there was a derivative
         self.most = 0  # operations
-        self.lengths: dict[int, tuple[int, int]] = {}  # fewest and most, by how many are unknown
+        self.lengths: dict[int, set[int]] = {}  # of operations, by how many are unknown
 
     def __call__(self, *args: Any) -> Any:
         with self:
@@ -89,18 +92,18 @@ class Waiting:
         operations = len(getattr(J, "steps", ()))
         if operations and not iterates:
             self.most = max(self.most, operations)
-            unknowns = J.shape[-1]
-            fewest, most = self.lengths.get(unknowns, (operations, operations))
-            self.lengths[unknowns] = min(fewest, operations), max(most, operations)
+            self.lengths.setdefault(J.shape[-1], set()).add(operations)
 
     @property
     def varies(self) -> tuple[int, int] | None:
-        """The fewest and the most operations, if it takes more of them at one point than at
-        another, as loops do whose length hangs on values.
+        """The fewest and the most operations, if there is ever another number of them, as of
+        loops whose length hangs on values.
 
+        A few numbers are those of an ``if``, or of a loop with few repetitions: as many programs.
         Where some unknowns are held, as in profiles, there are a few operations more of linad's.
         """
-        varying = [(a, b) for a, b in self.lengths.values() if b > a > FEW]
+        several = [found for found in self.lengths.values() if len(found) > PATHS]
+        varying = [(min(found), max(found)) for found in several if min(found) > FEW]
         return max(varying, key=lambda ends: ends[1] - ends[0], default=None)
 
     @property
@@ -124,7 +127,8 @@ class Waiting:
         if self.varies:
             fewest, most = self.varies
             return (
-                f"it is {fewest} operations at one point and {most} at another, and "
+                f"it is {fewest} operations at one point and {most} at another, ever another "
+                f"number, and "
                 f"linad.jit would compile it anew for each number of them: let loops go round as "
                 f"often at every point, with np.where for what does not count, best over whole "
                 f"arrays; linad.scipy.optimize.brentq for one that finds a root; or linad.kernel "
@@ -133,6 +137,12 @@ class Waiting:
         if not self._is_slow or self._only_hands_on:
             return ""
         compiled = f"{self.name}(linad.jit({self.called}), ...)"
+        if _has_nested_loops(self.given):
+            return (
+                f"it has a loop within a loop: {self.name}(linad.kernel({self.called}), ...) "
+                f"compiles them as they stand, if they are over numbers; {compiled} suits inner "
+                f"loops that go round as often each time, and takes long over others"
+            )
         if self.most >= LONG:
             return (
                 f"it is {self.most} operations: {compiled} compiles a loop that does the same in "
@@ -152,12 +162,29 @@ class Waiting:
         )
 
 
+def _has_nested_loops(f: Any) -> bool:
+    """Whether the code of a function says ``for`` within ``for``."""
+    code = getattr(f, "__code__", None)
+    end = 0
+    for step in () if code is None else dis.get_instructions(code):
+        if step.opname == "FOR_ITER":
+            if step.offset < end:
+                return True
+            end = step.argval
+    return False
+
+
+def _is_compiled(f: Any) -> bool:
+    """Whether `linad.jit` or `linad.kernel` has made a function."""
+    return isinstance(f, Jitted) or type(f).__module__.startswith("linad.kernels.")
+
+
 def _calls_compiled(f: Any) -> bool:
-    """Whether the code of a function names one that `linad.jit` has made."""
+    """Whether the code of a function names one that is compiled."""
     code = getattr(f, "__code__", None)
     space = getattr(f, "__globals__", {})
     named = [] if code is None else [space.get(name) for name in names_in(code)]
-    return any(isinstance(value, Jitted) for value in (*named, *held_by(f)))
+    return any(map(_is_compiled, (*named, *held_by(f))))
 
 
 def waiting_of(name: str, f: Callable[..., Any]) -> Waiting:

@@ -28,7 +28,13 @@ def clock(monkeypatch):
 
 @pytest.mark.parametrize(
     "given, words",
-    [(slow, 1), (functools.partial(slow, 1), 1), (linad.jit(slow), 0), (linad.grad, 0)],
+    [
+        (slow, 1),
+        (functools.partial(slow, 1), 1),
+        (linad.jit(slow), 0),
+        pytest.param(linad.kernel(slow), 0, id="kernel"),
+        (linad.grad, 0),
+    ],
 )
 def test_what_is_said(given, words, clock, capsys):
     with linad.config(progress=True):
@@ -63,7 +69,8 @@ def test_it_is_said_again_but_seldom(clock, capsys):
 @pytest.mark.parametrize(
     "lengths, words",
     [
-        ((200, 230), "200 operations at one point and 230 at another, and linad.jit would"),
+        (range(200, 231, 3), "200 operations at one point and 230 at another, ever another number"),
+        ((200, 230) * 6, "(linad.jit(slow), ...) compiles it, in seconds that count"),  # an `if`
         ((12_000, 12_000), "it is 12000 operations: newton(linad.jit(slow), ...) compiles a loop"),
         ((200, 200), "(linad.jit(slow), ...) compiles it, in seconds that count if it runs once"),
         ((0, 0), "(linad.jit(slow), ...) compiles it, in seconds that count if it runs once"),
@@ -80,6 +87,33 @@ def test_what_is_advised(lengths, words, clock, capsys):
     assert run.pays_compiled == ("...)" in words)
 
 
+def nested(x):
+    total = 0.0
+    for i in range(9):
+        for j in range(i):
+            total = total + x[i] * x[j]
+    return total
+
+
+def in_turn(x):
+    total = 0.0
+    for i in range(9):
+        total = total + x[i]
+    for j in range(9):
+        total = total * x[j]
+    return total
+
+
+def test_a_loop_within_a_loop_is_for_a_kernel(clock, capsys):
+    for f, said in ((nested, True), (in_turn, False)):
+        with linad.config(progress=True):
+            run = Waiting("newton", "slow", f, np.sin)
+            for _ in range(2):
+                run.saw(SimpleNamespace(steps=[None] * 200, shape=(1, 9)))
+                run(0.0)
+        assert ("newton(linad.kernel(slow), ...) compiles" in capsys.readouterr().err) == said
+
+
 def test_what_holds_an_unknown_is_no_loop_that_varies(clock, capsys):
     with linad.config(progress=True):
         run = Waiting("newton", "slow", slow, np.sin)
@@ -90,16 +124,19 @@ def test_what_holds_an_unknown_is_no_loop_that_varies(clock, capsys):
     assert "(linad.jit(slow), ...) compiles it" in capsys.readouterr().err
 
 
-def test_what_hands_on_to_a_compiled_function_need_not_be_compiled(clock, capsys):
-    fast = linad.jit(slow)
+@pytest.mark.parametrize("compiled", [linad.jit, linad.kernel])
+@pytest.mark.parametrize("operations", [3, 200])  # so many of its own are worth it
+def test_what_hands_on_to_a_compiled_function_need_not_be_compiled(
+    compiled, operations, clock, capsys
+):
+    fast = compiled(slow)
     with linad.config(progress=True):
-        for operations in (3, 200):  # so many of its own are worth it
-            run = Waiting("newton", "handed on", lambda x: -fast(x), np.sin)
-            for _ in range(3):
-                run.saw(SimpleNamespace(steps=[None] * operations, shape=(1, 2)))
-                run(0.0)
-            assert run.pays_compiled == (operations == 200)
-            assert ("linad.jit(" in capsys.readouterr().err) == (operations == 200)
+        run = Waiting("newton", "handed on", lambda x: -fast(x), np.sin)
+        for _ in range(3):
+            run.saw(SimpleNamespace(steps=[None] * operations, shape=(1, 2)))
+            run(0.0)
+    assert run.pays_compiled == (operations == 200)
+    assert ("linad.jit(" in capsys.readouterr().err) == (operations == 200)
 
 
 @pytest.mark.parametrize("operations", [0, 8, 200])
@@ -145,8 +182,9 @@ def test_solvers_tell_how_many_operations_there_were():
         return x - 1.0
 
     problem = Residual(f, np.array([3.0]), (), "newton")
-    for x in (3.0, 7.0):
-        problem.linearize(np.array([x]))
+    for x in range(3, 12):
+        assert not problem.waiting.varies
+        problem.linearize(np.array([1.0 * x]))
     assert problem.waiting.varies
 
 
