@@ -28,6 +28,9 @@ TRUE = b"\1"
 """What the bytes of an array of truth values hold where one is true: asked for in half the time of
 ``any()``, which is a function of Python's."""
 
+MANY = 1000
+"""Entries of which the sum of squares is asked for first, in a ninth of the time."""
+
 
 class SlopeRule:
     """A Jacobian rule: the diagonal of a slope, after the broadcast of its argument.
@@ -72,4 +75,8 @@ def reaches_infinity(x: Array) -> bool:
     without masks."""
     if isinstance(x, Traced):
         x = concrete(x)
+    if x.size > MANY:
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(np.vdot(x, x)):
+                return False
     return TRUE in np.isinf(x).tobytes()
