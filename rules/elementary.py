@@ -45,17 +45,17 @@ def square_root(x: Array) -> Any:
 
     The slope at 0 is infinite, and that of the square 1: no product of the two tells.
     """
-    y = sqrt(x)
-    if isinstance(y, Traced) and y.dtype.kind == "f" and _is_asked_again(y):
-        return rooted(y, _of_no_root, x)
-    return y
-
-
-def _is_asked_again(y: Any) -> bool:
+    if not isinstance(x, Traced):
+        return sqrt(x)
+    y = x._trace.apply(sqrt, (x,), {})
     value = y._value
     if isinstance(value, Traced) or y._trace.records:
-        return True
-    return np.count_nonzero(value) < value.size
+        again = True
+    elif type(value) is np.float64:
+        again = not value
+    else:
+        again = np.count_nonzero(value) < value.size
+    return rooted(y, _of_no_root, x) if again and y.dtype.kind == "f" else y
 
 
 def _of_no_root(x: Array) -> Any:

@@ -175,7 +175,10 @@ def attach_view(y: Any, x: Any, primitive: Primitive, params: dict[str, Any]) ->
         base = concrete(root)
     if "shape" in params and value.ndim > 1 and _layout_decides(primitive, x, new):
         x._trace.shape_counts()
-    if type(new) is ndarray and (new.base is base or _is_view_of_root(new, base)):
+    if type(new) is not ndarray:
+        return
+    owner = new.base  # of both, if it is: what is asked first needs no call
+    if owner is base or (owner is not None and owner is base.base) or _is_view_of_root(new, base):
         storage = root._buffer
         if storage is None:
             storage = root._buffer = Storage()

@@ -273,7 +273,7 @@ def _to_the(power: Callable[..., Any]) -> Any:
             square = even_power(self, other)
             if square is not None:
                 return square
-        if _is_half(other, self) and not is_number(self):
+        if type(other) is not int and _is_half(other, self) and not is_number(self):
             return UFUNCS[np.sqrt](self)  # as NumPy does of an array, which differs at -inf
         return power(self, other)
 

@@ -65,20 +65,22 @@ def solved(
     solve = Refit(residual, parameters, lower, upper, options)
     result = solve(parameters.start, ~parameters.free)
     result.message = result.message.replace("levenberg_marquardt", name, 1)
+    zero = _named(parameters, (tree.vector(result.x) == 0) & (parameters.start == 0))
+    beside = f"; {zero}: what is divided by it has no value there, start beside 0"
     if result.status == Status.NOT_FINITE:
-        zero = _named(parameters, (tree.vector(result.x) == 0) & (parameters.start == 0))
         result.message = _without_slope(name, result, parameters, zero) or result.message
         if zero:
-            result.message += f"; {zero}: what is divided by it has no value there, start beside 0"
+            result.message += beside
     elif result.status == Status.MAXITER and (run := _run_away(result, parameters)):
         result.message += (
             f"; {run} has run away from its start: bounds= keep parameters where they have meaning"
         )
     elif result.success and result.optimality == 0.0 and _is_cut_off(result, parameters):
         result.success, result.status = False, Status.SINGULAR
+        divides = bool(zero) and _divides_by_zero(residual, result.x)
         result.message = (
             f"{name}: the Jacobian is singular: no residual depends on any parameter where the "
-            f"fit started, {told(parameters)}; {CUT_OFF}"
+            f"fit started" + (beside if divides else f", {told(parameters)}; {CUT_OFF}")
         )
     saturated = ~np.isnan(result.saturated).all(axis=1)
     saturated[result.kinks] = False
@@ -118,6 +120,16 @@ def _is_cut_off(result: Any, parameters: Parameters) -> bool:
     """Whether residuals that are not zero depend on no parameter that is free."""
     here = any(np.any(leaf) for leaf in tree.flatten(result.fun)[0])
     return here and not cleaned_jacobian(result)[:, parameters.free].any()
+
+
+def _divides_by_zero(residual: Waiting, x: Any) -> bool:
+    """Whether residuals are quotients by 0: of exp(-t / 0) all is finite."""
+    try:
+        with np.errstate(divide="raise"):
+            residual(x)
+    except FloatingPointError:
+        return True
+    return False
 
 
 def _without_slope(name: str, result: Any, parameters: Parameters, zero: str) -> str:
