@@ -89,7 +89,8 @@ def test_an_exponential_that_overflows():
     found = curve_fit(planck, n, data, [2e-6, 7.0])
     assert found.success
     np.testing.assert_allclose(found.x[1], 9.0, rtol=1e-2)
-    assert np.count_nonzero(found.result.saturated == 0) > 5
+    # Where exp is infinite its inverse is 0, and stays so; beside that its square overflows.
+    assert 0 < np.count_nonzero(found.result.saturated == 0) < 5
     assert "residuals do not change with " in found.message
     assert np.isfinite(found.errors).all()
 

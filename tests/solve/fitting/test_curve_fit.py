@@ -870,7 +870,6 @@ class TestTelling:
         wave = np.linspace(0.2, 3.0, 30)
         found = curve_fit(planck, wave, planck(wave, 5800.0) + np.cos(wave), [50.0])
         assert not found.success
-        assert found.message.startswith("curve_fit: 3 of 30 residuals do not change with T = 50")
         assert "start elsewhere, where the residuals respond more" in found.message
         assert found.errors == [np.inf]
         assert "start elsewhere, where the model responds" in str(found)
