@@ -4,12 +4,27 @@ Classes, as are the equations of `linad.solve.solutions`: the derivative of a so
 and it is pickled as they are.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from linad.core import tree
 from linad.core.array_type import Array
+from linad.solve.shaken import shaken_data, shaken_function
 from linad.solve.solution_options import Solver
+
+
+class OfUnknowns:
+    """``f(x, *theta)`` as a function of x alone."""
+
+    def __init__(self, f: Callable[..., Any], theta: Sequence[Any]) -> None:
+        self.f, self.theta = f, tuple(theta)
+
+    def __call__(self, x: Any) -> Any:
+        return self.f(x, *self.theta)
+
+    def shaken(self, whole: bool) -> "OfUnknowns":
+        """The same with its data changed in their last digits; see `linad.solve.shaken`."""
+        return OfUnknowns(shaken_function(self.f, whole), shaken_data(self.theta, whole))
 
 
 class SolutionSearch:
@@ -28,7 +43,7 @@ class SolutionSearch:
         self.solver, self.f, self.options = solver, f, options
 
     def __call__(self, x: Array, theta: Any) -> Any:
-        return self.solver(lambda x: self.f(x, *theta), x, **self.options)
+        return self.solver(OfUnknowns(self.f, theta), x, **self.options)
 
 
 class BoundedSearch(SolutionSearch):
@@ -37,7 +52,7 @@ class BoundedSearch(SolutionSearch):
     def __call__(self, x: Array, theta: Any) -> Any:
         lower, upper, *rest = theta
         limits = self.limits(lower, upper)
-        return self.solver(lambda x: self.f(x, *rest), x, bounds=limits, **self.options)
+        return self.solver(OfUnknowns(self.f, rest), x, bounds=limits, **self.options)
 
     def limits(self, lower: Any, upper: Any) -> Any:
         """Bounds, as the solver takes them."""

@@ -14,6 +14,10 @@ import numpy as np
 
 from linad.core.array_type import Array
 from linad.core.frames import names_in
+from linad.core.installed import is_installed
+
+DEEP = 3
+"""How far functions are followed that name each other."""
 
 
 def shaken_numbers(values: Array, whole: bool = False) -> Any:
@@ -46,14 +50,24 @@ def shaken_data(data: Any, whole: bool) -> Any:
     return data
 
 
-def shaken_function(f: Any, whole: bool) -> Any:
-    """A function with its data changed so: by a method of its own, or where a plain function names
-    arrays from outside."""
+def shaken_function(f: Any, whole: bool, deep: int = DEEP) -> Any:
+    """A function with its data changed so: by a method of its own, or where a plain function, or
+    one of the user's that it names, names arrays from outside."""
     if hasattr(f, "shaken"):
         return f.shaken(whole)
     if not isinstance(f, types.FunctionType):
         return f
+
+    def held(value: Any) -> Any:
+        if not isinstance(value, types.FunctionType):
+            return shaken_data(value, whole)
+        if not deep or is_installed(value.__code__.co_filename):
+            return value
+        return shaken_function(value, whole, deep - 1)
+
     named = {k: f.__globals__[k] for k in names_in(f.__code__) if k in f.__globals__}
-    space = {**f.__globals__, **{k: shaken_data(v, whole) for k, v in named.items()}}
-    cells = [types.CellType(shaken_data(c.cell_contents, whole)) for c in f.__closure__ or ()]
-    return types.FunctionType(f.__code__, space, f.__name__, f.__defaults__, tuple(cells))
+    space = {**f.__globals__, **{k: held(v) for k, v in named.items()}}
+    cells = [types.CellType(held(c.cell_contents)) for c in f.__closure__ or ()]
+    shaken = types.FunctionType(f.__code__, space, f.__name__, f.__defaults__, tuple(cells))
+    shaken.__kwdefaults__ = f.__kwdefaults__
+    return shaken

@@ -168,3 +168,11 @@ def test_a_parameter_in_units_far_too_small_is_found(unit):
     y = 2.0 + 3.0 * np.exp(-t)
     found = curve_fit(lambda t, a, n: a + unit * n * np.exp(-t), t, y, [1.0, 1.0])
     np.testing.assert_allclose(found.x, [2.0, 3.0 / unit], rtol=1e-6)
+
+
+def test_a_solution_keeps_such_an_unknown():
+    start = np.array([1.0, 0.0, 1.0])
+    found = least_squares(lambda p: residuals_of_years(*p), start)
+    assert found[2] == 1.0
+    moved = least_squares(lambda p, y: residuals_of_years(*p) - y, start, 1.0)
+    np.testing.assert_allclose(moved - found, [1.0, 0.0, 0.0], atol=1e-9)

@@ -39,9 +39,21 @@ def test_containers(whole):
 def test_what_functions_name():
     inner = WEIGHTS.copy()
 
-    def f(p):
-        return p * inner + WEIGHTS
+    def f(p, *, times=1.0):
+        return times * (p * inner + WEIGHTS)
 
     assert is_shaken(shaken_function(f, True)(0.0), WEIGHTS)
     assert is_shaken(shaken_function(f, True)(1.0), 2 * WEIGHTS)
     np.testing.assert_array_equal(f(1.0), 2 * WEIGHTS)
+
+
+def helper(p):
+    return p * WEIGHTS
+
+
+def test_functions_that_functions_name():
+    def f(p):
+        return np.sum([helper(p)], axis=0) if p else f(1.0)  # it names itself, too
+
+    assert is_shaken(shaken_function(f, True)(1.0), WEIGHTS)
+    assert is_shaken(shaken_function(f, True)(0.0), WEIGHTS)
