@@ -336,6 +336,10 @@ def _recording(
         def step(self) -> Any:
             t, y = float(self.t), self.y
             message = super().step()
+            # LSODA corrects the state now and then in steps of no length: part of the next one.
+            while self.status == "running" and self.t == t:
+                integration.stepped(t)
+                message = super().step()
             if self.status != "failed":
                 times.append(float(self.t))
                 integration.stepped(times[-1])

@@ -87,3 +87,16 @@ def test_an_integration_that_stands_still_is_given_up():
     words = "curve_fit: LSODA took 4096 steps .* in model where it starts, .*start elsewhere"
     with pytest.raises(linad.errors.LoopLimitError, match=words):
         linad.solve.curve_fit(model, t, 1 - np.sqrt(1 - 0.8 * t), [3.0])
+
+
+def test_a_trial_point_that_is_refused_is_left_out():
+    def refused():
+        raise linad.errors.UnsupportedError("model: no derivative here")
+
+    one = trials.Trials("fit", "model", lambda x: x)
+    with pytest.raises(linad.errors.UnsupportedError, match="no derivative here"):
+        one.run(5.0, refused)  # where the fit starts
+    one.run(1.0, lambda: 1.0)
+    one.accept()
+    assert one.run(5.0, refused) is trials.GIVEN_UP
+    assert one.told().startswith("a trial point was left out, 5.0, where model raised: model: no")

@@ -28,8 +28,10 @@ def is_written(copy: Any, data: Any) -> bool:
         return copy.keys() != data.keys() or any(is_written(copy[k], data[k]) for k in data)
     if type(data) in (list, tuple):
         return any(is_written(*pair) for pair in zip(copy, data, strict=True))
-    if hasattr(data, "columns"):  # further ones may be added
-        return any(name not in copy or is_written(copy[name], data[name]) for name in data.columns)
+    if hasattr(data, "columns"):
+        if list(copy.columns) != list(data.columns):
+            return True
+        return any(is_written(copy[name], data[name]) for name in data.columns)
     if copy is data or not (isinstance(data, np.ndarray) or hasattr(data, "to_numpy")):
         return False
     new, old = np.asarray(copy), np.asarray(data)

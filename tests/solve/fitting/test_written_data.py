@@ -51,8 +51,13 @@ def test_tables():
         x["more"] = 1.0
         return a * x["t"] + b * x["more"]
 
+    def new_column(x, a, b):
+        x["y"] = a * (x["t"] - 0.5) + b
+        return x["y"]
+
     table = pd.DataFrame({"t": T, "name": "a"})
-    np.testing.assert_allclose(curve_fit(shifted_column, table, Y).x, [2.0, 2.0])
+    for model in (shifted_column, new_column):
+        np.testing.assert_allclose(curve_fit(model, table, Y).x, [2.0, 2.0])
     assert list(table.columns) == ["t", "name"]
     np.testing.assert_array_equal(table["t"], T)
 
