@@ -155,6 +155,7 @@ PASSED_ON = {
     (np.dot, 3),  # ``out=`` comes back: as a number from NumPy, as the array from linad
     (np.array_repr, 2),  # a width of the line that is an array: NumPy takes its own margin off it
     (np.array_repr, 3),
+    (np.polydiv, 2),  # of a polynomial by itself the rest is zeros: linad keeps them, for they move
 }
 
 
