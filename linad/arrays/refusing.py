@@ -27,6 +27,10 @@ WRITE = (
     "traced x, np.array(values, like=x) or linad.numpy.copy(values) instead of a plain copy; or "
     "np.stack([...])"
 )
+WHOLE = (
+    "an array of integers would keep the whole part alone: make it one of floats, as "
+    f"np.zeros_like(t, dtype=float) is; and in code that is not adopted, {WRITE}"
+)
 LIST = (
     "drop np.array() of a single array, use np.stack([...]) for a list and np.block([[...]]) for "
     "lists of lists, or import linad.numpy as np, whose array() traces"
@@ -109,7 +113,7 @@ def refuse(x: Any, how: str, remedy: str, by_caller: bool, kind: str) -> NoRetur
     if what.kind == "index":
         refuse_index(x)
     if by_caller:
-        how, remedy = _by_caller(what, how, remedy)
+        how, remedy = _by_caller(what, how, remedy, kind)
     theirs = _in_installed_code(kind, how, remedy)
     if not theirs and "linad.adopt(__name__)" not in remedy and _has_form(what, remedy):
         remedy += f"; {ADOPT}"
@@ -203,11 +207,13 @@ def refuse_index(x: Array) -> NoReturn:
     )
 
 
-def _by_caller(what: Asked, how: str, remedy: str) -> tuple[str, str]:
+def _by_caller(what: Asked, how: str, remedy: str, kind: str) -> tuple[str, str]:
     """What took the value out, and what to do instead, in the words of the user's line."""
     if what.name.startswith("pandas."):
         return how, remedy  # the function that asked is not one that users know
     if what.kind == "write" or what.name.endswith(".__setitem__"):
+        if kind == "int":  # what NumPy asks for, for an array of integers
+            return "writing it into an array of integers", WHOLE
         return "writing it into a plain NumPy array", WRITE
     if what.kind == "text":
         return "formatting by %", 'use an f-string: f"{x:.3f}"'

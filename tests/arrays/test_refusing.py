@@ -67,6 +67,11 @@ REFUSALS = [
     (lambda x: math.gamma(x[0]), r"^math.gamma\(\)", "use scipy.special.gamma"),
     (lambda x: "%f" % x[0], "^formatting by %", "f-string"),  # noqa: UP031 - what is refused
     (lambda x: PLAIN.__setitem__(0, x[0]), "^writing it into a plain", "np.zeros_like"),
+    (
+        lambda x: np.zeros(3, int).__setitem__(0, x[0]),
+        "^writing it into an array of integers",
+        "make it one of floats",
+    ),
     (lambda x: scipy.interpolate.CubicSpline([0, 1, 2], [0, 1, 4])(x), "CubicSpline", "which trac"),
     *[
         (
