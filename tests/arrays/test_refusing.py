@@ -28,6 +28,7 @@ from linad.errors import LeakedTracerError, LinadError, TracerError, Unsupported
 
 X = np.array([0.5, 2.0])
 PLAIN = np.arange(5.0)
+INTEGERS = np.zeros(3, int)
 rng = np.random.default_rng(0)
 state = np.random.RandomState(0)
 root = scipy.optimize.brentq
@@ -68,7 +69,7 @@ REFUSALS = [
     (lambda x: "%f" % x[0], "^formatting by %", "f-string"),  # noqa: UP031 - what is refused
     (lambda x: PLAIN.__setitem__(0, x[0]), "^writing it into a plain", "np.zeros_like"),
     (
-        lambda x: np.zeros(3, int).__setitem__(0, x[0]),
+        lambda x: INTEGERS.__setitem__(0, x[0]),
         "^writing it into an array of integers",
         "make it one of floats",
     ),
