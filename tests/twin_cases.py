@@ -242,7 +242,7 @@ SIGNAL = {
         lambda m, h: m.minimum_phase(np.concatenate([h, h[1::-1]])),
         np.array([0.1, 0.3, 1.0]),
     ),
-    "normalize": (lambda m, b, a: m.normalize(b, 2 * a)[1], B, A),
+    "normalize": (lambda m, b, a: np.concatenate(m.normalize(b, 2 * a)), B, A),
     "order_filter": (lambda m, x: m.order_filter(x, np.ones(3), 1), X),
     "peak_prominences": (lambda m, x: m.peak_prominences(x, [2, 8])[0], np.sin(np.arange(14.0))),
     "peak_widths": (lambda m, x: m.peak_widths(x, [2, 8])[0], np.sin(np.arange(14.0))),

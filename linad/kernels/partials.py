@@ -4,6 +4,7 @@ Values of parts that the derivatives need are given names once, in the order in 
 computed; two parts that are equal have one name.
 """
 
+import math
 from collections.abc import Callable, Collection
 
 import numpy as np
@@ -144,12 +145,16 @@ class Derivative:
                 found.append((b, negative(Expr("//", (v.atom(a), v.atom(b))))))
         else:
             assert e.op == "**"
+            x, n, y = v.atom(a), v.atom(b), v.atom(e)
             if self.varies(a):
-                found.append((a, self.slope_of_base(v.atom(a), v.atom(b))))
+                slope = self.slope_of_base(x, n)
+                far = Expr("or", (call("isinf", x), call("isinf", n)))
+                found.append((a, slope if n.op == "num" else _levelled(y, far, slope)))
             if self.varies(b):
-                x = v.atom(a)
                 base = Expr("if", (Expr("==", (x, NONE)), num(1.0), x))
-                found.append((b, mul(v.atom(e), call("log", base))))
+                gone = Expr("and", (Expr("==", (x, num(math.inf))), Expr("==", (y, NONE))))
+                far = Expr("or", (call("isinf", n), gone))
+                found.append((b, _levelled(y, far, mul(y, call("log", base)))))
         return found
 
     def slope_of_base(self, x: Expr, n: Expr) -> Expr:
@@ -245,6 +250,11 @@ class Derivative:
         for x, slope in self.slopes(e):
             found = add(found, _times(self.push(x, tangent), slope))
         return found
+
+
+def _levelled(y: Expr, far: Expr, slope: Expr) -> Expr:
+    """The slope of a power y; 0 where y is finite though an operand is not."""
+    return Expr("if", (Expr("and", (call("isfinite", y), far)), NONE, slope))
 
 
 def _times(w: Expr, slope: Expr) -> Expr:

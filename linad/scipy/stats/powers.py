@@ -29,28 +29,39 @@ from linad.scipy.twins import stands_for
 @traced_form(scipy.stats.boxcox_llf)
 def boxcox_llf(lmb: Array, data: Array, **options: Any) -> Any:
     likelihood = form_by_twin(scipy.stats.boxcox_llf)
-    if not holds_traced(lmb) or not _is_near_logarithm(still(lmb), still(data)):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        u = np.log(still(data))
+    if not holds_traced(lmb) or not _is_near_logarithm("boxcox_llf", still(lmb), u, options):
         return likelihood(lmb, data, **options)
-    if options.get("nan_policy", "propagate") != "propagate" and still(lmb) != 0:
-        return likelihood(lmb, data, **options)
-    if options.get("nan_policy", "propagate") != "propagate":
-        raise UnsupportedError(
-            "boxcox_llf: the derivative in lmb at 0 is not traced by linad with this nan_policy; "
-            "leave the NaN out of data"
-        )
     # By its value for λ = 0 of data whose logarithms are y.
     u = np.log(inexact(data))
     y = u * sp.exprel(lmb * u)
+    return likelihood(0.0, np.exp(y), **options) + _sum(y + (lmb - 1) * u, options)
+
+
+def _is_near_logarithm(name: str, power: Any, u: Any, options: dict[str, Any]) -> bool:
+    """Whether e^(λ u) is so near to 1 that its variance over λ² has lost digits.
+
+    Raises
+    ------
+    UnsupportedError
+        At λ = 0, where NaN is to be left out.
+    """
+    size = np.abs(u)
+    near = power == 0 or abs(power) * np.max(size[np.isfinite(size)], initial=0.0) < 0.01
+    if not near or options.get("nan_policy", "propagate") == "propagate":
+        return bool(near)
+    if power == 0:
+        raise UnsupportedError(
+            f"{name}: the derivative in lmb is not traced by linad there with this nan_policy; "
+            f"leave the NaN out of data"
+        )
+    return False
+
+
+def _sum(terms: Array, options: dict[str, Any]) -> Any:
     axis, keepdims = options.get("axis", 0), options.get("keepdims", False)
-    shift = np.sum(y + (lmb - 1) * u, axis=axis, keepdims=keepdims)
-    return likelihood(0.0, np.exp(y), **options) + shift
-
-
-def _is_near_logarithm(lmb: Any, data: Any) -> bool:
-    """Whether x^λ is so near to 1 that its variance over λ² has lost digits."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        u = np.abs(np.log(data))
-    return lmb == 0 or abs(lmb) * np.max(u[np.isfinite(u)], initial=0.0) < 0.01
+    return np.sum(terms, axis=axis, keepdims=keepdims)
 
 
 def _size(x: Array) -> Any:
@@ -69,14 +80,23 @@ stands_for(_morestats._yeojohnson_transform, _yeojohnson_transform)
 
 @traced_form(scipy.stats.yeojohnson_llf)
 def yeojohnson_llf(lmb: Array, data: Array, **options: Any) -> Any:
+    given = still(data)
+    sign = 1 if np.all(given >= 0) else -1
+    # Where all signs are one it is that of Box and Cox, of 1 + |x|: of λ, or of 2 - λ.
+    if holds_traced(lmb) and np.size(given) and np.all(sign * given >= 0):
+        power = lmb if sign > 0 else 2 - lmb
+        if _is_near_logarithm("yeojohnson_llf", still(power), np.log1p(np.abs(given)), options):
+            u = np.log1p(sign * inexact(data))
+            y = u * sp.exprel(power * u)
+            at = 0.0 if sign > 0 else 2.0
+            shift = _sum(y + sign * (lmb - 1) * u, options)
+            return yeojohnson_llf(at, sign * np.expm1(y), **options) + shift
     likelihood = form_by_twin(scipy.stats.yeojohnson_llf)(lmb, data, **options)
     if not holds_traced(data):
         return likelihood
     # Of sign(x) log(1 + |x|), as SciPy writes the Jacobian, the slope 1 at x = 0 is lost.
     data = inexact(data)
-    axis, keepdims = options.get("axis", 0), options.get("keepdims", False)
-    at_zero = np.sum(np.where(data == 0, data, 0.0), axis=axis, keepdims=keepdims)
-    return likelihood + (lmb - 1) * at_zero
+    return likelihood + (lmb - 1) * _sum(np.where(data == 0, data, 0.0), options)
 
 
 def _at_maximum(name: str, likelihood: Callable[..., Any], x: Array, found: Any) -> Any:

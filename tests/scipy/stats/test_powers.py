@@ -1,5 +1,6 @@
 """Exponents that make data most like normal ones: their derivatives by differences."""
 
+import functools
 import inspect
 
 import numpy as np
@@ -49,9 +50,10 @@ def test_data_of_zero_have_derivatives(exponent):
 @pytest.mark.parametrize("exponent", [1e-8, -1e-6, 1e-4])
 def test_likelihoods_of_exponents_near_zero_keep_their_digits(exponent):
     """x^λ is near 1 then; the derivative is that at 0 to first order in λ."""
-    for name in ("boxcox_llf", "yeojohnson_llf"):
-        f = getattr(stats, name)
-        value, slope = linad.value_and_grad(lambda e, f=f: f(e, X))(exponent)
-        np.testing.assert_allclose(value, getattr(scipy.stats, name)(exponent, X), rtol=1e-6)
-        at_zero, curvature = linad.jvp(linad.grad(lambda e, f=f: f(e, X)), (0.0,), (1.0,))
+    cases = ("boxcox_llf", 0.0, X), ("yeojohnson_llf", 0.0, X), ("yeojohnson_llf", 2.0, -X)
+    for name, at, x in cases:
+        f = functools.partial(lambda f, x, e: f(e, x), getattr(stats, name), x)
+        value, slope = linad.value_and_grad(f)(at + exponent)
+        np.testing.assert_allclose(value, getattr(scipy.stats, name)(at + exponent, x), rtol=1e-6)
+        at_zero, curvature = linad.jvp(linad.grad(f), (at,), (1.0,))
         np.testing.assert_allclose(slope, at_zero + exponent * curvature, rtol=1e-8)
