@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-import linad
 from survey import special_points
+from survey.points_sweep import wrong_among
 from survey.special_points import SOURCES
 
 
@@ -36,53 +36,6 @@ def test_what_is_wrong_is_found():
     assert len({what for what, _ in points}) == len(points) > 40
 
 
-COUNT = 3
-"""Special points of each problem."""
-
-PARTS = 16
-
-ROUNDING = "its digits are lost: what is exact there is 0 / 0, or a pole that cancels"
-KEPT = "at equal or zero eigenvalues its vectors are any; their derivative is NaN, or that of some"
-ELSEWHERE = {
-    "gradient(": "quotients of equal coordinates: infinities of either sign, or NaN",
-    "numpy.linalg.eig": KEPT,
-    "spectral-": KEPT,
-    "eigenpairs": KEPT,
-    "schur": KEPT,
-    "cdf2rdf": KEPT,
-    "funm": KEPT,
-    "qr": "of dependent columns it depends on rounding, and so do signs in triangular matrices",
-    "tklmbda": "SciPy's is flat about the shape 0",
-    "slogdet": "of a singular matrix there is none, and LinAlgError says so",
-    "heaviside": "a jump",
-    "copysign": "a jump",
-    "CZT": ROUNDING,
-    "iircomb": ROUNDING,
-    "iirnotch": ROUNDING,
-    "iirpeak": ROUNDING,
-    "lombscargle": ROUNDING,
-    "windows": "of width 0, or of no attenuation: NaN, where most entries of the window are 0",
-    "siegelslopes": "SciPy reads memory that nothing was written to",
-}
-"""Problems by a part of their names, and why their findings are none."""
-
-LONG = ("expm_cond", "lsim", "optimize", "solve_bvp", "nct", "carlson", "betainc_wrt_shapes")
-"""Parts of the names of those that take seconds at each point."""
-
-
-def wrong_among(problems):
-    """What is wrong, by the names of the problems."""
-    told = (*ELSEWHERE, *LONG)
-    found = {}
-    with linad.config(disconnected="ignore"):
-        for problem in problems:
-            if not any(part in problem.name for part in told):
-                wrong = special_points.wrong_of(problem, COUNT)
-                if wrong:
-                    found[problem.name] = wrong
-    return found
-
-
 # SciPy and NumPy warn of what such points are to them.
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.rest
@@ -90,11 +43,3 @@ def wrong_among(problems):
 def test_some(source):
     """One problem in a hundred."""
     assert wrong_among(itertools.islice(SOURCES[source](), 0, None, 100)) == {}
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.full
-@pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.parametrize("source", SOURCES)
-def test_all(source, part):
-    assert wrong_among(itertools.islice(SOURCES[source](), part, None, PARTS)) == {}
