@@ -9,6 +9,7 @@ from typing import Any
 
 from linad.core import tree
 from linad.core.array_type import Array
+from linad.core.shapes import name_of
 from linad.solve.shaken import shaken_data, shaken_function
 from linad.solve.solution_options import Solver
 
@@ -18,6 +19,10 @@ class OfUnknowns:
 
     def __init__(self, f: Callable[..., Any], theta: Sequence[Any]) -> None:
         self.f, self.theta = f, tuple(theta)
+
+    @property
+    def __name__(self) -> str:
+        return name_of(self.f)
 
     def __call__(self, x: Any) -> Any:
         return self.f(x, *self.theta)

@@ -542,3 +542,11 @@ def test_second_derivatives_near_a_root_that_is_not_simple(ways, kernels):
         else:
             with contextlib.suppress(ConvergenceError):
                 assert np.isnan(second(1.3, 1.3**2 + aside))
+
+
+def test_messages_name_the_function_that_was_given():
+    def told(p):
+        return "a text"
+
+    with pytest.raises(linad.errors.OutputError, match="^told returned a str"):
+        linad.solve.least_squares(told, 1.0)
