@@ -59,15 +59,22 @@ def accumulate(lowering: Any, eqn: Equation) -> bool:
     return True
 
 
+def _floating(lowering: Any, eqn: Equation) -> str | None:
+    """The name of the dtype of a result, real or complex; None if it has no entries, or if kernels
+    do not know it or that of an operand."""
+    out = eqn.outputs[0]
+    d = name_of_dtype(out.dtype)
+    known = all(name_of_dtype(lowering.place_of(a).dtype) is not None for a in eqn.inputs)
+    return d if d is not None and d[0] in "fc" and known and size_of(out.shape) else None
+
+
 @routine("recurrence")
 def recurrence(lowering: Any, eqn: Equation) -> bool:
     """h_k = a_k h_{k-1} + b_k, term by term."""
-    out = eqn.outputs[0]
-    d = name_of_dtype(out.dtype)
-    places = [lowering.place_of(a) for a in eqn.inputs]
-    known = all(name_of_dtype(p.dtype) is not None for p in places)
-    if d is None or d[0] not in "fc" or not known or not size_of(out.shape):
+    out, d = eqn.outputs[0], _floating(lowering, eqn)
+    if d is None:
         return False
+    places = [lowering.place_of(a) for a in eqn.inputs]
     a, b = [spread(lowering, p, out.shape, out.dtype) for p in places]
     y = lowering.result(out)
     outer, n, inner = split(out.shape, normalize_axis(eqn.params["axis"], len(out.shape), ""))
@@ -99,12 +106,10 @@ def allpole(lowering: Any, eqn: Equation) -> bool:
     the zero that it has as a weight in the numerator: so it is in SciPy's filter, where infinities
     leave NaN behind them.
     """
-    out = eqn.outputs[0]
-    d = name_of_dtype(out.dtype)
-    places = [lowering.place_of(operand) for operand in eqn.inputs]
-    known = all(name_of_dtype(p.dtype) is not None for p in places)
-    if d is None or d[0] not in "fc" or not known or not size_of(out.shape):
+    out, d = eqn.outputs[0], _floating(lowering, eqn)
+    if d is None:
         return False
+    places = [lowering.place_of(operand) for operand in eqn.inputs]
     a, x = [contiguous(lowering, in_dtype(lowering, p, out.dtype)) for p in places]
     m, weights, y = a.shape[0], new_place(a.shape, out.dtype), lowering.result(out)
     lowering.emit(_weights(d), m, words_of(a, weights), "weights")
