@@ -174,7 +174,9 @@ class Walk:
             own.append(time)
             surfaces = self._surfaces(before, roots, decided, time)
             passages = self._passages(before, side, surfaces, decided, time)
-            slide = self._slide(before, side, surfaces, decided, time) if passages else None
+            slide = None
+            if passages and len(surfaces) == 1:
+                slide = self._slide(before, side, surfaces[0][0], decided, time)
             if slide is None:
                 yield SmoothStretch(own, self.sides.field(before), passages)
                 own = [time]
@@ -305,17 +307,11 @@ class Walk:
             return float(derivative(lambda s: margin(t + s, y + s * v))(0.0))
 
     def _slide(
-        self,
-        before: Side,
-        after: Side,
-        surfaces: list[list[Entry]],
-        decided: dict[int, Any],
-        t: float,
+        self, before: Side, after: Side, entry: Entry, decided: dict[int, Any], t: float
     ) -> Slide | None:
         """The slide along a surface; None where the field behind leads away from it."""
-        slide = Slide(self.sides, before, after, surfaces[-1][0], decided)
-        share = slide.share(t, self.sol(t), traced=False)
-        return slide if len(surfaces) == 1 and 0 < share < 1 else None
+        slide = Slide(self.sides, before, after, entry, decided)
+        return slide if 0 < slide.share(t, self.sol(t), traced=False) < 1 else None
 
     def _along(
         self, slide: Slide, start: float, i: int, longest: float
