@@ -28,7 +28,6 @@ II.4-6; of derivatives with frozen steps, P. Eberhard and C. Bischof, "Automatic
 of numerical integration algorithms", Mathematics of Computation 68, 1999.
 """
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -45,7 +44,7 @@ from linad.core.long_loops import counting
 from linad.core.reasons import because
 from linad.core.showing import shown
 from linad.errors import ShapeError, UnsupportedError
-from linad.rules.shaping import as_array, astype, form, ravel
+from linad.rules.shaping import as_array, astype, form
 from linad.scipy.crossings import may_jump, sides_of, stretches_of
 from linad.scipy.heldsides import HeldSides
 from linad.scipy.implicit_solutions import in_program
@@ -54,7 +53,7 @@ from linad.scipy.loopedmethods import EXPLICIT, as_program, loops_of
 from linad.scipy.mirror import holds_traced
 from linad.scipy.neverbegun import never_begun
 from linad.scipy.replays import Field, explicit_replay, implicit_replay
-from linad.scipy.rightsides import field_of, plain_field, refuse_complex, refuse_memory
+from linad.scipy.rightsides import field_of, plain_field, refuse_memory
 from linad.scipy.stretches import PiecewiseReplay
 from linad.scipy.trajectories import (
     Solution,
@@ -95,7 +94,7 @@ def _dtype(y: Any) -> Any:
     return complex if np.iscomplexobj(form(y)) else float
 
 
-def _plain(value: Any) -> Any:
+def plain_values(value: Any) -> Any:
     """The value with plain arrays for traced ones."""
     leaves, structure = tree.flatten(value)
     return tree.unflatten(structure, [form(leaf) for leaf in leaves])
@@ -161,7 +160,7 @@ class InitialValueProblem:
             raise TypeError(
                 f"solve_ivp: args must be a tuple, as (k,), got {shown(form(args))}"
             ) from None
-        self.plain_args = _plain(self.args)
+        self.plain_args = plain_values(self.args)
         self.given_y0 = self.y0 = _state(y0)
         if len(t_span) != 2:
             raise ValueError(
@@ -234,13 +233,17 @@ def replayed(
             look_ahead(seen, lambda t, y: form(steady(t, y)), sides, span, form(y0), tolerances)
             return found
     watched = [watched_event(event, problem.plain_args) for event in given] or None
-    moments = None if t_eval is None else np.asarray(_plain(t_eval), float)
+    moments = None if t_eval is None else np.asarray(plain_values(t_eval), float)
     dense = dense_output or bool(given) or sides is not None or not issubclass(kind, EXPLICIT)
     times = [span[0]]
     plain = plain_field(problem.plain, span[0], form(y0))
+
+    def right_side(t: float, y: Array) -> Any:
+        return form(plain(t, y))
+
     result = scipy.integrate.solve_ivp(
-        *(lambda t, y: form(plain(t, y)), span, form(y0)),
-        _recording(kind, times, span[1], JumpWatch(lambda t, y: form(plain(t, y)), sides)),
+        *(right_side, span, form(y0)),
+        _recording(kind, times, span[1], JumpWatch(right_side, sides)),
         *(moments, dense, watched),
         **_plain_options(options, problem.plain_args),
     )
@@ -385,60 +388,13 @@ def _ends_with(times: Array, t: float) -> bool:
 def _plain_options(options: dict[str, Any], args: tuple[Any, ...]) -> dict[str, Any]:
     """SciPy's options in plain numbers, with a Jacobian that gives such."""
     if options.get("jac_sparsity") is not None:
-        options = options | {"jac_sparsity": _plain(options["jac_sparsity"])}
+        options = options | {"jac_sparsity": plain_values(options["jac_sparsity"])}
     jac = options.get("jac")
     if jac is None:
         return options
     if not callable(jac):
         return options | {"jac": form(jac)}
     return options | {"jac": lambda t, y: form(jac(t, y, *args))}
-
-
-def solution_at(fun: Any, y0: Array, t: Any, args: Any, rtol: Any, atol: Any) -> Any:
-    """The solution (len(t), n) at increasing or decreasing times, as `scipy.integrate.odeint`.
-
-    The value is SciPy's, whose steps of many orders cannot be taken once more; the derivative is
-    that of the solution by `in_place_of_lsoda`, with the same tolerances. So is the value in a
-    program.
-    """
-    t = as_array(t)
-    refuse_complex("t", t)
-    moments = np.asarray(form(t), float)
-    direction = np.sign(moments[-1] - moments[0]) if moments.ndim == 1 and moments.size else 0.0
-    if moments.ndim != 1 or not moments.size or (direction * np.diff(moments) < 0).any():
-        raise ValueError("odeint: t must be a vector of increasing or of decreasing times")
-    span = (float(moments[0]), float(moments[-1]))
-    y0 = as_array(y0)
-    if y0.ndim > 1:
-        raise ShapeError(f"odeint: y0 must be a vector, got shape {y0.shape}")
-    y0 = ravel(y0)
-    refuse_complex("y0", y0)
-    y0 = astype(y0, float, copy=False)
-    _, first, places = np.unique(direction * moments, return_index=True, return_inverse=True)
-    as_field = functools.partial(
-        field_of, fun, vectorized=False, n=y0.shape[0], dtype=np.dtype(float), name="odeint"
-    )
-    times, field = moments[first], as_field(args)
-    if holds_traced(t):
-        _hold_order(t, moments, places)
-        y0, times = ahead(field, t[0], y0, span[0] - t[0]), t[first]
-    options = {"rtol": rtol, "atol": atol}
-    plain = plain_field(as_field(_plain(tuple(args))), span[0], form(y0))
-    value, method = in_place_of_lsoda(plain, form(y0), moments, options)
-    result = replayed(fun, span, y0, method, times, False, args, options)
-    if not result.success:
-        raise np.linalg.LinAlgError(f"odeint: {result.message}")
-    y = result.y.T[places]
-    if holds_traced(t) and len(first) < len(places):  # equal times, each with its own derivative
-        apart = t - t[first][places]
-        y = np.stack([ahead(field, *row) for row in zip(moments, y, apart, strict=True)])
-    return y if in_program() else y + (value - form(y))
-
-
-def _hold_order(t: Array, moments: Array, places: Array) -> None:
-    """Record that the steps are good for times that begin and end here, and are as many."""
-    bool(np.all(t[np.array([0, -1])] == moments[[0, -1]]))
-    bool(np.all((np.diff(t) != 0) == (np.diff(places) != 0)))
 
 
 def in_place_of_lsoda(

@@ -31,9 +31,10 @@ from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import as_array, form
 from linad.scipy.adaptiverules import cubature as cubature, tanhsinh as tanhsinh
 from linad.scipy.boundaryvalue import solve_bvp as solve_bvp
-from linad.scipy.initialvalue import SCIPYS, needs_tracing, replayed, solution_at, telling
+from linad.scipy.initialvalue import SCIPYS, needs_tracing, replayed, telling
 from linad.scipy.mirror import bound_form, holds_traced, inexact, traced_form
 from linad.scipy.neverbegun import begins, never_begun
+from linad.scipy.odeintsolutions import solution_at
 from linad.scipy.option_kinds import check_options
 from linad.scipy.quadrature import (
     dblquad as dblquad,
