@@ -293,7 +293,7 @@ def test_errors(call, error, words):
         linad.linearize(call, X)
 
 
-@pytest.mark.parametrize(("shape", "axis"), [((7,), -1), ((3, 7), 0), ((3, 7), 1), ((2, 3, 4), 1)])
+@pytest.mark.parametrize("shape, axis", [((7,), -1), ((3, 7), 0), ((3, 7), 1), ((2, 3, 4), 1)])
 def test_data_are_overwritten_where_scipy_overwrites_them(shape, axis):
     x = rng.standard_normal(shape)
 
