@@ -198,10 +198,21 @@ def _comparison(ufunc: np.ufunc) -> Any:
 
 
 class _Root(NamedTuple):
-    """What the result of a root is the root of: ``square(*args)``."""
+    """What the result of a root is the root of: ``square(*args)``.
+
+    Plain arrays among the arguments are the user's; ``seen`` is what they held.
+    """
 
     square: Callable[..., Any]
     args: tuple[Any, ...]
+    seen: tuple[ndarray | None, ...] = ()
+
+    def holds(self) -> bool:
+        """Whether nothing was written into the arguments since."""
+        pairs = zip(self.args, self.seen, strict=False)
+        if not all([was is None or np.array_equal(x, was, equal_nan=True) for x, was in pairs]):
+            return False
+        return all([x.holds() for x in self.args if isinstance(x, _Root)])
 
     def is_of_the_same(self, other: "_Root") -> bool:
         return self.square is other.square and all(map(_are_one, self.args, other.args))
@@ -229,7 +240,8 @@ def rooted(y: Array, square: Callable[..., Any], *args: Any) -> Any:
     traced = [x for x in args if isinstance(x, Traced)]
     if traced and isinstance(y, Traced) and not any(map(is_private, traced)):
         kept = tuple([x.alias() if isinstance(x, Traced) else x for x in args])
-        y._square = _Root(square, kept)  # type: ignore[attr-defined]  # a Tracer
+        seen = tuple([x.copy() if isinstance(x, ndarray) else None for x in args])
+        y._square = _Root(square, kept, seen)  # type: ignore[attr-defined]  # a Tracer
     return y
 
 
@@ -256,6 +268,8 @@ def even_power(root: Any, exponent: Any) -> Any:
     """An even power of what has a mark of `rooted`, by the power of the square; None else."""
     if type(exponent) not in (int, float) or exponent < 2 or exponent % 2 or is_private(root):
         return None
+    if not root._square.holds():
+        return None
     square = root._square.square(*root._square.args)
     return square if exponent == 2 else square ** (exponent // 2)
 
@@ -264,7 +278,9 @@ def square_of_root(a: Any, b: Any) -> Any:
     """The product of two roots of one value, without the roots; None if they are no such."""
     if type(b) is not type(a) or b._square is None or is_private(a) or is_private(b):
         return None
-    return even_power(a, 2) if b is a or a._square.is_of_the_same(b._square) else None
+    if b is not a and not (b._square.holds() and a._square.is_of_the_same(b._square)):
+        return None
+    return even_power(a, 2)
 
 
 def _to_the(power: Callable[..., Any]) -> Any:
