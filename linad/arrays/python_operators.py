@@ -235,10 +235,14 @@ def rooted(y: Array, square: Callable[..., Any], *args: Any) -> Any:
     """Mark ``y`` as the root of ``square(*args)``, which is smooth where y has a tip.
 
     |x|² has derivatives of all orders at 0, which no rule finds on the way through |x|: so
-    ``y**2`` and ``y * y`` are computed without y. What was written into is not kept for this.
+    ``y**2`` and ``y * y`` are computed without y. What was written into is not kept for this, nor
+    what is less precise than y, or has a smaller range, as integers.
     """
     traced = [x for x in args if isinstance(x, Traced)]
-    if traced and isinstance(y, Traced) and not any(map(is_private, traced)):
+    if not traced or not isinstance(y, Traced) or y.dtype.kind != "f":  # type: ignore[attr-defined]
+        return y
+    kinds = {x.dtype.char.lower() for x in args if hasattr(x, "dtype")}
+    if kinds == {y.dtype.char} and not any(map(is_private, traced)):  # type: ignore[attr-defined]
         kept = tuple([x.alias() if isinstance(x, Traced) else x for x in args])
         seen = tuple([x.copy() if isinstance(x, ndarray) else None for x in args])
         y._square = _Root(square, kept, seen)  # type: ignore[attr-defined]  # a Tracer

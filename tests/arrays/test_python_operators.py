@@ -292,6 +292,24 @@ def test_squares_of_roots_of_plain_arrays_that_were_written_into():
     assert linad.jit(f)(x) == pytest.approx(f(x), rel=1e-12)
 
 
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint16, np.float16])
+@pytest.mark.parametrize("root", [np.sqrt, np.abs, lambda k: np.hypot(k, k)])
+def test_squares_of_roots_of_small_numbers_have_the_range_of_the_root(root, dtype):
+    def f(k):
+        return root(k) ** 2, root(k) * root(k)
+
+    k = np.array([100, 1, 0]).astype(dtype)
+    for got, expected in zip(linad.jit(f)(k), f(k), strict=True):
+        assert got.dtype == expected.dtype
+        np.testing.assert_allclose(got, expected, 1e-2)
+
+
+def test_squares_of_roots_of_mixed_precision():
+    f = lambda x: np.hypot(x, 1.0 * x.astype(float)) ** 2  # noqa: E731
+    x = np.array([1e25], np.float32)
+    np.testing.assert_allclose(linad.jit(f)(x), f(x))
+
+
 def test_squares_of_views_of_roots_in_loops():
     def f(x):
         y = np.sqrt(x)
