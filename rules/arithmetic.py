@@ -201,10 +201,9 @@ exponent = Primitive("exponent", lambda x: np.frexp(x)[1], constant=True)
 
 
 def modf(x: Array) -> Any:
-    part, whole = fraction(x), trunc(x)
-    if whole.dtype != part.dtype:  # of integers both are floats
-        whole = np.astype(whole, part.dtype)
-    return part, whole
+    if x.dtype.kind in "biu":  # of these both are floats
+        x = np.astype(x, np.modf(np.empty(0, x.dtype))[0].dtype)
+    return fraction(x), trunc(x)
 
 
 def frexp(x: Array) -> Any:
