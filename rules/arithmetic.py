@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.python_operators import power_of_root, square_of_root
+from linad.arrays.roots import power_of_root, square_of_root
 from linad.core.array_type import Array
 from linad.core.dispatch import OPERATORS, implements
 from linad.core.primitive import Primitive, Traced
@@ -201,10 +201,9 @@ exponent = Primitive("exponent", lambda x: np.frexp(x)[1], constant=True)
 
 
 def modf(x: Array) -> Any:
-    part, whole = fraction(x), trunc(x)
-    if whole.dtype != part.dtype:  # of integers both are floats
-        whole = np.astype(whole, part.dtype)
-    return part, whole
+    if x.dtype.kind in "biu":  # of these both are floats
+        x = np.astype(x, np.modf(np.empty(0, x.dtype))[0].dtype)
+    return fraction(x), trunc(x)
 
 
 def frexp(x: Array) -> Any:

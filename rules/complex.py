@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.python_operators import rooted
+from linad.arrays.roots import rooted
 from linad.arrays.zero_dim import array, gives, like, number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.python_operators import rooted
+from linad.arrays.roots import rooted
 from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.operators.slopes import reaches_infinity

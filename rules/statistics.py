@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.python_operators import rooted
+from linad.arrays.roots import rooted
 from linad.arrays.zero_dim import gives, number
 from linad.core.array_type import Array
 from linad.core.callers import warn_user

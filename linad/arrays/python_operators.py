@@ -1,18 +1,17 @@
 """The operators of a traced array. What may stand beside it is in `foreign_operands`."""
 
-import math
 import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
-from linad.arrays.buffers import is_private
 from linad.arrays.foreign_operands import COMPARISONS, as_array_of, foreign, is_pandas, operand
 from linad.arrays.keys import KEYS, compared
 from linad.arrays.methods import Methods, traced_function
 from linad.arrays.refusing import refuse
+from linad.arrays.roots import power_of_root, square_of_root
 from linad.arrays.writes import overwrite
 from linad.arrays.zero_dim import is_number
 from linad.core.adopted import WATCHERS
@@ -196,87 +195,6 @@ def _comparison(ufunc: np.ufunc) -> Any:
         return forward(self, other)
 
     return compare
-
-
-class _Root(NamedTuple):
-    """What the result of a root is the root of: ``square(*args)``; its third power by ``cube``."""
-
-    square: Callable[..., Any]
-    args: tuple[Any, ...]
-    cube: Callable[[Any], Any] | None
-
-    def is_of_the_same(self, other: "_Root") -> bool:
-        return self.square is other.square and all(map(_are_one, self.args, other.args))
-
-
-def _are_one(a: Any, b: Any) -> bool:
-    """Whether two arguments are one traced value, one array, or equal options."""
-    if isinstance(a, Traced) and isinstance(b, Traced):
-        return a._trace is b._trace and a._node is b._node and a._value is b._value
-    if isinstance(a, (Traced, ndarray)) or isinstance(b, (Traced, ndarray)):
-        return a is b
-    if isinstance(a, _Root) and isinstance(b, _Root):
-        return a.is_of_the_same(b)
-    if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
-        return len(a) == len(b) and all(map(_are_one, a, b))
-    return type(a) is type(b) and bool(a == b)
-
-
-def rooted(
-    y: Array, square: Callable[..., Any], *args: Any, cube: Callable[[Any], Any] | None = None
-) -> Any:
-    """Mark ``y`` as the root of ``square(*args)``, which is smooth where y has a tip.
-
-    |x|² has derivatives of all orders at 0, |x|³ two and |x|^p, p >= 4, three, which no rule finds
-    on the way through |x|: so ``y**p`` and ``y * y`` are computed without y; y³ by ``cube``, a
-    function of the square, and without one by its power 3/2. What was written into is not kept
-    for this.
-    """
-    traced = [x for x in args if isinstance(x, Traced)]
-    if traced and isinstance(y, Traced) and not any(map(is_private, traced)):
-        kept = tuple([x.alias() if isinstance(x, Traced) else x for x in args])
-        y._square = _Root(square, kept, cube)  # type: ignore[attr-defined]  # a Tracer
-    return y
-
-
-def root_read(y: Any, root: Any, index: Any) -> Any:
-    """Mark entries of a root as the roots of the entries of its square."""
-    parts = index if type(index) is tuple else (index,)
-    if isinstance(y, Traced) and not is_private(root) and all(map(_is_kind_of_index, parts)):
-        kept = tuple([p.copy() if isinstance(p, (ndarray, list)) else p for p in parts])
-        y._square = _Root(_read_square, (root._square, kept), root._square.cube)  # type: ignore[attr-defined]
-    return y
-
-
-def _is_kind_of_index(part: Any) -> bool:
-    if type(part) is list:
-        return all([type(k) in (int, bool) for k in part])
-    return part is None or part is ... or type(part) in (int, np.int64, slice, ndarray)
-
-
-def _read_square(root: _Root, index: Any) -> Any:
-    return root.square(*root.args)[index]
-
-
-def power_of_root(root: Any, exponent: Any) -> Any:
-    """A power of what has a mark of `rooted`, by its square: 2, 3, or from 4 on; None else."""
-    if type(exponent) not in (int, float) or is_private(root):
-        return None
-    if not (exponent in (2, 3) or 4 <= exponent < math.inf):
-        return None
-    mark = root._square
-    square = mark.square(*mark.args)
-    if exponent == 3 and mark.cube is not None:
-        return mark.cube(square)
-    half = exponent / 2
-    return square if half == 1 else square ** (int(half) if half.is_integer() else half)
-
-
-def square_of_root(a: Any, b: Any) -> Any:
-    """The product of two roots of one value, without the roots; None if they are no such."""
-    if type(b) is not type(a) or b._square is None or is_private(a) or is_private(b):
-        return None
-    return power_of_root(a, 2) if b is a or a._square.is_of_the_same(b._square) else None
 
 
 def _to_the(power: Callable[..., Any]) -> Any:

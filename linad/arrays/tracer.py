@@ -37,8 +37,9 @@ from linad.arrays.names_of_tensors import instead_of_attribute
 from linad.arrays.new_shapes import take_shape
 from linad.arrays.number_texts import number_repr, text_of
 from linad.arrays.out_argument import ufunc_into
-from linad.arrays.python_operators import Arithmetic, root_read, weakly
+from linad.arrays.python_operators import Arithmetic, weakly
 from linad.arrays.refusing import instead_of_ufunc, refuse_index
+from linad.arrays.roots import root_read
 from linad.arrays.traces import Trace
 from linad.arrays.writes import write, write_into
 from linad.core import tree

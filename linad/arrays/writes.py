@@ -433,7 +433,7 @@ def overwrite(x: Any, value: Any) -> None:
     ):
         x._trace.check_alone(x)
         x._trace.written_to()
-        x._node, x._value = value._node, value._value
+        x._node, x._value, x._square = value._node, value._value, None
     else:
         write(x, ..., value)
 

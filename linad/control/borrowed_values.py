@@ -132,7 +132,7 @@ class AdoptingTrace(ClosureTrace):
         self.made.append(weakref.ref(root))
         for view in root._buffer.held_views():
             view._buffer.where()
-            view._trace, view._node = self, None
+            view._trace, view._node, view._square = self, None, None
             view._buffer.version, view._buffer.base = -1, None
             self.made.append(weakref.ref(view))
 
@@ -159,7 +159,7 @@ class AdoptingTrace(ClosureTrace):
                 root._buffer.looked_into_by(t)
             elif root._trace is self:
                 held[id(root)] = root
-            t._node, t._buffer.version, t._buffer.base = None, -1, None
+            t._node, t._square, t._buffer.version, t._buffer.base = None, None, -1, None
             del held[id(t)]
         return list(held.values()), views
 

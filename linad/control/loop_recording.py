@@ -345,7 +345,7 @@ class Recording:
                 held[id(root)] = root
         views = [t for t in held.values() if type(t._buffer) is View]
         for t in views:
-            t._trace, t._node = self._home(), None
+            t._trace, t._node, t._square = self._home(), None, None
             t._buffer.version, t._buffer.base = -1, None
             del held[id(t)]
         return list(held.values())

@@ -225,3 +225,99 @@ def test_compiled_functions_see_what_such_objects_show_now(kind):
 def test_other_objects_are_no_arrays(other):
     with pytest.raises(TypeError):
         linad.grad(lambda x: np.sum(x * other))(OTHER)
+
+
+def _root_of(x):
+    return np.sqrt(x)
+
+
+def _size_of(x):
+    return np.abs(x)
+
+
+def _norms_of(x):
+    return np.linalg.norm(np.outer(x, x), axis=1)
+
+
+def _spread_of(x):
+    return np.std(np.outer(x, x + 1.0), axis=1)
+
+
+def _added(y, x):
+    y += 1.0
+
+
+def _multiplied(y, x):
+    y *= y
+
+
+def _by_out(y, x):
+    np.add(y, x, out=y)
+
+
+def _by_copyto(y, x):
+    np.copyto(y, x)
+
+
+def _by_a_view(y, x):
+    part = y[1:]
+    part += x[1:]
+
+
+@pytest.mark.parametrize("change", [_added, _multiplied, _by_out, _by_copyto, _by_a_view])
+@pytest.mark.parametrize("root", [_root_of, _size_of, _norms_of, _spread_of])
+def test_squares_of_roots_that_were_written_into(root, change):
+    def f(x):
+        y = root(x)
+        change(y, x)
+        return np.sum(y**2 + np.square(y) + y * y)
+
+    x = np.array([0.3, 1.7, 2.2])
+    second = linad.hvp(f, (x,), (np.ones(3),))
+    step = 1e-5
+    slopes = [linad.grad(f)(x + h) for h in (step, -step)]
+    np.testing.assert_allclose(second, (slopes[0] - slopes[1]) / (2 * step), 1e-6, 1e-8)
+
+
+def test_squares_of_roots_of_plain_arrays_that_were_written_into():
+    def f(x):
+        legs = np.ones(3)
+        y = np.hypot(x, legs)
+        part = y[1:]
+        legs += 1.0
+        z = np.hypot(x, legs)
+        return np.sum(y**2 + y * z) + np.sum(part**2)
+
+    x = np.array([0.3, 1.7, 2.2])
+    assert linad.jit(f)(x) == pytest.approx(f(x), rel=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint16, np.float16])
+@pytest.mark.parametrize("root", [np.sqrt, np.abs, lambda k: np.hypot(k, k)])
+def test_squares_of_roots_of_small_numbers_have_the_range_of_the_root(root, dtype):
+    def f(k):
+        return root(k) ** 2, root(k) * root(k)
+
+    k = np.array([100, 1, 0]).astype(dtype)
+    for got, expected in zip(linad.jit(f)(k), f(k), strict=True):
+        assert got.dtype == expected.dtype
+        np.testing.assert_allclose(got, expected, 1e-2)
+
+
+def test_squares_of_roots_of_mixed_precision():
+    f = lambda x: np.hypot(x, 1.0 * x.astype(float)) ** 2  # noqa: E731
+    x = np.array([1e25], np.float32)
+    np.testing.assert_allclose(linad.jit(f)(x), f(x))
+
+
+def test_squares_of_views_of_roots_in_loops():
+    def f(x):
+        y = np.sqrt(x)
+        part, total = y[1:], 0.0
+        for i in range(40):
+            y[i % 3] = y[i % 3] + 0.01 * x[0]
+            total = total + np.sum(part**2)
+        return total + np.sum(part**2)
+
+    x = np.array([0.3, 1.7, 2.2])
+    assert linad.jit(f)(x) == pytest.approx(f(x), rel=1e-12)

@@ -166,6 +166,16 @@ def test_divmod_and_parts():
     assert linad.grad(lambda x: np.modf(x)[0] ** 2)(np.float64(2.25)) == 0.5
 
 
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.int64])
+def test_parts_of_integers_are_floats_in_programs_too(dtype):
+    f = linad.jit(lambda x: (np.modf((x > 0).astype(dtype))[0], 2 * x))
+    x = np.array([0.5, -1.0])
+    for _ in range(3):  # compiled without a warning
+        (part, _), _ = linad.jvp(f, (x,), (x,))
+        assert part.dtype == np.modf((x > 0).astype(dtype))[0].dtype
+        assert not part.any()
+
+
 def test_rounding_to_floats_is_not_seen():
     assert slopes(np.nextafter, 1.0, 2.0) == (1, 0)
     assert linad.grad(np.spacing)(np.float64(1.0)) == 0

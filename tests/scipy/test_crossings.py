@@ -433,6 +433,15 @@ def test_steep_right_sides_are_no_jumps(field):
     assert np.isfinite(linad.derivative(end)(2.0))
 
 
+def test_last_digits_at_rest_are_no_jumps():
+    def end(k):
+        given = {"rtol": 1e-13, "atol": 1e-15, "method": "Radau"}
+        right = lambda t, y: [0.1 - k * y[0], 0.3 * (0.7 * y[0] - y[1])]  # noqa: E731
+        return si.solve_ivp(right, (0, 200), [1.0, 0.0], **given).y[0, -1]
+
+    assert linad.grad(end)(1.0) == pytest.approx(-0.1, rel=1e-6)
+
+
 def test_a_solution_of_which_the_steps_know_another():
     """SciPy's BDF is misled by a jump at its first step, and ends at -11."""
 
