@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.python_operators import even_power, square_of_root
+from linad.arrays.python_operators import power_of_root, square_of_root
 from linad.core.array_type import Array
 from linad.core.dispatch import OPERATORS, implements
 from linad.core.primitive import Primitive, Traced
@@ -67,7 +67,7 @@ square = unary("square", np.square, lambda y, x: 2 * x)
 def squared(x: Array) -> Any:
     """x²; of a root without the root."""
     if isinstance(x, Traced) and x._square is not None:
-        y = even_power(x, 2)
+        y = power_of_root(x, 2)
         if y is not None:
             return y
     return square(x)
@@ -127,10 +127,10 @@ def _power(a: Array, b: Array) -> Any:
     """np.power, of which ``a ** b`` is not quite the same.
 
     Squares of truth values have the dtype of 2, not that of a byte. And of a number, too, the
-    power 1/2 is a root. An even power of a root is told without it.
+    power 1/2 is a root. Powers of a root are told without it.
     """
     if isinstance(a, Traced) and a._square is not None:
-        y = even_power(a, b)
+        y = power_of_root(a, b)
         if y is not None:
             return y
     if getattr(a, "dtype", None) == np.bool_ and type(b) is int:

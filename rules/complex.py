@@ -26,7 +26,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.structured import Conjugation, Diagonal, Identity, RealPart
 from linad.rules.comparison import constant
 from linad.rules.elementwise import register
-from linad.rules.kinks import side, size_squared, tip
+from linad.rules.kinks import cube_of_tip, side, size_squared, tip
 from linad.rules.shaping import form, layout
 
 conjugate = Primitive("conjugate", np.conjugate)
@@ -76,7 +76,7 @@ def magnitude(x: Array) -> Any:
         return absolute(x)
     y = x._trace.apply(absolute, (x,), {})
     if isinstance(x._value, Traced) or x._trace.records:
-        return rooted(y, size_squared, x)
+        return rooted(y, size_squared, x, cube=cube_of_tip)
     return y
 
 

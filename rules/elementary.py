@@ -22,7 +22,7 @@ from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.operators.slopes import reaches_infinity
 from linad.rules.elementwise import binary, levels_off, register, unary
-from linad.rules.kinks import tip
+from linad.rules.kinks import cube_of_tip, tip
 from linad.rules.shaping import replaced
 
 LN2, LN10 = math.log(2), math.log(10)
@@ -129,7 +129,7 @@ def hypotenuse(a: Array, b: Array) -> Any:
     """hypot; where it is differentiated again, its square is known without it."""
     y = hypot(a, b)
     if isinstance(y, Traced) and (isinstance(y._value, Traced) or y._trace.records):
-        return rooted(y, _sum_of_two_squares, a, b)
+        return rooted(y, _sum_of_two_squares, a, b, cube=cube_of_tip)
     return y
 
 

@@ -11,6 +11,12 @@ So side' is NaN at 0, and the NaN goes wherever a second derivative would have n
 side(x)    sign(x)              derivative 0, NaN at 0
 tip(x)     x, and 1 for 0       derivative 1, NaN at 0        a / tip(b) = 0 where a = b = 0
 root(x)    sqrt(x)              slope 0 at 0, not inf
+
+The third power of what has a tip, |x|³, is of its square s = x², smooth, s' = 0 where s is 0:
+
+cube_of_tip(s)    s^(3/2)       slope 3/2 root(s)
+
+    f = cube_of_tip(s)    f'' = 3/2 (root'(s) s'² + root(s) s'')      0 at 0, as |x|³ has it
 """
 
 from typing import Any
@@ -36,9 +42,14 @@ def _sqrt(x: Array) -> Any:
     return np.sqrt(x)
 
 
+def _cubed_root(s: Array) -> Any:
+    return s * np.sqrt(s)
+
+
 side_ = Primitive("side", np.sign)
 tip_ = unary("tip", _tip, lambda y, x: _at_zero(x, np.nan, 1.0, y))
 root = unary("root", _sqrt, lambda y, x: _at_zero(x, 0.0, 0.5, y) / tip(y))
+cube_of_tip = unary("cube_of_tip", _cubed_root, lambda y, s: 1.5 * root(s))
 
 
 @side_.jacobian(wrt=0)

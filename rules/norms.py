@@ -24,7 +24,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.reduction import WeightedSum
 from linad.operators.reordering import Broadcast
 from linad.operators.structured import Diagonal, RealPart
-from linad.rules.kinks import size_squared, tip
+from linad.rules.kinks import cube_of_tip, size_squared, tip
 from linad.rules.linalg import LinAlgError, check_square
 from linad.rules.shaping import concrete, replaced, reshape, still
 from linad.rules.singularvalues import svdvals
@@ -68,7 +68,7 @@ def p_norm_wrt_x(y: Array, x: Array, *, p: float, axes: tuple[int, ...]) -> Jaco
 def _norm(x: Array, p: float, axes: tuple[int, ...]) -> Any:
     """The p-norm over ``axes``; that of p = 2 with its square."""
     y = p_norm_(x, p=p, axes=axes)
-    return rooted(y, _sum_of_squares, x, axes) if p == 2 else y
+    return rooted(y, _sum_of_squares, x, axes, cube=cube_of_tip) if p == 2 else y
 
 
 def _sum_of_squares(x: Array, axes: tuple[int, ...]) -> Any:

@@ -29,7 +29,7 @@ from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.reduction import WeightedSum
 from linad.operators.structured import RealPart
-from linad.rules.kinks import root as root_, size_squared, tip
+from linad.rules.kinks import cube_of_tip, root as root_, size_squared, tip
 from linad.rules.reductions import (
     REDUCERS,
     NoValue,
@@ -145,7 +145,7 @@ def _register_moment(name: str, primitive: Primitive, root: bool) -> None:
             y = cast(axes_kept(primitive(a, axes=axes, ddof=ddof), a.shape, axes, keepdims), dtype)
             if not root or dtype is not None:
                 return y
-            return rooted(y, _variance, a, axes, ddof, keepdims)
+            return rooted(y, _variance, a, axes, ddof, keepdims, cube=cube_of_tip)
         y = cast(_masked_moment(a, axes, ddof, where, mean, root), dtype)
         return y if keepdims and keepdims is not NoValue else np.squeeze(y, axis=axes)
 

@@ -20,6 +20,10 @@ SOS = np.array([[0.3, 0.2, 0.1, -0.5, 0.2], [1.0, -0.4, 0.3, 0.1, 0.3]])
 KNOTS = np.array([0.0, 0.0, 0.0, 0.6, 1.0, 1.0, 1.0])
 SPD = np.array([[2.0, 0.3, 0.1], [0.3, 1.5, 0.2], [0.1, 0.2, 1.2]])
 ONE, TWO = np.array(0.7), np.array([0.3, 1.4])
+UPFIRDN_MODES = (
+    *("wrap", "edge", "smooth", "symmetric", "reflect"),
+    *("antisymmetric", "antireflect", "line"),
+)
 
 
 def state_space(a):
@@ -278,6 +282,12 @@ SIGNAL = {
     "unique_roots": (lambda m, p: m.unique_roots(p)[0], POLES),
     "upfirdn": (lambda m, h, x: m.upfirdn(h, x, 3, 2), B, X),
     "upfirdn-axis": (lambda m, h, x: m.upfirdn(h, x, 2, 1, axis=0), B, M),
+    **{
+        f"upfirdn-{mode}": (lambda m, h, x, mode=mode: m.upfirdn(h, x, 2, 3, mode=mode), T, M)
+        for mode in UPFIRDN_MODES
+    },
+    "upfirdn-cval": (lambda m, h, x, c: m.upfirdn(h, x, 2, mode="constant", cval=c), B, M, ONE),
+    "resample_poly-line": (lambda m, x: m.resample_poly(x, 3, 2, padtype="line"), X),
     "convolve2d": (lambda m, x, y: m.convolve2d(x, y, "same", "symm"), M, N[:2, :3]),
     "convolve2d-valid": (lambda m, x, y: m.convolve2d(y, x, "valid"), M, N[:2, :3]),
     "correlate2d": (lambda m, x, y: m.correlate2d(x, y, "same", "wrap"), M, N[:2, :3]),

@@ -1,5 +1,6 @@
 """The operators of a traced array. What may stand beside it is in `foreign_operands`."""
 
+import math
 import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -198,10 +199,11 @@ def _comparison(ufunc: np.ufunc) -> Any:
 
 
 class _Root(NamedTuple):
-    """What the result of a root is the root of: ``square(*args)``."""
+    """What the result of a root is the root of: ``square(*args)``; its third power by ``cube``."""
 
     square: Callable[..., Any]
     args: tuple[Any, ...]
+    cube: Callable[[Any], Any] | None
 
     def is_of_the_same(self, other: "_Root") -> bool:
         return self.square is other.square and all(map(_are_one, self.args, other.args))
@@ -220,16 +222,20 @@ def _are_one(a: Any, b: Any) -> bool:
     return type(a) is type(b) and bool(a == b)
 
 
-def rooted(y: Array, square: Callable[..., Any], *args: Any) -> Any:
+def rooted(
+    y: Array, square: Callable[..., Any], *args: Any, cube: Callable[[Any], Any] | None = None
+) -> Any:
     """Mark ``y`` as the root of ``square(*args)``, which is smooth where y has a tip.
 
-    |x|² has derivatives of all orders at 0, which no rule finds on the way through |x|: so
-    ``y**2`` and ``y * y`` are computed without y. What was written into is not kept for this.
+    |x|² has derivatives of all orders at 0, |x|³ two and |x|^p, p >= 4, three, which no rule finds
+    on the way through |x|: so ``y**p`` and ``y * y`` are computed without y; y³ by ``cube``, a
+    function of the square, and without one by its power 3/2. What was written into is not kept
+    for this.
     """
     traced = [x for x in args if isinstance(x, Traced)]
     if traced and isinstance(y, Traced) and not any(map(is_private, traced)):
         kept = tuple([x.alias() if isinstance(x, Traced) else x for x in args])
-        y._square = _Root(square, kept)  # type: ignore[attr-defined]  # a Tracer
+        y._square = _Root(square, kept, cube)  # type: ignore[attr-defined]  # a Tracer
     return y
 
 
@@ -238,7 +244,7 @@ def root_read(y: Any, root: Any, index: Any) -> Any:
     parts = index if type(index) is tuple else (index,)
     if isinstance(y, Traced) and not is_private(root) and all(map(_is_kind_of_index, parts)):
         kept = tuple([p.copy() if isinstance(p, (ndarray, list)) else p for p in parts])
-        y._square = _Root(_read_square, (root._square, kept))  # type: ignore[attr-defined]
+        y._square = _Root(_read_square, (root._square, kept), root._square.cube)  # type: ignore[attr-defined]
     return y
 
 
@@ -252,27 +258,33 @@ def _read_square(root: _Root, index: Any) -> Any:
     return root.square(*root.args)[index]
 
 
-def even_power(root: Any, exponent: Any) -> Any:
-    """An even power of what has a mark of `rooted`, by the power of the square; None else."""
-    if type(exponent) not in (int, float) or exponent < 2 or exponent % 2 or is_private(root):
+def power_of_root(root: Any, exponent: Any) -> Any:
+    """A power of what has a mark of `rooted`, by its square: 2, 3, or from 4 on; None else."""
+    if type(exponent) not in (int, float) or is_private(root):
         return None
-    square = root._square.square(*root._square.args)
-    return square if exponent == 2 else square ** (exponent // 2)
+    if not (exponent in (2, 3) or 4 <= exponent < math.inf):
+        return None
+    mark = root._square
+    square = mark.square(*mark.args)
+    if exponent == 3 and mark.cube is not None:
+        return mark.cube(square)
+    half = exponent / 2
+    return square if half == 1 else square ** (int(half) if half.is_integer() else half)
 
 
 def square_of_root(a: Any, b: Any) -> Any:
     """The product of two roots of one value, without the roots; None if they are no such."""
     if type(b) is not type(a) or b._square is None or is_private(a) or is_private(b):
         return None
-    return even_power(a, 2) if b is a or a._square.is_of_the_same(b._square) else None
+    return power_of_root(a, 2) if b is a or a._square.is_of_the_same(b._square) else None
 
 
 def _to_the(power: Callable[..., Any]) -> Any:
     def raised(self: Any, other: Any) -> Any:
         if self._square is not None:
-            square = even_power(self, other)
-            if square is not None:
-                return square
+            power_of_square = power_of_root(self, other)
+            if power_of_square is not None:
+                return power_of_square
         if type(other) is not int and _is_half(other, self) and not is_number(self):
             return UFUNCS[np.sqrt](self)  # as NumPy does of an array, which differs at -inf
         return power(self, other)

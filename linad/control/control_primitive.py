@@ -122,7 +122,9 @@ class ControlPrimitive(Primitive):
         around = first_run.get()
         if around is not None:
             return self.by_numpy(values, around)
-        if self._left < 0 or not any([trace.records for trace in running_traces()]):
+        if self._left < self.operations(values):
+            return None
+        if not any([trace.records for trace in running_traces()]):
             return None
         given = FirstRun(self._left)
         try:
@@ -132,6 +134,10 @@ class ControlPrimitive(Primitive):
             return None
         finally:
             self._left = given.left
+
+    def operations(self, values: Sequence[Any]) -> int:
+        """How many a run by NumPy takes at least, as far as that is known before."""
+        return 0
 
     def lower_into(self, lowering: Any, eqn: Any) -> bool:
         """Add it to a program that is being compiled, if there are instructions for it."""

@@ -1,8 +1,9 @@
 """Loops that NumPy runs while a function is recorded, as far as that costs less than compiling.
 
 A recording computes values once, and the program that is made of it is compiled as a whole; a loop
-would be compiled by itself for this one run. Which takes less is seen on the way: NumPy begins, and
-gives up when it has done as many operations as it does in the time that compiling takes.
+would be compiled by itself for this one run. Which takes less is known before of a loop that says
+how often it repeats itself, and else is seen on the way: NumPy begins, and gives up when it has
+done as many operations as it does in the time that compiling takes.
 """
 
 from collections.abc import Sequence
@@ -50,8 +51,13 @@ class FirstRun:
     def __call__(self, body: Body, values: Sequence[Any]) -> list[Any]:
         if self.left < 0:
             raise UsedUp
-        self.left -= body.once("operations", lambda: _operations(body))
+        self.left -= operations_of(body)
         return run_tape(body, list(values))
+
+
+def operations_of(body: Body) -> int:
+    """How many operations a run of a body counts as, loops in it as one."""
+    return body.once("operations", lambda: _operations(body))  # type: ignore[no-any-return]
 
 
 def _operations(body: Body) -> int:

@@ -13,6 +13,7 @@ import numpy as np
 from linad.control.bodies import Body, cast, run_tape
 from linad.control.body_derivatives import pull_of, push_of
 from linad.control.control_primitive import ControlPrimitive, end_at_once
+from linad.control.first_runs import operations_of
 from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.shapes import Shape
@@ -91,6 +92,9 @@ class Repeat(ControlPrimitive):
         if self.counted and values[0] == 0:  # nothing to compile
             return self.by_numpy(values)
         return super()._run(*values)
+
+    def operations(self, values: Sequence[Any]) -> int:
+        return (int(values[0]) if self.counted else self.n) * operations_of(self.body)
 
     def by_numpy(
         self, values: Sequence[Any], runs: Callable[..., Any] | None = None

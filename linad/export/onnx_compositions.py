@@ -28,6 +28,11 @@ def tip(x: Array) -> Any:
     return np.where(x == 0, x.dtype.type(1), x)
 
 
+@composed("cube_of_tip")
+def cube_of_tip(s: Any) -> Any:
+    return s * np.sqrt(s)
+
+
 @composed("cbrt")
 def cbrt(x: Any) -> Any:
     # One step of Newton's takes off what the power rounds.

@@ -12,9 +12,11 @@ are not read, as those that `numpy.where` leaves out (`linad.transforms.unread_e
 """
 
 from collections.abc import Callable
+from math import isinf
 from typing import Any
 
 import numpy as np
+from numpy import float64
 
 from linad.arrays.buffers import concrete
 from linad.core.array_type import Array
@@ -24,11 +26,11 @@ from linad.operators.base import JacobianOperator
 from linad.operators.reordering import Broadcast, broadcast
 from linad.operators.structured import Masked, diagonal
 
-TRUE = b"\1"
+_TRUE = b"\1"
 """What the bytes of an array of truth values hold where one is true: asked for in half the time of
 ``any()``, which is a function of Python's."""
 
-MANY = 1000
+_MANY = 1000
 """Entries of which the sum of squares is asked for first, in a ninth of the time."""
 
 
@@ -73,10 +75,12 @@ class SlopeRule:
 def reaches_infinity(x: Array) -> bool:
     """Whether an entry is infinite, here: programs are recorded for what is met, and others do
     without masks."""
+    if type(x) is float64:
+        return isinf(x)
     if isinstance(x, Traced):
         x = concrete(x)
-    if x.size > MANY:
+    if x.size > _MANY:
         with np.errstate(over="ignore", invalid="ignore"):
             if np.isfinite(np.vdot(x, x)):
                 return False
-    return TRUE in np.isinf(x).tobytes()
+    return _TRUE in np.isinf(x).tobytes()

@@ -158,7 +158,11 @@ def detrend(data: Array, axis: int, type: str, bp: Any, overwrite_data: bool) ->
     if breaks[-1] > n:
         raise ValueError(f"detrend: breakpoints must not exceed {n}, got {bp!r}")
     parts = [_residual(x[..., i:j]) for i, j in itertools.pairwise(breaks)]
-    return np.moveaxis(np.concatenate(parts, axis=-1), -1, axis)
+    y = np.moveaxis(np.concatenate(parts, axis=-1), -1, axis)
+    if overwrite_data:  # SciPy then works in these columns, a view of the data if they have one
+        columns = np.moveaxis(data, axis, 0).reshape(n, -1)
+        columns[...] = np.moveaxis(y, axis, 0).reshape(n, -1)
+    return y
 
 
 def _residual(x: Array) -> Any:

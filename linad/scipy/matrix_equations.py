@@ -96,12 +96,12 @@ def polar(a: Any, side: str = "right") -> Any:
     if side == "left":
         u, p = polar(np.swapaxes(a, -1, -2).conj())
         return np.swapaxes(u, -1, -2).conj(), p
-    found = scipy.linalg.polar(plain(a))[1]
-    gram = a.conj().T @ a
-    p = _solution("polar", found, lambda x: x @ x - gram)
     if a.shape[0] < a.shape[1]:
         raise UnsupportedError(
             "polar: of a matrix with more columns than rows the factors have no derivative; use "
             'side="left"'
         )
+    found = scipy.linalg.polar(plain(a))[1]
+    gram = a.conj().T @ a
+    p = _solution("polar", found, lambda x: x @ x - gram)
     return np.linalg.solve(p.T, a.T).T, p

@@ -116,7 +116,7 @@ def rq(a: Array, mode: str, check_finite: bool) -> Any:
     q, r = decompositions.qr(linalg.adjoint(np.flip(a, -2)), "reduced")
     r, q = np.flip(linalg.adjoint(r), (-2, -1)), np.flip(linalg.adjoint(q), -2)
     theirs = by_scipy(_rq_diagonal, a)
-    signs = np.sign(theirs * np.real(still(np.diagonal(r, axis1=-2, axis2=-1))))
+    signs = np.copysign(1.0, theirs * np.real(still(np.diagonal(r, axis1=-2, axis2=-1))))
     r, q = r * signs[..., None, :], q * signs[..., :, None]
     if mode != "r":
         return r, q

@@ -1,6 +1,5 @@
-"""Filters of scipy.signal that SciPy has compiled: upsampling ones, and those of images; traced.
+"""Filters of scipy.signal for images, which SciPy has compiled, traced.
 
-upfirdn          h * (x with zeros between its entries), of which every n-th entry is kept
 convolve2d       the "valid" convolution of the image continued beyond its edges
 medfilt2d        the median of each neighbourhood, with zeros outside
 """
@@ -11,31 +10,11 @@ import numpy as np
 import scipy.signal
 
 from linad.core.array_type import Array
-from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError
 from linad.rules.creation import asarray
 from linad.scipy.convolutions import MODES, convolve
-from linad.scipy.linearfilters import lfilter
 from linad.scipy.mirror import bound_form, inexact
 from linad.scipy.rankfilters import median_filter
-
-
-@bound_form(scipy.signal.upfirdn)
-def upfirdn(h: Any, x: Any, up: int, down: int, axis: int) -> Any:
-    h, x = inexact(h), inexact(x)
-    if h.ndim != 1 or not h.shape[0]:
-        raise ShapeError(f"upfirdn: h must be 1d and not empty, got shape {h.shape}")
-    if up < 1 or down < 1:
-        raise ValueError(f"upfirdn: up and down must be 1 or more, got {up} and {down}")
-    axis = normalize_axis(axis, x.ndim, "upfirdn")
-    x = np.moveaxis(x, axis, -1)
-    *rest, n = x.shape
-    spread = np.concatenate([x[..., None], np.zeros((*rest, n, up - 1), x.dtype)], axis=-1)
-    spread = spread.reshape((*rest, n * up))[..., : (n - 1) * up + 1]
-    behind = np.zeros((*rest, h.shape[0] - 1), x.dtype)
-    y = lfilter(h, np.ones(1, h.dtype), np.concatenate([spread, behind], axis=-1))
-    return np.moveaxis(y[..., ::down], -1, axis)
-
 
 _CONTINUED = {"fill": "constant", "pad": "constant", "wrap": "wrap", "circular": "wrap"}
 _CONTINUED |= {"symm": "symmetric", "symmetric": "symmetric"}

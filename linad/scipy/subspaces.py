@@ -17,7 +17,7 @@ import scipy.linalg
 
 from linad.core.array_type import Array
 from linad.core.shapes import Shape, matrix_transpose
-from linad.errors import ShapeError, UnsupportedError
+from linad.errors import DegenerateError, ShapeError, UnsupportedError
 from linad.rules import singularvalues, spectral
 from linad.rules.linalg import adjoint
 from linad.rules.shaping import still
@@ -69,6 +69,14 @@ def orthogonal_procrustes(A: Array, B: Array, check_finite: bool = True) -> Any:
             f"{B.shape}"
         )
     u, w, vh = singularvalues.svd(matrix_transpose(matrix_transpose(B) @ np.conj(A)), False)
+    n, rank = w.shape[0], _rank(w, (A.shape[1], A.shape[1]), None)
+    # Real vectors turn within the null space if it has two dimensions, a complex one by a phase.
+    if n - rank > (0 if u.dtype.kind == "c" else 1):
+        raise DegenerateError(
+            f"orthogonal_procrustes: A^H B has rank {rank}, which leaves a part of the {n} x {n} "
+            f"matrix R free, and R no derivative; give more rows that are independent, or, for "
+            f"the scale alone, take np.linalg.norm(A.conj().T @ B, 'nuc')"
+        )
     return u @ vh, np.sum(w)
 
 

@@ -30,6 +30,9 @@ from linad.transforms.traced_values import (
     refuse_objects,
 )
 
+Read = tuple[list[Any], list[tuple[int, Any]], bool, bool]
+"""What an operation reads: see `PushTrace._values_of`."""
+
 
 class PushTrace(Trace):
     """A trace whose tracers carry their tangent as node; None is zero."""
@@ -44,62 +47,23 @@ class PushTrace(Trace):
             next(self.count)
             if primitive.view and (view := lazy_view(self, args[0], primitive, params)) is not None:
                 return view
-            values: list[Any] = []
-            active: list[tuple[int, Any]] = []
-            nested = written = False
-            for a in args:
-                if type(a) is Tracer:
-                    if a._trace is not self or a._buffer is not None or self._entangled is not None:
-                        values, active, nested, written = self._read(primitive, args)
-                        break
-                    if a._node is not None:
-                        active.append((len(values), a._node))
-                    a = a._value
-                    if type(a) is Tracer:
-                        nested = True
-                values.append(a)
-            if primitive.vjp_rule is not None and active:
-                return self._apply_vjp_rule(primitive, values, active, params)
-            if primitive.whole is not None and active:
-                return self._apply_whole(primitive, values, active)
+            values, active, nested, written = self._values_of(primitive, args)
+            if active:
+                if primitive.vjp_rule is not None:
+                    return self._apply_vjp_rule(primitive, values, active, params)
+                if primitive.whole is not None:
+                    return self._apply_whole(primitive, values, active)
             y = (primitive if nested else primitive.impl)(*values, **params)
             if not isinstance(y, tuple) and y.dtype.hasobject:
                 refuse_objects(primitive)
-            total, mine = None, False
-            if not primitive.constant:
-                rules = primitive.rules
-                if primitive.zero_slope_args:
-                    active = [(i, t) for i, t in active if i not in primitive.zero_slope_args]
-                for i, tangent in active:
-                    rule = rules.get(i) or primitive.rule_of(i)
-                    x = values[i]
-                    if (
-                        type(rule) is SlopeRule
-                        and x.shape == y.shape
-                        and x.dtype is y.dtype
-                        and not (rule.levels and reaches_infinity(x))
-                    ):
-                        # Functions entry by entry are most of what there is: without an operator.
-                        new = rule.slope is not None or (written and total is None)
-                        if rule.slope is not None:
-                            tangent = tangent * rule.slope(y, *values, **params)
-                        elif new:
-                            tangent = tangent.copy()
-                        total, mine = (tangent, new) if total is None else (total + tangent, True)
-                        continue
-                    J = rule(y, *values, **params)
-                    if primitive.outputs is None and values[i].dtype is not y.dtype:
-                        J = widened(J, values[i].dtype, y.dtype)
-                    if total is None:
-                        total, mine = J.pushforward(tangent), J.owns_result or J.spreads
-                        if written and not mine:
-                            total = _copied(total)
-                    else:
-                        total, mine = push_onto(total, mine, J, tangent), True
-            elif primitive.decides:
-                self.decide(values)
+            total = J = None
+            if primitive.constant:
+                if primitive.decides:
+                    self.decide(values)
+            elif active:
+                total, J = self._pushed(primitive, y, values, active, written, params)
             if isinstance(y, tuple):
-                return self._several(y, total, None if total is None else J, active)
+                return self._several(y, total, J, active)
             if primitive.aside and total is not None:
                 total = total[...]  # not the tangent that others may use
             result = self._result(y, total)
@@ -109,11 +73,26 @@ class PushTrace(Trace):
         except RAISED as error:
             return with_quiet_rules(error, self, primitive, args, params)
 
-    def _read(
-        self, primitive: Primitive, args: tuple[Any, ...]
-    ) -> tuple[list[Any], list[tuple[int, Any]], bool, bool]:
-        """The values of arguments, their tangents, and whether a value is traced or was written
-        into: such tangents change later, and none may look into them."""
+    def _values_of(self, primitive: Primitive, args: tuple[Any, ...]) -> Read:
+        """The values of arguments, the tangents that they have, whether a value is traced, and
+        whether one was written into: such tangents change later, and none may look into them."""
+        values: list[Any] = []
+        active: list[tuple[int, Any]] = []
+        nested = False
+        for a in args:
+            if type(a) is Tracer:
+                if a._trace is not self or a._buffer is not None or self._entangled is not None:
+                    return self._read(primitive, args)
+                if a._node is not None:
+                    active.append((len(values), a._node))
+                a = a._value
+                if type(a) is Tracer:
+                    nested = True
+            values.append(a)
+        return values, active, nested, False
+
+    def _read(self, primitive: Primitive, args: tuple[Any, ...]) -> Read:
+        """As `_values_of`, of any arguments."""
         values, nodes, nested = read_arguments(self, primitive, args, None)
         if self._entangled is not None and not (primitive.constant or primitive.aside):
             slopes = primitive.zero_slope_args
@@ -128,6 +107,50 @@ class PushTrace(Trace):
                         tangent = tangent.copy()
                 active.append((i, tangent))
         return values, active, nested, written
+
+    def _pushed(
+        self,
+        primitive: Primitive,
+        y: Array,
+        values: list[Any],
+        active: list[tuple[int, Any]],
+        written: bool,
+        params: dict[str, Any],
+    ) -> tuple[Any, Any]:
+        """The tangent of a result, and the last operator that one was pushed through; None if there
+        was none. It is ``mine`` to add to once it is in memory of its own."""
+        total: Any = None
+        J: Any = None
+        mine = False
+        for i, tangent in active:
+            if i in primitive.zero_slope_args:
+                continue
+            rule = primitive.rules.get(i) or primitive.rule_of(i)
+            x = values[i]
+            if (
+                type(rule) is SlopeRule
+                and x.shape == y.shape
+                and x.dtype is y.dtype
+                and not (rule.levels and reaches_infinity(x))
+            ):
+                # Functions entry by entry are most of what there is: without an operator.
+                if rule.slope is not None:
+                    part, own = tangent * rule.slope(y, *values, **params), True
+                else:
+                    own = written and total is None
+                    part = tangent.copy() if own else tangent
+                total, mine = (part, own) if total is None else (total + part, True)
+                continue
+            J = rule(y, *values, **params)
+            if primitive.outputs is None and x.dtype is not y.dtype:
+                J = widened(J, x.dtype, y.dtype)
+            if total is None:
+                total, mine = J.pushforward(tangent), J.owns_result or J.spreads
+                if written and not mine:
+                    total = _copied(total)
+            else:
+                total, mine = push_onto(total, mine, J, tangent), True
+        return total, J
 
     def constant(self, value: Any) -> Tracer:
         return Tracer(self, None, value)

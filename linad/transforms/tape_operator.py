@@ -40,6 +40,7 @@ from linad.transforms.tangent_sums import (
     may_hold_nan,
     push_onto,
 )
+from linad.transforms.tuple_entries import Entry, met
 from linad.transforms.unread_entries import guarded
 
 Node = int
@@ -223,6 +224,9 @@ class TapeOperator(Typed):
                 total = self._push_write(links, slots, owned, dead)
                 owned[out] = True
                 links = []  # all are in the total
+            elif links and type(links[0][1]) is Entry:
+                total = met(links, slots)
+                links = []
             mine = False
             for node, J in links:
                 tangent = slots[node]

@@ -1,6 +1,7 @@
 """One of several arrays, as the tuple in which they meet."""
 
 import copy
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -55,3 +56,15 @@ class Entry(JacobianOperator):
         entry = copy.copy(self)
         entry.read = read
         return entry
+
+
+def met(links: Sequence[tuple[int, Entry]], tangents: Sequence[Any]) -> Any:
+    """The tuple of the tangents at these nodes, as the sum of what each entry is pushed to; None
+    where all are.
+
+    Of n entries that sum is n tuples of n parts.
+    """
+    entries: list[Any] = [None] * links[0][1].count
+    for node, entry in links:
+        entries[entry.k] = tangents[node]
+    return None if all([tangent is None for tangent in entries]) else tuple(entries)

@@ -61,6 +61,21 @@ def test_a_loop_that_is_met_again_and_again_is_compiled():
     assert 1 < used < 100
 
 
+def test_a_loop_that_is_known_to_be_long_is_not_begun(monkeypatch):
+    begun = []
+    run = first_runs.FirstRun.__call__
+
+    def counted(self, body, values):
+        begun.append(body)
+        return run(self, body, values)
+
+    monkeypatch.setattr(first_runs.FirstRun, "__call__", counted)
+    loops_of(lambda x: linad.scan(lambda y, _: (np.cos(y) * x, None), x, length=5)[0], 0.3)
+    assert len(begun) == 5
+    loops_of(lambda x: linad.scan(lambda y, _: (np.cos(y) * x, None), x, length=5000)[0], 0.3)
+    assert len(begun) == 5
+
+
 def test_large_arrays_count_for_more():
     x = np.linspace(0, 1, 100_000)
     loops = loops_of(lambda x: linad.scan(lambda y, _: (y * x + 1, None), x, length=20)[0], x)[1]

@@ -17,7 +17,7 @@ def case(name, *args, **check):
     return Case(Primitive.registry[name], *args, check=check)
 
 
-CASES = [case("side", A), case("tip", A), case("root", np.abs(A))]
+CASES = [case("side", A), case("tip", A), case("root", np.abs(A)), case("cube_of_tip", np.abs(A))]
 
 I2, I3, I4 = (np.eye(n) for n in (2, 3, 4))
 SPREAD = I3 - 1 / 3  # x - mean(x)
@@ -184,6 +184,49 @@ def test_the_square_of_a_root(apart):
             np.testing.assert_allclose(y, f(x), rtol=1e-15)
             np.testing.assert_array_equal(J.pushforward(np.ones(4))[[0, 1, 3]], 1)
             assert linad.hessian(lambda x, g=g: np.sum(g(x)))(np.zeros(2)).tolist() == [[0, 0]] * 2
+
+
+POWERS = [3, 5, 4.5]
+
+
+@pytest.mark.parametrize("name", [*ROOTS, "std"])
+def test_powers_of_roots_beyond_the_second(name):
+    """Second derivatives of |x|^p are p (p - 1) |x|^(p - 2), 0 at 0; a cube by sqrt may be NaN."""
+    root, size = ROOTS.get(name, (lambda x: np.std(np.stack([x, -x]), axis=0), 1))
+    x = np.array([0.0, 1.5, -2.0])
+
+    def f(x):
+        r = root(x)
+        return np.stack([np.sum(np.power(r, p) + r**p) for p in POWERS])
+
+    for p, k in zip(POWERS, range(len(POWERS)), strict=True):
+        second = np.diag(2 * p * (p - 1) * size ** (p / 2) * np.abs(x) ** (p - 2))
+        first = 2 * p * size ** (p / 2) * np.abs(x) ** (p - 1) * np.sign(x)
+
+        def g(x, k=k):
+            return f(x)[k]
+
+        with kernels_in_python(), np.errstate(all="ignore"):
+            np.testing.assert_allclose(linad.grad(g)(x), first, rtol=1e-12, atol=1e-14)
+            for h in (linad.hessian(g), linad.jit(linad.hessian(g)), linad.hessian(linad.jit(g))):
+                h(x + 1)
+                found = h(x)
+                if name == "sqrt of a square" and p == 3:
+                    assert is_honest(found, second)
+                else:
+                    np.testing.assert_allclose(found, second, rtol=1e-12, atol=1e-14)
+
+
+def test_the_third_power_of_a_root_of_no_square():
+    """sqrt(x)³ has the slope 0 at 0, and no second derivative there."""
+
+    def f(x):
+        return np.sum(np.sqrt(x) ** 3)
+
+    x = np.array([0.0, 4.0])
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(linad.grad(f)(x), [0, 3])
+        np.testing.assert_array_equal(np.diag(linad.hessian(f)(x)), [np.inf, 0.375])
 
 
 def test_roots_that_differ_have_no_square():

@@ -209,6 +209,28 @@ def test_the_rest_is_scipys():
         _ = sl.no_such_thing
 
 
+LOW_RANK = {
+    "qr": (lambda q, r: q @ r, 0),
+    "rq": (lambda r, q: r @ q, 1),
+    "svd": (lambda u, s, vh: (u * s) @ vh, 2),
+    "schur": (lambda t, z: z @ t @ z.conj().T, 1),
+    "eigh": (lambda w, v: (v * w) @ v.conj().T, 1),
+}
+
+
+@pytest.mark.parametrize("name", LOW_RANK)
+@pytest.mark.parametrize("dtype", [np.float32, np.complex128])
+def test_factors_of_matrices_of_low_rank(name, dtype):
+    product, which = LOW_RANK[name]
+    regular = np.array([[2.0, 1.0, 0.0], [1.0, -1.0, 0.0], [0.0, 0.0, 0.0]], dtype)
+    for a in (np.zeros((3, 3), dtype), regular):
+        factors = linad.linearize(getattr(sl, name), a)[0]
+        unitary = factors[which]
+        assert unitary.dtype == dtype
+        np.testing.assert_allclose(product(*factors), a, atol=1e-6)
+        np.testing.assert_allclose(unitary @ unitary.conj().T, np.eye(3), atol=1e-6)
+
+
 ERRORS = {
     "qr-mode": (lambda a: sl.qr(a, mode="raw"), UnsupportedError),
     "rq-tall": (lambda a: sl.rq(a[:, :2]), UnsupportedError),

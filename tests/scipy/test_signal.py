@@ -277,6 +277,8 @@ def test_the_gradient_of_a_long_filter():
         (lambda x: ls.sosfilt(SOS, x, zi=Z), ShapeError, "zi must have shape"),
         (lambda x: ls.detrend(x, type="cubic"), ValueError, "type"),
         (lambda x: ls.detrend(x, bp=9), ValueError, "breakpoints"),
+        (lambda x: ls.upfirdn(B, x, mode="mirror"), ValueError, "mode must be one of"),
+        (lambda x: ls.upfirdn(B, x[:, :1], mode="reflect"), ShapeError, "needs 2 entries"),
         (lambda x: ls.hilbert(x + 1j), LinadError, "real"),
         (lambda x: ls.hilbert(x, N=0), ValueError, "positive"),
         (lambda x: ls.sepfir2d(x, B, B), LinadError, "linad.scipy"),
@@ -289,6 +291,19 @@ def test_the_gradient_of_a_long_filter():
 def test_errors(call, error, words):
     with pytest.raises(error, match=words):
         linad.linearize(call, X)
+
+
+@pytest.mark.parametrize("shape, axis", [((7,), -1), ((3, 7), 0), ((3, 7), 1), ((2, 3, 4), 1)])
+def test_data_are_overwritten_where_scipy_overwrites_them(shape, axis):
+    x = rng.standard_normal(shape)
+
+    def f(x, m=ls):
+        x = x.copy()
+        y = m.detrend(x, axis, overwrite_data=True)
+        return np.stack([y, x])
+
+    np.testing.assert_allclose(linad.linearize(f, x)[0], f(x, scipy.signal), atol=1e-14)
+    check_derivatives(f, x)
 
 
 def test_the_rest_is_scipys():

@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg
 
 import linad
-from linad.errors import ArgumentError, ShapeError, UnsupportedError
+from linad.errors import ArgumentError, DegenerateError, ShapeError, UnsupportedError
 from linad.scipy import linalg
 from linad.testing.derivative_checks import check_derivatives
 
@@ -72,6 +72,7 @@ def test_compiled():
     [
         (lambda a: linalg.null_space(np.stack([a, a])), ShapeError, "one matrix"),
         (lambda a: linalg.orthogonal_procrustes(a, a[1:]), ShapeError, "one shape"),
+        (lambda a: linalg.orthogonal_procrustes(a[:1], 1j * a[:1]), DegenerateError, "has rank 1"),
         (lambda a: linalg.subspace_angles(a, a[1:]), ShapeError, "rows"),
         (lambda a: linalg.eigh_tridiagonal(a[0], a[0]), ShapeError, "n - 1"),
         (lambda a: linalg.eigvalsh_tridiagonal(a[:, 0], a[1:, 0], "v"), UnsupportedError, "'i'"),

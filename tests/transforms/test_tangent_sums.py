@@ -14,6 +14,7 @@ from linad.transforms.tangent_sums import (
     plus,
     smallest,
 )
+from linad.transforms.tuple_entries import Entry, met
 
 D = Diagonal(np.array([2.0, 3.0]), (2,), np.dtype(float))
 
@@ -74,3 +75,27 @@ def test_a_nan_is_found_wherever_it_is(dtype):
                 assert all(number != number for number in found)
                 part[place] = held
     assert smallest(np.zeros((0, 2), dtype)) == 0
+
+
+def test_many_arguments_of_one_operator_meet_in_one_tuple(monkeypatch):
+    """A sum of n tuples of n parts made products with the Hessian of a jitted loop quadratic."""
+    made = []
+    push = Entry.pushforward
+    monkeypatch.setattr(Entry, "pushforward", lambda J, t: made.append(J) or push(J, t))
+
+    def f(p):
+        return sum(np.sin((i + 1) * p[0]) * p[1] for i in range(20))
+
+    p, v = np.array([0.3, 2.0]), np.array([1.0, -0.5])
+    J = linad.linearize(linad.jit(linad.grad(f)), p)[1]
+    np.testing.assert_allclose(J @ v, linad.hessian(f)(p) @ v, rtol=1e-12)
+    H = linad.hessian_operator(linad.jit(f), p)
+    np.testing.assert_allclose(H @ v, linad.hessian(f)(p) @ v, rtol=1e-12)
+    assert not made
+
+
+def test_a_tuple_of_no_tangent_is_none():
+    links = [(1, Entry(0, np.zeros(2), 2)), (2, Entry(1, np.zeros(3), 2))]
+    assert met(links, [None, None, None]) is None
+    one = np.ones(3)
+    assert met(links, [None, None, one]) == (None, one)

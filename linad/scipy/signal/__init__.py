@@ -26,7 +26,6 @@ from linad.scipy.planefilters import (
     convolve2d as convolve2d,
     correlate2d as correlate2d,
     medfilt2d as medfilt2d,
-    upfirdn as upfirdn,
 )
 from linad.scipy.smoothing import savgol_coeffs as savgol_coeffs, savgol_filter as savgol_filter
 from linad.scipy.spectra import (
@@ -50,6 +49,7 @@ from linad.scipy.systems import (
     tf2zpk as tf2zpk,
 )
 from linad.scipy.twinforms import twins_among
+from linad.scipy.upsampling import upfirdn as upfirdn
 
 TWINS = (
     # What comes in, and what is measured of it.
