@@ -176,6 +176,11 @@ def getitem(x: Array, index: Any) -> Any:
         known = _with_one_array(entries, place, x.shape)
         if known is not None:
             return getitem_.on((x,), {"index": known})
+    return _by_general_index(x, index, entries)
+
+
+def _by_general_index(x: Array, index: Any, entries: tuple[Any, ...]) -> Any:
+    """Entries by an index of any kind; ``entries`` are its parts as they were given."""
     given = x
     shape, axes, index = canonical(index, x.shape)
     if shape != x.shape:

@@ -309,21 +309,7 @@ def sweep_definitions(
 ) -> list[types.FunctionType]:
     """Adopt the functions and classes of modules that are not known yet; return the functions."""
     names = {space.get("__name__"): key for key, space in spaces.items()}
-    functions, dispatchers, classes, vectorized = [], [], [], []
-    for o in live_objects_of(_is_swept):
-        kind = type(o)
-        if kind is types.FunctionType:
-            key = id(o.__globals__)
-            if key in spaces and not _is_body(o.__code__) and not changes[key].knows(o):
-                functions.append(o)
-        elif is_dispatcher(o):
-            dispatchers.append(o)
-        elif is_vectorized(o):
-            vectorized.append(o)
-        elif issubclass(kind, type):
-            key = names.get(o.__dict__.get("__module__"), 0)
-            if key and o not in changes[key].classes:
-                classes.append(o)
+    functions, dispatchers, classes, vectorized = _new_definitions(spaces, names, changes)
     compiled: dict[int, list[Any]] = {}  # by the function that Numba compiles
     for d in dispatchers:
         compiled.setdefault(id(python_of(d)), []).append(d)
@@ -348,6 +334,28 @@ def sweep_definitions(
             changes[key].vectorized.add(v)
             changes[key].exchange(exchange_of_vectorized(v))
     return functions
+
+
+def _new_definitions(
+    spaces: dict[int, Space], names: dict[Any, int], changes: dict[int, Changes]
+) -> tuple[list[types.FunctionType], list[Any], list[type], list[Any]]:
+    """Functions and classes of these modules that are not known; all that Numba and NumPy made."""
+    functions, dispatchers, classes, vectorized = [], [], [], []
+    for o in live_objects_of(_is_swept):
+        kind = type(o)
+        if kind is types.FunctionType:
+            key = id(o.__globals__)
+            if key in spaces and not _is_body(o.__code__) and not changes[key].knows(o):
+                functions.append(o)
+        elif is_dispatcher(o):
+            dispatchers.append(o)
+        elif is_vectorized(o):
+            vectorized.append(o)
+        elif issubclass(kind, type):
+            key = names.get(o.__dict__.get("__module__"), 0)
+            if key and o not in changes[key].classes:
+                classes.append(o)
+    return functions, dispatchers, classes, vectorized
 
 
 def _is_body(code: types.CodeType) -> bool:

@@ -143,22 +143,8 @@ class _Loop:
         for e, b in zip(stretch, body.tape.equations, strict=True):
             if e.primitive is not b.primitive:
                 e = self.places.one_apart(e)
-            if e.primitive is not b.primitive or not same_params(e.params, b.params):
+            if not _same_operation(e, b) or not _takes(e, b, given, rows):
                 return None
-            if [(v.shape, v.dtype) for v in e.outputs] != [(v.shape, v.dtype) for v in b.outputs]:
-                return None
-            if len(e.inputs) != len(b.inputs):
-                return None
-            for a, x in zip(e.inputs, b.inputs, strict=True):
-                if not isinstance(x, Var):
-                    if not _same(a, x):
-                        return None
-                elif x not in given:
-                    if not (may_begin(a, x) and (x not in rows or not isinstance(a, Var))):
-                        return None
-                    given[x] = a
-                elif not _same(a, given[x]):
-                    return None
             given.update(zip(b.outputs, e.outputs, strict=True))
             made.update(e.outputs)
         # Before a repetition nothing is there that it makes.
@@ -169,6 +155,31 @@ class _Loop:
             if v in self.used and not _same(given.get(y) if isinstance(y, Var) else y, a):
                 return None
         return given
+
+
+def _same_operation(e: Equation, b: Equation) -> bool:
+    """Whether two equations differ in their operands only."""
+    return (
+        e.primitive is b.primitive
+        and same_params(e.params, b.params)
+        and [(v.shape, v.dtype) for v in e.outputs] == [(v.shape, v.dtype) for v in b.outputs]
+        and len(e.inputs) == len(b.inputs)
+    )
+
+
+def _takes(e: Equation, b: Equation, given: dict[Var, Any], rows: set[Var]) -> bool:
+    """Whether an equation takes what the body's takes; enters what it meets first in ``given``."""
+    for a, x in zip(e.inputs, b.inputs, strict=True):
+        if not isinstance(x, Var):
+            if not _same(a, x):
+                return False
+        elif x not in given:
+            if not (may_begin(a, x) and (x not in rows or not isinstance(a, Var))):
+                return False
+            given[x] = a
+        elif not _same(a, given[x]):
+            return False
+    return True
 
 
 def _same(a: Any, b: Any) -> bool:

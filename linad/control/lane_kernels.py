@@ -29,7 +29,7 @@ from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Var
 from linad.sweeps.instructions import NO_RESULT
 from linad.sweeps.kernel_dtypes import name_of_dtype
-from linad.sweeps.loop_source import OUTPUTS
+from linad.sweeps.loop_source import OUTPUTS, indented
 from linad.sweeps.places import Place, new_place
 from linad.sweeps.rows import WHOLE
 from linad.sweeps.steps import Loop
@@ -135,7 +135,7 @@ class LaneEntries:
         """Lines that store: only in the first lane, where all lanes would store the same."""
         if self.axis is not WHOLE:
             return lines
-        return ["if lane == 0:", *[f"    {line}" for line in lines]]
+        return ["if lane == 0:", *indented(lines)]
 
     def copied(self, target: str, source: str) -> list[str]:
         """Lines that copy the entries of a row to another row."""
@@ -198,10 +198,6 @@ def zeros(names: np.ndarray, d: str) -> list[str]:
     return [f"{t} = to_{d}(0)" for t in names.ravel()]
 
 
-def indented(lines: list[str], by: int) -> list[str]:
-    return [" " * by + line for line in lines]
-
-
 def add_up(lowering: Any, part: Place, axis: int, result: Place, start: Place | None) -> None:
     """Add the instructions that sum parts along an axis, and add what the sum starts from."""
     total = result if start is None else new_place(result.shape, result.dtype)
@@ -244,9 +240,9 @@ def emit_repeat(
             if not body.memory_of(j):
                 last += stored[j].stores(s.inputs[j])
         order = f"{n} - 1 - j" if owner.reverse else "j"
-        lines = ["for lane in range(start, stop):", *indented(first, 4)]
+        lines = ["for lane in range(start, stop):", *indented(first)]
         lines += [f"    for j in range({n}):", f"        k = {order}", *indented(each, 8)]
-        lines += indented(last, 4)
+        lines += indented(last)
         extent = lanes.n
     else:
         extent, many = lanes.n * owner.n, words.number(lanes.n)
@@ -348,19 +344,19 @@ def emit_while(
         else:
             lines += entries.loads(s.inputs[i])
     lines += ["k, row, following, stride = 0, 0, 0, 1", "while True:"]
-    lines += indented(asked.lines, 4)
+    lines += indented(asked.lines)
     lines += [f"    if not {asked.outputs[0].ravel()[0]}:", "        break"]
     lines += [f"    if k == {limit}:", f"        return {NO_RESULT}"]
     if kept:
-        lines += indented(_keeping(words, owner, body, kept, last), 4)
-    lines += indented([*s.lines, *s.moved()], 4)
+        lines += indented(_keeping(words, owner, body, kept, last))
+    lines += indented([*s.lines, *s.moved()])
     lines.append("    k += 1")
     for j in range(nc):
         if not body.memory_of(j):
             lines += last[j].stores(s.inputs[j])
     for entries, name in zip(counts, ("k", "stride"), strict=False):
         lines += entries.stores(np.array(name, object))
-    text = ["for lane in range(start, stop):", *indented(lines, 4)]
+    text = ["for lane in range(start, stop):", *indented(lines)]
     _emit(lowering, words, text, lanes.n, "while", lanes.n)
 
 
@@ -413,12 +409,12 @@ def emit_branch(
         inner += s.lines
         for entries, names in zip(stored, s.outputs, strict=True):
             inner += entries.stores(names)
-        lines += [f"if which == {b}:", *indented(inner, 4)]
-    text = ["for lane in range(start, stop):", *indented(lines, 4)]
+        lines += [f"if which == {b}:", *indented(inner)]
+    text = ["for lane in range(start, stop):", *indented(lines)]
     _emit(lowering, words, text, lanes.n, f"one of {len(branches)} branches", lanes.n)
 
 
 def _emit(lowering: Any, words: Words, lines: list[str], extent: int, what: str, n: int) -> None:
-    text = ["def kernel(p, start, stop):", *words.lines, *indented(lines, 4), "    return 0", ""]
+    text = ["def kernel(p, start, stop):", *words.lines, *indented(lines), "    return 0", ""]
     where = "in one thread" if extent == 1 else f"in {extent} threads"
     lowering.emit("\n".join(text), extent, words.values, f"{what}, {where}")

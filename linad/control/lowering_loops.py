@@ -27,7 +27,7 @@ from linad.sweeps.cpu.pulse import PULSE, pulse
 from linad.sweeps.cpu.target import CPU
 from linad.sweeps.data_movement import contiguous
 from linad.sweeps.kernel_dtypes import name_of_dtype
-from linad.sweeps.loop_source import OUTPUTS
+from linad.sweeps.loop_source import OUTPUTS, indented
 from linad.sweeps.places import Place, canonical, new_place
 from linad.sweeps.program import simplified
 from linad.transforms.demands import missed
@@ -36,7 +36,7 @@ EVERY, LONG = 8, 1024
 """Repetitions between two looks around, of a threaded loop and of one in registers."""
 
 
-def indented(spaces: int, lines: list[str]) -> str:
+def in_text(spaces: int, lines: list[str]) -> str:
     """Lines to stand in a text, the first where the text has got to."""
     return f"\n{' ' * spaces}".join(lines)
 
@@ -80,7 +80,7 @@ THREADED = f"""def kernel(p, start, stop):
                 return status
             at += 32 + 8 * word(at + 24)
         if j % {EVERY} == {EVERY - 1}:
-            {indented(12, pulse("-j"))}
+            {in_text(12, pulse("-j"))}
     return 0
 """
 """The kernel of all threaded loops. Its description, at ``d``:
@@ -268,7 +268,7 @@ class Registers:
         for j, names in enumerate(s.inputs[: self.body.carries]):
             if names is not None:
                 q = len(places) + j
-                lines += ["    " + line for line in self._written(names, j, q, dtypes[q], True)]
+                lines += indented(self._written(names, j, q, dtypes[q], True))
         source = "\n".join([*lines, "    return 0", ""])
         extent = owner.n * max(1, len(s.lines) // 8)
         call = lowering.emit(source, extent, words, label(owner, "in registers"))
@@ -306,7 +306,7 @@ class Registers:
                 ("max(n - 1, 0)", "max(k - 1, 0)") if owner.reverse else ("0", "min(k + 1, n - 1)")
             )
             lines.append(f"    i = {first}")
-            lines += ["    " + line for line in (*self._read("i", places, dtypes), *apart.ahead)]
+            lines += indented([*self._read("i", places, dtypes), *apart.ahead])
             turn = [f"k = {order}", f"i = {following}", *apart.passed]
             turn += [*self._read("i", places, dtypes), *apart.ahead]
             turn += [*apart.behind, *map(apart.renamed, made)]

@@ -12,7 +12,7 @@ from linad.control.lowering_loops import (
     address_of,
     bytes_of,
     in_memory_of,
-    indented,
+    in_text,
     program_of,
     results_of,
     simple,
@@ -27,7 +27,7 @@ from linad.sweeps.cpu.target import CPU
 from linad.sweeps.data_movement import contiguous
 from linad.sweeps.instructions import NO_RESULT
 from linad.sweeps.kernel_dtypes import name_of_dtype
-from linad.sweeps.loop_source import OUTPUTS
+from linad.sweeps.loop_source import OUTPUTS, indented
 from linad.sweeps.places import Place, canonical, new_place
 
 NO_LIMIT = 1 << 62
@@ -40,7 +40,7 @@ def _copied(indent: int, target: str, source: str) -> str:
     for head, d in (("if narrow != 0:", "b1"), ("else:", "i4")):
         copy = f"set_{d}({target}, get_{d}({source}, 0), 0)"
         lines += [head, "    for e in range(size):", f"        {copy}"]
-    return "\n".join([" " * indent + line for line in lines]).lstrip()
+    return in_text(indent, lines)
 
 
 THREADED = f"""def kernel(p, start, stop):
@@ -77,7 +77,7 @@ THREADED = f"""def kernel(p, start, stop):
         if k == limit:
             return {NO_RESULT}
         if k % {EVERY} == {EVERY - 1}:
-            {indented(12, pulse("k"))}
+            {in_text(12, pulse("k"))}
         if capacity > 0 and k == following:
             if row == capacity:
                 fewer = operand(p, 6 + 5 * carries) if stride == 1 else 2
@@ -213,7 +213,7 @@ def _emit_registers(
         *test.lines,
         *(f"if not {test.outputs[0].ravel()[0]}:", "    break"),
         *("if k == due:", "    if k == limit:", f"        return {NO_RESULT}"),
-        *["    " + line for line in pulse("k")],
+        *indented(pulse("k")),
         f"    due = min(limit, k + {LONG})",
         *(state.rows_kept() if owner.kept else []),
         *body.lines,

@@ -18,6 +18,7 @@ from linad.control.registers import NotSmallError, Statements
 from linad.core.tape import Equation, Var
 from linad.sweeps.instructions import NO_RESULT
 from linad.sweeps.kernel_dtypes import name_of_dtype
+from linad.sweeps.loop_source import indented
 
 UNROLLED = 16
 """Most repetitions that are written out."""
@@ -69,7 +70,7 @@ class NestedStatements(Statements):
         self.lines += [f"{a} = {b}" for a, b in zip(names.ravel(), values.ravel(), strict=True)]
 
     def _indent(self, lines: list[str]) -> None:
-        self.lines += ["    " + line for line in lines]
+        self.lines += indented(lines)
 
     def _repeat(self, owner: Any, eqn: Equation) -> None:
         body, operands = owner.body, list(eqn.inputs)

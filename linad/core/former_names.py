@@ -4,6 +4,7 @@
 """
 
 import importlib
+import pickle
 import sys
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -23,7 +24,7 @@ FORMER = {
     ("linad.operators", "linad.operators"): (
         "regions=region_writes filters=filtering fourier=dft joining=placement "
         "cumulative=recurrences contractions=contraction "
-        "identities=structural_rewrites questions=properties solve=matrices "
+        "identities=structural_rewrites questions=properties solve=system_matrix "
         "sparse_forms=sparse_properties patterns=relation_shapes blocksolve=block_substitution"
     ),
     ("linad.operators", "linad.linalg"): ("structure estimates probing krylov=iterative_inverses"),
@@ -98,7 +99,12 @@ CLASSES = {
         "GridConvolution": "linad.operators.convolution:Convolution",
         "GridKernel": "linad.operators.convolution:ValidKernel",
     },
+    "linad.operators.system_matrix": {
+        "Matrix": "linad.operators.system_matrix:SystemMatrix",
+        "Solve": "linad.operators.matrices",
+    },
     "linad.transforms.linearize": {"Entry": "linad.transforms.tuple_entries"},
+    "linad.transforms.tape_operator": {"_Flat": "linad.transforms.flat_vectors:FlatVectors"},
     "linad.rules.rearranging": {"Windows": "linad.rules.rearranging:SlidingWindows"},
     "linad.rules.spectral": {"SingularDerivative": "linad.rules.singularvalues"},
     "linad.operators.dft": {"Fit": "linad.operators.dft:CropOrPad"},
@@ -125,6 +131,14 @@ def class_from(module: str, name: str) -> Any:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
     where, _, new = CLASSES[module][name].partition(":")
     return getattr(importlib.import_module(where), new or name)
+
+
+def unreadable(what: str) -> pickle.UnpicklingError:
+    """The error for what an earlier revision wrote and nothing can be made of."""
+    return pickle.UnpicklingError(
+        f"{what} was pickled by an earlier revision of linad, whose form this one cannot read: "
+        f"make it anew, and pickle that"
+    )
 
 
 def _table() -> dict[str, str]:

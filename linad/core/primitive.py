@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from linad.core.array_type import Array
+from linad.core.former_names import unreadable
 from linad.errors import MissingRuleError
 
 Rule = Callable[..., Any]
@@ -260,4 +261,6 @@ class Primitive:
 
 def registered(name: str) -> Primitive:
     """Return linad's own primitive of that name."""
+    if name not in Primitive.registry:
+        raise unreadable(f"A derivative with the primitive {name!r}")
     return Primitive.registry[name]

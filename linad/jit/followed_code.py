@@ -230,18 +230,10 @@ class FollowedCode:
                 return KnownValue(value.dot)
             if name == "T" and shares_parts(value, value.T):
                 return held  # the same arrays, of which products alone are made
-        inside = getattr(value, "__dict__", None)
-        if id(value) in self.proof.look.objects and isinstance(inside, dict):
-            if name in inside:
-                return KnownValue(inside[name])
-            for base in type(value).__mro__:
-                if name in vars(base):
-                    found = vars(base)[name]
-                    if isinstance(found, types.FunctionType):
-                        return KnownValue(types.MethodType(found, value))
-                    if not hasattr(type(found), "__get__"):
-                        return KnownValue(found)
-                    break
+        if id(value) in self.proof.look.objects:
+            found = _attribute_of_object(value, name)
+            if found is not None:
+                return found
         self.proof.use(held)
         self.proof.use_name(name)
         return OTHER
@@ -400,3 +392,19 @@ def shares_parts(A: Any, B: Any) -> bool:
     """Whether two sparse matrices are made of the same memory."""
     theirs = set(map(memory_of, parts_of(B)))
     return bool(theirs) and set(map(memory_of, parts_of(A))) == theirs
+
+
+def _attribute_of_object(value: Any, name: str) -> KnownValue | None:
+    """An attribute that an object or its class has as it is; None where code gives it."""
+    inside = getattr(value, "__dict__", None)
+    if not isinstance(inside, dict):
+        return None
+    if name in inside:
+        return KnownValue(inside[name])
+    for base in type(value).__mro__:
+        if name in vars(base):
+            found = vars(base)[name]
+            if isinstance(found, types.FunctionType):
+                return KnownValue(types.MethodType(found, value))
+            return None if hasattr(type(found), "__get__") else KnownValue(found)
+    return None

@@ -93,6 +93,11 @@ class LongCall:
             if not awaited:
                 self.jitted._enter(self._shortened(variant))
             return variant.finish(values, arguments.arrays)
+        return self._run_anew(args, kwargs)
+
+    def _run_anew(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that no path fits: the function runs, and is recorded if there is room."""
+        arguments, paths = self.arguments, self.paths
         outside = arguments.outside
         if not paths.has_room(outside):
             self._warn()

@@ -65,7 +65,7 @@ LONG = 32
 NUMBERS = (bool, int, float, complex, str, bytes, types.NoneType, np.generic)
 
 DEEP = 40
-"""Values inside of values that are looked into at once: some four calls of Python's each, and the
+"""Values inside of values that are looked into at once: some five calls of Python's each, and the
 rest waits, so that no depth of what is walked comes near Python's limit."""
 
 
@@ -314,18 +314,10 @@ class OutsideWalk(StateWalk):
             self.slot(f"{name}[{shown(k)}]", item, f"{text}[{key}]")
 
     def of_function(self, f: types.FunctionType) -> None:
-        users = _is_users_function(f)
-        code = f.__code__
-        if not users:
-            # What an installed package holds on to: linad's own transforms, a decorator.
-            for cell in f.__closure__ or ():
-                value = content(cell)
-                kind = type(value)
-                if issubclass(kind, FOLLOWED) or is_users(kind) or is_jitted(value):
-                    self.inside(value, "")
-            if isinstance(registry := getattr(f, "registry", None), types.MappingProxyType):
-                self.inside(registry, f.__name__)  # of functools.singledispatch
+        if not _is_users_function(f):
+            self.of_installed(f)
             return
+        code = f.__code__
         self.functions.append(f)
         self.parts.append(Itself(code))
         if f is not self.first:
@@ -346,6 +338,23 @@ class OutsideWalk(StateWalk):
         for name, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
             if name in reads.cells and content(cell) is not EMPTY:
                 self.named(name, cell.cell_contents, f"{self.bind(cell)}.cell_contents")
+        self.of_defaults(f)
+        if self.any:
+            self.lines.append(f"len({self.bind(f.__dict__)}) == {len(f.__dict__)}")
+        for name in sorted(self.known & f.__dict__.keys()):
+            self.slot(name, f.__dict__[name], f"{self.bind(f.__dict__)}[{name!r}]")
+
+    def of_installed(self, f: types.FunctionType) -> None:
+        """What a function of an installed package holds on to: linad's transforms, a decorator."""
+        for cell in f.__closure__ or ():
+            value = content(cell)
+            kind = type(value)
+            if issubclass(kind, FOLLOWED) or is_users(kind) or is_jitted(value):
+                self.inside(value, "")
+        if isinstance(registry := getattr(f, "registry", None), types.MappingProxyType):
+            self.inside(registry, f.__name__)  # of functools.singledispatch
+
+    def of_defaults(self, f: types.FunctionType) -> None:
         if f.__defaults__:
             held = self.bind(f.__defaults__)
             self.lines.append(f"{self.bind(f)}.__defaults__ is {held}")
@@ -355,10 +364,6 @@ class OutsideWalk(StateWalk):
             self.lines.append(f"{self.bind(f)}.__kwdefaults__ is {held}")
             for name, value in f.__kwdefaults__.items():
                 self.slot(name, value, f"{held}[{name!r}]")
-        if self.any:
-            self.lines.append(f"len({self.bind(f.__dict__)}) == {len(f.__dict__)}")
-        for name in sorted(self.known & f.__dict__.keys()):
-            self.slot(name, f.__dict__[name], f"{self.bind(f.__dict__)}[{name!r}]")
 
     def named(self, name: str, value: Any, text: str) -> None:
         """A variable of a function's; a module is looked into, if it is the user's."""

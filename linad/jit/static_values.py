@@ -81,6 +81,12 @@ def _key_of(value: Any, above: tuple[int, ...] = ()) -> Any:
         if held is None:
             held = value if _hashable(value) else Itself(value)
         return kind, held
+    return _key_of_users(value, held, around)
+
+
+def _key_of_users(value: Any, held: Any, around: tuple[int, ...]) -> Any:
+    """Of an object of a user's class, which holds items with the key ``held``, or none."""
+    kind: Any = type(value)
     if isinstance(value, enum.Enum):
         return kind, Itself(value), _key_of(value._value_, around)
     for base, text in TEXTS:

@@ -96,19 +96,13 @@ class CallLowering(ReductionLowering):
                 return self.method(node, node.func)
         else:
             function = self.value(node.func)
-        if isinstance(function, Closure):
-            return self.inlined(node, function)
-        written = WRITTEN.get(function) if isinstance(function, Hashable) else None
-        if written is not None:
-            return self.inlined(node, written)
-        inner = getattr(function, "py_func", getattr(function, "function", function))
-        if is_kernel(function):
-            inner = getattr(inner, "py_func", inner)
-        if is_mapped(function) and function.signature is None:
-            inner = function.__wrapped__
-        name = name_of_function(function)
-        if not name and isinstance(inner, types.FunctionType):
-            return self.inlined(node, inner)
+        body = _body_of(function)
+        if body is not None:
+            return self.inlined(node, body)
+        return self.of_language(node, function, name_of_function(function))
+
+    def of_language(self, node: ast.Call, function: Any, name: str) -> Any:
+        """A function of Python's or NumPy's that the language of kernels has under a name."""
         along = name in ALONG and [k.arg for k in node.keywords] == ["axis"] and len(node.args) == 1
         if node.keywords and name not in (*MAKERS, *REDUCTIONS) and not along:
             raise self.error(
@@ -381,3 +375,20 @@ def _is_known(function: Any) -> bool:
         or getattr(function, "__name__", "") == "prange"
         or (isinstance(function, type) and name in ("float64", "int64", "float32"))
     )
+
+
+def _body_of(function: Any) -> Any:
+    """The Python function or closure that is written out in the place of a call; None if the
+    language of kernels has the function, or nobody has."""
+    if isinstance(function, Closure):
+        return function
+    written = WRITTEN.get(function) if isinstance(function, Hashable) else None
+    if written is not None:
+        return written
+    inner = getattr(function, "py_func", getattr(function, "function", function))
+    if is_kernel(function):
+        inner = getattr(inner, "py_func", inner)
+    if is_mapped(function) and function.signature is None:
+        inner = function.__wrapped__
+    is_own = not name_of_function(function) and isinstance(inner, types.FunctionType)
+    return inner if is_own else None

@@ -65,15 +65,7 @@ class Inlining(SubscriptLowering):
             raise self.error(node, "the numbers of arguments and of parameters differ", "pass each")
         before = {name for name, kind in self.kinds.items() if isinstance(kind, ArrayKind)}
         for name, value in values.items():
-            if isinstance(value, Expr):
-                value = value if value.op == "num" else self.held(value, name)
-                if name in frame.stored and value.op == "num":
-                    new = self.fresh(name)
-                    self.emit(Let(new, value))
-                    value = var(new)
-            else:
-                value = self.named_list(self.owned(value, name), node)
-            frame.scope[name] = value
+            frame.scope[name] = self.parameter(name, value, frame, node)
         self.calling.append(source.key)
         try:
             with self.into(inside=False) as inner:
@@ -92,3 +84,15 @@ class Inlining(SubscriptLowering):
         if isinstance(result, list):
             return [self.held(r) if isinstance(r, Expr) else r for r in result]
         return result
+
+    def parameter(self, name: str, value: Any, frame: Frame, node: ast.Call) -> Any:
+        """An argument as the parameter of that name; a variable where the body assigns it."""
+        if not isinstance(value, Expr):
+            return self.named_list(self.owned(value, name), node)
+        if value.op != "num":
+            value = self.held(value, name)
+        if value.op != "num" or name not in frame.stored:
+            return value
+        new = self.fresh(name)
+        self.emit(Let(new, value))
+        return var(new)

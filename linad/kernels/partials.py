@@ -116,17 +116,12 @@ class Derivative:
 
     def slopes(self, e: Expr) -> list[tuple[Expr, Expr]]:
         """The operands that vary, and the partial derivative with respect to each."""
+        if e.op == "call":
+            return self._slopes_of_call(e)
+        if e.op == "**":
+            return self._slopes_of_power(e)
         v = self.values
         found: list[tuple[Expr, Expr]] = []
-        if e.op == "call":
-            name, xs = e.parts
-            for x, slope in zip(xs, FUNCTIONS[name].slopes, strict=True):
-                if slope is not None and self.varies(x):
-                    s = slope(RESULT, *[v.atom(a) for a in xs])
-                    if RESULT.parts[0] in names(s):
-                        s = renamed(s, {RESULT.parts[0]: v.atom(e)})
-                    found.append((x, s))
-            return found
         a, b = e.parts
         if e.op == "*":
             if self.varies(a):
@@ -138,23 +133,40 @@ class Derivative:
                 found.append((a, div(num(1.0), v.atom(b))))
             if self.varies(b):
                 found.append((b, negative(self.quotient(v.atom(e), v.atom(b)))))
-        elif e.op == "%":
+        else:
+            assert e.op == "%"
             if self.varies(a):
                 found.append((a, num(1.0)))
             if self.varies(b):
                 found.append((b, negative(Expr("//", (v.atom(a), v.atom(b))))))
-        else:
-            assert e.op == "**"
-            x, n, y = v.atom(a), v.atom(b), v.atom(e)
-            if self.varies(a):
-                slope = self.slope_of_base(x, n)
-                far = Expr("or", (call("isinf", x), call("isinf", n)))
-                found.append((a, slope if n.op == "num" else _levelled(y, far, slope)))
-            if self.varies(b):
-                base = Expr("if", (Expr("==", (x, NONE)), num(1.0), x))
-                gone = Expr("and", (Expr("==", (x, num(math.inf))), Expr("==", (y, NONE))))
-                far = Expr("or", (call("isinf", n), gone))
-                found.append((b, _levelled(y, far, mul(y, call("log", base)))))
+        return found
+
+    def _slopes_of_call(self, e: Expr) -> list[tuple[Expr, Expr]]:
+        v = self.values
+        found = []
+        name, xs = e.parts
+        for x, slope in zip(xs, FUNCTIONS[name].slopes, strict=True):
+            if slope is not None and self.varies(x):
+                s = slope(RESULT, *[v.atom(a) for a in xs])
+                if RESULT.parts[0] in names(s):
+                    s = renamed(s, {RESULT.parts[0]: v.atom(e)})
+                found.append((x, s))
+        return found
+
+    def _slopes_of_power(self, e: Expr) -> list[tuple[Expr, Expr]]:
+        """Of x**n: n x**(n - 1) and x**n log x, where the power is not level at infinity."""
+        a, b = e.parts
+        x, n, y = [self.values.atom(part) for part in (a, b, e)]
+        found = []
+        if self.varies(a):
+            slope = self.slope_of_base(x, n)
+            far = Expr("or", (call("isinf", x), call("isinf", n)))
+            found.append((a, slope if n.op == "num" else _levelled(y, far, slope)))
+        if self.varies(b):
+            base = Expr("if", (Expr("==", (x, NONE)), num(1.0), x))
+            gone = Expr("and", (Expr("==", (x, num(math.inf))), Expr("==", (y, NONE))))
+            far = Expr("or", (call("isinf", n), gone))
+            found.append((b, _levelled(y, far, mul(y, call("log", base)))))
         return found
 
     def slope_of_base(self, x: Expr, n: Expr) -> Expr:

@@ -19,6 +19,10 @@ class Statement:
 
     comment: str = field(default="", kw_only=True)
 
+    def source(self) -> list[str]:
+        """Its lines of Python, without indentation."""
+        raise NotImplementedError
+
 
 @dataclass
 class Let(Statement):
@@ -26,6 +30,12 @@ class Let(Statement):
 
     name: str
     value: Expr
+
+    def source(self) -> list[str]:
+        v = self.value
+        if v.op in ("+", "-", "*") and v.parts[0] == Expr("var", (self.name,)):
+            return [f"{self.name} {v.op}= {text(v.parts[1])}"]
+        return [f"{self.name} = {text(v)}"]
 
 
 @dataclass
@@ -36,6 +46,12 @@ class Put(Statement):
     index: tuple[Expr, ...]
     value: Expr
     adds: bool = False
+
+    def source(self) -> list[str]:
+        index = ", ".join([text(i) for i in self.index])
+        if self.adds and self.value.op == "neg":
+            return [f"{self.array}[{index}] -= {text(self.value.parts[0])}"]
+        return [f"{self.array}[{index}] {'+' * self.adds}= {text(self.value)}"]
 
 
 @dataclass
@@ -56,6 +72,11 @@ class For(Statement):
     prange: bool = field(default=False, kw_only=True)
     pieces: bool = field(default=False, kw_only=True)
 
+    def source(self) -> list[str]:
+        bounds = ", ".join([text(e) for e in _bounds(self)])
+        numbers = f"any_order(range({bounds}))" if self.any_order else f"range({bounds})"
+        return [f"for {self.name} in {numbers}:", *lines(self.body)]
+
 
 @dataclass
 class WhileLoop(Statement):
@@ -63,6 +84,9 @@ class WhileLoop(Statement):
 
     test: Expr
     body: list[Statement]
+
+    def source(self) -> list[str]:
+        return [f"while {text(self.test)}:", *lines(self.body)]
 
 
 @dataclass
@@ -72,6 +96,12 @@ class If(Statement):
     test: Expr
     yes: list[Statement]
     no: list[Statement]
+
+    def source(self) -> list[str]:
+        if not self.yes:
+            return [f"if not ({text(self.test)}):", *lines(self.no)]
+        tail = ["else:", *lines(self.no)] if self.no else []
+        return [f"if {text(self.test)}:", *lines(self.yes), *tail]
 
 
 @dataclass
@@ -88,6 +118,11 @@ class New(Statement):
     zeros: bool = True
     in_turn: bool = field(default=False, kw_only=True)
 
+    def source(self) -> list[str]:
+        dims = ", ".join([text(d) for d in self.dims]) + "," * (len(self.dims) == 1)
+        dtype = "bool_" if self.dtype == "bool" else self.dtype
+        return [f"{self.array} = np.zeros(({dims}), dtype=np.{dtype})"]
+
 
 @dataclass
 class Grow(Statement):
@@ -97,6 +132,17 @@ class Grow(Statement):
     needed: Expr
     dtype: str
 
+    def source(self) -> list[str]:
+        a, needed = self.array, text(self.needed)
+        zero = text(num(np.zeros((), self.dtype)[()]))
+        return [
+            f"if {needed} > {a}.shape[0]:",
+            f"    {a}_n = {a}.shape[0]",
+            f"    {a} = grown({a}, {needed})",
+            f"    for {a}_axis0 in range({a}_n, {a}.shape[0]):",
+            f"        {a}[{a}_axis0] = {zero}",
+        ]
+
 
 @dataclass
 class Swap(Statement):
@@ -104,6 +150,9 @@ class Swap(Statement):
 
     targets: tuple[str, ...]
     sources: tuple[str, ...]
+
+    def source(self) -> list[str]:
+        return [f"{', '.join(self.targets)} = {', '.join(self.sources)}"]
 
 
 @dataclass
@@ -113,6 +162,9 @@ class Check(Statement):
     test: Expr
     message: str
 
+    def source(self) -> list[str]:
+        return [f"if not ({text(self.test)}):", f"    raise ValueError({self.message!r})"]
+
 
 @dataclass
 class PushValue(Statement):
@@ -120,6 +172,9 @@ class PushValue(Statement):
 
     stack: str
     value: Expr
+
+    def source(self) -> list[str]:
+        return [f"{_top(self.stack)} = {text(self.value)}", f"{self.stack}_n += 1"]
 
 
 @dataclass
@@ -129,6 +184,9 @@ class PopValue(Statement):
     stack: str
     name: str
 
+    def source(self) -> list[str]:
+        return [f"{self.stack}_n -= 1", f"{self.name} = {_top(self.stack)}"]
+
 
 @dataclass
 class NewStack(Statement):
@@ -137,6 +195,9 @@ class NewStack(Statement):
     name: str
     dtype: str
 
+    def source(self) -> list[str]:
+        return [f"{self.name} = {self.name}_scratch", f"{self.name}_n = 0"]
+
 
 @dataclass
 class StackRoom(Statement):
@@ -144,6 +205,14 @@ class StackRoom(Statement):
 
     stack: str
     count: Expr
+
+    def source(self) -> list[str]:
+        end = f"{self.stack}_end"
+        return [
+            f"{end} = {self.stack}_n + {text(self.count, 6)}",
+            f"if {end} > {self.stack}.size:",
+            f"    {self.stack} = grown({self.stack}, {end})",
+        ]
 
 
 def bodies(s: Statement) -> list[list[Statement]]:
@@ -218,65 +287,10 @@ def lines(body: list[Statement], depth: int = 1) -> list[str]:
         if s.comment and s.comment != last:
             found += [f"# {part}" for part in s.comment.splitlines()]
             last = s.comment
-        found += _lines_of(s)
+        found += s.source()
     if not any([not line.lstrip().startswith("#") for line in found]):
         found.append("pass")
     return ["    " * (depth > 0) + line for line in found]
-
-
-def _lines_of(s: Statement) -> list[str]:
-    if isinstance(s, Let):
-        v = s.value
-        if v.op in ("+", "-", "*") and v.parts[0] == Expr("var", (s.name,)):
-            return [f"{s.name} {v.op}= {text(v.parts[1])}"]
-        return [f"{s.name} = {text(v)}"]
-    if isinstance(s, Put):
-        index = ", ".join([text(i) for i in s.index])
-        if s.adds and s.value.op == "neg":
-            return [f"{s.array}[{index}] -= {text(s.value.parts[0])}"]
-        return [f"{s.array}[{index}] {'+' * s.adds}= {text(s.value)}"]
-    if isinstance(s, For):
-        bounds = ", ".join([text(e) for e in _bounds(s)])
-        numbers = f"any_order(range({bounds}))" if s.any_order else f"range({bounds})"
-        return [f"for {s.name} in {numbers}:", *lines(s.body)]
-    if isinstance(s, WhileLoop):
-        return [f"while {text(s.test)}:", *lines(s.body)]
-    if isinstance(s, If):
-        if not s.yes:
-            return [f"if not ({text(s.test)}):", *lines(s.no)]
-        tail = ["else:", *lines(s.no)] if s.no else []
-        return [f"if {text(s.test)}:", *lines(s.yes), *tail]
-    if isinstance(s, New):
-        dims = ", ".join([text(d) for d in s.dims]) + "," * (len(s.dims) == 1)
-        return [
-            f"{s.array} = np.zeros(({dims}), dtype=np.{'bool_' if s.dtype == 'bool' else s.dtype})"
-        ]
-    if isinstance(s, Grow):
-        a, needed, zero = s.array, text(s.needed), text(num(np.zeros((), s.dtype)[()]))
-        return [
-            f"if {needed} > {a}.shape[0]:",
-            f"    {a}_n = {a}.shape[0]",
-            f"    {a} = grown({a}, {needed})",
-            f"    for {a}_axis0 in range({a}_n, {a}.shape[0]):",
-            f"        {a}[{a}_axis0] = {zero}",
-        ]
-    if isinstance(s, Swap):
-        return [f"{', '.join(s.targets)} = {', '.join(s.sources)}"]
-    if isinstance(s, Check):
-        return [f"if not ({text(s.test)}):", f"    raise ValueError({s.message!r})"]
-    if isinstance(s, NewStack):
-        return [f"{s.name} = {s.name}_scratch", f"{s.name}_n = 0"]
-    if isinstance(s, StackRoom):
-        end = f"{s.stack}_end"
-        return [
-            f"{end} = {s.stack}_n + {text(s.count, 6)}",
-            f"if {end} > {s.stack}.size:",
-            f"    {s.stack} = grown({s.stack}, {end})",
-        ]
-    if isinstance(s, PushValue):
-        return [f"{_top(s.stack)} = {text(s.value)}", f"{s.stack}_n += 1"]
-    assert isinstance(s, PopValue)
-    return [f"{s.stack}_n -= 1", f"{s.name} = {_top(s.stack)}"]
 
 
 def _top(stack: str) -> str:

@@ -29,6 +29,7 @@ from linad.errors import (
 )
 from linad.operators.dense_forms import DenseForms
 from linad.operators.facts import FACTS, Facts
+from linad.operators.former_states import todays_state
 from linad.operators.operands import as_numbers, columns
 from linad.operators.operator_arithmetic import OperatorArithmetic
 from linad.operators.properties import OperatorProperties
@@ -351,7 +352,7 @@ class JacobianOperator(
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update(todays_state(type(self), state))
 
     def __array_function__(
         self, func: Any, types: tuple[Any, ...], args: tuple[Any, ...], kwargs: Any

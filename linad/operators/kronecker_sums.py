@@ -159,19 +159,24 @@ def _gathered(op: Any, factor: Any, pieces: list[Piece]) -> bool:
     if kind is Identity or _is_number(op):
         pieces.append({IDENTITY: np.array([[factor * getattr(op, "entries", 1.0)]], op.dtype)})
         return True
-    if kind is not Kronecker or op.in_shape != op.out_shape:
-        return False
+    piece = _piece_of(op, factor) if kind is Kronecker and op.in_shape == op.out_shape else None
+    if piece is not None:
+        pieces.append(piece)
+    return piece is not None
+
+
+def _piece_of(op: Kronecker, factor: Any) -> Piece | None:
+    """A Kronecker product times a number, by its axes; None if a matrix is long or traced."""
     found: Piece = {}
     lead, m = size_of(op.in_shape[:-2]), op.in_shape[-2]
     for before, a in ((lead, op.left), (lead * m, op.right)):
         if a is not None:
             if isinstance(a, Traced) or a.ndim != 2 or len(a) > LONGEST:
-                return False
+                return None
             found[before] = a
     first = min(found)
     found[first] = factor * found[first]
-    pieces.append(found)
-    return True
+    return found
 
 
 def _is_number(op: Any) -> bool:

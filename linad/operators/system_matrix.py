@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
+from linad.core import former_names
 from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.shapes import Shape, matrix_transpose, size_of
@@ -87,3 +88,7 @@ def _unfold(x: Array, lead: Shape, shape: Shape) -> Any:
     x = x.reshape(x.shape[:-1] + shape[-k - 1 :])
     first = x.ndim - k - 1
     return x.transpose((*range(first, first + k), *range(first), x.ndim - 1))
+
+
+def __getattr__(name: str) -> Any:
+    return former_names.class_from(__name__, name)

@@ -16,6 +16,7 @@ from linad.arrays.zero_dim import array
 from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.device_arrays import fetched
+from linad.core.former_names import unreadable
 from linad.core.primitive import Primitive, innermost_trace
 from linad.core.settings import Settings
 from linad.core.shapes import Shape
@@ -62,6 +63,8 @@ class Compiled(Primitive):
         chosen: Settings | None = None,
         in_columns: InColumns = ALL_IN_ROWS,
     ) -> None:
+        if isinstance(target, Settings):  # by a pickle of when there was one target
+            raise unreadable(f"The derivative of jit({tape.name})")
         super().__init__(f"jit({tape.name})", self._run, outputs=len(tape.outputs), register=False)
         self.tape, self._example = tape, example
         self.written_out = tape  # the same without loops, where there is one

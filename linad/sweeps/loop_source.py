@@ -10,6 +10,7 @@ all shapes, share kernels. How the axes are gone through is for the target to wr
 
 import re
 import struct
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -308,6 +309,11 @@ def _sum_where_doubled(operands: list[Any]) -> tuple[str, list[Any]]:
         if doubled and number_of(number) == 2 and np.size(number) == 1:
             return "add", [x, x]
     return "multiply", operands
+
+
+def indented(lines: Iterable[str], by: int = 4) -> list[str]:
+    """Lines of a kernel as they stand inside a statement."""
+    return [" " * by + line for line in lines]
 
 
 def bits(value: Any) -> int:

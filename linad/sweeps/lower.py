@@ -222,16 +222,7 @@ class Lowering(InstructionWriter):
         for eqn in loop.equations:
             out = eqn.outputs[0]
             if self.reads.last(out) > k and out not in self.places:
-                write = write_that_takes(self, out, k, loop)
-                if write is not None:
-                    self._direct(write, out)
-                elif (place := input_taken(self, out, k, loop)) is not None:
-                    self._overwrite(place)
-                    self._settle(out, place)
-                elif (joined := part_joined(self, out)) is not None:
-                    self._settle(out, joined)
-                else:
-                    self._settle(out, self.place_for(eqn))
+                self._find_place(eqn, k, loop)
                 stored.add(out)
         loop = Loop(loop.shape, needed_equations(loop.equations, stored))
         if not loop.equations:
@@ -250,6 +241,21 @@ class Lowering(InstructionWriter):
             places[v] = self.places[v]
         for part, kept in self.target.parts(loop, stored):
             self.emit_loop(part, places, kept)
+
+    def _find_place(self, eqn: Equation, k: int, loop: Loop) -> None:
+        """Where a loop stores a result: where it is written to later, in place of an operand that
+        nothing else reads, beside what it is joined with, or in memory of its own."""
+        out = eqn.outputs[0]
+        write = write_that_takes(self, out, k, loop)
+        if write is not None:
+            self._direct(write, out)
+        elif (place := input_taken(self, out, k, loop)) is not None:
+            self._overwrite(place)
+            self._settle(out, place)
+        elif (joined := part_joined(self, out)) is not None:
+            self._settle(out, joined)
+        else:
+            self._settle(out, self.place_for(eqn))
 
     def _direct(self, write: Equation, out: Var) -> None:
         chain = written_before(self, write.inputs[0], self.position_of[write])

@@ -13,6 +13,7 @@ from linad.core.array_type import Array
 from linad.core.foreign_arrays import as_numpy, is_foreign
 from linad.core.shapes import Shape, is_inexact, size_of
 from linad.errors import DTypeError, ShapeError
+from linad.operators.former_states import todays_state
 
 
 class Slot:
@@ -33,6 +34,10 @@ class Slot:
         dtype = value.dtype
         # An integer result has the derivative zero, which is a real number.
         self.dtype = dtype if is_inexact(dtype) else np.dtype(float)
+
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        for name, value in todays_state(Slot, state[1]).items():
+            setattr(self, name, value)
 
     def __repr__(self) -> str:
         return f"{self.dtype}{list(self.shape)}"

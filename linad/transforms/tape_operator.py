@@ -13,7 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from linad.arrays.tracer import Tracer
-from linad.core import tree
+from linad.core import former_names, tree
 from linad.core.arithmetic_warnings import FILTER, move_to_user_lines
 from linad.core.array_type import Array
 from linad.core.collection_pause import collection_paused
@@ -445,3 +445,7 @@ class TapeOperator(Typed):
 
     def plainer(self, simplify: Any) -> JacobianOperator | None:
         return folded(self, simplify)
+
+
+def __getattr__(name: str) -> Any:
+    return former_names.class_from(__name__, name)

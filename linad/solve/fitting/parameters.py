@@ -119,16 +119,7 @@ class Parameters:
             fixed = _dotted(fixed)
         if isinstance(fixed, Mapping) and not _flags(fixed.values()):
             for key, value in fixed.items():
-                where = self.positions("fixed", key)
-                held = np.ravel(value)
-                numbers = held.dtype.kind in "biuf" and np.isfinite(held).all()
-                if not numbers or len(held) not in (1, len(where)):
-                    raise OptionError(
-                        f"{self.solver}: the value of {key!r} in fixed must be {len(where)} "
-                        f"number{'s' * (len(where) != 1)}, got {shown(value)}"
-                    )
-                self.start[where] = held
-                self.free[where] = False
+                self._hold(key, value)
         elif isinstance(fixed, Mapping):
             for key, flag in fixed.items():
                 self.free[self.positions("fixed", key)] = ~np.ravel(np.asarray(flag, bool))
@@ -150,6 +141,19 @@ class Parameters:
                 self.free[self.positions("fixed", key)] = False
         if not self.free.any():
             raise OptionError(f"{self.solver}: fixed holds all parameters; leave one free")
+
+    def _hold(self, key: Any, value: Any) -> None:
+        """Hold the numbers of a named parameter at a value."""
+        where = self.positions("fixed", key)
+        held = np.ravel(value)
+        numbers = held.dtype.kind in "biuf" and np.isfinite(held).all()
+        if not numbers or len(held) not in (1, len(where)):
+            raise OptionError(
+                f"{self.solver}: the value of {key!r} in fixed must be {len(where)} "
+                f"number{'s' * (len(where) != 1)}, got {shown(value)}"
+            )
+        self.start[where] = held
+        self.free[where] = False
 
     def positions(self, option: str, key: Any, asking: str = "") -> list[int]:
         """Where the numbers of a named parameter stand; an array's name means all of it.

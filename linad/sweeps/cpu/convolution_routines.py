@@ -17,6 +17,7 @@ from linad.sweeps.cpu.blas_lapack import offsets_of
 from linad.sweeps.cpu.routines import routine
 from linad.sweeps.data_movement import contiguous, in_dtype
 from linad.sweeps.kernel_dtypes import name_of_dtype
+from linad.sweeps.loop_source import indented
 from linad.sweeps.places import Place, constant_place, spread_over
 
 BLOCK = 1024
@@ -53,8 +54,8 @@ def _summed(d: str, axes: int) -> list[str]:
     ]
     return [
         "for g in range(low, high):",
-        *_indented([f"total = to_{d}(0)", *_of_rows(axes, terms)]),
-        *_indented([f"set_{d}(y, at + g, to_{d}(total), 0)"]),
+        *indented([f"total = to_{d}(0)", *_of_rows(axes, terms)]),
+        *indented([f"set_{d}(y, at + g, to_{d}(total), 0)"]),
     ]
 
 
@@ -65,7 +66,7 @@ def _of_rows(axes: int, inside: list[str]) -> list[str]:
     found = [*begins, *inside]
     for i in reversed(range(axes - 1)):
         head = f"for k{i} in range(max(g{i} - n{i} + 1, 0), min(g{i} + 1, m{i})):"
-        found = [head, *_indented(found)]
+        found = [head, *indented(found)]
     return found
 
 
@@ -78,10 +79,6 @@ def _nested(axes: int, number: str, length: str) -> str:
     return place
 
 
-def _indented(lines: list[str]) -> list[str]:
-    return [f"    {line}" for line in lines]
-
-
 def _source(d: str, axes: int, sums: bool) -> str:
     """Source of the kernel: a row of results after the other."""
     row = [
@@ -90,7 +87,7 @@ def _source(d: str, axes: int, sums: bool) -> str:
         "at = t * (after - first) - first",
         f"for low in range(first, after, {BLOCK}):",
         f"    high = min(low + {BLOCK}, after)",
-        *_indented(_summed(d, axes) if sums else _added(d, axes)),
+        *indented(_summed(d, axes) if sums else _added(d, axes)),
     ]
     reads, numbers = [], ["b = t"]
     for i in reversed(range(axes - 1)):
@@ -103,10 +100,10 @@ def _source(d: str, axes: int, sums: bool) -> str:
         *("q = operand(p, 3)", "s = operand(p, 4)", "n = operand(p, 5)", "m = operand(p, 6)"),
         *("first = operand(p, 7)", "after = operand(p, 8)", *reads),
         "for t in range(start, stop):",
-        *_indented([*numbers, *row]),
+        *indented([*numbers, *row]),
         "return 0",
     ]
-    return "\n".join(["def kernel(p, start, stop):", *_indented(lines)]) + "\n"
+    return "\n".join(["def kernel(p, start, stop):", *indented(lines)]) + "\n"
 
 
 @routine("convolve")

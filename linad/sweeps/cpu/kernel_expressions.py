@@ -232,7 +232,10 @@ class Expressions(Variables):
         if function is check_range:
             self._check_range(*node.args)
             return self.kernel.constant(0)
-        numbers = [self.value(a) for a in node.args]
+        return self._called(function, [self.value(a) for a in node.args], node)
+
+    def _called(self, function: Any, numbers: list[Any], node: ast.Call) -> Any:
+        """A function of values."""
         if function is within:
             i, length = [self.kernel.cast(x, types.int64).value for x in numbers]
             self.kernel.leave_if(self.kernel.builder.icmp_unsigned(">=", i, length), NO_ENTRY)

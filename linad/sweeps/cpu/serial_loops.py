@@ -15,7 +15,7 @@ from linad.core.shapes import size_of
 from linad.core.tape import Var
 from linad.sweeps.cpu import range_guards as guards
 from linad.sweeps.loop_reductions import REDUCTIONS, identity
-from linad.sweeps.loop_source import OUTPUTS, LoopSource, Operand
+from linad.sweeps.loop_source import OUTPUTS, LoopSource, Operand, indented
 from linad.sweeps.places import Place, new_place
 from linad.sweeps.steps import Loop
 from linad.sweeps.target import Target
@@ -113,7 +113,7 @@ class SerialLoop(LoopSource):
             words += [self.shape[0], self.piece]
             lines += ["    for c in range(start, stop):", "        low = c * m"]
             lines += ["        high = min(low + m, n0)", *moves]
-            nest = ["    " + line for line in nest]
+            nest = indented(nest)
         status = f"again(p + {8 * len(words)}, start, stop)" if guarded else "0"
         text = "\n".join([*lines, *nest, f"    return {status}"]) + "\n"
         if guarded:
@@ -220,7 +220,7 @@ class SerialLoop(LoopSource):
                 lines.append(f"{pad}    q{k}_{depth + 1} = q{k}_{depth} + i{depth} * s{k}_{depth}")
         inner: list[str] = []
         self._nest(inner, depth + 1, depths)
-        lines += ["    " + line for line in inner] if summed else inner
+        lines += indented(inner) if summed else inner
         if summed:
             for r in here:
                 combined = REDUCTIONS[self._operation(r)].combined.format(f"a{r}", f"b{r}")

@@ -28,6 +28,7 @@ from linad.sweeps.cpu.user_functions import operands_of, overwrites_numbers
 from linad.sweeps.cuda.grid_loops import HEAD
 from linad.sweeps.elementary_names import ELEMENTARY
 from linad.sweeps.instructions import NO_RESULT
+from linad.sweeps.loop_source import indented
 
 DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 REFUSED = frozenset({"zeros", "empty", "ones", "full"})
@@ -111,9 +112,9 @@ def device_kernels(source: str) -> tuple[tuple[str, bool], ...]:
     }
     known |= {s.targets[0].id for s in first} - changed  # type: ignore[attr-defined]
     if loops and all([isinstance(s, ast.For) and _is_parallel(s, known) for s in loops]):
-        given += map(ast.unparse, first)
+        given += _lines_of(first)
         return tuple([(_text(given, _shared(s)), True) for s in loops])
-    return ((_text(given, ["if thread == 0:", *_indented(map(ast.unparse, body))]), False),)
+    return ((_text(given, ["if thread == 0:", *indented(_lines_of(body))]), False),)
 
 
 def _looks(s: ast.AST) -> bool:
@@ -166,12 +167,12 @@ def _parts(body: list[ast.stmt]) -> tuple[bool, list[ast.Assign], list[ast.stmt]
 
 
 def _text(given: list[str], lines: Iterable[str]) -> str:
-    text = [HEAD, *_indented(given), *_indented(lines), "    return 0", ""]
+    text = [HEAD, *indented(given), *indented(lines), "    return 0", ""]
     return "\n".join(text).replace("operand(_words, ", "operand(p, ")
 
 
-def _indented(texts: Iterable[str]) -> list[str]:
-    return ["    " + line for text in texts for line in text.splitlines()]
+def _lines_of(statements: Iterable[ast.stmt]) -> list[str]:
+    return [line for s in statements for line in ast.unparse(s).splitlines()]
 
 
 def _shared(loop: Any) -> list[str]:
@@ -184,7 +185,7 @@ def _shared(loop: Any) -> list[str]:
         f"    {ast.unparse(loop.target)} = k0 + ks * k",
         f"    if {ast.unparse(loop.target)} < 0:",  # the entry of another turn
         f"        return {NO_RESULT}",
-        *_indented(map(ast.unparse, loop.body)),
+        *indented(_lines_of(loop.body)),
     ]
 
 
