@@ -87,3 +87,22 @@ def test_what_is_finite_at_an_infinite_argument_does_not_move_there():
     np.testing.assert_array_equal(J.T @ np.ones(2), [-0.25, 0])
     J = SlopeRule("exp_wrt_x", 0, lambda y, x: y, levels=True)(np.exp(x), x)
     np.testing.assert_array_equal(J @ np.ones(2), np.exp(x))
+
+
+FALLING = {"exp": np.exp, "divide": lambda x: 1 / (2.0 - x), "power": lambda x: (2.0 - x) ** -1.5}
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.array, np.atleast_1d])
+@pytest.mark.parametrize("f", FALLING.values(), ids=FALLING)
+def test_infinite_numbers_are_seen_as_in_arrays(f, kind):
+    """Where f levels off it does not move, though its argument moves without bound."""
+
+    def at(k):
+        return np.sum(f(-k * np.inf))
+
+    k = kind(0.7)
+    assert at(k) == 0
+    assert linad.jvp(at, (k,), (np.ones_like(k),))[1] == 0
+    with np.errstate(invalid="ignore"):  # the product is met first with a cotangent of 0
+        assert np.all(linad.grad(at)(k) == 0)
+        assert np.all(linad.jit(linad.grad(at))(k) == 0)
