@@ -191,7 +191,7 @@ POWERS = [3, 5, 4.5]
 
 @pytest.mark.parametrize("name", [*ROOTS, "std"])
 def test_powers_of_roots_beyond_the_second(name):
-    """Of |x|^p the second derivative is p (p - 1) |x|^(p - 2), 0 at 0; a cube by sqrt may say NaN."""
+    """Of |x|^p the second derivative is p (p - 1) |x|^(p - 2); a cube by sqrt may say NaN at 0."""
     root, size = ROOTS.get(name, (lambda x: np.std(np.stack([x, -x]), axis=0), 1))
     x = np.array([0.0, 1.5, -2.0])
 
