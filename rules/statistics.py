@@ -39,7 +39,7 @@ from linad.rules.reductions import (
     lane_size,
     without_dtype,
 )
-from linad.rules.shaping import as_array
+from linad.rules.shaping import as_array, still
 
 var_ = Primitive("var", lambda x, *, axes, ddof: np.var(x, axis=axes, ddof=ddof))
 std_ = Primitive("std", lambda x, *, axes, ddof: np.std(x, axis=axes, ddof=ddof))
@@ -401,7 +401,14 @@ def corrcoef(x: Array, y: Array | None = None, rowvar: bool = True, *, dtype: An
         return c / c
     scale = np.sqrt(np.real(np.diagonal(c)))
     c = c / scale[:, None] / scale[None, :]
-    # Rounding must not take a correlation out of [-1, 1].
     if c.dtype.kind == "c":
-        return np.clip(np.real(c), -1, 1) + 1j * np.clip(np.imag(c), -1, 1)
-    return np.clip(c, -1, 1)
+        return _correlation(np.real(c)) + 1j * _correlation(np.imag(c))
+    return _correlation(c)
+
+
+def _correlation(c: Array) -> Any:
+    """What rounding has taken out of [-1, 1], moved back: ±1 are its extrema, and no ends.
+
+    Derivatives are those of c: 0, and a curvature, where two variables are proportional.
+    """
+    return c + (np.clip(still(c), -1, 1) - still(c))

@@ -308,3 +308,23 @@ def test_empty_arrays_are_numpys(name, shape, kernels):
                 np.testing.assert_array_equal(y, z, strict=True)
             else:
                 assert y is z
+
+
+def test_the_curvature_of_a_correlation_of_one():
+    """r(a + t d, a) = 1 - t² sin² / 2 + ..., of the part of d across a; rounding may make r > 1."""
+    rng = np.random.default_rng(3)
+    for _ in range(8):
+        a, d = rng.standard_normal((2, 5))
+        x, across = a - a.mean(), d - d.mean()
+        across = across - x * (x @ across) / (x @ x)
+        expected = -(across @ across) / (x @ x)
+        for sign in (1, -1):
+
+            def f(t, a=a, d=d, sign=sign):
+                return np.corrcoef(a + t * d, sign * a)[0, 1]
+
+            for g in (f, linad.jit(f)):
+                np.testing.assert_allclose(g(0.0), sign, rtol=1e-15)
+                np.testing.assert_allclose(linad.derivative(g)(0.0), 0, atol=1e-14)
+                second = linad.derivative(linad.derivative(g))(0.0)
+                np.testing.assert_allclose(second, sign * expected, rtol=1e-10)

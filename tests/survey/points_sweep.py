@@ -37,6 +37,7 @@ ELSEWHERE = {
     "lombscargle": ROUNDING,
     "windows": "of width 0, or of no attenuation: NaN, where most entries of the window are 0",
     "siegelslopes": "SciPy reads memory that nothing was written to",
+    "modfresnel": "SciPy's imaginary part at negative arguments is no integral of what it says",
 }
 """Problems by a part of their names, and why their findings are none."""
 

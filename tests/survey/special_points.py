@@ -224,7 +224,8 @@ class Sides(NamedTuple):
     left, right : ndarray
         NaN where differences do not tell.
     grows : ndarray of bool
-        Where differences on both sides of finite values have no bound, without a jump.
+        Where differences on both sides of finite values have no bound, and one sign, without a
+        jump. Where they have two, at a cusp, all slopes lie between them.
     tolerance : ndarray
     """
 
@@ -242,13 +243,14 @@ def sides(f: Callable[[float], np.ndarray]) -> Sides:
     jumps has p = 0.
     """
     here = f(0.0)
-    told, grow = [], []
+    told, grow, signs = [], [], []
     for sign in (-1, 1):
         rows = [[(f(sign * h / k) - here) / (sign * h / k) for k in (1, 2)] for h in STEPS]
         coarse, fine = (2 * half - whole for whole, half in rows)
         size = np.abs(fine) + np.abs(coarse)
         good = np.abs(fine - coarse) <= 1e-4 * size + 1e-7 * (1 + np.abs(here))
         told.append(np.where(good & np.isfinite(fine), fine, np.nan))
+        signs.append(np.sign(rows[1][1]))
         ratios = [np.abs(half / whole) for whole, half in rows]
         grow.append(
             (np.abs(ratios[0] - ratios[1]) < 0.02)
@@ -258,18 +260,20 @@ def sides(f: Callable[[float], np.ndarray]) -> Sides:
         )
     left, right = told
     scale = np.fmax(np.abs(left), np.abs(right))
-    return Sides(left, right, grow[0] & grow[1], 1e-3 * scale + 1e-5 * (1 + np.abs(here)))
+    grows = grow[0] & grow[1] & (signs[0] == signs[1])
+    return Sides(left, right, grows, 1e-3 * scale + 1e-5 * (1 + np.abs(here)))
 
 
 def is_additive(along: Callable[[Any], Any], direction: Any, rng: Any) -> np.ndarray:
     """Where the mean of both sides is that of another direction and of what is left, together.
 
     It is where there is a derivative, and at a kink where two smooth pieces meet. A median of
-    equal entries is neither: its slope is the median of the direction's entries.
+    equal entries is neither: its slope is the median of the direction's entries. Neither is the
+    mean of their least and largest, and directions that order three entries alike are many.
     """
     here = sides(along(direction))
     good = np.ones(here.left.shape, bool)
-    for _ in range(4):
+    for _ in range(12):
         one = [rng.standard_normal(d.shape).astype(d.dtype) for d in map(np.asarray, direction)]
         both = [d + e for d, e in zip(direction, one, strict=True)]
         found = [here, sides(along(one)), sides(along(both))]

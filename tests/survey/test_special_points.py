@@ -28,6 +28,7 @@ def test_what_is_wrong_is_found():
         assert judged(lambda t: t + t * t, np.nan) == ["NAN"]
         assert judged(lambda t: np.sqrt(t) if t >= 0 else np.nan, np.inf) == []
         assert judged(lambda t: np.cbrt(t), 0.0) == ["FINITE"]
+        assert judged(lambda t: np.sqrt(abs(t)), 0.0) == []
         assert judged(lambda t: float(t >= 0), 0.0) == []
         assert judged(lambda t: 3 * t if t >= 0 else np.nan, 2.0) == ["END"]
     a = rng.standard_normal(5)

@@ -328,12 +328,10 @@ class Continuous(Distribution):
         theirs = getattr(self.original, function)
         found = by_scipy(theirs, q, *plain.values(), of=tuple(plain))
         known = np.isfinite(found) & (still(q) > 0) & (still(q) < 1)
-        x: Any = np.where(
-            known,
-            found,
-            plain["loc"]
-            + plain["scale"] * self._standard_point(*[plain[name] for name in self.shape_names]),
-        )
+        steady = [plain[name] for name in self.shape_names]
+        valid = self._valid(*steady)
+        point = self._standard_point(*[np.where(valid, s, 1.0) for s in steady])
+        x: Any = np.where(known, found, plain["loc"] + plain["scale"] * point)
         for _ in range(2):
             with np.errstate(all="ignore"):  # of what comes out it is told below
                 slope = self.traced("pdf", x, parameters)

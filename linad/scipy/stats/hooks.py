@@ -37,10 +37,12 @@ SYMMETRIC = ("dgamma", "dweibull", "gennorm")
 """Those that are symmetric about a kink, a zero or a pole of their density."""
 
 
-def _where(exists: Any, moment: Callable[..., Any], *shapes: Any) -> Any:
-    """A moment, infinite where it does not exist."""
+def _where(
+    exists: Any, moment: Callable[..., Any], *shapes: Any, otherwise: float = np.inf
+) -> Any:
+    """A moment, and what SciPy says where it does not exist."""
     safe = [np.where(exists, s, 10.0) for s in shapes]
-    return np.where(exists, moment(*safe), np.inf)
+    return np.where(exists, moment(*safe), otherwise)
 
 
 def _of_pareto(b: Any) -> Any:
@@ -59,8 +61,11 @@ def _of_inverse_gamma(a: Any) -> Any:
 
 
 def _of_general_pareto(c: Any) -> Any:
+    def variance(c: Any) -> Any:
+        return 1 / ((1 - c) ** 2 * (1 - 2 * c))
+
     mean = _where(c < 1, lambda c: 1 / (1 - c), c)
-    return mean, _where(c < 0.5, lambda c: 1 / ((1 - c) ** 2 * (1 - 2 * c)), c)
+    return mean, _where(c < 0.5, variance, c, otherwise=np.nan)
 
 
 def _of_ratio(n: Array, d: Array) -> Any:
@@ -75,6 +80,31 @@ def _of_generalized_normal(beta: Array) -> Any:
     return 0.0 * beta, np.exp(sp.gammaln(3 / beta) - sp.gammaln(1 / beta))
 
 
+def _of_skewed_t(a: Array, b: Array) -> Any:
+    """E T^n = (a + b)^(n/2) / 2^n Σ_i (-1)^i binom(n, i) B(a + n/2 - i, b - n/2 + i) / B(a, b).
+
+    Source: M. Jones and M. Faddy, "A skew extension of the t-distribution, with applications",
+    Journal of the Royal Statistical Society B 65 (2003) 159.
+    """
+
+    def moment(n: int, a: Array, b: Array) -> Any:
+        shifted = [sp.beta(a + n / 2 - i, b - n / 2 + i) for i in range(n + 1)]
+        signed = sum((-1) ** i * math.comb(n, i) * term for i, term in enumerate(shifted))
+        return (0.5 * np.sqrt(a + b)) ** n * signed / sp.beta(a, b)
+
+    def variance(a: Array, b: Array) -> Any:
+        return moment(2, a, b) - moment(1, a, b) ** 2
+
+    def mean(a: Array, b: Array) -> Any:
+        return moment(1, a, b)
+
+    smaller = np.minimum(still(a), still(b))
+    return (
+        _where(smaller > 0.5, mean, a, b, otherwise=np.nan),
+        _where(smaller > 1, variance, a, b, otherwise=np.nan),
+    )
+
+
 MOMENTS: dict[str, Callable[..., tuple[Any, Any]]] = {
     "pareto": _of_pareto,
     "lomax": _of_lomax,
@@ -82,6 +112,7 @@ MOMENTS: dict[str, Callable[..., tuple[Any, Any]]] = {
     "genpareto": _of_general_pareto,
     "f": _of_ratio,
     "gennorm": _of_generalized_normal,
+    "jf_skew_t": _of_skewed_t,
 }
 """Mean and variance, where SciPy's class writes them by cases or takes them of lists."""
 
@@ -110,7 +141,9 @@ class Hooked(Continuous):
         return self.formulas._get_support(*shapes)
 
     def _standard_point(self, *shapes: Any) -> Any:
-        return by_scipy(self._median, *shapes) if shapes else self.original.median()
+        # Of infinite shapes, which some distributions take, SciPy looks for a median in vain.
+        safe = [np.where(np.isfinite(s), s, 1.0) for s in shapes]
+        return by_scipy(self._median, *safe) if shapes else self.original.median()
 
     def _median(self, *shapes: Any) -> Any:
         return self.original._ppf(0.5, *shapes)
@@ -176,6 +209,26 @@ class DoubleGamma(Hooked):
         return self._cdf(-z, a)
 
 
+class GeneralizedNormal(Hooked):
+    """Density exp(-|z|^β) / (2 Γ(1 + 1/β)).
+
+    F - 1/2 is ± the incomplete gamma function P(1/β, u) / 2, u = |z|^β, whose slope in u has a pole
+    at 0, and about 0 it is z times the density.
+    """
+
+    def _cdf(self, z: Any, beta: Any) -> Any:
+        size = np.abs(still(z))
+        near = (size ** still(beta) < 1e-290) & np.isfinite(still(beta))
+        about = 0.5 + np.where(near, z, 0.0) / (2 * sp.gamma(1 + 1 / beta))
+        below, above = ~near & (still(z) < 0), ~near & (still(z) > 0)
+        left = 0.5 * sp.gammaincc(1 / beta, np.where(below, -z, 1.0) ** beta)
+        right = 0.5 + 0.5 * sp.gammainc(1 / beta, np.where(above, z, 1.0) ** beta)
+        return np.where(near, about, np.where(below, left, right))
+
+    def _sf(self, z: Any, beta: Any) -> Any:
+        return self._cdf(-z, beta)
+
+
 class Rice(Hooked):
     """Density x exp(-(x² + b²) / 2) I_0(b x)."""
 
@@ -209,4 +262,5 @@ class GeneralizedInverseGauss(Hooked):
 
 HOOKED = {name: Hooked(name) for name in NAMES}
 HOOKED |= {"exponnorm": ExponNormal("exponnorm"), "dgamma": DoubleGamma("dgamma")}
+HOOKED["gennorm"] = GeneralizedNormal("gennorm")
 HOOKED |= {"rice": Rice("rice"), "geninvgauss": GeneralizedInverseGauss("geninvgauss")}

@@ -50,3 +50,50 @@ def test_shapes_of_zero_of_rice_and_von_mises():
             y, _ = linad.linearize(f, x, np.array(shape))
             np.testing.assert_allclose(y, theirs(x, shape), rtol=1e-11)
             check_derivatives(f, x, np.array(shape))
+
+
+@pytest.mark.parametrize("beta", [0.5, 1.0, 1.5, 2.0, 5.0])
+def test_the_middle_of_the_generalized_normal_distribution(beta):
+    """F' is the density at 0, too, where the slopes of its factors are 0 and infinite."""
+    theirs, z = scipy.stats.gennorm, np.array([0.0, -0.0, 1e-200, -1e-3, 0.3, -2.0])
+    density = theirs.pdf(z, beta)
+    for name, slope in (
+        ("cdf", density),
+        ("sf", -density),
+        ("logcdf", density / theirs.cdf(z, beta)),
+        ("logsf", -density / theirs.sf(z, beta)),
+    ):
+        y, J = linad.linearize(lambda z, name=name: getattr(ls.gennorm, name)(z, beta), z)
+        np.testing.assert_allclose(y, getattr(theirs, name)(z, beta), rtol=1e-13)
+        np.testing.assert_allclose(J.pushforward(np.ones(6)), slope, rtol=1e-10)
+    if beta >= 1:  # else the density has a cusp there, and the quantile's slope is NaN
+        slope = linad.derivative(lambda q: ls.gennorm.ppf(q, beta))(0.5)
+        np.testing.assert_allclose(slope, 1 / theirs.pdf(0, beta), rtol=1e-12)
+    check_derivatives(lambda b: ls.gennorm.cdf(np.array([-1.0, 0.0, 0.5]), b), np.array(beta))
+
+
+SHAPES = [-1.0, 0.0, 0.25, 0.5, 0.75, 1.0, np.inf, np.nan]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # SciPy's own, of infinite shapes
+@pytest.mark.parametrize("name", ["exponnorm", "foldnorm", "foldcauchy", "rel_breitwigner"])
+def test_quantiles_of_no_distribution(name):
+    """NaN, as SciPy says, where a search for a point of the support has no success."""
+    q = np.array([0.3, 0.6])
+    for method in ("ppf", "isf", "cdf", "pdf"):
+        # For quantiles of infinite shapes SciPy's own search has no end.
+        for shape in [s for s in SHAPES if method in ("cdf", "pdf") or not np.isinf(s)]:
+            expected = getattr(getattr(scipy.stats, name), method)(q, shape)
+            y, _ = linad.linearize(lambda s, m=method: getattr(getattr(ls, name), m)(q, s), shape)
+            np.testing.assert_allclose(y, expected, rtol=1e-10, err_msg=f"{method} {shape}")
+
+
+def test_moments_that_do_not_exist():
+    for name in ("mean", "var", "std"):
+        for shape in SHAPES[:-2]:
+            y, _ = linad.linearize(getattr(ls.genpareto, name), shape)
+            np.testing.assert_allclose(y, getattr(scipy.stats.genpareto, name)(shape), rtol=1e-13)
+            y, _ = linad.linearize(getattr(ls.jf_skew_t, name), shape, 3.0)
+            expected = getattr(scipy.stats.jf_skew_t, name)(shape, 3.0)
+            np.testing.assert_allclose(y, expected, rtol=1e-12)
+        check_derivatives(getattr(ls.jf_skew_t, name), np.array([2.0, 3.5]), np.array([1.5, 2.5]))
