@@ -258,8 +258,17 @@ class Student(Continuous):
     def _logpdf(self, z: Array, df: Array) -> Any:
         normal = np.isinf(df)
         v = np.where(normal, 1.0, df)
-        constant = np.log(sp.poch(0.5 * v, 0.5)) - 0.5 * (np.log(v) + LOG_PI)
-        tails = -(v + 1) * np.log(np.hypot(1.0, z / np.sqrt(v)))
+        large = v > 1e3  # where the gamma functions cancel: by Stirling's series
+        w = np.where(large, v, 1e3)
+        series = -1 / (4 * w) + 1 / (24 * w**3) - HALF_LOG_2PI
+        v_small = np.where(large, 1.0, v)
+        gammas = np.log(sp.poch(0.5 * v_small, 0.5)) - 0.5 * (np.log(v_small) + LOG_PI)
+        constant = np.where(large, series, gammas)
+        ratio = z / np.sqrt(v)
+        close = np.abs(still(ratio)) < 1.0  # a square beyond may overflow
+        square = np.where(close, ratio, 0.0) ** 2
+        far = np.log(np.hypot(1.0, np.where(close, 1.0, ratio)))
+        tails = -(v + 1) * np.where(close, 0.5 * np.log1p(square), far)
         center = np.where(normal, z, 0.0)  # z^2 may overflow
         return np.where(normal, -0.5 * center * center - HALF_LOG_2PI, constant + tails)
 

@@ -277,7 +277,7 @@ class Continuous(Distribution):
             return self.traced("ppf", 0.5, parameters)
         loc, scale = double(parameters["loc"]), double(parameters["scale"])
         shapes = [double(parameters[name]) for name in self.shape_names]
-        valid = (scale > 0) & self._valid(*shapes)
+        valid = (scale > 0) & self._valid(*shapes) & ~np.isnan(still(loc))
         shapes = [np.where(valid, s, 1.0) for s in shapes]
         scale = np.where(valid, scale, 1.0)
         if function == "entropy":
@@ -367,17 +367,25 @@ class Continuous(Distribution):
         if density:
             end = (plain == low) | (plain == high)
             within = within | (end & self._counts_at_end(plain, *steady))
+            outside = self._outside_density(end & ~within, plain, *steady)
         # An infinite x, though masked out later, would have the derivative inf times 0.
         z = np.where(
             within, (np.where(within, x, 0.0) - loc) / scale, self._standard_point(*steady)
         )
         if density:
-            y = np.where(within, self._logpdf(z, *shapes) - np.log(scale), -np.inf)
+            y = np.where(within, self._logpdf(z, *shapes) - np.log(scale), outside)
             y = np.exp(y) if function == "pdf" else y
         else:
             y = getattr(self, "_" + function)(z, *shapes)
             y = np.where(within, y, self._outside(function, plain >= high))
         return np.where(valid & ~np.isnan(plain), y, np.nan)
+
+    def _outside_density(self, end: Any, z: Array, *shapes: Any) -> Any:
+        """The logarithm -inf, and inf at an end of the support where the density has a pole."""
+        if not np.any(end):
+            return -np.inf
+        theirs = by_scipy(self.original.logpdf, np.where(end, z, self.inside), *shapes)
+        return np.where(end & (theirs == np.inf), np.inf, -np.inf)
 
     @staticmethod
     def _outside(function: str, above: Array) -> Any:

@@ -17,7 +17,7 @@ from linad.core.array_type import Array
 from linad.errors import UnsupportedError
 from linad.rules.shaping import still
 from linad.scipy.plain_results import by_scipy
-from linad.scipy.stats.distribution import Continuous
+from linad.scipy.stats.distribution import Continuous, log_of_either
 from linad.scipy.stats.limits import log_bessel
 
 NAMES = (
@@ -169,6 +169,23 @@ class Hooked(Continuous):
 
     def _sf(self, z: Array, *shapes: Any) -> Any:
         return self.formulas._sf(z, *shapes)
+
+    def _logcdf(self, z: Array, *shapes: Any) -> Any:
+        p, q = self._cdf(z, *shapes), self._sf(z, *shapes)
+        return self._with_far_tail("_logcdf", log_of_either(p, q), p, z, *shapes)
+
+    def _logsf(self, z: Array, *shapes: Any) -> Any:
+        p, q = self._cdf(z, *shapes), self._sf(z, *shapes)
+        return self._with_far_tail("_logsf", log_of_either(q, p), q, z, *shapes)
+
+    def _with_far_tail(self, name: str, near: Array, p: Array, z: Array, *shapes: Any) -> Any:
+        """A logarithm: ``near``, and by SciPy's formula for it, if any, where p underflows."""
+        far = still(p) < np.finfo(float).tiny
+        own = getattr(type(self.original), name) is not getattr(scipy.stats.rv_continuous, name)
+        if not own or not np.any(far):
+            return near
+        inner = np.where(far, z, self._standard_point(*[still(s) for s in shapes]))
+        return np.where(far, getattr(self.formulas, name)(inner, *shapes), near)
 
 
 class ExponNormal(Hooked):

@@ -1,12 +1,15 @@
 """Distributions whose formulas are linad's own, where SciPy's do not trace."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.stats
+from distribution_shapes import CONTINUOUS, FURTHER
 
 import linad
 import linad.scipy.stats as ls
-from linad.errors import UnsupportedError
+from linad.errors import LinadError, UnsupportedError
 from linad.testing.derivative_checks import check_derivatives
 
 X, P, B = np.array([0.2, 0.9, 3.0]), np.array(-0.7), np.array(1.3)
@@ -97,3 +100,68 @@ def test_moments_that_do_not_exist():
             expected = getattr(scipy.stats.jf_skew_t, name)(shape, 3.0)
             np.testing.assert_allclose(y, expected, rtol=1e-12)
         check_derivatives(getattr(ls.jf_skew_t, name), np.array([2.0, 3.5]), np.array([1.5, 2.5]))
+
+
+@pytest.mark.rest
+@pytest.mark.parametrize("name", CONTINUOUS | FURTHER)
+def test_far_out_and_at_poles_logarithms_are_scipys(name):
+    """Where the probability underflows, where F cancels, and at the ends of the support."""
+    shapes = (CONTINUOUS | FURTHER)[name]
+    mine, theirs = getattr(ls, name), getattr(scipy.stats, name)
+    ends = np.array(theirs.support(*shapes))
+    middle = theirs.median(*shapes)
+    spread = theirs.ppf(0.8, *shapes) - theirs.ppf(0.3, *shapes)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # of SciPy, where it finds no quantile
+        x = np.array([f(q, *shapes) for f in (theirs.ppf, theirs.isf) for q in (1e-300, 1e-30)])
+        x = np.append(x, middle + spread * np.array([-40, -15, -4, 4, 15, 40]))
+        x = x[(np.abs(x) < 1e100) & (x > ends[0]) & (x < ends[1])]
+        for method in ("logcdf", "logsf"):
+            expected = getattr(theirs, method)(x, *shapes)
+            try:
+                found, J = linad.linearize(lambda x, m=method: getattr(mine, m)(x, *shapes), x)
+            except LinadError:  # one that has no traced form
+                continue
+            small = np.isfinite(expected) & (expected < -1)
+            np.testing.assert_allclose(found[small], expected[small], rtol=1e-4)
+            assert np.all(found <= 0)
+            assert np.all(np.isfinite(J.pushforward(np.ones(x.size))))
+        ends = ends[np.isfinite(ends)]
+        found = linad.linearize(lambda x: mine.logpdf(x, *shapes), ends)[0]
+        poles = theirs.logpdf(ends, *shapes) == np.inf
+        np.testing.assert_array_equal(found[poles], np.inf)
+
+
+def test_students_t_of_many_degrees_of_freedom_is_normal():
+    x = np.array([0.0, 0.3, 2.0, 30.0])
+    normal = scipy.stats.norm.logpdf(x)
+    for df in (1e8, 1e12, 1e20, 1e100, np.inf):
+        y, J = linad.linearize(lambda x, df: ls.t.logpdf(x, df), x, df)
+        np.testing.assert_allclose(y, scipy.stats.t.logpdf(x, df), rtol=1e-14)
+        np.testing.assert_allclose(J.pushforward((np.ones(4), 0.0)), -x, rtol=1e-4)
+        if np.isfinite(df):  # by 1 / df: (x^4 - 2 x^2 - 1) / 4
+            slope = -(x**4 - 2 * x**2 - 1) / 4 / df
+            found = df * J.pushforward((np.zeros(4), 1.0))
+            np.testing.assert_allclose(found, slope, rtol=1e-4, atol=1e-12)
+    assert np.all(abs(y - normal) < 1e-12)
+    check_derivatives(lambda df: ls.t.logpdf(x, df), np.array(900.0))
+    check_derivatives(lambda df: ls.t.logpdf(x, df), np.array(1100.0))
+
+
+def test_the_short_side_of_the_skew_normal_distribution():
+    """log F next to where the integral takes over, and far beyond; its slope is f / F."""
+    x = np.array([-0.74, -0.76, -1.9, -4.6, -8.0, -30.0])
+    y, J = linad.linearize(lambda x: ls.skewnorm.logcdf(x, 4.0), x)
+    ratio = np.exp(ls.skewnorm.logpdf(x, 4.0) - y)
+    np.testing.assert_allclose(J.pushforward(np.ones(6)), ratio, rtol=1e-9)
+    np.testing.assert_allclose(y[:4], scipy.stats.skewnorm.logcdf(x[:4], 4.0), rtol=1e-7)
+    found = linad.linearize(lambda x: ls.skewnorm.logsf(-x, -4.0), x)[0]
+    np.testing.assert_allclose(found, y, rtol=1e-15)
+    check_derivatives(lambda x, a: ls.skewnorm.logcdf(x, a), x[:4], np.array(4.0))
+
+
+def test_moments_have_the_shape_of_all_parameters():
+    loc, scale = np.zeros(2), np.ones((3, 1))
+    for name in ("mean", "var", "std", "entropy"):
+        y = linad.linearize(lambda s, n=name: getattr(ls.norm, n)(loc, s), scale)[0]
+        np.testing.assert_allclose(y, getattr(scipy.stats.norm, name)(loc, scale))
