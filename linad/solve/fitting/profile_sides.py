@@ -23,7 +23,7 @@ SIGHT, NEARER = 10.0, 4
 distance, and so on, up to so often."""
 
 
-class Side:
+class ProfileSide:
     """τ on one side of the best value of a parameter.
 
     Each fit starts where the last ones inside point, or, where that is no better, where the last

@@ -17,7 +17,7 @@ from linad.core.array_type import Array
 from linad.core.callers import warn_user
 from linad.core.patience import Patience
 from linad.solve.fitting.parameters import as_given
-from linad.solve.fitting.profile_sides import Side
+from linad.solve.fitting.profile_sides import ProfileSide
 
 MOST = 40
 """Fits on one side of a parameter."""
@@ -114,7 +114,7 @@ def _end(fit: Any, i: int, t: float, side: float, met: Minima) -> float:
     limit = float(fit.bounds[side > 0][i])
     if not np.isfinite(t):
         return limit
-    profile = Side(fit, i, side, met)
+    profile = ProfileSide(fit, i, side, met)
     best, error = profile.best, float(fit._errors[i])
     known = np.isfinite(error) and error > 0
     room = abs(limit - best)
@@ -133,7 +133,7 @@ def _end(fit: Any, i: int, t: float, side: float, met: Minima) -> float:
     return best + side * distance
 
 
-def _passed(profile: Side, t: float, found: _Bracket, room: float) -> _Bracket:
+def _passed(profile: ProfileSide, t: float, found: _Bracket, room: float) -> _Bracket:
     """Go out until τ has passed t; it has not at the end of the room, or at no distance."""
     low, tau_low, high, _ = found
     level = 0
@@ -153,7 +153,7 @@ def _passed(profile: Side, t: float, found: _Bracket, room: float) -> _Bracket:
 
 
 def _reached(
-    profile: Side, t: float, found: _Bracket, nearest: float, room: float
+    profile: ProfileSide, t: float, found: _Bracket, nearest: float, room: float
 ) -> float | None:
     """The distance at which τ is t, by regula falsi; where an end of the bracket stays, its weight
     is halved (the Illinois method). Beyond the room, the end of it.
