@@ -167,7 +167,10 @@ class Compiled(Primitive):
 def _as_recorded(value: Array, var: Var, order: Literal["C", "F"]) -> np.ndarray:
     """A value as the array that a program takes: in its order, aligned, of the one dtype object."""
     dtype = canonical(var.dtype)
-    array = np.require(np.asarray(value), dtype, [order, "A"]).reshape(var.shape)
+    array = np.asarray(value, dtype, order)
+    if not array.flags.aligned:
+        array = array.copy(order)
+    array = array.reshape(var.shape)
     return array if array.dtype is dtype else array.view(dtype)
 
 

@@ -267,6 +267,11 @@ class Maximum:
         found.message = f"{NAME}: {found.message.partition(': ')[2] or found.message}"
         return found
 
+    def cost_at(self, x: Any) -> float:
+        """What it minimises, at a point."""
+        with quiet():
+            return float(np.reshape(self.residual(self.parameters.container(x)), ()))
+
     def _inside(self, start: Any, free: Any) -> tuple[Any, Any]:
         """Where no bound holds a free parameter; beyond them the cost is infinite."""
         cost = self.cost(start, free)

@@ -13,18 +13,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.callers import warn_user
 from linad.core.patience import Patience
-from linad.errors import ShapeError
 from linad.solve.fitting.parameters import as_given
+from linad.solve.fitting.profile_sides import ProfileSide
 
 MOST = 40
 """Fits on one side of a parameter."""
 
 CLOSE = 1e-6
 """Relative error of τ at an end."""
+
+LEVEL_OUT = 4
+"""How often in a row τ stays as it is to this error, up to four times as far out, before it is
+taken to stay so for ever."""
 
 AGAIN = 10.0
 """Seconds until somebody who waits is told again."""
@@ -97,41 +100,6 @@ def profile(fit: Any, i: int, t: float, met: Minima) -> tuple[float, float]:
     return ends[0], ends[1]
 
 
-class _Side:
-    """τ on one side of the best value of a parameter.
-
-    Each fit starts where the last one inside ended: one from outside may stay in a minimum of its
-    own.
-    """
-
-    def __init__(self, fit: Any, i: int, side: float, met: Minima) -> None:
-        self.fit, self.i, self.side, self.met = fit, i, side, met
-        self.best = float(fit.vector[i])
-        self.held = ~fit.parameters.free
-        self.held[i] = True
-        self.inside, self.last = fit.vector.copy(), fit.vector.copy()
-
-    def tau(self, distance: float) -> float:
-        """τ at a distance from the best value."""
-        fit = self.fit
-        start = self.inside.copy()
-        start[self.i] = self.best + self.side * distance
-        try:
-            found = fit.solve(start, self.held)
-        except ShapeError:
-            self.met.add(self.i, np.inf, None)
-            return np.inf  # an integration that ends early: the model has no values there
-        self.met.add(self.i, float(found.cost), found.x)
-        if np.isfinite(found.cost):
-            self.last[:] = tree.vector(found.x)
-        scale = fit._scales[1]
-        return float(np.sqrt(max(found.cost - fit.cost, 0.0) * 2.0 / scale)) if scale > 0 else 0.0
-
-    def start_from_last(self) -> None:
-        """The last fit is one inside."""
-        self.inside[:] = self.last
-
-
 class _Bracket(NamedTuple):
     """Distances between which τ passes t, and τ there."""
 
@@ -146,14 +114,15 @@ def _end(fit: Any, i: int, t: float, side: float, met: Minima) -> float:
     limit = float(fit.bounds[side > 0][i])
     if not np.isfinite(t):
         return limit
-    profile = _Side(fit, i, side, met)
+    profile = ProfileSide(fit, i, side, met)
     best, error = profile.best, float(fit._errors[i])
     known = np.isfinite(error) and error > 0
     room = abs(limit - best)
-    found = _passed(profile, t, t * (error if known else max(abs(best), 1.0)), room)
+    first = min(t * (error if known else max(abs(best), 1.0)), room)
+    found = _passed(profile, t, _Bracket(0.0, 0.0, first, t), room)
     if found.tau_high < t:
-        return limit if found.high == room else side * np.inf
-    distance = _reached(profile, t, found, CLOSE * error if known else 0.0)
+        return limit
+    distance = _reached(profile, t, found, CLOSE * error if known else 0.0, room)
     if distance is None:
         warn_user(
             f"profile_intervals: {fit.measure} jumps beside {fit.names[i]} = {best:.6g}: that "
@@ -164,42 +133,71 @@ def _end(fit: Any, i: int, t: float, side: float, met: Minima) -> float:
     return best + side * distance
 
 
-def _passed(profile: _Side, t: float, first: float, room: float) -> _Bracket:
+def _passed(profile: ProfileSide, t: float, found: _Bracket, room: float) -> _Bracket:
     """Go out until τ has passed t; it has not at the end of the room, or at no distance."""
-    low, tau_low, high = 0.0, 0.0, min(first, room)
+    low, tau_low, high, _ = found
+    level = 0
     for _ in range(MOST):
+        high = profile.in_sight(high, t)
         tau_high = profile.tau(high)
         if not tau_high < t or high >= room:
             return _Bracket(low, tau_low, high, tau_high)
+        level = level + 1 if high >= 4.0 * low > 0 and tau_high - tau_low <= CLOSE * t else 0
         low, tau_low = high, tau_high
         profile.start_from_last()
+        if level == LEVEL_OUT:
+            break
         further = high * t / tau_high if tau_high > 0 else np.inf
         high = min(max(1.1 * high, min(1.2 * further, 4.0 * high)), room)
-    return _Bracket(low, tau_low, np.inf, tau_high)
+    return _Bracket(low, tau_low, np.inf, tau_low)
 
 
-def _reached(profile: _Side, t: float, found: _Bracket, nearest: float) -> float | None:
-    """The distance at which τ is t, by regula falsi, halved where it would stay on one side.
+def _reached(
+    profile: ProfileSide, t: float, found: _Bracket, nearest: float, room: float
+) -> float | None:
+    """The distance at which τ is t, by regula falsi; where an end of the bracket stays, its weight
+    is halved (the Illinois method). Beyond the room, the end of it.
 
-    None if it is below the nearest that can be: τ jumps at the best value.
+    An outer end that stays may be a minimum of its own, met from far away: it is fitted again from
+    inside. None if the distance is below the nearest that can be: τ jumps at the best value.
+
+    Source: M. Dowell, P. Jarratt, "A modified regula falsi method for computing the root of an
+    equation", BIT 11, 1971.
     """
     low, tau_low, high, tau_high = found
+    over, under = tau_high - t, tau_low - t  # what is drawn through
+    stayed = 0  # how often the outer end has
     for _ in range(MOST):
         if abs(tau_high - t) <= CLOSE * t:
             return high
-        if not np.isfinite(tau_high):
+        if not np.isfinite(over):
             middle = 0.5 * (low + high)
         else:
-            middle = low + (high - low) * (t - tau_low) / (tau_high - tau_low)
+            middle = low - (high - low) * under / (over - under)
             middle = float(np.clip(middle, low + 0.02 * (high - low), high - 0.02 * (high - low)))
         at = profile.tau(middle)
         if abs(at - t) <= CLOSE * t or high - low <= CLOSE**2 * high:
             return middle
         if at < t:
-            low, tau_low = middle, at
+            low, tau_low, under = middle, at, at - t
             profile.start_from_last()
+            stayed += 1
+            if stayed > 1:
+                over *= 0.5
+            if stayed == 2 and np.isfinite(tau_high):
+                tau_high = min(tau_high, profile.tau(high))
+                over = tau_high - t
+                if tau_high < t:
+                    profile.start_from_last()
+                    found = _passed(profile, t, _Bracket(high, tau_high, 1.1 * high, t), room)
+                    if found.tau_high < t:
+                        return room
+                    low, tau_low, high, tau_high = found
+                    over, under, stayed = tau_high - t, tau_low - t, 0
         else:
-            high, tau_high = middle, at
+            high, tau_high, over = middle, at, at - t
+            under *= 0.5 if stayed == 0 else 1.0
+            stayed = 0
         if high <= nearest:
             return None
     return 0.5 * (low + high)

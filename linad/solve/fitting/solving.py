@@ -13,6 +13,7 @@ from linad.solve.fitting.doubts import CUT_OFF, MOST
 from linad.solve.fitting.fit_result import FitResult
 from linad.solve.fitting.parameters import Parameters, told
 from linad.solve.least_squares import levenberg_marquardt
+from linad.solve.losses import Loss
 from linad.solve.problems import quiet
 from linad.solve.status import Status
 from linad.solve.waiting import Waiting
@@ -39,6 +40,14 @@ class Refit:
             bounds=(container(low), container(high)),
             **self.options,
         )
+
+    def cost_at(self, x: Any) -> float:
+        """What it minimises, at a point."""
+        with quiet():
+            r = tree.vector(self.residual(self.parameters.container(x)))
+        if self.options["loss"] == "linear":
+            return 0.5 * float(r @ r)
+        return float(Loss(self.options["loss"], self.options["f_scale"]).cost(r))
 
 
 def solved(

@@ -72,3 +72,56 @@ def test_an_end_where_the_cost_jumps_beside_the_minimum_is_not_found():
         low, high = found.profile_intervals()["a"]
     assert low == pytest.approx(1.0 - 1.959964 / np.sqrt(2.0))
     assert np.isnan(high)
+
+
+def test_fits_along_a_curved_valley_begin_on_its_floor():
+    """Begun on the wall they ended on the way down, and an interval where they had ended."""
+    i = np.linspace(0.0, 1.0, 30)
+
+    def model(i, a, n):  # a and n make up for each other
+        return np.log(a) * 5.0 - n * 50.0 + a * i / (1.0 + n * i)
+
+    y = model(i, 2.0, 0.3) + 0.05 * np.cos(40 * i)
+    found = linad.solve.curve_fit(model, i, y, [2.0, 0.3])
+    runs, solve = [], found.solve
+
+    def counted(start, held):
+        runs.append(solve(start, held))
+        return runs[-1]
+
+    counted.residual, counted.cost_at = solve.residual, solve.cost_at
+    found.solve = counted
+    ends = found.profile_intervals()
+    assert sum(run.nit for run in runs) <= 4 * len(runs)
+    t = found._quantile(0.95)
+    for name in ("a", "n"):
+        for end in ends[name]:
+            held = linad.solve.curve_fit(
+                model, i, y, {**found.values, name: end}, fixed=[name]
+            )
+            tau = np.sqrt(2 * (held.cost - found.cost) / found._variance)
+            assert tau == pytest.approx(t, rel=1e-5)
+
+
+def test_an_interval_without_end_takes_few_fits():
+    t = np.linspace(0.0, 1.0, 20)
+    y = 1.0 - t + 0.05 * np.cos(30 * t)
+    found = linad.solve.curve_fit(lambda t, a, k: a * (1.0 - t) * np.exp(-t / k), t, y, [1.0, 9.0])
+    runs, solve = [], found.solve
+
+    def counted(start, held):
+        runs.append(solve(start, held))
+        return runs[-1]
+
+    counted.residual, counted.cost_at = solve.residual, solve.cost_at
+    found.solve = counted
+    assert found.profile_intervals(names="k")["k"][1] == np.inf
+    assert len(runs) < 40
+
+
+@pytest.mark.parametrize("loss", ["linear", "soft_l1"])
+def test_the_cost_where_a_fit_begins_is_that_of_a_fit(loss):
+    found = linad.solve.curve_fit(
+        lambda t, a, b: a * np.exp(b * t), T, np.exp(T) + 0.01 * T**2, loss=loss
+    )
+    assert found.solve.cost_at(found.vector) == pytest.approx(found.cost)
