@@ -26,11 +26,11 @@ from linad.operators.base import JacobianOperator
 from linad.operators.reordering import Broadcast, broadcast
 from linad.operators.structured import Masked, diagonal
 
-_TRUE = b"\1"
+TRUE = b"\1"
 """What the bytes of an array of truth values hold where one is true: asked for in half the time of
 ``any()``, which is a function of Python's."""
 
-_MANY = 1000
+MANY = 1000
 """Entries of which the sum of squares is asked for first, in a ninth of the time."""
 
 
@@ -79,8 +79,8 @@ def reaches_infinity(x: Array) -> bool:
         return isinf(x)
     if isinstance(x, Traced):
         x = concrete(x)
-    if x.size > _MANY:
+    if x.size > MANY:
         with np.errstate(over="ignore", invalid="ignore"):
             if np.isfinite(np.vdot(x, x)):
                 return False
-    return _TRUE in np.isinf(x).tobytes()
+    return TRUE in np.isinf(x).tobytes()

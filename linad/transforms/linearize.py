@@ -21,7 +21,7 @@ from linad.core.regions import Region
 from linad.core.shapes import is_inexact, size_of
 from linad.errors import WrongRuleError
 from linad.operators.region_writes import Erase, Insert
-from linad.operators.slopes import SlopeRule, reaches_infinity
+from linad.operators.slopes import MANY, TRUE, SlopeRule, reaches_infinity
 from linad.operators.structured import Diagonal, Identity
 from linad.transforms.likeness import alike, one_origin
 from linad.transforms.pair_operations import PairTrace, widened
@@ -110,7 +110,14 @@ class LinearTrace(PairTrace):
                         type(rule) is SlopeRule
                         and rule.slope
                         and not params
-                        and not (rule.levels and reaches_infinity(value))
+                        and not (
+                            rule.levels  # few entries are asked here: a call takes as long
+                            and (
+                                reaches_infinity(value)
+                                if type(value) is not ndarray or value.size > MANY
+                                else TRUE in np.isinf(value).tobytes()
+                            )
+                        )
                     ):
                         J = _bare(Diagonal)
                         J.entries = rule.slope(y, value)

@@ -15,7 +15,7 @@ from linad.arrays.traces import Trace
 from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.operators.base import JacobianOperator
-from linad.operators.slopes import SlopeRule, reaches_infinity
+from linad.operators.slopes import MANY, TRUE, SlopeRule, reaches_infinity
 from linad.operators.structured import Cast, Diagonal, Identity
 from linad.transforms.plain_operands import PlainOperands
 from linad.transforms.tape_operator import Step
@@ -103,7 +103,14 @@ class PairTrace(Trace):
             type(rule) is not SlopeRule
             or x.shape != shape
             or x.dtype is not dtype
-            or (rule.levels and reaches_infinity(x))
+            or (
+                rule.levels  # few entries are asked here: a call takes as long
+                and (
+                    reaches_infinity(x)
+                    if type(x) is not ndarray or x.size > MANY
+                    else TRUE in np.isinf(x).tobytes()
+                )
+            )
         ):
             J = rule(y, a, b)
             return J if x.dtype is dtype else widened(J, x.dtype, dtype)
