@@ -91,7 +91,7 @@ LEFT = {
     "f": set(),
     "c": {"rint", "erf", "erfc", "sinc", "maximum", "minimum", "fmax", "fmin", "less"}
     | {"less_equal", "greater", "greater_equal", "xlogy", "xlog1py", "clip"}
-    | {"side", "tip", "root"},
+    | {"side", "tip", "root", "cube_of_tip"},
     "i": {"reciprocal", "signbit", "power", "tip"},
     "b": {"reciprocal", "signbit", "power", "tip", "floor_divide", "remainder", "fmod"}
     | {"left_shift", "right_shift", "sign", "square", "clip", "spacing", "nextafter"},

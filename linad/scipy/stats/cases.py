@@ -142,8 +142,11 @@ class TruncatedNormal(Continuous):
 
 
 def _burr_logpdf(z: Any, c: Any, d: Any) -> Any:
-    log = np.log(z)
-    return np.log(c * d) - (c + 1) * log - (d + 1) * np.logaddexp(0.0, -c * log)
+    """c d z^(c d - 1) / (1 + z^c)^(d + 1); beyond 1 in powers of 1 / z, which do not overflow."""
+    near = still(z) <= 1
+    small, large = np.where(near, z, 1.0), np.where(near, 1.0, z)
+    power = np.where(near, np.log1p(small**c), c * np.log(large) + np.log1p(large**-c))
+    return np.log(c * d) + sp.xlogy(c * d - 1, z) - (d + 1) * power
 
 
 def _burr_moments(c: Any, d: Any) -> tuple[Any, Any]:
@@ -163,8 +166,8 @@ class Burr(Continuous):
     span = (0.0, np.inf)
     inside = 1.0
 
-    def _counts_at_end(self, z: Any, *shapes: Any) -> Any:
-        return np.False_
+    def _counts_at_end(self, z: Any, c: Any, d: Any) -> Any:
+        return (z == 0) & (c * d <= 1)
 
     def _logpdf(self, z: Any, c: Any, d: Any) -> Any:
         return _burr_logpdf(z, c, d)
@@ -189,8 +192,8 @@ class Fisk(Continuous):
     span = (0.0, np.inf)
     inside = 1.0
 
-    def _counts_at_end(self, z: Any, *shapes: Any) -> Any:
-        return np.False_
+    def _counts_at_end(self, z: Any, c: Any) -> Any:
+        return (z == 0) & (c <= 1)
 
     def _logpdf(self, z: Any, c: Any) -> Any:
         return _burr_logpdf(z, c, 1.0)
@@ -271,10 +274,10 @@ class GeneralGamma(Continuous):
         return (a > 0) & (c != 0)
 
     def _counts_at_end(self, z: Any, a: Any, c: Any) -> Any:
-        return np.False_
+        return (z == 0) & (c > 0) & (c * a <= 1)
 
     def _logpdf(self, z: Any, a: Any, c: Any) -> Any:
-        return np.log(np.abs(c)) + (c * a - 1) * np.log(z) - z**c - sp.gammaln(a)
+        return np.log(np.abs(c)) + sp.xlogy(c * a - 1, z) - z**c - sp.gammaln(a)
 
     def _cdf(self, z: Any, a: Any, c: Any) -> Any:
         return np.where(c > 0, sp.gammainc(a, z**c), sp.gammaincc(a, z**c))

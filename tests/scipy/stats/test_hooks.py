@@ -165,3 +165,25 @@ def test_moments_have_the_shape_of_all_parameters():
     for name in ("mean", "var", "std", "entropy"):
         y = linad.linearize(lambda s, n=name: getattr(ls.norm, n)(loc, s), scale)[0]
         np.testing.assert_allclose(y, getattr(scipy.stats.norm, name)(loc, scale))
+
+
+@pytest.mark.parametrize(
+    "name, shapes, slope",
+    [
+        ("burr", (2.0, 0.5), 0.0),
+        ("burr", (1.0, 1.0), -2.0),
+        ("fisk", (1.0,), -2.0),
+        ("gengamma", (0.5, 2.0), 0.0),
+        ("gengamma", (1.0, 1.0), -1.0),
+    ],
+)
+def test_a_density_that_is_finite_at_the_end_of_its_support(name, shapes, slope):
+    """Its logarithm there, and the slope of that from within; a pole for smaller shapes."""
+    mine, theirs = getattr(ls, name), getattr(scipy.stats, name)
+    z = np.array([0.0, 0.3, 2.0, 1e100])
+    y, J = linad.linearize(lambda z: mine.logpdf(z, *shapes), z)
+    np.testing.assert_allclose(y, theirs.logpdf(z, *shapes), rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(J.pushforward(np.ones(4))[0], slope, atol=1e-15)
+    pole = tuple(0.5 * s for s in shapes)
+    assert linad.linearize(lambda z: mine.logpdf(z, *pole), 0.0)[0] == np.inf
+    check_derivatives(lambda *s: mine.logpdf(z[1:3], *s), *map(np.array, shapes))
