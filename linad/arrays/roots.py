@@ -21,11 +21,11 @@ class _Root(NamedTuple):
     square: Callable[..., Any]
     args: tuple[Any, ...]
     cube: Callable[[Any], Any] | None
-    seen: tuple[ndarray | None, ...] = ()
+    seen: tuple[ndarray | None, ...]
 
     def holds(self) -> bool:
         """Whether nothing was written into the arguments since."""
-        pairs = zip(self.args, self.seen, strict=False)
+        pairs = zip(self.args, self.seen, strict=True)
         if not all([was is None or np.array_equal(x, was, equal_nan=True) for x, was in pairs]):
             return False
         return all([x.holds() for x in self.args if isinstance(x, _Root)])
@@ -73,7 +73,7 @@ def root_read(y: Any, root: Any, index: Any) -> Any:
     parts = index if type(index) is tuple else (index,)
     if isinstance(y, Traced) and not is_private(root) and all(map(_is_kind_of_index, parts)):
         kept = tuple([p.copy() if isinstance(p, (ndarray, list)) else p for p in parts])
-        mark = _Root(_read_square, (root._square, kept), root._square.cube)
+        mark = _Root(_read_square, (root._square, kept), root._square.cube, (None, None))
         y._square = mark  # type: ignore[attr-defined]
     return y
 

@@ -41,13 +41,14 @@ class ProfileSide:
     def tau(self, distance: float) -> float:
         """τ at a distance from the best value; infinite where the model has no values."""
         found = None
-        for start in self._starts(distance):
+        starts, _ = self._starts(distance)
+        for start in starts:
             try:
                 found = self.fit.solve(start, self.held)
             except ShapeError:
                 continue  # an integration that ends early: the model has no values there
             except REFUSALS:
-                if start is self._plain:
+                if start is starts[-1]:
                     raise
                 continue
             if np.isfinite(found.cost):
@@ -68,7 +69,7 @@ class ProfileSide:
         most = self.fit.cost + 0.5 * self.fit._scales[1] * (SIGHT * t) ** 2
         for k in range(NEARER):
             nearer = low + (distance - low) * 0.25**k
-            if min(map(self._cost, self._starts(nearer))) <= most:
+            if self._starts(nearer)[1] <= most:
                 return nearer
         return distance
 
@@ -77,13 +78,12 @@ class ProfileSide:
         if self.last[0] > self.inside[-1][0]:
             self.inside.append(self.last)
 
-    def _starts(self, distance: float) -> list[Any]:
-        """Where to begin: where the curve points, if that is better, then the last fit inside."""
-        self._plain = self._at(distance, self.inside[-1][1])
-        pointed = self._pointed(distance)
-        if pointed is None or not self._cost(pointed) < self._cost(self._plain):
-            return [self._plain]
-        return [pointed, self._plain]
+    def _starts(self, distance: float) -> tuple[list[Any], float]:
+        """Where to begin: where the curve points, if that is better, then the last fit inside; and
+        the cost at the first."""
+        plain, pointed = self._at(distance, self.inside[-1][1]), self._pointed(distance)
+        cost, ahead = self._cost(plain), np.inf if pointed is None else self._cost(pointed)
+        return ([pointed, plain], ahead) if ahead < cost else ([plain], cost)
 
     def _at(self, distance: float, vector: Any) -> Any:
         """A vector with the parameter at a distance."""

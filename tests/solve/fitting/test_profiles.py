@@ -74,6 +74,19 @@ def test_an_end_where_the_cost_jumps_beside_the_minimum_is_not_found():
     assert np.isnan(high)
 
 
+def refits_of(found):
+    """The fits that a fit solves from now on, in a list that grows."""
+    runs, solve = [], found.solve
+
+    def counted(start, held):
+        runs.append(solve(start, held))
+        return runs[-1]
+
+    counted.residual, counted.cost_at = solve.residual, solve.cost_at
+    found.solve = counted
+    return runs
+
+
 def test_fits_along_a_curved_valley_begin_on_its_floor():
     """Begun on the wall they ended on the way down, and an interval where they had ended."""
     i = np.linspace(0.0, 1.0, 30)
@@ -83,14 +96,7 @@ def test_fits_along_a_curved_valley_begin_on_its_floor():
 
     y = model(i, 2.0, 0.3) + 0.05 * np.cos(40 * i)
     found = linad.solve.curve_fit(model, i, y, [2.0, 0.3])
-    runs, solve = [], found.solve
-
-    def counted(start, held):
-        runs.append(solve(start, held))
-        return runs[-1]
-
-    counted.residual, counted.cost_at = solve.residual, solve.cost_at
-    found.solve = counted
+    runs = refits_of(found)
     ends = found.profile_intervals()
     assert sum(run.nit for run in runs) <= 4 * len(runs)
     t = found._quantile(0.95)
@@ -107,14 +113,7 @@ def test_an_interval_without_end_takes_few_fits():
     t = np.linspace(0.0, 1.0, 20)
     y = 1.0 - t + 0.05 * np.cos(30 * t)
     found = linad.solve.curve_fit(lambda t, a, k: a * (1.0 - t) * np.exp(-t / k), t, y, [1.0, 9.0])
-    runs, solve = [], found.solve
-
-    def counted(start, held):
-        runs.append(solve(start, held))
-        return runs[-1]
-
-    counted.residual, counted.cost_at = solve.residual, solve.cost_at
-    found.solve = counted
+    runs = refits_of(found)
     assert found.profile_intervals(names="k")["k"][1] == np.inf
     assert len(runs) < 40
 
