@@ -30,6 +30,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.facts import real_dtype
 from linad.operators.relation_shapes import moved
 from linad.operators.relations import Gather
+from linad.rules.gathering import by_positions, is_position
 from linad.rules.shaping import (
     as_array,
     broadcast_to,
@@ -171,12 +172,31 @@ def getitem(x: Array, index: Any) -> Any:
     if kind is ndarray and ndim and index.ndim and index.dtype.kind in "iu":
         # Entries of the first axis; of a copy, since the caller may write into the index.
         return getitem_.on((x,), {"index": Index((index.copy("K"), *(WHOLE,) * (ndim - 1)))})
+    if kind is not ndarray and any([is_position(e) for e in entries]) and _is_copy(x, entries):
+        return by_positions(x, entries)
     place = 0 if kind is ndarray else _of_one_array(entries)
     if place is not None:
         known = _with_one_array(entries, place, x.shape)
         if known is not None:
             return getitem_.on((x,), {"index": known})
     return _by_general_index(x, index, entries)
+
+
+def _is_copy(x: Array, entries: tuple[Any, ...]) -> bool:
+    """Whether an index with traced integers in it gives a copy, or a number, of known shape."""
+    if any([isinstance(e, Traced) and e.dtype.kind not in "iu" for e in entries]):
+        return False
+    if any([type(e) is slice and _has_traced_end(e) for e in entries]):
+        return False
+    if any([type(e) is not slice and np.ndim(e) for e in entries if e is not Ellipsis]):
+        return True
+    if len(entries) == x.ndim and all([is_position(e) or type(e) is int for e in entries]):
+        return True
+    return _has_scalar_array(entries) and not any([e is Ellipsis for e in entries])
+
+
+def _has_traced_end(e: slice) -> bool:
+    return any([isinstance(end, Traced) for end in (e.start, e.stop, e.step)])
 
 
 def _by_general_index(x: Array, index: Any, entries: tuple[Any, ...]) -> Any:
@@ -301,6 +321,10 @@ def take(
         axis = normalize_axis(axis, a.ndim, "take")
     if mode == "raise" and moves(indices):
         return copy_(along(a, axis, indices), layout="C") if a.ndim > 1 else getitem(a, indices)
+    if is_position(indices) and a.size:
+        picked = _within(indices, a.shape[axis], mode)
+        y = by_positions(a, ((WHOLE,) * axis + (picked,)))
+        return laid_out(y, "C", "take") if y.ndim > 1 else y
     picked = np.asarray(indices)
     if picked.size == 0 and not isinstance(indices, np.ndarray):
         picked = picked.astype(np.intp)
@@ -334,7 +358,8 @@ def take_along_axis(arr: Array, indices: Array, axis: int | None = -1) -> Any:
         if np.ndim(indices) != 1:
             raise ValueError("take_along_axis: with axis=None, indices must have one axis")
     axis = normalize_axis(axis, arr.ndim, "take_along_axis")
-    indices = np.asarray(indices)
+    if not isinstance(indices, Traced):
+        indices = np.asarray(indices)
     if indices.dtype.kind not in "iu":
         raise IndexError(f"take_along_axis: indices must be integers, got {indices.dtype}")
     if indices.ndim != arr.ndim:

@@ -91,7 +91,9 @@ def _has_duplicates(index: Index, shape: Shape) -> bool:
     return np.unique(flat).size < flat.size
 
 
-def canonical(index: Any, shape: Shape) -> tuple[Shape, tuple[int, ...] | None, Index]:
+def canonical(
+    index: Any, shape: Shape, traced: bool = False
+) -> tuple[Shape, tuple[int, ...] | None, Index]:
     """Take an index of an array apart.
 
     Parameters
@@ -100,6 +102,8 @@ def canonical(index: Any, shape: Shape) -> tuple[Shape, tuple[int, ...] | None, 
         What stands between the square brackets.
     shape : tuple of int
         Shape of the array.
+    traced : bool
+        Whether traced integers stay in it as they are; else they are decisions.
 
     Returns
     -------
@@ -115,7 +119,8 @@ def canonical(index: Any, shape: Shape) -> tuple[Shape, tuple[int, ...] | None, 
     IndexError
         As NumPy's, for what is not an index and for too many indices.
     """
-    entries = [_read(item) for item in (index if isinstance(index, tuple) else (index,))]
+    items = index if isinstance(index, tuple) else (index,)
+    entries = [e if traced and isinstance(e, Traced) else _read(e) for e in items]
     if sum([entry is Ellipsis for entry in entries]) == 0:
         entries.append(Ellipsis)
     entries = _spelled_out(entries, shape)
