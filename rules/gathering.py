@@ -174,6 +174,7 @@ def _joined(arrays: Any, lengths: Shape, axes: Any) -> Any:
     return total
 
 
-def added_at(values: Array, positions: Any, size: int) -> Any:
-    """Zeros (size,) with values added at positions, which may be traced."""
-    return scatter_add(values, counted(positions, size=size, axis=0), axis=-1, size=size)
+def added_at(values: Array, positions: Any, shape: Shape) -> Any:
+    """Zeros of a shape, with values added at positions along the first axis."""
+    n = shape[0]
+    return scatter_add(values, counted(positions, size=n, axis=0), axis=-len(shape), size=n)

@@ -77,7 +77,11 @@ class DistinctIndex(Index):
 def _has_duplicates(index: Index, shape: Shape) -> bool:
     axes = [entry for entry in index if entry is not None]
     lengths = shape[len(shape) - len(axes) :]
-    pairs = [(e, n) for e, n in zip(axes, lengths, strict=True) if not isinstance(e, slice)]
+    pairs = [  # in a dtype that has the lengths of axes
+        (np.asarray(e, np.intp), n)
+        for e, n in zip(axes, lengths, strict=True)
+        if not isinstance(e, slice)
+    ]
     # Positions in a grid of the axes that integers and arrays pick from.
     flat: Any = 0
     for entry, n in pairs:
