@@ -46,6 +46,7 @@ ROWS: dict[str, Row] = {
     "astype": "np.asarray({0}).astype({dtype})",
     "astype_exact": "np.asarray({0}).astype({dtype})",
     "copy": "np.array({0})",
+    "gather": "np.take({0}, {1}, axis={axis})",
     "masked": "np.where({mask}, {0}, 0)",
     "inside": "{0}",
     "settled": "{0}",
@@ -155,6 +156,15 @@ def _added(values, shape, index):
     return y
 '''
 
+COUNTED = '''
+def _counted(positions, size, axis):
+    """Positions along an axis of a length, counted from its start."""
+    for k in np.ravel(positions):
+        if not -size <= k < size:
+            raise IndexError(f"index {k} is out of bounds for axis {axis} with size {size}")
+    return np.where(positions < 0, positions + size, positions)
+'''
+
 INSERTED = '''
 def _inserted(value, shape, index):
     """Zeros with a value written at an index."""
@@ -207,6 +217,19 @@ def add_at(module: Module, eqn: Equation, args: list[str]) -> str:
     shape = eqn.params["shape"]
     index = module.index(eqn.params["index"].behind(len(shape)))
     return f"{name}({args[0]}, {module.text(shape)}, np.s_[{index}])"
+
+
+@row("scatter_add")
+def scatter_add(module: Module, eqn: Equation, args: list[str]) -> str:
+    name = module.helper("_added", ADDED)
+    index = f"..., {args[1]}" + ", :" * (-1 - eqn.params["axis"])
+    return f"{name}({args[0]}, {module.text(eqn.outputs[0].shape)}, np.s_[{index}])"
+
+
+@row("counted")
+def counted(module: Module, eqn: Equation, args: list[str]) -> str:
+    name, params = module.helper("_counted", COUNTED), eqn.params
+    return f"{name}({args[0]}, {params['size']}, {params['axis']})"
 
 
 @row("insert_region")
