@@ -106,7 +106,7 @@ class EntriesAlong(JacobianOperator):
         return Gather(np.ravel(read), self.shape[1])
 
     def relation_key(self) -> Any:
-        return np.asarray(self.positions).tobytes(), self.axis
+        return np.asarray(self.positions), self.axis
 
 
 @gather.jacobian(wrt=0)
