@@ -1,7 +1,7 @@
 """Entries at positions that are values of a program: what ``x[i]`` is where i is traced.
 
 y = gather(x, p)          y[..., j, ...] = x[..., p_j, ...] along one axis
-x = scatter_add(y, p)     its adjoint: zeros of a length along that axis, y_j added at p_j for each j
+x = scatter_add(y, p)     its adjoint: zeros of a length along that axis, with y_j added at p_j
 q = counted(p)            positions as NumPy counts them, from the start of an axis, checked
 
 Each of the first two is the adjoint of the other in its first argument; positions are integers and

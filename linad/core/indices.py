@@ -124,10 +124,10 @@ def canonical(
         As NumPy's, for what is not an index and for too many indices.
     """
     items = index if isinstance(index, tuple) else (index,)
-    entries = [e if traced and isinstance(e, Traced) else _read(e) for e in items]
-    if sum([entry is Ellipsis for entry in entries]) == 0:
-        entries.append(Ellipsis)
-    entries = _spelled_out(entries, shape)
+    given = [e if traced and isinstance(e, Traced) else _read(e) for e in items]
+    if sum([entry is Ellipsis for entry in given]) == 0:
+        given.append(Ellipsis)
+    entries = _spelled_out(given, shape)
     kinds = [kind for kind, _ in entries]
     if "array" not in kinds and "unit" not in kinds:
         return shape, None, BasicIndex([e for _, e in entries if e is not Ellipsis])
