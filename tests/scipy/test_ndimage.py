@@ -285,6 +285,15 @@ def test_complex_images_and_weights():
     check_derivatives(lambda x, w: ln.convolve1d(x, w), z, w)
 
 
+def test_the_size_of_a_slope_has_the_derivative_of_a_norm_in_a_flat_image():
+    def f(x):
+        return ln.gaussian_gradient_magnitude(x, 1.0)
+
+    flat = np.full((3, 4), 0.5)
+    for g in (f, linad.jit(f)):
+        np.testing.assert_array_equal(linad.jacobian(g)(flat), 0.0)
+
+
 LEVEL = np.round(X)  # many pixels are equal
 RANKED = {
     "opening": lambda m, x: m.grey_opening(x, 2),
