@@ -137,8 +137,9 @@ def _unguarded(e: Equation) -> Equation:
     """A loop or a branch of bodies without decisions; another operation as it is."""
     if not e.primitive.guards:
         return e
-    owner = e.primitive.remade([part.unguarded for part in e.primitive.parts])
-    return Equation(owner, e.inputs, e.params, e.outputs, e.source)
+    owner: Any = e.primitive
+    others = owner.remade([part.unguarded for part in owner.parts])
+    return Equation(others, e.inputs, e.params, e.outputs, e.source)
 
 
 def run_tape(body: Body, values: list[Any]) -> list[Any]:
