@@ -21,6 +21,7 @@ from linad.jit.outside import state_of
 from linad.jit.recording import record
 from linad.jit.signature import Signature
 from linad.jit.specializations import COMPUTED, Variant
+from linad.transforms.demands import CAUGHT
 from linad.transforms.record import is_recorded
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class LongCall:
                 values = variant.computed(arguments.operands)
             except GuardError:
                 continue
-            except ArithmeticError as stopped:
+            except CAUGHT as stopped:
                 # NumPy says what is wrong, or knows what to return.
                 log.debug("%s runs uncompiled: %s", name_of(self.function), stopped)
                 return self.function(*args, **kwargs)
@@ -131,7 +132,7 @@ class LongCall:
                 values = variant.applied(arguments.arrays, arguments.outside)
             except GuardError:
                 continue
-            except ArithmeticError:
+            except CAUGHT:  # of these values, or of those that it was recorded with
                 break
             except LinadError:
                 raise
