@@ -405,7 +405,7 @@ def rolled_part(
     outputs = [y._node if isinstance(y, Tracer) and y._trace is trace else y for y in results]
     known_here = {x._node: x for x in [*others, *traced] if x._trace is trace}
     values = {node: x.concrete for node, x in known_here.items()}
-    whole = with_searches_as_loops(trace, recorded, trace.searches(), outputs, values)
+    whole = with_searches_as_loops(trace, recorded, trace.ended_searches(), outputs, values)
     equations = needed(whole, outputs)
     if len(equations) < LEAST_EQUATIONS and whole is recorded:
         return None

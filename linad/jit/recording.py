@@ -151,7 +151,7 @@ class _Recording:
         """Make loops of the searches that Python has made."""
         traced, trace = self.traced, self.traced.trace
         trace.decided.end()
-        if not trace.searches():
+        if not trace.ended_searches():
             return
         read = [*leaves, *traced.tracers]
         for leaf in read:
@@ -161,7 +161,7 @@ class _Recording:
         outputs += [node for node, *_ in trace.texts]
         given = dict(zip(traced.inputs, [*self.given, *self.outside], strict=True))
         trace.equations = with_searches_as_loops(
-            trace, trace.equations, trace.searches(), outputs, given
+            trace, trace.equations, trace.ended_searches(), outputs, given
         )
 
     def _check_shapes(self) -> None:

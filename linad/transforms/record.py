@@ -253,7 +253,7 @@ class RecordTrace(Trace):
         self.equations.append(equation)
         return answer
 
-    def searches(self) -> list[Any]:
+    def ended_searches(self) -> list[Any]:
         """The searches that were seen to end, see `linad.control.search_loops`."""
         return [] if self.decided is None else self.decided.ended
 
