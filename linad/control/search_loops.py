@@ -6,127 +6,32 @@
         if abs(d) < tol: break       x of the last step is x of the loop
 
 What a step does follows from the loop's variables, as `linad.control.plain_searches` finds out. At
-each decision they are written down. The operations between two decisions are the body; each operand
-is made there, is a variable as it was at the decision before, or comes from outside. Where the steps
-that were recorded do not tell which, or are not the same, nothing is done: the decisions stay guards.
+each decision they are written down (`linad.control.search_watch`). The operations between two
+decisions are the body; each operand is made there, is a variable as it was at the decision before,
+or comes from outside. Where the steps that were recorded do not tell which, or are not the same,
+nothing is done: the decisions stay guards.
 """
 
+import itertools
+import math
 from collections.abc import Sequence
-from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import refresh, refresh_node
-from linad.arrays.tracer import Tracer
-from linad.arrays.traces import interrupt_pending
 from linad.control.bodies import Body, run_equations
 from linad.control.body_trace import BodyTrace
 from linad.control.equal_operations import exact_key, same_params
 from linad.control.known_bodies import known
 from linad.control.lifted_numbers import with_numbers_lifted
-from linad.control.plain_searches import PlainSearch, search_at
+from linad.control.search_watch import Search
 from linad.control.whiles import affordable, while_
-from linad.core.frames import using_frame
 from linad.core.moving_regions import write_moving
 from linad.core.primitive import Primitive
 from linad.core.regions import write_region
 from linad.core.tape import GUARDS, Equation, Var, guard, needed, tape_of
 from linad.transforms.demands import missed
-from linad.transforms.record import RecordTrace, node_of
-
-FEWEST = 3
-"""Decisions from which it is told what the steps between them do."""
-
-NUMBERS = (int, float, bool, complex)
-
-
-class Decision:
-    """One answer to the test of a search.
-
-    Attributes
-    ----------
-    guard : Equation
-        That checks the answer.
-    state : dict
-        The variables of the loop: a `Var`, or a plain number.
-    values : dict
-        What they are.
-    """
-
-    def __init__(self, equation: Equation, state: dict[str, Any], values: dict[str, Any]) -> None:
-        self.guard, self.state, self.values = equation, state, values
-
-
-class Search:
-    """A search that Python has made, from its first decision to its last."""
-
-    def __init__(self, loop: PlainSearch, limit: int | None) -> None:
-        self.loop, self.limit = loop, limit
-        self.met: list[Decision] = []
-        self.alike = True
-
-
-class SearchWatch:
-    """What looks at the decisions of a function that is recorded.
-
-    Attributes
-    ----------
-    ended : list of Search
-        Those that came to their end, in the order in which they did.
-    """
-
-    def __init__(self, trace: RecordTrace) -> None:
-        self.trace = trace
-        self.ended: list[Search] = []
-        self._open: dict[Any, tuple[FrameType, Search]] = {}
-
-    def __call__(self, equation: Equation, answer: bool) -> None:
-        """A decision is about to be written down."""
-        frame = using_frame()
-        loop = None if frame is None else search_at(frame)
-        if frame is None or loop is None:
-            return
-        key = id(frame), loop.key
-        _, search = self._open.get(key, (None, None))
-        count = None if loop.counts is None else frame.f_locals.get(loop.counts)
-        if search is None or search.loop is not loop or count == 0:
-            self._open.pop(key, None)
-            limit = loop.limit_in(frame)
-            if not loop.holds_in(frame) or not (limit is None or type(limit) is int):
-                return
-            search = Search(loop, limit)
-            self._open[key] = frame, search
-        interrupt_pending()  # its steps are not those of a longer loop's template
-        if count is not None and count != len(search.met):
-            search.alike = False  # not all of its tests were of traced values
-        search.met.append(self._decision(equation, frame, loop))
-        if answer is not loop.goes:
-            del self._open[key]
-            if search.alike and len(search.met) >= FEWEST:
-                self.ended.append(search)
-                self.trace.loops += 1
-
-    def end(self) -> None:
-        self._open.clear()
-
-    def _decision(self, equation: Equation, frame: FrameType, loop: PlainSearch) -> Decision:
-        own = frame.f_locals
-        state, values = {}, {}
-        for name in loop.assigned:
-            if name in own:
-                state[name], values[name] = self._noted(own[name])
-        return Decision(equation, state, values)
-
-    def _noted(self, x: Any) -> tuple[Any, Any]:
-        """A variable as it is now, and its value."""
-        while isinstance(x, Tracer) and x._trace is not self.trace:
-            refresh(x)
-            x = x._value
-        if isinstance(x, Tracer):
-            refresh_node(x)
-            return x._node, np.array(x.concrete)[()]
-        return x, x
+from linad.transforms.record import NUMBERS, RecordTrace, node_of
 
 
 def with_searches_as_loops(
@@ -150,21 +55,45 @@ def with_searches_as_loops(
     given : dict
         Values that the equations begin with.
     """
-    values: dict[Var, Any] = {}
+    place = {id(e): k for k, e in enumerate(equations)}
+    found: list[tuple[list[int], Search]] = []
     for search in searches:
-        place = {id(e): k for k, e in enumerate(equations)}
         at = [place.get(id(d.guard), -1) for d in search.met]
-        if at[0] < 0 or any([b <= a for a, b in zip(at, at[1:], strict=False)]):
-            continue
+        after = found[-1][0][-1] if found else -1
+        if all([a < b for a, b in itertools.pairwise([after, *at])]):
+            found.append((at, search))
+    if not found:
+        return equations
+    until = _read_until(equations, found, outputs)
+    values: dict[Var, Any] = {}
+    parts: list[Equation] = []
+    done = 0
+    for at, search in found:
         steps = _Steps(trace, equations, search, at)
-        if not steps.are_alike() or steps.leaves_more(equations[at[-1] + 1 :], outputs):
+        if not steps.are_alike() or steps.leaves_more(until, at[-1]):
             continue
-        if not values:
-            values = _run(equations, given)
+        values = values or _run(equations, given)
         loop = steps.loop(values)
         if loop is not None:
-            equations = [*equations[: at[0]], *loop, *equations[at[-1] + 1 :]]
-    return equations
+            parts += [*equations[done : at[0]], *loop]
+            done = at[-1] + 1
+    return [*parts, *equations[done:]] if done else equations
+
+
+def _read_until(
+    equations: Sequence[Equation],
+    found: Sequence[tuple[Sequence[int], Search]],
+    outputs: Sequence[Any],
+) -> dict[Any, float]:
+    """The last equation that reads each variable, or begins a loop that may."""
+    until: dict[Any, float] = {}
+    for k, e in enumerate(equations):
+        until.update(dict.fromkeys([a for a in e.inputs if isinstance(a, Var)], k))
+    for at, search in found:
+        for a in search.met[0].state.values():
+            if isinstance(a, Var):
+                until[a] = max(until.get(a, 0), at[0])
+    return until | dict.fromkeys([a for a in outputs if isinstance(a, Var)], math.inf)
 
 
 def _run(equations: Sequence[Equation], given: dict[Var, Any]) -> dict[Var, Any]:
@@ -175,7 +104,8 @@ def _run(equations: Sequence[Equation], given: dict[Var, Any]) -> dict[Var, Any]
         if known_here.issuperset([a for a in e.inputs if isinstance(a, Var)]):
             known_here.update(e.outputs)
             runs.append(e)
-    return run_equations(runs, given)
+    with np.errstate(all="ignore"):  # it has been said when they were recorded
+        return run_equations(runs, given)
 
 
 class _Steps:
@@ -193,9 +123,7 @@ class _Steps:
         self, trace: RecordTrace, equations: list[Equation], search: Search, at: list[int]
     ) -> None:
         self.trace, self.search = trace, search
-        self.segments = [
-            equations[a + 1 : b] for a, b in zip(at, at[1:], strict=False)
-        ]
+        self.segments = [equations[a + 1 : b] for a, b in itertools.pairwise(at)]
         self.states = [d.state for d in search.met]
         self.tests = [d.guard.inputs[0] for d in search.met]
         self.place: list[dict[Var, tuple[int, int]]] = [
@@ -207,7 +135,9 @@ class _Steps:
 
     def are_alike(self) -> bool:
         """Whether all steps are one; what each operand is, is known then."""
-        if not self._states_fit() or any([e.primitive in _STAY for e in self.segments[0]]):
+        if not self._states_fit() or not self.search.begun.always_asks(self.carried):
+            return False
+        if any([e.primitive in _STAY for e in self.segments[0]]):
             return False
         first = self.segments[0]
         for part in self.segments[1:]:
@@ -220,16 +150,26 @@ class _Steps:
                     return False
         if missed(first, needed(first, self._ends(0))):
             return False  # what may raise, though nobody reads it
-        self.operands = []
-        for k in range(len(first)):
-            read = [[e.inputs[i] for e in self._column(k)] for i in range(len(first[k].inputs))]
-            self.operands.append([self._told(r) for r in read])
-        ends = list(zip(*[self._ends(j) for j in range(len(self.segments))], strict=True))
-        self.ends = [self._told(r) for r in ends]
-        return None not in self.ends and all([None not in told for told in self.operands])
+        self.operands: list[list[tuple[str, Any]]] = []
+        for column in zip(*self.segments, strict=True):
+            operands = self._all_told(list(zip(*[e.inputs for e in column], strict=True)))
+            if operands is None:
+                return False
+            self.operands.append(operands)
+        ends = [self._ends(j) for j in range(len(self.segments))]
+        told = self._all_told(list(zip(*ends, strict=True)))
+        self.ends = told or []
+        return told is not None
 
-    def _column(self, k: int) -> list[Equation]:
-        return [part[k] for part in self.segments]
+    def _all_told(self, columns: Sequence[Sequence[Any]]) -> list[tuple[str, Any]] | None:
+        """What each of several operands is in every step; None where that is not told of all."""
+        told = []
+        for read in columns:
+            found = self._told(read)
+            if found is None:
+                return None
+            told.append(found)
+        return told
 
     def _ends(self, j: int) -> list[Any]:
         """What the variables, and the test, are after a step."""
@@ -250,7 +190,7 @@ class _Steps:
                 return False
         return all([isinstance(t, Var) for t in self.tests])
 
-    def _told(self, read: Sequence[Any]) -> Any:
+    def _told(self, read: Sequence[Any]) -> tuple[str, Any] | None:
         """What an operand is in every step: ("in", place), ("name", variable) or ("from", value);
         None where that is not told."""
         common: set[Any] | None = None
@@ -274,11 +214,11 @@ class _Steps:
         if isinstance(a, Var) and a in self.place[j]:
             return {("in", self.place[j][a])}
         state = self.states[j]
-        found = {("name", n) for n in self.carried if _is_same(state[n], a)}
+        found: set[Any] = {("name", n) for n in self.carried if _is_same(state[n], a)}
         found.add(("from", a if isinstance(a, Var) else exact_key(a)))
         return found
 
-    def leaves_more(self, following: Sequence[Equation], outputs: Sequence[Any]) -> bool:
+    def leaves_more(self, until: dict[Any, float], end: int) -> bool:
         """Whether what follows reads more of the steps than the variables after the last."""
         made = {v for part in self.place for v in part}
         last = self.states[-1]
@@ -292,10 +232,8 @@ class _Steps:
                     return True
             else:
                 self.final[n] = last[n]
-        read = {a for e in following for a in e.inputs if isinstance(a, Var)}
-        read.update([a for a in outputs if isinstance(a, Var)])
-        read.difference_update(self.final.values())
-        return not read.isdisjoint(made)
+        made.difference_update(self.final.values())
+        return any([until.get(v, 0) > end for v in made])
 
     def loop(self, values: dict[Var, Any]) -> list[Equation] | None:
         """The loop, and what has to hold after it; None where a value of it is not known."""
@@ -303,7 +241,8 @@ class _Steps:
         forms = [(self.states[-1][n].shape, self.states[-1][n].dtype) for n in names]
         test, line = self.tests[-1], search.met[-1].guard.source
         before = search.met[-2]
-        init = [_begun(self.states[0][n], dtype) for n, (_, dtype) in zip(names, forms, strict=True)]
+        first = [self.states[0][n] for n in names]
+        init = [_begun(a, dtype) for a, (_, dtype) in zip(first, forms, strict=True)]
         held = [Var(next(trace.numbers), *form) for form in forms]
         asked, count = Var(next(trace.numbers), (), test.dtype), Var(next(trace.numbers), (), _INT)
         example = [*[before.values[n] for n in names], np.bool_(search.loop.goes), np.int64(1)]
@@ -316,7 +255,8 @@ class _Steps:
         ]
         found = [self._operand(*told, 0, outside, stands) for told in self.ends]
         more = Var(next(trace.numbers), (), _INT)
-        equations.append(Equation(Primitive.registry["add"], (count, np.int64(1)), {}, (more,), line))
+        add = Primitive.registry["add"]
+        equations.append(Equation(add, (count, np.int64(1)), {}, (more,), line))
         outs = [*found, more]
         equations = needed(equations, outs)
         read = {a for a in (*outs, *[a for e in equations for a in e.inputs]) if isinstance(a, Var)}
@@ -361,9 +301,7 @@ _STAY = (*GUARDS, write_region, write_moving)
 """Operations that a step may not have: it decides on more, or writes into what others may see."""
 
 
-def _test(
-    inputs: list[Var], example: list[Any], at: int, goes: bool, limit: int | None
-) -> Body:
+def _test(inputs: list[Var], example: list[Any], at: int, goes: bool, limit: int | None) -> Body:
     """Whether the loop goes on, of the last answer and the number of steps."""
     recorder = BodyTrace()
     with recorder:

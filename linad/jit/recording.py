@@ -15,7 +15,8 @@ import numpy as np
 from linad.arrays.buffers import refresh_node
 from linad.arrays.tracer import Tracer
 from linad.arrays.zero_dim import is_number
-from linad.control.search_loops import SearchWatch, with_searches_as_loops
+from linad.control.search_loops import with_searches_as_loops
+from linad.control.search_watch import SearchWatch
 from linad.control.watching import watched
 from linad.core import tree
 from linad.core.adopted import repeated

@@ -148,7 +148,7 @@ def counted(p):
 
 def read_afterwards(p):
     x = p[0]
-    for k in range(80):
+    for k in range(80):  # noqa: B007
         y = np.cos(p[1] * x)
         if abs(y - x) < 1e-6:
             break
@@ -160,7 +160,7 @@ def read_by_the_loop_around(p):
     total = 0.0
     for k in range(3):
         x = p[0] + k
-        for k in range(80):
+        for k in range(80):  # noqa: B007
             y = np.cos(p[1] * x)
             if abs(y - x) < 1e-6:
                 break
@@ -195,7 +195,7 @@ def remembered(p):
     x, path = p[0], []
     for _ in range(80):
         y = np.cos(p[1] * x)
-        path = path + [y]
+        path = path + [y]  # noqa: RUF005
         if abs(y - x) < 1e-6:
             break
         x = y
