@@ -64,7 +64,7 @@ Callee = Callable[[Sequence[Kind], Mapping[str, Kind]], Kind]
 """What is called: which of its results is traced, by which of its arguments are."""
 
 
-class Reading:
+class PlainCode:
     """What code is read for: it assigns and computes, and nothing else.
 
     Attributes
@@ -72,9 +72,9 @@ class Reading:
     assigned : dict
         Variables that it assigns, in order.
     called : dict
-        Names, with attributes, of what it calls with how many arguments.
+        BoundNames, with attributes, of what it calls with how many arguments.
     read : dict
-        Names, with attributes of modules, of what else it reads.
+        BoundNames, with attributes of modules, of what else it reads.
     """
 
     def __init__(self) -> None:
@@ -145,7 +145,7 @@ def dotted(node: ast.AST) -> str | None:
     return None
 
 
-class Names:
+class BoundNames:
     """What names stand for in a function.
 
     Parameters
@@ -178,7 +178,7 @@ def is_value(x: Any) -> bool:
     return type(x) in _VALUES or isinstance(x, np.generic)
 
 
-def callee(names: Names, name: str, arguments: int, deep: int = 0) -> Callee | None:
+def callee(names: BoundNames, name: str, arguments: int, deep: int = 0) -> Callee | None:
     """What a name stands for, if it is known to change nothing when it is called with so many
     arguments, and to do the same for the same; else None."""
     f = names.get(name)
@@ -227,7 +227,7 @@ def _of_user(f: types.FunctionType, deep: int) -> Callee | None:
             cells[name] = cell.cell_contents
         except ValueError:
             return None
-    names = Names(cells, f.__globals__)
+    names = BoundNames(cells, f.__globals__)
     own = f.__code__.co_varnames
     defaults = [*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()]
     outer = {name: names.get(name) for name in read if name not in own}
@@ -267,14 +267,14 @@ def _computing(code: CodeType) -> tuple[Any, list[Any], Any, Any] | None:
             del body[0]  # it says what the function does
     if not body or not isinstance(body[-1], ast.Return) or body[-1].value is None:
         return None
-    reading = Reading()
+    seen = PlainCode()
     for s in body[:-1]:
-        if not isinstance(s, ast.Assign) or not reading.assigns(s):
+        if not isinstance(s, ast.Assign) or not seen.assigns(s):
             return None
-    if not reading.computes(body[-1].value):
+    if not seen.computes(body[-1].value):
         return None
     parameters = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
-    return parameters, body, tuple(reading.called), tuple(reading.read)
+    return parameters, body, tuple(seen.called), tuple(seen.read)
 
 
 class Kinds:

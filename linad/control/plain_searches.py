@@ -19,7 +19,15 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from linad.arrays.tracer import Tracer
-from linad.control.plain_functions import Callee, Kinds, Names, Reading, callee, dotted, is_value
+from linad.control.plain_functions import (
+    BoundNames,
+    Callee,
+    Kinds,
+    PlainCode,
+    callee,
+    dotted,
+    is_value,
+)
 from linad.control.source_of_code import Place, place_at, place_of, source_of
 
 
@@ -42,9 +50,9 @@ class PlainSearch(NamedTuple):
     assigned : tuple of str
         The variables of its repetitions.
     called : tuple of (str, int)
-        Names, with attributes, of what it calls with how many arguments.
+        BoundNames, with attributes, of what it calls with how many arguments.
     read : tuple of str
-        Names, with attributes of modules, of what else it reads.
+        BoundNames, with attributes of modules, of what else it reads.
     """
 
     key: tuple[int, int]
@@ -59,7 +67,7 @@ class PlainSearch(NamedTuple):
 
     def begun_in(self, frame: FrameType) -> "BegunSearch | None":
         """The loop as it runs in a frame; None if it may change what others see there."""
-        names = Names(frame.f_locals, frame.f_globals)
+        names = BoundNames(frame.f_locals, frame.f_globals)
         if self.limit is not None and names.get("range") is not range:
             return None
         limit = names.get(self.limit) if isinstance(self.limit, str) else self.limit
@@ -156,23 +164,23 @@ def _search(function: ast.AST, loop: ast.For | ast.While, place: Place) -> Plain
         return None
     while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test, goes = test.operand, not goes
-    reading = Reading()
-    if place_of(test) != place or not reading.computes(test):
+    seen = PlainCode()
+    if place_of(test) != place or not seen.computes(test):
         return None
-    if not all([reading.assigns(s) for s in between]):
+    if not all([seen.assigns(s) for s in between]):
         return None
     limit, counts = None, None
     if isinstance(loop, ast.For):
         limit, counts = _limit(loop), getattr(loop.target, "id", None)
-        if limit is None or counts is None or counts in reading.assigned:
+        if limit is None or counts is None or counts in seen.assigned:
             return None
         if _is_read(counts, function, loop):
             return None
-    roots = {name.partition(".")[0] for name, _ in reading.called}
-    if not roots.isdisjoint(reading.assigned) or limit in reading.assigned:
+    roots = {name.partition(".")[0] for name, _ in seen.called}
+    if not roots.isdisjoint(seen.assigned) or limit in seen.assigned:
         return None
     key = loop.lineno, loop.col_offset
-    parts = tuple(reading.assigned), tuple(reading.called), tuple(reading.read)
+    parts = tuple(seen.assigned), tuple(seen.called), tuple(seen.read)
     return PlainSearch(key, goes, test, tuple(between), counts, limit, *parts)
 
 

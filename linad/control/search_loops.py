@@ -24,7 +24,7 @@ from linad.control.body_trace import BodyTrace
 from linad.control.equal_operations import exact_key, same_params
 from linad.control.known_bodies import known
 from linad.control.lifted_numbers import with_numbers_lifted
-from linad.control.search_watch import Search
+from linad.control.search_watch import RecordedSearch
 from linad.control.whiles import affordable, while_
 from linad.core.moving_regions import write_moving
 from linad.core.primitive import Primitive
@@ -37,7 +37,7 @@ from linad.transforms.record import NUMBERS, RecordTrace, node_of
 def with_searches_as_loops(
     trace: RecordTrace,
     equations: list[Equation],
-    searches: Sequence[Search],
+    searches: Sequence[RecordedSearch],
     outputs: Sequence[Any],
     given: dict[Var, Any],
 ) -> list[Equation]:
@@ -48,7 +48,7 @@ def with_searches_as_loops(
     trace : RecordTrace
         Which has recorded it, and runs.
     equations : list of Equation
-    searches : sequence of Search
+    searches : sequence of RecordedSearch
         In the order in which they ended.
     outputs : sequence
         What is read of the program's values.
@@ -56,7 +56,7 @@ def with_searches_as_loops(
         Values that the equations begin with.
     """
     place = {id(e): k for k, e in enumerate(equations)}
-    found: list[tuple[list[int], Search]] = []
+    found: list[tuple[list[int], RecordedSearch]] = []
     for search in searches:
         at = [place.get(id(d.guard), -1) for d in search.met]
         after = found[-1][0][-1] if found else -1
@@ -82,7 +82,7 @@ def with_searches_as_loops(
 
 def _read_until(
     equations: Sequence[Equation],
-    found: Sequence[tuple[Sequence[int], Search]],
+    found: Sequence[tuple[Sequence[int], RecordedSearch]],
     outputs: Sequence[Any],
 ) -> dict[Any, float]:
     """The last equation that reads each variable, or begins a loop that may."""
@@ -120,7 +120,7 @@ class _Steps:
     """
 
     def __init__(
-        self, trace: RecordTrace, equations: list[Equation], search: Search, at: list[int]
+        self, trace: RecordTrace, equations: list[Equation], search: RecordedSearch, at: list[int]
     ) -> None:
         self.trace, self.search = trace, search
         self.segments = [equations[a + 1 : b] for a, b in itertools.pairwise(at)]

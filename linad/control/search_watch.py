@@ -17,7 +17,7 @@ FEWEST = 3
 """Decisions from which it is told what the steps between them do."""
 
 
-class Decision:
+class AskedTest:
     """One answer to the test of a search.
 
     Attributes
@@ -34,12 +34,12 @@ class Decision:
         self.guard, self.state, self.values = equation, state, values
 
 
-class Search:
+class RecordedSearch:
     """A search that Python has made, from its first decision to its last."""
 
     def __init__(self, begun: BegunSearch) -> None:
         self.begun, self.loop, self.limit = begun, begun.loop, begun.limit
-        self.met: list[Decision] = []
+        self.met: list[AskedTest] = []
         self.alike = True
 
 
@@ -48,14 +48,14 @@ class SearchWatch:
 
     Attributes
     ----------
-    ended : list of Search
+    ended : list of RecordedSearch
         Those that came to their end, in the order in which they did.
     """
 
     def __init__(self, trace: RecordTrace) -> None:
         self.trace = trace
-        self.ended: list[Search] = []
-        self._open: dict[Any, tuple[FrameType, Search]] = {}
+        self.ended: list[RecordedSearch] = []
+        self._open: dict[Any, tuple[FrameType, RecordedSearch]] = {}
 
     def __call__(self, equation: Equation, answer: bool) -> None:
         """A decision is about to be written down."""
@@ -71,7 +71,7 @@ class SearchWatch:
             begun = loop.begun_in(frame)
             if begun is None:
                 return
-            search = Search(begun)
+            search = RecordedSearch(begun)
             self._open[key] = frame, search
         interrupt_pending()  # its steps are not those of a longer loop's template
         if count is not None and count != len(search.met):
@@ -88,13 +88,13 @@ class SearchWatch:
     def end(self) -> None:
         self._open.clear()
 
-    def _decision(self, equation: Equation, frame: FrameType, loop: PlainSearch) -> Decision:
+    def _decision(self, equation: Equation, frame: FrameType, loop: PlainSearch) -> AskedTest:
         own = frame.f_locals
         state, values = {}, {}
         for name in loop.assigned:
             if name in own:
                 state[name], values[name] = self._noted(own[name])
-        return Decision(equation, state, values)
+        return AskedTest(equation, state, values)
 
     def _noted(self, x: Any) -> tuple[Any, Any]:
         """A variable as it is now, and its value."""

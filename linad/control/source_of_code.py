@@ -5,6 +5,7 @@ source is compiled again, and counts only if the code that runs is among what co
 """
 
 import ast
+import dis
 import functools
 import linecache
 from collections.abc import Iterator
@@ -43,6 +44,8 @@ def source_of(code: CodeType) -> Any:
     if not any([c == code for c in _codes_in(compiled)]):
         return None
     found = [n for n in ast.walk(tree) if _is_of(n, code)]
+    if code.co_name == "<lambda>":
+        found = _innermost(found, code)
     return found[0] if len(found) == 1 else None
 
 
@@ -59,6 +62,21 @@ def _codes_in(code: CodeType) -> Iterator[CodeType]:
         if isinstance(c, CodeType):
             yield c
             yield from _codes_in(c)
+
+
+def _innermost(found: list[Any], code: CodeType) -> list[Any]:
+    """Of the lambdas in a line, that whose body has all of the code's instructions."""
+    steps = [step for step in dis.get_instructions(code) if step.opname != "RESUME"]
+    places = [place_at(code, step.offset) for step in steps]
+    places = [p for p in places if None not in p and p[::2] != p[1::2]]  # that say where they are
+
+    def has_all(node: ast.Lambda) -> bool:
+        first, last, left, right = place_of(node.body)
+        return all([(first, left) <= (a, c) and (b, d) <= (last, right) for a, b, c, d in places])
+
+    having = [n for n in found if has_all(n)]
+    inner = [n for n in having if not any([m is not n and m in ast.walk(n) for m in having])]
+    return inner if places else []
 
 
 def _is_of(node: ast.AST, code: CodeType) -> bool:

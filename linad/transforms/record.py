@@ -72,6 +72,7 @@ class RecordTrace(Trace):
         self.errors = Watch()
         self.still_running: Callable[[], None] = _silent  # is called now and then
         self.line: Callable[[], Source | None] = user_line  # what an equation names as its source
+        self.stand_ins: list[Tracer] = []  # in the place of arrays that are read from outside
         self.decided: Any = None  # sees Python's decisions
 
     def input(self, value: Array) -> Tracer:

@@ -67,9 +67,9 @@ def from_numbers(p):
 
 
 def systems(p):
-    x = np.stack([p[0], p[1]])
+    x = np.stack([1 + p[0], 1 + p[1]])
     for _ in range(30):
-        r = np.stack([x[0] ** 2 + x[1] - 2 - p[0], x[1] ** 2 + x[0] - 2 * p[1]])
+        r = np.stack([x[0] ** 2 + x[1] - 2 - p[0], x[1] ** 2 + x[0] - 2 - p[1]])
         J = np.stack([np.stack([2 * x[0], 1 + 0 * x[0]]), np.stack([1 + 0 * x[0], 2 * x[1]])])
         x = x - np.linalg.solve(J, r)
         if np.linalg.norm(r) < 1e-10:
@@ -93,18 +93,17 @@ def agrees(f, starts=STARTS):
 
 @pytest.mark.parametrize("f", SEARCHES, ids=lambda f: f.__name__)
 def test_any_number_of_steps_is_one_program(f):
-    paths = agrees(f, STARTS[2:])
-    assert len(paths) <= 2  # a search of fewer than three decisions is a way of its own
+    assert len(agrees(f, STARTS[2:])) == 1
 
 
-@pytest.mark.parametrize("f", [kepler, root, fixed_point], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", SEARCHES, ids=lambda f: f.__name__)
 def test_gradients_of_a_search_are_one_program(f):
     gradient = linad.jit(linad.value_and_grad(f))
     for p in STARTS[2:]:
         value, slope = gradient(p)
         np.testing.assert_allclose(value, f(p), rtol=1e-13)
         np.testing.assert_allclose(slope, linad.grad(f)(p), rtol=1e-9, atol=1e-12)
-    assert len(paths_of(gradient)) <= 2
+    assert len(paths_of(gradient)) == 1
 
 
 def test_a_search_that_does_not_end_is_another_way():
@@ -336,6 +335,31 @@ def out_of(p):
     return x * one[0]
 
 
+def asked_now_and_then(p):
+    """Most of the tests are of plain numbers, and end the loop unseen."""
+    x, rounds = p[0], 0
+    for _ in range(40):
+        k = 0
+        while (x, 3.0, 0.0)[k] > 0.01:
+            k = k + 1
+            x = x * 0.7
+        rounds += 1
+    return x + rounds * k * p[1]
+
+
+def told_at_the_end(p):
+    """What ends the loop does more than leave it."""
+    x, found, all_of = p[0], None, []
+    for _ in range(80):
+        y = np.cos(p[1] * x)
+        if abs(y - x) < 1e-6:
+            found = y * 2
+            all_of.append(found)
+            break
+        x = y
+    return x if found is None else found + len(all_of)
+
+
 def on_two_ways(p):
     x, y = p[0], p[1]
     for _ in range(80):
@@ -350,7 +374,8 @@ def on_two_ways(p):
 PYTHONS = [
     *(counted, read_afterwards, read_by_the_loop_around, read_within, listed, remembered),
     *(damped_later, slowed, with_a_side, into_an_array, in_place, shifted, caught, named),
-    *(by_an_operator, by_an_own_operator, out_of, on_two_ways),
+    *(by_an_operator, by_an_own_operator, out_of, on_two_ways, asked_now_and_then),
+    told_at_the_end,
 ]
 
 
