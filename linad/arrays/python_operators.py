@@ -114,7 +114,7 @@ def _binary(ufunc: np.ufunc, table: Any = UFUNCS) -> tuple[Any, Any]:
                 if square is not None:
                     return square
             trace = self._trace
-            if kind is type(self) and other._trace.level > trace.level:
+            if kind is type(self) and other._trace is not trace and other._trace.level > trace.level:
                 trace = other._trace
             return trace.apply(function, (self, other), {})
         known = _operand_of(other)
