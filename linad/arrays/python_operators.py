@@ -114,8 +114,10 @@ def _binary(ufunc: np.ufunc, table: Any = UFUNCS) -> tuple[Any, Any]:
                 if square is not None:
                     return square
             trace = self._trace
-            if kind is type(self) and other._trace.level > trace.level:
-                trace = other._trace
+            if kind is type(self):
+                of_other = other._trace
+                if of_other is not trace and of_other.level > trace.level:
+                    trace = of_other
             return trace.apply(function, (self, other), {})
         known = _operand_of(other)
         if known is NotImplemented:

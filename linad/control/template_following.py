@@ -139,9 +139,10 @@ class ExpectingTrace(AdoptingTrace):
 
     def _go_by_steps(self) -> None:
         """Let operations come to the steps at once."""
+        written = self.written
 
         def quick(primitive: Primitive, args: tuple[Any, ...], params: Any) -> Any:
-            return self.written[self.at](primitive, args, params)
+            return written[self.at](primitive, args, params)
 
         for trace in (self, *self.around):
             vars(trace)["apply"] = quick

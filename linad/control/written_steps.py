@@ -59,7 +59,10 @@ def written_step(trace: "ExpectingTrace", m: int, step: ExpectedStep) -> Callabl
         return trace._expected
     shape, dtype = step.result
     small = size_of(shape) * dtype.itemsize <= SMALL
-    form = _Form(kinds, _comparison(step), view, small, m == trace.size - 1)
+    # Of a ufunc its operands, which are compared, say what comes.
+    of_ufunc = isinstance(step.primitive.impl, np.ufunc)
+    other_result = "" if of_ufunc else "y.shape != shape or y.dtype is not dtype or "
+    form = _Form(kinds, _comparison(step), other_result, view, small, m == trace.size - 1)
     operands = [
         (m - (x >> BITS)) % trace.size if kind == RELATIVE else x for kind, x in step.operands
     ]
@@ -67,11 +70,12 @@ def written_step(trace: "ExpectingTrace", m: int, step: ExpectedStep) -> Callabl
 
 
 class _Form(NamedTuple):
-    """What the texts of steps differ in: kinds of operands, how parameters are compared, whether
-    the result is a view, or small, and whether it is the last one of a repetition."""
+    """What the texts of steps differ in: kinds of operands, how parameters and the result are
+    compared, whether it is a view, or small, and whether it is the last one of a repetition."""
 
     kinds: tuple[int, ...]
     parameters: str
+    other_result: str
     view: bool
     small: bool
     last: bool
@@ -118,7 +122,8 @@ def _maker(form: _Form) -> Callable[..., Any]:
 _STEP = """
 def make(trace, m, step, {places}):
     wanted, given, known = step.primitive, step.params, step.compared
-    impl, (shape, dtype), errors, general = wanted.impl, step.result, trace.errors, trace._expected
+    impl, (shape, dtype), general = wanted.impl, step.result, trace._expected
+    usual_state, usual_filters = trace.errors.state, trace.errors.filters
     nodes, kept, values, stands = trace.nodes, trace.kept, trace.values, trace.stands
     number, onward = m << BITS, m + 1
 
@@ -128,8 +133,8 @@ def make(trace, m, step, {places}):
             expected = (
                 primitive is wanted
                 and {tests}
-                and state() is errors.state
-                and warnings.filters is errors.filters
+                and state() is usual_state
+                and warnings.filters is usual_filters
             )
             if expected:
                 {computed}
@@ -137,7 +142,7 @@ def make(trace, m, step, {places}):
             if is_interrupt(failure):
                 raise
             expected = False
-        if not expected or y.shape != shape or y.dtype is not dtype or trace.over:
+        if not expected or {other_result}trace.over:
             return general(primitive, args, params)
         {result}
         result._node = nodes[m] = trace.begun + number
@@ -212,6 +217,7 @@ def _text(form: _Form) -> str:
         places=", ".join([f"x{i}" for i, _ in numbered]),
         names=", ".join([f"a{i}" for i, _ in numbered]),
         tests="\n                and ".join(tests),
+        other_result=form.other_result,
         computed=computed.strip().replace("\n", "\n" + 16 * " "),
         result=result.strip().replace("\n", "\n" + 8 * " "),
         moved="\n        ".join(moved),
