@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.roots import power_of_root, square_of_root
+from linad.arrays.roots import power_of_root, root_scaled, square_of_root
 from linad.core.array_type import Array
 from linad.core.dispatch import OPERATORS, implements
 from linad.core.primitive import Primitive, Traced
@@ -42,11 +42,12 @@ OPERATORS[np.multiply] = multiply
 
 
 def product(a: Array, b: Array) -> Any:
-    """a b; of two roots of one value, without the roots."""
+    """a b; of two roots of one value, without the roots; the square of a multiple of one, too."""
     if isinstance(a, Traced) and a._square is not None:
         square = square_of_root(a, b)
-        if square is not None:
-            return square
+        return root_scaled(multiply(a, b), a, b, 1) if square is None else square
+    if isinstance(b, Traced) and b._square is not None:
+        return root_scaled(multiply(a, b), b, a, 1)
     return multiply(a, b)
 
 
