@@ -8,6 +8,7 @@ from its variables. Which of that is traced follows from which of its variables 
 import ast
 import builtins
 import functools
+import math
 import operator
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -47,6 +48,13 @@ CONSTANTS = {
     **dict.fromkeys(("linspace", "arange"), 3),
 }
 """The same, of which nothing that is made is traced."""
+
+
+MATH = (
+    *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "exp", "log"),
+    *("log10", "log1p", "expm1", "sqrt", "pow", "hypot", "fabs", "asinh", "acosh", "atanh"),
+)
+"""Functions of Python's, which code that is adopted calls with traced values."""
 
 
 def _named(table: dict[str, int]) -> dict[Any, int]:
@@ -207,6 +215,7 @@ def _plain(given: Sequence[Kind], named: Mapping[str, Kind]) -> Kind:
 
 _BUILTIN: dict[Any, Callee] = {abs: _of_traced, pow: _of_traced}
 _BUILTIN |= dict.fromkeys((float, len, round), _plain)
+_BUILTIN |= dict.fromkeys([getattr(math, name) for name in MATH], _of_traced)
 
 _FUNCTIONS = {types.FunctionType, *map(type, (*_NUMPY, *_CONSTANTS, *_BUILTIN))}
 

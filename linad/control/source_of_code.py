@@ -1,7 +1,8 @@
 """The source of a function that runs, where it is known to be that of its code.
 
 A file may have been edited since it was imported, a function made by `exec`, or rewritten. So the
-source is compiled again, and counts only if the code that runs is among what comes of it.
+source is compiled again, and counts only if the code that runs, or what that was before it was
+adopted, is among what comes of it.
 """
 
 import ast
@@ -11,6 +12,8 @@ import linecache
 from collections.abc import Iterator
 from types import CodeType
 from typing import Any
+
+from linad.core.adopted import as_written
 
 LONGEST = 400_000
 """Letters of a file that is read."""
@@ -32,6 +35,7 @@ def place_of(node: Any) -> Place:
 def source_of(code: CodeType) -> Any:
     """The part of a syntax tree that a function was compiled from; None where that is unsure, and
     of generators and coroutines."""
+    code = as_written(code)
     if code.co_flags & (_GENERATOR | _COROUTINE | _ASYNC):
         return None
     text = "".join(linecache.getlines(code.co_filename))

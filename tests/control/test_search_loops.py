@@ -106,6 +106,25 @@ def test_gradients_of_a_search_are_one_program(f):
     assert len(paths_of(gradient)) == 1
 
 
+def of_plain_numbers(p):
+    """As it asks Python's own functions, it has to be adopted."""
+    E = p[1]
+    for _ in range(50):
+        d = (E - p[0] * math.sin(E) - p[1]) / (1 - p[0] * math.cos(E))
+        E = E - d
+        if abs(d) < 1e-12:
+            break
+    return math.sqrt(E)
+
+
+def test_adopted_code_counts_as_it_was_written():
+    expected = [of_plain_numbers(p) for p in STARTS]
+    with linad.adopt(of_plain_numbers):
+        jitted = linad.jit(of_plain_numbers)
+        np.testing.assert_allclose([jitted(p) for p in STARTS], expected, rtol=1e-13)
+    assert len(paths_of(jitted)) == 1
+
+
 def test_a_search_that_does_not_end_is_another_way():
     def f(p):
         x = p[0]
