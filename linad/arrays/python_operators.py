@@ -94,7 +94,7 @@ def _integer(whole: Any, dtype: Any) -> Any:
     return whole.astype(dtype)
 
 
-SCALES = {np.multiply: 1, np.true_divide: -1}
+SCALES: dict[Any, int] = {np.multiply: 1, np.true_divide: -1}
 """What makes a multiple of a root, and the power of the factor in it."""
 
 
