@@ -66,7 +66,8 @@ def test_the_way_is_shortened_around_steps_in_numpy():
     for k in range(5):
         found = jitted(X + k, (2.0 * X,))
         np.testing.assert_allclose(found["sums"], np.logaddexp.accumulate(X + k) * 2 * X)
-        assert found["last"] == 2 * (X[-1] + k) and np.ndim(found["last"]) == 0
+        assert found["last"] == 2 * (X[-1] + k)
+        assert np.ndim(found["last"]) == 0
     assert jitted._short is not None
     assert not hasattr(jitted._short, "entry")  # the steps need Python
     assert jitted._short((X[1:], (X,))) is OTHER
