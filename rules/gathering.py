@@ -15,30 +15,14 @@ import numpy as np
 
 from linad.core.array_type import Array
 from linad.core.indices import WHOLE, canonical
-from linad.core.moving_regions import in_a_body
-from linad.core.primitive import Primitive, Traced
+from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, size_of
+from linad.core.traced_positions import counted
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
 from linad.operators.relation_shapes import numbered
 from linad.operators.relations import Gather
 from linad.rules.shaping import reshape_, transpose_
-
-
-def _counted(positions: Any, *, size: int, axis: int) -> Any:
-    given = np.asarray(positions).astype(np.int64)
-    outside = (given < -size) | (given >= size)
-    if np.any(outside):
-        if not in_a_body.get():
-            wrong = given.ravel()[np.argmax(outside)]
-            raise IndexError(f"index {wrong} is out of bounds for axis {axis} with size {size}")
-        given = np.where(outside, 0, given)  # of an example: a repetition that runs will be checked
-    return np.where(given < 0, given + size, given)[()]
-
-
-counted = Primitive("counted", _counted, constant=True)
-counted.partial = "within the axis"
-counted.bounds = ("size", "axis")
 
 
 def _index(positions: Any, axis: int) -> tuple[Any, ...]:
@@ -122,11 +106,6 @@ def scatter_add_wrt_values(
 
 
 # Indices with such positions in them.
-
-
-def is_position(entry: Any) -> bool:
-    """Whether part of an index is integers that are traced: they are values of a program."""
-    return isinstance(entry, Traced) and entry.dtype.kind in "iu"
 
 
 def by_positions(x: Array, entries: tuple[Any, ...]) -> Any:

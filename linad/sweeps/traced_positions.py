@@ -102,3 +102,25 @@ def scatter_add(lowering: Any, eqn: Equation) -> bool:
     lowering.fill(y, 0)
     _emit(lowering, ADD, q, contiguous(lowering, values), y, eqn)
     return True
+
+
+@routine("last_written")
+def last_written(lowering: Any, eqn: Equation) -> bool:
+    """For each entry which of the positions names it last, one after the other."""
+    q, out = _positions(lowering, eqn.inputs[0]), eqn.outputs[0]
+    if q is None or out.dtype != INTEGER or not size_of(out.shape):
+        return False
+    y = lowering.result(out)
+    lowering.fill(y, -1)
+    text = (
+        "def kernel(p, start, stop):\n"
+        "    q, y, n = operand(p, 0), operand(p, 1), operand(p, 2)\n"
+        "    for i in range(operand(p, 3)):\n"
+        "        k = get_i8(q, i, -1)\n"
+        "        if k < 0 or k >= n:\n"
+        f"            return {NO_RESULT}\n"
+        "        set_i8(y, k, i, 0)\n"
+        "    return 0\n"
+    )
+    lowering.emit(text, 1, [*words_of(q, y), size_of(out.shape), size_of(q.shape)], "last written")
+    return True
