@@ -59,10 +59,17 @@ HEAD = """def kernel(p, start, stop):
             if k < 0 or k >= n:
                 return {stop}
             at, here = (o * n + k) * m, (o * count + j) * m
-            for i in range(m):
 """
 """Goes through entries along an axis of n, ``at``, and those of the array of entries, ``here``."""
 
+ROWS = """            for i in range(m):
+                {line}
+    return 0
+"""
+ENTRIES = """            i = 0
+            {line}
+    return 0
+"""
 READ = "set_{d}(y, here + i, get_{d}(x, at + i, -1), 0)"
 ADD = "set_{d}(y, at + i, to_{d}(get_{d}(y, at + i, 0) + get_{d}(x, here + i, -1)), 0)"
 
@@ -71,7 +78,7 @@ def _emit(lowering: Any, line: str, q: Place, x: Place, y: Place, eqn: Equation)
     along = y if line is ADD else x
     outer, n, inner = split(along.shape, len(along.shape) + eqn.params["axis"])
     text = HEAD.replace("{stop}", str(NO_RESULT))
-    text += f"                {line.format(d=name_of_dtype(y.dtype))}\n    return 0\n"
+    text += (ROWS if inner > 1 else ENTRIES).replace("{line}", line.format(d=name_of_dtype(y.dtype)))
     words = [*words_of(q, x, y), n, inner, size_of(q.shape)]
     lowering.emit(text, outer, words, eqn.primitive.name)
 
