@@ -26,13 +26,12 @@ from linad.core.marks import running_traces
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import normalize_axes, normalize_axis
 from linad.core.showing import shown
-from linad.core.traced_positions import is_position
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain, Sum
 from linad.operators.recurrences import Difference, along
 from linad.operators.structured import Diagonal
 from linad.rules.floating import as_floats
-from linad.rules.gathering import by_positions
+from linad.rules.gathering import entries_at
 from linad.rules.indexing import Selection
 from linad.rules.shaping import as_array, astype, laid_as, laid_out, not_boolean
 
@@ -339,7 +338,7 @@ def _number_of_interval(x: Array, xp: Array) -> Any:
 def _interval(x: Array, xp: Array) -> Callable[[Any], Any]:
     """Takes from what each interval between knots has the entry of the interval that x lies in."""
     i = _number_of_interval(x, xp)
-    return lambda entries: by_positions(entries, (i,)) if is_position(i) else entries[i]
+    return lambda entries: entries_at(entries, i)
 
 
 def _double(a: Any) -> Any:

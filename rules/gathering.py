@@ -15,9 +15,9 @@ import numpy as np
 
 from linad.core.array_type import Array
 from linad.core.indices import WHOLE, canonical
-from linad.core.primitive import Primitive
+from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape, size_of
-from linad.core.traced_positions import counted
+from linad.core.traced_positions import counted, has_positions
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
 from linad.operators.relation_shapes import numbered
@@ -134,6 +134,15 @@ def by_positions(x: Array, entries: tuple[Any, ...]) -> Any:
     if len(lengths) > 1:
         x = reshape_(x, shape=(*x.shape[:first], size_of(lengths), *x.shape[stop:]))
     return gather(x, positions, axis=-1 - behind)
+
+
+def entries_at(x: Array, index: Any) -> Any:
+    """``x[index]``, of an array that may be plain, whose own code would ask for the positions."""
+    if not isinstance(x, Traced):
+        entries = index if type(index) is tuple else (index,)
+        if has_positions(entries):
+            return by_positions(x, entries)
+    return x[index]
 
 
 def _joined(arrays: Any, lengths: Shape, axes: Any) -> Any:

@@ -78,7 +78,8 @@ def _emit(lowering: Any, line: str, q: Place, x: Place, y: Place, eqn: Equation)
     along = y if line is ADD else x
     outer, n, inner = split(along.shape, len(along.shape) + eqn.params["axis"])
     text = HEAD.replace("{stop}", str(NO_RESULT))
-    text += (ROWS if inner > 1 else ENTRIES).replace("{line}", line.format(d=name_of_dtype(y.dtype)))
+    line_of_dtype = line.format(d=name_of_dtype(y.dtype))
+    text += (ROWS if inner > 1 else ENTRIES).replace("{line}", line_of_dtype)
     words = [*words_of(q, x, y), n, inner, size_of(q.shape)]
     lowering.emit(text, outer, words, eqn.primitive.name)
 

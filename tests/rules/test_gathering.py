@@ -255,6 +255,8 @@ FOUND = {
     ),
     "lexsort": lambda x: np.sum(x[np.lexsort((x, np.round(x)))] * ALONG),
     "absolute deviation": lambda x: np.median(np.abs(x - np.median(x))),
+    "interpolation": lambda x: np.sum(np.interp(x, EDGES, ALONG[:3]) ** 2),
+    "interpolation at a number": lambda x: np.interp(x[0], EDGES, ALONG[:3]) * x[1],
     "histogram": lambda x: np.sum(np.bincount(np.digitize(x, EDGES), weights=x, minlength=4) ** 2),
 }
 
