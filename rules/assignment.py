@@ -20,8 +20,9 @@ from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.indices import Index
 from linad.core.primitive import Traced
+from linad.core.traced_positions import is_position
 from linad.errors import TracerError
-from linad.rules.gathering import added_at, is_position
+from linad.rules.gathering import added_at
 from linad.rules.indexing import add_at
 from linad.rules.shaping import as_array, broadcast_to, ravel
 
@@ -121,7 +122,8 @@ def putmask(a: Array, /, mask: Array, values: Any) -> None:
 @implements(np.put_along_axis)
 def put_along_axis(arr: Array, indices: Array, values: Array, axis: int | None = -1) -> None:
     arr = _writable(arr, "put_along_axis")
-    indices = _plain_integers(indices, "put_along_axis")
+    if axis is None or not is_position(indices):
+        indices = _plain_integers(indices, "put_along_axis")
     if axis is None:
         if indices.ndim != 1:
             raise ValueError("put_along_axis: with axis=None, indices must have one axis")

@@ -15,30 +15,14 @@ import numpy as np
 
 from linad.core.array_type import Array
 from linad.core.indices import WHOLE, canonical
-from linad.core.moving_regions import in_a_body
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape, size_of
+from linad.core.traced_positions import counted, has_positions
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
 from linad.operators.relation_shapes import numbered
 from linad.operators.relations import Gather
 from linad.rules.shaping import reshape_, transpose_
-
-
-def _counted(positions: Any, *, size: int, axis: int) -> Any:
-    given = np.asarray(positions).astype(np.int64)
-    outside = (given < -size) | (given >= size)
-    if np.any(outside):
-        if not in_a_body.get():
-            wrong = given.ravel()[np.argmax(outside)]
-            raise IndexError(f"index {wrong} is out of bounds for axis {axis} with size {size}")
-        given = np.where(outside, 0, given)  # of an example: a repetition that runs will be checked
-    return np.where(given < 0, given + size, given)[()]
-
-
-counted = Primitive("counted", _counted, constant=True)
-counted.partial = "within the axis"
-counted.bounds = ("size", "axis")
 
 
 def _index(positions: Any, axis: int) -> tuple[Any, ...]:
@@ -124,11 +108,6 @@ def scatter_add_wrt_values(
 # Indices with such positions in them.
 
 
-def is_position(entry: Any) -> bool:
-    """Whether part of an index is integers that are traced: they are values of a program."""
-    return isinstance(entry, Traced) and entry.dtype.kind in "iu"
-
-
 def by_positions(x: Array, entries: tuple[Any, ...]) -> Any:
     """``x[entries]``, a copy, with integers among the entries that are traced.
 
@@ -155,6 +134,15 @@ def by_positions(x: Array, entries: tuple[Any, ...]) -> Any:
     if len(lengths) > 1:
         x = reshape_(x, shape=(*x.shape[:first], size_of(lengths), *x.shape[stop:]))
     return gather(x, positions, axis=-1 - behind)
+
+
+def entries_at(x: Array, index: Any) -> Any:
+    """``x[index]``, of an array that may be plain, whose own code would ask for the positions."""
+    if not isinstance(x, Traced):
+        entries = index if type(index) is tuple else (index,)
+        if has_positions(entries):
+            return by_positions(x, entries)
+    return x[index]
 
 
 def _joined(arrays: Any, lengths: Shape, axes: Any) -> Any:

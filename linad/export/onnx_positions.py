@@ -60,3 +60,15 @@ def gathered_pair(x: Pair, positions: Array, *, axis: int) -> Pair:
 @paired("scatter_add")
 def scattered_pair(values: Pair, positions: Array, *, axis: int, size: int) -> Pair:
     return Pair(*[scatter_add(part, positions, axis=axis, size=size) for part in values])
+
+
+@form("last_written")
+def last_written(writer: Writer, eqn: Equation) -> Any:
+    (positions,), (y,) = eqn.inputs, eqn.outputs
+    count = size_of(np.shape(positions))
+    operands = [
+        writer.constant(np.full(y.shape, -1)),
+        writer.read(positions, INTEGER),
+        writer.constant(np.arange(count)),
+    ]
+    return writer.node("ScatterElements", operands, axis=0, reduction="max")

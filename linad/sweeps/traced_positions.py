@@ -59,10 +59,17 @@ HEAD = """def kernel(p, start, stop):
             if k < 0 or k >= n:
                 return {stop}
             at, here = (o * n + k) * m, (o * count + j) * m
-            for i in range(m):
 """
 """Goes through entries along an axis of n, ``at``, and those of the array of entries, ``here``."""
 
+ROWS = """            for i in range(m):
+                {line}
+    return 0
+"""
+ENTRIES = """            i = 0
+            {line}
+    return 0
+"""
 READ = "set_{d}(y, here + i, get_{d}(x, at + i, -1), 0)"
 ADD = "set_{d}(y, at + i, to_{d}(get_{d}(y, at + i, 0) + get_{d}(x, here + i, -1)), 0)"
 
@@ -71,7 +78,8 @@ def _emit(lowering: Any, line: str, q: Place, x: Place, y: Place, eqn: Equation)
     along = y if line is ADD else x
     outer, n, inner = split(along.shape, len(along.shape) + eqn.params["axis"])
     text = HEAD.replace("{stop}", str(NO_RESULT))
-    text += f"                {line.format(d=name_of_dtype(y.dtype))}\n    return 0\n"
+    line_of_dtype = line.format(d=name_of_dtype(y.dtype))
+    text += (ROWS if inner > 1 else ENTRIES).replace("{line}", line_of_dtype)
     words = [*words_of(q, x, y), n, inner, size_of(q.shape)]
     lowering.emit(text, outer, words, eqn.primitive.name)
 
@@ -101,4 +109,26 @@ def scatter_add(lowering: Any, eqn: Equation) -> bool:
     y = lowering.result(out)
     lowering.fill(y, 0)
     _emit(lowering, ADD, q, contiguous(lowering, values), y, eqn)
+    return True
+
+
+@routine("last_written")
+def last_written(lowering: Any, eqn: Equation) -> bool:
+    """For each entry which of the positions names it last, one after the other."""
+    q, out = _positions(lowering, eqn.inputs[0]), eqn.outputs[0]
+    if q is None or out.dtype != INTEGER or not size_of(out.shape):
+        return False
+    y = lowering.result(out)
+    lowering.fill(y, -1)
+    text = (
+        "def kernel(p, start, stop):\n"
+        "    q, y, n = operand(p, 0), operand(p, 1), operand(p, 2)\n"
+        "    for i in range(operand(p, 3)):\n"
+        "        k = get_i8(q, i, -1)\n"
+        "        if k < 0 or k >= n:\n"
+        f"            return {NO_RESULT}\n"
+        "        set_i8(y, k, i, 0)\n"
+        "    return 0\n"
+    )
+    lowering.emit(text, 1, [*words_of(q, y), size_of(out.shape), size_of(q.shape)], "last written")
     return True

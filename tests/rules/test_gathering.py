@@ -6,7 +6,8 @@ from kernels_in_python import kernels_in_python
 
 import linad
 from linad.core.regions import long_strides
-from linad.rules.gathering import counted, gather, scatter_add
+from linad.core.traced_positions import counted
+from linad.rules.gathering import gather, scatter_add
 from linad.testing.rule_checks import Case
 
 rng = np.random.default_rng(5)
@@ -104,6 +105,132 @@ def test_one_program_for_all_positions_that_are_arguments(name):
             assert long_strides(np.asarray(found)) == long_strides(np.asarray(expected))
 
 
+def in_parts(x, k):
+    row, column = x[k], x[:, k]
+    return (row**2).sum() * x[k, 1:].sum() + column.prod() + x[..., k, None].sum()
+
+
+def written_in_parts(x, k):
+    y = x * 1.0
+    y[k] = 2 * y[k - 1] ** 2
+    y[k, 1] += 3.0
+    y[k][2] = y[0, 0] * y[1, 1]
+    y[:, k] *= x[1, :]
+    return np.sum(y**3)
+
+
+def written_through_views(x, k):
+    y = x * 1.0
+    row = y[k]
+    row[np.array([0, 2])] = x[1, :2]
+    row[1:] -= x[0, 1:]
+    y.ravel()[k] = 5 * x[0, 0]
+    return np.sum(y**3) * row[1]
+
+
+def written_in_complex_parts(x, k):
+    z = x + 1j * x**2
+    z[k].real[...] = x[0]
+    z[k].imag[1] = 2 * x[1, 1]
+    return np.sum(np.abs(z) ** 2)
+
+
+def rows_in_a_loop(x, k):
+    y, total = x * 1.0, 0.0
+    for j in range(4):
+        total = total + x[(k + j) % 4].sum() * x[j, k]
+        y[(k * j) % 4] += x[j]
+    return total + np.sum(y**2)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [in_parts, written_in_parts, written_through_views, written_in_complex_parts, rows_in_a_loop],
+    ids=lambda f: f.__name__,
+)
+def test_a_number_names_a_view_that_may_be_written(f):
+    calls = [(rng.standard_normal((4, 4)), np.array(k)) for k in (2, 0, 3, 1, -1, -3)]
+    with kernels_in_python():
+        for order in (0, 1, 2):
+            assert run_counted(f, *calls, order=order) == 1
+
+
+def written(x, k):
+    y = x * 1.0
+    y[k] = x[0] * x[1]
+    y[k, 1] *= 2
+    y[:, k] += x[:, :1]
+    y[k, k[::-1]] = x[0, :3] ** 2
+    return np.sum(y**2)
+
+
+def the_last_stays(x, k):
+    y = x.ravel() * 1.0
+    y[k] = np.array([1.0, 2.0, 3.0])
+    y[k % 2] *= x[2, :3]
+    y[k[:2]] = x[1, 1]
+    return np.sum(y**2)
+
+
+def written_to_views(x, k):
+    y = x.T * 1.0
+    part, turned = y[1:], y.T
+    part[k % 3] = x[:3] * x[1]
+    turned[k, 1:3] = x[0, :2]
+    return np.sum(y**3) + np.sum(part)
+
+
+def written_along(x, k):
+    y = x * 1.0
+    np.put_along_axis(y, np.argsort(x, axis=1)[:, :2], x[:, 2:] ** 2, axis=1)
+    y[np.arange(4), np.argmax(x, axis=1)] += y[k[0]]
+    return np.sum(y**2)
+
+
+def ranked(x, k):
+    ranks = np.zeros_like(x[0], dtype=int)
+    ranks[np.argsort(x[0])] = np.arange(4)
+    return np.sum(x[1] * ranks)
+
+
+def written_from_lists(x, k):
+    y = x * 1.0
+    y[k] = [[1.0, 2, 3, 4]]
+    y[k, 0] = [x[0, 0], 2.0, x[1, 1]]
+    y[k[:0]] = 7.0
+    np.add.at(y, k, x[:3])
+    np.subtract.at(y, k, 0.5)
+    return np.sum(y**2)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [written, the_last_stays, written_to_views, written_along, ranked, written_from_lists],
+    ids=lambda f: f.__name__,
+)
+def test_writes_at_arrays_of_positions(f):
+    calls = [(rng.standard_normal((4, 4)), k) for k in positions(4, (3,), 6)]
+    with kernels_in_python():
+        for order in (0, 1, 2):
+            assert run_counted(f, *calls, order=order) == 1
+
+
+def test_arguments_are_written_at_positions():
+    def put(c, a, k):
+        c[k] = a
+
+    compiled = linad.jit(put)
+    for k in positions(5, (3,)):
+        found, expected, a = np.zeros(5), np.zeros(5), rng.standard_normal(3)
+        compiled(found, a, k)
+        put(expected, a, k)
+        np.testing.assert_array_equal(found, expected)
+    with pytest.raises(IndexError, match="index 9 is out of bounds for axis 0 with size 5"):
+        compiled(found, a, np.array([0, 9, 1]))
+    with pytest.raises(IndexError, match="index -6 is out of bounds for axis 0 with size 5"):
+        put(found, a, np.array([0, -6, 1]))
+
+
 ALONG = np.linspace(0.5, 1.5, 12)
 EDGES = np.array([-1.0, 0.0, 1.0])
 FOUND = {
@@ -128,6 +255,8 @@ FOUND = {
     ),
     "lexsort": lambda x: np.sum(x[np.lexsort((x, np.round(x)))] * ALONG),
     "absolute deviation": lambda x: np.median(np.abs(x - np.median(x))),
+    "interpolation": lambda x: np.sum(np.interp(x, EDGES, ALONG[:3]) ** 2),
+    "interpolation at a number": lambda x: np.interp(x[0], EDGES, ALONG[:3]) * x[1],
     "histogram": lambda x: np.sum(np.bincount(np.digitize(x, EDGES), weights=x, minlength=4) ** 2),
 }
 
