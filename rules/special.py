@@ -17,10 +17,11 @@ import scipy.special as sp
 from linad.core.array_type import Array
 from linad.core.primitive import Primitive, Traced
 from linad.errors import MissingRuleError
+from linad.operators.slopes import POLE
 from linad.rules import elementary
 from linad.rules.arithmetic import power_slope
 from linad.rules.comparison import rint
-from linad.rules.elementwise import NO_SLOPE, Slope, fan, levels_off, register, several
+from linad.rules.elementwise import NO_SLOPE, Slope, fan, levels_off, register, several, steep
 
 SQRT_PI = math.sqrt(math.pi)
 SQRT_2PI = math.sqrt(2 * math.pi)
@@ -184,7 +185,7 @@ special(
     s=lambda y, d, m, s: y.dtype.type(DEGREE / 3600),
 )
 levels_off(special("expit", x=lambda y, x: y * sp.expit(-x)), 0)
-special("logit", x=lambda y, x: 1 / (x * (1 - x)))
+steep(special("logit", x=lambda y, x: 1 / (x * (1 - x))), POLE, 0)
 levels_off(special("log_expit", x=lambda y, x: sp.expit(-x)), 0)
 
 
