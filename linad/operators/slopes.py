@@ -34,11 +34,14 @@ MANY = 1000
 """Entries of which the sum of squares is asked for first, in a ninth of the time."""
 
 
-FACTOR, POLE, QUOTIENT, POWER = "factor", "pole", "quotient", "power"
-"""What a slope says of poles, where finite arguments have an infinite result. It is that of a
-product, and stays 0 with the other factor; or not finite at poles only; or so of quotients, in
-their divisor, but where the dividend is infinite; or so of powers, in their base, whose exponent is
-negative."""
+FACTOR, POLE, SINGULAR, QUOTIENT, POWER = "factor", "pole", "singular", "quotient", "power"
+"""What a slope says of poles, where finite arguments have an infinite result.
+
+It is that of a product, and stays 0 with the other factor. Or it is not finite at poles only; or
+there and at infinite arguments; or there and where the dividend of a quotient is infinite, of which
+it is the slope in the divisor; or there and where a power, of which it is the slope in the base,
+has no negative exponent.
+"""
 
 
 class SlopeRule:

@@ -21,12 +21,12 @@ from linad.core.regions import Region
 from linad.core.shapes import is_inexact, size_of
 from linad.errors import WrongRuleError
 from linad.operators.region_writes import Erase, Insert
-from linad.operators.slopes import MANY, TRUE, SlopeRule, reaches_infinity
+from linad.operators.slopes import MANY, SINGULAR, TRUE, SlopeRule, reaches_infinity
 from linad.operators.structured import Diagonal, Identity
 from linad.transforms.likeness import alike, one_origin
 from linad.transforms.pair_operations import PairTrace, widened
 from linad.transforms.plain_operands import PlainOperands
-from linad.transforms.poles import settled
+from linad.transforms.poles import behind_poles, read_from_poles, settled
 from linad.transforms.quiet_rules import RAISED, with_quiet_rules
 from linad.transforms.spaces import Slot, slot_of
 from linad.transforms.tape_operator import Link, Node, TapeOperator
@@ -130,6 +130,8 @@ class LinearTrace(PairTrace):
                         J.dtype = dtype
                         if rule.steep is not None:
                             J.steep = rule.steep
+                            if rule.steep is SINGULAR:
+                                self.others[id(J)] = value
                     else:
                         J = rule(y, value, **params)
                         if type(rule) is SlopeRule and (rule.levels or rule.steep is not None):
@@ -299,12 +301,20 @@ class LinearTrace(PairTrace):
         if self.cut:  # a derivative of all that a loop has made of constants is work for nothing
             constants = self._all_constants()
             active = [(i, node) for i, node in active if node not in constants]
+        moving = read_from_poles(self, values, active)
+        if moving and (tape := getattr(primitive, "written_out", None)) is not None:
+            given = list(values)
+            for i, node in active:
+                given[i] = Tracer(self, node, values[i])
+            return tuple(tape.run(given))
         y, J = primitive.whole(values, [i for i, _ in active])
         together = next(self.nodes)
         links = [(node, Entry(k, values[i], len(active))) for k, (i, node) in enumerate(active)]
         self.steps.append((together, links))
         nodes = tuple([next(self.nodes) for _ in y])
         self.steps.append((nodes, [(together, J)]))
+        if moving:
+            nodes = behind_poles(self, moving, nodes, y)
         return tuple(
             [
                 Tracer(self, n, v) if is_inexact(v.dtype) else v

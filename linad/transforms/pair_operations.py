@@ -15,7 +15,7 @@ from linad.arrays.traces import Trace
 from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.operators.base import JacobianOperator
-from linad.operators.slopes import FACTOR, MANY, POLE, TRUE, SlopeRule, reaches_infinity
+from linad.operators.slopes import FACTOR, MANY, POLE, SINGULAR, TRUE, SlopeRule, reaches_infinity
 from linad.operators.structured import Cast, Diagonal, Identity
 from linad.transforms.plain_operands import PlainOperands
 from linad.transforms.poles import settled
@@ -131,7 +131,7 @@ class PairTrace(Trace):
             if steep is not None:
                 J.steep = steep
                 if steep is not FACTOR and steep is not POLE:
-                    self.others[id(J)] = a if place else b
+                    self.others[id(J)] = x if steep is SINGULAR else a if place else b
             return J
         J = self.identities.get(shape)
         if J is None or J.dtype is not dtype:

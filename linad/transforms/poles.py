@@ -25,10 +25,14 @@ import numpy as np
 from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.reasons import because
+from linad.core.shapes import is_inexact
 from linad.operators.composites import Chain
-from linad.operators.slopes import FACTOR, POWER, QUOTIENT, SlopeRule, reaches_infinity
-from linad.operators.structured import Diagonal, Masked
+from linad.operators.reduction import ScaledSum
+from linad.operators.reordering import Broadcast
+from linad.operators.slopes import FACTOR, POLE, POWER, QUOTIENT, SINGULAR, SlopeRule, reaches_infinity
+from linad.operators.structured import Diagonal, Identity, Masked
 from linad.transforms.entries_read import factors_of
+from linad.transforms.tuple_entries import Entry
 from linad.transforms.unread_entries import guarded
 
 REASON = (
@@ -74,17 +78,47 @@ def settled(
         if moving is not None:
             J = rule.beside_poles(moving, y, *values, **params)
     if rule.steep is not None:
-        mark(trace, rule.steep, J, values[1 - place] if len(values) == 2 else None)
+        tells = place if rule.steep is SINGULAR else 1 - place
+        mark(trace, rule.steep, J, values[tells] if tells < len(values) else None)
     return J
 
 
 def mark(trace: Any, steep: str, J: Any, other: Any) -> None:
-    """Note of a diagonal what its slopes say of poles, and the other operand if that counts."""
+    """Note of a diagonal what its slopes say of poles, and the operand that tells them apart."""
     for f in factors_of(J):
         if type(f) is Diagonal:
             f.steep = steep
-            if steep is QUOTIENT or steep is POWER:
+            if steep is not FACTOR and steep is not POLE:
                 trace.others[id(f)] = other
+
+
+def read_from_poles(trace: Any, values: list[Any], active: list[tuple[int, int]]) -> list[Any]:
+    """The masks of the arguments of a program that are read from poles, each with its node."""
+    found = []
+    for i, node in active:
+        x = values[i]
+        if reaches_infinity(x) and (moving := _moving(trace, node, _recorded(x))) is not None:
+            found.append((node, Masked(np.broadcast_to(moving, x.shape), x.shape, x.dtype)))
+    return found
+
+
+def behind_poles(trace: Any, read: list[Any], nodes: Any, results: Any) -> Sequence[int]:
+    """The nodes of what an operation made of values that are read from poles.
+
+    It may level off inside, where nobody sees: what it makes of such a value has no derivative.
+    """
+    made = []
+    for n, y in zip(nodes, results, strict=True):
+        if is_inexact(y.dtype):
+            links: list[Any] = [(n, Identity(y.shape, y.dtype))]
+            for node, mask in read:
+                shape, dtype = mask.in_shape, mask.dtype
+                lost = ScaledSum(tuple(range(len(shape))), shape, dtype, np.nan)
+                links.append((node, Chain((Broadcast(y.shape, (), dtype), lost, mask))))
+            n = next(trace.nodes)
+            trace.steps.append((n, links))
+        made.append(n)
+    return tuple(made)
 
 
 def may_swallow(x: Array, tangent: Array) -> bool:
@@ -146,6 +180,7 @@ class _Questions:
         self.before = [(out, links) for out, links in trace.steps if at.isdisjoint(_nodes(out))]
         self.moved = [(out, _less_zeros(links)) for out, links in trace.steps]
         self.shapes: dict[int, tuple[int, ...]] = {}
+        self.tuples: dict[int, list[int]] = {}
         made = set()
         for out, links in trace.steps:
             made.update(_nodes(out))
@@ -153,6 +188,8 @@ class _Questions:
                 self.shapes[source] = J.in_shape
             if type(out) is int and links:
                 self.shapes[out] = links[0][1].out_shape
+                if type(links[0][1]) is Entry:
+                    self.tuples[out] = [source for source, _ in links]
         self.at = [n for n in at if n in self.shapes or n == node]
         self.arguments = [n for n in self.shapes if n not in made and n not in trace._constants]
 
@@ -171,9 +208,10 @@ class _Questions:
                         mask = f.pullback(np.broadcast_to(mask, f.out_shape) * f.dtype.type(1)) != 0
                 else:
                     mask = np.any(mask)
-                mask = np.broadcast_to(mask, self.shapes[pole.source])
-                known = sources.get(pole.source)
-                sources[pole.source] = mask if known is None else known | mask
+                for source in self.tuples.get(pole.source, (pole.source,)):
+                    read_there = np.broadcast_to(mask, self.shapes[source])
+                    known = sources.get(source)
+                    sources[source] = read_there if known is None else known | read_there
         sources = {n: m for n, m in sources.items() if isinstance(m, Traced) or m.any()}
         if not sources:
             return False
@@ -222,10 +260,7 @@ def _at_pole(f: Diagonal, other: Any) -> Any:
     mask = ~np.isfinite(_recorded(f.entries))
     if other is not None:
         other = _recorded(other)
-        if f.steep is QUOTIENT:  # a / b at a = inf is no pole
-            mask = mask & np.isfinite(other)
-        elif f.steep is POWER:
-            mask = mask & (np.real(other) < 0)
+        mask = mask & (np.real(other) < 0 if f.steep is POWER else np.isfinite(other))
     return mask
 
 

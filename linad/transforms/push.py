@@ -228,12 +228,17 @@ class PushTrace(Trace):
         """Push through the one operator of a primitive, from all arguments to all results."""
         assert primitive.whole is not None
         self.searches = self.searches or primitive.searches
-        self.steep = True  # somewhere inside
+        if self.steep:
+            for i, tangent in active:
+                if reaches_infinity(values[i]):
+                    self.unsure = self.unsure or may_swallow(values[i], tangent)
+        self.steep = True  # there may be one inside
         y, J = primitive.whole(values, [i for i, _ in active])
         return self._results(y, J.pushforward(tuple([t for _, t in active])))
 
     def _several(self, ys: Any, tangents: Any, J: Any, active: list[tuple[int, Any]]) -> Any:
         """The results of one operation; J is the last derivative that was pushed through."""
+        self.steep = True  # of what it is a derivative is not asked here
         if isinstance(J, Entangled):
             self._entangled = [*(self._entangled or ()), Results(J, active[0][1], tangents)]
         return self._results(ys, (None,) * len(ys) if tangents is None else tangents)
