@@ -37,15 +37,15 @@ class PairTrace(Trace):
         The results so far, each with operators from the values it came from.
     identities : dict
         By shape: sums share them.
-    others : dict
-        By the id of an operator, the operand that tells whether its slope is that of a pole.
+    others : list of (operator, operand)
+        Operands that tell whether slopes are those of poles.
     """
 
     nodes: Iterator[int]
     steps: list[Step]
     operands: PlainOperands
     identities: dict[Any, Identity]
-    others: dict[int, Any]
+    others: list[tuple[Any, Any]]
 
     def _apply_to_two(self, primitive: Primitive, a: Array, b: Array) -> Any:
         """``a * b`` and its like; None if it needs the general way."""
@@ -131,7 +131,7 @@ class PairTrace(Trace):
             if steep is not None:
                 J.steep = steep
                 if steep is not FACTOR and steep is not POLE:
-                    self.others[id(J)] = x if steep is SINGULAR else a if place else b
+                    self.others.append((J, x if steep is SINGULAR else a if place else b))
             return J
         J = self.identities.get(shape)
         if J is None or J.dtype is not dtype:

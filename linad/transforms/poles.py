@@ -29,7 +29,15 @@ from linad.core.shapes import is_inexact
 from linad.operators.composites import Chain
 from linad.operators.reduction import ScaledSum
 from linad.operators.reordering import Broadcast
-from linad.operators.slopes import FACTOR, POLE, POWER, QUOTIENT, SINGULAR, SlopeRule, reaches_infinity
+from linad.operators.slopes import (
+    FACTOR,
+    POLE,
+    POWER,
+    QUOTIENT,
+    SINGULAR,
+    SlopeRule,
+    reaches_infinity,
+)
 from linad.operators.structured import Diagonal, Identity, Masked
 from linad.transforms.entries_read import factors_of
 from linad.transforms.tuple_entries import Entry
@@ -68,7 +76,14 @@ class _Walk(NamedTuple):
 
 
 def settled(
-    trace: Any, rule: SlopeRule, place: int, node: int, J: Any, y: Array, *values: Any, **params: Any
+    trace: Any,
+    rule: SlopeRule,
+    place: int,
+    node: int,
+    J: Any,
+    y: Array,
+    *values: Any,
+    **params: Any,
 ) -> Any:
     """The operator ``J`` that a rule made of the argument at a place, marked where its slope may be
     that of a pole, and without the zeros that a pole behind it takes back."""
@@ -89,7 +104,7 @@ def mark(trace: Any, steep: str, J: Any, other: Any) -> None:
         if type(f) is Diagonal:
             f.steep = steep
             if steep is not FACTOR and steep is not POLE:
-                trace.others[id(f)] = other
+                trace.others.append((f, other))
 
 
 def read_from_poles(trace: Any, values: list[Any], active: list[tuple[int, int]]) -> list[Any]:
@@ -139,7 +154,7 @@ def _recorded(x: Any) -> Any:
 def _moving(trace: Any, node: int, x: Array) -> Any:
     """Of an infinite value, which entries are read from poles that move: a mask, True of all where
     they are not told apart, None of none."""
-    poles = list(_poles(trace.steps, trace.others))
+    poles = list(_poles(trace.steps, {id(f): other for f, other in trace.others}))
     if not poles:
         return None
     asks = _Questions(trace, node, poles)
@@ -217,15 +232,14 @@ class _Questions:
             return False
         found = self._walked(self.moved, self.arguments, sources)
         total: Any = False
-        for n, mask in found.items():
+        for mask in found.values():
             total = total | (True if mask is None else np.any(mask))
         return total
 
     def _walked(self, steps: list[Any], inputs: list[int], read: dict[int, Any]) -> dict[int, Any]:
         """Of each input that is read the mask of its entries; None: all."""
         shapes = [_Shaped(self.shapes[n]) for n in inputs]
-        given = {n: mask for n, mask in read.items()}
-        reached = guarded(_Walk(steps, inputs, shapes, list(given)), True, given, True).reached
+        reached = guarded(_Walk(steps, inputs, shapes, list(read)), True, read, True).reached
         if len(reached) != len(inputs):  # too many small parts are read to be followed
             reached = [None] * len(inputs)
         found = dict(zip(inputs, reached, strict=True))

@@ -1,4 +1,4 @@
-"""Infinite values of data stay where they are; those at poles have no derivative, or their limit."""
+"""Infinite values of data stay where they are; at poles derivatives are NaN, or their limits."""
 
 import numpy as np
 import pytest
