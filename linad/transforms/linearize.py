@@ -311,7 +311,7 @@ class LinearTrace(PairTrace):
         together = next(self.nodes)
         links = [(node, Entry(k, values[i], len(active))) for k, (i, node) in enumerate(active)]
         self.steps.append((together, links))
-        nodes = tuple([next(self.nodes) for _ in y])
+        nodes: Any = tuple([next(self.nodes) for _ in y])
         self.steps.append((nodes, [(together, J)]))
         if moving:
             nodes = behind_poles(self, moving, nodes, y)

@@ -76,7 +76,8 @@ class PairTrace(Trace):
         rules = primitive.rules
         links: list[Any] = []
         if from_a == from_b and primitive.of_equal is not None and type(a) is not Tracer:
-            links.append((from_a, self._operator(primitive.of_equal, 0, from_a, a, y, a, b)))
+            J = self._operator(primitive.of_equal, 0, from_a, a, y, a, b)
+            links.append((from_a, J))
         else:
             if from_a is not None:
                 rule = rules.get(0) or primitive.rule_of(0)
@@ -100,7 +101,7 @@ class PairTrace(Trace):
         return result
 
     def _operator(
-        self, rule: Any, place: int, node: int, x: Array, y: Array, a: Array, b: Array
+        self, rule: Any, place: int, node: Any, x: Array, y: Array, a: Array, b: Array
     ) -> Any:
         """The operator of ``x``, which is one of a and b, and of which it is the node."""
         shape, dtype = y.shape, y.dtype

@@ -17,6 +17,8 @@ masks of entries that are read (`linad.transforms.unread_entries`). A program th
 whether there is a pole at each of its calls, as of the decisions of Python.
 """
 
+import functools
+import operator
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -196,7 +198,7 @@ class _Questions:
         self.moved = [(out, _less_zeros(links)) for out, links in trace.steps]
         self.shapes: dict[int, tuple[int, ...]] = {}
         self.tuples: dict[int, list[int]] = {}
-        made = set()
+        made: set[int] = set()
         for out, links in trace.steps:
             made.update(_nodes(out))
             for source, J in links:
@@ -262,11 +264,9 @@ def _poles(steps: Sequence[Any], others: dict[int, Any]) -> Iterator[_Pole]:
                         if isinstance(mask, Traced) or np.any(mask):
                             yield _Pole(out, source, factors[k + 1 :], mask)
             elif (tape := J.made_of()) is not None:
-                mask: Any = False
-                for pole in _poles(tape.steps, {}):
-                    mask = mask | np.any(pole.mask)
-                if mask is not False:
-                    yield _Pole(out, source, (), mask)
+                inside = [np.any(pole.mask) for pole in _poles(tape.steps, {})]
+                if inside:
+                    yield _Pole(out, source, (), functools.reduce(operator.or_, inside))
 
 
 def _at_pole(f: Diagonal, other: Any) -> Any:
