@@ -202,7 +202,7 @@ def test_a_density_that_is_finite_at_the_end_of_its_support(name, shapes, slope)
     ],
 )
 def test_slopes_at_ends_of_finite_density(name, x, shapes, slope, steep):
-    """From within; in a shape that a pole, or a zero, parts from the other side they are infinite."""
+    """From within; in a shape that parts it from a pole, or from zero, they are infinite."""
     mine = getattr(ls, name)
     with np.errstate(all="ignore"):
         y, J = linad.linearize(mine.logpdf, x, *shapes)
