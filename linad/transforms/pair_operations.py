@@ -4,10 +4,11 @@ Written out without calls to spare, as is what else `linad.transforms.linearize.
 """
 
 from collections.abc import Iterator
+from math import isinf
 from typing import Any
 
 import numpy as np
-from numpy import ndarray
+from numpy import float64, ndarray
 
 from linad.arrays.buffers import is_settled
 from linad.arrays.tracer import Tracer
@@ -23,6 +24,7 @@ from linad.transforms.traced_values import refuse_objects
 
 _bare = object.__new__  # without the calls of a constructor
 _NUMBERS = {np.float64, float, int}
+FLOAT64 = np.dtype(np.float64)
 
 
 class PairTrace(Trace):
@@ -66,8 +68,8 @@ class PairTrace(Trace):
             y = primitive.on_numbers(a, b)
         else:
             y = primitive.impl(a, b)
-        dtype = y.dtype
-        if dtype.hasobject:
+        dtype = FLOAT64 if type(y) is float64 else y.dtype
+        if dtype is not FLOAT64 and dtype.hasobject:
             refuse_objects(primitive)
         rules = primitive.rules
         links: list[Any] = []
@@ -97,23 +99,28 @@ class PairTrace(Trace):
 
     def _operator(self, rule: Any, x: Array, y: Array, a: Array, b: Array) -> Any:
         """The operator of ``x``, which is one of a and b."""
-        shape, dtype = y.shape, y.dtype
         J: Any
-        if (
-            type(rule) is not SlopeRule
-            or x.shape != shape
-            or x.dtype is not dtype
-            or (
-                rule.levels  # few entries are asked here: a call takes as long
-                and (
-                    reaches_infinity(x)
-                    if type(x) is not ndarray or x.size > MANY
-                    else TRUE in np.isinf(x).tobytes()
+        if type(x) is float64 and type(y) is float64:  # what they are need not be asked
+            shape, dtype = (), FLOAT64
+            if type(rule) is not SlopeRule or (rule.levels and isinf(x)):
+                return rule(y, a, b)
+        else:
+            shape, dtype = y.shape, y.dtype
+            if (
+                type(rule) is not SlopeRule
+                or x.shape != shape
+                or x.dtype is not dtype
+                or (
+                    rule.levels  # few entries are asked here: a call takes as long
+                    and (
+                        reaches_infinity(x)
+                        if type(x) is not ndarray or x.size > MANY
+                        else TRUE in np.isinf(x).tobytes()
+                    )
                 )
-            )
-        ):
-            J = rule(y, a, b)
-            return J if x.dtype is dtype else widened(J, x.dtype, dtype)
+            ):
+                J = rule(y, a, b)
+                return J if x.dtype is dtype else widened(J, x.dtype, dtype)
         if rule.slope is not None:
             J = _bare(Diagonal)
             J.entries = rule.slope(y, a, b)
