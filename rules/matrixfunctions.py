@@ -18,6 +18,7 @@ Sources: R. Mathias, "A chain rule for matrix functions and applications", SIAM 
 Matrix Analysis 17, 1996. N. Higham, "Functions of Matrices", 2008, chapters 3, 5.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -108,7 +109,7 @@ def matrix_function(name: str, function: Function) -> Primitive:
     primitive = Primitive(name, _matrixwise(function))
 
     def rule(y: Array, a: Array, **params: Any) -> JacobianOperator:
-        return FrechetDerivative(lambda x: primitive(x, **params), a, y.dtype)
+        return FrechetDerivative(functools.partial(primitive, **params), a, y.dtype)
 
     rule.__name__ = rule.__qualname__ = f"{name}_wrt_a"
     primitive.jacobian(wrt=0)(rule)

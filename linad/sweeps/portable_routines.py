@@ -9,6 +9,7 @@ from linad.sweeps import (
     raising,
     searching,
     sorted_orders,
+    traced_positions,
 )
 from linad.sweeps.routines import PORTABLE, Routines
 
@@ -21,6 +22,7 @@ TOPICS = (
     raising,
     searching,
     sorted_orders,
+    traced_positions,
 )
 """Modules with such routines, which register themselves."""
 

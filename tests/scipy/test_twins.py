@@ -71,6 +71,23 @@ def test_pythons_own_functions(name):
     np.testing.assert_array_equal(linad.linearize(function_twin(f), x)[0], f(x))
 
 
+def test_a_union_of_classes_holds_those_of_scipy():
+    """`ttest_ind` asks ``isinstance(method, PermutationMethod | MonteCarloMethod | None)``."""
+    x, y = twin_cases.X[:5], twin_cases.Y[:4]
+    expected = linad.grad(lambda x: lt.ttest_ind(x, y).statistic)(x)
+    for kind in (scipy.stats.PermutationMethod, scipy.stats.MonteCarloMethod):
+
+        def test(m, x, kind=kind):
+            return m.ttest_ind(x, y, method=kind(n_resamples=9, rng=1))
+
+        found, slope = linad.value_and_grad(lambda x: test(lt, x).statistic)(x)
+        np.testing.assert_allclose(found, test(scipy.stats, x).statistic)
+        np.testing.assert_allclose(slope, expected)
+        values = []
+        linad.grad(lambda x: values.append(float(test(lt, x).pvalue)) or x.sum())(x)
+        np.testing.assert_allclose(values, test(scipy.stats, x).pvalue)
+
+
 def test_every_twin_has_a_case():
     forms = mirrored_functions()
     twins = {
