@@ -42,7 +42,7 @@ ELSEWHERE = {
 """Problems by a part of their names, and why their findings are none."""
 
 DEPENDENT = "of dependent rows it depends on rounding"
-SINGULAR = "of a singular matrix: SciPy gives numbers that rounding has chosen, or what it was given"
+SINGULAR = "of a singular matrix SciPy gives what rounding has chosen, or what it was given"
 KNOWN = {
     ("allpole", "JIT VALUE"): "SciPy divides by a leading 0 anew for each signal, and then by NaN",
     ("f_oneway", "JIT VALUE"): "of equal samples F is 0, or below by rounding, where p is NaN",
