@@ -16,7 +16,7 @@ from linad.core.adopted import WATCHERS, is_adopted
 from linad.core.reasons import because, reason
 
 TABLE = (
-    "A plain array that is read at positions that are computed reads them in NumPy, which holds for "
+    "What a plain array holds at positions that are computed is read by NumPy, once, and holds for "
     "these positions; np.asarray(table, like=x)[positions] reads the table at those of each call, "
     "and so does a table that is an argument"
 )
