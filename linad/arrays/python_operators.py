@@ -94,7 +94,7 @@ def _integer(whole: Any, dtype: Any) -> Any:
     return whole.astype(dtype)
 
 
-SCALES = {np.multiply: 1, np.true_divide: -1}
+SCALES: dict[Any, int] = {np.multiply: 1, np.true_divide: -1}
 """What makes a multiple of a root, and the power of the factor in it."""
 
 
@@ -129,8 +129,10 @@ def _binary(ufunc: np.ufunc, table: Any = UFUNCS) -> tuple[Any, Any]:
             ):
                 return _with_root(function, self, other, scale)
             trace = self._trace
-            if kind is type(self) and other._trace.level > trace.level:
-                trace = other._trace
+            if kind is type(self):
+                of_other = other._trace
+                if of_other is not trace and of_other.level > trace.level:
+                    trace = of_other
             return trace.apply(function, (self, other), {})
         known = _operand_of(other)
         if known is NotImplemented:

@@ -15,9 +15,10 @@ from linad.arrays.traces import Trace
 from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.operators.base import JacobianOperator
-from linad.operators.slopes import MANY, TRUE, SlopeRule, reaches_infinity
+from linad.operators.slopes import FACTOR, MANY, POLE, SINGULAR, TRUE, SlopeRule, reaches_infinity
 from linad.operators.structured import Cast, Diagonal, Identity
 from linad.transforms.plain_operands import PlainOperands
+from linad.transforms.poles import settled
 from linad.transforms.tape_operator import Step
 from linad.transforms.traced_values import refuse_objects
 
@@ -36,12 +37,15 @@ class PairTrace(Trace):
         The results so far, each with operators from the values it came from.
     identities : dict
         By shape: sums share them.
+    others : list of (operator, operand)
+        Operands that tell whether slopes are those of poles.
     """
 
     nodes: Iterator[int]
     steps: list[Step]
     operands: PlainOperands
     identities: dict[Any, Identity]
+    others: list[tuple[Any, Any]]
 
     def _apply_to_two(self, primitive: Primitive, a: Array, b: Array) -> Any:
         """``a * b`` and its like; None if it needs the general way."""
@@ -72,19 +76,20 @@ class PairTrace(Trace):
         rules = primitive.rules
         links: list[Any] = []
         if from_a == from_b and primitive.of_equal is not None and type(a) is not Tracer:
-            links.append((from_a, self._operator(primitive.of_equal, a, y, a, b)))
+            J = self._operator(primitive.of_equal, 0, from_a, a, y, a, b)
+            links.append((from_a, J))
         else:
             if from_a is not None:
                 rule = rules.get(0) or primitive.rule_of(0)
                 if type(rule) is SlopeRule or a.dtype is not dtype:
-                    J = self._operator(rule, a, y, a, b)
+                    J = self._operator(rule, 0, from_a, a, y, a, b)
                 else:
                     J = rule(y, a, b)
                 links.append((from_a, J))
             if from_b is not None:
                 rule = rules.get(1) or primitive.rule_of(1)
                 if type(rule) is SlopeRule or b.dtype is not dtype:
-                    J = self._operator(rule, b, y, a, b)
+                    J = self._operator(rule, 1, from_b, b, y, a, b)
                 else:
                     J = rule(y, a, b)
                 links.append((from_b, J))
@@ -95,8 +100,10 @@ class PairTrace(Trace):
         result._square, result._whole = None, False
         return result
 
-    def _operator(self, rule: Any, x: Array, y: Array, a: Array, b: Array) -> Any:
-        """The operator of ``x``, which is one of a and b."""
+    def _operator(
+        self, rule: Any, place: int, node: Any, x: Array, y: Array, a: Array, b: Array
+    ) -> Any:
+        """The operator of ``x``, which is one of a and b, and of which it is the node."""
         shape, dtype = y.shape, y.dtype
         J: Any
         if (
@@ -113,12 +120,19 @@ class PairTrace(Trace):
             )
         ):
             J = rule(y, a, b)
+            if type(rule) is SlopeRule and (rule.levels or rule.steep is not None):
+                J = settled(self, rule, place, node, J, y, a, b)
             return J if x.dtype is dtype else widened(J, x.dtype, dtype)
         if rule.slope is not None:
             J = _bare(Diagonal)
             J.entries = rule.slope(y, a, b)
             J.out_shape = J.in_shape = shape
             J.dtype = dtype
+            steep = rule.steep
+            if steep is not None:
+                J.steep = steep
+                if steep is not FACTOR and steep is not POLE:
+                    self.others.append((J, x if steep is SINGULAR else a if place else b))
             return J
         J = self.identities.get(shape)
         if J is None or J.dtype is not dtype:

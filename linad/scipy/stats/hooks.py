@@ -253,6 +253,16 @@ class Rice(Hooked):
         return np.log(z) - 0.5 * (z * z + b * b) + log_bessel(b * z)
 
 
+class Mielke(Hooked):
+    """Density k x^(k-1) / (1 + x^s)^(1 + k/s)."""
+
+    def _counts_at_end(self, z: Array, k: Array, s: Array) -> Any:
+        return (z == 0) & (k <= 1)
+
+    def _logpdf(self, z: Array, k: Array, s: Array) -> Any:
+        return np.log(k) + sp.xlogy(k - 1, z) - (1 + k / s) * np.log1p(z**s)
+
+
 class GeneralizedInverseGauss(Hooked):
     """Density x^(p-1) exp(-b (x + 1/x) / 2) / (2 K_p(b)); SciPy integrates it for the others.
 
@@ -280,4 +290,8 @@ class GeneralizedInverseGauss(Hooked):
 HOOKED = {name: Hooked(name) for name in NAMES}
 HOOKED |= {"exponnorm": ExponNormal("exponnorm"), "dgamma": DoubleGamma("dgamma")}
 HOOKED["gennorm"] = GeneralizedNormal("gennorm")
-HOOKED |= {"rice": Rice("rice"), "geninvgauss": GeneralizedInverseGauss("geninvgauss")}
+HOOKED |= {
+    "rice": Rice("rice"),
+    "mielke": Mielke("mielke"),
+    "geninvgauss": GeneralizedInverseGauss("geninvgauss"),
+}

@@ -47,9 +47,10 @@ def _cdf_distance(
     samples, weights = zip(
         *[checked(x, w) for x, w in ((u_values, u_weights), (v_values, v_weights))], strict=True
     )
-    weights = [np.ones(x.shape) if w is None else w for x, w in zip(samples, weights, strict=True)]
-    total = _integral(p, *samples, *weights)
-    return total if p == 1 else rooted(root(total), _integral, p, *samples, *weights)
+    pairs = zip(samples, weights, strict=True)
+    of_u, of_v = [np.ones(x.shape) if w is None else w for x, w in pairs]
+    total = _integral(p, *samples, of_u, of_v)
+    return total if p == 1 else rooted(root(total), _integral, p, *samples, of_u, of_v)
 
 
 stands_for(_stats_py._cdf_distance, _cdf_distance)

@@ -9,6 +9,7 @@ the logarithm of a likelihood, and the covariance is the inverse of its Hessian,
 Parameters that the data do not determine have infinite errors.
 """
 
+import functools
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -25,6 +26,7 @@ from linad.solve.fitting.bands import at_places, observed_at
 from linad.solve.fitting.data_places import as_places, as_those_of_data
 from linad.solve.fitting.fit_options import LEVEL
 from linad.solve.fitting.known_parameters import KnownParameters
+from linad.solve.fitting.other_places import OtherPlaces
 from linad.solve.fitting.parameters import Parameters, as_given
 from linad.solve.fitting.propagation import Propagated
 from linad.solve.fitting.seen_directions import SeenDirections
@@ -231,7 +233,8 @@ class FitResult(KnownParameters):
         array or container
             Like ydata.
         """
-        return self._of_model()(self._places(xdata), self.found)
+        model, xdata = self._of_model(), self._places(xdata)
+        return self._elsewhere.run(xdata, lambda: model(xdata, self.found))
 
     def prediction_errors(self, xdata: Any = None) -> Any:
         """Standard errors of the model, from those of the parameters.
@@ -298,7 +301,12 @@ class FitResult(KnownParameters):
     def _at(self, xdata: Any) -> Propagated:
         """The model somewhere, and its errors."""
         model, xdata = self._of_model(), self._places(xdata)
-        return Propagated.of(lambda p: model(xdata, p), self)
+        known = functools.partial(Propagated.of, functools.partial(model, xdata), self)
+        return self._elsewhere.run(xdata, known)
+
+    @cached_property
+    def _elsewhere(self) -> OtherPlaces:
+        return OtherPlaces()
 
     def _places(self, xdata: Array) -> Any:
         if xdata is None:
