@@ -185,7 +185,7 @@ def _wrapped_by(inner: FrameType) -> str:
     """The function that a wrapper's frame stands for: one that it closes over, and that is public
     with the wrapper around it; "" for none."""
     for name in inner.f_code.co_freevars:
-        held = inner.f_locals.get(name)
+        held: Any = inner.f_locals.get(name)
         public = public_name(held) if isinstance(held, types.FunctionType) else ""
         module, _, plain = public.rpartition(".")
         outer = getattr(sys.modules.get(module), plain, None)
