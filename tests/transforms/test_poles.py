@@ -124,6 +124,9 @@ DATA = {
     "no dose, inverse": lambda k: 1 / (1 + (DOSES / k) ** -1.5),
     "logarithm of no dose": lambda k: np.exp(k * np.log(DOSES / k)),
     "product with no dose": lambda k: np.exp(-1 / (k * DOSES)),
+    "infinite exponent": lambda k: np.exp(-(k**-T)),
+    "infinite weight": lambda k: np.exp(-sp.xlogy(T, 1 + k)),
+    "inverse of an exponential": lambda k: np.exp(-1 / np.exp(-k * T)),
     "rows of a matrix": lambda k: np.exp(-(np.stack([T, DOSES]).T @ (k * np.ones(2)))),
     "overflow": lambda k: 1 / (1 + np.exp(1000 * k * DOSES[:2])),
     "beside a pole that is left out": lambda k: (
