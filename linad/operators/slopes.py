@@ -38,9 +38,9 @@ FACTOR, POLE, SINGULAR, QUOTIENT, POWER = "factor", "pole", "singular", "quotien
 """What a slope says of poles, where finite arguments have an infinite result.
 
 It is that of a product, and stays 0 with the other factor. Or it is not finite at poles only; or
-there and at infinite arguments; or there and where the dividend of a quotient is infinite, of which
-it is the slope in the divisor; or there and where a power, of which it is the slope in the base,
-has no negative exponent.
+there and where an argument is infinite; or there and where the dividend of a quotient is infinite,
+of which it is the slope in the divisor; or there and where a power, of which it is the slope in the
+base, has no finite negative exponent.
 """
 
 

@@ -56,7 +56,7 @@ class LinearTrace(PairTrace):
         self.steps = []
         self.operands = PlainOperands()
         self.identities = {}
-        self.others = []
+        self.operands_of = []
         self._constants: set[Node] = set()
 
     def input(self, value: Array) -> Tracer:
@@ -131,7 +131,7 @@ class LinearTrace(PairTrace):
                         if rule.steep is not None:
                             J.steep = rule.steep
                             if rule.steep is SINGULAR:
-                                self.others.append((J, value))
+                                self.operands_of.append((J, (value,)))
                     else:
                         J = rule(y, value, **params)
                         if type(rule) is SlopeRule and (rule.levels or rule.steep is not None):

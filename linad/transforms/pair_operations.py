@@ -16,7 +16,7 @@ from linad.arrays.traces import Trace
 from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.operators.base import JacobianOperator
-from linad.operators.slopes import FACTOR, MANY, POLE, SINGULAR, TRUE, SlopeRule, reaches_infinity
+from linad.operators.slopes import FACTOR, MANY, POLE, TRUE, SlopeRule, reaches_infinity
 from linad.operators.structured import Cast, Diagonal, Identity
 from linad.transforms.plain_operands import PlainOperands
 from linad.transforms.poles import settled
@@ -39,15 +39,15 @@ class PairTrace(Trace):
         The results so far, each with operators from the values it came from.
     identities : dict
         By shape: sums share them.
-    others : list of (operator, operand)
-        Operands that tell whether slopes are those of poles.
+    operands_of : list of (operator, operands)
+        Those that tell whether slopes are those of poles.
     """
 
     nodes: Iterator[int]
     steps: list[Step]
     operands: PlainOperands
     identities: dict[Any, Identity]
-    others: list[tuple[Any, Any]]
+    operands_of: list[tuple[Any, Any]]
 
     def _apply_to_two(self, primitive: Primitive, a: Array, b: Array) -> Any:
         """``a * b`` and its like; None if it needs the general way."""
@@ -139,7 +139,7 @@ class PairTrace(Trace):
             if steep is not None:
                 J.steep = steep
                 if steep is not FACTOR and steep is not POLE:
-                    self.others.append((J, x if steep is SINGULAR else a if place else b))
+                    self.operands_of.append((J, (a, b)))
             return J
         J = self.identities.get(shape)
         if J is None or J.dtype is not dtype:

@@ -36,7 +36,6 @@ from linad.operators.slopes import (
     POLE,
     POWER,
     QUOTIENT,
-    SINGULAR,
     SlopeRule,
     reaches_infinity,
 )
@@ -95,18 +94,17 @@ def settled(
         if moving is not None:
             J = rule.beside_poles(moving, y, *values, **params)
     if rule.steep is not None:
-        tells = place if rule.steep is SINGULAR else 1 - place
-        mark(trace, rule.steep, J, values[tells] if tells < len(values) else None)
+        mark(trace, rule.steep, J, values)
     return J
 
 
-def mark(trace: Any, steep: str, J: Any, other: Any) -> None:
-    """Note of a diagonal what its slopes say of poles, and the operand that tells them apart."""
+def mark(trace: Any, steep: str, J: Any, operands: Sequence[Any]) -> None:
+    """Note of a diagonal what its slopes say of poles, and the operands that tell them apart."""
     for f in factors_of(J):
         if type(f) is Diagonal:
             f.steep = steep
             if steep is not FACTOR and steep is not POLE:
-                trace.others.append((f, other))
+                trace.operands_of.append((f, operands))
 
 
 def read_from_poles(trace: Any, values: list[Any], active: list[tuple[int, int]]) -> list[Any]:
@@ -156,7 +154,7 @@ def _recorded(x: Any) -> Any:
 def _moving(trace: Any, node: int, x: Array) -> Any:
     """Of an infinite value, which entries are read from poles that move: a mask, True of all where
     they are not told apart, None of none."""
-    poles = list(_poles(trace.steps, {id(f): other for f, other in trace.others}))
+    poles = list(_poles(trace.steps, {id(f): operands for f, operands in trace.operands_of}))
     if not poles:
         return None
     asks = _Questions(trace, node, poles)
@@ -252,7 +250,7 @@ def _nodes(out: Any) -> Sequence[int]:
     return (out,) if type(out) is int else out
 
 
-def _poles(steps: Sequence[Any], others: dict[int, Any]) -> Iterator[_Pole]:
+def _poles(steps: Sequence[Any], operands: dict[int, Any]) -> Iterator[_Pole]:
     """The operations of a tape that are at poles, or may be at other calls of its program."""
     for out, links in steps:
         for source, J in links:
@@ -260,7 +258,7 @@ def _poles(steps: Sequence[Any], others: dict[int, Any]) -> Iterator[_Pole]:
                 factors = factors_of(J)
                 for k, f in enumerate(factors):
                     if type(f) is Diagonal and f.steep is not None and f.steep is not FACTOR:
-                        mask = _at_pole(f, others.get(id(f)))
+                        mask = _at_pole(f, operands.get(id(f), ()))
                         if isinstance(mask, Traced) or np.any(mask):
                             yield _Pole(out, source, factors[k + 1 :], mask)
             elif (tape := J.made_of()) is not None:
@@ -269,12 +267,15 @@ def _poles(steps: Sequence[Any], others: dict[int, Any]) -> Iterator[_Pole]:
                     yield _Pole(out, source, (), functools.reduce(operator.or_, inside))
 
 
-def _at_pole(f: Diagonal, other: Any) -> Any:
+def _at_pole(f: Diagonal, operands: Sequence[Any]) -> Any:
     """Where the slopes of a diagonal are those of a pole."""
     mask = ~np.isfinite(_recorded(f.entries))
-    if other is not None:
-        other = _recorded(other)
-        mask = mask & (np.real(other) < 0 if f.steep is POWER else np.isfinite(other))
+    if f.steep is QUOTIENT or f.steep is POWER:
+        operands = operands[:1] if f.steep is QUOTIENT else operands[1:]
+    for x in map(_recorded, operands):
+        mask = mask & np.isfinite(x)
+        if f.steep is POWER:
+            mask = mask & (np.real(x) < 0)
     return mask
 
 

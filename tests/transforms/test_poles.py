@@ -5,6 +5,9 @@ import pytest
 import scipy.special as sp
 
 import linad
+from linad.core.primitive import Primitive
+from linad.operators.slopes import SlopeRule
+from linad.rules.special import GROWING
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -111,6 +114,28 @@ def test_no_pole_is_levelled_off_in_any_other_way(pole):
         ] == []
 
 
+@pytest.mark.rest
+def test_rules_of_one_argument_say_where_they_have_poles():
+    """Where a result is infinite, and the slope, at an argument that is not far out."""
+    silent = set()
+    with np.errstate(all="ignore"):
+        for name, primitive in Primitive.registry.items():
+            rule = primitive.rules.get(0)
+            if len(primitive.rules) != 1 or not isinstance(rule, SlopeRule) or rule.slope is None:
+                continue
+            if rule.name.split("_wrt_")[0] != name or rule.steep is not None:
+                continue
+            for x in (0.0, 1.0, -1.0, 0.5, 2.0, -2.0, 90.0):
+                try:
+                    y = primitive.impl(np.array([x]))
+                    slope = rule.slope(y, np.array([x]))
+                except (TypeError, ValueError):  # it has parameters
+                    continue
+                if np.isinf(y).any() and not np.isfinite(slope).all():
+                    silent.add(name)
+    assert silent <= GROWING
+
+
 T = np.array([1.0, 2.0, np.inf])
 DOSES = np.array([1.0, 2.0, 0.0])
 DATA = {
@@ -124,6 +149,9 @@ DATA = {
     "no dose, inverse": lambda k: 1 / (1 + (DOSES / k) ** -1.5),
     "logarithm of no dose": lambda k: np.exp(k * np.log(DOSES / k)),
     "product with no dose": lambda k: np.exp(-1 / (k * DOSES)),
+    "infinite exponent": lambda k: np.exp(-(k**-T)),
+    "infinite weight": lambda k: np.exp(-sp.xlogy(T, 1 + k)),
+    "inverse of an exponential": lambda k: np.exp(-1 / np.exp(-k * T)),
     "rows of a matrix": lambda k: np.exp(-(np.stack([T, DOSES]).T @ (k * np.ones(2)))),
     "overflow": lambda k: 1 / (1 + np.exp(1000 * k * DOSES[:2])),
     "beside a pole that is left out": lambda k: (
