@@ -110,6 +110,9 @@ class Primitive:
     guards : bool
         Whether it checks that a run goes the recorded way, as a guard does and a loop of guards:
         it runs, whoever reads its results.
+    dear : bool
+        Whether its results, which have no derivative, are kept for the way back through a loop,
+        and not made again.
     endless : bool
         Whether it may go on for ever, where it is given what the recorded way would not give it:
         it runs after the guards before it.
@@ -150,6 +153,7 @@ class Primitive:
     searches = False
     guards = False
     endless = False
+    dear = False
     parts: tuple[Any, ...] = ()
     partial = ""
     bounds: tuple[str, ...] = ()

@@ -247,6 +247,8 @@ class ScipySearch(Primitive):
     Results: the numbers and arrays of numbers in SciPy's result, in order, and whether it is alike.
     """
 
+    dear = True
+
     def __init__(
         self,
         original: Function,

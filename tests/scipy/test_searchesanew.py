@@ -224,5 +224,6 @@ def test_searches_at_many_points_are_one_loop(f):
         np.testing.assert_allclose(slope, exact, 1e-6)
     ((path,),) = gradient.variants.values()
     loops = [e for e in path.rolled.equations if e.primitive.name.startswith("repeat")]
-    assert len(loops) == 2
+    searches = [any([e.primitive.dear for e in f.primitive.body.tape.equations]) for f in loops]
+    assert searches == [True, False]  # what was found is kept for the way back
     assert len(path.rolled.equations) < 400
