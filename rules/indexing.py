@@ -157,9 +157,11 @@ def getitem(x: Array, index: Any) -> Any:
         return getitem_.on((x,), {"index": _numbered[index]})
     if in_a_body.get() and moves(index):
         return _moving(x, index)
+    # The common cases, without the general reading of indices.
+    if (kind is slice or kind is int) and ndim:
+        return getitem_.on((x,), {"index": BasicIndex((index,) + (WHOLE,) * (ndim - 1))})
     entries = index if kind is tuple else (index,)
-    if kind in SIMPLE or SIMPLE.issuperset(map(type, entries)):
-        # The common case, without the general reading of indices.
+    if kind is NoneType or SIMPLE.issuperset(map(type, entries)):
         missing = ndim - len(entries) + entries.count(None)
         if missing >= 0:
             if missing:

@@ -53,8 +53,7 @@ _refuse_array = escape(
 _refuse_scipy = escape(
     "making a plain NumPy array, as this SciPy function does,",
     "linad.scipy has traced forms of many functions, and @linad.primitive wraps any; of a "
-    "sparse array A the product with a vector is A @ x, and A * x, entry by entry, is "
-    "A.toarray() * x",
+    "sparse array A the product with a vector is A @ x, and A * x, entry by entry, is x * A",
     kind="array",
     by_caller=True,
 )

@@ -61,6 +61,7 @@ _BY_REMEDY = {
     _FIT: "least_squares leastsq curve_fit nnls lsq_linear",
     "linad.solve.fixed_point(g, x0, theta) is differentiable in theta": "fixed_point",
     _QUAD: "quad quad_vec dblquad tplquad nquad romberg quadrature",
+    "write x * A, which traces, for the product with a sparse array A entry by entry": "multiply",
 }
 SCIPY = {name: remedy for remedy, names in _BY_REMEDY.items() for name in names.split()}
 """What to do instead of a function of SciPy, by its name, where no traced form has that name."""
@@ -357,7 +358,8 @@ def _of_scipy(module: str, name: str, owner: Any) -> str:
         other = SCIPY.get(name)
         return f"use linad.{module}.{name}, which traces" + (f", or {other}" if other else "")
     room, _, cls = module.rpartition(".")  # a method of a class
-    if name in vars(vars(_mirror(room) or object).get(cls, object)):
+    of_class = isinstance(getattr(sys.modules.get(room), cls, None), type)
+    if of_class and has_traced_form(room, cls) and hasattr(getattr(_mirror(room), cls), name):
         return f"use linad.{module}, which traces"
     return SCIPY.get(name) or f"linad.scipy.{module[6:]} has no traced form of it; {WRAP}"
 

@@ -110,6 +110,9 @@ class Primitive:
     guards : bool
         Whether it checks that a run goes the recorded way, as a guard does and a loop of guards:
         it runs, whoever reads its results.
+    endless : bool
+        Whether it may go on for ever, where it is given what the recorded way would not give it:
+        it runs after the guards before it.
     parts : tuple
         The bodies that a loop or a branch is made of, each with a ``tape``.
     partial : str
@@ -146,6 +149,7 @@ class Primitive:
     decides = False
     searches = False
     guards = False
+    endless = False
     parts: tuple[Any, ...] = ()
     partial = ""
     bounds: tuple[str, ...] = ()

@@ -4,12 +4,12 @@ from linad.sweeps import (
     along_axis,
     assurances,
     data_movement,
+    entries_at_positions,
     guarded_outer_sums,
     moving_entries,
     raising,
     searching,
     sorted_orders,
-    traced_positions,
 )
 from linad.sweeps.routines import PORTABLE, Routines
 
@@ -17,12 +17,12 @@ TOPICS = (
     along_axis,
     assurances,
     data_movement,
+    entries_at_positions,
     guarded_outer_sums,
     moving_entries,
     raising,
     searching,
     sorted_orders,
-    traced_positions,
 )
 """Modules with such routines, which register themselves."""
 

@@ -134,7 +134,32 @@ REFUSALS = [
         "^scipy.stats.gaussian_kde",
         "use linad.scipy.stats.gaussian_kde, which traces",
     ),
-    (lambda x: sparse.csr_array(np.eye(2)) * x, "as this SciPy function", r"A.toarray\(\) \* x"),
+    (lambda x: sparse.csr_array(np.eye(2)) * x, "as this SciPy function", r"is x \* A"),
+    (
+        lambda x: sparse.csr_array(np.eye(2)).multiply(x),
+        r"scipy.sparse.csr_array.multiply\(\)",
+        r"write x \* A",
+    ),
+    (
+        lambda x: scipy.spatial.KDTree(np.eye(2)).query(x),
+        r"scipy.spatial.KDTree.query\(\)",
+        "use linad.scipy.spatial.KDTree, which traces",
+    ),
+    (
+        lambda x: [scipy.interpolate.CubicSpline][0](np.arange(2), x),
+        r"scipy.interpolate.CubicSpline\(\)",
+        "use linad.scipy.interpolate.CubicSpline, which traces",
+    ),
+    (
+        lambda x: {"test": scipy.stats.skewtest}["test"](x),
+        r"scipy.stats.skewtest\(\)",
+        "use linad.scipy.stats.skewtest, which traces",
+    ),
+    (
+        lambda x: list(map(scipy.stats.zscore, [x])),
+        r"scipy.stats.zscore\(\)",
+        "use linad.scipy.stats.zscore, which traces",
+    ),
     (lambda x: scipy.spatial.distance.pdist(x[None]), "^scipy", r"or linad.adopt\(__name__\) lets"),
     (lambda x: pickle.dumps(x), "^pickling", "return the value"),
 ]

@@ -17,7 +17,9 @@ SAMPLE = 8
 """Programs in the default run; about ten a second."""
 
 
-@pytest.mark.parametrize("words", [PLAIN, PEOPLE, ODD, DEEP], ids=["plain", "people", "odd", "deep"])
+@pytest.mark.parametrize(
+    "words", [PLAIN, PEOPLE, ODD, DEEP], ids=["plain", "people", "odd", "deep"]
+)
 @pytest.mark.parametrize(
     "seed",
     [*range(SAMPLE), *[pytest.param(s, marks=pytest.mark.full) for s in range(SAMPLE, 200)]],

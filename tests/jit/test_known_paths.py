@@ -92,9 +92,11 @@ def test_whether_a_path_is_taken_is_not_asked_for_longer_than_compiling_takes():
 
 def test_paths_that_no_call_takes_are_seldom_asked_for(monkeypatch):
     def steps(x):
+        count = 0
         while x > 1:
             x = x / 2
-        return x
+            count += 1
+        return x * count
 
     f = linad.jit(steps)
     for k in range(8):
