@@ -231,6 +231,33 @@ def test_arguments_are_written_at_positions():
         put(found, a, np.array([0, -6, 1]))
 
 
+def scanned(x, k):
+    def step(state, chosen):
+        rows = x[chosen]
+        state = state * 1.0
+        state[chosen] = np.sin(state[chosen]) + np.sort(rows, axis=1)[:, 1]
+        np.add.at(state, chosen, 0.5)
+        return state, state[np.argmax(state)] + rows[:, chosen % 4].sum()
+
+    state, maxima = linad.scan(step, x[0], k.reshape(3, 2))
+    return np.sum(state**2) + np.sum(maxima)
+
+
+def repeated(x, k):
+    total = linad.fori_loop(0, 3, lambda i, s: s + np.sum(x[k] ** 2) * np.median(x[i]), x[0, 0])
+    for i in range(20):
+        total = total + x[k[i % 6], k[(i + 1) % 6]] * np.sin(x[k[i % 3]]).sum()
+    return total
+
+
+@pytest.mark.rest
+@pytest.mark.parametrize("f", [scanned, repeated], ids=lambda f: f.__name__)
+def test_positions_in_loops(f):
+    calls = [(rng.standard_normal((4, 4)), k) for k in positions(4, (6,), 5)]
+    with kernels_in_python():
+        assert run_counted(f, *calls) == 1
+
+
 ALONG = np.linspace(0.5, 1.5, 12)
 EDGES = np.array([-1.0, 0.0, 1.0])
 FOUND = {
