@@ -186,7 +186,9 @@ def _wrapped_by(inner: FrameType) -> str:
     with the wrapper around it; "" for none."""
     for name in inner.f_code.co_freevars:
         held = inner.f_locals.get(name)
-        public = public_name(held) if isinstance(held, types.FunctionType) else ""
+        if not isinstance(held, types.FunctionType):
+            continue
+        public = public_name(held)
         module, _, plain = public.rpartition(".")
         outer = getattr(sys.modules.get(module), plain, None)
         if outer is not None and inspect.unwrap(outer) is inspect.unwrap(held):
