@@ -142,6 +142,7 @@ def add_at_wrt_values(y: Array, values: Array, *, index: Any, shape: Shape) -> J
 
 
 SIMPLE = {int, slice, NoneType}
+PLAIN = {*SIMPLE, list, ndarray, type(Ellipsis)}
 _INT = {int}
 
 NUMBERED = 64
@@ -175,7 +176,7 @@ def getitem(x: Array, index: Any) -> Any:
     if kind is ndarray and ndim and index.ndim and index.dtype.kind in "iu":
         # Entries of the first axis; of a copy, since the caller may write into the index.
         return getitem_.on((x,), {"index": Index((index.copy("K"), *(WHOLE,) * (ndim - 1)))})
-    if kind is not ndarray and any([is_position(e) for e in entries]):
+    if not PLAIN.issuperset(map(type, entries)) and any([is_position(e) for e in entries]):
         if _is_copy(x, entries):
             return by_positions(x, entries)
         if names_a_part(index) and _shows_parts(x):

@@ -268,6 +268,7 @@ class DifferentiatedCall:
         except GuardError:
             # The loop rounds otherwise than its steps, and a decision hangs on that.
             around.equations[mark:] = recorded
+            around.redone.difference_update(recorded)
             return results, J
 
 

@@ -62,9 +62,6 @@ def write(x: Array, index: Any, value: Array) -> None:
     if type(concrete(x)) is not ndarray:
         name = type(concrete(x)).__name__
         raise TypeError(f"{name!r} object does not support item assignment")
-    if has_positions(index) and not in_a_body.get() and not names_a_part(index):
-        _write_at_positions(x, index, value)
-        return
     root = root_of(x)
     own_storage(root)
     found = _target(x, root, index, value)
@@ -141,7 +138,8 @@ def _target(x: Array, root: Array, index: Any, value: Array) -> tuple[Region, Sh
     """The region of the root that ``x[index]`` names, the shape a value must have there, and
     which of the values stay where an entry is named twice (None: all).
 
-    None if the value is a view of these very entries: what is left of ``x[index] += v``.
+    None if nothing is left to write: the value is a view of these very entries, which is what is
+    left of ``x[index] += v``; or it went to positions that are traced.
     """
     array = concrete(x)
     base = array if x is root else concrete(root)
@@ -166,10 +164,14 @@ def _target(x: Array, root: Array, index: Any, value: Array) -> tuple[Region, Sh
             if part.shape and len(part.shape) < array.ndim:
                 _check_no_swap(x, value, root)
         return part, part.shape, None
-    if names_a_part(index) and base.flags.c_contiguous:
-        moving, target = moving_region(index, array, base)
-        _check_writable(x, target)
-        return with_parent(x, moving), moving.shape, None
+    if has_positions(index):
+        if not names_a_part(index):
+            _write_at_positions(x, index, value)
+            return None
+        if base.flags.c_contiguous:
+            moving, target = moving_region(index, array, base)
+            _check_writable(x, target)
+            return with_parent(x, moving), moving.shape, None
     index = _plain_index(index)
     if _is_basic(index):
         full = _entries(index)

@@ -433,8 +433,11 @@ def rolled_part(
     if rolled is tape and whole is recorded:
         return None
     # What is checked by the loop from now on need not be checked before it.
-    checked = {id(e) for e in needed(recorded, outputs) if e.primitive is guard}
-    trace.equations[mark:] = [e for e in trace.equations[mark:] if id(e) not in checked]
+    steps = set(needed(recorded, outputs))
+    trace.redone |= steps
+    trace.equations[mark:] = [
+        e for e in trace.equations[mark:] if e.primitive is not guard or e not in steps
+    ]
 
     def run(leaves: Sequence[Any]) -> list[Any]:
         given = dict(zip(rolled.inputs, [*leaves, *tracers[len(traced) :]], strict=True))

@@ -54,7 +54,7 @@ def written_step(trace: "ExpectingTrace", m: int, step: ExpectedStep) -> Callabl
         len(step.results) != 1
         or step.place is not None
         or any([x & (1 << BITS) - 1 or x >> BITS > trace.size for x in back])
-        or (view and ("index" not in step.params or kinds not in ((RELATIVE,), (FIXED,))))
+        or (view and (kinds not in ((RELATIVE,), (FIXED,)) or not _is_simple_view(trace, m, step)))
     ):
         return trace._expected
     shape, dtype = step.result
@@ -67,6 +67,14 @@ def written_step(trace: "ExpectingTrace", m: int, step: ExpectedStep) -> Callabl
         (m - (x >> BITS)) % trace.size if kind == RELATIVE else x for kind, x in step.operands
     ]
     return _maker(form)(trace, m, step, *operands)  # type: ignore[no-any-return]
+
+
+def _is_simple_view(trace: "ExpectingTrace", m: int, step: ExpectedStep) -> bool:
+    """Whether neither what is written nor the layout of an array says what a view is of."""
+    stretch = trace.stretch
+    read = stretch.repetition(stretch.count - 1)[m].inputs[0]
+    reshaped = step.primitive.name == "reshape" and len(read.shape) > 1
+    return "region" not in step.params and not reshaped
 
 
 class _Form(NamedTuple):

@@ -185,10 +185,8 @@ def _wrapped_by(inner: FrameType) -> str:
     """The function that a wrapper's frame stands for: one that it closes over, and that is public
     with the wrapper around it; "" for none."""
     for name in inner.f_code.co_freevars:
-        held = inner.f_locals.get(name)
-        if not isinstance(held, types.FunctionType):
-            continue
-        public = public_name(held)
+        held: Any = inner.f_locals.get(name)
+        public = public_name(held) if isinstance(held, types.FunctionType) else ""
         module, _, plain = public.rpartition(".")
         outer = getattr(sys.modules.get(module), plain, None)
         if outer is not None and inspect.unwrap(outer) is inspect.unwrap(held):

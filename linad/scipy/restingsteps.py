@@ -1,7 +1,7 @@
 """Steps at rest, where a solution does not move and its derivatives do.
 
 A method chooses its steps by the error of the state. At rest that is 0, and steps grow tenfold, one
-after the other; derivatives follow
+after the other; near rest errors are as large as what moves. Derivatives follow
 
     v' = f_y v + f_p
 
@@ -12,8 +12,8 @@ of f_y and E the weights of the estimate of errors, which for y' = λ y is a pol
 
     h / m ≤ z / ρ        Σ_j |E^T A^j 1| z^(j+1) = rtol
 
-The size ρ is found by power iteration, one product with f_y a step; at rest is what that moves in,
-as the part of the error in its direction tells.
+The size ρ is found by power iteration, one product with f_y a step. In the direction that this
+finds a solution is at rest where it moves by few tolerances.
 
 Source: E. Hairer and G. Wanner, "Solving Ordinary Differential Equations II", 1996, IV.2; of power
 iterations for ρ, B. P. Sommeijer, L. F. Shampine and J. G. Verwer, "RKC: an explicit solver for
@@ -32,46 +32,39 @@ from linad.core.array_type import Array
 from linad.core.marks import outside_of_traces
 from linad.scipy.heldsides import Field, HeldSides
 
-RESTING = 1e-2
-"""An error, in tolerances, below which a step was not chosen by what moves there."""
+RESTING = 10.0
+"""Tolerances by which a state moves in a step, at most, where it is at rest: derivatives that are
+in error by as much as the state are in error by one in so many."""
 
 COARSEST = 0.1
 """The error of derivatives, relative, where tolerances are larger."""
 
-MOST, FEW = 100_000, 300
-"""Parts of an integration's steps, at most: a stiff problem then, and parts of one step at most."""
+MOST, COARSE, FEW = 100_000, 20_000, 300
+"""Parts of an integration's steps, at most: a stiff problem then; those of one step in a program;
+and those of one step of a stiff problem."""
 
 NEAR, NEARER = 1e-7, 1e-12
 """Differences by which f_y is known: relative to a state's own size, and to the largest."""
 
-MIXED = 0.01
-"""Noise in the direction of a power iteration, which finds others as f_y changes."""
+MIXED, PART = 1e-3, 0.1
+"""Noise in the direction of a power iteration, which finds others as f_y changes, and what part of
+the largest entry one has that counts."""
 
 @functools.cache
 def longest(method: Any, rtol: float) -> float:
     """The step z of a method at which it would accept y' = λ y, |λ| = 1, just so."""
     size = min(rtol, COARSEST)
-    terms = [_estimate(method, weights) for weights in _weights(method)]
 
     def error(z: float) -> float:
-        return float(combined(method, *[np.polyval(row, z) for row in terms]))
+        if method is not DOP853:
+            return float(np.polyval(_estimate(method, method.E), z))
+        fifth, third = [np.polyval(_estimate(method, w), z) for w in (DOP853.E5, DOP853.E3)]
+        return float(fifth**2 / np.hypot(fifth, 0.1 * third))
 
     z = scipy.optimize.brentq(
         lambda x: np.log(error(np.exp(x)) / size), np.log(1e-7), np.log(1e3)
     )
     return float(np.exp(z))
-
-
-def _weights(method: Any) -> tuple[Any, ...]:
-    return (DOP853.E5, DOP853.E3) if method is DOP853 else (method.E,)
-
-
-def combined(method: Any, *errors: Any) -> Any:
-    """A method's estimate of the error, of the one or the two that it has."""
-    if method is not DOP853:
-        return errors[0]
-    fifth, third = errors
-    return fifth**2 / np.sqrt(fifth**2 + 0.01 * third**2 + 1e-300)
 
 
 def _estimate(method: Any, weights: Array) -> Any:
@@ -83,6 +76,20 @@ def _estimate(method: Any, weights: Array) -> Any:
     powers = list(itertools.accumulate(range(n), lambda v, _: A @ v, initial=np.ones(n + 1)))
     found = [abs(weights @ v) for v in powers]
     return np.array([0.0 if c < 1e-13 else c for c in reversed(found)] + [0.0])
+
+
+def leading(direction: Array) -> Any:
+    """Which entries take part in a direction, as 1 and 0."""
+    sizes = np.abs(direction)
+    return np.where(sizes > PART * np.max(sizes), 1.0, 0.0)
+
+
+def differences(size: Array, atol: Any) -> Any:
+    """How far each entry of a state goes by which f_y is known, with how large it has been."""
+    most = np.max(size)
+    most = np.where(most > 0, most, 1.0)
+    least = np.clip(atol, NEARER * most, NEAR * most)
+    return np.maximum(NEAR * size, least)
 
 
 class RestWatch:
@@ -103,7 +110,6 @@ class RestWatch:
         self.parts: list[int] = []
         self.rng = np.random.default_rng(0)
         self.direction: Any = None
-        self.fastest: Any = None  # how much of each entry is in what moves fastest
         self.size: Any = None
         self.known = 0.0  # of f_y, at the end of the step before
 
@@ -124,7 +130,7 @@ class RestWatch:
             before, self.known = self.known, self._largest(self.field, t, y, solver.f)
             allowed = longest(self.kind, float(np.max(solver.rtol)))
             parts = 1
-            if h * max(before, self.known) > allowed and self._rests(solver, y0, h):
+            if h * max(before, self.known) > allowed and self._rests(solver, y0):
                 ends = [(t0, y0), (t, y)]
                 rho = max([self._certain(*end) for end in ends])
                 parts = int(np.clip(np.ceil(h * rho / allowed), 1, MOST + 1))
@@ -143,15 +149,9 @@ class RestWatch:
             self.size, self.atol = np.abs(y0), atol
             self.direction = self.rng.uniform(-1, 1, y0.size)
 
-    def _steps(self) -> Any:
-        """How far each entry of the state goes in a direction."""
-        most = np.max(self.size) or 1.0
-        least = np.clip(self.atol, NEARER * most, NEAR * most)
-        return np.maximum(NEAR * self.size, least)
-
     def _largest(self, field: Field, t: float, y: Array, slope: Any) -> float:
         """The size of f_y by one more power iteration."""
-        steps, v = self._steps(), self.direction
+        steps, v = differences(self.size, self.atol), self.direction
         moved = (np.asarray(field(t, y + steps * v)) - slope) / steps
         size = np.linalg.norm(moved)
         found = float(size / np.linalg.norm(v))
@@ -159,8 +159,7 @@ class RestWatch:
         if not (np.isfinite(found) and found > 0):
             self.direction = noise
             return 0.0
-        self.fastest = moved / np.max(np.abs(moved))
-        self.direction = self.fastest + MIXED * noise
+        self.direction = moved / np.max(np.abs(moved)) + MIXED * noise
         return found
 
     def _certain(self, t: float, y: Array) -> float:
@@ -171,10 +170,8 @@ class RestWatch:
         slope = np.asarray(field(t, y))
         return max([self._largest(field, t, y, slope) for _ in range(4)])
 
-    def _rests(self, solver: Any, y0: Array, h: float) -> bool:
-        """Whether what is fastest does not move."""
+    def _rests(self, solver: Any, y0: Array) -> bool:
+        """Whether what is fastest hardly moves."""
         scale = solver.atol + solver.rtol * np.maximum(np.abs(y0), np.abs(solver.y))
-        errors = [h * np.abs(solver.K.T @ weights) / scale for weights in _weights(self.kind)]
-        error = combined(self.kind, *errors)
-        moving = np.linalg.norm(self.fastest * error)
-        return bool(moving <= RESTING * np.linalg.norm(self.fastest))
+        moved = leading(self.direction) * np.abs(solver.y - y0) / scale
+        return bool(np.max(moved) <= RESTING)

@@ -4,10 +4,11 @@ Written out without calls to spare, as is what else `linad.transforms.linearize.
 """
 
 from collections.abc import Iterator
+from math import isinf
 from typing import Any
 
 import numpy as np
-from numpy import ndarray
+from numpy import float64, ndarray
 
 from linad.arrays.buffers import is_settled
 from linad.arrays.tracer import Tracer
@@ -24,6 +25,7 @@ from linad.transforms.traced_values import refuse_objects
 
 _bare = object.__new__  # without the calls of a constructor
 _NUMBERS = {np.float64, float, int}
+FLOAT64 = np.dtype(np.float64)
 
 
 class PairTrace(Trace):
@@ -70,8 +72,8 @@ class PairTrace(Trace):
             y = primitive.on_numbers(a, b)
         else:
             y = primitive.impl(a, b)
-        dtype = y.dtype
-        if dtype.hasobject:
+        dtype = FLOAT64 if type(y) is float64 else y.dtype
+        if dtype is not FLOAT64 and dtype.hasobject:
             refuse_objects(primitive)
         rules = primitive.rules
         links: list[Any] = []
@@ -104,21 +106,26 @@ class PairTrace(Trace):
         self, rule: Any, place: int, node: Any, x: Array, y: Array, a: Array, b: Array
     ) -> Any:
         """The operator of ``x``, which is one of a and b, and of which it is the node."""
-        shape, dtype = y.shape, y.dtype
         J: Any
-        if (
-            type(rule) is not SlopeRule
-            or x.shape != shape
-            or x.dtype is not dtype
-            or (
-                rule.levels  # few entries are asked here: a call takes as long
-                and (
-                    reaches_infinity(x)
-                    if type(x) is not ndarray or x.size > MANY
-                    else TRUE in np.isinf(x).tobytes()
+        if type(x) is float64 and type(y) is float64:  # what they are need not be asked
+            shape, dtype = (), FLOAT64
+            is_plain = type(rule) is SlopeRule and not (rule.levels and isinf(x))
+        else:
+            shape, dtype = y.shape, y.dtype
+            is_plain = (
+                type(rule) is SlopeRule
+                and x.shape == shape
+                and x.dtype is dtype
+                and not (
+                    rule.levels  # few entries are asked here: a call takes as long
+                    and (
+                        reaches_infinity(x)
+                        if type(x) is not ndarray or x.size > MANY
+                        else TRUE in np.isinf(x).tobytes()
+                    )
                 )
             )
-        ):
+        if not is_plain:
             J = rule(y, a, b)
             if type(rule) is SlopeRule and (rule.levels or rule.steep is not None):
                 J = settled(self, rule, place, node, J, y, a, b)

@@ -72,6 +72,7 @@ class RecordTrace(Trace):
         self.errors = Watch()
         self.still_running: Callable[[], None] = _silent  # is called now and then
         self.line: Callable[[], Source | None] = user_line  # what an equation names as its source
+        self.redone: set[Equation] = set()  # what a loop in the program does as well
         self.stand_ins: list[Tracer] = []  # in the place of arrays that are read from outside
         self.watching: Callable[[RecordTrace], Any] | None = None  # makes what sees decisions
         self.decided: Any = None  # sees Python's decisions, once there is one
@@ -140,7 +141,7 @@ class RecordTrace(Trace):
         for e in reversed(equations):  # what is tried may need what was not needed before
             if e.primitive.guards or not read.isdisjoint(e.outputs):
                 kept = [e]
-            elif may_raise(e) and demand_of(e) not in known:
+            elif may_raise(e) and e not in self.redone and demand_of(e) not in known:
                 known.add(demand_of(e))
                 kept = self._tried(e.primitive, e.inputs, e.params, np.False_, e.source)
             else:

@@ -29,6 +29,10 @@ def slices_of_what_is_outside(x, table, k):
     return x * 0.5 + table[1][1:][0] * 0.1 * table[2, :3]
 
 
+def other_shapes(x, table, k):
+    return x * 0.5 + np.sum(table.T[0]) * np.stack([x[0], x[1], x[2]]) + x[:, None][1]
+
+
 def _loop(body):
     def f(x):
         table = np.outer(x, x)
@@ -54,7 +58,8 @@ def long_way(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "body", [arithmetic, with_parameters, numbers_that_move, slices_of_what_is_outside]
+    "body",
+    [arithmetic, with_parameters, numbers_that_move, slices_of_what_is_outside, other_shapes],
 )
 def test_few_operations_go_the_long_way(body, long_way, by_numpy):
     linad.jit(linad.grad(_loop(body)))(X)
@@ -84,6 +89,6 @@ def test_nobody_else_holds_what_a_list_and_a_variable_do():
     assert written_steps.sys.getrefcount(other) > written_steps.ALONE
 
 
-@pytest.mark.parametrize("body", [with_parameters, slices_of_what_is_outside])
+@pytest.mark.parametrize("body", [with_parameters, slices_of_what_is_outside, other_shapes])
 def test_same_values(body, by_numpy):
     agrees(_loop(body), X)

@@ -7,7 +7,7 @@ import scipy.integrate
 import linad
 import linad.scipy.integrate as si
 from linad.scipy import replays
-from linad.scipy.restingsteps import combined, longest
+from linad.scipy.restingsteps import longest
 
 METHODS = ["RK45", *[pytest.param(m, marks=pytest.mark.rest) for m in ("DOP853", "RK23")]]
 TIMES = np.array([0.1, 1.0, 10.0, 20.0])
@@ -93,5 +93,38 @@ def test_the_longest_step_is_scipys(method):
             assert (solver.t == h) == accepted
 
 
-def test_dop853_combines_two_estimates():
-    assert combined(scipy.integrate.DOP853, 3.0, 40.0) == pytest.approx(9.0 / 5.0)
+@pytest.mark.rest
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("name", ["tank", "oscillator"])
+def test_compiled_derivatives_at_rest(name):
+    """A program takes the parts in its loop, and is good for states near rest as well."""
+    field, known, first, p = CASES[name]
+    runs = []
+
+    def f(m, p):
+        def counted(t, y, p):
+            runs.append(1)
+            return field(t, y, p)
+
+        options = {"args": (p,), "rtol": 1e-5, "atol": 1e-8}
+        found = m.solve_ivp(counted, (0, 20.0), first(p), "DOP853", TIMES, **options)
+        return found.y, found.nfev
+
+    value = linad.jit(lambda p: f(si, p))
+    slopes = linad.jit(linad.jacobian(lambda p: f(si, p)[0]))
+    for shift in (0.0, 1e-3, 1e-5):
+        q = np.array(p) + shift
+        runs.clear()
+        y, slope = value(q)[0], slopes(q)
+        assert bool(runs) == (shift == 0.0)
+        np.testing.assert_allclose(y, f(scipy.integrate, q)[0], rtol=1e-9, atol=1e-12)
+        expected = linad.jacobian(known)(q)
+        np.testing.assert_allclose(slope, expected, atol=5e-4 * np.max(np.abs(expected)))
+
+
+def test_steps_of_a_program_that_is_at_rest_count_as_scipys():
+    def f(m, p):
+        return m.solve_ivp(tank, (0, 20.0), [2.0], args=(p,)).t
+
+    p = np.array([3.0, 6.0])
+    np.testing.assert_allclose(linad.jit(lambda p: f(si, p))(p), f(scipy.integrate, p))

@@ -67,7 +67,7 @@ def _von_mises_log_density(_: Any, x: Array, kappa: Array) -> Any:
     return kappa * np.cos(x) - math.log(2 * math.pi) - log_bessel(kappa)
 
 
-def _von_mises_density(_: Any, x: Array, kappa: Array) -> Any:
+def von_mises_density(_: Any, x: Array, kappa: Array) -> Any:
     return np.exp(_von_mises_log_density(_, x, kappa))
 
 
@@ -89,7 +89,7 @@ _FORMS: dict[str, dict[str, Callable[..., Any]]] = {
     "trapezoid": {"_munp": _trapezoid_moment},
     "vonmises": {
         "_logpdf": _von_mises_log_density,
-        "_pdf": _von_mises_density,
+        "_pdf": von_mises_density,
         "_entropy": _von_mises_entropy,
     },
     "wrapcauchy": {"_cdf": _wrapped_cauchy_probability, "_ppf": _wrapped_cauchy_quantile},

@@ -27,7 +27,7 @@ def at_places(fit: Any, xdata: Any) -> Propagated:
     def predicted(p: Any) -> Any:
         return tree.unflatten(data.structure, data.sets(model(places, p)))
 
-    known: Propagated = fit._elsewhere.run(places, lambda: Propagated.of(predicted, fit))
+    known: Propagated = fit._elsewhere.run(fit.title, places, lambda: Propagated.of(predicted, fit))
     return known
 
 

@@ -30,6 +30,7 @@ from linad.solve.fitting.other_places import OtherPlaces
 from linad.solve.fitting.parameters import Parameters, as_given
 from linad.solve.fitting.propagation import Propagated
 from linad.solve.fitting.seen_directions import SeenDirections
+from linad.solve.fitting.stepwise_residuals import depends_by_steps
 from linad.solve.losses import Loss
 from linad.solve.problems import quiet
 
@@ -234,7 +235,7 @@ class FitResult(KnownParameters):
             Like ydata.
         """
         model, xdata = self._of_model(), self._places(xdata)
-        return self._elsewhere.run(xdata, lambda: model(xdata, self.found))
+        return self._elsewhere.run(self.title, xdata, lambda: model(xdata, self.found))
 
     def prediction_errors(self, xdata: Any = None) -> Any:
         """Standard errors of the model, from those of the parameters.
@@ -302,7 +303,7 @@ class FitResult(KnownParameters):
         """The model somewhere, and its errors."""
         model, xdata = self._of_model(), self._places(xdata)
         known = functools.partial(Propagated.of, functools.partial(model, xdata), self)
-        return self._elsewhere.run(xdata, known)
+        return self._elsewhere.run(self.title, xdata, known)
 
     @cached_property
     def _elsewhere(self) -> OtherPlaces:
@@ -331,6 +332,9 @@ class FitResult(KnownParameters):
 
     def _cautions(self) -> list[str]:
         return reports.cautions(self)
+
+    def _acts_by_steps(self, name: str) -> bool:
+        return depends_by_steps(self, self.names.index(name))
 
     def _without_effect(self, name: str) -> str:
         return reports.without_effect(self, name)

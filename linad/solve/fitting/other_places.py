@@ -10,8 +10,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from linad.core import tree
 from linad.core.during import during
+from linad.errors import ArgumentError
 from linad.jit.long_calls import makes_programs
 
 WORTH = 10.0
@@ -24,10 +27,21 @@ class OtherPlaces:
     def __init__(self) -> None:
         self.seconds: dict[Any, float] = {}
 
-    def run(self, xdata: Any, call: Callable[[], Any]) -> Any:
+    def run(self, title: str, xdata: Any, call: Callable[[], Any]) -> Any:
         """What a call gives that runs the model at these places."""
         key = tuple([getattr(leaf, "shape", ()) for leaf in tree.flatten(xdata)[0]])
         known = self.seconds.get(key, 0.0)
+        try:
+            return self._run(key, known, call)
+        except (TypeError, IndexError) as error:
+            if np.ndim(xdata):
+                raise
+            raise ArgumentError(
+                f"predict: {title} takes arrays of places, and got the number {xdata} ({error}); "
+                f"give an array of one, np.array([{xdata}])"
+            ) from error
+
+    def _run(self, key: Any, known: float, call: Callable[[], Any]) -> Any:
         if known >= WORTH:
             return call()
         begun = time.perf_counter()

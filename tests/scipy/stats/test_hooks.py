@@ -211,3 +211,15 @@ def test_slopes_at_ends_of_finite_density(name, x, shapes, slope, steep):
         assert linad.grad(lambda x: mine.pdf(x, *shapes))(x) == slope
         if name != "mielke":  # SciPy's own logarithm is NaN there
             assert getattr(scipy.stats, name).logpdf(x, *shapes) == y
+
+
+@pytest.mark.parametrize("function", ["cdf", "sf", "logcdf", "logsf", "ppf"])
+def test_the_integral_of_von_mises_moves_with_its_end(function):
+    f = getattr(ls.vonmises, function)
+    x = np.array([0.3, 0.8])
+    check_derivatives(lambda x: f(x, 1.3), x)
+    np.testing.assert_allclose(
+        linad.linearize(lambda x: f(x, 1.3), x)[0], getattr(scipy.stats.vonmises, function)(x, 1.3)
+    )
+    with pytest.raises(UnsupportedError, match="vonmises.*kappa"):
+        linad.grad(lambda kappa: f(0.3, kappa))(1.0)

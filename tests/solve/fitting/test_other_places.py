@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import linad
+from linad.errors import ArgumentError
 from linad.solve.fitting import other_places
 
 pytestmark = pytest.mark.usefixtures("kernels")
@@ -60,3 +61,9 @@ def test_what_runs_as_a_program_alone_is_one():
     found = fit_of(linad.jit(of_traced_numbers))
     expected = decay(PLACES, *found.x)
     np.testing.assert_allclose(found.predict(PLACES), expected, rtol=1e-12)
+
+
+def test_a_number_in_place_of_places_is_told():
+    found = fit_of(decay)
+    with pytest.raises(ArgumentError, match=r"predict: decay takes arrays .*np.array\(\[1.5\]\)"):
+        found.predict(1.5)
