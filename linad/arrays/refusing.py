@@ -66,6 +66,9 @@ _BY_REMEDY = {
 SCIPY = {name: remedy for remedy, names in _BY_REMEDY.items() for name in names.split()}
 """What to do instead of a function of SciPy, by its name, where no traced form has that name."""
 
+OF_PLAIN = {"aslinearoperator": "a traced matrix A has its products as A @ x and A.T @ y"}
+"""What to do instead of a function whose traced form takes plain values there."""
+
 MATH = {
     "pow": "np.power",
     **{f"a{f}": f"np.arc{f}" for f in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
@@ -387,9 +390,10 @@ def given_to_scipy(traceback: TracebackType | None) -> str:
             name = frame.f_code.co_name
             module = public_module(frame.f_globals["__name__"], name)
             if has_traced_form(module, name):
+                instead = OF_PLAIN.get(name, f"use linad.{module}.{name}, which traces")
                 return (
                     f"linad: {module}.{name}() was called with a traced value, which SciPy does "
-                    f"not know; use linad.{module}.{name}, which traces"
+                    f"not know; {instead}"
                 )
         elif package != "scipy":  # SciPy's wrappers of its own functions come before these
             users = package not in ENGINES

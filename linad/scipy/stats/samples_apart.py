@@ -44,11 +44,9 @@ def _cdf_distance(
     p: int, u_values: Any, v_values: Any, u_weights: Any = None, v_weights: Any = None
 ) -> Any:
     checked = twin_of(_stats_py._validate_distribution)
-    (u, v), weights = zip(
-        *[checked(x, w) for x, w in ((u_values, u_weights), (v_values, v_weights))], strict=True
-    )
-    pairs = zip((u, v), weights, strict=True)
-    of_u, of_v = [np.ones(x.shape) if w is None else w for x, w in pairs]
+    (u, of_u), (v, of_v) = checked(u_values, u_weights), checked(v_values, v_weights)
+    of_u = np.ones(u.shape) if of_u is None else of_u
+    of_v = np.ones(v.shape) if of_v is None else of_v
     total = _integral(p, u, v, of_u, of_v)
     return total if p == 1 else rooted(root(total), _integral, p, u, v, of_u, of_v)
 
