@@ -57,6 +57,7 @@ class LinearTrace(PairTrace):
         self.operands = PlainOperands()
         self.identities = {}
         self.operands_of = []
+        self.seen: Any = None
         self._constants: set[Node] = set()
 
     def input(self, value: Array) -> Tracer:

@@ -12,13 +12,12 @@ which is NaN.
 A pole moves where its own argument depends on what is differentiated in. In ``x / k`` at x = 0 it
 does not: zeros of data stay zero, and an infinity made of them is one of data.
 
-Nothing is asked before an infinity meets what levels off; then the tape is walked back, by the
-masks of entries that are read (`linad.transforms.unread_entries`). A program that is recorded asks
-whether there is a pole at each of its calls, as of the decisions of Python.
+Nothing is asked before an infinity meets what levels off; then each step of the tape is looked at
+once, and where there are poles, the tape is walked back, by the masks of entries that are read
+(`linad.transforms.unread_entries`). A program that is recorded asks whether there is a pole at each
+of its calls, as of the decisions of Python.
 """
 
-import functools
-import operator
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -154,12 +153,16 @@ def _recorded(x: Any) -> Any:
 def _moving(trace: Any, node: int, x: Array) -> Any:
     """Of an infinite value, which entries are read from poles that move: a mask, True of all where
     they are not told apart, None of none."""
-    poles = list(_poles(trace.steps, {id(f): operands for f, operands in trace.operands_of}))
-    if not poles:
+    if trace.seen is None:
+        trace.seen = _Seen()
+    trace.seen.look(trace)
+    if not trace.seen.poles:
         return None
-    asks = _Questions(trace, node, poles)
+    asks = _Questions(trace, node)
+    if not asks.poles:
+        return None
     infinite = np.isinf(x)
-    if isinstance(x, Traced) or any([isinstance(p.mask, Traced) for p in poles]):
+    if isinstance(x, Traced) or any([isinstance(p.mask, Traced) for p in asks.poles]):
         with because(REASON):
             return True if asks.reach(infinite) else None
     moving = np.zeros(x.shape, bool)
@@ -178,6 +181,47 @@ def _moving(trace: Any, node: int, x: Array) -> Any:
     return moving if moving.any() else None
 
 
+class _Seen:
+    """What is known of the steps of a trace, each of which is looked at once.
+
+    Attributes
+    ----------
+    makers : dict
+        By node, the place of the step that made it.
+    poles : dict
+        By the place of a step, the poles that it is at.
+    """
+
+    def __init__(self) -> None:
+        self.makers: dict[int, int] = {}
+        self.poles: dict[int, list[_Pole]] = {}
+        self._looked = 0
+        self._operands: dict[int, Any] = {}  # by the ids of their operators, which the steps keep
+
+    def look(self, trace: Any) -> None:
+        """Look at the steps that are new."""
+        self._operands.update((id(f), operands) for f, operands in trace.operands_of)
+        trace.operands_of.clear()
+        for k in range(self._looked, len(trace.steps)):
+            step = trace.steps[k]
+            self.makers.update(dict.fromkeys(_nodes(step[0]), k))
+            poles = list(_poles([step], self._operands))
+            if poles:
+                self.poles[k] = poles
+        self._looked = len(trace.steps)
+
+    def behind(self, trace: Any, node: int) -> list[int]:
+        """The places of the steps that a value was made by, first to last."""
+        found: set[int] = set()
+        nodes = [node]
+        while nodes:
+            k = self.makers.get(nodes.pop())
+            if k is not None and k not in found:
+                found.add(k)
+                nodes += [source for source, _ in trace.steps[k][1]]
+        return sorted(found)
+
+
 class _Questions:
     """Whether entries of a value are read from poles that move.
 
@@ -186,18 +230,25 @@ class _Questions:
     trace : LinearTrace
     node : int
         That of the value.
+
+    Attributes
+    ----------
     poles : list of _Pole
+        Those that were met on the way to the value.
     """
 
-    def __init__(self, trace: Any, node: int, poles: list[_Pole]) -> None:
-        self.node, self.poles = node, poles
-        at = {n for p in poles for n in _nodes(p.out)}
-        self.before = [(out, links) for out, links in trace.steps if at.isdisjoint(_nodes(out))]
-        self.moved = [(out, _less_zeros(links)) for out, links in trace.steps]
+    def __init__(self, trace: Any, node: int) -> None:
+        self.node = node
+        places = trace.seen.behind(trace, node)
+        steps = [trace.steps[k] for k in places]
+        self.poles = [pole for k in places for pole in trace.seen.poles.get(k, ())]
+        at = {n for p in self.poles for n in _nodes(p.out)}
+        self.before = [(out, links) for out, links in steps if at.isdisjoint(_nodes(out))]
+        self.moved = [(out, _less_zeros(links)) for out, links in steps]
         self.shapes: dict[int, tuple[int, ...]] = {}
         self.tuples: dict[int, list[int]] = {}
         made: set[int] = set()
-        for out, links in trace.steps:
+        for out, links in steps:
             made.update(_nodes(out))
             for source, J in links:
                 self.shapes[source] = J.in_shape
@@ -259,12 +310,16 @@ def _poles(steps: Sequence[Any], operands: dict[int, Any]) -> Iterator[_Pole]:
                 for k, f in enumerate(factors):
                     if type(f) is Diagonal and f.steep is not None and f.steep is not FACTOR:
                         mask = _at_pole(f, operands.get(id(f), ()))
-                        if isinstance(mask, Traced) or np.any(mask):
+                        if _is_anywhere(mask):
                             yield _Pole(out, source, factors[k + 1 :], mask)
-            elif (tape := J.made_of()) is not None:
-                inside = [np.any(pole.mask) for pole in _poles(tape.steps, {})]
-                if inside:
-                    yield _Pole(out, source, (), functools.reduce(operator.or_, inside))
+            elif (tape := J.made_of()) is not None and next(_poles(tape.steps, {}), None):
+                yield _Pole(out, source, (), np.True_)
+
+
+def _is_anywhere(mask: Any) -> bool:
+    """Whether a slope is that of a pole: of a program that is recorded, at each of its calls."""
+    with because(REASON):
+        return bool(np.any(mask))
 
 
 def _at_pole(f: Diagonal, operands: Sequence[Any]) -> Any:
