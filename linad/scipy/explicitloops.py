@@ -6,8 +6,8 @@ With h the step, e the estimate of its error and q the order of the estimate,
 
 in SciPy's norm.
 
-A step at rest is accepted, and then taken in parts where derivatives are carried, see
-`linad.scipy.restingsteps`; the values at its end, and within, are those of the whole.
+A step at rest is accepted, and then taken in parts by which derivatives are carried, see
+`linad.scipy.restingsteps`; the value at its end is that of the whole.
 
 Source: E. Hairer, S. Nørsett and G. Wanner, "Solving Ordinary Differential Equations I", 1993,
 II.4.
@@ -22,21 +22,20 @@ from scipy.integrate import DOP853
 from linad.api.derivatives import jvp, stop_gradient
 from linad.control.deciding import cond
 from linad.core.array_type import Array
-from linad.scipy.restingsteps import COARSE, MIXED, RESTING, differences, leading, longest
+from linad.scipy.restingsteps import COARSE, ITERATIONS, MIXED, RESTING, differences, leading, longest
 from linad.scipy.steploops import Field, StepLoops
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0
 """SciPy's limits of what a step becomes of the one before."""
 
 
-class Step(NamedTuple):
-    """A step, or a part of one: where it begins, where it ends, and the stages between."""
+class Goal(NamedTuple):
+    """The end of a step that is taken in parts, in plain numbers, and how many are left."""
 
-    before: Any
-    y_before: Any
     t: Any
     y: Any
-    stages: Any
+    slope: Any
+    left: Any
 
 
 class Fastest(NamedTuple):
@@ -55,10 +54,10 @@ class State(NamedTuple):
     slope: Any  # f(t, y)
     h: Any  # the length of the next attempt
     rejected: Any  # 1.0 after an attempt that failed, else 0.0
-    last: Step  # step or part
-    whole: Step  # the step that is taken in parts, of plain numbers
-    parts: Any  # in how many the last step is taken: 1.0 in most
-    left: Any  # how many of these are to be taken
+    before: Any  # t and y before the step, or part
+    y_before: Any
+    stages: Any  # of the step, or part
+    goal: Goal
     fastest: Fastest
     attempts: Any
     failed: Any  # 1.0 where steps became too short, or have too many parts
@@ -112,15 +111,17 @@ class ExplicitLoops(StepLoops):
         y, slope = self.y0, self.field(self.start, self.y0)
         h = self.first_length(stop_gradient(y), stop_gradient(slope))
         zero = 0.0 * h
+        stages = np.stack([slope] * (self.method.n_stages + 1))
         t = self.start + zero
-        last = Step(t, y, t, y, np.stack([slope] * (self.method.n_stages + 1)))
         plain = stop_gradient(y)
-        direction = np.cos(1.0 + np.arange(y.shape[0])) + 0.0 * plain
-        fastest = Fastest(direction, zero, np.abs(plain))
-        return State(
-            *(t, y, slope, h, zero, last, stop_gradient(last), zero + 1.0, zero),
-            *(fastest, zero, zero),
-        )
+        goal = Goal(t, plain, stop_gradient(slope), zero)
+        fastest = Fastest(self.noise + 0.0 * plain, zero, np.abs(plain))
+        return State(t, y, slope, h, zero, t, y, stages, goal, fastest, zero, zero)
+
+    @property
+    def noise(self) -> Any:
+        """A direction that is none of f_y's."""
+        return np.cos(1.0 + np.arange(self.y0.shape[0]))
 
     def advance(self, s: State) -> State:
         """An attempt of a step, accepted or to be made again with a shorter one; or a part."""
@@ -128,18 +129,18 @@ class ExplicitLoops(StepLoops):
         h = np.minimum(s.h, self.max_step)
         failed = np.where(s.rejected * (h < shortest) > 0, 1.0, 0.0)
         h = np.maximum(h, shortest)
-        in_parts = s.left > 0
-        part = (s.whole.t - s.t) / np.where(in_parts, s.left, 1.0)
+        left = s.goal.left
+        in_parts = left > 0
+        part = (s.goal.t - s.t) / np.where(in_parts, left, 1.0)
         t = s.t + np.where(in_parts, part, h * self.direction)
         t = np.where(self.direction * (t - self.end) > 0, self.end, t)
-        t = np.where(s.left == 1, s.whole.t, t)
+        t = np.where(left == 1, s.goal.t, t)
         h = t - s.t
         k = stages_of(self.method, self.field, s.t, s.y, s.slope, h)
         y = s.y + h * weighted(self.method.B, k)
         k.append(self.field(t, y))
-        plain = [stop_gradient(x) for x in k]
         y0, y1 = stop_gradient(s.y), stop_gradient(y)
-        error = self._error(plain, h, y0, y1)
+        error = self._error([stop_gradient(x) for x in k], h, y0, y1)
         accepted = ~in_parts & (error < 1)
         exponent = -1 / (self.method.error_estimator_order + 1)
         grown = SAFETY * np.where(error > 0, error, 1.0) ** exponent
@@ -148,61 +149,56 @@ class ExplicitLoops(StepLoops):
         shrink = np.where(error >= 1, np.maximum(SHRINK, grown), SHRINK)  # SHRINK for NaN
         factor = np.where(accepted, grow, shrink)
 
-        fastest = self._fastest(accepted, s.fastest, t, y1)
-        rests, ratio = self._at_rest(h, y0, y1, s.fastest, fastest)
-        parts = np.where(accepted & rests & (ratio > 1), np.ceil(ratio), 1.0)
+        fastest, parts = self._parts(accepted, s.fastest, t, h, y0, y1)
         failed = np.where(parts > COARSE, 1.0, failed)
-        ahead = in_parts | (accepted & (parts == 1))  # else it stays, for another attempt, or parts
-        whole = accepted & (parts > 1)
-        step = Step(s.t, s.y, t, y, np.stack(k))
-        final = s.left == 1
+        divided = accepted & (parts > 1)
+        ahead = in_parts | (accepted & ~divided)  # else it stays, for another attempt or parts
 
         def taken(new: Any, old: Any) -> Any:
             return np.where(ahead, new, old)
 
-        def of_whole(value: Array, wanted: Array) -> Any:
-            return np.where(final, wanted + (value - stop_gradient(value)), value)
+        def arrived(value: Array, wanted: Array) -> Any:
+            return np.where(left == 1, wanted + (value - stop_gradient(value)), value)
 
+        ends = Goal(t, y1, stop_gradient(k[-1]), parts)
+        rest = s.goal._replace(left=np.where(in_parts, left - 1.0, 0.0))
         return State(
-            *(taken(t, s.t), taken(of_whole(y, s.whole.y), s.y)),
-            taken(of_whole(k[-1], s.whole.stages[-1]), s.slope),
+            *(taken(t, s.t), taken(arrived(y, s.goal.y), s.y)),
+            taken(arrived(k[-1], s.goal.slope), s.slope),
             np.where(in_parts, s.h, np.abs(h) * factor),
             np.where(in_parts | accepted, 0.0, 1.0),
-            Step(*[taken(new, old) for new, old in zip(step, s.last, strict=True)]),
-            Step(
-                *[
-                    np.where(whole, new, old)
-                    for new, old in zip(stop_gradient(step), s.whole, strict=True)
-                ]
-            ),
-            np.where(accepted, parts, s.parts),
-            np.where(whole, parts, np.where(in_parts, s.left - 1.0, 0.0)),
-            Fastest(*[np.where(accepted, a, b) for a, b in zip(fastest, s.fastest, strict=True)]),
+            *(taken(s.t, s.before), taken(s.y, s.y_before), taken(np.stack(k), s.stages)),
+            Goal(*[np.where(divided, a, b) for a, b in zip(ends, rest, strict=True)]),
+            fastest,
             *(s.attempts + np.where(in_parts, 0.0, 1.0), failed),
         )
 
-    def _fastest(self, wanted: Any, known: Fastest, t: Any, y: Array) -> Fastest:
-        """What is known of f_y by one more power iteration."""
+    def _parts(
+        self, accepted: Any, known: Fastest, t: Any, h: Any, y: Array, y_new: Array
+    ) -> tuple[Fastest, Any]:
+        """What is known of f_y behind a step, and in how many parts it is to be taken."""
+        scale = self.atol + np.maximum(np.abs(y), np.abs(y_new)) * self.rtol
+        moved = np.abs(y_new - y) / scale
+        slow = accepted & (np.min(moved) <= RESTING)
+        fastest = cond(slow, self._fastest, lambda known, t, y: known, known, t, y_new)
+        rests = slow & (np.max(leading(fastest.direction) * moved) <= RESTING)
+        allowed = longest(self.method, float(np.max(self.rtol)))
+        ratio = np.abs(h) * np.maximum(known.size, fastest.size) / allowed
+        return fastest, np.where(rests & (ratio > 1), np.ceil(ratio), 1.0)
+
+    def _fastest(self, known: Fastest, t: Any, y: Array) -> Fastest:
+        """What is known of f_y by further power iterations."""
         largest = np.maximum(known.largest, np.abs(y))
         steps = differences(largest, self.atol)
-        slopes = jvp(lambda y: self.field(t, y), (y,), (steps * known.direction,))[1]
-        moved = stop_gradient(slopes) / steps
-        size = self.norm(moved) / self.norm(known.direction)
-        told = np.isfinite(size) & (size > 0)
-        most = np.where(told, np.max(np.abs(moved)), 1.0)
-        noise = np.cos(1.0 + np.arange(y.shape[0]) + known.size * t)
-        direction = np.where(told, moved / most, 0.0) + MIXED * noise
-        return Fastest(direction, np.where(told, size, 0.0), largest)
-
-    def _at_rest(
-        self, h: Any, y: Array, y_new: Array, before: Fastest, fastest: Fastest
-    ) -> tuple[Any, Any]:
-        """Whether what is fastest hardly moves, and how much shorter steps it takes."""
-        scale = self.atol + np.maximum(np.abs(y), np.abs(y_new)) * self.rtol
-        moved = np.max(leading(fastest.direction) * np.abs(y_new - y) / scale)
-        allowed = longest(self.method, float(np.max(self.rtol)))
-        ratio = np.abs(h) * np.maximum(before.size, fastest.size) / allowed
-        return moved <= RESTING, ratio
+        direction, growth = known.direction, 1.0 + 0.0 * known.size
+        for _ in range(ITERATIONS):
+            slopes = jvp(lambda y: self.field(t, y), (y,), (steps * direction,))[1]
+            moved = stop_gradient(slopes) / steps
+            most = np.max(np.abs(moved))
+            told = np.isfinite(most) & (most > 0)
+            direction = np.where(told, moved / np.where(told, most, 1.0), 0.0) + MIXED * self.noise
+            growth = growth * np.where(told, most, 0.0)
+        return Fastest(direction, growth ** (1 / ITERATIONS), largest)
 
     def _error(self, k: list[Any], h: Array, y: Array, y_new: Array) -> Any:
         scale = self.atol + np.maximum(np.abs(y), np.abs(y_new)) * self.rtol
@@ -216,11 +212,15 @@ class ExplicitLoops(StepLoops):
 
     def step(self, s: State) -> State:
         return self.until(  # type: ignore[no-any-return]
-            lambda s: (s.rejected > 0) | (s.left > 0), self.advance(s)
+            lambda s: (s.rejected > 0) | (s.goal.left > 0), self.advance(s)
         )
 
+    def stepped_once(self) -> State:
+        start = self.begin()  # in a loop, for an attempt has a condition of its own
+        return self.until(lambda s: s.t == start.t, start)  # type: ignore[no-any-return]
+
     def ended(self, before: State, s: State) -> Any:
-        return (s.t != before.t) & (s.left == 0)
+        return (s.t != before.t) & (s.goal.left == 0)
 
     def counts(self, s: State, met: Array) -> tuple[Any, Any, Any]:
         more = len(DOP853.C_EXTRA) if self.method is DOP853 else 0
@@ -229,16 +229,6 @@ class ExplicitLoops(StepLoops):
 
     def between(self, s: State, t: Array) -> Any:
         """The state at a time within the last step, by SciPy's interpolant."""
-        y = self._within(s.last, t)
-        value = cond(
-            s.parts > 1,
-            lambda s, t, y: stop_gradient(self._within(s, t)),
-            lambda s, t, y: y,
-            *(s.whole, t, stop_gradient(y)),
-        )
-        return value + (y - stop_gradient(y))
-
-    def _within(self, s: Step, t: Array) -> Any:
         h = s.t - s.before
         x = np.where(h == 0, 0.0, (t - s.before) / np.where(h == 0, 1.0, h))
         if self.method is not DOP853:

@@ -12,8 +12,8 @@ of f_y and E the weights of the estimate of errors, which for y' = λ y is a pol
 
     h / m ≤ z / ρ        Σ_j |E^T A^j 1| z^(j+1) = rtol
 
-The size ρ is found by power iteration, one product with f_y a step. In the direction that this
-finds a solution is at rest where it moves by few tolerances.
+The size ρ is found by power iteration, where anything moves by few tolerances: at rest is a solution
+that does in the direction which this finds.
 
 Source: E. Hairer and G. Wanner, "Solving Ordinary Differential Equations II", 1996, IV.2; of power
 iterations for ρ, B. P. Sommeijer, L. F. Shampine and J. G. Verwer, "RKC: an explicit solver for
@@ -49,6 +49,10 @@ NEAR, NEARER = 1e-7, 1e-12
 MIXED, PART = 1e-3, 0.1
 """Noise in the direction of a power iteration, which finds others as f_y changes, and what part of
 the largest entry one has that counts."""
+ITERATIONS = 2
+"""Products with f_y at the end of a step in which something hardly moves: two, for those with an
+oscillator's go to and fro between its entries."""
+
 
 @functools.cache
 def longest(method: Any, rtol: float) -> float:
@@ -108,7 +112,6 @@ class RestWatch:
     def __init__(self, kind: Any, field: Field, sides: HeldSides | None) -> None:
         self.kind, self.field, self.sides = kind, field, sides
         self.parts: list[int] = []
-        self.rng = np.random.default_rng(0)
         self.direction: Any = None
         self.size: Any = None
         self.known = 0.0  # of f_y, at the end of the step before
@@ -124,17 +127,23 @@ class RestWatch:
         if not y.size:
             self.parts.append(1)
             return
+        self.size = np.abs(y0) if self.size is None else np.maximum(self.size, np.abs(y))
         with outside_of_traces(), np.errstate(all="ignore"):
-            self._begin(y0, solver.atol)
-            self.size = np.maximum(self.size, np.abs(y))
-            before, self.known = self.known, self._largest(self.field, t, y, solver.f)
-            allowed = longest(self.kind, float(np.max(solver.rtol)))
-            parts = 1
-            if h * max(before, self.known) > allowed and self._rests(solver, y0):
-                ends = [(t0, y0), (t, y)]
-                rho = max([self._certain(*end) for end in ends])
-                parts = int(np.clip(np.ceil(h * rho / allowed), 1, MOST + 1))
-        self.parts.append(parts)
+            moved = np.abs(y - y0) / (solver.atol + solver.rtol * np.maximum(np.abs(y0), np.abs(y)))
+            slow = np.min(moved) <= RESTING
+            self.parts.append(self._divided(solver, h, moved, [(t0, y0), (t, y)]) if slow else 1)
+
+    def _divided(
+        self, solver: Any, h: float, moved: Array, ends: list[tuple[float, Array]]
+    ) -> int:
+        """The parts of a step in which something hardly moves."""
+        before, self.known = self.known, self._largest(*ends[1], solver.atol)
+        allowed = longest(self.kind, float(np.max(solver.rtol)))
+        rests = np.max(leading(self.direction) * moved) <= RESTING
+        if not rests or h * max(before, self.known) <= allowed:
+            return 1
+        rho = max([self._largest(*end, solver.atol) for end in ends])
+        return int(np.clip(np.ceil(h * rho / allowed), 1, MOST + 1))
 
     def refined(self, times: list[float]) -> list[float]:
         """The times at which steps begin and end, and their parts."""
@@ -144,34 +153,20 @@ class RestWatch:
             found += [a + (b - a) * (k / m) for k in range(1, m)] + [b]
         return found
 
-    def _begin(self, y0: Array, atol: Any) -> None:
-        if self.direction is None:
-            self.size, self.atol = np.abs(y0), atol
-            self.direction = self.rng.uniform(-1, 1, y0.size)
-
-    def _largest(self, field: Field, t: float, y: Array, slope: Any) -> float:
-        """The size of f_y by one more power iteration."""
-        steps, v = differences(self.size, self.atol), self.direction
-        moved = (np.asarray(field(t, y + steps * v)) - slope) / steps
-        size = np.linalg.norm(moved)
-        found = float(size / np.linalg.norm(v))
-        noise = self.rng.uniform(-1, 1, y.size)
-        if not (np.isfinite(found) and found > 0):
-            self.direction = noise
-            return 0.0
-        self.direction = moved / np.max(np.abs(moved)) + MIXED * noise
-        return found
-
-    def _certain(self, t: float, y: Array) -> float:
-        """The size of f_y at a point, where it matters, on one side of its jumps."""
+    def _largest(self, t: float, y: Array, atol: Any) -> float:
+        """The size of f_y by further power iterations, on one side of its jumps."""
         field = self.field
         if self.sides is not None:
             field = self.sides.field(self.sides.side(t, y), traced=False)
-        slope = np.asarray(field(t, y))
-        return max([self._largest(field, t, y, slope) for _ in range(4)])
-
-    def _rests(self, solver: Any, y0: Array) -> bool:
-        """Whether what is fastest hardly moves."""
-        scale = solver.atol + solver.rtol * np.maximum(np.abs(y0), np.abs(solver.y))
-        moved = leading(self.direction) * np.abs(solver.y - y0) / scale
-        return bool(np.max(moved) <= RESTING)
+        slope, steps = np.asarray(field(t, y)), differences(self.size, atol)
+        noise = np.cos(1.0 + np.arange(y.size))
+        v = noise if self.direction is None else self.direction
+        growth = 1.0
+        for _ in range(ITERATIONS):
+            moved = (np.asarray(field(t, y + steps * v)) - slope) / steps
+            found = float(np.max(np.abs(moved)))
+            told = 0 < found < np.inf
+            growth *= found if told else 0.0
+            v = (moved / found if told else 0.0) + MIXED * noise
+        self.direction = v
+        return growth ** (1 / ITERATIONS)  # type: ignore[no-any-return]

@@ -80,6 +80,10 @@ class StepLoops(ABC):
     def step(self, s: Any) -> Any:
         """The state after a step."""
 
+    def stepped_once(self) -> Any:
+        """The state after the first step."""
+        return self.step(self.begin())
+
     def ended(self, before: Any, s: Any) -> Any:
         """Whether a step has ended by an attempt."""
         return s.t != before.t
@@ -93,8 +97,11 @@ class StepLoops(ABC):
         """SciPy's nfev, njev and nlu; ``met`` is the number of steps that hold a time."""
 
     def norm(self, x: Array) -> Any:
-        """SciPy's: the root of the mean square."""
-        return np.sqrt(np.mean(np.abs(x) ** 2))
+        """SciPy's: the root of the mean square. At 0 no slope of it is asked for: steps count as
+        constants."""
+        square = np.mean(np.abs(x) ** 2)
+        still = square == 0
+        return np.where(still, 0.0, np.sqrt(np.where(still, 1.0, square)))
 
     def first_length(self, y: Array, slope: Array) -> Any:
         """The length of the first attempt, by Hairer's II.4 as SciPy has it."""
@@ -138,7 +145,7 @@ class StepLoops(ABC):
             met = met + np.where(s.t == seen, 0.0, 1.0)
             return (s, s.t, met), self.between(s, t)
 
-        s = self.step(self.begin())
+        s = self.stepped_once()
         nothing = 0.0 * s.t
         (s, _, met), states = scan(to, (s, self.start + nothing, nothing), times)
         s = self.until(lambda s: self.direction * (self.end - s.t) > 0, s)

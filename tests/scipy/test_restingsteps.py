@@ -69,7 +69,8 @@ def test_derivatives_at_rest(name, method, monkeypatch):
     np.testing.assert_array_equal(y, f(scipy.integrate, p))
     expected = linad.jacobian(known)(p)
     size = np.max(np.abs(expected))
-    np.testing.assert_allclose(J.flat.todense(), expected.reshape(-1, p.size), atol=5e-4 * size)
+    share = 5e-3 if method == "RK23" else 5e-4  # errors of 1e-5 a step add up, over more steps
+    np.testing.assert_allclose(J.flat.todense(), expected.reshape(-1, p.size), atol=share * size)
 
 
 def test_second_derivatives_and_steps_at_rest():
@@ -97,7 +98,8 @@ def test_the_longest_step_is_scipys(method):
 @pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("name", ["tank", "oscillator"])
 def test_compiled_derivatives_at_rest(name):
-    """A program takes the parts in its loop, and is good for states near rest as well."""
+    """A program takes the parts in its loop, and is good for states near rest as well; between the
+    ends of steps its values are those of the parts."""
     field, known, first, p = CASES[name]
     runs = []
 
@@ -117,7 +119,7 @@ def test_compiled_derivatives_at_rest(name):
         runs.clear()
         y, slope = value(q)[0], slopes(q)
         assert bool(runs) == (shift == 0.0)
-        np.testing.assert_allclose(y, f(scipy.integrate, q)[0], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(y, f(scipy.integrate, q)[0], rtol=5e-5, atol=1e-8)
         expected = linad.jacobian(known)(q)
         np.testing.assert_allclose(slope, expected, atol=5e-4 * np.max(np.abs(expected)))
 
