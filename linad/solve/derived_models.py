@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from linad.api.gradients import hessian, value_and_grad
+from linad.core.shapes import name_of
 from linad.jit.jitted import Jitted, jit
 from linad.solve.problems import Unknown
 
@@ -35,6 +36,7 @@ class DerivedModel:
 
     def __init__(self, f: Callable[..., Any], jitted: Jitted[..., Any]) -> None:
         self.jitted, self.asked = jitted, 0
+        f.__name__ = name_of(jitted)  # for what is told of programs
         self.slope, self.curvature = jit(value_and_grad(f)), jit(hessian(f))
 
     def is_worth(self) -> bool:

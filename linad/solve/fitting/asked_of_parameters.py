@@ -113,6 +113,27 @@ class _RememberingArray(np.ndarray):
         return found.view(np.ndarray) if isinstance(found, np.ndarray) else found
 
 
+class _RememberingNumber(float):
+    """One number, given by its name, that remembers an index: it has none."""
+
+    _name: str = ""
+    _log: _Asked
+
+    def __getitem__(self, index: Any) -> NoReturn:
+        name, value = self._name, float(self)
+        self._log.refuse(
+            f"{name}[...], and {name} is one number; give its start as many as are read, "
+            f"{name!r}: [{value:g}, {value:g}, ...]",
+            IndexError("invalid index to scalar variable."),
+        )
+
+
+def _number(value: float, name: str, log: _Asked) -> _RememberingNumber:
+    number = _RememberingNumber(value)
+    number._name, number._log = name, log
+    return number
+
+
 def _of_index(name: str, shape: tuple[int, ...], index: Any) -> str:
     """What is wrong with an index, or with labels, of an array of parameters; "" for others."""
     if isinstance(index, str):
@@ -171,6 +192,9 @@ def refuse_misread(solver: str, asking: Asking, p: Any, error: Exception) -> Non
     """Raise where a function failed by asking its parameters, traced or not, for what they lack."""
     log = _Asked()
     asked = {name: _remembering(part, name, log) for name, part in asking.named(p).items()}
+    if isinstance(p, dict):
+        is_one = {k: np.ndim(v) == 0 and isinstance(v, (int, float)) for k, v in asked.items()}
+        asked = {k: _number(v, k, log) if is_one[k] else v for k, v in asked.items()}
     try:
         with quiet():
             asking.call(inspect.unwrap(asking.f), asked)

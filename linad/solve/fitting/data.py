@@ -292,9 +292,11 @@ class Data:
             if isinstance(given, np.ndarray)
             else tree.describe(tree.flatten(given)[1])
         )
+        alike = type(self.container) in (list, tuple) and len({y.shape for y in self.leaves}) == 1
+        table = "; if ydata is one table of numbers, give np.array(ydata)" if alike else ""
         return OptionError(
             f"curve_fit: {option} must be a number, or a container like ydata with a number or an "
-            f"array for each data set ({sets}): {tree.describe(self.structure)}; got {came}"
+            f"array for each data set ({sets}): {tree.describe(self.structure)}; got {came}{table}"
         )
 
     def sets(self, predicted: Any) -> list[Any]:

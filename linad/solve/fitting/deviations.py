@@ -66,6 +66,8 @@ class Deviations:
                 refuse_misread("curve_fit", self, p, error)
             elif isinstance(error, TypeError):
                 refuse_further_names("curve_fit", bare_model(self.model), p, error)
+            if not data.fitted:
+                tell_of_domain("curve_fit", name_of(self.f), p, error, first=True)
             raise
         self.may_index = False
         if is_written(given, xdata):

@@ -9,7 +9,6 @@ the logarithm of a likelihood, and the covariance is the inverse of its Hessian,
 Parameters that the data do not determine have infinite errors.
 """
 
-import functools
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -20,6 +19,7 @@ from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.options import takes
 from linad.errors import ArgumentError, OptionError
+from linad.rules.creation import asarray
 from linad.solve.fits import cleaned_jacobian
 from linad.solve.fitting import reports
 from linad.solve.fitting.bands import at_places, observed_at
@@ -235,7 +235,7 @@ class FitResult(KnownParameters):
             Like ydata.
         """
         model, xdata = self._of_model(), self._places(xdata)
-        return self._elsewhere.run(self.title, xdata, lambda: model(xdata, self.found))
+        return self._elsewhere.run(self.title, xdata, lambda: self._array(model(xdata, self.found)))
 
     def prediction_errors(self, xdata: Any = None) -> Any:
         """Standard errors of the model, from those of the parameters.
@@ -302,8 +302,17 @@ class FitResult(KnownParameters):
     def _at(self, xdata: Any) -> Propagated:
         """The model somewhere, and its errors."""
         model, xdata = self._of_model(), self._places(xdata)
-        known = functools.partial(Propagated.of, functools.partial(model, xdata), self)
-        return self._elsewhere.run(self.title, xdata, known)
+
+        def known() -> Propagated:
+            return Propagated.of(lambda p: self._array(model(xdata, p)), self)
+
+        found: Propagated = self._elsewhere.run(self.title, xdata, known)
+        return found
+
+    def _array(self, predicted: Any) -> Any:
+        """What a model returns; numbers of one data set in a list as an array."""
+        listed = type(predicted) in (list, tuple) and self.data is not None
+        return asarray(predicted) if listed and tree.is_leaf(self.data.structure) else predicted
 
     @cached_property
     def _elsewhere(self) -> OtherPlaces:

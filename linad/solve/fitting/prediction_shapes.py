@@ -103,6 +103,11 @@ def _hint(data: "Data", shape: Shape, wanted: Shape) -> str:
         return "; xdata is a table of one column: give the column, not the table"
     if shape == wanted[::-1] and len(shape) > 1:
         return "; transpose it"
+    if len(wanted) == 1 and len(shape) == 2 and shape[0] == wanted[0]:
+        return (
+            f"; it returned {shape[1]} numbers for each of ydata: return those that were measured, "
+            f"as y[:, 0] of an array, or give ydata of all of them, of shape {shape}"
+        )
     if wanted == (*shape, 1):
         return "; ydata is a table of one column: give the column, np.ravel(ydata)"
     if words := words_of_axes(data.xdata, wanted):

@@ -120,3 +120,16 @@ def test_keys_read_of_an_array_of_parameters():
         linad.solve.curve_fit(lambda x, p: p["height"] * x, x, x, np.ones(2))
     with pytest.raises(ArgumentError, match=words):
         linad.solve.fit(lambda p: p["height"] * x - x, np.ones(2))
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, linad.jit])
+def test_a_number_by_name_that_is_indexed(wrap):
+    group = np.arange(30) % 2
+
+    def model(t, height, rate):
+        return height[group] * np.exp(-rate * t)
+
+    with pytest.raises(ArgumentError, match=r"reads height\[...\], and .*'height': \[1, 1, ...\]"):
+        curve_fit(wrap(model), T, Y, START)
+    with pytest.raises(ArgumentError, match="maximum_likelihood: .* height is one number"):
+        linad.solve.maximum_likelihood(lambda height: -np.sum(height[group] ** 2), {"height": 2})

@@ -55,3 +55,10 @@ def test_nan_elsewhere_is_the_remedy():
     with linad.adopt(log_likelihood):
         found = maximum_likelihood(safe_likelihood, {"sd": 40.0})
     np.testing.assert_allclose(found["sd"], np.sqrt(np.mean(X**2)), rtol=1e-6)
+
+
+def test_a_start_outside_is_told():
+    with linad.adopt(slow), pytest.raises(ValueError, match="domain") as raised:
+        curve_fit(slow, X, X, [1.0, -5.0])
+    (note,) = raised.value.__notes__
+    assert "start where it is defined" in note

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from linad.errors import TreeError
+from linad.errors import OptionError, ShapeError, TreeError
 from linad.solve import curve_fit
 
 T = np.linspace(0.0, 2.0, 9)
@@ -25,3 +25,19 @@ T = np.linspace(0.0, 2.0, 9)
 def test_the_data_sets_are_counted_and_named(ydata, returned, words):
     with pytest.raises(TreeError, match=words):
         curve_fit(returned, T, ydata, [1.0])
+
+
+def test_several_numbers_for_each_of_the_data():
+    with pytest.raises(ShapeError, match=r"2 numbers for each of ydata: .*shape \(9, 2\)"):
+        curve_fit(lambda t, a: [(a * v, v) for v in t], T, T, [1.0])
+
+
+def test_predictions_of_a_model_that_returns_a_list_are_arrays():
+    found = curve_fit(lambda t, a: [a * v for v in t], T, 2.0 * T, [1.0])
+    np.testing.assert_allclose(found.predict(T[:2]) - 1.0, 2.0 * T[:2] - 1.0)
+    assert found.prediction_errors(T[:2]).shape == (2,)
+
+
+def test_sigma_of_a_table_in_rows():
+    with pytest.raises(OptionError, match="if ydata is one table of numbers, give np.array"):
+        curve_fit(lambda t, a: [(a * v, v) for v in t], T, [(v, v) for v in T], [1], sigma=[1, 2])
