@@ -128,7 +128,8 @@ def cross(
     if 2 in sizes:  # the NumPy that is installed warns, or raises
         np.cross(np.zeros(sizes[0]), np.zeros(sizes[1]))
         if sizes == (2, 2):
-            return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+            y = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+            return np.copy(y, order="C") if y.ndim > 1 else y  # as NumPy's, in an array of its own
         a, b = _in_space(a), _in_space(b)
     y = cross_.on((a, b), {})
     return y if axisc == -1 else np.moveaxis(y, -1, axisc)

@@ -1,6 +1,7 @@
 """The cases of all rules, by the topics of the tests beside them: for sweeps over every rule."""
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 def _cases_of(path):
     spec = importlib.util.spec_from_file_location(f"cases_{path.stem}", path)
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # so that functions in it can be pickled
     spec.loader.exec_module(module)
     return getattr(module, "CASES", [])
 
@@ -27,7 +29,7 @@ def is_first(case):
     return FIRST[id(case.function)] is case
 
 
-def _asked(case):
+def asked_of(case):
     """The arguments that a case differentiates in."""
     given = range(len(case.args))
     inexact = [i for i in given if np.asarray(case.args[i]).dtype.kind in "fc"]
@@ -39,9 +41,9 @@ def _first_of_each_argument():
     asked, found = {}, set()
     for case in (case for cases in TOPICS.values() for case in cases):
         known = asked.setdefault(id(case.function), set())
-        if is_first(case) or not _asked(case) <= known:
+        if is_first(case) or not asked_of(case) <= known:
             found.add(id(case))
-            known |= _asked(case)
+            known |= asked_of(case)
     return found
 
 

@@ -14,7 +14,7 @@ from linad.control.memory_arrays import reads_of
 from linad.control.searching_bodies import searches
 from linad.core.array_type import Array
 from linad.core.shapes import is_inexact, size_of
-from linad.core.tape import Equation, Tape, Var, tape_of
+from linad.core.tape import GUARDS, Equation, Tape, Var, needed, tape_of
 from linad.errors import GuardError
 from linad.transforms.record import naming
 
@@ -63,6 +63,24 @@ class Body:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Body, (self.tape, self.example, self.carries, self.rows)
+
+    @property
+    def unguarded(self) -> "Body":
+        """The same body where it is known which way it goes: without Python's decisions.
+
+        A derivative computes once more what a run forward has computed, and that run has checked
+        the decisions. Asked again they may be answered otherwise, where two numbers are equal but
+        for rounding and one run is compiled, or simplified, and the other is not.
+        """
+        if not any([e.primitive.guards for e in self.tape.equations]):
+            return self
+        return self.once("unguarded", self._unguarded)  # type: ignore[no-any-return]
+
+    def _unguarded(self) -> "Body":
+        t = self.tape
+        rest = [_unguarded(e) for e in t.equations if e.primitive not in GUARDS]
+        tape = tape_of(t.name, t.inputs, needed(rest, t.outputs), t.outputs)
+        return Body(tape, self.example, self.carries, self.rows)
 
     # Forward, with the carries that the way back needs.
 
@@ -113,6 +131,15 @@ class Body:
             inputs |= more
         carried = {i for i in inputs if i < self.carries}
         return sorted(inputs), sorted(moving | carried)
+
+
+def _unguarded(e: Equation) -> Equation:
+    """A loop or a branch of bodies without decisions; another operation as it is."""
+    if not e.primitive.guards:
+        return e
+    owner: Any = e.primitive
+    others = owner.remade([part.unguarded for part in owner.parts])
+    return Equation(others, e.inputs, e.params, e.outputs, e.source)
 
 
 def run_tape(body: Body, values: list[Any]) -> list[Any]:

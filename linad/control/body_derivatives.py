@@ -7,6 +7,9 @@ The pull runs the other way. It finds the carries c_j as they were before each r
 computes everything else in the body once more. What it does not read is not kept for it. Of a
 carry that is an array which the body writes here and there, what the body reads is kept instead;
 and so are the results of searches by SciPy.
+
+Neither asks the body's decisions again: the run forward has, see `Body.unguarded`. Those that the
+rules of its operations take are asked here.
 """
 
 from collections.abc import Sequence
@@ -36,13 +39,13 @@ from linad.transforms.spaces import Slot
 def push_of(body: Body, active: tuple[int, ...], seeds: Shape) -> "Push":
     """The body of the push, for tangents of the inputs ``active``."""
     key = "push", active, seeds
-    return body.once(key, lambda: Push(body, active, seeds))  # type: ignore[no-any-return]
+    return body.once(key, lambda: Push(body.unguarded, active, seeds))  # type: ignore[no-any-return]
 
 
 def pull_of(body: Body, active: tuple[int, ...], given: tuple[int, ...], seeds: Shape) -> "Pull":
     """The body of the pull, for cotangents of the outputs ``given``."""
     key = "pull", active, given, seeds
-    return body.once(key, lambda: Pull(body, active, given, seeds))  # type: ignore[no-any-return]
+    return body.once(key, lambda: Pull(body.unguarded, active, given, seeds))  # type: ignore[no-any-return]
 
 
 class Push:

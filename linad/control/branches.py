@@ -112,7 +112,7 @@ class BranchJacobian(JacobianOperator):
     def _derived(self, kind: str, active: Numbers, moving: Numbers, seeds: Shape) -> Branch:
         def made(body: Body) -> Body:
             key = kind, active, moving, seeds
-            return body.once(key, lambda: _derived(body, kind, active, moving, seeds))  # type: ignore[no-any-return]
+            return body.once(key, lambda: _derived(body.unguarded, kind, active, moving, seeds))  # type: ignore[no-any-return]
 
         return branch_of(tuple([made(b) for b in self.owner.parts]))
 

@@ -80,9 +80,9 @@ class PlainCode:
     assigned : dict
         Variables that it assigns, in order.
     called : dict
-        BoundNames, with attributes, of what it calls with how many arguments.
+        Names, with attributes, of what it calls with how many arguments.
     read : dict
-        BoundNames, with attributes of modules, of what else it reads.
+        Names, with attributes of modules, of what else it reads.
     """
 
     def __init__(self) -> None:

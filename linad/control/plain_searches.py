@@ -50,9 +50,9 @@ class PlainSearch(NamedTuple):
     assigned : tuple of str
         The variables of its repetitions.
     called : tuple of (str, int)
-        BoundNames, with attributes, of what it calls with how many arguments.
+        Names, with attributes, of what it calls with how many arguments.
     read : tuple of str
-        BoundNames, with attributes of modules, of what else it reads.
+        Names, with attributes of modules, of what else it reads.
     """
 
     key: tuple[int, int]

@@ -251,7 +251,7 @@ class RepeatJacobian(JacobianOperator):
         return pull.zeros.lost(whole.issuperset([*pull.carried, *pull.given]), behind)
 
     def made_of(self) -> Any:
-        owner, body = self.owner, self.owner.body
+        owner, body = self.owner, self.owner.body.unguarded
         nc, nx = body.carries, body.rows
         if not self._opens():
             return None

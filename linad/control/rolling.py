@@ -54,9 +54,13 @@ LOOKED_BACK = 8
 MOST_PERIODS = 200
 """Periods that are tried."""
 
+MOST_LOOKS = 8
+"""A stretch that is less than this part of a program is its last: looking for all of them takes
+not more than as many looks at the whole."""
+
 
 def roll(tape: Tape, example: Callable[[], Sequence[Any]]) -> Tape:
-    """The same program, its longest stretch of repetitions as a loop; itself if there is none.
+    """The same program, its longest stretches of repetitions as loops; itself if there is none.
 
     Parameters
     ----------
@@ -69,11 +73,15 @@ def roll(tape: Tape, example: Callable[[], Sequence[Any]]) -> Tape:
 
 
 def _rolled(tape: Tape, example: Callable[[], Sequence[Any]]) -> Tape:
-    if len(tape.equations) < LEAST_EQUATIONS:
-        return joined(tape)
-    places = Places()
-    found = Roller(places.apart(tape)).best()
-    return joined(tape if found is None else found.rolled(example(), places))
+    while (left := len(tape.equations)) >= LEAST_EQUATIONS:
+        places = Places()
+        found = Roller(places.apart(tape)).best()
+        if found is None:
+            break
+        tape = found.rolled(example(), places)
+        if found.size * MOST_LOOKS < left:
+            break
+    return joined(tape)
 
 
 class Roller:

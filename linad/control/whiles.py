@@ -246,7 +246,7 @@ class WhileJacobian(JacobianOperator):
 
     def _test_of(self, push: Any) -> Body:
         """The test, as one of the carries and constants of the push as well."""
-        test, nc = self.owner.test, self.owner.body.carries
+        test, nc = self.owner.test.unguarded, self.owner.body.carries
         n = len(push.carried)
         constants = len(test.tape.inputs) - nc
         chosen = [*range(nc), *range(nc + n, nc + n + constants)]
@@ -259,7 +259,7 @@ class WhileJacobian(JacobianOperator):
         return Body(tape_of("test", nodes, equations, outputs), push.body.example, nc + n, 0)
 
     def pullback(self, cotangent: Any) -> Any:
-        body, nc = self.owner.body, self.owner.body.carries
+        body, nc = self.owner.body.unguarded, self.owner.body.carries
         rows = cotangent[nc + 2 :] if self.owner.kept else [None] * nc
         given = [i for i in self.moving if cotangent[i] is not None or rows[i] is not None]
         if not given:

@@ -121,6 +121,8 @@ class Primitive:
     partial : str
         What its first argument must be lest it raises, as "regular" or "positive definite"; empty
         for what raises for wrong shapes and dtypes only.
+    bounds : tuple of str
+        Parameters that this is about, as the length that positions are to be within.
     stumbles : callable or None
         Whether it may raise for such operands, ``stumbles(*operands)``, if that needs more.
     vjp_rule : callable or None
@@ -154,6 +156,7 @@ class Primitive:
     dear = False
     parts: tuple[Any, ...] = ()
     partial = ""
+    bounds: tuple[str, ...] = ()
     stumbles: Callable[..., bool] | None = None
     expansion: Callable[[Any], Any] | None = None
 

@@ -85,7 +85,7 @@ class _Recording:
         waits = self.long.still_running
         self.traced = RecordedRun(self.given, self.outside, self.direct, first, waits)
         pairs = zip(self.traced.inputs, arguments.arrays, strict=False)
-        self.traced.trace.decided = SearchWatch(self.traced.trace)
+        self.traced.trace.watching = SearchWatch
         numbers = [node for node, x in pairs if is_python_number(x)]
         self.traced.trace.python_numbers = frozenset(numbers)
 
@@ -151,6 +151,8 @@ class _Recording:
     def _make_loops(self, leaves: Sequence[Any]) -> None:
         """Make loops of the searches that Python has made."""
         traced, trace = self.traced, self.traced.trace
+        if trace.decided is None:
+            return
         trace.decided.end()
         if not trace.ended_searches():
             return

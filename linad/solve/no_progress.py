@@ -123,16 +123,16 @@ def follows(problem: Residual, x: Array, r: Array, J: Any, p: Array) -> bool:
         return True  # flat: steps that are far too long do not tell
     sizes = np.maximum(np.abs(x), np.abs(problem.x.start))
     p = _comparable(r, J, p, np.where(sizes > 0, sizes, 1.0), smallest)
-    before, smooth, seen = 0.0, 0, False
+    before, smooth, seen = 0.0, 0, 0
     for part in LENGTHS:
         there = (x + part * p).astype(x.dtype, copy=False)
         change, told = (problem.value(there) - r)[counts], np.asarray(J @ (there - x))[counts]
         if not np.linalg.norm(told) > smallest:
             break
-        seen = True
+        seen += 1
         off = float(np.linalg.norm(change - told))
         smooth = smooth + 1 if off <= SMOOTH * before else 0
         if smooth > 1 or off <= FOLLOWS * np.linalg.norm(told):
             return True  # it does, or will over shorter parts: it bends
         before = off
-    return not seen
+    return smooth > 0 or seen < 2  # as far as rounding lets it be seen, it bends

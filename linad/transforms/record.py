@@ -74,7 +74,8 @@ class RecordTrace(Trace):
         self.line: Callable[[], Source | None] = user_line  # what an equation names as its source
         self.redone: set[Equation] = set()  # what a loop in the program does as well
         self.stand_ins: list[Tracer] = []  # in the place of arrays that are read from outside
-        self.decided: Any = None  # sees Python's decisions
+        self.watching: Callable[[RecordTrace], Any] | None = None  # makes what sees decisions
+        self.decided: Any = None  # sees Python's decisions, once there is one
 
     def input(self, value: Array) -> Tracer:
         """Return a traced value that is an input of the program."""
@@ -250,7 +251,9 @@ class RecordTrace(Trace):
         if question is bool and tracer.dtype.kind != "b":
             tracer = tracer != 0  # what was asked, and not the number, must be the same again
         equation = Equation(guard, (tracer._node,), {"expected": answer}, (), self._asking_line())
-        if self.decided is not None and question is bool:
+        if self.watching is not None and question is bool:
+            if self.decided is None:
+                self.decided = self.watching(self)
             self.decided(equation, answer)
         self.equations.append(equation)
         return answer

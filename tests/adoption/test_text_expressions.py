@@ -64,3 +64,42 @@ def test_what_is_refused():
         linad.jvp(lambda x: evaluate("x + 1", out=np.zeros(3)), (X,), (X,))
     with pytest.raises(UnsupportedError, match=r"'x \+ 2 / 4' NumPy gives other values"):
         linad.jvp(lambda x: evaluate("x + 2 / 4"), (X,), (X,))
+
+
+SLOPED = (
+    "arccos arcsin arctan arctanh cos cosh exp expm1 log log10 log1p log2 sin sinh sqrt tan tanh"
+)
+
+
+@pytest.mark.parametrize("name", SLOPED.split())
+def test_functions_of_numexpr(name):
+    f = getattr(np, name)
+    y, J = linad.linearize(lambda x: evaluate(f"{name}(x)"), X)
+    np.testing.assert_array_equal(y, f(X))
+    np.testing.assert_allclose(J @ np.ones(3), linad.jvp(f, (X,), (np.ones(3),))[1])
+
+
+FLAT = "ceil floor isfinite isinf isnan round sign signbit trunc"
+
+
+@pytest.mark.parametrize("name", FLAT.split())
+def test_functions_of_numexpr_that_tell(name):
+    y, J = linad.linearize(lambda x: evaluate(f"x * {name}(x)"), X)
+    told = getattr(np, name)(X)
+    np.testing.assert_array_equal(y, X * told)
+    np.testing.assert_array_equal(J @ np.ones(3), told)
+
+
+@pytest.mark.parametrize("name", ["arctan2", "copysign", "fmod", "hypot", "maximum", "minimum"])
+def test_functions_of_numexpr_of_two(name):
+    y = linad.linearize(lambda x: evaluate(f"{name}(x, x * x)"), X)[0]
+    np.testing.assert_array_equal(y, getattr(np, name)(X, X * X))
+
+
+OTHER = "conj copy imag max min ones_like prod real"
+
+
+@pytest.mark.parametrize("name", OTHER.split())
+def test_other_functions_of_numexpr(name):
+    y = linad.linearize(lambda x: evaluate(f"x * {name}(x)"), X)[0]
+    np.testing.assert_array_equal(y, X * getattr(np, name)(X))

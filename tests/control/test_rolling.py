@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 
 import linad
+from linad.control.body_derivatives import pull_of, push_of
 from linad.control.repeat import Repeat
 from linad.control.rolling import roll
+from linad.core.primitive import Primitive
+from linad.core.tape import guards_in
+from linad.operators.structured import Diagonal
 
 pytestmark = pytest.mark.usefixtures("kernels")
 
@@ -201,6 +205,23 @@ def test_loop_in_a_loop_is_one_of_two_levels():
     np.testing.assert_allclose(linad.grad(rolled)(X), expected, rtol=1e-10)
 
 
+def test_each_of_several_loops_is_one():
+    def f(x):
+        y, z = x, x * 0.3
+        for _ in range(60):
+            y = step(y, x)
+        for _ in range(50):
+            z = np.cos(z) * x + y / (1.0 + z * z) - z[::-1] * y[0]
+        return np.sum(y * z)
+
+    rolled = rolled_tape(f)[1]
+    loops = [e.primitive.n for e in rolled.equations if isinstance(e.primitive, Repeat)]
+    assert loops == [60, 50]
+    for x in (X, X * 1.1):
+        np.testing.assert_allclose(rolled(x), f(x), rtol=1e-12)
+    np.testing.assert_allclose(linad.grad(rolled)(X), linad.grad(f)(X), rtol=1e-10)
+
+
 def test_arrays_that_are_written_in_loops_are_not_kept_whole():
     def f(x):
         y = np.zeros(101, like=x)
@@ -325,3 +346,55 @@ def test_loops_that_only_decide_stay(function, of, kernels):
             y = x.copy()
             y[k] = value
             np.testing.assert_array_equal(compiled(y), wanted(y))
+
+
+def line_search(x):
+    """Armijo's rule: at the minimum the test compares numbers that are equal but for rounding."""
+    u = x[0]
+    for _ in range(30):
+        slope, s = 2 * (u - x[1]) + 0.4 * u**3, 1.0
+        now = (u - x[1]) ** 2 + 0.1 * u**4
+        while (u - s * slope - x[1]) ** 2 + 0.1 * (u - s * slope) ** 4 > now - 1e-4 * s * slope**2:
+            s *= 0.5
+        u = u - s * slope
+    return u
+
+
+@pytest.mark.rest
+@pytest.mark.parametrize("start", [(3.0, 0.4), (3.03, 0.404), (2.5, 0.3)])
+def test_decisions_are_asked_once(start):
+    """What a derivative computes once more is rounded otherwise, where it is simplified or not."""
+    x = np.array(start)
+    gradient = linad.jit(linad.grad(line_search))
+    u = line_search(x)
+    wanted = [0, 2 / (2 + 1.2 * u**2)]  # of 2 (u - a) + 0.4 u^3 = 0
+    for _ in range(3):
+        np.testing.assert_allclose(gradient(x), wanted, atol=1e-5)
+    pushed = linad.jit(lambda x: linad.jvp(line_search, (x,), (np.array([0.0, 1.0]),))[1])
+    np.testing.assert_allclose([pushed(x), pushed(x)], wanted[1], rtol=1e-5)
+
+
+def test_derivatives_ask_what_rules_decide():
+    """The decisions of a loop are checked by the run forward; those of a rule by nobody else."""
+    shrunk = Primitive("shrunk", lambda x: 0.9 * x, register=False)
+
+    @shrunk.jacobian(wrt=0)
+    def shrunk_wrt_x(y, x):
+        return Diagonal(0.9 if np.all(x < 2.0) else 0.8, x.shape, x.dtype)
+
+    def f(x):
+        for _ in range(60):
+            if x[0] < 5.0:
+                x = np.sin(shrunk(x))
+        return np.sum(x)
+
+    (body,) = (e.primitive.body for e in rolled_tape(f)[1].equations if hasattr(e.primitive, "n"))
+
+    def asked(body):
+        guards = [e.inputs[0] for e in guards_in(body.tape.equations)]
+        tests = [e for e in body.tape.equations if not guards or e.outputs[:1] == (guards[0],)]
+        return [e.primitive.name for e in tests]
+
+    assert asked(body) == ["less"]
+    for derived in (pull_of(body, (0,), (0,), ()), push_of(body, (0,), ())):
+        assert asked(derived.body) == ["all"]

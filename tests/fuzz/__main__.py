@@ -7,6 +7,7 @@ import time
 from collections import Counter
 
 from fuzz.checks import DifferenceError, check
+from fuzz.deep_words import DEEP
 from fuzz.limits import changed, drawn
 from fuzz.odd_words import ODD
 from fuzz.people_words import PEOPLE
@@ -19,6 +20,7 @@ WORDS = {
     "people": (PEOPLE, PEOPLE),
     "both": (PLAIN, PEOPLE),
     "odd": (ODD, ODD),
+    "deep": (DEEP, DEEP),
 }
 """What programs of even and of odd seeds are written with."""
 
@@ -40,7 +42,8 @@ def parsed(arguments):
         choices=list(WORDS),
         default="both",
         help="programs of arrays and views, or with all that people write around them, or a "
-        "program of each in turn, or with what is seldom written, too",
+        "program of each in turn, or with what is seldom written, too, or with loops and other "
+        "compound statements in each other",
     )
     parser.add_argument(
         "--limits",

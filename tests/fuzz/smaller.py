@@ -1,4 +1,5 @@
-"""Make a failing program small: statements, points and changes go while it still fails."""
+"""Make a failing program small: statements, lines of them, points and changes go while it still
+fails."""
 
 import re
 from dataclasses import replace
@@ -24,6 +25,12 @@ def smaller(program, rounds=3):
         for k in reversed(range(len(program.body))):
             if fails(program.without(k)):
                 program = program.without(k)
+        for k in range(len(program.body)):
+            for j in reversed(range(program.body[k].count("\n") + 1)):
+                text = without_line(program.body[k], j)
+                shorter = replace(program, body=(*program.body[:k], text, *program.body[k + 1 :]))
+                if text and fails(shorter):
+                    program = shorter
         for k in reversed(range(len(program.around))):
             shorter = replace(program, around=program.around[:k] + program.around[k + 1 :])
             if fails(shorter):
@@ -47,6 +54,20 @@ def smaller(program, rounds=3):
         if program == before:
             break
     return program
+
+
+def without_line(statement, j):
+    """A statement without one of its lines, and what stands inside of that."""
+    lines = statement.split("\n")
+    margin = indent_of(lines[j])
+    after = j + 1
+    while after < len(lines) and indent_of(lines[after]) > margin:
+        after += 1
+    return "\n".join(lines[:j] + lines[after:])
+
+
+def indent_of(line):
+    return len(line) - len(line.lstrip())
 
 
 def kind_of(found):

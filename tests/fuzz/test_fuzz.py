@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fuzz.checks import DifferenceError, Trial, check, difference
+from fuzz.deep_words import DEEP
 from fuzz.limits import LIMITS, changed, drawn, holders
 from fuzz.odd_words import ODD
 from fuzz.people_words import PEOPLE
@@ -16,7 +17,9 @@ SAMPLE = 8
 """Programs in the default run; about ten a second."""
 
 
-@pytest.mark.parametrize("words", [PLAIN, PEOPLE, ODD], ids=["plain", "people", "odd"])
+@pytest.mark.parametrize(
+    "words", [PLAIN, PEOPLE, ODD, DEEP], ids=["plain", "people", "odd", "deep"]
+)
 @pytest.mark.parametrize(
     "seed",
     [*range(SAMPLE), *[pytest.param(s, marks=pytest.mark.full) for s in range(SAMPLE, 200)]],
@@ -60,13 +63,17 @@ def test_a_difference_is_found_and_made_small(kernels):
     program = draws(
         POINTS,
         tuple([f"SE = {k}.0" for k in (2, 3)]),
-        ("k = globals().get(''.join(['S', 'E']), 1.0)", "z = a + 1", "y = x * k"),
+        (
+            "k = globals().get(''.join(['S', 'E']), 1.0)",
+            "z = a + 1",
+            "if a[0] > -5:\n    z = z + 1\n    y = x * k",
+        ),
     )
     found = difference(program)
     assert found is not None
     small = smaller(program)
     assert "z = a + 1" not in small.body
-    assert "y = x * k" in small.body
+    assert "if a[0] > -5:\n    y = x * k" in small.body
     with pytest.raises(DifferenceError):
         exec(small.script(), {})
 

@@ -1,10 +1,12 @@
 """Write random programs, statement by statement, each tried on values before it is kept."""
 
 import copy
+import textwrap
 import warnings
 
 import numpy as np
 
+from fuzz.deep_words import AFTER, BEFORE
 from fuzz.plain_words import PLAIN
 from fuzz.program import LAYOUTS, Program, values
 
@@ -139,11 +141,40 @@ class Writer:
         if kind == "loop":
             inside = self.inside()
             return inside and f"for i in range({self.choice(['n', '2', '3'])}):\n    {inside}", []
+        if kind == "block":
+            parts = BEFORE, self.block(0), AFTER.replace("{n}", fresh)
+            return "\n".join([self.fill(parts[0]), parts[1], self.fill(parts[2])]), [fresh]
         expression = self.fill(self.choice(self.words.of(kind)))
         if kind not in ("view", "take") and self.chance(0.15):
             name = self.choice(arrays(self.scope, self.names))
             return f"{name} = {expression}", []
         return f"{fresh} = {expression}", [fresh]
+
+    def block(self, depth):
+        """A compound statement, perhaps with others in it."""
+        i = f"i{depth}"
+        fixed = {
+            "{i}": i,
+            "{count}": self.choice(["n", "2", "3", "5", "14"][: 5 if depth == 0 else 3]),
+            "{condition}": self.choice(self.words.of("branch")),
+        }
+        text = self.choice(self.words.of("block"))
+        for hole, word in fixed.items():
+            text = text.replace(hole, word)
+        text = self.fill(text.replace("{body}", "{{body}}").replace("{other}", "{{other}}"))
+        return text.format(body=self.lines(depth, i), other=self.lines(depth, i))
+
+    def lines(self, depth, i):
+        """One to three statements inside of a block."""
+        found = []
+        for _ in range(int(self.rng.integers(1, 4))):
+            if depth < 2 and self.chance(0.3):
+                found.append(self.block(depth + 1))
+            else:
+                kind = "inner" if self.chance(0.8) else "write"
+                text = self.choice(self.words.of(kind)).replace("{i}", i)
+                found.append(self.fill(text))
+        return textwrap.indent("\n".join(found), "    ")
 
     def inside(self):
         """A statement for a branch or a loop: nothing that follows needs it."""

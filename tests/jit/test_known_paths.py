@@ -116,6 +116,19 @@ def test_paths_that_no_call_takes_are_seldom_asked_for(monkeypatch):
     assert paths[0]._compiled is not None
 
 
+def test_a_plain_table_read_at_computed_positions_is_named_with_a_remedy(kernels):
+    table, edges = np.linspace(0.0, 1.0, 9), np.linspace(-2.0, 2.0, 8)
+    plain = linad.jit(lambda x: np.sum(table[np.digitize(x, edges)] * x))
+    traced = linad.jit(lambda x: np.sum(np.asarray(table, like=x)[np.digitize(x, edges)] * x))
+    points = np.random.default_rng(0).standard_normal((12, 20))
+    with pytest.warns(UserWarning, match=r"np.asarray\(table, like=x\)\[positions\]"):
+        found = [plain(x) for x in points]
+    np.testing.assert_allclose([traced(x) for x in points], found, rtol=1e-12)
+    ((_,),) = traced.variants.values()
+    table *= 2
+    np.testing.assert_allclose(traced(points[0]), 2 * found[0], rtol=1e-12)
+
+
 TURNING = {
     "eigvals": np.linalg.eigvals,
     "eig": lambda a: np.linalg.eig(a)[0],

@@ -88,3 +88,11 @@ def test_cross_product_of_integers_without_sign(dtype):
     expected = linad.jacobian(lambda x: np.cross(a.astype(float), x))(x)
     np.testing.assert_array_equal(linad.jacobian(lambda x: np.cross(a, x))(x), expected)
     np.testing.assert_array_equal(linad.jacobian(lambda x: np.cross(x, a))(x), -expected)
+
+
+@pytest.mark.filterwarnings("ignore:Arrays of 2-dim:DeprecationWarning")
+@pytest.mark.skipif(not IN_A_PLANE, reason="NumPy refuses them")
+def test_cross_products_in_the_plane_lie_in_memory_as_numpys():
+    x = np.asfortranarray(np.arange(12.0).reshape(2, 3, 2))
+    y = linad.linearize(lambda x: np.cross(x, x[..., ::-1]), x)[0]
+    assert y.strides == np.cross(x, x[..., ::-1]).strides

@@ -1,10 +1,13 @@
 """Every primitive has cases, and every case of every topic passes."""
 
+import pickle
+
 import numpy as np
 import pytest
 from kernels_in_python import kernels_in_python
-from rule_cases import TOPICS, is_first, is_needed
+from rule_cases import TOPICS, asked_of, is_first, is_needed
 
+import linad
 from linad.core.primitive import Primitive
 from linad.sweeps.cpu.routines import ROUTINES
 from linad.testing.rule_checks import Case, check_rule
@@ -46,6 +49,27 @@ def test_case(case):
 @pytest.mark.parametrize("case", cases(marks=()))
 def test_compiled_case(case):
     case.check(compiled=order_of(case))
+
+
+@pytest.mark.rest
+@pytest.mark.parametrize("topic", TOPICS)
+def test_what_rules_return_can_be_pickled(topic):
+    for case in filter(is_needed, TOPICS[topic]):
+        places = sorted(asked_of(case))
+
+        def f(given, case=case, places=places):
+            full = list(case.args)
+            for i, x in zip(places, given, strict=True):
+                full[i] = x
+            return case.function(*full, **case.params)
+
+        with np.errstate(all="ignore"):
+            y, J = linad.linearize(f, [np.asarray(case.args[i]) for i in places])
+            again = pickle.loads(pickle.dumps(J))
+            weights = [slot.zeros(()) + 1 for slot in J.out_slots]
+            found, expected = (A.pull_leaves(weights, ()) for A in (again, J))
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-10, err_msg=repr(case))
 
 
 def notices(case):

@@ -144,3 +144,15 @@ def test_a_saturated_model_is_not_blamed_for_a_jump(step):
 
     told = why(saturated, [22.5, 16.0, 1.0], step)
     assert told == "start elsewhere, where the residuals respond more"
+
+
+@pytest.mark.filterwarnings("ignore:.*do not determine all parameters")
+@pytest.mark.parametrize("seed", [0, 2, 13])
+@pytest.mark.parametrize("rise", [np.tanh, lambda z: 1.0 - np.exp(-z)], ids=["tanh", "exp"])
+def test_a_rate_that_the_data_leave_open_above_is_no_jump(rise, seed):
+    """Each step takes the rate further, and less of the model with it: after some steps most parts
+    of the next one are hidden by rounding, and the model bends over those that are not."""
+    t = np.linspace(1.0, 4.0, 12)
+    y = rise(4.0 * t) + 0.05 * np.random.default_rng(seed).normal(size=12)
+    found = linad.solve.curve_fit(lambda t, a, k: a * rise(k * t), t, y, p0=[1.0, 3.0])
+    assert found.success, found.message

@@ -29,6 +29,10 @@ LEVEL_OUT = 4
 """How often in a row τ stays as it is to this error, up to four times as far out, before it is
 taken to stay so for ever."""
 
+BEFORE = 1e-3
+"""How far before 0 a parameter is looked at that the first step out would lead beyond, in parts of
+its best value."""
+
 AGAIN = 10.0
 """Seconds until somebody who waits is told again."""
 
@@ -119,7 +123,12 @@ def _end(fit: Any, i: int, t: float, side: float, met: Minima) -> float:
     known = np.isfinite(error) and error > 0
     room = abs(limit - best)
     first = min(t * (error if known else max(abs(best), 1.0)), room)
-    found = _passed(profile, t, _Bracket(0.0, 0.0, first, t), room)
+    low = _before_zero(profile, first)
+    if low.tau < t:
+        profile.start_from_last()
+        found = _passed(profile, t, _Bracket(*low, first, t), room)
+    else:
+        found = _Bracket(0.0, 0.0, *low)
     if found.tau_high < t:
         return limit
     distance = _reached(profile, t, found, CLOSE * error if known else 0.0, room)
@@ -131,6 +140,23 @@ def _end(fit: Any, i: int, t: float, side: float, met: Minima) -> float:
         )
         return np.nan
     return best + side * distance
+
+
+class _Point(NamedTuple):
+    """A distance, and τ there."""
+
+    distance: float
+    tau: float
+
+
+def _before_zero(profile: ProfileSide, first: float) -> _Point:
+    """Just before the parameter is 0, where the first step out would lead beyond: the model often
+    is another there, V x / (K + x) with both negative, and may fit as well. Else the best value.
+    """
+    distance = (1.0 - BEFORE) * abs(profile.best)
+    if profile.side * profile.best > 0 or not 0.01 * first < distance < first:
+        return _Point(0.0, 0.0)
+    return _Point(distance, profile.tau(distance))
 
 
 def _passed(profile: ProfileSide, t: float, found: _Bracket, room: float) -> _Bracket:

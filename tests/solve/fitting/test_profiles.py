@@ -124,3 +124,19 @@ def test_the_cost_where_a_fit_begins_is_that_of_a_fit(loss):
         lambda t, a, b: a * np.exp(b * t), T, np.exp(T) + 0.01 * T**2, loss=loss
     )
     assert found.solve.cost_at(found.vector) == pytest.approx(found.cost)
+
+
+def test_an_interval_ends_before_zero_where_the_model_is_another_beyond():
+    """V s / (K + s) fits with both negative, too: the first step out leads there at once."""
+    s = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    rate = np.array([0.12, 0.19, 0.33, 0.37, 0.55, 0.58])
+    fit = linad.solve.curve_fit(lambda s, V, K: V * s / (K + s), s, rate, p0=[5.0, 5.0])
+    found = fit.profile_intervals()
+    for name, (low, high) in found.items():
+        assert 0.5 < low < 1.5
+        assert high == np.inf
+        held = linad.solve.curve_fit(
+            lambda s, V, K: V * s / (K + s), s, rate, p0=[1.2, 0.7], fixed={name: low}
+        )
+        tau = np.sqrt(2 * (held.cost - fit.cost) / fit._variance)
+        assert tau == pytest.approx(fit._quantile(0.95), rel=1e-5)
