@@ -37,6 +37,7 @@ from linad.core.interrupts import is_interrupt
 from linad.core.memory_layouts import copy_in_layout
 from linad.core.primitive import Primitive
 from linad.core.regions import Region, write_region
+from linad.core.shapes import Shape
 from linad.core.tape import Equation, Var
 from linad.transforms.record import RecordTrace
 
@@ -181,7 +182,10 @@ class ExpectingTrace(AdoptingTrace):
                 return self._on_traces_around(primitive, args, params)
             moved.append((place.values, window[0]))
         elif (params or given) and not same_plain(params, given, plain_ones):
-            return self._on_traces_around(primitive, args, params)
+            late = self._begun_to_move(params, values[0].shape)
+            if late is None:
+                return self._on_traces_around(primitive, args, params)
+            moved.append(late)
         try:
             y = primitive.impl(*values, **params) if params else primitive.impl(*values)
         except Exception as failure:  # there it is raised again
@@ -269,6 +273,24 @@ class ExpectingTrace(AdoptingTrace):
         step = self.steps[m] = step._replace(operands=tuple(operands))  # type: ignore[index]
         self.written[m] = written_step(self, m, step)
         return moved.values
+
+    def _begun_to_move(self, params: dict[str, Any], shape: Shape) -> tuple[list[Any], Any] | None:
+        """Where the place of a read is written down that was the same until now, and the place;
+        None of what is no such read."""
+        m, stretch = self.at, self.stretch
+        step, e = self.steps[m], stretch.repetition(0)[m]  # type: ignore[index]
+        window = None if self.places.read_by(e) is None else window_of(params, shape)
+        if window is None or isinstance(e.inputs[-1], Var):
+            return None
+        place, (at, region) = len(e.inputs) - 1, window
+        x, row = e.inputs[-1], row_of([e.inputs[-1]] * stretch.count, e)
+        if row is None or region.key != e.params["region"].key:
+            return None
+        moved = Moved(x)
+        moved.values = [x] * self.repetitions
+        self.moving[m, place], stretch.rows[m, place] = moved, row
+        self.steps[m] = step._replace(place=moved, region=region)  # type: ignore[index]
+        return moved.values, at
 
     def _expected_result(self, y: Any, results: list[tuple[Any, Any]], only: Any) -> Any:
         """What stands for a result; None if it is not of the expected shape and dtype."""

@@ -525,3 +525,23 @@ def test_error_within_the_loop_is_the_user_s():
     with pytest.raises(RuntimeError, match="no more"):
         linad.jit(f)(X)
     np.testing.assert_allclose(linad.jit(plain)(X), plain(X), rtol=1e-10)
+
+
+def test_a_place_may_begin_to_change_late():
+    """The outer of two entries stays where it is for a row of the triangle."""
+    x = np.linspace(0.2, 1.0, 80)
+
+    def pairs(p):
+        y = x * p[0]
+        total = 0.0
+        for i in range(len(x)):
+            for j in range(i + 1, len(x)):
+                total = total + p[1] * np.exp(-((y[i] - y[j]) ** 2))
+        return total
+
+    p = np.array([0.5, 0.3])
+    f = linad.jit(pairs)
+    np.testing.assert_allclose([f(p), f(2 * p)], [pairs(p), pairs(2 * p)], rtol=1e-13)
+    ((path,),) = f.variants.values()
+    assert len([e for e in path.tape.equations if isinstance(e.primitive, Repeat)]) == 1
+    np.testing.assert_allclose(linad.grad(f)(p), linad.grad(pairs)(p), rtol=1e-12)
