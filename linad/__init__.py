@@ -149,7 +149,8 @@ else:
         if name not in _LAZY:
             raise _unknown(name)
         module = importlib.import_module(_LAZY[name])
-        return getattr(module, name, module)
+        # Not by getattr: what a module does not have it looks for all over SciPy, to name it.
+        return vars(module).get(name, module)
 
 
 def __dir__() -> list[str]:

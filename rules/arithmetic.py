@@ -18,15 +18,24 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.roots import power_of_root, square_of_root
+from linad.arrays.roots import power_of_root, root_scaled, square_of_root
 from linad.core.array_type import Array
 from linad.core.dispatch import OPERATORS, implements
 from linad.core.primitive import Primitive, Traced
 from linad.core.tape import Var
 from linad.operators.base import JacobianOperator
-from linad.operators.slopes import SlopeRule, reaches_infinity
+from linad.operators.slopes import FACTOR, POLE, POWER, QUOTIENT, SlopeRule, reaches_infinity
 from linad.operators.structured import Diagonal, Identity, Zero
-from linad.rules.elementwise import binary, constant, copied, levels_off, register, shape_of, unary
+from linad.rules.elementwise import (
+    binary,
+    constant,
+    copied,
+    levels_off,
+    register,
+    shape_of,
+    steep,
+    unary,
+)
 
 add = binary("add", np.add, None, None)
 subtract = binary("subtract", np.subtract, None, lambda y, a, b: -1)
@@ -38,15 +47,19 @@ divide = binary(
     "divide", np.true_divide, lambda y, a, b: y.dtype.type(1) / b, lambda y, a, b: -y / b
 )
 levels_off(divide, 1)
+steep(multiply, FACTOR, 0, 1)
+steep(divide, FACTOR, 0)
+steep(divide, QUOTIENT, 1)
 OPERATORS[np.multiply] = multiply
 
 
 def product(a: Array, b: Array) -> Any:
-    """a b; of two roots of one value, without the roots."""
+    """a b; of two roots of one value, without the roots; the square of a multiple of one, too."""
     if isinstance(a, Traced) and a._square is not None:
         square = square_of_root(a, b)
-        if square is not None:
-            return square
+        return root_scaled(multiply(a, b), a, b, 1) if square is None else square
+    if isinstance(b, Traced) and b._square is not None:
+        return root_scaled(multiply(a, b), b, a, 1)
     return multiply(a, b)
 
 
@@ -61,6 +74,7 @@ for _primitive, _operator in (
 negative = unary("negative", np.negative, lambda y, x: -1)
 positive = unary("positive", np.positive, lambda y, x: 1)
 reciprocal = levels_off(unary("reciprocal", np.reciprocal, lambda y, x: -y * y), 0)
+steep(reciprocal, POLE, 0)
 square = unary("square", np.square, lambda y, x: 2 * x)
 
 
@@ -119,6 +133,7 @@ def _raised(a: Any, b: Any) -> Any:
 
 
 power = levels_off(binary("power", _raised, _power_slope_a, _power_slope_b), 0, 1)
+steep(power, POWER, 0)
 power.partial = "of no negative powers"
 OPERATORS[np.power] = power
 

@@ -20,7 +20,9 @@ from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.indices import Index
 from linad.core.primitive import Traced
+from linad.core.traced_positions import is_position
 from linad.errors import TracerError
+from linad.rules.gathering import added_at
 from linad.rules.indexing import add_at
 from linad.rules.shaping import as_array, broadcast_to, ravel
 
@@ -120,7 +122,8 @@ def putmask(a: Array, /, mask: Array, values: Any) -> None:
 @implements(np.put_along_axis)
 def put_along_axis(arr: Array, indices: Array, values: Array, axis: int | None = -1) -> None:
     arr = _writable(arr, "put_along_axis")
-    indices = _plain_integers(indices, "put_along_axis")
+    if axis is None or not is_position(indices):
+        indices = _plain_integers(indices, "put_along_axis")
     if axis is None:
         if indices.ndim != 1:
             raise ValueError("put_along_axis: with axis=None, indices must have one axis")
@@ -163,6 +166,12 @@ def update_at(ufunc: Any, x: Array, index: Any, *operands: Any) -> None:
     Sums cost one such step, anything else as many as the entry named most often has.
     """
     x = _array(x, f"{ufunc.__name__}.at")
+    if ufunc in (np.add, np.subtract) and is_position(index) and x.ndim and _keeps(x, operands):
+        # x[i] += v as one sum, at positions that are values of a program
+        terms = broadcast_to(as_array(operands[0]), (*index.shape, *x.shape[1:]))
+        terms = np.astype(terms, np.result_type(x.dtype, terms.dtype))
+        x[...] = ufunc(x, added_at(terms, index, x.shape))
+        return
     if isinstance(index, (Traced, list)):
         index = np.asarray(index)
         index = index if index.size else index.astype(np.intp)  # of [] NumPy makes floats
@@ -172,9 +181,7 @@ def update_at(ufunc: Any, x: Array, index: Any, *operands: Any) -> None:
         return
     flat = numbers.reshape(-1)
     values = [ravel(broadcast_to(as_array(v), numbers.shape)) for v in operands]
-    # NumPy casts after each step, which whole numbers show.
-    whole = x.dtype.kind in "biu" and any([v.dtype.kind not in "biu" for v in values])
-    if ufunc in (np.add, np.subtract) and not whole:
+    if ufunc in (np.add, np.subtract) and _keeps(x, values):
         flat, groups = np.unique(flat, return_inverse=True)
         terms = np.astype(values[0], np.result_type(x.dtype, values[0].dtype))
         total = add_at(terms, index=Index((groups,)), shape=flat.shape)
@@ -182,6 +189,12 @@ def update_at(ufunc: Any, x: Array, index: Any, *operands: Any) -> None:
         return
     for chosen in _rounds(flat):
         x.flat[flat[chosen]] = ufunc(x.flat[flat[chosen]], *[v[chosen] for v in values])
+
+
+def _keeps(x: Array, values: Any) -> bool:
+    """Whether the dtype of an array takes up that of values that are added: NumPy casts after each
+    step, which whole numbers show."""
+    return x.dtype.kind not in "biu" or all([as_array(v).dtype.kind in "biu" for v in values])
 
 
 def _rounds(flat: np.ndarray) -> Iterator[np.ndarray]:

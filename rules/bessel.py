@@ -25,8 +25,9 @@ from linad.arrays.zero_dim import array, gives
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
+from linad.operators.slopes import SINGULAR
 from linad.rules.besselorders import ive_in_order, kve_in_order
-from linad.rules.elementwise import NO_SLOPE, Slope, levels_off, several, unary
+from linad.rules.elementwise import NO_SLOPE, Slope, levels_off, several, steep, unary
 from linad.rules.kinks import side
 from linad.rules.shaping import astype
 from linad.rules.special import real_only, special, special_fan, ufunc_of
@@ -169,7 +170,7 @@ def _spherical(letter: str, sign: int, upper: int) -> Primitive:
         return d.astype(y.dtype)
 
     primitive = several(name, getattr(sp, name), n=NO_SLOPE, x=slope)
-    return primitive
+    return steep(primitive, SINGULAR, 1)
 
 
 spherical_jn = _spherical("j", 1, -1)

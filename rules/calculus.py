@@ -31,11 +31,9 @@ from linad.operators.composites import Chain, Sum
 from linad.operators.recurrences import Difference, along
 from linad.operators.structured import Diagonal
 from linad.rules.floating import as_floats
+from linad.rules.gathering import entries_at
 from linad.rules.indexing import Selection
 from linad.rules.shaping import as_array, astype, laid_as, laid_out, not_boolean
-
-FEW_KNOTS = 256
-"""Knots among which a program finds the interval of one number by comparing it with each."""
 
 # Differences.
 
@@ -338,19 +336,9 @@ def _number_of_interval(x: Array, xp: Array) -> Any:
 
 
 def _interval(x: Array, xp: Array) -> Callable[[Any], Any]:
-    """Takes from what each interval between knots has the entry of the interval that x lies in.
-
-    By an index; but a program would decide on that of a number, and be another one for each
-    interval. There it is the sum of all entries but those of the others.
-    """
-    if x.ndim or xp.shape[0] > FEW_KNOTS or not _recorded():
-        i = _number_of_interval(x, xp)
-        return lambda entries: entries[i]
-    before, after = x < xp[:-1], x < xp[1:]  # both False for NaN, whose interval is the last
-    first = np.arange(xp.shape[0] - 1) == 0
-    last = first[::-1]
-    here = (first | ~before) & (last | after)
-    return lambda entries: np.sum(np.where(here, entries, 0.0))
+    """Takes from what each interval between knots has the entry of the interval that x lies in."""
+    i = _number_of_interval(x, xp)
+    return lambda entries: entries_at(entries, i)
 
 
 def _double(a: Any) -> Any:

@@ -57,7 +57,8 @@ def _counted(x: Array, weights: Array | None, minlength: int) -> Any:
         raise ValueError("object too deep for desired array" if x.ndim else "x must be a vector")
     if np.any(x < 0):
         raise ValueError("'list' argument must have no negative elements")
-    n = max(minlength, int(np.max(x)) + 1 if x.size else 0)
+    # That all are below the least length is another decision than which the largest is.
+    n = minlength if np.all(x < minlength) else int(np.max(x)) + 1
     x = np.astype(x, np.intp)  # booleans are numbers here, and no mask
     if weights is None or not x.size:  # integers of nothing, as NumPy's
         counts = np.zeros_like(x, np.intp, shape=(n,))

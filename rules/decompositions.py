@@ -37,7 +37,7 @@ from linad.operators.relation_shapes import dense_along
 from linad.operators.relations import Gather
 from linad.operators.system_matrix import SystemMatrix
 from linad.rules.complements import qr_complement, qr_rest_
-from linad.rules.linalg import adjoint, check_square
+from linad.rules.linalg import adjoint, check_square, dividing_by
 from linad.rules.shaping import laid_out, still
 
 QRResult = type(np.linalg.qr(np.eye(1)))
@@ -215,7 +215,8 @@ class QRDerivative(JacobianOperator):
 
     def _divide(self, x: Array, adjoint_: bool = False) -> Any:
         """X R1^-1, or X R1^-H."""
-        return np.swapaxes(self._transposed.solve(np.swapaxes(x, -1, -2), adjoint_), -1, -2)
+        with dividing_by("qr", "columns depend on each other, or rows for rq"):
+            return np.swapaxes(self._transposed.solve(np.swapaxes(x, -1, -2), adjoint_), -1, -2)
 
     def _skew(self, m: Array) -> Any:
         """Ω of M."""

@@ -20,8 +20,8 @@ import numpy as np
 from linad.arrays.roots import rooted
 from linad.core.array_type import Array
 from linad.core.primitive import Traced
-from linad.operators.slopes import reaches_infinity
-from linad.rules.elementwise import binary, levels_off, register, unary
+from linad.operators.slopes import POLE, reaches_infinity
+from linad.rules.elementwise import binary, levels_off, register, steep, unary
 from linad.rules.kinks import cube_of_tip, tip
 from linad.rules.shaping import replaced
 
@@ -33,10 +33,10 @@ DEGREE = math.pi / 180
 exp = levels_off(unary("exp", np.exp, lambda y, x: y), 0)
 exp2 = levels_off(unary("exp2", np.exp2, lambda y, x: LN2 * y), 0)
 expm1 = levels_off(unary("expm1", np.expm1, lambda y, x: y + 1), 0)
-log = unary("log", np.log, lambda y, x: 1 / x)
-log2 = unary("log2", np.log2, lambda y, x: (1 / LN2) / x)
-log10 = unary("log10", np.log10, lambda y, x: (1 / LN10) / x)
-log1p = unary("log1p", np.log1p, lambda y, x: 1 / (1 + x))
+log = steep(unary("log", np.log, lambda y, x: 1 / x), POLE, 0)
+log2 = steep(unary("log2", np.log2, lambda y, x: (1 / LN2) / x), POLE, 0)
+log10 = steep(unary("log10", np.log10, lambda y, x: (1 / LN10) / x), POLE, 0)
+log1p = steep(unary("log1p", np.log1p, lambda y, x: 1 / (1 + x)), POLE, 0)
 sqrt = unary("sqrt", np.sqrt, lambda y, x: 0.5 / y)
 
 
@@ -163,4 +163,4 @@ cosh = unary("cosh", np.cosh, lambda y, x: np.sinh(x))
 tanh = levels_off(unary("tanh", np.tanh, lambda y, x: 1 - y * y), 0)
 arcsinh = unary("arcsinh", np.arcsinh, lambda y, x: 1 / np.sqrt(_above(x * x)))
 arccosh = unary("arccosh", np.arccosh, lambda y, x: 1 / (np.sqrt(x - 1) * np.sqrt(_above(x))))
-arctanh = unary("arctanh", np.arctanh, lambda y, x: 1 / ((1 - x) * (1 + x)))
+arctanh = steep(unary("arctanh", np.arctanh, lambda y, x: 1 / ((1 - x) * (1 + x))), POLE, 0)

@@ -98,6 +98,15 @@ def levels_off(primitive: Primitive, *places: int) -> Primitive:
     return primitive
 
 
+def steep(primitive: Primitive, kind: str, *places: int) -> Primitive:
+    """Say of arguments what their slopes tell of poles: see `linad.operators.slopes.POLE`."""
+    for place in places:
+        rule = primitive.rules[place]
+        assert isinstance(rule, SlopeRule)
+        rule.steep = kind
+    return primitive
+
+
 def NO_SLOPE(y: Any, *args: Any) -> Any:
     """Stands for a derivative without closed form; its rule raises MissingRuleError."""
     raise NotImplementedError

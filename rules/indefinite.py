@@ -26,7 +26,7 @@ from linad.errors import DegenerateError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
 from linad.rules.decompositions import HermitianReading
-from linad.rules.linalg import adjoint
+from linad.rules.linalg import adjoint, dividing_by
 from linad.rules.shaping import still
 from linad.rules.triangular import solve_triangular_
 
@@ -85,26 +85,29 @@ class IndefiniteDerivative(JacobianOperator):
         self._side = (side if lower else side.T) & ~self._blocks
         self._zero = np.zeros((), factor.dtype)
         empty = ~np.any(self._blocks & (still(d) != 0), axis=-1)
-        lost = empty & np.any(self._side, axis=-2)
-        self.lost = np.any(lost)
-        divisor = np.where(lost, factor.dtype.type(np.nan), factor.dtype.type(1))
-        self.d = np.where(np.eye(n, dtype=bool) & empty, divisor, d)
+        self.lost = np.any(empty & np.any(self._side, axis=-2))
+        self.d = np.where(np.eye(n, dtype=bool) & empty, factor.dtype.type(1), d)
         self._reading: Any = SymmetricReading(n, lower)
         if hermitian:
             self._reading = HermitianReading(d.shape, factor.dtype, lower)
         self.clinear = not (hermitian and factor.dtype.kind == "c")
         super().__init__(d.shape, d.shape, factor.dtype)
 
-    def _of_blocks(self, m: Array) -> Any:
-        """Entries on the blocks of D; no numbers where D has no derivative."""
+    def _existing(self, m: Array) -> Any:
+        """``m``; no numbers where D has no derivative."""
         if isinstance(self.lost, Traced):
-            m = np.where(self.lost, np.nan, m)
-        elif self.lost:
+            return np.where(self.lost, np.nan, m)
+        if self.lost:
             raise DegenerateError(
                 "ldl: no derivative where a block of D is 0 and others follow, as of a matrix "
                 "whose rank is n - 2 or less; move the matrix off the point"
             )
-        return np.where(self._blocks, m, self._zero)
+        return m
+
+    def _divide(self, d: Array, x: Array) -> Any:
+        """X D^-T."""
+        with dividing_by("ldl", "a block of D is singular"):
+            return matrix_transpose(np.linalg.solve(d, matrix_transpose(x)))
 
     def _permuted(self, x: Array, order: Array) -> Any:
         return np.take(np.take(x, order, axis=-2), order, axis=-1)
@@ -116,19 +119,18 @@ class IndefiniteDerivative(JacobianOperator):
         star = self._star
         e = self._permuted(self._reading.pushforward(tangent), self.order)
         m = self._solve(self.triangle, e, self.lower)
-        m = star(self._solve(self.triangle, star(m), self.lower))
-        strict = np.where(self._side, m, self._zero)
-        x = matrix_transpose(np.linalg.solve(self.d.T, matrix_transpose(strict)))
+        m = self._existing(star(self._solve(self.triangle, star(m), self.lower)))
+        x = self._divide(self.d.T, np.where(self._side, m, self._zero))
         moved = np.take(self.triangle @ x, self.back, axis=-2)
-        return moved, self._of_blocks(m), None
+        return moved, np.where(self._blocks, m, self._zero), None
 
     def pullback(self, cotangent: Array) -> Array:
         moved, dd, _ = cotangent
-        m: Any = self._of_blocks(self._zero if dd is None else dd)
+        m: Any = np.where(self._blocks, self._zero if dd is None else dd, self._zero)
         if moved is not None:
             x = adjoint(self.triangle) @ np.take(moved, self.order, axis=-2)
-            x = matrix_transpose(np.linalg.solve(self.d.conj(), matrix_transpose(x)))
-            m = m + np.where(self._side, x, self._zero)
+            m = m + np.where(self._side, self._divide(self.d.conj(), x), self._zero)
+        m = self._existing(m)
         # e -> T^-1 e T^-H, or T^-T, has the adjoint m -> T^-H m T^-1, or conj(T)^-1.
         up, across = adjoint(self.triangle), matrix_transpose(self.triangle)
         m = self._solve(up, m, not self.lower)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy import ndarray
 
 from linad.arrays.buffers import concrete, root_of, with_parent
-from linad.arrays.moving import moves, moving_region, taken_up
+from linad.arrays.moving import moves, moving_region, names_a_part, taken_up
 from linad.arrays.zero_dim import array, gives, is_number, number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
@@ -23,6 +23,7 @@ from linad.core.indices import WHOLE, BasicIndex, DistinctIndex, Index, canonica
 from linad.core.moving_regions import in_a_body
 from linad.core.primitive import Primitive, Traced, innermost_trace
 from linad.core.shapes import Shape, normalize_axis, size_of
+from linad.core.traced_positions import has_positions, is_position
 from linad.core.ufunc_keywords import refuse_out
 from linad.core.view_regions import repeats
 from linad.errors import ShapeError
@@ -30,6 +31,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.facts import real_dtype
 from linad.operators.relation_shapes import moved
 from linad.operators.relations import Gather
+from linad.rules.gathering import by_positions
 from linad.rules.shaping import (
     as_array,
     broadcast_to,
@@ -140,6 +142,7 @@ def add_at_wrt_values(y: Array, values: Array, *, index: Any, shape: Shape) -> J
 
 
 SIMPLE = {int, slice, NoneType}
+PLAIN = {*SIMPLE, list, ndarray, type(Ellipsis)}
 _INT = {int}
 
 NUMBERED = 64
@@ -154,9 +157,11 @@ def getitem(x: Array, index: Any) -> Any:
         return getitem_.on((x,), {"index": _numbered[index]})
     if in_a_body.get() and moves(index):
         return _moving(x, index)
+    # The common cases, without the general reading of indices.
+    if (kind is slice or kind is int) and ndim:
+        return getitem_.on((x,), {"index": BasicIndex((index,) + (WHOLE,) * (ndim - 1))})
     entries = index if kind is tuple else (index,)
-    if kind in SIMPLE or SIMPLE.issuperset(map(type, entries)):
-        # The common case, without the general reading of indices.
+    if kind is NoneType or SIMPLE.issuperset(map(type, entries)):
         missing = ndim - len(entries) + entries.count(None)
         if missing >= 0:
             if missing:
@@ -171,12 +176,28 @@ def getitem(x: Array, index: Any) -> Any:
     if kind is ndarray and ndim and index.ndim and index.dtype.kind in "iu":
         # Entries of the first axis; of a copy, since the caller may write into the index.
         return getitem_.on((x,), {"index": Index((index.copy("K"), *(WHOLE,) * (ndim - 1)))})
+    if not PLAIN.issuperset(map(type, entries)) and any([is_position(e) for e in entries]):
+        if _is_copy(x, entries):
+            return by_positions(x, entries)
+        if names_a_part(index) and _shows_parts(x):
+            return _moving(x, index)
     place = 0 if kind is ndarray else _of_one_array(entries)
     if place is not None:
         known = _with_one_array(entries, place, x.shape)
         if known is not None:
             return getitem_.on((x,), {"index": known})
     return _by_general_index(x, index, entries)
+
+
+def _is_copy(x: Array, entries: tuple[Any, ...]) -> bool:
+    """Whether an index with traced integers in it gives a copy, or a number, of known shape."""
+    if not has_positions(entries):
+        return False
+    if any([type(e) is not slice and np.ndim(e) for e in entries if e is not Ellipsis]):
+        return True
+    if len(entries) == x.ndim and all([is_position(e) or type(e) is int for e in entries]):
+        return True
+    return _has_scalar_array(entries) and not any([e is Ellipsis for e in entries])
 
 
 def _by_general_index(x: Array, index: Any, entries: tuple[Any, ...]) -> Any:
@@ -238,11 +259,7 @@ def _moving(x: Array, index: Any) -> Any:
     trace = _innermost(entries)
     if trace.level > x._trace.level:
         x = trace.own(x)
-    view = (
-        x._trace.level >= trace.level
-        and concrete(root_of(x)).flags.c_contiguous
-        and not repeats(concrete(x))
-    )
+    view = x._trace.level >= trace.level and _shows_parts(x)
     if not view:
         x = copy_(x, layout="C")
     root = root_of(x)
@@ -255,6 +272,14 @@ def _moving(x: Array, index: Any) -> Any:
     if not view:
         return broadcast_to(y, y.shape)  # NumPy's is a view: this one refuses writes
     return copy_(y, layout="K") if _has_arrays(entries) else y
+
+
+def _shows_parts(x: Any) -> bool:
+    """Whether a part of a traced array that moves can be shown: it lies in memory in C order."""
+    if not isinstance(x, Traced):
+        return False
+    base: Any = concrete(root_of(x))
+    return base.flags.c_contiguous and not repeats(concrete(x))
 
 
 def _innermost(entries: tuple[Any, ...]) -> Any:
@@ -301,6 +326,10 @@ def take(
         axis = normalize_axis(axis, a.ndim, "take")
     if mode == "raise" and moves(indices):
         return copy_(along(a, axis, indices), layout="C") if a.ndim > 1 else getitem(a, indices)
+    if is_position(indices) and a.size:
+        picked = _within(indices, a.shape[axis], mode)
+        y = by_positions(a, ((WHOLE,) * axis + (picked,)))
+        return laid_out(y, "C", "take") if y.ndim > 1 else y
     picked = np.asarray(indices)
     if picked.size == 0 and not isinstance(indices, np.ndarray):
         picked = picked.astype(np.intp)
@@ -334,7 +363,8 @@ def take_along_axis(arr: Array, indices: Array, axis: int | None = -1) -> Any:
         if np.ndim(indices) != 1:
             raise ValueError("take_along_axis: with axis=None, indices must have one axis")
     axis = normalize_axis(axis, arr.ndim, "take_along_axis")
-    indices = np.asarray(indices)
+    if not isinstance(indices, Traced):
+        indices = np.asarray(indices)
     if indices.dtype.kind not in "iu":
         raise IndexError(f"take_along_axis: indices must be integers, got {indices.dtype}")
     if indices.ndim != arr.ndim:

@@ -24,9 +24,10 @@ reverse mode algorithmic differentiation", 2008. G. W. Stewart, "On the adjugate
 Linear Algebra and its Applications 283, 1998.
 """
 
+import contextlib
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, matrix_transpose, size_of
+from linad.errors import SingularError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
 from linad.operators.linear_solves import solution_rules
@@ -52,6 +54,22 @@ SlogdetResult = type(np.linalg.slogdet(np.eye(1)))
 def adjoint(a: Array) -> Any:
     """Conjugate transpose of the last two axes."""
     return matrix_transpose(np.conj(a) if a.dtype.kind == "c" else a)
+
+
+@contextlib.contextmanager
+def dividing_by(name: str, where: str) -> Iterator[None]:
+    """Say of a derivative that divides by a factor why it does not exist, if that is singular.
+
+    Raises
+    ------
+    SingularError
+    """
+    try:
+        yield
+    except LinAlgError:
+        raise SingularError(
+            f"{name}: no derivative where {where}; move the matrix off the point"
+        ) from None
 
 
 def check_square(a: Array, name: str) -> None:

@@ -135,24 +135,38 @@ def _blocks(a: Array) -> list[Any]:
 
 
 def _schur(block: Array) -> Any:
-    """A complex Schur form T, Z; the real eigenvalues of a real matrix are real in it."""
+    """A Schur form T, Z; of a real matrix the real one, in which its real eigenvalues are."""
     if block.dtype.kind == "c" and not np.any(block.imag):
         block = block.real
-    t, z = scipy.linalg.schur(block, "real" if block.dtype.kind != "c" else "complex")
-    return scipy.linalg.rsf2csf(t, z) if block.dtype.kind != "c" else (t, z)
+    return scipy.linalg.schur(block, "real" if block.dtype.kind != "c" else "complex")
+
+
+def _is_on_the_cut(t: Array) -> Any:
+    """Whether an eigenvalue of a Schur form is a negative number; a complex pair is a block."""
+    values = np.diagonal(t)
+    if t.dtype.kind == "c":
+        return np.any((values.real < 0) & (values.imag == 0))
+    pairs = np.diagonal(t, -1) != 0
+    return np.any((values < 0) & ~np.append(pairs, False) & ~np.append(False, pairs))
+
+
+def _complex_form(t: Array, z: Array) -> Any:
+    return scipy.linalg.rsf2csf(t, z) if t.dtype.kind != "c" else (t, z)
 
 
 def _in_blocks(function: Function) -> Function:
     """A function of a matrix that finds equal eigenvalues of blocks on one side of the cut."""
 
     def decomposed(a: Array, **params: Any) -> Any:
+        if a.all():  # one block
+            return function(a, **params)
         blocks = _blocks(a)
         if len(blocks) < 2 or not np.all(np.isfinite(a)):
             return function(a, **params)
         forms = [_schur(a[np.ix_(block, block)]) for block in blocks]
-        values = np.concatenate([np.diagonal(t) for t, _ in forms])
-        if not np.any((values.real < 0) & (values.imag == 0)):
+        if not any([_is_on_the_cut(t) for t, _ in forms]):
             return function(a, **params)
+        forms = [_complex_form(*form_) for form_ in forms]
         order = np.concatenate(blocks)
         z = scipy.linalg.block_diag(*[z for _, z in forms])
         t = np.triu(adjoint(z) @ a[np.ix_(order, order)] @ z)

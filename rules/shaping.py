@@ -84,12 +84,12 @@ def copy_wrt_x(y: Array, x: Array, *, layout: Any) -> JacobianOperator:
 
 def as_array(x: Array) -> Any:
     """``x`` as an array; a traced value stays as it is, and lists that hold some become one."""
-    if isinstance(x, Traced):
-        return x
     if type(x) is ndarray:
         if not x.dtype.hasobject:
             return x
         array = x
+    elif isinstance(x, Traced):
+        return x
     else:
         x = of_holder(bare(x))
         if isinstance(x, Traced):

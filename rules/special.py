@@ -17,24 +17,41 @@ import scipy.special as sp
 from linad.core.array_type import Array
 from linad.core.primitive import Primitive, Traced
 from linad.errors import MissingRuleError
+from linad.operators.slopes import SINGULAR
 from linad.rules import elementary
 from linad.rules.arithmetic import power_slope
 from linad.rules.comparison import rint
-from linad.rules.elementwise import NO_SLOPE, Slope, fan, levels_off, register, several
+from linad.rules.elementwise import NO_SLOPE, Slope, fan, levels_off, register, several, steep
 
 SQRT_PI = math.sqrt(math.pi)
 SQRT_2PI = math.sqrt(2 * math.pi)
 DEGREE = math.pi / 180
 
+POLES_IN = {
+    **dict.fromkeys(("beta", "betaln", "poch", "zeta", "elliprc"), (0, 1)),
+    **dict.fromkeys(("boxcox", "boxcox1p", "inv_boxcox", "inv_boxcox1p", "powm1"), (0,)),
+    **dict.fromkeys(("elliprd", "elliprf", "elliprg", "voigt_profile"), (0, 1, 2)),
+    **dict.fromkeys(("gdtria", "gdtrix"), (0, 2)),
+    "elliprj": (0, 1, 2, 3),
+    "chndtrix": (0,),
+}
+"""The arguments in which functions have poles, where these are not the last ones: a quantile at the
+level 1, or x log 0, is infinite whatever their other arguments are."""
+
+GROWING = {"erfi", "exp10", "exprel", "i0", "i1"}
+"""What is infinite where it overflows only: its inverse is 0 there, and so is its slope."""
+
 
 def special(name: str, **slopes: Slope) -> Primitive:
     """A primitive for a ufunc of scipy.special, ``argument=slope`` in order."""
     orders = [s is NO_SLOPE for s in slopes.values()]
-    return several(
+    primitive = several(
         name.lstrip("_"),
         ufunc_of(name),
         **{k: s if s is NO_SLOPE else _rounded(s, orders) for k, s in slopes.items()},
     )
+    places = () if name in GROWING else POLES_IN.get(name, (len(slopes) - 1,))
+    return steep(primitive, SINGULAR, *[i for i in places if not orders[i]])
 
 
 def special_fan(name: str, **slopes: Slope) -> Primitive:

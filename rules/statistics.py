@@ -77,6 +77,8 @@ def _is_rounding(y: Array, mean: Array) -> Any:
 @std_.jacobian(wrt=0)
 def std_wrt_x(y: Array, x: Array, *, axes: tuple[Any, ...], ddof: float) -> JacobianOperator:
     m = np.mean(x, axis=axes, keepdims=True)
+    if lane_size(x, axes) == 1 and ddof < 1:  # that of one entry is 0, whatever it is
+        return _deviation_row(y, x, x - m, axes)
     y = y.reshape(keep_axes(x.shape, axes))
     rounding = np.where(_is_rounding(y, m), y, np.zeros((), y.dtype))
     weights = (x - m) * (_factor(x, axes, ddof) / tip(y - stop(rounding)))

@@ -1,10 +1,12 @@
 """Triangular systems and the LU decomposition, as in scipy.linalg.
 
 T X = B       dX = T^-1 (dB - tri(dT) X)         tri keeps the triangle that is read
-P A = L U     F = L^-1 P dA U^-1
-              dL = L tril(F, -1)     dU = triu(F) U
+P A = L U     X = L^-1 P dA     F = X U^-1     G = tril(F, -1)
+              dL = L G          dU = X - G U     (G and U^-1 are 0 where dU has to be)
 
-L and U are held in one matrix, as LAPACK does; the permutation is constant.
+L and U are held in one matrix, as LAPACK does; the permutation is constant. G leaves out the last
+column of F, for which nothing is divided by the last diagonal entry of U: it may be 0, as that of
+a matrix whose rank is n - 1. Any number stands in its place.
 
 Source: M. Giles, "An extended collection of matrix derivative results for forward and
 reverse mode algorithmic differentiation", 2008. F. de Hoog, R. Anderssen and M. Lukas,
@@ -20,6 +22,7 @@ import scipy.linalg
 from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, matrix_transpose
+from linad.errors import SingularError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
 from linad.operators.linear_solves import LinearSolve, solution_rules
@@ -27,7 +30,21 @@ from linad.operators.matrices import Kronecker
 from linad.operators.relations import Gather, Prefix, Product
 from linad.operators.structured import Diagonal
 from linad.rules import linalg
-from linad.rules.linalg import adjoint, minus_product
+from linad.rules.linalg import adjoint, dividing_by, minus_product
+
+
+def _solved(triangle: Array, columns: Array, lower: bool, unit: bool) -> Any:
+    """SciPy's solution, and an error of linad's where there is none."""
+    try:
+        return scipy.linalg.solve_triangular(
+            triangle, columns, lower=lower, unit_diagonal=unit, check_finite=False
+        )
+    except np.linalg.LinAlgError:
+        zero = int(np.argmax(triangle.diagonal() == 0))
+        raise SingularError(
+            f"a triangle, or a factor of a matrix, with a 0 on its diagonal, at entry {zero}, is "
+            f"singular: no equations are solved by it"
+        ) from None
 
 
 def _solve_triangular(a: Array, b: Array, *, lower: bool, unit: bool) -> Any:
@@ -42,9 +59,7 @@ def _solve_triangular(a: Array, b: Array, *, lower: bool, unit: bool) -> Any:
             block = (..., *index, slice(None), slice(None))
             columns = np.moveaxis(b[block], -2, 0)
             flat = columns.reshape((len(columns), -1))
-            solved = scipy.linalg.solve_triangular(
-                a[index], flat, lower=lower, unit_diagonal=unit, check_finite=False
-            )
+            solved = _solved(a[index], flat, lower, unit)
             x[block] = np.moveaxis(solved.reshape(columns.shape), 0, -2)
     return x
 
@@ -167,6 +182,9 @@ def permute_rows(a: Array, order: Array) -> Any:
     return np.take_along_axis(np.broadcast_to(a, shape), order, axis=-2)
 
 
+U_OF_LU = "U has a 0 on its diagonal and columns after it, as of a matrix of dependent columns"
+
+
 class LUDerivative(JacobianOperator):
     """dA -> dL + dU, in one matrix.
 
@@ -183,28 +201,35 @@ class LUDerivative(JacobianOperator):
     owns_result = True
 
     def __init__(self, lu: Array, order: Array) -> None:
+        n = lu.shape[-1]
         self.lu, self.order = lu, order
         self.back = np.argsort(order, axis=-1)
-        self.lower = np.tril(lu, -1) + np.eye(lu.shape[-1], dtype=lu.dtype)
+        self.lower = np.tril(lu, -1) + np.eye(n, dtype=lu.dtype)
         self.upper = np.triu(lu)
+        last = np.arange(n * n).reshape(n, n) == n * n - 1
+        self._divisor = np.where(last, lu.dtype.type(1), lu)
         super().__init__(lu.shape, lu.shape, lu.dtype)
 
     def pushforward(self, tangent: Array) -> Array:
-        f = permute_rows(tangent, self.order)
-        f = solve_triangular_(self.lu, f, lower=True, unit=True)
-        f = matrix_transpose(
-            solve_triangular_(
-                matrix_transpose(self.lu), matrix_transpose(f), lower=True, unit=False
+        x = permute_rows(tangent, self.order)
+        x = solve_triangular_(self.lu, x, lower=True, unit=True)
+        with dividing_by("lu", U_OF_LU):
+            f = matrix_transpose(
+                solve_triangular_(
+                    matrix_transpose(self._divisor), matrix_transpose(x), lower=True, unit=False
+                )
             )
-        )
-        return self.lower @ np.tril(f, -1) + np.triu(f) @ self.upper, None
+        strict = np.tril(f, -1)
+        return self.lower @ strict + np.triu(x - strict @ self.upper), None
 
     def pullback(self, cotangent: Array) -> Array:
         w, _ = cotangent
-        f = np.tril(adjoint(self.lower) @ w, -1) + np.triu(w @ adjoint(self.upper))
-        f = solve_triangular_(adjoint(self.lu), f, lower=False, unit=True)
-        f = adjoint(solve_triangular_(self.lu, adjoint(f), lower=False, unit=False))
-        return permute_rows(f, self.back)
+        x = np.triu(w)
+        strict = np.tril(adjoint(self.lower) @ np.tril(w, -1) - x @ adjoint(self.upper), -1)
+        with dividing_by("lu", U_OF_LU):
+            f = adjoint(solve_triangular_(self._divisor, adjoint(strict), lower=False, unit=False))
+        x = solve_triangular_(adjoint(self.lu), x + f, lower=False, unit=True)
+        return permute_rows(x, self.back)
 
 
 @lu_.jacobian(wrt=0)

@@ -253,6 +253,7 @@ class DifferentiatedCall:
         if self.has_aux:
             return results, J
         others = [v for v in tree.flatten((self.args, self.kwargs))[0] if isinstance(v, Tracer)]
+        others += around.stand_ins
         for held in held_by(self.f):
             others += [v for v in tree.flatten(held)[0] if isinstance(v, Tracer)]
         recorded = around.equations[mark:]
@@ -267,6 +268,7 @@ class DifferentiatedCall:
         except GuardError:
             # The loop rounds otherwise than its steps, and a decision hangs on that.
             around.equations[mark:] = recorded
+            around.redone.difference_update(recorded)
             return results, J
 
 

@@ -17,9 +17,9 @@ import numpy as np
 from numpy import generic, ndarray
 
 from linad.core.memory_layouts import copied
-from linad.core.moving_regions import Moving, shifted
+from linad.core.moving_regions import Moving, in_a_body, shifted
 from linad.core.primitive import Primitive, Traced
-from linad.core.regions import Part, Region, Window, counted_window, read_region
+from linad.core.regions import Part, Positions, Region, Window, counted_window, read_region
 from linad.core.shapes import Shape, memory_of
 from linad.core.view_regions import region_of, repeats
 from linad.errors import UnsupportedError
@@ -257,7 +257,8 @@ def with_parent(x: Any, region: Region) -> Region:
     at = source.at
     if type(region) is Moving:
         return Moving(shifted(region.inner, -int(concrete(at))), at + region.at)
-    if type(region.inner if type(region) is Part else region) is not Window:
+    kind = type(region.inner if type(region) is Part else region)
+    if kind is not Window and (in_a_body.get() or kind is not Positions):
         raise UnsupportedError(
             "an array of integers or a mask, as the index of a part of an array that moves with a "
             "loop, is not supported; make a copy of the part first"

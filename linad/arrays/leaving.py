@@ -13,6 +13,14 @@ from linad.arrays.lending import handed_out, lent
 from linad.arrays.memory import constant_under, escape, whole
 from linad.arrays.refusing import COUNT, WRITE
 from linad.core.adopted import WATCHERS, is_adopted
+from linad.core.reasons import because, reason
+
+TABLE = (
+    "What a plain array holds at positions that are computed is read by NumPy, once, and holds for "
+    "these positions; np.asarray(table, like=x)[positions] reads the table at those of each call, "
+    "and so does a table that is an argument"
+)
+"""Why integers that leave a recorded program are a decision."""
 
 as_float = escape(
     "float() or a math function, or writing it into a plain array,",
@@ -45,8 +53,7 @@ _refuse_array = escape(
 _refuse_scipy = escape(
     "making a plain NumPy array, as this SciPy function does,",
     "linad.scipy has traced forms of many functions, and @linad.primitive wraps any; of a "
-    "sparse array A the product with a vector is A @ x, and A * x, entry by entry, is "
-    "A.toarray() * x",
+    "sparse array A the product with a vector is A @ x, and A * x, entry by entry, is x * A",
     kind="array",
     by_caller=True,
 )
@@ -108,11 +115,16 @@ def priority_for_pandas(x: Any) -> int:
 def as_plain_array(x: Any, dtype: np.dtype[Any] | None = None, copy: bool | None = None) -> Any:
     """`Tracer.__array__`, which NumPy calls: the plain array of a traced value, if it has one."""
     if x.dtype.kind in "biu":
-        found = x._trace.answer(x, np.array)
+        caller = sys._getframe(1)
+        by_linad = _in_package(_asking(caller), "linad")
+        if by_linad or x.dtype.kind == "b":
+            found = x._trace.answer(x, np.array)
+        else:
+            with because(reason() or TABLE):
+                found = x._trace.answer(x, np.array)
         if copy:
             return found.copy("K")
-        caller = sys._getframe(1)
-        if not _in_package(_asking(caller), "linad"):  # whose own code reads it at once
+        if not by_linad:  # whose own code reads it at once
             return handed_out(x, found, writeable=_wants_to_write(caller))
         found.flags.writeable = False
         return found

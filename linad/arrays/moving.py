@@ -17,6 +17,7 @@ from linad.core.moving_regions import Moving, first_entry, in_a_body, shifted
 from linad.core.primitive import Traced
 from linad.core.regions import Part, Window
 from linad.core.tape import Var
+from linad.core.traced_positions import counted, has_positions
 from linad.core.view_regions import region_of
 from linad.errors import UnsupportedError
 
@@ -27,6 +28,17 @@ def moves(index: Array) -> bool:
         return False
     entries = index if type(index) is tuple else (index,)
     return any([_is_moving(e) or _is_moving_slice(e) for e in entries])
+
+
+def names_a_part(index: Array) -> bool:
+    """Whether an index is of numbers that are traced, and of slices and numbers that are not: what
+    it names is a view, or an entry, somewhere else in other runs of a program."""
+    entries = index if type(index) is tuple else (index,)
+    return has_positions(index) and all([_is_moving(e) or _is_plain_part(e) for e in entries])
+
+
+def _is_plain_part(e: Any) -> bool:
+    return e is None or e is Ellipsis or type(e) in (int, slice) or isinstance(e, np.integer)
 
 
 def _is_moving(e: Any) -> bool:
@@ -91,7 +103,7 @@ def moving_region(index: Any, array: np.ndarray, base: np.ndarray) -> tuple[Movi
             continue
         size, stride = array.shape[axis], strides[axis]
         if _is_moving(e):
-            first = first_entry(e, size=size, axis=axis, reach=0, width=0)
+            first = _counted(e, size, axis)
             plain.append(int(_concrete(first)))
         elif _is_moving_slice(e):
             width, step = _width(e.start, e.stop), e.step or 1
@@ -120,6 +132,14 @@ def moving_region(index: Any, array: np.ndarray, base: np.ndarray) -> tuple[Movi
             "is not supported; make a copy of the array first"
         )
     return Moving(shifted(region, -now), at), target
+
+
+def _counted(i: Any, size: int, axis: int) -> Any:
+    """An index from the start of an axis: in a loop's body it is checked in the repetitions that
+    run, elsewhere at each run, whether the entry is used or not."""
+    if in_a_body.get():
+        return first_entry(i, size=size, axis=axis, reach=0, width=0)
+    return counted(i, size=size, axis=axis)
 
 
 def _spelled_out(index: Any, ndim: int) -> list[Any]:

@@ -11,7 +11,7 @@ from linad.arrays.foreign_operands import COMPARISONS, as_array_of, foreign, is_
 from linad.arrays.keys import KEYS, compared
 from linad.arrays.methods import Methods, traced_function
 from linad.arrays.refusing import refuse
-from linad.arrays.roots import power_of_root, square_of_root
+from linad.arrays.roots import power_of_root, root_scaled, square_of_root
 from linad.arrays.writes import overwrite
 from linad.arrays.zero_dim import is_number
 from linad.core.adopted import WATCHERS
@@ -94,7 +94,22 @@ def _integer(whole: Any, dtype: Any) -> Any:
     return whole.astype(dtype)
 
 
+SCALES: dict[Any, int] = {np.multiply: 1, np.true_divide: -1}
+"""What makes a multiple of a root, and the power of the factor in it."""
+
+
+def _with_root(function: Primitive, self: Any, other: Any, power: int) -> Any:
+    """A product or a quotient with a root, whose square is known without the root."""
+    root, factor = (self, other) if self._square is not None else (other, self)
+    if power > 0 and root is self and (square := square_of_root(self, other)) is not None:
+        return square
+    y = function(self, other)
+    return y if power < 0 and root is other else root_scaled(y, root, factor, power)
+
+
 def _binary(ufunc: np.ufunc, table: Any = UFUNCS) -> tuple[Any, Any]:
+    scale = SCALES.get(ufunc)
+
     def forward(self: Any, other: Any) -> Any:
         function = table[ufunc]
         if STANDING:
@@ -109,13 +124,15 @@ def _binary(ufunc: np.ufunc, table: Any = UFUNCS) -> tuple[Any, Any]:
         if kind is type(self) or kind in _UNTRACED:
             if type(function) is not Primitive:
                 return function(self, other)
-            if self._square is not None and ufunc is np.multiply:
-                square = square_of_root(self, other)
-                if square is not None:
-                    return square
+            if scale and (
+                self._square is not None or (kind is type(self) and other._square is not None)
+            ):
+                return _with_root(function, self, other, scale)
             trace = self._trace
-            if kind is type(self) and other._trace.level > trace.level:
-                trace = other._trace
+            if kind is type(self):
+                of_other = other._trace
+                if of_other is not trace and of_other.level > trace.level:
+                    trace = of_other
             return trace.apply(function, (self, other), {})
         known = _operand_of(other)
         if known is NotImplemented:
@@ -138,7 +155,8 @@ def _binary(ufunc: np.ufunc, table: Any = UFUNCS) -> tuple[Any, Any]:
         if type(other) in _UNTRACED:
             if type(function) is not Primitive:
                 return function(other, self)
-            return self._trace.apply(function, (other, self), {})
+            y = self._trace.apply(function, (other, self), {})
+            return y if self._square is None or scale != 1 else root_scaled(y, self, other, 1)
         known = _operand_of(other)
         if known is NotImplemented:
             return foreign(ufunc, other, other, self)

@@ -61,9 +61,13 @@ _BY_REMEDY = {
     _FIT: "least_squares leastsq curve_fit nnls lsq_linear",
     "linad.solve.fixed_point(g, x0, theta) is differentiable in theta": "fixed_point",
     _QUAD: "quad quad_vec dblquad tplquad nquad romberg quadrature",
+    "write x * A, which traces, for the product with a sparse array A entry by entry": "multiply",
 }
 SCIPY = {name: remedy for remedy, names in _BY_REMEDY.items() for name in names.split()}
 """What to do instead of a function of SciPy, by its name, where no traced form has that name."""
+
+OF_PLAIN = {"aslinearoperator": "a traced matrix A has its products as A @ x and A.T @ y"}
+"""What to do instead of a function whose traced form takes plain values there."""
 
 MATH = {
     "pow": "np.power",
@@ -357,7 +361,8 @@ def _of_scipy(module: str, name: str, owner: Any) -> str:
         other = SCIPY.get(name)
         return f"use linad.{module}.{name}, which traces" + (f", or {other}" if other else "")
     room, _, cls = module.rpartition(".")  # a method of a class
-    if name in vars(vars(_mirror(room) or object).get(cls, object)):
+    of_class = isinstance(getattr(sys.modules.get(room), cls, None), type)
+    if of_class and has_traced_form(room, cls) and hasattr(getattr(_mirror(room), cls), name):
         return f"use linad.{module}, which traces"
     return SCIPY.get(name) or f"linad.scipy.{module[6:]} has no traced form of it; {WRAP}"
 
@@ -385,9 +390,10 @@ def given_to_scipy(traceback: TracebackType | None) -> str:
             name = frame.f_code.co_name
             module = public_module(frame.f_globals["__name__"], name)
             if has_traced_form(module, name):
+                instead = OF_PLAIN.get(name, f"use linad.{module}.{name}, which traces")
                 return (
                     f"linad: {module}.{name}() was called with a traced value, which SciPy does "
-                    f"not know; use linad.{module}.{name}, which traces"
+                    f"not know; {instead}"
                 )
         elif package != "scipy":  # SciPy's wrappers of its own functions come before these
             users = package not in ENGINES

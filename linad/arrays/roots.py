@@ -88,12 +88,48 @@ def _read_square(root: _Root, index: Any) -> Any:
     return root.square(*root.args)[index]
 
 
+def root_scaled(y: Any, root: Any, factor: Any, power: int) -> Any:
+    """Mark a multiple of a root: its square is that of the factor, times the square.
+
+    Parameters
+    ----------
+    y : Traced
+        ``root * factor**power``; it may be negative, so odd powers of it are not told.
+    root : Traced
+        With a mark of `rooted`.
+    factor : number or Traced
+        What has axes is left; so are numbers far from 1, whose squares would overflow or vanish
+        where those of ``y`` do not.
+    power : int
+        1 or -1.
+    """
+    traced = isinstance(factor, Traced)
+    if not traced and not (isinstance(factor, (int, float)) and 1e-3 <= abs(factor) <= 1e3):
+        return y
+    if np.shape(factor) or y.dtype != root.dtype or is_private(root):
+        return y
+    kept = factor.alias() if traced else factor  # type: ignore[attr-defined]  # a Tracer
+    y._square = _Root(_scaled_square, (root._square, kept, power), _no_cube, (None,) * 3)
+    return y
+
+
+def _scaled_square(root: _Root, factor: Any, power: int) -> Any:
+    square = root.square(*root.args)
+    return square * (factor * factor) if power > 0 else square / (factor * factor)
+
+
+def _no_cube(square: Any) -> None:
+    """A multiple of a root may be negative."""
+
+
 def power_of_root(root: Any, exponent: Any) -> Any:
     """A power of what has a mark of `rooted`, by its square: 2, 3, or from 4 on; None else."""
     if type(exponent) not in (int, float) or is_private(root):
         return None
     mark = root._square
     if not (exponent in (2, 3) or 4 <= exponent < math.inf) or not mark.holds():
+        return None
+    if mark.cube is _no_cube and exponent % 2:
         return None
     square = mark.square(*mark.args)
     if exponent == 3 and mark.cube is not None:

@@ -19,7 +19,7 @@ from linad.arrays.buffers import (
     with_parent,
 )
 from linad.arrays.lending import check_not_lent
-from linad.arrays.moving import moves, moving_region
+from linad.arrays.moving import moves, moving_region, names_a_part
 from linad.arrays.zero_dim import is_number
 from linad.core.array_type import Array
 from linad.core.frames import called_function, place
@@ -28,6 +28,7 @@ from linad.core.options import is_integer
 from linad.core.primitive import Traced, lifted, lists_traced
 from linad.core.regions import Region, Window
 from linad.core.shapes import Shape
+from linad.core.traced_positions import has_positions, is_position, last_written
 from linad.core.tree import bare
 from linad.core.view_regions import region_of, repeats
 from linad.errors import ShapeError, TracerError, UnsupportedError
@@ -88,6 +89,24 @@ def write(x: Array, index: Any, value: Array) -> None:
     write_into(root, region, value)
 
 
+def _write_at_positions(x: Array, index: Any, value: Any) -> None:
+    """``x[index] = value`` with arrays of integers in the index that are traced: all of ``x`` is
+    written, with what is there or the last of the values that go there."""
+    _check_writable(x, concrete(x))
+    entries = index if type(index) is tuple else (index,)
+    position = next(e for e in entries if is_position(e))
+    numbers = lifted(np.arange(x.size).reshape(x.shape), position)[index]
+    if not isinstance(value, Traced) and isinstance(value, (list, tuple)):
+        value = as_written(value, x.dtype)
+    value = _fitting(value, numbers.shape, x.dtype)
+    if not numbers.size:
+        return
+    last = last_written(numbers.reshape(-1), size=x.size)
+    if value.shape:
+        value = lifted(value, last).reshape(-1)[np.maximum(last, 0)]
+    x[...] = np.where(last >= 0, value, x.reshape(-1)).reshape(x.shape)
+
+
 REFUSES_SEQUENCES = np.lib.NumpyVersion(np.__version__) >= "2.4.0"
 """Whether NumPy takes an array of one entry for no number any more."""
 
@@ -119,7 +138,8 @@ def _target(x: Array, root: Array, index: Any, value: Array) -> tuple[Region, Sh
     """The region of the root that ``x[index]`` names, the shape a value must have there, and
     which of the values stay where an entry is named twice (None: all).
 
-    None if the value is a view of these very entries: what is left of ``x[index] += v``.
+    None if nothing is left to write: the value is a view of these very entries, which is what is
+    left of ``x[index] += v``; or it went to positions that are traced.
     """
     array = concrete(x)
     base = array if x is root else concrete(root)
@@ -144,6 +164,14 @@ def _target(x: Array, root: Array, index: Any, value: Array) -> tuple[Region, Sh
             if part.shape and len(part.shape) < array.ndim:
                 _check_no_swap(x, value, root)
         return part, part.shape, None
+    if has_positions(index):
+        if not names_a_part(index):
+            _write_at_positions(x, index, value)
+            return None
+        if base.flags.c_contiguous:
+            moving, target = moving_region(index, array, base)
+            _check_writable(x, target)
+            return with_parent(x, moving), moving.shape, None
     index = _plain_index(index)
     if _is_basic(index):
         full = _entries(index)

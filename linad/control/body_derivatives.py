@@ -5,7 +5,8 @@
 
 The pull runs the other way. It finds the carries c_j as they were before each repetition, and
 computes everything else in the body once more. What it does not read is not kept for it. Of a
-carry that is an array which the body writes here and there, what the body reads is kept instead.
+carry that is an array which the body writes here and there, what the body reads is kept instead;
+and so are the results of searches by SciPy.
 
 Neither asks the body's decisions again: the run forward has, see `Body.unguarded`. Those that the
 rules of its operations take are asked here.
@@ -193,14 +194,16 @@ def _reached(body: Body, inputs: Sequence[int], given: Sequence[int]) -> set[int
 
 
 def _reading(body: Body) -> tuple[Tape, list[Var], list[Any]]:
-    """The same tape with what is read of arrays that it writes as inputs of its own, after
-    the others; what these are, and examples."""
+    """The same tape with what is read of arrays that it writes, and what is dear, as inputs of its
+    own, after the others; what these are, and examples."""
     return body.once("reading", lambda: _find_reading(body))  # type: ignore[no-any-return]
 
 
 def _find_reading(body: Body) -> tuple[Tape, list[Var], list[Any]]:
     t = body.tape
     reads = [y for k in range(body.carries) for e in reads_of(t, k) or () for y in e.outputs]
+    dear = [y for e in t.equations if e.primitive.dear for y in e.outputs]
+    reads += dear
     if not reads:
         return t, [], []
     number = 1 + max([v.index for e in t.equations for v in e.outputs])
@@ -216,8 +219,14 @@ def _find_reading(body: Body) -> tuple[Tape, list[Var], list[Any]]:
 
     with BodyTrace():
         found = tape_of(t.name, t.inputs, needed(t.equations, reads), reads).run(body.example)
-    equations = [replaced(e) for e in t.equations]
-    tape = tape_of(t.name, [*t.inputs, *given.values()], equations, t.outputs)
+    stands = {y: given[y] for y in dear}
+    equations = [
+        replaced(e.with_inputs(tuple([standing_for(a, stands) for a in e.inputs])))
+        for e in t.equations
+        if not e.primitive.dear
+    ]
+    outputs = [standing_for(a, stands) for a in t.outputs]
+    tape = tape_of(t.name, [*t.inputs, *given.values()], equations, outputs)
     return tape, reads, [own_copy(v) for v in found]
 
 

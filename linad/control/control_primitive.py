@@ -77,6 +77,7 @@ class ControlPrimitive(Primitive):
         self.whole = self._linearized
         equations = [e for part in parts for e in part.tape.equations]
         self.guards = any([e.primitive.guards for e in equations])
+        self.endless = self.endless or any([e.primitive.endless for e in equations])
         if limited or any(map(may_raise, equations)):
             self.partial, self.stumbles = "what its bodies take", _any_varies
         self._runner: Any = None

@@ -62,6 +62,17 @@ def with_numbers_lifted(
     return alike.lifted(operands, outline.numbers)
 
 
+def all_lifted(body: Body) -> tuple[Body, list[Any]]:
+    """A body with operands in the place of all its floating numbers, and these: one for all that
+    differ in them alone."""
+    numbers = _Outline([body]).numbers
+    moves = [np.asarray(a).dtype.kind == "f" for a in numbers]
+    if not any(moves):
+        return known(body), []
+    (made,), read = _WithOperands(list(range(len(numbers))), moves, numbers).bodies([body])
+    return made, [_entry(numbers[k]) for k in read]
+
+
 def first_ones_lifted(tape: Tape) -> Tape:
     """The same program; the first of loops that differ in numbers alone is one with the others."""
     here = {e.primitive for e in tape.equations}

@@ -33,6 +33,7 @@ from linad.control.memory_arrays import reads_of
 from linad.control.moving_places import Places
 from linad.control.repeat import repeat
 from linad.control.rows_of_constants import row_of
+from linad.control.search_loops import with_searches_as_loops
 from linad.core.array_type import Array
 from linad.core.collection_pause import collection_paused
 from linad.core.failures import rewritten
@@ -53,9 +54,13 @@ LOOKED_BACK = 8
 MOST_PERIODS = 200
 """Periods that are tried."""
 
+MOST_LOOKS = 8
+"""A stretch that is less than this part of a program is its last: looking for all of them takes
+not more than as many looks at the whole."""
+
 
 def roll(tape: Tape, example: Callable[[], Sequence[Any]]) -> Tape:
-    """The same program, its longest stretch of repetitions as a loop; itself if there is none.
+    """The same program, its longest stretches of repetitions as loops; itself if there is none.
 
     Parameters
     ----------
@@ -68,11 +73,15 @@ def roll(tape: Tape, example: Callable[[], Sequence[Any]]) -> Tape:
 
 
 def _rolled(tape: Tape, example: Callable[[], Sequence[Any]]) -> Tape:
-    if len(tape.equations) < LEAST_EQUATIONS:
-        return joined(tape)
-    places = Places()
-    found = Roller(places.apart(tape)).best()
-    return joined(tape if found is None else found.rolled(example(), places))
+    while (left := len(tape.equations)) >= LEAST_EQUATIONS:
+        places = Places()
+        found = Roller(places.apart(tape)).best()
+        if found is None:
+            break
+        tape = found.rolled(example(), places)
+        if found.size * MOST_LOOKS < left:
+            break
+    return joined(tape)
 
 
 class Roller:
@@ -397,16 +406,18 @@ def rolled_part(
     results : list of array
         What the part has made.
     """
-    equations = trace.equations[mark:]
+    recorded = trace.equations[mark:]
     traced = [x for x in inputs if isinstance(x, Tracer) and x._trace is trace]
     if len(traced) < len(inputs):
         return None
     outputs = [y._node if isinstance(y, Tracer) and y._trace is trace else y for y in results]
-    equations = needed(equations, outputs)
-    if len(equations) < LEAST_EQUATIONS:
+    known_here = {x._node: x for x in [*others, *traced] if x._trace is trace}
+    values = {node: x.concrete for node, x in known_here.items()}
+    whole = with_searches_as_loops(trace, recorded, trace.ended_searches(), outputs, values)
+    equations = needed(whole, outputs)
+    if len(equations) < LEAST_EQUATIONS and whole is recorded:
         return None
     made = {v for e in equations for v in e.outputs}
-    known_here = {x._node: x for x in [*others, *traced] if x._trace is trace}
     own = {x._node for x in traced}
     if len(own) < len(traced):
         return None
@@ -419,11 +430,14 @@ def rolled_part(
     tracers = [*traced, *[known_here[a] for a in more]]
     tape = tape_of("f", [t._node for t in tracers], equations, outputs)
     rolled = roll(tape, lambda: [t.concrete for t in tracers])
-    if rolled is tape:
+    if rolled is tape and whole is recorded:
         return None
     # What is checked by the loop from now on need not be checked before it.
-    checked = {id(e) for e in equations if e.primitive is guard}
-    trace.equations[mark:] = [e for e in trace.equations[mark:] if id(e) not in checked]
+    steps = set(needed(recorded, outputs))
+    trace.redone |= steps
+    trace.equations[mark:] = [
+        e for e in trace.equations[mark:] if e.primitive is not guard or e not in steps
+    ]
 
     def run(leaves: Sequence[Any]) -> list[Any]:
         given = dict(zip(rolled.inputs, [*leaves, *tracers[len(traced) :]], strict=True))

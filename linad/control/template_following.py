@@ -30,6 +30,7 @@ from linad.control.template_steps import (
     same_constant,
     same_plain,
 )
+from linad.control.written_steps import written_step
 from linad.core.array_type import Array
 from linad.core.error_state import state
 from linad.core.interrupts import is_interrupt
@@ -56,8 +57,14 @@ class ExpectingTrace(AdoptingTrace):
     ----------
     steps : list of ExpectedStep or None
         The operations of a repetition, once there is a template.
-    here, at : int
-        How many operations there have been, and which step comes next.
+    begun, at : int
+        The number of the first result of this repetition, and which step comes next.
+    written : list of callable
+        The steps as functions.
+    nodes : list of (int or None)
+        By steps: the node of the last result.
+    kept, values : list
+        By steps: tracers that may be used again, and what they are views of.
     repetitions : int
         That are complete, of those that were carried out so.
     stretch : Stretch
@@ -71,14 +78,23 @@ class ExpectingTrace(AdoptingTrace):
         self.recorder, self.errors = recorder, recorder.errors
         self.limit = 1024  # of values made here, until those that are gone are left out
         self.steps: list[ExpectedStep] | None = None
-        self.here = self.at = self.repetitions = 0
+        self.begun = self.at = self.repetitions = 0
+        self.written: list[Any] = []
+        self.nodes: list[Any] = []
+        self.kept: list[Any] = []
+        self.values: list[Any] = []
+
+    @property
+    def here(self) -> int:
+        """How many operations there have been."""
+        return (self.begun >> BITS) + self.at
 
     def _begin(self, found: Stretch) -> None:
         """Expect the last of the repetitions that were found once more."""
         self.stretch = found
         equations = found.tape.equations
         self.size = found.period
-        self.here, self.at, self.repetitions = len(equations), 0, 0
+        self.begun, self.at, self.repetitions = len(equations) << BITS, 0, 0
         self.takes_up = False
         first = len(equations) - 2 * found.period
         self.number = {
@@ -90,6 +106,8 @@ class ExpectingTrace(AdoptingTrace):
         last = found.repetition(found.count - 1)
         begin = len(equations) - found.period
         self.steps = [self._step(m, e, (begin + m) << BITS) for m, e in enumerate(last)]
+        self.nodes, self.kept, self.values = [[None] * self.size for _ in range(3)]
+        self.written = [written_step(self, m, step) for m, step in enumerate(self.steps)]
         self._go_by_steps()
 
     def _step(self, m: int, e: Equation, here: int) -> ExpectedStep:
@@ -120,10 +138,13 @@ class ExpectingTrace(AdoptingTrace):
         )
 
     def _go_by_steps(self) -> None:
-        """Let operations come to `_expected` at once."""
-        quick: Any = self._expected
-        vars(self)["apply"] = quick
-        for trace in self.around:
+        """Let operations come to the steps at once."""
+        written = self.written
+
+        def quick(primitive: Primitive, args: tuple[Any, ...], params: Any) -> Any:
+            return written[self.at](primitive, args, params)
+
+        for trace in (self, *self.around):
             vars(trace)["apply"] = quick
 
     def _on_traces_around(self, primitive: Primitive, args: tuple[Any, ...], params: Any) -> Any:
@@ -133,7 +154,7 @@ class ExpectingTrace(AdoptingTrace):
             self.check_alive()
         return primitive(*args, **params)
 
-    # What a long loop spends its time in is written out here, without calls to spare.
+    # What takes the long way: the first time, and what is none of the simple steps.
 
     def _expected(self, primitive: Primitive, args: tuple[Any, ...], params: Any) -> Any:
         """Carry an operation out, if it is the one that the template has here."""
@@ -173,10 +194,7 @@ class ExpectingTrace(AdoptingTrace):
             return self._on_traces_around(primitive, args, params)
         for rows, a in moved:
             rows.append(copy_in_layout(a) if type(a) is ndarray else a)
-        self.here += 1
-        self.at += 1
-        if self.at == self.size:
-            self._begin_anew()
+        self._advance()
         if primitive.view and type(y) is ndarray:
             attach_view(result, self.lifted(args[0]), primitive, params)
         return result
@@ -248,7 +266,8 @@ class ExpectingTrace(AdoptingTrace):
         self.moving[m, place], stretch.rows[m, place] = moved, row
         operands = list(step.operands)
         operands[place] = MOVING, moved
-        self.steps[m] = step._replace(operands=tuple(operands))  # type: ignore[index]
+        step = self.steps[m] = step._replace(operands=tuple(operands))  # type: ignore[index]
+        self.written[m] = written_step(self, m, step)
         return moved.values
 
     def _expected_result(self, y: Any, results: list[tuple[Any, Any]], only: Any) -> Any:
@@ -259,12 +278,14 @@ class ExpectingTrace(AdoptingTrace):
             here = self.here << BITS
             several = tuple([Tracer(self, here + o, v) for o, v in enumerate(y)])
             self.made += [weakref.ref(t) for t in several]
+            self.nodes[self.at] = None
             return several
         shape, dtype = only
         if y.shape != shape or (y.dtype is not dtype and y.dtype != dtype):
             return None
         result = _bare(Tracer)
-        result._trace, result._node, result._value = self, self.here << BITS, y
+        node = self.nodes[self.at] = self.begun + (self.at << BITS)
+        result._trace, result._node, result._value = self, node, y
         result._buffer, result._square, result._whole = None, None, False
         self.made.append(weakref.ref(result))
         return result
@@ -313,7 +334,7 @@ class ExpectingTrace(AdoptingTrace):
         write_value(root, region, value._value if type(value) is Tracer else value)
         for rows, a in moved:
             rows.append(a)
-        root._node = self.here << BITS
+        root._node = self.nodes[self.at] = self.here << BITS
         self._advance()
         return True
 
@@ -329,7 +350,6 @@ class ExpectingTrace(AdoptingTrace):
         return kind == RELATIVE and (self.here << BITS) - node == x
 
     def _advance(self) -> None:
-        self.here += 1
         self.at += 1
         if self.at == self.size:
             self._begin_anew()
@@ -337,6 +357,7 @@ class ExpectingTrace(AdoptingTrace):
     def _begin_anew(self) -> None:
         """Expect the first operation of the next repetition."""
         self.at = 0
+        self.begun += self.size << BITS
         self.repetitions += 1
         if len(self.made) > self.limit:
             self.made = [r for r in self.made if r() is not None]

@@ -254,6 +254,7 @@ class TemplateTrace(ExpectingTrace):
         self.over = True
         vars(self).pop("apply", None)
         self.hooks.remove()
+        self.kept[:] = self.values[:] = [None] * len(self.kept)  # held by nobody else
         held, views = self._held()
         loops = self.steps is not None and self.repetitions > 0
         done = CarriedOut(self)

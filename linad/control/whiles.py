@@ -86,6 +86,7 @@ class While(ControlPrimitive):
         self.leap = LEAP if self.segment >= LEAP else 2
 
     form = "while"
+    endless = True
 
     def remade(self, bodies: Sequence[Body]) -> "While":
         return while_(bodies[0], bodies[1], self.kept, self.limit, self.capacity)

@@ -25,6 +25,8 @@ PACKAGES = {
 
 _NAMES = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF")
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
+_CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT")
+_RESULTS = ("CALL", "BINARY_SUBSCR", "BINARY_OP")
 _WRITERS = ("_linad_write", "_linad_update")  # which adopted code calls where y[i] = v stood
 _CELL = re.compile(r"[/\\]ipykernel_\d+[/\\]\d+\.py$|^<ipython-input-")
 
@@ -100,6 +102,8 @@ def asked() -> Asked:
     inner = _entered(frame)
     if what.kind == "call" and inner is not None and _is_own(what.name):
         return Asked("call", _name_of(inner))  # linad called what it was given: np.vectorize(f)
+    if what.kind == "call" and inner is not None and _is_pythons(what.function):
+        return Asked("call", _name_of(inner) or what.name)  # so did Python: list(map(f, xs))
     if what.kind == "call" and inner is not None and what.function is None:
         return _method_of(inner, what) or (what if what.name else Asked("call", _name_of(inner)))
     if what.kind == "call":
@@ -119,6 +123,11 @@ _JOINING = {"RClass": "numpy.r_", "CClass": "numpy.c_"}
 def _is_own(name: str) -> bool:
     """Whether a function is linad's, and none that stands in for NumPy's or SciPy's."""
     return name.startswith("linad.") and not name.startswith(("linad.numpy.", "linad.scipy."))
+
+
+def _is_pythons(function: Any) -> bool:
+    """Whether a function or class is a built-in one."""
+    return getattr(function, "__module__", None) == "builtins"
 
 
 def called_function() -> str:
@@ -165,9 +174,24 @@ def _method_of(inner: FrameType, what: Asked) -> Asked | None:
 def _name_of(inner: FrameType) -> str:
     owner, name = inner.f_locals.get("self"), inner.f_code.co_name
     kind = "" if owner is None else public_name(type(owner))
-    if name == "__call__" and kind:
+    if name in ("__call__", "__init__") and kind:
         return kind
-    return public_name(inner.f_globals.get(name)) or (f"{kind}.{name}" if kind else "")
+    if public := public_name(inner.f_globals.get(name)):
+        return public
+    return f"{kind}.{name}" if kind else _wrapped_by(inner)
+
+
+def _wrapped_by(inner: FrameType) -> str:
+    """The function that a wrapper's frame stands for: one that it closes over, and that is public
+    with the wrapper around it; "" for none."""
+    for name in inner.f_code.co_freevars:
+        held: Any = inner.f_locals.get(name)
+        public = public_name(held) if isinstance(held, types.FunctionType) else ""
+        module, _, plain = public.rpartition(".")
+        outer = getattr(sys.modules.get(module), plain, None)
+        if outer is not None and inspect.unwrap(outer) is inspect.unwrap(held):
+            return public
+    return ""
 
 
 def called_at(traceback: types.TracebackType) -> str:
@@ -211,7 +235,7 @@ def _called(frame: FrameType, now: list[Any]) -> Asked:
     start = now[-1].positions[0], now[-1].positions[2]
     written: list[str] = []
     found = owner = None
-    for i in now[:-1]:
+    for k, i in enumerate(now[:-1]):
         if i.positions is None or (i.positions[0], i.positions[2]) != start:
             continue
         if i.opname.startswith(_NAMES):
@@ -222,14 +246,36 @@ def _called(frame: FrameType, now: list[Any]) -> Asked:
         elif i.opname.startswith(_ATTRIBUTES) and i.positions != now[-1].positions:
             written.append(str(i.argval))
             found, owner = _attribute(found, str(i.argval)), found
-        elif i.opname.startswith(("CALL", "BINARY_SUBSCR")) and i.positions != now[-1].positions:
-            # The function is a result: only its last name is known.
-            written, found, owner = [], None, None
+        elif i.opname.startswith(_RESULTS) and i.positions != now[-1].positions:
+            # The function is a result, an entry of a table perhaps: else its last name is known.
+            written, found, owner = [], _looked_up(frame, found, now[:k], i), None
     if not written:
-        return Asked("call")
+        return Asked("call", public_name(found), found)
     of = _name_of_object(owner)
     name = f"{of}.{written[-1]}" if of else public_name(found)
     return Asked("call", name or ".".join(written), found, owner)
+
+
+def _looked_up(frame: FrameType, found: Any, before: list[Any], made_by: Any) -> Any:
+    """What ``found[key]`` is, of a dict, a list or a tuple, or ``getattr(x, "name")``, where that
+    can be told without running anything; else None."""
+    before = [i for i in before if i.opname not in ("PRECALL", "CACHE")]
+    last = before.pop()
+    if not last.opname.startswith((*_CONSTANTS, *_NAMES)):
+        return None  # a key that is computed
+    key = last.argval if last.opname.startswith(_CONSTANTS) else _named(frame, str(last.argval))
+    if not made_by.opname.startswith("CALL"):
+        held = dict(enumerate(found)) if type(found) in (list, tuple) else found
+        return held.get(key) if type(held) is dict and type(key) in (str, int) else None
+    if found is not getattr or type(key) is not str:
+        return None
+    owner = None
+    for i in before:
+        if i.opname.startswith(_ATTRIBUTES):
+            owner = _attribute(owner, str(i.argval))
+        elif i.opname.startswith(_NAMES):
+            owner = _named(frame, str(i.argval))
+    return _attribute(owner, key)
 
 
 def _named(frame: FrameType, name: str) -> Any:

@@ -77,7 +77,11 @@ class DistinctIndex(Index):
 def _has_duplicates(index: Index, shape: Shape) -> bool:
     axes = [entry for entry in index if entry is not None]
     lengths = shape[len(shape) - len(axes) :]
-    pairs = [(e, n) for e, n in zip(axes, lengths, strict=True) if not isinstance(e, slice)]
+    pairs = [  # in a dtype that has the lengths of axes
+        (np.asarray(e, np.intp), n)
+        for e, n in zip(axes, lengths, strict=True)
+        if not isinstance(e, slice)
+    ]
     # Positions in a grid of the axes that integers and arrays pick from.
     flat: Any = 0
     for entry, n in pairs:
@@ -91,7 +95,9 @@ def _has_duplicates(index: Index, shape: Shape) -> bool:
     return np.unique(flat).size < flat.size
 
 
-def canonical(index: Any, shape: Shape) -> tuple[Shape, tuple[int, ...] | None, Index]:
+def canonical(
+    index: Any, shape: Shape, traced: bool = False
+) -> tuple[Shape, tuple[int, ...] | None, Index]:
     """Take an index of an array apart.
 
     Parameters
@@ -100,6 +106,8 @@ def canonical(index: Any, shape: Shape) -> tuple[Shape, tuple[int, ...] | None, 
         What stands between the square brackets.
     shape : tuple of int
         Shape of the array.
+    traced : bool
+        Whether traced integers stay in it as they are; else they are decisions.
 
     Returns
     -------
@@ -115,10 +123,11 @@ def canonical(index: Any, shape: Shape) -> tuple[Shape, tuple[int, ...] | None, 
     IndexError
         As NumPy's, for what is not an index and for too many indices.
     """
-    entries = [_read(item) for item in (index if isinstance(index, tuple) else (index,))]
-    if sum([entry is Ellipsis for entry in entries]) == 0:
-        entries.append(Ellipsis)
-    entries = _spelled_out(entries, shape)
+    items = index if isinstance(index, tuple) else (index,)
+    given = [e if traced and isinstance(e, Traced) else _read(e) for e in items]
+    if sum([entry is Ellipsis for entry in given]) == 0:
+        given.append(Ellipsis)
+    entries = _spelled_out(given, shape)
     kinds = [kind for kind, _ in entries]
     if "array" not in kinds and "unit" not in kinds:
         return shape, None, BasicIndex([e for _, e in entries if e is not Ellipsis])

@@ -20,7 +20,7 @@ import numpy as np
 from linad.core.array_type import Array
 from linad.core.during import during
 from linad.core.primitive import Primitive, Traced, lifted
-from linad.core.regions import Part, Region, Window
+from linad.core.regions import Part, Positions, Region, Window
 from linad.core.shapes import Shape
 
 in_a_body: ContextVar[bool] = ContextVar("in_a_body", default=False)
@@ -60,6 +60,8 @@ def shifted(region: Region, by: int) -> Region:
     """The region, moved on by a number of entries."""
     if type(region) is Part:
         return Part(shifted(region.inner, by), region.name)
+    if type(region) is Positions:
+        return Positions(region.flat + by, region.ndim)
     assert type(region) is Window
     moved = Window(region.offset + by, region.shape, region.strides, region.ndim)
     moved.scalar = region.scalar
@@ -68,6 +70,8 @@ def shifted(region: Region, by: int) -> Region:
 
 def numbers_at_zero(region: Region) -> np.ndarray:
     """Numbers of the entries of a region that is not moved; some may lie before the array."""
+    if type(region) is Positions:
+        return region.flat
     assert type(region) is Window
     total = np.array(region.offset, np.int64)
     for n, stride in zip(region.shape, region.strides, strict=True):

@@ -256,6 +256,28 @@ def check_names(label: str, given: Iterable[str], *functions: Callable[..., Any]
             raise OptionError(_unknown(label, name, options))
 
 
+def _by_place(parameters: Mapping[str, inspect.Parameter]) -> float:
+    """How many arguments a function takes by their places."""
+    kinds = [p.kind for p in parameters.values()]
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
+        return float("inf")
+    return sum(kind is not inspect.Parameter.KEYWORD_ONLY for kind in kinds) - (
+        inspect.Parameter.VAR_KEYWORD in kinds
+    )
+
+
+def _too_many(label: str, came: int, parameters: Mapping[str, inspect.Parameter]) -> str:
+    """What to say where more arguments come by their places than a function takes so."""
+    apart = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD
+    places = [name for name, p in parameters.items() if p.kind not in apart and name != "self"]
+    named = [name for name, p in parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY]
+    came -= "self" in parameters
+    hint = "; linad.solve.curve_fit(f, xdata, ydata, p0) takes data" if label == "fit" else ""
+    if not hint and named:
+        hint = f"; options are given by name, {named[0]}=..."
+    return f"{label}({', '.join(places)}) was given {came} arguments by their places{hint}"
+
+
 def takes(**kinds: Kind) -> Callable[[Function], Function]:
     """Check the options of a function, or method, whenever it is called.
 
@@ -278,7 +300,7 @@ def takes(**kinds: Kind) -> Callable[[Function], Function]:
             for k, name in places
             if parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY
         ]
-        label = function.__name__
+        label, most = function.__name__, _by_place(parameters)
         takes_any = any([p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()])
 
         @functools.wraps(function)
@@ -291,6 +313,8 @@ def takes(**kinds: Kind) -> Callable[[Function], Function]:
             for k, name in places:
                 if k < len(args):
                     kinds[name].check(label, name, args[k])
+            if len(args) > most:
+                raise TypeError(_too_many(label, len(args), parameters))
             try:
                 return function(*args, **kwargs)
             except Exception as error:

@@ -110,11 +110,19 @@ class Primitive:
     guards : bool
         Whether it checks that a run goes the recorded way, as a guard does and a loop of guards:
         it runs, whoever reads its results.
+    dear : bool
+        Whether its results, which have no derivative, are kept for the way back through a loop,
+        and not made again.
+    endless : bool
+        Whether it may go on for ever, where it is given what the recorded way would not give it:
+        it runs after the guards before it.
     parts : tuple
         The bodies that a loop or a branch is made of, each with a ``tape``.
     partial : str
         What its first argument must be lest it raises, as "regular" or "positive definite"; empty
         for what raises for wrong shapes and dtypes only.
+    bounds : tuple of str
+        Parameters that this is about, as the length that positions are to be within.
     stumbles : callable or None
         Whether it may raise for such operands, ``stumbles(*operands)``, if that needs more.
     vjp_rule : callable or None
@@ -144,8 +152,11 @@ class Primitive:
     decides = False
     searches = False
     guards = False
+    endless = False
+    dear = False
     parts: tuple[Any, ...] = ()
     partial = ""
+    bounds: tuple[str, ...] = ()
     stumbles: Callable[..., bool] | None = None
     expansion: Callable[[Any], Any] | None = None
 

@@ -418,8 +418,10 @@ def _is_integer(entry: Array) -> bool:
 def _counted(entry: Array, n: int, axis: int) -> Any:
     """Integers of an index, counted from the start of an axis of length n."""
     entry = np.asarray(entry)
-    if ((entry < -n) | (entry >= n)).any():
-        raise IndexError(f"an index is out of bounds for axis {axis} with size {n}")
+    outside = (entry < -n) | (entry >= n)
+    if outside.any():
+        first = entry.flat[np.argmax(outside)]
+        raise IndexError(f"index {first} is out of bounds for axis {axis} with size {n}")
     return np.where(entry < 0, entry + n, entry)
 
 

@@ -9,8 +9,10 @@ copied into the module.
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import scipy.special
 
+from linad.core.moving_regions import numbers_at_zero
 from linad.core.regions import Part, Region
 from linad.core.tape import Equation
 from linad.errors import ExportError
@@ -46,6 +48,7 @@ ROWS: dict[str, Row] = {
     "astype": "np.asarray({0}).astype({dtype})",
     "astype_exact": "np.asarray({0}).astype({dtype})",
     "copy": "np.array({0})",
+    "gather": "np.take({0}, {1}, axis={axis})",
     "masked": "np.where({mask}, {0}, 0)",
     "inside": "{0}",
     "settled": "{0}",
@@ -155,6 +158,15 @@ def _added(values, shape, index):
     return y
 '''
 
+COUNTED = '''
+def _counted(positions, size, axis):
+    """Positions along an axis of a length, counted from its start."""
+    for k in np.ravel(positions):
+        if not -size <= k < size:
+            raise IndexError(f"index {k} is out of bounds for axis {axis} with size {size}")
+    return np.where(positions < 0, positions + size, positions)
+'''
+
 INSERTED = '''
 def _inserted(value, shape, index):
     """Zeros with a value written at an index."""
@@ -209,6 +221,19 @@ def add_at(module: Module, eqn: Equation, args: list[str]) -> str:
     return f"{name}({args[0]}, {module.text(shape)}, np.s_[{index}])"
 
 
+@row("scatter_add")
+def scatter_add(module: Module, eqn: Equation, args: list[str]) -> str:
+    name = module.helper("_added", ADDED)
+    index = f"..., {args[1]}" + ", :" * (-1 - eqn.params["axis"])
+    return f"{name}({args[0]}, {module.text(eqn.outputs[0].shape)}, np.s_[{index}])"
+
+
+@row("counted")
+def counted(module: Module, eqn: Equation, args: list[str]) -> str:
+    name, params = module.helper("_counted", COUNTED), eqn.params
+    return f"{name}({args[0]}, {params['size']}, {params['axis']})"
+
+
 @row("insert_region")
 def insert_region(module: Module, eqn: Equation, args: list[str]) -> str:
     region, shape = eqn.params["region"], eqn.outputs[0].shape
@@ -230,6 +255,50 @@ def write_region(module: Module, eqn: Equation, args: list[str]) -> str:
         return f"{name}({args[0]}, {args[1]}, np.s_{index}, {region.name!r})"
     name = module.helper("_written", WRITTEN)
     return f"{name}({args[0]}, {args[1]}, np.s_{index})"
+
+
+MOVED = '''
+def _moved(x, value, numbers, axes, add=False):
+    """A copy of an array with a value written, or added, at entries of its last axes."""
+    y = np.array(x, order="C")
+    flat = y.reshape(*y.shape[: y.ndim - axes], -1)
+    if add:
+        np.add.at(flat, (..., numbers), value)
+    else:
+        flat[..., numbers] = value
+    return y
+'''
+
+
+def _numbers(module: Module, region: Region, at: str) -> str:
+    """The numbers of the entries of a region, moved by as many as the program says."""
+    if isinstance(region, Part):
+        raise ExportError("parts of complex numbers, at a place that moves,")
+    return f"{module.text(numbers_at_zero(region)[()])} + {at}"
+
+
+@row("read_moving")
+def read_moving(module: Module, eqn: Equation, args: list[str]) -> str:
+    region, shape = eqn.params["region"], np.shape(eqn.inputs[0])
+    lead = shape[: len(shape) - region.ndim]
+    numbers = _numbers(module, region, args[1])
+    return f"np.reshape({args[0]}, {module.text((*lead, -1))})[..., {numbers}]"
+
+
+@row("write_moving")
+@row("add_moving")
+def write_moving(module: Module, eqn: Equation, args: list[str]) -> str:
+    name, region = module.helper("_moved", MOVED), eqn.params["region"]
+    add = ", True" if eqn.primitive.name == "add_moving" else ""
+    numbers = _numbers(module, region, args[2])
+    return f"{name}({args[0]}, {args[1]}, {numbers}, {region.ndim}{add})"
+
+
+@row("insert_moving")
+def insert_moving(module: Module, eqn: Equation, args: list[str]) -> str:
+    name, region, y = module.helper("_moved", MOVED), eqn.params["region"], eqn.outputs[0]
+    zeros = f"np.zeros({module.text(y.shape)}, {module.text(y.dtype)})"
+    return f"{name}({zeros}, {args[0]}, {_numbers(module, region, args[1])}, {region.ndim})"
 
 
 @row("guard")

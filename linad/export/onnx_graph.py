@@ -35,6 +35,7 @@ from linad.export import (
     onnx_matrices as _matrices,
     onnx_matrix_functions as _matrix_functions,
     onnx_nodes as _nodes,
+    onnx_positions as _positions,
     onnx_raising as _raising,
     onnx_reductions as _reductions,
     onnx_searching as _searching,
@@ -48,7 +49,7 @@ from linad.export.onnx_values import NoForm, tensor_type
 from linad.export.onnx_writer import DOMAIN, IR_VERSION, OPSET, Writer
 
 FORM_MODULES = (
-    *(_nodes, _selections, _searching, _matrices, _complex, _control, _raising),
+    *(_nodes, _selections, _positions, _searching, _matrices, _complex, _control, _raising),
     *(
         _exponentials,
         _trigonometry,

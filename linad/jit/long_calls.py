@@ -4,6 +4,7 @@ From the second or third call of a kind on `Jitted` has a short way, which `Long
 """
 
 import logging
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from linad.arrays.tracer import Tracer
@@ -21,12 +22,16 @@ from linad.jit.outside import state_of
 from linad.jit.recording import record
 from linad.jit.signature import Signature
 from linad.jit.specializations import COMPUTED, Variant
+from linad.transforms.demands import CAUGHT
 from linad.transforms.record import is_recorded
 
 if TYPE_CHECKING:
     from linad.jit.jitted import Jitted
 
 log = logging.getLogger("linad")
+
+makes_programs: ContextVar[bool] = ContextVar("linad_makes_programs", default=True)
+"""Whether a call that no program fits is recorded; else it is left to Python."""
 
 
 def called(jitted: "Jitted[..., Any]", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -78,7 +83,7 @@ class LongCall:
                 values = variant.computed(arguments.operands)
             except GuardError:
                 continue
-            except ArithmeticError as stopped:
+            except CAUGHT as stopped:
                 # NumPy says what is wrong, or knows what to return.
                 log.debug("%s runs uncompiled: %s", name_of(self.function), stopped)
                 return self.function(*args, **kwargs)
@@ -99,6 +104,8 @@ class LongCall:
         """A call that no path fits: the function runs, and is recorded if there is room."""
         arguments, paths = self.arguments, self.paths
         outside = arguments.outside
+        if not makes_programs.get():
+            return self.function(*args, **kwargs)
         if not paths.has_room(outside):
             self._warn()
             return self.function(*args, **kwargs)
@@ -131,7 +138,7 @@ class LongCall:
                 values = variant.applied(arguments.arrays, arguments.outside)
             except GuardError:
                 continue
-            except ArithmeticError:
+            except CAUGHT:  # of these values, or of those that it was recorded with
                 break
             except LinadError:
                 raise
@@ -144,7 +151,9 @@ class LongCall:
             variant.met_again = True
             return variant.finish(values, arguments.arrays)
         else:
-            if paths.has_room(arguments.outside):
+            if not makes_programs.get():
+                pass
+            elif paths.has_room(arguments.outside):
                 _, new = record(self.function, arguments.on_values())
                 if new is not None and new.fits(arguments.arrays):
                     path = paths.add(new)

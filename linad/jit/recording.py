@@ -12,8 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.buffers import refresh_node
 from linad.arrays.tracer import Tracer
 from linad.arrays.zero_dim import is_number
+from linad.control.search_loops import with_searches_as_loops
+from linad.control.search_watch import SearchWatch
 from linad.control.watching import watched
 from linad.core import tree
 from linad.core.adopted import repeated
@@ -82,6 +85,7 @@ class _Recording:
         waits = self.long.still_running
         self.traced = RecordedRun(self.given, self.outside, self.direct, first, waits)
         pairs = zip(self.traced.inputs, arguments.arrays, strict=False)
+        self.traced.trace.watching = SearchWatch
         numbers = [node for node, x in pairs if is_python_number(x)]
         self.traced.trace.python_numbers = frozenset(numbers)
 
@@ -110,6 +114,7 @@ class _Recording:
             if traced.trace.keys:
                 refuse_keys(traced.trace, result)
             self._check_shapes()
+            self._make_loops(leaves)
             equations = traced.finish(leaves)
             if not leaves and not traced.written:
                 raise OutputError(f"{name_of(f)} returned {result!r}, which holds no array")
@@ -142,6 +147,25 @@ class _Recording:
         by_python = path.changes_outside or path.changes_containers
         path.interpreted = traced.trace.errors.finish() or by_python
         return y, path
+
+    def _make_loops(self, leaves: Sequence[Any]) -> None:
+        """Make loops of the searches that Python has made."""
+        traced, trace = self.traced, self.traced.trace
+        if trace.decided is None:
+            return
+        trace.decided.end()
+        if not trace.ended_searches():
+            return
+        read = [*leaves, *traced.tracers]
+        for leaf in read:
+            if isinstance(leaf, Tracer) and leaf._trace is trace:
+                refresh_node(leaf)
+        outputs = [getattr(leaf, "_node", None) for leaf in read]
+        outputs += [node for node, *_ in trace.texts]
+        given = dict(zip(traced.inputs, [*self.given, *self.outside], strict=True))
+        trace.equations = with_searches_as_loops(
+            trace, trace.equations, trace.ended_searches(), outputs, given
+        )
 
     def _check_shapes(self) -> None:
         if [t.shape for t in self.traced.tracers] != [a.shape for a in self.given]:

@@ -48,6 +48,8 @@ class ProgramCall(Primitive):
         Makes the same program with loops over `prange` in pieces, if there are such loops.
     """
 
+    endless = True
+
     def __init__(
         self,
         program: KernelProgram,

@@ -265,8 +265,11 @@ class Derivative:
 
 
 def _levelled(y: Expr, far: Expr, slope: Expr) -> Expr:
-    """The slope of a power y; 0 where y is finite though an operand is not."""
-    return Expr("if", (Expr("and", (call("isfinite", y), far)), NONE, slope))
+    """The slope of a power y; 0 where y is finite though an operand is not.
+
+    It is a computed 0, which is NaN times a tangent that a pole has made infinite.
+    """
+    return Expr("if", (Expr("and", (call("isfinite", y), far)), Expr("-", (y, y)), slope))
 
 
 def _times(w: Expr, slope: Expr) -> Expr:

@@ -174,9 +174,9 @@ def _share(a: Expr, y: Expr) -> Expr:
 
 
 def _per_square(x: Expr, a: Expr, b: Expr) -> Expr:
-    """x / (a^2 + b^2), the square not formed: it might overflow. Far out it is 0."""
+    """x / (a^2 + b^2), the square not formed: it might overflow. Far out it is 0, computed."""
     size = call("hypot", a, b)
-    return _if("==", size, _INFINITY, NONE, div(div(x, size), size))
+    return _if("==", size, _INFINITY, div(_ONE, size), div(div(x, size), size))
 
 
 def _finite(y: Expr) -> Expr:

@@ -34,6 +34,16 @@ MANY = 1000
 """Entries of which the sum of squares is asked for first, in a ninth of the time."""
 
 
+FACTOR, POLE, SINGULAR, QUOTIENT, POWER = "factor", "pole", "singular", "quotient", "power"
+"""What a slope says of poles, where finite arguments have an infinite result.
+
+It is that of a product, and stays 0 with the other factor. Or it is not finite at poles only; or
+there and where an argument is infinite; or there and where the dividend of a quotient is infinite,
+of which it is the slope in the divisor; or there and where a power, of which it is the slope in the
+base, has no finite negative exponent.
+"""
+
+
 class SlopeRule:
     """A Jacobian rule: the diagonal of a slope, after the broadcast of its argument.
 
@@ -48,14 +58,22 @@ class SlopeRule:
         slope 1.
     levels : bool
         Whether the function is finite at an infinity of the argument: it levels off there.
+    steep : str, optional
+        What the slope says of poles, see `POLE`.
     """
 
-    __slots__ = ("levels", "name", "place", "slope")
+    __slots__ = ("levels", "name", "place", "slope", "steep")
 
     def __init__(
-        self, name: str, place: int, slope: Callable[..., Any] | None, levels: bool = False
+        self,
+        name: str,
+        place: int,
+        slope: Callable[..., Any] | None,
+        levels: bool = False,
+        steep: str | None = None,
     ) -> None:
-        self.name, self.place, self.slope, self.levels = name, place, slope, levels
+        self.name, self.place, self.slope = name, place, slope
+        self.levels, self.steep = levels, steep
 
     def __call__(self, y: Array, *args: Any, **params: Any) -> JacobianOperator:
         x, shape = args[self.place], y.shape
@@ -65,6 +83,17 @@ class SlopeRule:
         if self.levels and reaches_infinity(x):
             # On both sides of a slope that may be NaN, so that neither warns.
             moves = Masked(~(np.isinf(x) & np.isfinite(y)), shape, y.dtype)
+            J = Chain((moves, J, moves))
+        return J if x.shape == shape else Chain((J, Broadcast(shape, x.shape, y.dtype)))
+
+    def beside_poles(self, moving: Any, y: Array, *args: Any, **params: Any) -> JacobianOperator:
+        """As a call, where infinite entries of the argument are those of poles: all of them, or
+        those that a mask names."""
+        x, shape = args[self.place], y.shape
+        assert self.slope is not None
+        J: JacobianOperator = diagonal(self.slope(y, *args, **params), shape, y.dtype)
+        if moving is not True:
+            moves = Masked(moving | ~(np.isinf(x) & np.isfinite(y)), shape, y.dtype)
             J = Chain((moves, J, moves))
         return J if x.shape == shape else Chain((J, Broadcast(shape, x.shape, y.dtype)))
 

@@ -165,6 +165,9 @@ class Diagonal(JacobianOperator):
 
     owns_result = True
 
+    steep: str | None = None
+    """What its entries say of poles, as slopes of a rule: see `linad.operators.slopes`."""
+
     def __init__(self, diagonal: Any, shape: Shape, dtype: Any) -> None:
         self.entries = diagonal
         self.out_shape = self.in_shape = shape

@@ -21,6 +21,7 @@ from linad.core.array_type import Array
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
+from linad.rules.gathering import entries_at
 from linad.rules.shaping import astype, still
 from linad.scipy.mirror import StandIn, TracedClass, holds_traced, inexact
 from linad.scipy.spline_slopes import column
@@ -33,7 +34,7 @@ def basis(t: Array, k: int, x: Array, i: Array) -> Any:
         carried: Any = 0.0
         raised = []
         for j, value in enumerate(values):
-            start, end = t[i + 1 - r + j], t[i + j + 1]
+            start, end = entries_at(t, i + 1 - r + j), entries_at(t, i + j + 1)
             right, left, width = end - x, x - start, end - start
             part = np.where(width == 0, 0.0, value / np.where(width == 0, 1.0, width))
             raised.append(carried + right * part)
@@ -99,7 +100,7 @@ class Spline(StandIn):
             lost = lost | (here < still(low)) | (here > still(high))
         x = np.where(lost, still(low), x)
         i = interval_of(t, k, still(x))
-        values = c[i[:, None] + np.arange(-k, 1)]
+        values = entries_at(c, i[:, None] + np.arange(-k, 1))
         y = np.sum(basis(t, k, x, i).reshape((-1, k + 1) + (1,) * (c.ndim - 1)) * values, axis=1)
         if np.any(lost):
             y = np.where(lost.reshape((-1,) + (1,) * (c.ndim - 1)), np.nan, y)

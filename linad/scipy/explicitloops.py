@@ -6,6 +6,9 @@ With h the step, e the estimate of its error and q the order of the estimate,
 
 in SciPy's norm.
 
+A step at rest is accepted, and then taken in parts where derivatives are carried, see
+`linad.scipy.restingsteps`; the values at its end, and within, are those of the whole.
+
 Source: E. Hairer, S. Nørsett and G. Wanner, "Solving Ordinary Differential Equations I", 1993,
 II.4.
 """
@@ -16,12 +19,32 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.integrate import DOP853
 
-from linad.api.derivatives import stop_gradient
+from linad.api.derivatives import jvp, stop_gradient
+from linad.control.deciding import cond
 from linad.core.array_type import Array
+from linad.scipy.restingsteps import COARSE, MIXED, RESTING, differences, leading, longest
 from linad.scipy.steploops import Field, StepLoops
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0
 """SciPy's limits of what a step becomes of the one before."""
+
+
+class Step(NamedTuple):
+    """A step, or a part of one: where it begins, where it ends, and the stages between."""
+
+    before: Any
+    y_before: Any
+    t: Any
+    y: Any
+    stages: Any
+
+
+class Fastest(NamedTuple):
+    """What is known of f_y."""
+
+    direction: Any  # of the next power iteration, in `differences`
+    size: Any  # of f_y
+    largest: Any  # |y| so far
 
 
 class State(NamedTuple):
@@ -32,11 +55,13 @@ class State(NamedTuple):
     slope: Any  # f(t, y)
     h: Any  # the length of the next attempt
     rejected: Any  # 1.0 after an attempt that failed, else 0.0
-    before: Any  # t and y before the step
-    y_before: Any
-    stages: Any  # of the step
+    last: Step  # step or part
+    whole: Step  # the step that is taken in parts, of plain numbers
+    parts: Any  # in how many the last step is taken: 1.0 in most
+    left: Any  # how many of these are to be taken
+    fastest: Fastest
     attempts: Any
-    failed: Any  # 1.0 where steps became too short
+    failed: Any  # 1.0 where steps became too short, or have too many parts
 
 
 def weighted(weights: Array, terms: Any) -> Any:
@@ -87,24 +112,35 @@ class ExplicitLoops(StepLoops):
         y, slope = self.y0, self.field(self.start, self.y0)
         h = self.first_length(stop_gradient(y), stop_gradient(slope))
         zero = 0.0 * h
-        stages = np.stack([slope] * (self.method.n_stages + 1))
         t = self.start + zero
-        return State(t, y, slope, h, zero, t, y, stages, zero, zero)
+        last = Step(t, y, t, y, np.stack([slope] * (self.method.n_stages + 1)))
+        plain = stop_gradient(y)
+        direction = np.cos(1.0 + np.arange(y.shape[0])) + 0.0 * plain
+        fastest = Fastest(direction, zero, np.abs(plain))
+        return State(
+            *(t, y, slope, h, zero, last, stop_gradient(last), zero + 1.0, zero),
+            *(fastest, zero, zero),
+        )
 
     def advance(self, s: State) -> State:
-        """One attempt of a step: accepted, or to be made again with a shorter one."""
+        """An attempt of a step, accepted or to be made again with a shorter one; or a part."""
         shortest = self.shortest(s.t)
         h = np.minimum(s.h, self.max_step)
         failed = np.where(s.rejected * (h < shortest) > 0, 1.0, 0.0)
         h = np.maximum(h, shortest)
-        t = s.t + h * self.direction
+        in_parts = s.left > 0
+        part = (s.whole.t - s.t) / np.where(in_parts, s.left, 1.0)
+        t = s.t + np.where(in_parts, part, h * self.direction)
         t = np.where(self.direction * (t - self.end) > 0, self.end, t)
+        t = np.where(s.left == 1, s.whole.t, t)
         h = t - s.t
         k = stages_of(self.method, self.field, s.t, s.y, s.slope, h)
         y = s.y + h * weighted(self.method.B, k)
         k.append(self.field(t, y))
-        error = self._error([stop_gradient(x) for x in k], h, stop_gradient(s.y), stop_gradient(y))
-        accepted = error < 1
+        plain = [stop_gradient(x) for x in k]
+        y0, y1 = stop_gradient(s.y), stop_gradient(y)
+        error = self._error(plain, h, y0, y1)
+        accepted = ~in_parts & (error < 1)
         exponent = -1 / (self.method.error_estimator_order + 1)
         grown = SAFETY * np.where(error > 0, error, 1.0) ** exponent
         grow = np.where(error == 0, GROW, np.minimum(GROW, grown))
@@ -112,15 +148,61 @@ class ExplicitLoops(StepLoops):
         shrink = np.where(error >= 1, np.maximum(SHRINK, grown), SHRINK)  # SHRINK for NaN
         factor = np.where(accepted, grow, shrink)
 
-        def taken(new: Array, old: Array) -> Any:
-            return np.where(accepted, new, old)
+        fastest = self._fastest(accepted, s.fastest, t, y1)
+        rests, ratio = self._at_rest(h, y0, y1, s.fastest, fastest)
+        parts = np.where(accepted & rests & (ratio > 1), np.ceil(ratio), 1.0)
+        failed = np.where(parts > COARSE, 1.0, failed)
+        ahead = in_parts | (accepted & (parts == 1))  # else it stays, for another attempt, or parts
+        whole = accepted & (parts > 1)
+        step = Step(s.t, s.y, t, y, np.stack(k))
+        final = s.left == 1
+
+        def taken(new: Any, old: Any) -> Any:
+            return np.where(ahead, new, old)
+
+        def of_whole(value: Array, wanted: Array) -> Any:
+            return np.where(final, wanted + (value - stop_gradient(value)), value)
 
         return State(
-            *(taken(t, s.t), taken(y, s.y), taken(k[-1], s.slope)),
-            *(np.abs(h) * factor, np.where(accepted, 0.0, 1.0)),
-            *(taken(s.t, s.before), taken(s.y, s.y_before), taken(np.stack(k), s.stages)),
-            *(s.attempts + 1.0, failed),
+            *(taken(t, s.t), taken(of_whole(y, s.whole.y), s.y)),
+            taken(of_whole(k[-1], s.whole.stages[-1]), s.slope),
+            np.where(in_parts, s.h, np.abs(h) * factor),
+            np.where(in_parts | accepted, 0.0, 1.0),
+            Step(*[taken(new, old) for new, old in zip(step, s.last, strict=True)]),
+            Step(
+                *[
+                    np.where(whole, new, old)
+                    for new, old in zip(stop_gradient(step), s.whole, strict=True)
+                ]
+            ),
+            np.where(accepted, parts, s.parts),
+            np.where(whole, parts, np.where(in_parts, s.left - 1.0, 0.0)),
+            Fastest(*[np.where(accepted, a, b) for a, b in zip(fastest, s.fastest, strict=True)]),
+            *(s.attempts + np.where(in_parts, 0.0, 1.0), failed),
         )
+
+    def _fastest(self, wanted: Any, known: Fastest, t: Any, y: Array) -> Fastest:
+        """What is known of f_y by one more power iteration."""
+        largest = np.maximum(known.largest, np.abs(y))
+        steps = differences(largest, self.atol)
+        slopes = jvp(lambda y: self.field(t, y), (y,), (steps * known.direction,))[1]
+        moved = stop_gradient(slopes) / steps
+        size = self.norm(moved) / self.norm(known.direction)
+        told = np.isfinite(size) & (size > 0)
+        most = np.where(told, np.max(np.abs(moved)), 1.0)
+        noise = np.cos(1.0 + np.arange(y.shape[0]) + known.size * t)
+        direction = np.where(told, moved / most, 0.0) + MIXED * noise
+        return Fastest(direction, np.where(told, size, 0.0), largest)
+
+    def _at_rest(
+        self, h: Any, y: Array, y_new: Array, before: Fastest, fastest: Fastest
+    ) -> tuple[Any, Any]:
+        """Whether what is fastest hardly moves, and how much shorter steps it takes."""
+        scale = self.atol + np.maximum(np.abs(y), np.abs(y_new)) * self.rtol
+        moved = np.max(leading(fastest.direction) * np.abs(y_new - y) / scale)
+        allowed = longest(self.method, float(np.max(self.rtol)))
+        ratio = np.abs(h) * np.maximum(before.size, fastest.size) / allowed
+        return moved <= RESTING, ratio
 
     def _error(self, k: list[Any], h: Array, y: Array, y_new: Array) -> Any:
         scale = self.atol + np.maximum(np.abs(y), np.abs(y_new)) * self.rtol
@@ -133,7 +215,12 @@ class ExplicitLoops(StepLoops):
         return np.where(total == 0, 0.0, np.abs(h) * fifth / np.sqrt(safe * y.shape[0]))
 
     def step(self, s: State) -> State:
-        return self.until(lambda s: s.rejected > 0, self.advance(s))  # type: ignore[no-any-return]
+        return self.until(  # type: ignore[no-any-return]
+            lambda s: (s.rejected > 0) | (s.left > 0), self.advance(s)
+        )
+
+    def ended(self, before: State, s: State) -> Any:
+        return (s.t != before.t) & (s.left == 0)
 
     def counts(self, s: State, met: Array) -> tuple[Any, Any, Any]:
         more = len(DOP853.C_EXTRA) if self.method is DOP853 else 0
@@ -142,6 +229,16 @@ class ExplicitLoops(StepLoops):
 
     def between(self, s: State, t: Array) -> Any:
         """The state at a time within the last step, by SciPy's interpolant."""
+        y = self._within(s.last, t)
+        value = cond(
+            s.parts > 1,
+            lambda s, t, y: stop_gradient(self._within(s, t)),
+            lambda s, t, y: y,
+            *(s.whole, t, stop_gradient(y)),
+        )
+        return value + (y - stop_gradient(y))
+
+    def _within(self, s: Step, t: Array) -> Any:
         h = s.t - s.before
         x = np.where(h == 0, 0.0, (t - s.before) / np.where(h == 0, 1.0, h))
         if self.method is not DOP853:

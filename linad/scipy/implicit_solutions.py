@@ -186,13 +186,8 @@ def _polished(name: str, found: Any, g: Function, step_at: Function) -> Any:
                 raise undetermined(name, found) from error
             return with_derivative(found, np.nan * g(found))
         here = concrete(found)
-        far = np.max(np.abs(concrete(stepped) - here), initial=0.0)  # looked at, decides nothing
-        if orders and not far <= FAR * (1 + np.max(np.abs(here), initial=0.0)):
-            raise ConvergenceError(
-                f"{name}: a step of Newton's method leads {far:.2g} away from what was found, "
-                f"{here}: it is not a solution, or a degenerate one, and has no derivative",
-                here,
-            )
+        if orders:
+            check_near(name, here, concrete(stepped))
         turned, aside = _turned(step, x, orders) if orders > 1 else (0.0, 0.0)
         if orders and not concrete(turned) <= concrete(aside):
             raise too_near(name, here, orders)
@@ -200,7 +195,25 @@ def _polished(name: str, found: Any, g: Function, step_at: Function) -> Any:
             near = np.abs(stepped - found) <= FAR * (1 + np.max(np.abs(found), initial=0.0))
             near = np.all(near) & (turned <= aside)
             moving = moving * np.where(np.all(near), 1.0, np.nan)
-    return with_derivative(found, moving)
+    return told(g, with_derivative(found, moving))
+
+
+def told(g: Function, root: Any) -> Any:
+    """A root, of which the function has been told: what it keeps beside is as the root moves."""
+    with np.errstate(all="ignore"):
+        g(root)
+    return root
+
+
+def check_near(name: str, here: Any, stepped: Any) -> None:
+    """Raise where Newton's method leads away from what was found."""
+    far = np.max(np.abs(stepped - here), initial=0.0)
+    if not far <= FAR * (1 + np.max(np.abs(here), initial=0.0)):
+        raise ConvergenceError(
+            f"{name}: a step of Newton's method leads {far:.2g} away from what was found, "
+            f"{here}: it is not a solution, or a degenerate one, and has no derivative",
+            here,
+        )
 
 
 def undetermined(name: str, found: Any) -> SingularError:

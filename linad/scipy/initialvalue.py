@@ -53,6 +53,7 @@ from linad.scipy.loopedmethods import EXPLICIT, as_program, loops_of
 from linad.scipy.mirror import holds_traced
 from linad.scipy.neverbegun import never_begun
 from linad.scipy.replays import Field, explicit_replay, implicit_replay
+from linad.scipy.restingsteps import RestWatch
 from linad.scipy.rightsides import field_of, plain_field, refuse_memory
 from linad.scipy.stretches import PiecewiseReplay
 from linad.scipy.trajectories import (
@@ -241,16 +242,21 @@ def replayed(
     def right_side(t: float, y: Array) -> Any:
         return form(plain(t, y))
 
+    rest = RestWatch(kind, right_side, sides) if issubclass(kind, EXPLICIT) else None
+    plain_options = _plain_options(options, problem.plain_args)
     result = scipy.integrate.solve_ivp(
         *(right_side, span, form(y0)),
-        _recording(kind, times, span[1], JumpWatch(right_side, sides)),
+        _recording(kind, times, span[1], JumpWatch(right_side, sides), rest),
         *(moments, dense, watched),
-        **_plain_options(options, problem.plain_args),
+        **plain_options,
     )
+    if rest is not None and rest.is_stiff and result.sol is None:
+        steps = (right_side, span, form(y0), kind, None, True)
+        result.sol = scipy.integrate.solve_ivp(*steps, **plain_options).sol
     if plain is not problem.plain and not in_program():
         seen = np.append(span[0], result.t), np.column_stack([form(y0), result.y])
         refuse_memory(problem.plain, first, plain, *seen)
-    replay, states = _taken_once_more(kind, field, sides, times, y0, result, moments)
+    replay, states = _taken_once_more(kind, rest, field, sides, times, y0, result)
     why = _why_steps(dense_output, events, t_eval, jumps)
     _hold(replay.stages[0], why)
     _hold(replay.states[-1], why)
@@ -268,15 +274,17 @@ def replayed(
 
 def _taken_once_more(
     kind: Any,
+    rest: RestWatch | None,
     field: Field,
     sides: HeldSides | None,
     times: list[float],
     y0: Array,
     result: Any,
-    moments: Array | None,
 ) -> tuple[Any, Any]:
     """SciPy's steps on the traced values, and the states at the times of its result."""
-    explicit = issubclass(kind, EXPLICIT)
+    explicit = rest is not None and not rest.is_stiff
+    taken = len(times)
+    times = times if rest is None else rest.refined(times)
 
     def make(field: Field, times: list[float], y: Array) -> Any:
         if explicit:
@@ -286,9 +294,9 @@ def _taken_once_more(
     stretches = None if sides is None else stretches_of(sides, times, result.sol)
     replay = make(field, times, y0) if stretches is None else PiecewiseReplay(make, stretches, y0)
     ends = [float(t) for t in result.t]
-    all_steps = stretches is None and moments is None and ends == list(replay.times)
+    all_steps = stretches is None and ends == list(replay.times)
     states = replay.states if all_steps else replay.at(ends)
-    if not explicit or stretches is not None:
+    if not explicit or len(times) > taken or stretches is not None:
         tell_of_two(kind.__name__, result, states)
         states = [value + (y - form(y)) for value, y in zip(result.y.T, states, strict=True)]
     return replay, states
@@ -330,7 +338,11 @@ def telling(method: Any, end: float) -> Any:
 
 
 def _recording(
-    kind: Any, times: list[float], end: float, watch: JumpWatch | None = None
+    kind: Any,
+    times: list[float],
+    end: float,
+    watch: JumpWatch | None = None,
+    rest: RestWatch | None = None,
 ) -> Any:
     """A SciPy method that enters the end of each step into ``times``, and is watched."""
     integration = Integration(kind.__name__, end, issubclass(kind, EXPLICIT))
@@ -348,6 +360,8 @@ def _recording(
                 integration.stepped(times[-1])
                 if watch is not None:
                     watch.stepped(t, y, times[-1], self.y, getattr(self, "f", None))
+                if rest is not None:
+                    rest.stepped(self, t, y)
             return message
 
     return Recorded

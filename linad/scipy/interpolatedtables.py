@@ -10,6 +10,7 @@ from linad.core.array_type import Array
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError
 from linad.rules.creation import asarray
+from linad.rules.gathering import entries_at
 from linad.rules.shaping import astype, still
 from linad.scipy.mirror import holds_traced, inexact
 from linad.scipy.option_kinds import check_options
@@ -125,23 +126,24 @@ class Table:
             if n == 1 and self._by_numpy:
                 return rows[np.zeros(here.shape, int)]
             i = np.clip(np.searchsorted(ticks, here, side=self._side), 1, n - 1)
-            low, high = self.x[i - 1], self.x[i]
+            low, high = entries_at(self.x, i - 1), entries_at(self.x, i)
             if np.any(np.isnan(here)):
                 x = np.where(np.isnan(here), 0.0, x)  # its place is filled later
             trailing = (1,) * (rows.ndim - 1)
             width = high - low
             above = ((x - low) / width).reshape(x.shape + trailing)
             below = ((high - x) / width).reshape(x.shape + trailing)
-            return above * rows[i] + below * rows[i - 1]
+            return above * entries_at(rows, i) + below * entries_at(rows, i - 1)
         if self.kind in ("nearest", "nearest-up"):
             side: Any = "left" if self.kind == "nearest" else "right"
             middles = ticks[1:] / 2 + ticks[:-1] / 2
-            return rows[np.clip(np.searchsorted(middles, here, side=side), 0, n - 1)]
+            i = np.searchsorted(middles, here, side=side)
+            return entries_at(rows, np.clip(i, 0, n - 1))
         if self.kind == "previous":
             i = np.searchsorted(np.nextafter(ticks, -np.inf), here, side="left") - 1
         else:
             i = np.searchsorted(np.nextafter(ticks, np.inf), here, side="right")
-        return rows[np.clip(i, 0, n - 1)]
+        return entries_at(rows, np.clip(i, 0, n - 1))
 
     def _filled(self, y: Array, here: Array, ticks: Array) -> Any:
         """What stands beyond the ends, and for NaN."""

@@ -115,17 +115,16 @@ def rq(a: Array, mode: str, check_finite: bool) -> Any:
         )
     q, r = decompositions.qr(linalg.adjoint(np.flip(a, -2)), "reduced")
     r, q = np.flip(linalg.adjoint(r), (-2, -1)), np.flip(linalg.adjoint(q), -2)
-    theirs = by_scipy(_rq_diagonal, a)
-    signs = np.copysign(1.0, theirs * np.real(still(np.diagonal(r, axis1=-2, axis2=-1))))
+    theirs = by_scipy(_rows_of_rq, a)
+    signs = np.copysign(1.0, np.real(np.sum(np.conj(theirs) * still(q), axis=-1)))
     r, q = r * signs[..., None, :], q * signs[..., :, None]
     if mode != "r":
         return r, q
     return r if m == n else np.concatenate([np.zeros((*a.shape[:-1], n - m), r.dtype), r], -1)
 
 
-def _rq_diagonal(a: Array) -> Any:
-    r = scipy.linalg.rq(a, mode="economic")[0]
-    return np.real(np.diagonal(r, axis1=-2, axis2=-1))
+def _rows_of_rq(a: Array) -> Any:
+    return scipy.linalg.rq(a, mode="economic")[1]
 
 
 @bound_form(scipy.linalg.eigh)

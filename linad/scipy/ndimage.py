@@ -322,9 +322,16 @@ def gaussian_laplace(input: Array, sigma: Array, axes: Any = None, **smoothing: 
 def gaussian_gradient_magnitude(
     input: Array, sigma: Any, axes: Any = None, **smoothing: Any
 ) -> Any:
-    """Smoothed along all axes, whichever it differentiates along: as SciPy's is."""
+    """Smoothed along all axes, whichever it differentiates along: as SciPy's is.
+
+    It is a norm, whose derivative at 0, in a flat image, is 0; of complex slopes the squares are
+    summed.
+    """
     name = "gaussian_gradient_magnitude"
     along = chosen_axes(name, axes, input.ndim)
     slopes = _gaussian_slopes(name, 1, input, each(name, sigma, input.ndim), along, **smoothing)
-    parts = [g * g for g in slopes]
-    return np.sqrt(functools.reduce(operator.add, parts)) if parts else input
+    if not slopes:
+        return input
+    if input.dtype.kind == "c":
+        return np.sqrt(functools.reduce(operator.add, [g * g for g in slopes]))
+    return np.linalg.norm(np.stack(slopes), axis=0)

@@ -18,18 +18,24 @@ from linad.core.options import args_of
 from linad.rules.creation import asarray
 from linad.scipy.bracketloops import SEARCHES, bracketed_root
 from linad.scipy.implicit_solutions import (
+    TO_ROUNDING,
     Watched,
+    check_near,
     for_search,
     in_program,
     plain,
     root_of_number,
     root_of_vector,
     roots_of_numbers,
+    told,
     while_tracing,
+    with_derivative,
 )
+from linad.scipy.lone_roots import apart, gives_values_alone, lone_trace, moved_root, values_alone
 from linad.scipy.openloops import approached
 from linad.scipy.refusedparts import RefusedPart
 from linad.scipy.searchesanew import searched
+from linad.transforms.linearize import LinearTrace
 
 Function = Callable[..., Any]
 
@@ -60,6 +66,27 @@ def _root_by_scipy(name: str, g: Watched, found: Any) -> Any:
     several = np.ndim(first) > 0
     root = (roots_of_numbers if several else root_of_number)(name, g, first)
     if rest and not several:
+        rest[0].root = root
+    return (root, *rest) if rest else root
+
+
+def _root_alone(name: str, trace: LinearTrace, g: Watched, search: Callable[[], Any]) -> Any:
+    """What SciPy returns of a search where one linearization runs."""
+    if gives_values_alone(trace):
+        return search()
+    with values_alone(trace):
+        found = search()
+    first, *rest = found if isinstance(found, tuple) else (found,)
+    with np.errstate(all="ignore"):
+        led = moved_root(trace, g.values, first, TO_ROUNDING)
+    if led is None:
+        return _root_by_scipy(name, Watched(apart(trace, g.values)), found)
+    if led is first:
+        return found
+    x, stepped = led
+    check_near(name, x, stepped.concrete)
+    root = told(g.values, with_derivative(first, stepped))
+    if rest:
         rest[0].root = root
     return (root, *rest) if rest else root
 
@@ -104,6 +131,8 @@ def _bracketing(name: str) -> Function:
         given = {key: value for key, value in kwargs.items() if key not in _TELLING}
         if (found := _in_loop(name, g, a, b, given)) is not None:
             return _root_in_loop(name, name, g, found, kwargs)
+        if (trace := lone_trace()) is not None:
+            return _root_alone(name, trace, g, lambda: original(g, plain(a), plain(b), **kwargs))
         found = original(g, plain(a), plain(b), **kwargs)
         return _root_by_scipy(name, g, found) if g.traced else found
 

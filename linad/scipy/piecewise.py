@@ -19,6 +19,7 @@ from linad.core.array_type import Array
 from linad.core.shapes import normalize_axis
 from linad.errors import DegenerateError, ShapeError, UnsupportedError
 from linad.rules.creation import asarray
+from linad.rules.gathering import entries_at
 from linad.rules.shaping import astype, concrete, still
 from linad.scipy.implicit_solutions import Watched, roots_of_numbers
 from linad.scipy.mirror import StandIn, TracedClass, check_real, holds_traced, inexact
@@ -84,13 +85,13 @@ class Piecewise(StandIn):
             lost = lost | (here < ends[0]) | (here > ends[-1])
         i = interval(self.x, np.where(lost, 0.0, here))
         tail = self.c.ndim - 2
-        step = x - self.x[i]
+        step = x - entries_at(self.x, i)
         step = np.where(lost, 0.0, step).reshape(x.shape + (1,) * tail)
         power = self.c.shape[0] - 1
         y = np.zeros(x.shape + self.c.shape[2:], self.c.dtype)
         for k in range(power - nu + 1):
             falling = math.perm(power - k, nu)
-            y = y * step + falling * self.c[k, i]
+            y = y * step + falling * entries_at(self.c, (k, i))
         if np.any(lost):
             y = np.where(lost.reshape(x.shape + (1,) * tail), np.nan, y)
         order = list(range(x.ndim, x.ndim + self.axis))
@@ -246,12 +247,13 @@ class PchipInterpolator(Polynomials, scipy.interpolate.PchipInterpolator):
 def pchip_at_each(x: Any, y: Any, points: Any) -> Any:
     """The monotone cubics through columns of y (n, q, ...), each at its own point: (q, ...)."""
     slopes, i, each = monotone_slopes(x, y), interval(x, points), np.arange(points.shape[0])
-    h = column(x[i + 1] - x[i], y[0])
-    u = column(points - x[i], y[0]) / h
-    m = (y[i + 1, each] - y[i, each]) / h
-    before, after = slopes[i, each], slopes[i + 1, each]
+    start, low, high = entries_at(x, i), entries_at(y, (i, each)), entries_at(y, (i + 1, each))
+    h = column(entries_at(x, i + 1) - start, y[0])
+    u = column(points - start, y[0]) / h
+    m = (high - low) / h
+    before, after = entries_at(slopes, (i, each)), entries_at(slopes, (i + 1, each))
     t = before + after - 2 * m
-    return y[i, each] + h * u * (before + u * (m - before - t + u * t))
+    return low + h * u * (before + u * (m - before - t + u * t))
 
 
 class Akima1DInterpolator(Polynomials, scipy.interpolate.Akima1DInterpolator):

@@ -3,6 +3,12 @@
 The derivative is that of the pixel that was picked, as for a maximum. Flat erosion is the minimum
 over a neighbourhood, dilation the maximum over its mirror image; with a structure b they are
 min_j x_i+j - b_j and max_j x_i-j + b_j.
+
+What picks pixels by comparisons alone commutes with rising functions, so it may be given the ranks
+of pixels (`picked_by_rank`). Ranks have no ties: of equal pixels the later one is the larger in all
+neighbourhoods, in which a pixel may be several times at a border, and in all stages. That is the
+derivative beside the point. An opening, max(min(a, b), min(a, c)), is a where a = b < c, and has
+its slope there; shares at the ties of each stage would give a part of it to b.
 """
 
 from collections.abc import Callable
@@ -15,7 +21,14 @@ from numpy.lib.stride_tricks import sliding_window_view
 from linad.core.array_type import Array
 from linad.errors import ShapeError
 from linad.rules.creation import asarray
-from linad.scipy.boundaries import check_mode, chosen_axes, each, filter_form, padded
+from linad.scipy.boundaries import (
+    check_border,
+    check_mode,
+    chosen_axes,
+    each,
+    filter_form,
+    padded,
+)
 from linad.scipy.mirror import check_real
 
 
@@ -61,6 +74,15 @@ def neighbourhoods(
     return kept[..., np.flatnonzero(footprint)], footprint
 
 
+def picked_by_rank(x: Array, cval: Any, pick: Callable[[Array, Any], Any]) -> Any:
+    """The pixels that ``pick`` picks of an image, given ranks of its pixels and of the border."""
+    check_border(x, cval)
+    values = np.append(asarray(cval).astype(x.dtype), x)
+    order = np.argsort(values, kind="stable")
+    ranks = np.argsort(order)
+    return values[order[pick(ranks[1:].reshape(x.shape), ranks[0])]]
+
+
 def _extreme(name: str, pick: Any) -> Callable[..., Any]:
     @filter_form(getattr(scipy.ndimage, name))
     def function(input: Array, **around: Any) -> Any:
@@ -83,13 +105,27 @@ maximum_filter1d = _extreme_along_one("maximum_filter1d", np.max)
 minimum_filter1d = _extreme_along_one("minimum_filter1d", np.min)
 
 
+def _ranked(
+    name: str, x: Array, rank: Callable[[int], int], cval: Any = 0.0, **around: Any
+) -> Any:
+    """The pixels of a rank, a function of how many there are, in each neighbourhood."""
+    check_real(name, input=x)
+
+    def pick(ranks: Array, border: Any) -> Any:
+        near, _ = neighbourhoods(name, ranks, cval=border, **around)
+        return np.sort(near, axis=-1)[..., rank(near.shape[-1])]
+
+    return picked_by_rank(x, cval, pick)
+
+
 @filter_form(scipy.ndimage.rank_filter)
 def rank_filter(input: Array, rank: int, **around: Any) -> Any:
-    near, _ = neighbourhoods("rank_filter", input, **around)
-    n = near.shape[-1]
-    if not -n <= rank < n:
-        raise ValueError(f"rank_filter: rank {rank} of a neighbourhood of {n} pixels")
-    return np.sort(near, axis=-1)[..., rank]
+    def among(n: int) -> int:
+        if not -n <= rank < n:
+            raise ValueError(f"rank_filter: rank {rank} of a neighbourhood of {n} pixels")
+        return rank
+
+    return _ranked("rank_filter", input, among, **around)
 
 
 @filter_form(scipy.ndimage.percentile_filter)
@@ -97,15 +133,16 @@ def percentile_filter(input: Array, percentile: float, **around: Any) -> Any:
     part = percentile + 100.0 if percentile < 0 else percentile
     if not 0 <= part <= 100:
         raise ValueError(f"percentile_filter: percentile {percentile} is not within -100 and 100")
-    near, _ = neighbourhoods("percentile_filter", input, **around)
-    n = near.shape[-1]
-    return np.sort(near, axis=-1)[..., n - 1 if part == 100.0 else int(float(n) * part / 100.0)]
+
+    def among(n: int) -> int:
+        return n - 1 if part == 100.0 else int(float(n) * part / 100.0)
+
+    return _ranked("percentile_filter", input, among, **around)
 
 
 @filter_form(scipy.ndimage.median_filter)
 def median_filter(input: Array, **around: Any) -> Any:
-    near, _ = neighbourhoods("median_filter", input, **around)
-    return np.sort(near, axis=-1)[..., near.shape[-1] // 2]
+    return _ranked("median_filter", input, lambda n: n // 2, **around)
 
 
 # Morphology.
@@ -143,26 +180,48 @@ def _eroded(
 def _morphology(name: str, combine: Callable[..., Any]) -> Callable[..., Any]:
     @filter_form(getattr(scipy.ndimage, name))
     def function(input: Array, **around: Any) -> Any:
-        def erode(x: Array) -> Any:
-            return _eroded(name, -1, x, **around)
-
-        def dilate(x: Array) -> Any:
-            return _eroded(name, 1, x, **around)
-
-        return combine(input, erode, dilate)
+        check_real(name, input=input)
+        return combine(name, input, around)
 
     return function
 
 
-grey_erosion = _morphology("grey_erosion", lambda x, erode, dilate: erode(x))
-grey_dilation = _morphology("grey_dilation", lambda x, erode, dilate: dilate(x))
-grey_opening = _morphology("grey_opening", lambda x, erode, dilate: dilate(erode(x)))
-grey_closing = _morphology("grey_closing", lambda x, erode, dilate: erode(dilate(x)))
-white_tophat = _morphology("white_tophat", lambda x, erode, dilate: x - dilate(erode(x)))
-black_tophat = _morphology("black_tophat", lambda x, erode, dilate: erode(dilate(x)) - x)
+def _erode(name: str, x: Array, around: Any) -> Any:
+    return _eroded(name, -1, x, **around)
+
+
+def _dilate(name: str, x: Array, around: Any) -> Any:
+    return _eroded(name, 1, x, **around)
+
+
+def _after(second: Callable[..., Any], first: Callable[..., Any]) -> Callable[..., Any]:
+    """Both, one after the other."""
+
+    def both(name: str, x: Array, around: Any) -> Any:
+        def pick(ranks: Array, border: Any) -> Any:
+            near_ranks = around | {"cval": border}
+            return second(name, first(name, ranks, near_ranks), near_ranks)
+
+        if around.get("structure") is None:
+            return picked_by_rank(x, around.get("cval", 0.0), pick)
+        return second(name, first(name, x, around), around)
+
+    return both
+
+
+_open, _close = _after(_dilate, _erode), _after(_erode, _dilate)
+
+grey_erosion = _morphology("grey_erosion", _erode)
+grey_dilation = _morphology("grey_dilation", _dilate)
+grey_opening = _morphology("grey_opening", _open)
+grey_closing = _morphology("grey_closing", _close)
+white_tophat = _morphology("white_tophat", lambda name, x, around: x - _open(name, x, around))
+black_tophat = _morphology("black_tophat", lambda name, x, around: _close(name, x, around) - x)
 morphological_gradient = _morphology(
-    "morphological_gradient", lambda x, erode, dilate: dilate(x) - erode(x)
+    "morphological_gradient",
+    lambda name, x, around: _dilate(name, x, around) - _erode(name, x, around),
 )
 morphological_laplace = _morphology(
-    "morphological_laplace", lambda x, erode, dilate: dilate(x) + erode(x) - 2 * x
+    "morphological_laplace",
+    lambda name, x, around: _dilate(name, x, around) + _erode(name, x, around) - 2 * x,
 )

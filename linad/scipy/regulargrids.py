@@ -17,6 +17,7 @@ import scipy.sparse.linalg
 from linad.core.array_type import Array
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
+from linad.rules.gathering import entries_at
 from linad.rules.shaping import astype, still
 from linad.scipy.mirror import StandIn, TracedClass, bound_form, holds_traced, inexact
 from linad.scipy.piecewise import pchip_at_each
@@ -128,7 +129,7 @@ class RegularGrid(StandIn):
         ends = [_ends(g, x, method) for g, x in zip(self.grid, coordinates, strict=True)]
         total: Any = None
         for corner in itertools.product(*ends):
-            term = self.values[tuple([i for i, _ in corner])]
+            term = entries_at(self.values, tuple([i for i, _ in corner]))
             for _, weight in corner:
                 if weight is not None:
                     term = weight.reshape(weight.shape + trailing) * term
@@ -189,11 +190,12 @@ def _ends(g: Array, x: Array, method: str) -> list[tuple[Any, Any]]:
     here, ticks = np.nan_to_num(still(x)), still(g)
     i = np.clip(np.searchsorted(ticks, here, side="right") - 1, 0, n - 2)
     if method == "nearest":
-        t = (here - ticks[i]) / (ticks[i + 1] - ticks[i])
+        start = entries_at(ticks, i)
+        t = (here - start) / (entries_at(ticks, i + 1) - start)
         return [(np.where(t <= 0.5, i, i + 1), None)]
     x = np.where(np.isnan(still(x)), 0.0, x)
-    left = g[i]
-    weight = (x - left) / (g[i + 1] - left)
+    left = entries_at(g, i)
+    weight = (x - left) / (entries_at(g, i + 1) - left)
     return [(i, 1 - weight), (i + 1, weight)]
 
 

@@ -3,7 +3,8 @@
     x = search(f, start)        f closes over values of the program that `linad.jit` records
 
 The functions that SciPy is given are recorded when it first calls them, and what they refer to are
-operands of one operation, the search. A run of the program binds them to the values of that run,
+operands of one operation, the search: numbers as well, so that searches at many points are one and
+the same. A run of the program binds them to the values of that run,
 compiled, and lets SciPy search. How many steps that takes is no part of the program.
 
 The operation has no derivative: that of what was found is the concern of
@@ -22,6 +23,7 @@ from linad.arrays.tracer import Tracer
 from linad.control.bodies import Body, own_copy, run_tape
 from linad.control.both_ways import in_any_way
 from linad.control.closures import ClosureTrace, plain as held
+from linad.control.lifted_numbers import all_lifted
 from linad.control.recorded_bodies import leaf_of
 from linad.control.runner import run_program
 from linad.core.marks import Attempt
@@ -34,6 +36,7 @@ from linad.rules.creation import asarray
 from linad.scipy.implicit_solutions import Watched, in_program, plain
 from linad.scipy.mirror import holds_traced
 from linad.transforms.record import node_of
+from linad.transforms.rewriting import params_key
 
 Function = Callable[..., Any]
 
@@ -78,18 +81,49 @@ def _of_the_program(
     begin = tuple([held(x) if isinstance(x, Tracer) else copy.deepcopy(x) for x in start])
     slopes = {key: recorded[key] for key in watched}
     result = original(recorded[""], *begin, **rest, **slopes)
-    moving = [k for k, x in enumerate(start) if isinstance(x, Tracer)]
-    operands = [x for f in recorded.values() for x in f.captured] + [start[k] for k in moving]
+    moving = [k for k, x in enumerate(start) if isinstance(x, Tracer) or _moves(x)]
+    operands = [x for f in recorded.values() for x in f.captured]
+    begins = [start[k] for k in moving]
+    operands += [x if isinstance(x, Tracer) else np.array(x)[()] for x in begins]
     if not any([isinstance(x, Tracer) for x in operands]):
         return result
     for key, each in recorded.items():
         each.check()
         every[key].traced |= any([isinstance(x, Tracer) for x in each.captured])
     bodies = {key: f.body for key, f in recorded.items() if f.body is not None}
-    *found, alike = ScipySearch(original, bodies, begin, moving, rest, result)(*operands)
+    search = _search_of(original, bodies, begin, moving, rest, result)
+    *found, alike = search(*operands)
     with because("a search that ends with another message is a program of its own"):
         bool(alike)
     return _with_numbers(result, iter(found))
+
+
+def _moves(x: Any) -> bool:
+    """Whether a search may begin somewhere else where another one begins at ``x``."""
+    return isinstance(x, (float, np.ndarray, np.floating)) and np.asarray(x).dtype.kind == "f"
+
+
+def _search_of(
+    original: Function,
+    bodies: dict[str, Body],
+    begin: tuple[Any, ...],
+    moving: list[int],
+    given: dict[str, Any],
+    result: Any,
+) -> "ScipySearch":
+    """The search; one for all that differ in operands alone and end alike."""
+    made = ScipySearch(original, bodies, begin, moving, given, result)
+    fixed = {str(k): x for k, x in enumerate(begin) if k not in moving}
+    key: Any = "search", original, tuple(bodies), tuple(map(id, bodies.values())), tuple(moving)
+    key += params_key(fixed), params_key(given)
+    try:
+        hash(key)
+    except TypeError:
+        return made
+    if "" not in bodies:
+        return made
+    found: ScipySearch = bodies[""].once(key, lambda: made)
+    return found if _alike(found.result, result) else made
 
 
 ALIKE = 1e-6
@@ -104,7 +138,7 @@ class _Recorded:
     body : Body or None
         Its rows are the arguments, its constants what the function refers to.
     captured : list
-        What it refers to: traced values, and large arrays.
+        What it refers to: traced values, arrays, and numbers.
     """
 
     def __init__(self, watched: Watched) -> None:
@@ -112,25 +146,33 @@ class _Recorded:
         self.captured: list[Any] = []
         self.body: Body | None = None
         self._bound: Any = None
+        self._first: list[Any] = []
         self._last: list[Any] = []
 
     def __call__(self, *args: Any) -> Any:
         self._last = [own_copy(_float(x)) for x in args]
         if self.body is None:
+            self._first = self._last
             self._record(self._last)
         return self._bound(*args)
 
     def check(self) -> None:
-        """Raise UnfitError if the function, asked once more at the last point, gives something
-        else than its record: one that counts its calls may."""
+        """Raise UnfitError if the function, asked once more at the first and the last point, gives
+        something else than its record: one that counts its calls may."""
         if self.body is None:
             return
+        size = self._checked(self._first, 0.0)
+        self._checked(self._last, ALIKE * size)  # where a root is, there is rounding left
+
+    def _checked(self, args: list[Any], rounding: float) -> float:
+        """How large the function is somewhere, as it was recorded and as it is now."""
         with ClosureTrace() as recorder:
-            given = [recorder.input(own_copy(x)) for x in self._last]
+            given = [recorder.input(own_copy(x)) for x in args]
             now = held(self.watched.values(*given))
-        found = self._bound(*self._last)
-        if np.shape(now) != found.shape or not np.allclose(now, found, ALIKE, 0.0, True):
+        found = self._bound(*args)
+        if np.shape(now) != found.shape or not np.allclose(now, found, ALIKE, rounding, True):
             raise UnfitError
+        return float(np.max(abs(found), initial=0.0, where=np.isfinite(found)))
 
     def _record(self, args: list[Any]) -> None:
         self.body = in_any_way(
@@ -152,7 +194,10 @@ class _Recorded:
         stands = [t for _, t in recorder.captured]
         equations = needed(recorder.equations, outputs)
         tape = tape_of("search", [*nodes, *[t._node for t in stands]], equations, outputs)
-        return Body(tape, [*args, *[t._value for t in stands]], 0, len(args))
+        body = Body(tape, [*args, *[t._value for t in stands]], 0, len(args))
+        body, numbers = all_lifted(body)
+        self.captured += numbers
+        return body
 
 
 def _float(x: Any) -> Any:
@@ -201,6 +246,8 @@ class ScipySearch(Primitive):
     -----
     Results: the numbers and arrays of numbers in SciPy's result, in order, and whether it is alike.
     """
+
+    dear = True
 
     def __init__(
         self,

@@ -80,6 +80,10 @@ class StepLoops(ABC):
     def step(self, s: Any) -> Any:
         """The state after a step."""
 
+    def ended(self, before: Any, s: Any) -> Any:
+        """Whether a step has ended by an attempt."""
+        return s.t != before.t
+
     @abstractmethod
     def between(self, s: Any, t: Any) -> Any:
         """y at a time within the last step, by SciPy's interpolant."""
@@ -145,9 +149,9 @@ class StepLoops(ABC):
         start = self.begin()
 
         def count(carry: Any) -> Any:
-            s, steps = carry
-            before, s = s.t, self.advance(s)
-            return s, steps + np.where(s.t == before, 0.0, 1.0)
+            before, steps = carry
+            s = self.advance(before)
+            return s, steps + np.where(self.ended(before, s), 1.0, 0.0)
 
         def on(s: Any) -> Any:
             return (self.direction * (self.end - s.t) > 0) & (s.failed == 0)

@@ -14,6 +14,7 @@ import scipy.interpolate
 
 from linad.core.array_type import Array
 from linad.errors import ShapeError, UnsupportedError
+from linad.rules.gathering import entries_at
 from linad.rules.shaping import astype, still
 from linad.scipy.bsplines import Spline, basis_at
 from linad.scipy.mirror import StandIn, TracedClass, check_real, holds_traced, inexact, traced_form
@@ -76,7 +77,8 @@ class TensorSpline:
         tail = (1,) * (self.c.ndim - len(self.t))
         total: Any = 0.0
         for corner in itertools.product(*[range(degree + 1) for degree in self.degrees]):
-            term = self.c[tuple([first + j for first, j in zip(places, corner, strict=True)])]
+            at = tuple([first + j for first, j in zip(places, corner, strict=True)])
+            term = entries_at(self.c, at)
             for basis, j in zip(bases, corner, strict=True):
                 term = basis[:, j].reshape((-1, *tail)) * term
             total = total + term

@@ -369,8 +369,15 @@ def _bound(part: Any, owner: Any, made: Any) -> Any:
     return twin_of(part)
 
 
+def _kinds(kind: Any) -> tuple[Any, ...]:
+    """The classes of what ``isinstance`` takes: one, a union, or a tuple of such."""
+    if isinstance(kind, types.UnionType):
+        return kind.__args__
+    return tuple([one for part in kind for one in _kinds(part)] if type(kind) is tuple else [kind])
+
+
 def _is_instance(x: Any, kind: Any, /) -> bool:
-    kinds = kind if isinstance(kind, tuple) else (kind,)
+    kinds = _kinds(kind)
     return is_instance(x, (*kinds, *[_ORIGINALS[k] for k in kinds if k in _ORIGINALS]))
 
 

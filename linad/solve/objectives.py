@@ -20,6 +20,7 @@ from linad.errors import DTypeError, OptionError, OutputError, ShapeError
 from linad.operators.algebra import as_operator
 from linad.operators.facts import EVERYTHING
 from linad.operators.typed import Typed
+from linad.solve.derived_models import derived_model
 from linad.solve.problems import (
     CountedOperator,
     Evaluations,
@@ -66,6 +67,8 @@ class Objective:
             )
         self.counts = Evaluations()
         self.waiting = waiting_of(name, f)
+        by_hand = jac is not None or hess is not None or hessp is not None or bool(self.args)
+        self.derived = None if by_hand else derived_model(f, self.x)
 
     @property
     def counted(self) -> dict[str, int]:
@@ -80,6 +83,12 @@ class Objective:
 
     def model(self, x: Array) -> tuple[float, Any, Any]:
         """f(x), the gradient as a vector, and the Hessian operator on vectors."""
+        if self.derived is not None and self.derived.is_worth():
+            self.counts.njvp += x.size
+            value, g = self.value_and_gradient(x)
+            with quiet(), self.waiting:
+                H = self.derived.curvature(x)
+            return value, g, CountedOperator(as_operator(H), self)
         if self.jac is None and self.hess is None and self.hessp is None:
             self.counts.nfev += 1
             self.counts.njev += 1
@@ -101,6 +110,10 @@ class Objective:
         self.counts.nfev += 1
         self.counts.njev += 1
         self.counts.nvjp += 1
+        if self.derived is not None and self.derived.is_worth():
+            with quiet(), self.waiting:
+                value, g = self.derived.slope(x)
+            return float(value), g
         with quiet(), self.waiting, self._own_words(x):
             value, g = value_and_grad(of_unknown(self.f, self.args))(self.x.container(x))
         self.waiting.saw()

@@ -70,6 +70,7 @@ class Compiled(Primitive):
         self.written_out = tape  # the same without loops, where there is one
         self.program = target.compile(simplified(tape), chosen, in_columns)
         self.whole = self._linearized
+        self.endless = any([e.primitive.endless for e in tape.equations])
         self._derived: dict[Any, Derived] = {}
         self._narrowed: dict[Any, Compiled] = {}
         self.plans: dict[Any, Any] = {}  # programs of operators with its derivative

@@ -4,7 +4,8 @@ Elementwise equations of one shape that can run side by side share a loop: one p
 memory instead of one an equation. Each equation has a *level*: what it reads from memory was
 written at lower levels. Equations of one level and shape cannot depend on each other through
 memory, so they fuse; whatever one of them makes for another stays in a register. A sum or a
-maximum joins the loop that makes its terms.
+maximum joins the loop that makes its terms. A loop that may go on for ever where a guard fails is
+on no lower level than the guards before it.
 
     y = tanh(x @ W + b)        level 0: matmul        level 1: add, tanh, square, 1 - ...
     s = 1 - y * y                                      stored: y; s only if somebody else reads it
@@ -94,6 +95,7 @@ class Planner:
         self.read_until: dict[Var, int] = defaultdict(lambda: -1)  # by storage
         self.storage: dict[Var, Var] = {}
         self.overwritten: set[Var] = set()
+        self.guarded = 0  # from which level on the guards have been asked
         for eqn in self.tape.equations:
             self._place(eqn)
 
@@ -134,6 +136,10 @@ class Planner:
                 level = max(level, self.read_until[root] + 1)
                 self.storage[eqn.outputs[0]] = root
                 self.overwritten.add(root)
+            if eqn.primitive.endless:
+                level = max(level, self.guarded)
+            if eqn.primitive.guards:
+                self.guarded = max(self.guarded, level)
         self.level[eqn] = level
         for a in variables:
             self._reads(a, level)

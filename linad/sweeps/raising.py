@@ -13,7 +13,7 @@ from linad.core.tape import Equation, Var, guard
 from linad.sweeps.places import constant_place
 from linad.sweeps.routines import routine
 
-STOPPING = ("finite", "regular", "positive definite")
+STOPPING = ("finite", "regular", "positive definite", "within the axis")
 """Demands of operations whose kernels stop where these are not met."""
 
 

@@ -24,7 +24,8 @@ def demand_of(e: Equation) -> Any:
     """What an equation that may raise demands, and of which arrays."""
     if e.primitive.parts:
         return e.primitive, tuple([id(a) for a in e.inputs])
-    return e.primitive.partial, id(e.inputs[0])
+    bounds = tuple([e.params[name] for name in e.primitive.bounds])
+    return e.primitive.partial, id(e.inputs[0]), bounds
 
 
 def demands(equations: Iterable[Equation]) -> set[Any]:

@@ -21,11 +21,12 @@ from linad.core.regions import Region
 from linad.core.shapes import is_inexact, size_of
 from linad.errors import WrongRuleError
 from linad.operators.region_writes import Erase, Insert
-from linad.operators.slopes import MANY, TRUE, SlopeRule, reaches_infinity
+from linad.operators.slopes import MANY, SINGULAR, TRUE, SlopeRule, reaches_infinity
 from linad.operators.structured import Diagonal, Identity
 from linad.transforms.likeness import alike, one_origin
 from linad.transforms.pair_operations import PairTrace, widened
 from linad.transforms.plain_operands import PlainOperands
+from linad.transforms.poles import behind_poles, read_from_poles, settled
 from linad.transforms.quiet_rules import RAISED, with_quiet_rules
 from linad.transforms.spaces import Slot, slot_of
 from linad.transforms.tape_operator import Link, Node, TapeOperator
@@ -55,6 +56,7 @@ class LinearTrace(PairTrace):
         self.steps = []
         self.operands = PlainOperands()
         self.identities = {}
+        self.operands_of = []
         self._constants: set[Node] = set()
 
     def input(self, value: Array) -> Tracer:
@@ -105,7 +107,10 @@ class LinearTrace(PairTrace):
                     rule = primitive.rules.get(0) or primitive.rule_of(0)
                     J: Any
                     if value.dtype is not dtype:
-                        J = widened(rule(y, value, **params), value.dtype, dtype)
+                        J = rule(y, value, **params)
+                        if type(rule) is SlopeRule and (rule.levels or rule.steep is not None):
+                            J = settled(self, rule, 0, x._node, J, y, value, **params)
+                        J = widened(J, value.dtype, dtype)
                     elif (
                         type(rule) is SlopeRule
                         and rule.slope
@@ -123,8 +128,14 @@ class LinearTrace(PairTrace):
                         J.entries = rule.slope(y, value)
                         J.out_shape = J.in_shape = y.shape
                         J.dtype = dtype
+                        if rule.steep is not None:
+                            J.steep = rule.steep
+                            if rule.steep is SINGULAR:
+                                self.operands_of.append((J, (value,)))
                     else:
                         J = rule(y, value, **params)
+                        if type(rule) is SlopeRule and (rule.levels or rule.steep is not None):
+                            J = settled(self, rule, 0, x._node, J, y, value, **params)
                     node = next(self.nodes)
                     self.steps.append((node, [(x._node, J)]))
                     result: Any = _bare(Tracer)
@@ -189,6 +200,8 @@ class LinearTrace(PairTrace):
         for i, node in active:
             rule = rules.get(i) or primitive.rule_of(i)
             J = rule(y, *values, **params)
+            if type(rule) is SlopeRule and (rule.levels or rule.steep is not None):
+                J = settled(self, rule, i, node, J, y, *values, **params)
             if values[i].dtype is not dtype:
                 J = widened(J, values[i].dtype, dtype)
             links.append((node, J))
@@ -288,12 +301,20 @@ class LinearTrace(PairTrace):
         if self.cut:  # a derivative of all that a loop has made of constants is work for nothing
             constants = self._all_constants()
             active = [(i, node) for i, node in active if node not in constants]
+        moving = read_from_poles(self, values, active)
+        if moving and (tape := getattr(primitive, "written_out", None)) is not None:
+            given = list(values)
+            for i, node in active:
+                given[i] = Tracer(self, node, values[i])
+            return tuple(tape.run(given))
         y, J = primitive.whole(values, [i for i, _ in active])
         together = next(self.nodes)
         links = [(node, Entry(k, values[i], len(active))) for k, (i, node) in enumerate(active)]
         self.steps.append((together, links))
-        nodes = tuple([next(self.nodes) for _ in y])
+        nodes: Any = tuple([next(self.nodes) for _ in y])
         self.steps.append((nodes, [(together, J)]))
+        if moving:
+            nodes = behind_poles(self, moving, nodes, y)
         return tuple(
             [
                 Tracer(self, n, v) if is_inexact(v.dtype) else v

@@ -4,10 +4,11 @@ Written out without calls to spare, as is what else `linad.transforms.linearize.
 """
 
 from collections.abc import Iterator
+from math import isinf
 from typing import Any
 
 import numpy as np
-from numpy import ndarray
+from numpy import float64, ndarray
 
 from linad.arrays.buffers import is_settled
 from linad.arrays.tracer import Tracer
@@ -15,14 +16,16 @@ from linad.arrays.traces import Trace
 from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.operators.base import JacobianOperator
-from linad.operators.slopes import MANY, TRUE, SlopeRule, reaches_infinity
+from linad.operators.slopes import FACTOR, MANY, POLE, TRUE, SlopeRule, reaches_infinity
 from linad.operators.structured import Cast, Diagonal, Identity
 from linad.transforms.plain_operands import PlainOperands
+from linad.transforms.poles import settled
 from linad.transforms.tape_operator import Step
 from linad.transforms.traced_values import refuse_objects
 
 _bare = object.__new__  # without the calls of a constructor
 _NUMBERS = {np.float64, float, int}
+FLOAT64 = np.dtype(np.float64)
 
 
 class PairTrace(Trace):
@@ -36,12 +39,15 @@ class PairTrace(Trace):
         The results so far, each with operators from the values it came from.
     identities : dict
         By shape: sums share them.
+    operands_of : list of (operator, operands)
+        Those that tell whether slopes are those of poles.
     """
 
     nodes: Iterator[int]
     steps: list[Step]
     operands: PlainOperands
     identities: dict[Any, Identity]
+    operands_of: list[tuple[Any, Any]]
 
     def _apply_to_two(self, primitive: Primitive, a: Array, b: Array) -> Any:
         """``a * b`` and its like; None if it needs the general way."""
@@ -66,25 +72,26 @@ class PairTrace(Trace):
             y = primitive.on_numbers(a, b)
         else:
             y = primitive.impl(a, b)
-        dtype = y.dtype
-        if dtype.hasobject:
+        dtype = FLOAT64 if type(y) is float64 else y.dtype
+        if dtype is not FLOAT64 and dtype.hasobject:
             refuse_objects(primitive)
         rules = primitive.rules
         links: list[Any] = []
         if from_a == from_b and primitive.of_equal is not None and type(a) is not Tracer:
-            links.append((from_a, self._operator(primitive.of_equal, a, y, a, b)))
+            J = self._operator(primitive.of_equal, 0, from_a, a, y, a, b)
+            links.append((from_a, J))
         else:
             if from_a is not None:
                 rule = rules.get(0) or primitive.rule_of(0)
                 if type(rule) is SlopeRule or a.dtype is not dtype:
-                    J = self._operator(rule, a, y, a, b)
+                    J = self._operator(rule, 0, from_a, a, y, a, b)
                 else:
                     J = rule(y, a, b)
                 links.append((from_a, J))
             if from_b is not None:
                 rule = rules.get(1) or primitive.rule_of(1)
                 if type(rule) is SlopeRule or b.dtype is not dtype:
-                    J = self._operator(rule, b, y, a, b)
+                    J = self._operator(rule, 1, from_b, b, y, a, b)
                 else:
                     J = rule(y, a, b)
                 links.append((from_b, J))
@@ -95,30 +102,44 @@ class PairTrace(Trace):
         result._square, result._whole = None, False
         return result
 
-    def _operator(self, rule: Any, x: Array, y: Array, a: Array, b: Array) -> Any:
-        """The operator of ``x``, which is one of a and b."""
-        shape, dtype = y.shape, y.dtype
+    def _operator(
+        self, rule: Any, place: int, node: Any, x: Array, y: Array, a: Array, b: Array
+    ) -> Any:
+        """The operator of ``x``, which is one of a and b, and of which it is the node."""
         J: Any
-        if (
-            type(rule) is not SlopeRule
-            or x.shape != shape
-            or x.dtype is not dtype
-            or (
-                rule.levels  # few entries are asked here: a call takes as long
-                and (
-                    reaches_infinity(x)
-                    if type(x) is not ndarray or x.size > MANY
-                    else TRUE in np.isinf(x).tobytes()
+        if type(x) is float64 and type(y) is float64:  # what they are need not be asked
+            shape, dtype = (), FLOAT64
+            is_plain = type(rule) is SlopeRule and not (rule.levels and isinf(x))
+        else:
+            shape, dtype = y.shape, y.dtype
+            is_plain = (
+                type(rule) is SlopeRule
+                and x.shape == shape
+                and x.dtype is dtype
+                and not (
+                    rule.levels  # few entries are asked here: a call takes as long
+                    and (
+                        reaches_infinity(x)
+                        if type(x) is not ndarray or x.size > MANY
+                        else TRUE in np.isinf(x).tobytes()
+                    )
                 )
             )
-        ):
+        if not is_plain:
             J = rule(y, a, b)
+            if type(rule) is SlopeRule and (rule.levels or rule.steep is not None):
+                J = settled(self, rule, place, node, J, y, a, b)
             return J if x.dtype is dtype else widened(J, x.dtype, dtype)
         if rule.slope is not None:
             J = _bare(Diagonal)
             J.entries = rule.slope(y, a, b)
             J.out_shape = J.in_shape = shape
             J.dtype = dtype
+            steep = rule.steep
+            if steep is not None:
+                J.steep = steep
+                if steep is not FACTOR and steep is not POLE:
+                    self.operands_of.append((J, (a, b)))
             return J
         J = self.identities.get(shape)
         if J is None or J.dtype is not dtype:

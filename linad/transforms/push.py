@@ -10,16 +10,18 @@ from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.arrays.writes import write_value
 from linad.arrays.zero_dim import array, like
+from linad.core import tree
 from linad.core.adopted import repeated
 from linad.core.array_type import Array
 from linad.core.primitive import Primitive, lifted
 from linad.core.regions import Region
 from linad.core.shapes import is_inexact, memory_of
 from linad.operators.entangled import Entangled, Results
-from linad.operators.slopes import SlopeRule, reaches_infinity
+from linad.operators.slopes import FACTOR, SlopeRule, reaches_infinity
 from linad.transforms.likeness import alike
-from linad.transforms.linearize import linearize_pullback
+from linad.transforms.linearize import linearize_leaves, linearize_pullback
 from linad.transforms.pair_operations import widened
+from linad.transforms.poles import may_swallow
 from linad.transforms.quiet_rules import RAISED, with_quiet_rules
 from linad.transforms.spaces import Slot
 from linad.transforms.tangent_sums import handed_out, push_onto
@@ -36,6 +38,12 @@ Read = tuple[list[Any], list[tuple[int, Any]], bool, bool]
 
 class PushTrace(Trace):
     """A trace whose tracers carry their tangent as node; None is zero."""
+
+    steep = False
+    """Whether an operation may have been at a pole."""
+
+    unsure = False
+    """Whether an infinite value may have come from one: only a tape tells."""
 
     _entangled: list[Results] | None = None
     """The results of operations on eigenvalues, which do not hold together everywhere."""
@@ -135,6 +143,8 @@ class PushTrace(Trace):
             ):
                 # Functions entry by entry are most of what there is: without an operator.
                 if rule.slope is not None:
+                    if rule.steep is not None and rule.steep is not FACTOR:
+                        self.steep = True
                     part, own = tangent * rule.slope(y, *values, **params), True
                 else:
                     own = written and total is None
@@ -142,6 +152,10 @@ class PushTrace(Trace):
                 total, mine = (part, own) if total is None else (total + part, True)
                 continue
             J = rule(y, *values, **params)
+            if type(rule) is SlopeRule and (rule.levels or rule.steep is not None):
+                if rule.levels and self.steep and reaches_infinity(x):
+                    self.unsure = self.unsure or may_swallow(x, tangent)
+                self.steep = self.steep or rule.steep is not FACTOR
             if primitive.outputs is None and x.dtype is not y.dtype:
                 J = widened(J, x.dtype, y.dtype)
             if total is None:
@@ -214,11 +228,17 @@ class PushTrace(Trace):
         """Push through the one operator of a primitive, from all arguments to all results."""
         assert primitive.whole is not None
         self.searches = self.searches or primitive.searches
+        if self.steep:
+            for i, tangent in active:
+                if reaches_infinity(values[i]):
+                    self.unsure = self.unsure or may_swallow(values[i], tangent)
+        self.steep = True  # there may be one inside
         y, J = primitive.whole(values, [i for i, _ in active])
         return self._results(y, J.pushforward(tuple([t for _, t in active])))
 
     def _several(self, ys: Any, tangents: Any, J: Any, active: list[tuple[int, Any]]) -> Any:
         """The results of one operation; J is the last derivative that was pushed through."""
+        self.steep = True  # of what it is a derivative is not asked here
         if isinstance(J, Entangled):
             self._entangled = [*(self._entangled or ()), Results(J, active[0][1], tangents)]
         return self._results(ys, (None,) * len(ys) if tangents is None else tangents)
@@ -249,7 +269,8 @@ def push_leaves(
 
     Notes
     -----
-    Memory is that of the function itself, doubled; nothing is kept for later.
+    Memory is that of the function itself, doubled; nothing is kept for later. Where an infinite
+    value may be that of a pole, a second run keeps a tape, which tells (`linad.transforms.poles`).
     """
     trace = PushTrace()
     tracers = [
@@ -258,4 +279,7 @@ def push_leaves(
     ]
     with trace:
         result = function(tracers)
-        return trace.outputs(result, tangents)
+        if not trace.unsure:
+            return trace.outputs(result, tangents)
+    results, J = linearize_leaves(function, values, tree.flatten(values)[1])
+    return J.out_tree, results, J.push_leaves(tangents)

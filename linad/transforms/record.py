@@ -72,6 +72,10 @@ class RecordTrace(Trace):
         self.errors = Watch()
         self.still_running: Callable[[], None] = _silent  # is called now and then
         self.line: Callable[[], Source | None] = user_line  # what an equation names as its source
+        self.redone: set[Equation] = set()  # what a loop in the program does as well
+        self.stand_ins: list[Tracer] = []  # in the place of arrays that are read from outside
+        self.watching: Callable[[RecordTrace], Any] | None = None  # makes what sees decisions
+        self.decided: Any = None  # sees Python's decisions, once there is one
 
     def input(self, value: Array) -> Tracer:
         """Return a traced value that is an input of the program."""
@@ -137,7 +141,7 @@ class RecordTrace(Trace):
         for e in reversed(equations):  # what is tried may need what was not needed before
             if e.primitive.guards or not read.isdisjoint(e.outputs):
                 kept = [e]
-            elif may_raise(e) and demand_of(e) not in known:
+            elif may_raise(e) and e not in self.redone and demand_of(e) not in known:
                 known.add(demand_of(e))
                 kept = self._tried(e.primitive, e.inputs, e.params, np.False_, e.source)
             else:
@@ -246,9 +250,17 @@ class RecordTrace(Trace):
             tracer = tracer.reshape(())
         if question is bool and tracer.dtype.kind != "b":
             tracer = tracer != 0  # what was asked, and not the number, must be the same again
-        params = {"expected": answer}
-        self.equations.append(Equation(guard, (tracer._node,), params, (), self._asking_line()))
+        equation = Equation(guard, (tracer._node,), {"expected": answer}, (), self._asking_line())
+        if self.watching is not None and question is bool:
+            if self.decided is None:
+                self.decided = self.watching(self)
+            self.decided(equation, answer)
+        self.equations.append(equation)
         return answer
+
+    def ended_searches(self) -> list[Any]:
+        """The searches that were seen to end, see `linad.control.search_loops`."""
+        return [] if self.decided is None else self.decided.ended
 
     def _asking_line(self) -> Source | None:
         line, why = self.line(), reason()

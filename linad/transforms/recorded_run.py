@@ -65,7 +65,7 @@ class RecordedRun:
         self.trace = trace = RecordTrace()
         trace.still_running = still_running
         tracers = [trace.input(x) for x in given]
-        self.stand_ins = [trace.input(a) for a in outside]
+        self.stand_ins = trace.stand_ins = [trace.input(a) for a in outside]
         self.inputs = [t._node for t in (*tracers, *self.stand_ins)]
         self.outside = outside
         trace.equations += self.checks(set(range(len(outside))).difference(direct))

@@ -498,3 +498,40 @@ def test_what_depends_on_an_argument_is_not_kept(installed):
         linad.grad(package.of_argument)(X)
         with pytest.raises(LeakedTracerError, match="KEPT"):
             linad.grad(package.of_argument)(X)
+
+
+SEARCHES = """
+import numpy as np
+from scipy.optimize import brentq
+
+def by_operators(th):
+    kept = {}
+
+    def f(x):
+        if x not in kept:
+            kept[x] = th[0] * x - np.exp(-x * th[1])
+        return kept[x]
+
+    return brentq(f, 0, 10)
+
+def by_writes(th):
+    kept = {}
+
+    def f(x):
+        if x not in kept:
+            sides = np.zeros(2)
+            sides[0], sides[1] = th[0] * x, np.exp(-x * th[1])
+            kept[x] = sides[0] - sides[1]
+        return kept[x]
+
+    return brentq(f, 0, 10)
+"""
+
+
+@pytest.mark.parametrize("name", ["by_operators", "by_writes"])
+def test_what_a_search_has_kept_is_computed_again_for_its_derivative(installed, name):
+    """Brent's method is the last to evaluate at the root, and what it computes is plain."""
+    package, th = installed(SEARCHES), np.array([2.0, 0.7])
+    with linad.adopt(package.__name__):
+        f = getattr(package, name)
+        np.testing.assert_allclose(linad.grad(f)(th), differences(f, th), rtol=1e-6)

@@ -67,6 +67,8 @@ def test_rooms_load_on_first_use():
 import linad, sys
 rooms = "linad.scipy", "linad.solve", "linad.cuda", "linad.sweeps.cuda"
 assert not [m for m in sys.modules if m.startswith(rooms)]
+linad.solve, linad.scipy, linad.interop, linad.testing
+assert not [m for m in sys.modules if m in ("scipy.integrate", "scipy.optimize", "scipy.stats")]
 linad.scipy.linalg.expm, linad.scipy.stats.norm.logpdf, linad.scipy.sparse.linalg.cg
 linad.scipy.optimize.brentq, linad.solve.root, linad.numpy.polynomial.Polynomial
 """

@@ -18,6 +18,7 @@ import scipy.interpolate
 import scipy.linalg.blas
 import scipy.linalg.lapack
 import scipy.optimize
+import scipy.sparse.linalg
 import scipy.spatial.transform
 import scipy.special
 import scipy.stats
@@ -134,7 +135,32 @@ REFUSALS = [
         "^scipy.stats.gaussian_kde",
         "use linad.scipy.stats.gaussian_kde, which traces",
     ),
-    (lambda x: sparse.csr_array(np.eye(2)) * x, "as this SciPy function", r"A.toarray\(\) \* x"),
+    (lambda x: sparse.csr_array(np.eye(2)) * x, "as this SciPy function", r"is x \* A"),
+    (
+        lambda x: sparse.csr_array(np.eye(2)).multiply(x),
+        r"scipy.sparse.csr_array.multiply\(\)",
+        r"write x \* A",
+    ),
+    (
+        lambda x: scipy.spatial.KDTree(np.eye(2)).query(x),
+        r"scipy.spatial.KDTree.query\(\)",
+        "use linad.scipy.spatial.KDTree, which traces",
+    ),
+    (
+        lambda x: [scipy.interpolate.CubicSpline][0](np.arange(2), x),
+        r"scipy.interpolate.CubicSpline\(\)",
+        "use linad.scipy.interpolate.CubicSpline, which traces",
+    ),
+    (
+        lambda x: {"test": scipy.stats.skewtest}["test"](x),
+        r"scipy.stats.skewtest\(\)",
+        "use linad.scipy.stats.skewtest, which traces",
+    ),
+    (
+        lambda x: list(map(scipy.stats.zscore, [x])),
+        r"scipy.stats.zscore\(\)",
+        "use linad.scipy.stats.zscore, which traces",
+    ),
     (lambda x: scipy.spatial.distance.pdist(x[None]), "^scipy", r"or linad.adopt\(__name__\) lets"),
     (lambda x: pickle.dumps(x), "^pickling", "return the value"),
 ]
@@ -281,6 +307,10 @@ def test_an_error_of_scipys_own_names_the_traced_form():
         linad.grad(lambda x: sparse.diags_array(x).sum())(np.ones(3))
     (note,) = caught.value.__notes__
     assert "use linad.scipy.sparse.diags_array, which traces" in note
+    aslinearoperator = scipy.sparse.linalg.aslinearoperator  # linad's takes constant matrices
+    with pytest.raises(TypeError, match="type not understood") as caught:
+        linad.grad(lambda x: aslinearoperator(np.outer(x, x)).matvec(x).sum())(np.ones(3))
+    assert "has its products as A @ x" in caught.value.__notes__[0]
     with pytest.raises(ValueError, match="Different number") as caught:  # of plain values
         linad.grad(lambda x: sparse.diags_array([X], offsets=[0, 1]).sum() * x)(1.0)
     assert not hasattr(caught.value, "__notes__")

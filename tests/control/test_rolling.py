@@ -205,6 +205,23 @@ def test_loop_in_a_loop_is_one_of_two_levels():
     np.testing.assert_allclose(linad.grad(rolled)(X), expected, rtol=1e-10)
 
 
+def test_each_of_several_loops_is_one():
+    def f(x):
+        y, z = x, x * 0.3
+        for _ in range(60):
+            y = step(y, x)
+        for _ in range(50):
+            z = np.cos(z) * x + y / (1.0 + z * z) - z[::-1] * y[0]
+        return np.sum(y * z)
+
+    rolled = rolled_tape(f)[1]
+    loops = [e.primitive.n for e in rolled.equations if isinstance(e.primitive, Repeat)]
+    assert loops == [60, 50]
+    for x in (X, X * 1.1):
+        np.testing.assert_allclose(rolled(x), f(x), rtol=1e-12)
+    np.testing.assert_allclose(linad.grad(rolled)(X), linad.grad(f)(X), rtol=1e-10)
+
+
 def test_arrays_that_are_written_in_loops_are_not_kept_whole():
     def f(x):
         y = np.zeros(101, like=x)

@@ -2,6 +2,7 @@
 
 import gc
 import tracemalloc
+import weakref
 
 import numpy as np
 import pytest
@@ -12,6 +13,13 @@ import linad
 from linad.control.repeat import Repeat
 
 pytestmark = pytest.mark.usefixtures("by_numpy")
+
+class Key:
+    """What refers to a value, weakly known."""
+
+    def __init__(self, value):
+        self.value = value
+
 
 X = np.array([0.7, 0.3, 0.5])
 ROWS = np.random.default_rng(0).standard_normal((120, 3))
@@ -308,7 +316,79 @@ def made_before_it_is_written(x):
     return np.sum(y)
 
 
+def held_now_and_then(x):
+    y, held = x, []
+    for k in range(N):
+        z = np.cos(y)
+        y = step(y, x) + 0.1 * z
+        if k % 7 == 0:
+            held = [*held[-3:], z, x[1:], y[:2]]
+    return np.sum(y) + sum([np.sum(v * v) for v in held])
+
+
+def remembered_while_it_lives(x):
+    memory, y = weakref.WeakKeyDictionary(), x
+    for k in range(N):
+        key = Key(np.cos(y))
+        memory[key] = k
+        y = step(y, x) * 0.5 + 0.1 * key.value + 0.001 * x * memory[key]
+    return np.sum(y) + len(memory) * x[0]
+
+
+def of_another_shape(x):
+    y = x
+    for _ in range(N):
+        part, other = x[1:], np.cos(y)
+        part.shape, other.shape = (1, 2), (3, 1)
+        y = step(y, x) + 0.1 * np.sum(part * other, axis=1)
+    return np.sum(y)
+
+
+def written_views(x):
+    y = x * 1.0
+    for k in range(N):
+        part, same = x[1:], x[1:]
+        y = step(y, x) + 0.1 * np.sum(part * same)
+        if k == 100:
+            part = part * 1.0
+            part[0] = y[0]
+            y = y + np.sum(part) + np.sum(same)
+    return np.sum(y)
+
+
+def parts_of_parts(x):
+    y, table = x, np.outer(x, x)
+    for k in range(N):
+        row = table[1]
+        y = step(y, x) + 0.1 * row[:2][-1] * y[1:][0] + 0.1 * table[k % 2][:1]
+    return np.sum(y)
+
+
+def large_results(x):
+    y = np.ones(700) * x[0]
+    for k in range(N):
+        y = np.sin(y) * 0.9 + 0.1 * y[::-1] + (0.1 * x[1] if k % 2 else x[2])
+    return np.sum(y)
+
+
+def loud_for_a_while(x):
+    y = x
+    for k in range(N):
+        with np.errstate(divide="raise" if k == 100 else "ignore"):
+            try:
+                y = step(y, x) + np.tanh(1.0 / (y - y[0]))[2] * 1e-3
+            except FloatingPointError:
+                y = y * 0.5
+    return np.sum(y)
+
+
 LOOPS = [
+    held_now_and_then,
+    remembered_while_it_lives,
+    of_another_shape,
+    written_views,
+    parts_of_parts,
+    large_results,
     plain,
     made_before_it_is_written,
     other_function_while_the_template_is_made,

@@ -60,6 +60,26 @@ def test_what_a_line_does():
     assert a.found.owner is rng
 
 
+def test_functions_of_tables_and_by_name():
+    a, which = Asking(), "b"
+    tables = {"a": math.sin, "b": np.float64}, [np.float64, math.cos]
+    getattr(math, "sin")(a.x)  # noqa: B009
+    assert (a.found.name, a.found.function) == ("math.sin", math.sin)
+    tables[0]["a"](a.x)
+    assert a.found.name == "math.sin"
+    table, functions = tables
+    table[which[:0] + "a"](a.x)
+    assert a.found.name == ""  # a key that is computed
+    table[which](a.x)
+    assert a.found.name == "numpy.float64"
+    table["a"](a.x)
+    assert a.found.name == "math.sin"
+    functions[1](a.x)
+    assert a.found.name == "math.cos"
+    list(map(math.tan, [a.x]))
+    assert a.found.name in ("", "list")  # math.tan leaves no frame
+
+
 def test_the_innermost_frame_of_the_user():
     assert using_frame().f_code.co_name == "test_the_innermost_frame_of_the_user"
     file, _, line = place().rpartition(":")

@@ -407,3 +407,12 @@ def test_frames_of_a_checked_function_are_left_out():
         linad.solve.curve_fit(model, np.arange(3.0), np.arange(3.0), [1.0])
     files = [entry.path.name for entry in raised.traceback]
     assert files == ["test_options.py", "options.py", "test_options.py"]
+
+
+def test_too_many_arguments_by_place_are_told():
+    from linad.solve import fit, newton
+
+    with pytest.raises(TypeError, match=r"fit\(f, x0, args\) was given 4 .*curve_fit\(f, xdata"):
+        fit(lambda x: x, 1, 2, 3)
+    with pytest.raises(TypeError, match=r"newton\(.*\) was given 9 arguments by their places"):
+        newton(np.sin, *range(8))

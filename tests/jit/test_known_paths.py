@@ -92,9 +92,11 @@ def test_whether_a_path_is_taken_is_not_asked_for_longer_than_compiling_takes():
 
 def test_paths_that_no_call_takes_are_seldom_asked_for(monkeypatch):
     def steps(x):
+        count = 0
         while x > 1:
             x = x / 2
-        return x
+            count += 1
+        return x * count
 
     f = linad.jit(steps)
     for k in range(8):
@@ -112,6 +114,19 @@ def test_paths_that_no_call_takes_are_seldom_asked_for(monkeypatch):
     for _ in range(32):
         f(1.0)
     assert paths[0]._compiled is not None
+
+
+def test_a_plain_table_read_at_computed_positions_is_named_with_a_remedy(kernels):
+    table, edges = np.linspace(0.0, 1.0, 9), np.linspace(-2.0, 2.0, 8)
+    plain = linad.jit(lambda x: np.sum(table[np.digitize(x, edges)] * x))
+    traced = linad.jit(lambda x: np.sum(np.asarray(table, like=x)[np.digitize(x, edges)] * x))
+    points = np.random.default_rng(0).standard_normal((12, 20))
+    with pytest.warns(UserWarning, match=r"np.asarray\(table, like=x\)\[positions\]"):
+        found = [plain(x) for x in points]
+    np.testing.assert_allclose([traced(x) for x in points], found, rtol=1e-12)
+    ((_,),) = traced.variants.values()
+    table *= 2
+    np.testing.assert_allclose(traced(points[0]), 2 * found[0], rtol=1e-12)
 
 
 TURNING = {

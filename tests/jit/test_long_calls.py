@@ -8,6 +8,7 @@ from linad.errors import TracerError
 from linad.jit import specializations
 from linad.jit.long_calls import LongCall
 from linad.jit.signature import Signature
+from linad.operators.provided import OTHER
 
 X = np.array([0.5, -1.0, 2.0])
 
@@ -58,6 +59,41 @@ def test_the_way_is_shortened_from_the_second_call_on():
     jitted(X)
     assert jitted._short is not None
     np.testing.assert_array_equal(jitted._short((X,)), X * 2)
+
+
+def test_the_way_is_shortened_around_steps_in_numpy():
+    jitted = linad.jit(lambda x, y: {"sums": np.logaddexp.accumulate(x) * y[0], "last": x[-1] * 2})
+    for k in range(5):
+        found = jitted(X + k, (2.0 * X,))
+        np.testing.assert_allclose(found["sums"], np.logaddexp.accumulate(X + k) * 2 * X)
+        assert found["last"] == 2 * (X[-1] + k)
+        assert np.ndim(found["last"]) == 0
+    assert jitted._short is not None
+    assert not hasattr(jitted._short, "entry")  # the steps need Python
+    assert jitted._short((X[1:], (X,))) is OTHER
+
+
+def test_a_step_that_raises_does_so_for_the_function():
+    met = []
+
+    @linad.primitive
+    def doubled(x):
+        met.append(x)
+        if x[0] < 0:
+            raise ValueError("negative")
+        return 2 * x
+
+    doubled.jacobian(wrt=0)(lambda y, x: linad.operators.Diagonal(np.full(x.shape, 2.0)))
+    jitted = linad.jit(lambda x: doubled(x) + 1.0)
+    for _ in range(3):
+        jitted(X)
+    del met[:]
+    np.testing.assert_array_equal(jitted(X), 2 * X + 1.0)
+    assert len(met) == 1
+    assert jitted._short((-X,)) is OTHER
+    with pytest.raises(ValueError, match="negative"):
+        jitted(-X)
+    np.testing.assert_array_equal(jitted(X), 2 * X + 1.0)
 
 
 def test_too_many_paths_run_uncompiled():

@@ -47,6 +47,7 @@ from linad.operators.tagged import Tagged
 from linad.operators.wrappers import Adjoint, Extended, Reshaped, Scaled, Transpose
 from linad.rules.cosines import CosineTransform
 from linad.rules.cumulative import recurrence
+from linad.rules.gathering import EntriesAlong
 from linad.rules.indexing import Selection
 from linad.rules.triangular import TriangularSolve
 
@@ -141,6 +142,8 @@ def examples(dtype, rng):
         WeightedSum(r(2, 3), (1,), s, dtype),
         Selection(index, (3,), (4,), dtype),
         Selection(Index((np.array([2, 0, 1]),)), (3,), (3,), dtype),
+        EntriesAlong(np.array([2, 0, 2]), -1, (2, 3), s, dtype),
+        EntriesAlong(np.array([[2, 1], [0, 1]]), -2, (2, 2, 2), (3, 2), dtype),
         Foreign(aslinearoperator(sparse)),
         StoredMatrix(parts_of(sparse), storage_of(sparse), False, (), dtype),
         linad.linearize(lambda x: np.ravel(x)[:4].reshape(2, 2), r(2, 3))[1],

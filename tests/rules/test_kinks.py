@@ -170,6 +170,42 @@ def test_even_powers_of_roots_are_smooth(name, form):
             np.testing.assert_allclose(second(x), np.diag(expected), rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.parametrize("name", [*ROOTS, "std"])
+def test_even_powers_of_multiples_of_roots_are_smooth(name):
+    """Whatever the sign of the factor, and where it is traced; the cube of one says NaN."""
+    root, _ = ROOTS.get(name, (lambda x: np.std(np.stack([x, -x]), axis=0), 1))
+    forms = {
+        "2 * r": lambda r, c: 2 * r,
+        "r * -2.0": lambda r, c: r * -2.0,
+        "r / c": lambda r, c: r / c,
+        "c * r": lambda r, c: c * r,
+        "np.multiply": lambda r, c: np.multiply(2.0, r) / np.float64(3.0),
+    }
+    x = np.array([0.0, 1.5, -2.0, 0.7])
+    with kernels_in_python(), np.errstate(all="ignore"):
+        for form, times in forms.items():
+
+            def f(x, p=2, times=times):
+                return np.sum(times(root(x[:3]), x[3]) ** p)
+
+            def smooth(x, times=times):
+                return np.sum(root(x[:3]) ** 2 * times(1.0, x[3]) ** 2)
+
+            expected = linad.hessian(smooth)(x)
+            for second in (linad.hessian(f), linad.jit(linad.hessian(f))):
+                second(x + 1)
+                np.testing.assert_allclose(second(x), expected, atol=1e-13, err_msg=form)
+                np.testing.assert_allclose(f(x), smooth(x))
+            cubed = linad.hessian(lambda x, f=f: f(x, 3))
+            assert is_honest(cubed(x)[:1, :1], np.zeros((1, 1)))
+
+
+def test_multiples_whose_squares_would_overflow():
+    f = linad.jit(lambda x: np.sum((1e170 * np.abs(x)) ** 2))
+    y, slope = linad.value_and_grad(f)(np.array([1e-170]))
+    np.testing.assert_allclose([y, slope[0]], [1.0, 2e170], rtol=1e-12)
+
+
 @pytest.mark.parametrize("apart", [False, True])
 def test_the_square_of_a_root(apart):
     """sqrt(x)² is x where there is a root, and has the slope of that side at 0."""

@@ -328,3 +328,10 @@ def test_the_curvature_of_a_correlation_of_one():
                 np.testing.assert_allclose(linad.derivative(g)(0.0), 0, atol=1e-14)
                 second = linad.derivative(linad.derivative(g))(0.0)
                 np.testing.assert_allclose(second, sign * expected, rtol=1e-10)
+
+
+def test_the_deviation_of_one_entry_is_zero_and_stays_so():
+    for f in (np.std, np.var):
+        assert linad.hessian(f)(np.array([2.0])) == 0
+        assert linad.grad(linad.grad(lambda x, f=f: f(np.stack([x]))))(2.0) == 0
+        assert np.all(linad.hessian(lambda x, f=f: np.sum(f(x, axis=0)))(np.ones((1, 2))) == 0)

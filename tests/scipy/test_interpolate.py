@@ -533,6 +533,45 @@ def test_a_smoothing_spline_has_another_path_for_other_knots(kernels):
         np.testing.assert_allclose(f(scale * Y12), expected, rtol=1e-9)
 
 
+KNOTS = np.linspace(-3.0, 3.0, 12)
+HEIGHTS = np.sin(KNOTS)
+SURFACE = np.outer(HEIGHTS, HEIGHTS) + 1
+OF_MOVING_POINTS = {
+    "linear": lambda x: li.interp1d(KNOTS, HEIGHTS, fill_value="extrapolate")(x),
+    "nearest": lambda x: li.interp1d(KNOTS, HEIGHTS, kind="nearest")(x) * x,
+    "previous": lambda x: li.interp1d(KNOTS, HEIGHTS, kind="previous")(x) * x,
+    "cubic spline": lambda x: li.CubicSpline(KNOTS, HEIGHTS)(x),
+    "slope of a spline": lambda x: li.CubicSpline(KNOTS, HEIGHTS)(x, 1),
+    "monotone": lambda x: li.PchipInterpolator(KNOTS, HEIGHTS)(x),
+    "akima": lambda x: li.Akima1DInterpolator(KNOTS, HEIGHTS)(x),
+    "interpolating spline": lambda x: li.make_interp_spline(KNOTS, HEIGHTS)(x),
+    "splev": lambda x: li.splev(x, scipy.interpolate.splrep(KNOTS, HEIGHTS)),
+    "grid": lambda x: li.interpn((KNOTS, KNOTS), SURFACE, x.reshape(-1, 2)),
+    "nearest on a grid": lambda x: (
+        li.interpn((KNOTS, KNOTS), SURFACE, x.reshape(-1, 2), method="nearest") * x[:4]
+    ),
+    "cubic on a grid": lambda x: li.interpn((KNOTS, KNOTS), SURFACE, x.reshape(-1, 2), "cubic"),
+    "monotone on a grid": lambda x: li.interpn((KNOTS, KNOTS), SURFACE, x.reshape(-1, 2), "pchip"),
+    "surface": lambda x: li.RectBivariateSpline(KNOTS, KNOTS, SURFACE)(x[:4], x[4:], grid=False),
+}
+
+
+@pytest.mark.parametrize("name", OF_MOVING_POINTS)
+def test_points_may_move_to_other_intervals_in_one_program(name, kernels):
+    runs = []
+
+    def loss(x):
+        runs.append(x)
+        return np.sum(OF_MOVING_POINTS[name](x) ** 2)
+
+    compiled, plain = linad.jit(linad.value_and_grad(loss)), linad.value_and_grad(loss)
+    for _ in range(5):
+        x = rng.uniform(-2.8, 2.8, 8)
+        for found, expected in zip(compiled(x), plain(x), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+    assert len(runs) == 1 + 5
+
+
 SCATTERED_FORMS = {
     "linear": lambda m, p, v, q: m.LinearNDInterpolator(p, v)(q),
     "linear-scaled": lambda m, p, v, q: m.LinearNDInterpolator(p, v, -1.0, rescale=True)(q),

@@ -285,6 +285,44 @@ def test_complex_images_and_weights():
     check_derivatives(lambda x, w: ln.convolve1d(x, w), z, w)
 
 
+def test_the_size_of_a_slope_has_the_derivative_of_a_norm_in_a_flat_image():
+    def f(x):
+        return ln.gaussian_gradient_magnitude(x, 1.0)
+
+    flat = np.full((3, 4), 0.5)
+    for g in (f, linad.jit(f)):
+        np.testing.assert_array_equal(linad.jacobian(g)(flat), 0.0)
+
+
+LEVEL = np.round(X)  # many pixels are equal
+RANKED = {
+    "opening": lambda m, x: m.grey_opening(x, 2),
+    "closing": lambda m, x: m.grey_closing(x, footprint=F),
+    "tophat": lambda m, x: m.white_tophat(x, 3, mode="constant", cval=1.0),
+    "rank": lambda m, x: m.rank_filter(x, 2, 3),
+    "percentile": lambda m, x: m.percentile_filter(x, 30, 3),
+    "median": lambda m, x: m.median_filter(x, 3, mode="constant"),
+}
+
+
+@pytest.mark.parametrize("name", RANKED)
+def test_slopes_at_equal_pixels_are_those_beside_them(name):
+    """Of the pixels which would be picked if the later of equal ones were a little larger."""
+    f, beside = RANKED[name], LEVEL + 1e-9 * np.arange(LEVEL.size).reshape(LEVEL.shape)
+    y, J = linad.linearize(lambda x: f(ln, x), LEVEL)
+    np.testing.assert_array_equal(y, f(scipy.ndimage, LEVEL))
+    _, K = linad.linearize(lambda x: f(ln, x), beside)
+    np.testing.assert_array_equal(J.todense(), K.todense())
+    _, compiled = linad.linearize(linad.jit(lambda x: f(ln, x)), LEVEL)
+    np.testing.assert_array_equal(compiled.todense(), K.todense())
+
+
+def test_an_opening_has_its_slope_where_pixels_are_equal():
+    """At [1, 1, 2] the middle is max(min(a, b), min(b, c)) = b, whichever is larger."""
+    J = linad.jacobian(lambda x: ln.grey_opening(x, 2)[1])(np.array([1.0, 1.0, 2.0]))
+    np.testing.assert_array_equal(J, [0.0, 1.0, 0.0])
+
+
 PIXELWISE = {
     **dict.fromkeys(("correlate", "convolve"), np.ones((2, 3))),
     **dict.fromkeys(("correlate1d", "convolve1d"), np.ones(3)),

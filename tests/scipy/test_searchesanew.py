@@ -196,3 +196,34 @@ def _body():
     recorded = searchesanew._Recorded(watched)
     assert recorded(np.ones(3)).tolist() == [2.0, 2.0, 2.0]
     return recorded.body
+
+
+def by_fsolve(p):
+    total = 0.0
+    for t in np.linspace(0.3, 2.0, 30):
+        x = so.fsolve(lambda x: two(p + t, x), np.array([0.5, t]))  # noqa: B023
+        total = total + x[0] * x[1] * t
+    return total
+
+
+def by_minimize_scalar(p):
+    total = 0.0
+    for t in np.linspace(0.3, 2.0, 30):
+        total = total + so.minimize_scalar(lambda x: wave(p * t, x)).x * t  # noqa: B023
+    return total
+
+
+@pytest.mark.rest
+@pytest.mark.parametrize("f", [by_fsolve, by_minimize_scalar])
+def test_searches_at_many_points_are_one_loop(f):
+    gradient = linad.jit(linad.value_and_grad(f))
+    for p in (0.7, 0.9, 1.3):
+        value, slope = gradient(p)
+        expected, exact = linad.value_and_grad(f)(p)
+        np.testing.assert_allclose(value, expected, 1e-7)
+        np.testing.assert_allclose(slope, exact, 1e-6)
+    ((path,),) = gradient.variants.values()
+    loops = [e for e in path.rolled.equations if e.primitive.name.startswith("repeat")]
+    searches = [any([e.primitive.dear for e in f.primitive.body.tape.equations]) for f in loops]
+    assert searches == [True, False]  # what was found is kept for the way back
+    assert len(path.rolled.equations) < 400

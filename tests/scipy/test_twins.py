@@ -71,6 +71,21 @@ def test_pythons_own_functions(name):
     np.testing.assert_array_equal(linad.linearize(function_twin(f), x)[0], f(x))
 
 
+def test_a_union_of_classes_holds_those_of_scipy():
+    """`ttest_ind` asks ``isinstance(method, PermutationMethod | MonteCarloMethod | None)``."""
+    x, y = twin_cases.X[:5], twin_cases.Y[:4]
+    expected = linad.grad(lambda x: lt.ttest_ind(x, y).statistic)(x)
+    for kind in (scipy.stats.PermutationMethod, scipy.stats.MonteCarloMethod):
+
+        def f(x, m=lt, kind=kind):
+            result = m.ttest_ind(x, y, method=kind(n_resamples=9, rng=1))
+            return result.statistic, result.pvalue
+
+        (statistic, p), slope = linad.value_and_grad(f, has_aux=True)(x)
+        np.testing.assert_allclose((statistic, p), f(x, scipy.stats))
+        np.testing.assert_allclose(slope, expected)
+
+
 def test_every_twin_has_a_case():
     forms = mirrored_functions()
     twins = {

@@ -264,6 +264,19 @@ def sides(f: Callable[[float], np.ndarray]) -> Sides:
     return Sides(left, right, grows, 1e-3 * scale + 1e-5 * (1 + np.abs(here)))
 
 
+CHOSEN = ("eig", "svd", "rq")
+"""Parts of the names of those whose vectors LAPACK orders and signs as it finds them. Where other
+ones are found beside a point, as at triangular matrices, differences tell of no entry: one that is
+0 there does not show that its sign has changed."""
+
+
+def jumps(f: Callable[[float], np.ndarray]) -> bool:
+    """Whether an entry of a function of a number jumps at 0, on some side."""
+    here = f(0.0)
+    far, near = (np.abs([f(h) - here, f(-h) - here]) for h in STEPS)
+    return bool(np.any((near > 1e-3) & (near > far / 2)))
+
+
 def is_additive(along: Callable[[Any], Any], direction: Any, rng: Any) -> np.ndarray:
     """Where the mean of both sides is that of another direction and of what is left, together.
 
@@ -441,6 +454,8 @@ def findings(
                 told = sides(along(direction))
         except Exception:
             continue
+        if any(part in problem.name for part in CHOSEN) and jumps(along(direction)):
+            continue
         with quiet():
             try:
                 tangents = J.pushforward(direction) if traced else []
@@ -547,7 +562,13 @@ def _compiled(
     if not np.allclose(flat(y), expected, rtol=1e-7, atol=1e-9, equal_nan=True):
         return [f"JIT VALUE {flat(y)[:4]} for {expected[:4]}"]
     found, wanted = flat([np.asarray(a) for a in dy]), flat([np.asarray(a) for a in dz])
-    if not np.allclose(found, wanted, rtol=1e-6, atol=1e-8, equal_nan=True):
+    alike = np.isclose(found, wanted, rtol=1e-6, atol=1e-8, equal_nan=True)
+    off = flat(y) != expected
+    if not np.all(alike) and np.any(off):
+        # Its last digits are others, which take it off a kink: to one side of it, or to the other.
+        told = sides(lambda t: flat(numbers(problem.plain(*_moved(point, direction, t)))))
+        alike |= off & ~(np.abs(told.left - told.right) <= told.tolerance)
+    if not np.all(alike):
         return [f"JIT SLOPE {found[:4]} for {wanted[:4]}"]
     return []
 

@@ -7,7 +7,8 @@ from compiled_runs import check_compiled
 import linad
 from linad.core.shapes import size_of
 from linad.sweeps.cpu.target import CPU
-from linad.sweeps.plan import LONG
+from linad.sweeps.plan import LONG, Planner
+from linad.sweeps.steps import CallStep
 
 SAMPLE = np.random.default_rng(5).uniform(0.5, 2.0, 2 * LONG)
 T = np.array([0.3, -0.4])
@@ -84,3 +85,21 @@ def test_sums_that_wait_are_with_those_that_read_the_same():
     first, second = long_loops(weighted, T, SAMPLE)
     assert first == ["sum"]
     assert {"exp", "sin", "max", "sum"} <= set(second)
+
+
+def test_what_may_go_on_for_ever_waits_for_the_guards_before_it():
+    def root(p):
+        if np.sum(p * np.arange(3.0)) < 0:
+            return 0 * p[0]
+        return linad.while_loop(
+            lambda x: abs(x * x - p[0]) > 1e-12, lambda x: (x + p[0] / x) / 2, p[0]
+        )
+
+    f = linad.jit(root)
+    f(np.array([2.0, 1.0, 3.0]))
+    ((path,),) = f.variants.values()
+    steps = Planner(path.tape, CPU, {}, {}).steps()
+    called = [step.equation.primitive for step in steps if isinstance(step, CallStep)]
+    order = [p for p in called if p.endless or p.guards]
+    assert [p.endless for p in order] == [False, True]
+    assert f(np.array([-2.0, 1.0, -3.0])) == 0

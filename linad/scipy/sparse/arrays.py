@@ -307,19 +307,23 @@ class SparseArray:
         """The sum of the diagonal."""
         return np.sum(self.diagonal())
 
-    def sum(self, axis: Any = None) -> Any:
+    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         """The sum of the entries, of each column (axis 0) or of each row (axis 1)."""
+        if out is not None:
+            raise UnsupportedError("sum: out= is not traced by linad; use the returned value")
+        if dtype is not None:
+            return self.astype(dtype).sum(axis)
         if axis is None:
             return np.sum(self._entries)
         of_rows = normalize_axis(axis, 2, "sum") == 1
         sums = (self.pattern if of_rows else self.pattern.T).gather(self._entries)
         return self._dense(sums.reshape((-1, 1)) if of_rows and self.is_matrix else sums)
 
-    def mean(self, axis: Any = None) -> Any:
+    def mean(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         """The mean, zeros counted."""
         m, n = self.shape
         number = m * n if axis is None else self.shape[normalize_axis(axis, 2, "mean")]
-        return self.sum(axis) / number
+        return self.sum(axis, dtype, out) / number
 
     # Products.
 

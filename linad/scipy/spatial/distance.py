@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 import scipy.spatial.distance as theirs
 
+from linad.arrays.roots import rooted
 from linad.arrays.zero_dim import number
 from linad.core.array_type import Array
 from linad.core.mirrored_names import mirrored_names
+from linad.core.primitive import Traced
 from linad.errors import DTypeError, ShapeError, UnsupportedError
 from linad.rules.creation import asarray
+from linad.rules.kinks import cube_of_tip, root
 from linad.scipy.implicit_solutions import plain
 from linad.scipy.mirror import doubled, inexact, traced_form
 from linad.scipy.twinforms import twins_among
@@ -30,14 +33,13 @@ __getattr__, __dir__ = mirrored_names(theirs, twins_among(theirs, TWINS))
 Metric = Callable[..., Any]
 
 
-def _root(squares: Array) -> Any:
-    """The square root, with derivative zero at zero."""
-    zero = squares == 0
-    return np.where(zero, 0.0, np.sqrt(np.where(zero, 1.0, squares)))
+def _root(square: Metric, *args: Any) -> Any:
+    """The square root of ``square(*args)``: its slope at 0 is 0, its square has no tip."""
+    return rooted(root(square(*args)), square, *args, cube=cube_of_tip)
 
 
 def _euclidean(x: Array, y: Array, w: Array | None = None) -> Any:
-    return _root(_sqeuclidean(x, y, w))
+    return _root(_sqeuclidean, x, y, w)
 
 
 def _sqeuclidean(x: Array, y: Array, w: Array | None = None) -> Any:
@@ -58,12 +60,22 @@ def _chebyshev(x: Array, y: Array, w: Any = None) -> Any:
 def _minkowski(x: Array, y: Array, p: Any = 2.0, w: Any = None) -> Any:
     if p == np.inf:
         return _chebyshev(x, y, w)
-    steps = np.abs(x - y)
-    zero = steps == 0
-    powers = np.where(zero, 0.0, np.where(zero, 1.0, steps) ** p)
+    if not isinstance(p, Traced) and (w is None or not isinstance(asarray(w), Traced)):
+        steps = x - y
+        return np.linalg.norm(steps if w is None else steps * asarray(w) ** (1 / p), p, axis=-1)
+    powers = _powers(np.abs(x - y), p)
     total = np.sum(powers if w is None else w * powers, -1)
     none = total == 0
-    return np.where(none, 0.0, np.where(none, 1.0, total) ** (1 / p))
+    at_none = np.linalg.norm(x - y, axis=-1)  # a tip as well, whatever the exponent
+    return np.where(none, 0 * at_none, np.where(none, 1.0, total) ** (1 / p))
+
+
+def _powers(steps: Array, p: Any) -> Any:
+    """|x - y|^p; its slope at 0 is 0, also where that of the power is not."""
+    if plain(p) > 1:
+        return steps**p
+    zero = steps == 0
+    return np.where(zero, 0.0, np.where(zero, 1.0, steps) ** p)
 
 
 def _cosine(x: Array, y: Array, w: Array | None = None) -> Any:
@@ -104,8 +116,12 @@ def _seuclidean(x: Array, y: Array, V: Array) -> Any:
 
 
 def _mahalanobis(x: Array, y: Array, VI: Array) -> Any:
+    return _root(_sqmahalanobis, x, y, VI)
+
+
+def _sqmahalanobis(x: Array, y: Array, VI: Array) -> Any:
     steps = x - y
-    return _root(np.sum(steps * np.matmul(steps, np.swapaxes(asarray(VI), -1, -2)), -1))
+    return np.sum(steps * np.matmul(steps, np.swapaxes(asarray(VI), -1, -2)), -1)
 
 
 def _jensenshannon(x: Array, y: Array, base: Any = None) -> Any:
@@ -118,7 +134,7 @@ def _jensenshannon(x: Array, y: Array, base: Any = None) -> Any:
         return np.sum(np.where(zero, 0.0, a * np.log(ratio)), -1)
 
     js = (divergence(p) + divergence(q)) / 2
-    return _root(js if base is None else js / np.log(base))
+    return root(js if base is None else js / np.log(base))
 
 
 def _jensenshannon_of_many(x: Array, y: Array, base: Any = None) -> Any:
@@ -142,6 +158,8 @@ METRICS: dict[str, Metric] = {
     "mahalanobis": _mahalanobis,
     "jensenshannon": _jensenshannon,
 }
+HAVE_TIPS = (_euclidean, _seuclidean, _minkowski, _mahalanobis)
+"""Metrics that are roots, whose second derivative at 0 does not exist."""
 _ALIASES = {
     **dict.fromkeys(("euclid", "eu", "e"), "euclidean"),
     **dict.fromkeys(("sqe", "sqeuclid"), "sqeuclidean"),
@@ -195,13 +213,23 @@ def _points(name: str, X: Array) -> Any:
 
 @traced_form(theirs.cdist)
 def cdist(XA: Array, XB: Array, metric: Any = "euclidean", **kwargs: Any) -> Any:
+    among_themselves = XA is XB
     XA, XB = _points("cdist", XA), _points("cdist", XB)
     kind = _metric("cdist", metric)
     if kind is None:
         return np.stack([np.stack([metric(a, b, **kwargs) for b in XB]) for a in XA])
     XA, XB = doubled(XA), doubled(XB)
     kwargs = _spread(kind, np.concatenate([XA, XB]), kwargs)
+    if among_themselves and kind in HAVE_TIPS:
+        return _among_themselves(kind, XA, kwargs)
     return kind(XA[:, None, :], XB[None, :, :], **kwargs)
+
+
+def _among_themselves(kind: Metric, X: Array, kwargs: dict[str, Any]) -> Any:
+    """All distances; that of a point to itself is 0 wherever it is, and has all derivatives."""
+    itself = np.eye(X.shape[0], dtype=bool)
+    found = kind(X[:, None, :] + itself[..., None], X[None, :, :], **kwargs)
+    return np.where(itself & (found == found), 0.0, found)  # NaN, of infinite points, stays
 
 
 @traced_form(theirs.pdist)

@@ -57,6 +57,10 @@ from linad.scipy.stats.powers import (
     yeojohnson_llf as yeojohnson_llf,
     yeojohnson_normmax as yeojohnson_normmax,
 )
+from linad.scipy.stats.samples_apart import (
+    energy_distance as energy_distance,
+    wasserstein_distance as wasserstein_distance,
+)
 from linad.scipy.stats.siegel import siegelslopes as siegelslopes
 from linad.scipy.stats.whole import WHOLE
 from linad.scipy.twinforms import twins_among
@@ -109,7 +113,7 @@ TWINS = (
     *("obrientransform", "percentileofscore", "quantile", "rankdata", "relfreq"),
     *("scoreatpercentile", "sem", "sigmaclip", "skew", "tmax", "tmean", "tmin", "trim1"),
     *("trim_mean", "trimboth", "tsem", "tstd", "tvar", "variation", "zmap", "zscore"),
-    *("energy_distance", "wasserstein_distance", "ecdf", "probplot"),
+    *("ecdf", "probplot"),
     # Two samples, or more: how they are related, and tests.
     *("linregress", "pearsonr", "spearmanr", "kendalltau"),
     *("theilslopes", "chatterjeexi", "somersd"),

@@ -25,16 +25,35 @@ from linad.scipy.stats.hooks import Hooked
 from linad.scipy.twins import stands_for
 
 
-def _log_power(z: Array, c: Array) -> Any:
-    """-log(1 - c z) / c; for small u = c z by its series, z Σ u^k / (k + 1)."""
+def _by_cases(z: Array, c: Array) -> tuple[Any, Any, Any, Any]:
+    """Whether u = c z is small, L(z, c) by its series there, z Σ u^k / (k + 1), and u and c
+    elsewhere."""
     u = c * z
     small = np.abs(still(u)) < 0.05
     near = np.where(small, u, 0.0)
     series: Any = 0.0
     for k in range(14, 0, -1):
         series = 1 / k + near * series
-    away = np.where(c == 0, 1.0, c)
-    return np.where(small, z * series, -np.log1p(-np.where(small, 0.5, u)) / away)
+    return small, z * series, np.where(small, 0.5, u), np.where(small, 1.0, c)
+
+
+def _log_power(z: Array, c: Array) -> Any:
+    """L(z, c)."""
+    small, near, u, c = _by_cases(z, c)
+    return np.where(small, near, -np.log1p(-u) / c)
+
+
+def _log_slope(z: Array, c: Array) -> Any:
+    """(c - 1) L(z, c), the logarithm of (1 - c z)^(1/c - 1); for c = 1 it is 0 where L is not."""
+    small, near, u, away = _by_cases(z, c)
+    return np.where(small, (c - 1) * near, -sp.xlog1py(1 - 1 / away, -u))
+
+
+def _power(z: Array, c: Array) -> Any:
+    """exp(-L(z, c)) = (1 - c z)^(1/c), which at the end of the support, where L is infinite, has
+    slopes as well."""
+    small, near, u, c = _by_cases(z, c)
+    return np.where(small, np.exp(-near), (1 - u) ** (1 / c))
 
 
 # log Γ(1 + c) = -γ c + c² Σ_{k≥2} ζ(k) (-1)^k c^(k-2) / k, |c| < 1
@@ -122,14 +141,13 @@ class GeneralExtreme(Continuous):
         return np.where(c < 0, end, -np.inf), np.where(c > 0, end, np.inf)
 
     def _counts_at_end(self, z: Array, c: Array) -> Any:
-        return np.False_
+        return (z == 1) & (c == 1)
 
     def _logpdf(self, z: Array, c: Array) -> Any:
-        w = _log_power(z, c)
-        return (c - 1) * w - np.exp(-w)
+        return _log_slope(z, c) - _power(z, c)
 
     def _logcdf(self, z: Any, c: Any) -> Any:
-        return -np.exp(-_log_power(z, c))
+        return -_power(z, c)
 
     def _cdf(self, z: Any, c: Any) -> Any:
         return np.exp(self._logcdf(z, c))
@@ -150,7 +168,7 @@ class GeneralPareto(Hooked):
     """(1 + c z)^(-1/c) beyond z; the exponential distribution for c = 0."""
 
     def _logpdf(self, z: Array, c: Array) -> Any:
-        return -(c + 1) * _log_power(z, -c)
+        return _log_slope(z, -c)
 
     def _logsf(self, z: Array, c: Array) -> Any:
         return -_log_power(z, -c)
@@ -166,10 +184,10 @@ class KappaFour(Hooked):
     """(1 - h t)^(1/h) with t = (1 - k z)^(1/k)."""
 
     def _logcdf(self, z: Array, h: Array, k: Array) -> Any:
-        return -_log_power(np.exp(-_log_power(z, k)), h)
+        return -_log_power(_power(z, k), h)
 
     def _logpdf(self, z: Array, h: Array, k: Array) -> Any:
-        return (k - 1) * _log_power(z, k) + (1 - h) * self._logcdf(z, h, k)
+        return _log_slope(z, k) + _log_slope(_power(z, k), h)
 
     def _cdf(self, z: Any, h: Any, k: Any) -> Any:
         return np.exp(self._logcdf(z, h, k))

@@ -14,11 +14,13 @@ import scipy.special as sp
 import scipy.stats
 
 from linad.core.array_type import Array
+from linad.core.primitive import Primitive, Traced
 from linad.errors import UnsupportedError
+from linad.operators.slopes import SlopeRule
 from linad.rules.shaping import still
 from linad.scipy.plain_results import by_scipy
 from linad.scipy.stats.distribution import Continuous, log_of_either
-from linad.scipy.stats.limits import log_bessel
+from linad.scipy.stats.limits import log_bessel, von_mises_density
 
 NAMES = (
     *("alpha", "anglit", "arcsine", "argus", "bradford", "burr12", "chi", "dweibull"),
@@ -253,6 +255,42 @@ class Rice(Hooked):
         return np.log(z) - 0.5 * (z * z + b * b) + log_bessel(b * z)
 
 
+class Mielke(Hooked):
+    """Density k x^(k-1) / (1 + x^s)^(1 + k/s)."""
+
+    def _counts_at_end(self, z: Array, k: Array, s: Array) -> Any:
+        return (z == 0) & (k <= 1)
+
+    def _logpdf(self, z: Array, k: Array, s: Array) -> Any:
+        return np.log(k) + sp.xlogy(k - 1, z) - (1 + k / s) * np.log1p(z**s)
+
+
+class VonMises(Hooked):
+    """Density exp(κ cos x) / (2π I_0(κ)), whose integral SciPy sums in compiled code."""
+
+    def _cdf(self, z: Any, kappa: Any) -> Any:
+        if isinstance(kappa, Traced):
+            self.refuse("cdf", "kappa", "has no formula, and that of sf and of quantiles neither")
+        return von_mises_integral(z, kappa)
+
+    def _sf(self, z: Any, kappa: Any) -> Any:
+        return 1.0 - self._cdf(z, kappa)
+
+    def _logcdf(self, z: Any, kappa: Any) -> Any:
+        return np.log(self._cdf(z, kappa))
+
+    def _logsf(self, z: Any, kappa: Any) -> Any:
+        return np.log(self._sf(z, kappa))  # NaN beyond one turn, as SciPy's: F goes on there
+
+
+von_mises_integral = Primitive(
+    "von_mises_integral", lambda x, kappa: scipy.stats.vonmises._cdf(x, kappa), register=False
+)
+von_mises_integral.jacobian(wrt=0)(
+    SlopeRule("von_mises_integral_wrt_x", 0, lambda y, x, kappa: von_mises_density(None, x, kappa))
+)
+
+
 class GeneralizedInverseGauss(Hooked):
     """Density x^(p-1) exp(-b (x + 1/x) / 2) / (2 K_p(b)); SciPy integrates it for the others.
 
@@ -280,4 +318,9 @@ class GeneralizedInverseGauss(Hooked):
 HOOKED = {name: Hooked(name) for name in NAMES}
 HOOKED |= {"exponnorm": ExponNormal("exponnorm"), "dgamma": DoubleGamma("dgamma")}
 HOOKED["gennorm"] = GeneralizedNormal("gennorm")
-HOOKED |= {"rice": Rice("rice"), "geninvgauss": GeneralizedInverseGauss("geninvgauss")}
+HOOKED |= {
+    "rice": Rice("rice"),
+    "mielke": Mielke("mielke"),
+    "vonmises": VonMises("vonmises"),
+    "geninvgauss": GeneralizedInverseGauss("geninvgauss"),
+}

@@ -1,13 +1,16 @@
 """Formulas of SciPy's distributions that hold at every value of a shape.
 
 Where a formula is 0 / 0 at one value of a shape, or has a kink at it, SciPy takes another one
-there, which does not depend on the shape: its derivative is not that of the distribution. The
-forms here, of one piece, stand for SciPy's where its code is traced, see `linad.scipy.twins`.
+there, which does not depend on the shape: its derivative is not that of the distribution. So it is
+where a formula goes through a pole, whose second derivative has no digits. The forms here, of one
+piece, stand for SciPy's where its code is traced, see `linad.scipy.twins`.
 
 truncpareto    E x^n = r((n - b) L) / r(-b L), with r(u) = (e^u - 1) / u and L = log c
 genpareto      E x^n = n! / ((1 - c) (1 - 2c) ... (1 - n c))
 trapezoid      E x^n = 2 (1 + d + ... + d^(n+1) - c^(n+1)) / ((1 + d - c) (n + 1) (n + 2))
 vonmises       density exp(kappa cos x) / (2π I_0(kappa)); SciPy's is of exp(-|kappa|) I_0(kappa)
+wrapcauchy     tan(π F) = (1 + c) / (1 - c) tan(x / 2), of which x = π, F = 1/2 are poles; angles
+               of (cos, sin) have none
 """
 
 import math
@@ -64,12 +67,20 @@ def _von_mises_log_density(_: Any, x: Array, kappa: Array) -> Any:
     return kappa * np.cos(x) - math.log(2 * math.pi) - log_bessel(kappa)
 
 
-def _von_mises_density(_: Any, x: Array, kappa: Array) -> Any:
+def von_mises_density(_: Any, x: Array, kappa: Array) -> Any:
     return np.exp(_von_mises_log_density(_, x, kappa))
 
 
 def _von_mises_entropy(_: Any, kappa: Array) -> Any:
     return math.log(2 * math.pi) + log_bessel(kappa) - kappa * _bessel_ratio(kappa)
+
+
+def _wrapped_cauchy_probability(_: Any, x: Array, c: Array) -> Any:
+    return np.arctan2((1 + c) * np.sin(x / 2), (1 - c) * np.cos(x / 2)) / np.pi
+
+
+def _wrapped_cauchy_quantile(_: Any, q: Array, c: Array) -> Any:
+    return 2 * np.arctan2((1 - c) * np.sin(np.pi * q), (1 + c) * np.cos(np.pi * q))
 
 
 _FORMS: dict[str, dict[str, Callable[..., Any]]] = {
@@ -78,9 +89,10 @@ _FORMS: dict[str, dict[str, Callable[..., Any]]] = {
     "trapezoid": {"_munp": _trapezoid_moment},
     "vonmises": {
         "_logpdf": _von_mises_log_density,
-        "_pdf": _von_mises_density,
+        "_pdf": von_mises_density,
         "_entropy": _von_mises_entropy,
     },
+    "wrapcauchy": {"_cdf": _wrapped_cauchy_probability, "_ppf": _wrapped_cauchy_quantile},
 }
 
 for _name, _methods in _FORMS.items():

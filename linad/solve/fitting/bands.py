@@ -23,7 +23,12 @@ from linad.solve.fitting.propagation import Propagated
 def at_places(fit: Any, xdata: Any) -> Propagated:
     """The model at xdata in the form of the data, with its errors."""
     model, places, data = fit._of_model(), fit._places(xdata), fit.data
-    return Propagated.of(lambda p: tree.unflatten(data.structure, data.sets(model(places, p))), fit)
+
+    def predicted(p: Any) -> Any:
+        return tree.unflatten(data.structure, data.sets(model(places, p)))
+
+    known: Propagated = fit._elsewhere.run(fit.title, places, lambda: Propagated.of(predicted, fit))
+    return known
 
 
 def observed_at(fit: Any, xdata: Any, sigma: Any) -> Propagated:

@@ -18,6 +18,7 @@ from linad.solve.fitting.given_data import (
     as_array,
     as_arrays,
     count_not_finite,
+    for_each_point,
     refuse_none,
     refuse_texts,
     refuse_units,
@@ -28,6 +29,7 @@ from linad.solve.fitting.prediction_shapes import (
     is_cut_short,
     refuse_joined,
     refuse_kind,
+    refuse_other_sets,
     refuse_shape,
 )
 from linad.solve.fitting.predictions import prediction_of
@@ -266,14 +268,8 @@ class Data:
                 )
             except ValueError:
                 raise self._mismatch(option, held) from None
-        for value, y, name in zip(values, self.leaves, self.names, strict=True):
-            if np.ndim(value) and np.shape(value) != y.shape:
-                whole = f" of {name}" if name else ""
-                raise OptionError(
-                    f"curve_fit: {option}{whole} must have the shape {y.shape} of ydata, or be a "
-                    f"number; got {np.shape(value)}"
-                )
-        return [as_array(v).astype(float) for v in values]
+        sets = zip(values, self.leaves, self.names, strict=True)
+        return [for_each_point(option, as_array(v).astype(float), y, name) for v, y, name in sets]
 
     def as_container(self, given: Any) -> Any:
         """A sequence of as many parts as there are data sets, in the form of theirs."""
@@ -318,6 +314,7 @@ class Data:
             predicted = kind(predicted[i] for i in range(count))
         with suppress(ValueError):  # of another form; flatten_like says which
             refuse_joined(self, predicted)
+            refuse_other_sets(self, predicted)
             parts = self.structure.flatten_up_to(predicted)
             parts = [prediction_of(self.f, *p) for p in zip(parts, self.rows, strict=True)]
             predicted = tree.unflatten(self.structure, parts)

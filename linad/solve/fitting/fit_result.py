@@ -9,6 +9,7 @@ the logarithm of a likelihood, and the covariance is the inverse of its Hessian,
 Parameters that the data do not determine have infinite errors.
 """
 
+import functools
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -25,9 +26,11 @@ from linad.solve.fitting.bands import at_places, observed_at
 from linad.solve.fitting.data_places import as_places, as_those_of_data
 from linad.solve.fitting.fit_options import LEVEL
 from linad.solve.fitting.known_parameters import KnownParameters
+from linad.solve.fitting.other_places import OtherPlaces
 from linad.solve.fitting.parameters import Parameters, as_given
 from linad.solve.fitting.propagation import Propagated
 from linad.solve.fitting.seen_directions import SeenDirections
+from linad.solve.fitting.stepwise_residuals import depends_by_steps
 from linad.solve.losses import Loss
 from linad.solve.problems import quiet
 
@@ -231,7 +234,8 @@ class FitResult(KnownParameters):
         array or container
             Like ydata.
         """
-        return self._of_model()(self._places(xdata), self.found)
+        model, xdata = self._of_model(), self._places(xdata)
+        return self._elsewhere.run(self.title, xdata, lambda: model(xdata, self.found))
 
     def prediction_errors(self, xdata: Any = None) -> Any:
         """Standard errors of the model, from those of the parameters.
@@ -298,7 +302,12 @@ class FitResult(KnownParameters):
     def _at(self, xdata: Any) -> Propagated:
         """The model somewhere, and its errors."""
         model, xdata = self._of_model(), self._places(xdata)
-        return Propagated.of(lambda p: model(xdata, p), self)
+        known = functools.partial(Propagated.of, functools.partial(model, xdata), self)
+        return self._elsewhere.run(self.title, xdata, known)
+
+    @cached_property
+    def _elsewhere(self) -> OtherPlaces:
+        return OtherPlaces()
 
     def _places(self, xdata: Array) -> Any:
         if xdata is None:
@@ -323,6 +332,9 @@ class FitResult(KnownParameters):
 
     def _cautions(self) -> list[str]:
         return reports.cautions(self)
+
+    def _acts_by_steps(self, name: str) -> bool:
+        return depends_by_steps(self, self.names.index(name))
 
     def _without_effect(self, name: str) -> str:
         return reports.without_effect(self, name)

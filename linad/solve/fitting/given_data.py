@@ -10,7 +10,7 @@ import numpy as np
 
 from linad.core import tree
 from linad.core.showing import shown
-from linad.errors import ArgumentError
+from linad.errors import ArgumentError, OptionError
 
 NUMBERS = frozenset("biufc")
 """Kinds of dtypes that are numbers."""
@@ -157,3 +157,32 @@ def words_of_axes(xdata: Any, shape: tuple[int, ...]) -> str:
         f"holds the axes, of lengths {', '.join(map(str, lengths))}, of a grid on which ydata "
         f"lies; give the places of all its points, {grid}"
     )
+
+
+def for_each_point(option: str, value: Any, y: Any, name: str) -> Any:
+    """Numbers in the shape of a data set: one for all, one for each, or one for each column.
+
+    Raises
+    ------
+    OptionError
+        If they are for something else, or it is not said whether for columns or for rows.
+    """
+    shape, wanted = np.shape(value), y.shape
+    if shape in ((), wanted):
+        return value
+    by_columns = len(shape) == 1 and len(wanted) == 2 and shape[0] == wanted[1] != wanted[0]
+    if by_columns or (len(shape) == len(wanted) and _stretches(shape, wanted)):
+        return np.broadcast_to(value, wanted).copy()
+    whole = f" of {name}" if name else ""
+    remedy = ""
+    if len(shape) == 1 and len(wanted) == 2 and shape[0] in wanted:
+        remedy = f"; {option}[:, None] is one for each row"
+        remedy += f", {option}[None, :] one for each column" * (wanted[0] == wanted[1])
+    raise OptionError(
+        f"curve_fit: {option}{whole} must have the shape {wanted} of ydata, or be a number; got "
+        f"{shape}{remedy}"
+    )
+
+
+def _stretches(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    return all(n in (1, m) for n, m in zip(shape, wanted, strict=True))

@@ -307,6 +307,10 @@ class KnownParameters:
         """What is wrong as a whole."""
         return []
 
+    def _acts_by_steps(self, name: str) -> bool:
+        """Whether what is minimised depends on a parameter by steps alone."""
+        return False
+
     def _without_effect(self, name: str) -> str:
         """What there is to say of a parameter whose derivatives are zero."""
         raise NotImplementedError

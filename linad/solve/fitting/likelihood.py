@@ -11,6 +11,7 @@ Source: Y. Pawitan, "In all likelihood: statistical modelling and inference usin
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,7 +23,9 @@ from linad.core.options import COUNT, FUNCTION, TOLERANCE, takes
 from linad.core.shapes import name_of
 from linad.core.showing import shown
 from linad.errors import ArgumentError, OutputError
+from linad.jit.jitted import Jitted
 from linad.solve.bounds import as_box
+from linad.solve.derived_models import FEW, DerivedModel, PartOf
 from linad.solve.described_starts import of_described
 from linad.solve.fitting.doubts import CUT_OFF, at_bounds, handed_over
 from linad.solve.fitting.fit_options import START, VERBOSE
@@ -254,6 +257,18 @@ class Maximum:
         self.residual, self.parameters, self.options = residual, parameters, options
         self.lower, self.upper = bounds
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in vars(self).items() if key != "derived"}
+
+    @cached_property
+    def derived(self) -> DerivedModel | None:
+        """Programs of the cost in all parameters, if the likelihood is compiled."""
+        minus: Any = self.residual.run
+        if not isinstance(minus.f, Jitted) or self.parameters.start.size > FEW:
+            return None
+        container = self.parameters.unknown.container
+        return DerivedModel(lambda x: minus(container(x)), minus.f)
+
     def cost(self, start: Any, free: Any) -> "_OfFree":
         return _OfFree(self, start, free)
 
@@ -306,7 +321,8 @@ class Maximum:
         from scipy.optimize import Bounds
 
         lower, upper = self.lower[free], self.upper[free]
-        cost, slope = self.cost(start, free), grad(self.cost(start, free))
+        cost = self.cost(start, free)
+        slope = cost.slope
         shown = bool(self.options.get("disp"))
         first = lbfgs(cost, start[free], bounds=Bounds(lower, upper), disp=shown)
         x = start.copy()
@@ -338,8 +354,11 @@ class Maximum:
 
     def hessian(self, x: Any, free: Any) -> Any:
         """The Hessian of the cost in the free parameters, as a matrix."""
+        cost = self.cost(x, free)
         with quiet():
-            return np.asarray(hessian_operator(self.cost(x, free), x[free]).todense(), float)
+            if cost.derived is not None and cost.derived.is_worth():
+                return cost.derived.curvature(x[free])
+            return np.asarray(hessian_operator(cost, x[free]).todense(), float)
 
 
 class _OfFree:
@@ -354,17 +373,31 @@ class _OfFree:
         self.rest = start[held].copy()
         self.lower, self.upper = maximum.lower[free], maximum.upper[free]
         self.bounded = np.isfinite(self.lower).any() or np.isfinite(self.upper).any()
+        model = maximum.derived
+        self.derived = None if model is None else PartOf(model, self.full, free)
+
+    def full(self, v: Any) -> Any:
+        """All parameters; None beyond the bounds."""
+        if self.bounded and not np.all((v >= self.lower) & (v <= self.upper)):
+            return None
+        return np.concatenate([v, self.rest])[self.order] if len(self.rest) else v
 
     def __call__(self, v: Any) -> Any:
-        if self.bounded and not np.all((v >= self.lower) & (v <= self.upper)):
+        full = self.full(v)
+        if full is None:
             return np.inf
-        full = np.concatenate([v, self.rest])[self.order] if len(self.rest) else v
         slots, ends = self.unknown.slots, self.ends
         parts = [
             full[end - slot.size : end].reshape(slot.shape) if slot.shape else full[end - 1]
             for end, slot in zip(ends, slots, strict=True)
         ]
         return self.waiting(tree.unflatten(self.unknown.structure, parts))
+
+    def slope(self, v: Any) -> Any:
+        """The gradient."""
+        if self.derived is not None and self.derived.is_worth():
+            return self.derived.slope(v)[1]
+        return grad(self)(v)
 
 
 def _ended(value: Any) -> Any:

@@ -27,6 +27,12 @@ def refuse_places(f: Any, error: Exception, xdata: Any, shapes: list[tuple[int, 
     if _is_stated(error):
         return  # the model's own words, which know better
     words = ""
+    if "for dtype 'int" in str(error) and _raised_in("pandas", error):
+        raise ArgumentError(
+            f"curve_fit: {name_of(f)} writes numbers with a fraction into a column of integers, "
+            f"which pandas refuses ({error}); make it one of floats, pd.Series(0.0, index=...), or "
+            f"column.astype(float)"
+        ) from error
     if isinstance(error, IndexError) and "integer" in str(error):
         words = _of_labels(xdata)
     elif isinstance(error, KeyError):

@@ -44,6 +44,26 @@ def refuse_joined(data: "Data", predicted: Any) -> None:
     )
 
 
+def refuse_other_sets(data: "Data", predicted: Any) -> None:
+    """Raise where a model returns more data sets than there are, or fewer, or others."""
+    f, held = name_of(data.f), data.container
+    if type(predicted) is not type(held):
+        return
+    if isinstance(held, dict) and predicted.keys() != held.keys():
+        lacking = ", ".join(repr(key) for key in held if key not in predicted)
+        beyond = ", ".join(repr(key) for key in predicted if key not in held)
+        words = [f"no {lacking}"] * bool(lacking) + [f"{beyond} beside them"] * bool(beyond)
+        raise TreeError(
+            f"curve_fit: ydata has the data sets {', '.join(map(repr, held))}, and {f} returned "
+            f"{' and '.join(words)}; return a prediction for each of ydata, and for no others"
+        )
+    if type(held) in (list, tuple) and len(predicted) != len(held):
+        raise TreeError(
+            f"curve_fit: ydata has {len(held)} data sets, and {f} returned {len(predicted)} "
+            f"predictions; return one for each, in their order, or give the one that is missing"
+        )
+
+
 def refuse_shape(data: "Data", shape: Shape, y: Array, name: str) -> None:
     """Raise for a prediction that has not the shape of its data set, which is called ``name``."""
     whole = f" for {name}" if name else ""

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from linad.solve.fitting.asked_of_parameters import unread
-from linad.solve.fitting.stepwise_residuals import depends_by_steps
 
 MOST, STRONGEST = 60, 20
 """Parameters, and correlations, that a report lists."""
@@ -89,8 +88,14 @@ def openings(fit: Any, most: int = STRONGEST) -> list[str]:
     lost = len(directions) < free < 2 * len(directions)
     if lost:
         found.append(_lost(fit))
+    alone = [next(iter(direction)) for direction in directions[:most] if len(direction) == 1]
+    stepwise = [name for name in alone if fit._acts_by_steps(name)]
+    if stepwise:
+        found.append(by_steps(stepwise))
     for direction in directions[:most]:
         names = list(direction)
+        if len(names) == 1 and names[0] in stepwise:
+            continue
         if len(names) == 1:
             found.append(f"{names[0]}: {fit._without_effect(names[0])}")
         else:
@@ -127,15 +132,20 @@ def cautions(fit: Any) -> list[str]:
 
 def without_effect(fit: Any, name: str) -> str:
     """What there is to say of a parameter whose derivatives are zero."""
-    if depends_by_steps(fit, fit.names.index(name)):
-        return (
-            f"residuals depend on it by steps alone, which no fit follows; what the model returns "
-            f"is cut off from it by comparisons, rounding, or decisions on plain numbers: find a "
-            f"root by linad.scipy.optimize.brentq or linad.solve.root and not by a bisection of "
-            f"your own, whose result is its plain ends; make a jump smooth, as abs(x) < width by "
-            f"1 / (1 + np.exp((abs(x) - width) / soft)); or try values of it, fixed=[{name!r}]"
-        )
     return f"no residual depends on it{not_read(fit, name) or flat_here(fit, name)}"
+
+
+def by_steps(names: list[str]) -> str:
+    """What there is to say of parameters on which residuals depend by steps alone."""
+    it = "it" if len(names) == 1 else "them"
+    return (
+        f"{', '.join(names)}: residuals depend on {it} by steps alone, which no fit follows; what "
+        f"the model returns is cut off from {it} by comparisons, rounding, or decisions on plain "
+        f"numbers: find a root by linad.scipy.optimize.brentq or linad.solve.root and not by a "
+        f"bisection of your own, whose result is its plain ends; make a jump smooth, as "
+        f"abs(x) < width by 1 / (1 + np.exp((abs(x) - width) / soft)); or try values of {it}, "
+        f"fixed={names!r}"
+    )
 
 
 def flat_here(fit: Any, name: str) -> str:

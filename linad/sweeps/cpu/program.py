@@ -59,7 +59,7 @@ class CpuProgram(SweepProgram):
         self.compiled, self.loaded = counts.compiled - before[0], counts.loaded - before[1]
         work = sum([max(i.extent, i.work // WORK_OF_AN_ENTRY) for i in kernels])
         self.enter = engine.enter_long if work > LONG_RUN else engine.enter
-        self.makes_results = work <= LONG_RUN and TABLE is not None
+        self.makes_results = self.straight and work <= LONG_RUN and TABLE is not None
         self.shared = max([i.work for i in kernels], default=0) >= SHARED_WORK
 
     def _source_of(self, call: KernelCall) -> str:

@@ -16,7 +16,8 @@ fit goes the long way.
         r0, r1 = made
         return (r0, [r1], ...)
 
-Programs that let go of the interpreter get results that Python makes: ``r0 = empty((3,), d0)``.
+Programs that let go of the interpreter, and those with steps in NumPy, get results that Python
+makes: ``r0 = empty((3,), d0)``.
 
 Where the arguments are arrays and floats, and the results arrays and numbers, there is no need
 even of these lines: see `linad.sweeps.cpu.direct_calls`.
@@ -30,9 +31,11 @@ from typing import Any
 import numpy as np
 
 from linad.core.error_state import INITIAL, is_loud, state
+from linad.core.interrupts import is_interrupt
 from linad.core.memory_layouts import laid_like
 from linad.core.settings import changed, current, settings
 from linad.operators.provided import OTHER
+from linad.sweeps.cpu import engine
 from linad.sweeps.cpu.direct_calls import entry
 from linad.sweeps.cpu.direct_looks import DirectLook
 from linad.sweeps.cpu.made_containers import Recipe
@@ -58,7 +61,6 @@ def short_call(
     Parameters
     ----------
     program : CpuProgram
-        Without fallbacks.
     args : tuple
         Arguments of the last call.
     dynamic : list
@@ -91,9 +93,9 @@ def short_call(
     callable or None
         Of the tuple of arguments; it returns `OTHER` where they are not like these. None where
         there is no short way: containers other than tuples, lists and dictionaries, or programs
-        that call NumPy. Where machine code can do without it, it has the attribute ``entry``.
+        that are not compiled. Where machine code can do without it, it has the attribute ``entry``.
     """
-    if not program.straight or (program.shared and settings().threads > 1):
+    if not program.made or (program.shared and settings().threads > 1):
         return None
     writer = _ShortCallWriter(dynamic, slots)
     writer.lies, writer.any_order, writer.python_numbers = lies, any_order, python_numbers
@@ -135,6 +137,16 @@ def short_call(
     return call  # type: ignore[no-any-return]
 
 
+def in_parts(workspace: Any, arrays: tuple[Any, ...]) -> Any:
+    """Run a program with steps in NumPy; where one of them raises, the long way does so again."""
+    try:
+        return workspace.run_in_parts(arrays, engine.sweep)
+    except Exception as failure:
+        if is_interrupt(failure):
+            raise
+        return OTHER
+
+
 _NAMES = {
     "__name__": __name__,  # whose lines these are
     "changed": changed,
@@ -146,6 +158,7 @@ _NAMES = {
     "empty": np.empty,
     "array": np.array,
     "ndarray": np.ndarray,
+    "in_parts": in_parts,
     "in_rows": np.ascontiguousarray,
     "laid_like": laid_like,
 }
@@ -181,7 +194,9 @@ def _running(
     else:
         for k, (shape, _, order) in enumerate(program.results):
             made.append(f"    r{k} = empty({shape!r}, d{k}, {order!r})")
-        run = f"status = enter(workspace.header, ({_listed([*arrays, *names])}))"
+        given = f"({_listed([*arrays, *names])})"
+        straight = f"enter(workspace.header, {given})"
+        run = f"status = {straight if program.straight else f'in_parts(workspace, {given})'}"
         failed = "status"
         after = [f"r{k} = r{k}[()]" for k, number in enumerate(numbers) if number]
     lines = [

@@ -51,6 +51,7 @@ from linad.rules.cumulative import recurrence
 from linad.rules.decompositions import CholeskyDerivative, HermitianReading
 from linad.rules.elementwise import Fan
 from linad.rules.filters import allpole_, convolve_, running_mean_
+from linad.rules.gathering import EntriesAlong
 from linad.rules.indexing import Selection
 from linad.rules.matrixfunctions import FrechetDerivative, SylvesterSolve, expm_
 from linad.rules.rearranging import SlidingWindows
@@ -79,6 +80,7 @@ def structural(rng):
     index = Index((np.array([2, 0, 2]), slice(1, None)))
     return {
         "selection": Selection(index, (3, 3), (3, 4), D),
+        "entries_along": EntriesAlong(np.array([2, 0, 2]), -2, (3, 4), (3, 4), D),
         "windows": SlidingWindows((2, 3), (-2, -1), (2, 2, 2, 3), (3, 4), D),
         "pad": Pad((1, 0), (4, 3), (2, 3), D),
         "roll": Roll((1, -2), (0, 1), (2, 3), D),

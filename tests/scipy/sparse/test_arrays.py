@@ -76,6 +76,7 @@ USES = {
     "B @ A": (lambda A, s: OTHER.T @ A, X),
     "A @ A.T": (lambda A, s: A @ A.T, X),
     "sum": (lambda A, s: A.sum() * s, X),
+    "np.sum": (lambda A, s: np.sum(A * s) + np.mean(s * A, axis=0)[1], X),
     "sum 0": (lambda A, s: A.sum(axis=0) * s, X),
     "sum 1": (lambda A, w: A.sum(axis=1) * w, W),
     "mean": (lambda A, s: A.mean(axis=0) + A.mean(), X),

@@ -187,3 +187,39 @@ def test_a_density_that_is_finite_at_the_end_of_its_support(name, shapes, slope)
     pole = tuple(0.5 * s for s in shapes)
     assert linad.linearize(lambda z: mine.logpdf(z, *pole), 0.0)[0] == np.inf
     check_derivatives(lambda *s: mine.logpdf(z[1:3], *s), *map(np.array, shapes))
+
+
+@pytest.mark.parametrize(
+    "name, x, shapes, slope, steep",
+    [
+        ("genextreme", 1.0, (1.0,), 1.0, [np.inf]),
+        ("genpareto", 1.0, (-1.0,), 0.0, [-np.inf]),
+        ("kappa4", 1.0, (0.0, 1.0), 1.0, [0.0, np.inf]),
+        ("kappa4", 1.0, (1.0, 1.0), 0.0, [0.0, np.inf]),
+        ("kappa4", 1.0, (-1.0, 1.0), 2.0, [0.0, np.inf]),
+        ("mielke", 0.0, (1.0, 2.0), 0.0, [-np.inf, 0.0]),
+        ("mielke", 0.0, (1.0, 1.0), -2.0, [-np.inf, 0.0]),
+    ],
+)
+def test_slopes_at_ends_of_finite_density(name, x, shapes, slope, steep):
+    """From within; in a shape that parts it from a pole, or from zero, they are infinite."""
+    mine = getattr(ls, name)
+    with np.errstate(all="ignore"):
+        y, J = linad.linearize(mine.logpdf, x, *shapes)
+        assert y == 0
+        np.testing.assert_array_equal(J.T @ np.ones(1), [slope, *steep])
+        assert linad.grad(lambda x: mine.pdf(x, *shapes))(x) == slope
+        if name != "mielke":  # SciPy's own logarithm is NaN there
+            assert getattr(scipy.stats, name).logpdf(x, *shapes) == y
+
+
+@pytest.mark.parametrize("function", ["cdf", "sf", "logcdf", "logsf", "ppf"])
+def test_the_integral_of_von_mises_moves_with_its_end(function):
+    f = getattr(ls.vonmises, function)
+    x = np.array([0.3, 0.8])
+    check_derivatives(lambda x: f(x, 1.3), x)
+    np.testing.assert_allclose(
+        linad.linearize(lambda x: f(x, 1.3), x)[0], getattr(scipy.stats.vonmises, function)(x, 1.3)
+    )
+    with pytest.raises(UnsupportedError, match="vonmises.*kappa"):
+        linad.grad(lambda kappa: f(0.3, kappa))(1.0)

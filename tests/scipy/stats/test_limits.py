@@ -38,6 +38,18 @@ def test_truncated_pareto(b):
         check_shape("truncpareto", "moment", (b, 5.3), 0, n)
 
 
+def test_the_middle_of_the_wrapped_cauchy():
+    """x(q) and F(x) are odd about their middle, with second derivatives 0 there."""
+    d = ls.wrapcauchy
+    for f, middle in ((d.ppf, 0.5), (d.isf, 0.5), (d.cdf, np.pi)):
+        second = linad.derivative(linad.derivative(lambda x, f=f: f(x, 0.4)))(middle)
+        assert abs(second) < 1e-12
+    for name in ("cdf", "ppf"):
+        for x in (0.0, 1e-3, 0.3, 0.5, 0.7, 1.0):
+            at = x * (2 * np.pi if name == "cdf" else 1.0)
+            check_shape("wrapcauchy", name, (0.4,), 0, at)
+
+
 def test_moments_of_extremes_and_trapezoids():
     for n in (1, 2, 3):
         for name, shapes in (("genextreme", (0.0,)), ("trapezoid", (0.2, 0.7))):

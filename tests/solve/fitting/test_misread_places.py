@@ -339,3 +339,17 @@ def test_an_index_beyond_a_list_has_nothing_to_do_with_places():
         curve_fit(lambda t, p: p["a"][0] + p["a"][1] * t, t, t, {"a": [1.0]})
     with pytest.raises(IndexError, match="list index out of range"):
         curve_fit(lambda t, p: [1.0, 2.0][3] * t, t, t, {"a": [1.0]})
+
+
+def test_columns_of_integers_that_are_written_to():
+    pd = pytest.importorskip("pandas")
+
+    def model(X, a, b):
+        out = pd.Series(0, index=X.index)
+        for i in X.index:
+            out[i] = np.float64(1.5)
+        return out * a + b
+
+    table = pd.DataFrame({"t": T, "u": T})
+    with pytest.raises(ArgumentError, match=r"column of integers.*pd.Series\(0.0, index=...\)"):
+        curve_fit(model, table, Y, [1, 1])

@@ -76,3 +76,13 @@ def test_a_root_that_comparisons_find():
 
     known = curve_fit(solved, t, model(t, 2.0, 1.3), [1.0, 1.0])
     np.testing.assert_allclose(known.x, [2.0, 1.3])
+
+
+def test_several_such_parameters_share_a_sentence():
+    def rounded(t, a, b):
+        return np.round(a * t + b, 2)
+
+    with pytest.warns(OptimizeWarning):
+        report = curve_fit(rounded, T, 3.0 * T, [1.0, 0.2]).report()
+    assert report.count("by steps alone") == 1
+    assert "a, b: residuals depend on them by steps alone" in report

@@ -1,0 +1,177 @@
+"""Steps at rest, where a solution does not move and its derivatives do.
+
+A method chooses its steps by the error of the state. At rest that is 0, and steps grow tenfold, one
+after the other; near rest errors are as large as what moves. Derivatives follow
+
+    v' = f_y v + f_p
+
+and are multiplied by R(h f_y) in a step, a polynomial, which is far from exp(h f_y) where h |f_y|
+is not small, and explodes. So a step at rest is taken in parts where derivatives are carried: as
+long as the method would have chosen them if the state moved as its derivatives do. With ρ the size
+of f_y and E the weights of the estimate of errors, which for y' = λ y is a polynomial as well,
+
+    h / m ≤ z / ρ        Σ_j |E^T A^j 1| z^(j+1) = rtol
+
+The size ρ is found by power iteration, one product with f_y a step. In the direction that this
+finds a solution is at rest where it moves by few tolerances.
+
+Source: E. Hairer and G. Wanner, "Solving Ordinary Differential Equations II", 1996, IV.2; of power
+iterations for ρ, B. P. Sommeijer, L. F. Shampine and J. G. Verwer, "RKC: an explicit solver for
+parabolic PDEs", Journal of Computational and Applied Mathematics 88, 1998.
+"""
+
+import functools
+import itertools
+from typing import Any
+
+import numpy as np
+import scipy.optimize
+from scipy.integrate import DOP853
+
+from linad.core.array_type import Array
+from linad.core.marks import outside_of_traces
+from linad.scipy.heldsides import Field, HeldSides
+
+RESTING = 10.0
+"""Tolerances by which a state moves in a step, at most, where it is at rest: derivatives that are
+in error by as much as the state are in error by one in so many."""
+
+COARSEST = 0.1
+"""The error of derivatives, relative, where tolerances are larger."""
+
+MOST, COARSE, FEW = 100_000, 20_000, 300
+"""Parts of an integration's steps, at most: a stiff problem then; those of one step in a program;
+and those of one step of a stiff problem."""
+
+NEAR, NEARER = 1e-7, 1e-12
+"""Differences by which f_y is known: relative to a state's own size, and to the largest."""
+
+MIXED, PART = 1e-3, 0.1
+"""Noise in the direction of a power iteration, which finds others as f_y changes, and what part of
+the largest entry one has that counts."""
+
+@functools.cache
+def longest(method: Any, rtol: float) -> float:
+    """The step z of a method at which it would accept y' = λ y, |λ| = 1, just so."""
+    size = min(rtol, COARSEST)
+
+    def error(z: float) -> float:
+        if method is not DOP853:
+            return float(np.polyval(_estimate(method, method.E), z))
+        fifth, third = [np.polyval(_estimate(method, w), z) for w in (DOP853.E5, DOP853.E3)]
+        return float(fifth**2 / np.hypot(fifth, 0.1 * third))
+
+    z = scipy.optimize.brentq(
+        lambda x: np.log(error(np.exp(x)) / size), np.log(1e-7), np.log(1e3)
+    )
+    return float(np.exp(z))
+
+
+def _estimate(method: Any, weights: Array) -> Any:
+    """The estimate for y' = λ y as a polynomial in z, its highest coefficient first."""
+    n = method.n_stages
+    A = np.zeros((n + 1, n + 1))
+    rows = method.A[:n, :n]
+    A[:n, : rows.shape[1]], A[n, :n] = rows, method.B
+    powers = list(itertools.accumulate(range(n), lambda v, _: A @ v, initial=np.ones(n + 1)))
+    found = [abs(weights @ v) for v in powers]
+    return np.array([0.0 if c < 1e-13 else c for c in reversed(found)] + [0.0])
+
+
+def leading(direction: Array) -> Any:
+    """Which entries take part in a direction, as 1 and 0."""
+    sizes = np.abs(direction)
+    return np.where(sizes > PART * np.max(sizes), 1.0, 0.0)
+
+
+def differences(size: Array, atol: Any) -> Any:
+    """How far each entry of a state goes by which f_y is known, with how large it has been."""
+    most = np.max(size)
+    most = np.where(most > 0, most, 1.0)
+    least = np.clip(atol, NEARER * most, NEAR * most)
+    return np.maximum(NEAR * size, least)
+
+
+class RestWatch:
+    """In how many parts each step of an explicit method is taken where derivatives are carried.
+
+    Parameters
+    ----------
+    kind : class
+        RK23, RK45 or DOP853 of `scipy.integrate`.
+    field : callable
+        Of plain numbers.
+    sides : HeldSides or None
+        Of the field, where it decides.
+    """
+
+    def __init__(self, kind: Any, field: Field, sides: HeldSides | None) -> None:
+        self.kind, self.field, self.sides = kind, field, sides
+        self.parts: list[int] = []
+        self.rng = np.random.default_rng(0)
+        self.direction: Any = None
+        self.size: Any = None
+        self.known = 0.0  # of f_y, at the end of the step before
+
+    @property
+    def is_stiff(self) -> bool:
+        """Whether parts are too many: an implicit method takes the steps as they are."""
+        return sum(self.parts) - len(self.parts) > MOST
+
+    def stepped(self, solver: Any, t0: float, y0: Array) -> None:
+        """Look at the step that a solver has taken."""
+        t, y, h = float(solver.t), solver.y, abs(float(solver.t) - t0)
+        if not y.size:
+            self.parts.append(1)
+            return
+        with outside_of_traces(), np.errstate(all="ignore"):
+            self._begin(y0, solver.atol)
+            self.size = np.maximum(self.size, np.abs(y))
+            before, self.known = self.known, self._largest(self.field, t, y, solver.f)
+            allowed = longest(self.kind, float(np.max(solver.rtol)))
+            parts = 1
+            if h * max(before, self.known) > allowed and self._rests(solver, y0):
+                ends = [(t0, y0), (t, y)]
+                rho = max([self._certain(*end) for end in ends])
+                parts = int(np.clip(np.ceil(h * rho / allowed), 1, MOST + 1))
+        self.parts.append(parts)
+
+    def refined(self, times: list[float]) -> list[float]:
+        """The times at which steps begin and end, and their parts."""
+        most = FEW if self.is_stiff else MOST
+        found = times[:1]
+        for a, b, m in zip(times[:-1], times[1:], np.minimum(self.parts, most), strict=True):
+            found += [a + (b - a) * (k / m) for k in range(1, m)] + [b]
+        return found
+
+    def _begin(self, y0: Array, atol: Any) -> None:
+        if self.direction is None:
+            self.size, self.atol = np.abs(y0), atol
+            self.direction = self.rng.uniform(-1, 1, y0.size)
+
+    def _largest(self, field: Field, t: float, y: Array, slope: Any) -> float:
+        """The size of f_y by one more power iteration."""
+        steps, v = differences(self.size, self.atol), self.direction
+        moved = (np.asarray(field(t, y + steps * v)) - slope) / steps
+        size = np.linalg.norm(moved)
+        found = float(size / np.linalg.norm(v))
+        noise = self.rng.uniform(-1, 1, y.size)
+        if not (np.isfinite(found) and found > 0):
+            self.direction = noise
+            return 0.0
+        self.direction = moved / np.max(np.abs(moved)) + MIXED * noise
+        return found
+
+    def _certain(self, t: float, y: Array) -> float:
+        """The size of f_y at a point, where it matters, on one side of its jumps."""
+        field = self.field
+        if self.sides is not None:
+            field = self.sides.field(self.sides.side(t, y), traced=False)
+        slope = np.asarray(field(t, y))
+        return max([self._largest(field, t, y, slope) for _ in range(4)])
+
+    def _rests(self, solver: Any, y0: Array) -> bool:
+        """Whether what is fastest hardly moves."""
+        scale = solver.atol + solver.rtol * np.maximum(np.abs(y0), np.abs(solver.y))
+        moved = leading(self.direction) * np.abs(solver.y - y0) / scale
+        return bool(np.max(moved) <= RESTING)
