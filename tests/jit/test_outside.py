@@ -813,7 +813,7 @@ def test_functions_among_the_arguments(static):
             np.testing.assert_array_equal(jitted(X, functions), X * factor + plain(X))
 
 
-@pytest.mark.parametrize("kind", [dict, list, tuple, frozenset, deque])
+@pytest.mark.parametrize("kind", [dict, list, tuple, set, frozenset, deque])
 def test_functions_in_static_containers(kind):
     """Alone in one: nothing else makes the arguments be looked into."""
     k = [2.0]

@@ -135,3 +135,15 @@ def test_sinc_and_its_derivatives():
         for _ in range(2):
             np.testing.assert_allclose(compiled(x), f(x), rtol=1e-13, atol=1e-14)
         assert not linad.explain(compiled)(x).fallbacks
+
+
+@pytest.mark.usefixtures("kernels")
+def test_what_rules_of_eigenvectors_say_of_their_values_runs_nothing():
+    def f(x):
+        w, V = np.linalg.eigh(np.outer(x, x) + np.diag(np.arange(3.0)))
+        return np.sum((V * np.tanh(w)) @ V.T * np.arange(9.0).reshape(3, 3))
+
+    x = np.array([0.3, 0.5, 0.7])
+    gradient = linad.jit(linad.grad(f))
+    np.testing.assert_allclose(gradient(x), linad.grad(f)(x), rtol=1e-12)
+    assert not linad.explain(gradient)(x).fallbacks
