@@ -26,7 +26,7 @@ from linad.operators.structured import Diagonal, Identity
 from linad.transforms.likeness import alike, one_origin
 from linad.transforms.pair_operations import PairTrace, widened
 from linad.transforms.plain_operands import PlainOperands
-from linad.transforms.poles import behind_poles, read_from_poles, settled
+from linad.transforms.poles import behind_poles, note_operands, read_from_poles, settled
 from linad.transforms.quiet_rules import RAISED, with_quiet_rules
 from linad.transforms.spaces import Slot, slot_of
 from linad.transforms.tape_operator import Link, Node, TapeOperator
@@ -132,7 +132,7 @@ class LinearTrace(PairTrace):
                         if rule.steep is not None:
                             J.steep = rule.steep
                             if rule.steep is SINGULAR:
-                                self.operands_of.append((J, (value,)))
+                                note_operands(self, J, (value,))
                     else:
                         J = rule(y, value, **params)
                         if type(rule) is SlopeRule and (rule.levels or rule.steep is not None):

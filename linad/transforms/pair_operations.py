@@ -19,7 +19,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.slopes import FACTOR, MANY, POLE, TRUE, SlopeRule, reaches_infinity
 from linad.operators.structured import Cast, Diagonal, Identity
 from linad.transforms.plain_operands import PlainOperands
-from linad.transforms.poles import settled
+from linad.transforms.poles import note_operands, settled
 from linad.transforms.tape_operator import Step
 from linad.transforms.traced_values import refuse_objects
 
@@ -139,7 +139,10 @@ class PairTrace(Trace):
             if steep is not None:
                 J.steep = steep
                 if steep is not FACTOR and steep is not POLE:
-                    self.operands_of.append((J, (a, b)))
+                    if shape and y.size > MANY:
+                        note_operands(self, J, (a, b))
+                    else:
+                        self.operands_of.append((J, (a, b)))
             return J
         J = self.identities.get(shape)
         if J is None or J.dtype is not dtype:

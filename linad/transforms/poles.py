@@ -32,6 +32,7 @@ from linad.operators.reduction import ScaledSum
 from linad.operators.reordering import Broadcast
 from linad.operators.slopes import (
     FACTOR,
+    MANY,
     POLE,
     POWER,
     QUOTIENT,
@@ -103,7 +104,17 @@ def mark(trace: Any, steep: str, J: Any, operands: Sequence[Any]) -> None:
         if type(f) is Diagonal:
             f.steep = steep
             if steep is not FACTOR and steep is not POLE:
-                trace.operands_of.append((f, operands))
+                note_operands(trace, f, operands)
+
+
+def note_operands(trace: Any, f: Diagonal, operands: Sequence[Any]) -> None:
+    """Keep the operands of a diagonal if it may be at a pole. Many entries are asked at once, lest
+    large arrays be held for nothing."""
+    entries = f.entries
+    if isinstance(entries, Traced) or entries.size <= MANY or reaches_infinity(entries):
+        trace.operands_of.append((f, operands))
+    else:
+        f.steep = FACTOR if f.steep is QUOTIENT else None
 
 
 def read_from_poles(trace: Any, values: list[Any], active: list[tuple[int, int]]) -> list[Any]:
