@@ -289,7 +289,8 @@ class ExpectingTrace(AdoptingTrace):
         moved = Moved(x)
         moved.values = [x] * self.repetitions
         self.moving[m, place], stretch.rows[m, place] = moved, row
-        self.steps[m] = step._replace(place=moved, region=region)  # type: ignore[index]
+        step = self.steps[m] = step._replace(place=moved, region=region)  # type: ignore[index]
+        self.written[m] = written_step(self, m, step)
         return moved.values, at
 
     def _expected_result(self, y: Any, results: list[tuple[Any, Any]], only: Any) -> Any:

@@ -527,6 +527,20 @@ def test_error_within_the_loop_is_the_user_s():
     np.testing.assert_allclose(linad.jit(plain)(X), plain(X), rtol=1e-10)
 
 
+def test_a_place_may_change_late_and_be_what_it_was_again():
+    def turns(p):
+        y = p[:3] * np.array([1.0, 2.0, 3.0])
+        total = 0.0
+        for k in range(600):
+            total = total * 0.9 + np.sin(y[(k // 150) % 3 * (k > 299)] * p[0])
+        return total
+
+    f = linad.jit(turns)
+    p = np.array([0.5, 0.3, 0.2])
+    np.testing.assert_allclose([f(p), f(2 * p)], [turns(p), turns(2 * p)], rtol=1e-13)
+    np.testing.assert_allclose(linad.grad(f)(p), linad.grad(turns)(p), rtol=1e-12)
+
+
 def test_a_place_may_begin_to_change_late():
     """The outer of two entries stays where it is for a row of the triangle."""
     x = np.linspace(0.2, 1.0, 80)
