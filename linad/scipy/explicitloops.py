@@ -22,7 +22,15 @@ from scipy.integrate import DOP853
 from linad.api.derivatives import jvp, stop_gradient
 from linad.control.deciding import cond
 from linad.core.array_type import Array
-from linad.scipy.restingsteps import COARSE, ITERATIONS, MIXED, RESTING, differences, leading, longest
+from linad.scipy.restingsteps import (
+    COARSE,
+    ITERATIONS,
+    MIXED,
+    RESTING,
+    differences,
+    leading,
+    longest,
+)
 from linad.scipy.steploops import Field, StepLoops
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0

@@ -12,8 +12,8 @@ of f_y and E the weights of the estimate of errors, which for y' = λ y is a pol
 
     h / m ≤ z / ρ        Σ_j |E^T A^j 1| z^(j+1) = rtol
 
-The size ρ is found by power iteration, where anything moves by few tolerances: at rest is a solution
-that does in the direction which this finds.
+The size ρ is found by power iteration, where anything moves by few tolerances: at rest is a
+solution that does in the direction which this finds.
 
 Source: E. Hairer and G. Wanner, "Solving Ordinary Differential Equations II", 1996, IV.2; of power
 iterations for ρ, B. P. Sommeijer, L. F. Shampine and J. G. Verwer, "RKC: an explicit solver for
