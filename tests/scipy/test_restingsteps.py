@@ -81,7 +81,7 @@ def test_second_derivatives_and_steps_at_rest():
 
 @pytest.mark.parametrize("method", [scipy.integrate.RK23, scipy.integrate.RK45])
 def test_the_longest_step_is_scipys(method):
-    """Of y' = λ y SciPy accepts a shorter step, and not a longer one; signs cost a part of it."""
+    """Of y' = λ y from 1, SciPy accepts a shorter step, and not a longer one."""
     for rtol in (1e-3, 1e-7):
         z = longest(method, rtol)
         for part, accepted in ((0.99, True), (1.3, False)):
