@@ -15,6 +15,7 @@ from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.core.array_type import Array
 from linad.core.primitive import Primitive
+from linad.core.shapes import Shape
 from linad.operators.base import JacobianOperator
 from linad.operators.slopes import FACTOR, MANY, POLE, TRUE, SlopeRule, reaches_infinity
 from linad.operators.structured import Cast, Diagonal, Identity
@@ -107,6 +108,7 @@ class PairTrace(Trace):
     ) -> Any:
         """The operator of ``x``, which is one of a and b, and of which it is the node."""
         J: Any
+        shape: Shape
         if type(x) is float64 and type(y) is float64:  # what they are need not be asked
             shape, dtype = (), FLOAT64
             is_plain = type(rule) is SlopeRule and not (rule.levels and isinf(x))
@@ -139,7 +141,7 @@ class PairTrace(Trace):
             if steep is not None:
                 J.steep = steep
                 if steep is not FACTOR and steep is not POLE:
-                    if shape and y.size > MANY:
+                    if y.size > MANY:
                         note_operands(self, J, (a, b))
                     else:
                         self.operands_of.append((J, (a, b)))
