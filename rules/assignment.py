@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.out_argument import copy_to
-from linad.arrays.writes import as_written
+from linad.arrays.written_values import as_written
 from linad.arrays.zero_dim import is_number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements

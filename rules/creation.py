@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.writes import parts_as_written, refuse_records
+from linad.arrays.written_values import parts_as_written, refuse_records
 from linad.arrays.zero_dim import array as no_number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.writes import as_written
+from linad.arrays.written_values import as_written
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive, Traced

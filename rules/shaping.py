@@ -19,7 +19,7 @@ import numpy as np
 from numpy import generic, ndarray
 
 from linad.arrays.buffers import refresh
-from linad.arrays.writes import stacked
+from linad.arrays.written_values import stacked
 from linad.arrays.zero_dim import array as no_number, gives, is_number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements

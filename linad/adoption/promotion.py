@@ -26,7 +26,7 @@ from linad.arrays.conversions import held
 from linad.arrays.memory import constant_under
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
-from linad.arrays.writes import refuse_records
+from linad.arrays.written_values import refuse_records
 from linad.core.array_type import Array
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.buffers import in_memory, share_storage
-from linad.arrays.writes import REFUSES_SEQUENCES, as_written, in_dtype
+from linad.arrays.writes import REFUSES_SEQUENCES
+from linad.arrays.written_values import as_written, in_dtype
 from linad.arrays.zero_dim import is_number
 from linad.core.array_type import Array
 from linad.core.primitive import Traced

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.writes import stacked
+from linad.arrays.written_values import stacked
 from linad.core.callers import defining_package
 from linad.core.dispatch import FOREIGN, MATRIX, ROOMS_OF, matrix_room
 from linad.core.primitive import Traced

@@ -14,7 +14,8 @@ import numpy as np
 
 from linad.arrays.buffers import concrete
 from linad.arrays.memory import constant_under
-from linad.arrays.writes import count_as_written, overwrite, stacked
+from linad.arrays.writes import count_as_written, overwrite
+from linad.arrays.written_values import stacked
 from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.shapes import Shape

@@ -10,7 +10,7 @@ import numpy as np
 
 from linad.arrays.memory import constant_under
 from linad.arrays.traces import running_trace
-from linad.arrays.writes import stacked
+from linad.arrays.written_values import stacked
 from linad.core.frames import library_of, public_module
 from linad.core.marks import Attempt
 from linad.core.primitive import Traced
