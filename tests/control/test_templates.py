@@ -426,6 +426,7 @@ LOOPS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")  # from NumPy 2.5 on
 @pytest.mark.parametrize("f", LOOPS)
 def test_same_values_and_gradients(f):
     agrees(f, X)
