@@ -233,6 +233,7 @@ def _called(frame: FrameType, now: list[Any]) -> Asked:
     """The function of the call that the last instruction makes: what was loaded where the call
     begins in the source, a name and its attributes."""
     start = now[-1].positions[0], now[-1].positions[2]
+    now = [one for i in now for one in _one_by_one(i)]
     written: list[str] = []
     found = owner = None
     for k, i in enumerate(now[:-1]):
@@ -254,6 +255,15 @@ def _called(frame: FrameType, now: list[Any]) -> Asked:
     of = _name_of_object(owner)
     name = f"{of}.{written[-1]}" if of else public_name(found)
     return Asked("call", name or ".".join(written), found, owner)
+
+
+def _one_by_one(i: Any) -> tuple[Any, ...]:
+    """An instruction, or the two that Python 3.13 makes one of: the second stands elsewhere in the
+    source, and it is not said where."""
+    if not i.opname.startswith("LOAD_FAST") or type(i.argval) is not tuple:
+        return (i,)
+    first, second = i.argval
+    return i._replace(argval=first), i._replace(argval=second, positions=None)
 
 
 def _looked_up(frame: FrameType, found: Any, before: list[Any], made_by: Any) -> Any:
