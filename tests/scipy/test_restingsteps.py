@@ -144,7 +144,15 @@ def with_others_refused(t, y, p):
     return [-p * y[0], slope]
 
 
-@pytest.mark.parametrize("field", [with_negative_refused, with_others_refused])
+def with_negative_asserted(t, y, p):
+    assert np.all(y >= 0)
+    return -p * y
+
+
+REFUSING = [with_negative_refused, with_others_refused, with_negative_asserted]
+
+
+@pytest.mark.parametrize("field", REFUSING)
 def test_a_right_side_may_raise_beside_the_trajectory(field):
     """On one side of it, or on both: how fast it changes there is not known then."""
 
@@ -154,5 +162,5 @@ def test_a_right_side_may_raise_beside_the_trajectory(field):
     value, slope = linad.value_and_grad(lambda p: f(si, p))(0.3)
     expected = f(scipy.integrate, 0.3)
     np.testing.assert_allclose([value, slope], [expected, -expected], rtol=1e-4)
-    with pytest.raises((ValueError, KeyError)):
+    with pytest.raises((ValueError, KeyError, AssertionError)):
         linad.grad(lambda p: f(si, p, -1.0))(0.3)
