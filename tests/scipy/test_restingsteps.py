@@ -164,3 +164,17 @@ def test_a_right_side_may_raise_beside_the_trajectory(field):
     np.testing.assert_allclose([value, slope], [expected, -expected], rtol=1e-4)
     with pytest.raises((ValueError, KeyError, AssertionError)):
         linad.grad(lambda p: f(si, p, -1.0))(0.3)
+
+
+@pytest.mark.usefixtures("kernels")
+def test_a_program_of_a_right_side_that_asserts():
+    def f(p, y0):
+        found = si.solve_ivp(with_negative_asserted, (0, 1.0), y0, args=(p,), t_eval=[1.0])
+        return found.y[0, 0]
+
+    g = linad.jit(linad.value_and_grad(f))
+    for p in (0.3, 0.5):
+        expected = linad.value_and_grad(f)(p, np.array([1.0, 0.0]))
+        np.testing.assert_allclose(g(p, np.array([1.0, 0.0])), expected, rtol=1e-4)
+    with pytest.raises(AssertionError):
+        g(0.3, np.array([1.0, -1.0]))
