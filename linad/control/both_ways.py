@@ -23,7 +23,7 @@ from linad.errors import GuardError, LinadError
 MOST = 16
 """Runs of a function that come to a decision; a loop that goes on as long as told has no end."""
 
-UNABLE = (LinadError, ValueError, ArithmeticError, LookupError)
+UNABLE = (LinadError, ValueError, ArithmeticError, LookupError, AssertionError)
 """What a function may raise that is told to go a way which is not made for its arguments."""
 
 

@@ -117,7 +117,7 @@ class _Joining:
             return None
         if any([type(i) is not slice or i != slice(None) for i in others]):
             return None
-        return _Rows(array, k, k + 1)
+        return _Rows(self._what_stands_for(array), k, k + 1)
 
     def _part(self, rows: _Rows, made: list[Equation], eqn: Equation) -> Var:
         """The rows as one operand."""

@@ -29,6 +29,7 @@ import scipy.optimize
 from scipy.integrate import DOP853
 
 from linad.core.array_type import Array
+from linad.core.interrupts import is_interrupt
 from linad.core.marks import outside_of_traces
 from linad.scipy.heldsides import Field, HeldSides
 
@@ -94,6 +95,21 @@ def differences(size: Array, atol: Any) -> Any:
     most = np.where(most > 0, most, 1.0)
     least = np.clip(atol, NEARER * most, NEAR * most)
     return np.maximum(NEAR * size, least)
+
+
+def _product(field: Field, t: float, y: Array, step: Array, slope: Array) -> Array:
+    """f_y times a small step, by a difference; the step is taken back where a right side gives
+    nothing ahead, as beyond the end of its domain, and NaN is found where there as well."""
+    for way in (1.0, -1.0):
+        try:
+            found = np.asarray(field(t, y + way * step))
+        except Exception as error:  # SciPy does not ask for this state
+            if is_interrupt(error):
+                raise
+            continue
+        if np.isfinite(found).all():
+            return way * (found - slope)
+    return np.full(y.shape, np.nan)
 
 
 class RestWatch:
@@ -163,7 +179,7 @@ class RestWatch:
         v = noise if self.direction is None else self.direction
         growth = 1.0
         for _ in range(ITERATIONS):
-            moved = (np.asarray(field(t, y + steps * v)) - slope) / steps
+            moved = _product(field, t, y, steps * v, slope) / steps
             found = float(np.max(np.abs(moved)))
             told = 0 < found < np.inf
             growth *= found if told else 0.0

@@ -1,5 +1,7 @@
 """Derivatives of solutions that are at rest, where steps grow beyond what derivatives bear."""
 
+import math
+
 import numpy as np
 import pytest
 import scipy.integrate
@@ -130,3 +132,49 @@ def test_steps_of_a_program_that_is_at_rest_count_as_scipys():
 
     p = np.array([3.0, 6.0])
     np.testing.assert_allclose(linad.jit(lambda p: f(si, p))(p), f(scipy.integrate, p))
+
+
+def with_negative_refused(t, y, p):
+    depth = math.sqrt(float(linad.stop_gradient(y)[1]))
+    return [-p * y[0], -3.0 * depth]
+
+
+def with_others_refused(t, y, p):
+    slope = {0.0: 0.0}[float(linad.stop_gradient(y)[1])]
+    return [-p * y[0], slope]
+
+
+def with_negative_asserted(t, y, p):
+    assert np.all(y >= 0)
+    return -p * y
+
+
+REFUSING = [with_negative_refused, with_others_refused, with_negative_asserted]
+
+
+@pytest.mark.parametrize("field", REFUSING)
+def test_a_right_side_may_raise_beside_the_trajectory(field):
+    """On one side of it, or on both: how fast it changes there is not known then."""
+
+    def f(m, p, y0=0.0):
+        return m.solve_ivp(field, (0, 1.0), [1.0, y0], args=(p,)).y[0, -1]
+
+    value, slope = linad.value_and_grad(lambda p: f(si, p))(0.3)
+    expected = f(scipy.integrate, 0.3)
+    np.testing.assert_allclose([value, slope], [expected, -expected], rtol=1e-4)
+    with pytest.raises((ValueError, KeyError, AssertionError)):
+        linad.grad(lambda p: f(si, p, -1.0))(0.3)
+
+
+@pytest.mark.usefixtures("kernels")
+def test_a_program_of_a_right_side_that_asserts():
+    def f(p, y0):
+        found = si.solve_ivp(with_negative_asserted, (0, 1.0), y0, args=(p,), t_eval=[1.0])
+        return found.y[0, 0]
+
+    g = linad.jit(linad.value_and_grad(f))
+    for p in (0.3, 0.5):
+        expected = linad.value_and_grad(f)(p, np.array([1.0, 0.0]))
+        np.testing.assert_allclose(g(p, np.array([1.0, 0.0])), expected, rtol=1e-4)
+    with pytest.raises(AssertionError):
+        g(0.3, np.array([1.0, -1.0]))
