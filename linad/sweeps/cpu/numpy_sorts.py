@@ -21,7 +21,9 @@ import numpy as np
 
 from linad.core.shapes import size_of
 from linad.sweeps.along_axis import words_of
+from linad.sweeps.cpu.kept_orders import if_still_sorted
 from linad.sweeps.data_movement import contiguous
+from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import Place, new_place
 from linad.sweeps.searching import INTEGER
 
@@ -67,35 +69,37 @@ def _sorts(address: int, dtype: np.dtype[Any], kind: Any) -> bool:
     return True
 
 
-_SOURCE = """\
-def kernel(p, start, stop):
-    x = operand(p, 1)
-    y = operand(p, 2)
-    n = operand(p, 3)
-    size = operand(p, 4)
-    for t in range(start, stop):
-        if operand(p, 5) != 0:
-            for k in range(n):
-                set_i8(y, t * n + k, k, 0)
-        call_by_address(operand(p, 0), (x + t * n * size, y + t * n * 8, n, 0,))
-    return 0
-"""
+def _source(check: str, first: bool) -> str:
+    """The kernel that sorts lines; ``first`` if they are in no order before."""
+    numbers = "        for k in range(n):\n            set_i8(y, at + k, k, 0)\n"
+    return (
+        "def kernel(p, start, stop):\n"
+        "    x = operand(p, 1)\n    y = operand(p, 2)\n"
+        "    n = operand(p, 3)\n    size = operand(p, 4)\n    m = 1\n"
+        "    for t in range(start, stop):\n"
+        "        at = t * n * m\n"
+        f"{check}{numbers if first else ''}"
+        "        call_by_address(operand(p, 0), (x + at * size, y + at * 8, n, 0,))\n"
+        "    return 0\n"
+    )
 
 
 def numpys_order(
     lowering: Any, x: Place, axis: int, kind: str, order: Place | None = None
 ) -> Place | None:
     """Add what sorts along an axis as NumPy does, as `linad.sweeps.target` says."""
-    address = address_of(x.dtype, kind)
+    address, d = address_of(x.dtype, kind), name_of_dtype(x.dtype)
     if address is None:
         return None
     lines = contiguous(lowering, _with_last(x, axis))
-    found = new_place(lines.shape, INTEGER)
+    n = lines.shape[-1]
+    kept = order is None and n > 1 and d is not None
+    found = new_place(lines.shape, INTEGER, "kept" if kept else "arena")
     if order is not None:
         lowering.copy(found, _with_last(order, axis))
-    n = lines.shape[-1]
-    words = [address, *words_of(lines, found), n, x.dtype.itemsize, int(order is None)]
-    lowering.emit(_SOURCE, size_of(lines.shape[:-1]), words, "sort")
+    check = if_still_sorted(d, kind == "stable") if kept and d is not None else ""
+    words = [address, *words_of(lines, found), n, x.dtype.itemsize]
+    lowering.emit(_source(check, order is None), size_of(lines.shape[:-1]), words, "sort")
     return _with_last(found, axis, back=True)
 
 
