@@ -163,11 +163,17 @@ def _moved(x):
     swapped = x.copy()
     swapped[..., [0, n - 1]] = x[..., [n - 1, 0]]
     found += [x, swapped, np.zeros_like(x), np.ones_like(x), x]
+    found += [(x * n + np.arange(n)).astype(x.dtype), x]  # sorted as is x by a stable sort
     if kind in "fc":
         for special in (np.nan, -0.0, np.inf, *(PARTIAL_NAN if kind == "c" else ())):
             there = x.copy()
             there[..., :: max(1, n // 5)] = special
             found += [there, there.copy(), x]
+            found += [np.where(np.abs(x) > n // 8, special, x).astype(x.dtype), x]
+    if kind == "c":
+        without = x.copy()
+        without.imag[..., :: max(1, n // 5)] = np.nan
+        found += [without, x]
     return found
 
 

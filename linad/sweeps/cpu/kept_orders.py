@@ -6,9 +6,11 @@ is the one order that a stable sort finds, whatever it was found for: results do
 ran before. Where it is not, entries far apart tell whether the data are nearly sorted in it. A sort
 that looks for runs is faster then if it begins from there.
 
-At first all its numbers are zero, which no line of more than one entry is sorted by. All that is
-ever there are numbers of entries, so that it can be read whatever has stopped a run.
+At first all its numbers are zero, which no line of more than one entry is sorted by. After that
+it is an order of all entries, whatever has stopped a run.
 """
+
+from linad.sweeps.instructions import NO_RESULT
 
 PROBES = 64
 """Entries that are looked at to tell whether a line is nearly sorted."""
@@ -25,7 +27,7 @@ def if_still_sorted(d: str, stable: bool = True) -> str:
         names, part = ("value", "other"), f"f{int(d[1:]) // 2}"
         reads = [f"get_{part}(x, 2 * (at + own * m) + {j}, -1)" for j in (0, 1)]
         follows = (
-            "last_other == last_other and other == other and "
+            "last_other == last_other and "
             "(last_value < value or (last_value == value and last_other < other))"
         )
     else:
@@ -53,3 +55,55 @@ def if_still_sorted(d: str, stable: bool = True) -> str:
         "        if right == 1:\n"
         "            continue\n"
     )
+
+
+def if_nearly_sorted(d: str) -> str:
+    """Statements of a kernel that sort a line from the order before, and go on with the next one,
+    if entries far apart ascend in it.
+
+    The entries are put in that order, ``w``, and sorted with their numbers there, ``r``. So equal
+    ones come as they did before; they are put in the order of their numbers at the end. Operands 0
+    and 5 sort numbers of entries, and integers, both in place.
+    """
+    same = "value == last_value"
+    if d[0] == "f":
+        same += " or (value != value and last_value != last_value)"
+    return f"""\
+        w = operand(p, 6)
+        r = operand(p, 7)
+        near = 0 if get_i8(y, at, 0) == get_i8(y, at + 1, 0) else 1
+        for c in range(1, {PROBES}):
+            k = c * (n // {PROBES})
+            value = get_{d}(x, at + get_i8(y, at + k, 0), -1)
+            last_value = get_{d}(x, at + get_i8(y, at + k - n // {PROBES}, 0), -1)
+            near = 0 if value < last_value else near
+        if near == 1:
+            for k in range(n):
+                set_{d}(w, k, get_{d}(x, at + get_i8(y, at + k, 0), -1), 0)
+                set_i8(r, k, k, 0)
+            call_by_address(operand(p, 0), (w, r, n, 0,))
+            begin = 0
+            last = -1
+            falls = 0
+            last_value = get_{d}(w, get_i8(r, 0, 0), 0)
+            for k in range(n):
+                value = get_{d}(w, get_i8(r, k, 0), 0)
+                own = get_i8(y, at + get_i8(r, k, 0), 0)
+                if value < last_value:
+                    return {NO_RESULT}
+                if {same}:
+                    falls = 1 if own < last else falls
+                else:
+                    if falls == 1:
+                        call_by_address(operand(p, 5), (r + begin * 8, k - begin, 0,))
+                    begin = k
+                    falls = 0
+                set_i8(r, k, own, 0)
+                last = own
+                last_value = value
+            if falls == 1:
+                call_by_address(operand(p, 5), (r + begin * 8, n - begin, 0,))
+            for k in range(n):
+                set_i8(y, at + k, get_i8(r, k, 0), 0)
+            continue
+"""

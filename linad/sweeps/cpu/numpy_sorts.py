@@ -4,6 +4,7 @@ A dtype holds functions that sort the numbers of entries, of which C programs ma
 are:
 
     sort(address of n entries, address of n numbers, n, an array that those of numbers do not read)
+    sort(address of n entries, n, the same)
 
 The numbers are in some order before. What comes out is what NumPy finds, equal entries included, of
 which an unstable sort promises nothing. Where there is no such function, NumPy is called.
@@ -21,7 +22,7 @@ import numpy as np
 
 from linad.core.shapes import size_of
 from linad.sweeps.along_axis import words_of
-from linad.sweeps.cpu.kept_orders import if_still_sorted
+from linad.sweeps.cpu.kept_orders import PROBES, if_nearly_sorted, if_still_sorted
 from linad.sweeps.data_movement import contiguous
 from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import Place, new_place
@@ -31,15 +32,34 @@ GET_FUNCTIONS = 365
 """Place of ``PyDataType_GetArrFuncs`` in the table of NumPy's C interface."""
 
 FIRST = 36
-"""Functions of a dtype before those that sort numbers of entries."""
+"""Functions of a dtype before those that sort numbers of entries; before these are those that sort
+entries."""
 
 KINDS = {"quicksort": 0, "stable": 2}
 """Which of these is which."""
+
+NUMBER_OF_KINDS = 3
+"""Functions of either sort, that of heaps included."""
 
 
 @functools.cache
 def address_of(dtype: np.dtype[Any], kind: str) -> int | None:
     """Where the function is that sorts numbers of entries; None if there is none."""
+    functions = _functions_of(dtype)
+    address = functions and functions[FIRST + KINDS[kind]]
+    return address if address and _sorts(address, dtype, kind) else None
+
+
+@functools.cache
+def address_for_integers() -> int | None:
+    """Where the function is that sorts 64-bit integers; None if there is none."""
+    functions = _functions_of(INTEGER)
+    address = functions and functions[FIRST - NUMBER_OF_KINDS]
+    return address if address and _sorts_integers(address) else None
+
+
+def _functions_of(dtype: np.dtype[Any]) -> Any:
+    """The addresses of the functions of a dtype; None if they are not known."""
     if np.lib.NumpyVersion(np.__version__) >= "3.0.0" or dtype.kind not in "biufc":
         return None
     try:
@@ -50,8 +70,7 @@ def address_of(dtype: np.dtype[Any], kind: str) -> int | None:
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     table = ctypes.cast(pointer(interface, None), _POINTERS)
     functions = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(table[GET_FUNCTIONS])(dtype)
-    address = ctypes.cast(functions, _POINTERS)[FIRST + KINDS[kind]]
-    return address if address and _sorts(address, dtype, kind) else None
+    return ctypes.cast(functions, _POINTERS)
 
 
 _POINTERS = ctypes.POINTER(ctypes.c_void_p)
@@ -65,6 +84,19 @@ def _sorts(address: int, dtype: np.dtype[Any], kind: Any) -> bool:
         found = np.arange(n)
         _SORT(address)(x.ctypes.data, found.ctypes.data, n, None)
         if not np.array_equal(found, np.argsort(x, kind=kind)):
+            return False
+    return True
+
+
+_SORT_ENTRIES = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_void_p)
+
+
+def _sorts_integers(address: int) -> bool:
+    for n in (5, 60, 700):
+        x = np.arange(n) * 7 % 11 - 4
+        wanted = np.sort(x)
+        _SORT_ENTRIES(address)(x.ctypes.data, n, None)
+        if not np.array_equal(x, wanted):
             return False
     return True
 
@@ -99,6 +131,11 @@ def numpys_order(
         lowering.copy(found, _with_last(order, axis))
     check = if_still_sorted(d, kind == "stable") if kept and d is not None else ""
     words = [address, *words_of(lines, found), n, x.dtype.itemsize]
+    integers = address_for_integers()
+    if check and kind == "stable" and x.dtype.kind in "if" and n >= PROBES and integers:
+        check += if_nearly_sorted(d or "")
+        scratch = new_place((n,), x.dtype), new_place((n,), INTEGER)
+        words += [integers, *words_of(*scratch)]
     lowering.emit(_source(check, order is None), size_of(lines.shape[:-1]), words, "sort")
     return _with_last(found, axis, back=True)
 
