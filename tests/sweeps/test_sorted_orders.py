@@ -1,5 +1,7 @@
 """Sorting in compiled programs: what NumPy finds, entry by entry, without Python."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -195,3 +197,46 @@ def test_an_order_that_is_kept_changes_no_result(n, dtype):
             for given in _moved(x):
                 for _ in range(2):
                     np.testing.assert_array_equal(compiled(given), f(given))
+
+
+def test_kept_orders_are_private_to_a_call():
+    """Threads, calls inside of others, and calls that end in an error leave others' alone."""
+
+    def ordered(x, k):
+        found = np.argsort(x, kind="stable")
+        return found, x[found] / x[k]
+
+    compiled = linad.jit(ordered)
+    lines = [RNG.permutation(3 * LONGEST) * 1.0 + j for j in range(4)]
+    compiled(lines[0], np.array(3))
+
+    def run(x):
+        for _ in range(20):
+            np.testing.assert_array_equal(compiled(x, np.array(3))[0], np.argsort(x))
+            with pytest.raises(IndexError, match="out of bounds"):
+                compiled(x[::-1].copy(), np.array(x.size))
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(run, lines))
+
+
+def test_orders_that_loops_keep():
+    """A repetition begins from the order of the one before; threads and blocks of rows, too."""
+    x = np.cumsum(RNG.normal(size=(8, LONGEST + 88)), axis=0) * 0.01
+
+    def step(c, row):
+        return np.sort(c + row), (np.argsort(c * row), np.median(row))
+
+    def f(x):
+        return linad.scan(step, x[0], x)
+
+    found = linad.jit(f)
+    for given in (x, x, x[::-1].copy(), -x, x):
+        c, orders = given[0], []
+        for row in given:
+            c, (order_of_row, _) = step(c, row)
+            orders.append(order_of_row)
+        last, (made, _) = found(given)
+        np.testing.assert_array_equal(last, c)
+        np.testing.assert_array_equal(made, orders)

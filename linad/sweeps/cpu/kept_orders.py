@@ -24,14 +24,14 @@ def if_still_sorted(d: str, stable: bool = True) -> str:
     sorted by their real parts and, where these are equal, by their imaginary ones.
     """
     if d[0] == "c":
-        names, part = ("value", "other"), f"f{int(d[1:]) // 2}"
+        names, part = ["value", "other"], f"f{int(d[1:]) // 2}"
         reads = [f"get_{part}(x, 2 * (at + own * m) + {j}, -1)" for j in (0, 1)]
         follows = (
             "last_other == last_other and "
             "(last_value < value or (last_value == value and last_other < other))"
         )
     else:
-        names, reads = ("value",), [f"get_{d}(x, at + own * m, -1)"]
+        names, reads = ["value"], [f"get_{d}(x, at + own * m, -1)"]
         reads = [f"to_i8({reads[0]})"] if d == "b1" else reads
         follows = "last_value < value"
         if stable:
