@@ -1,7 +1,7 @@
 """The arena: one stretch of memory for all that a program keeps between its instructions.
 
 Buffers whose lives do not overlap share memory. What a buffer gets is the smallest free
-stretch that holds it.
+stretch that holds it. Those that keep from run to run what is in them share with none.
 """
 
 import heapq
@@ -44,6 +44,10 @@ def plan_arena(instructions: Sequence[Any]) -> int:
             buffer.offset = end
             end += size
         heapq.heappush(active, (last, number, buffer.offset, size))
+    kept = {b: None for i in instructions for b in i.buffers if b.kind == "kept"}
+    for buffer in kept:
+        buffer.offset = end
+        end += _padded(buffer.size)
     return end
 
 

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from linad.core.shapes import size_of
-from linad.core.tape import Equation
+from linad.core.tape import Equation, Var
 from linad.sweeps.along_axis import split, words_of
 from linad.sweeps.data_movement import contiguous, in_dtype, plain
 from linad.sweeps.instructions import NO_RESULT
 from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import Place
+from linad.sweeps.reads import FOREVER
 from linad.sweeps.routines import routine
 
 INTEGER = np.dtype(np.int64)
@@ -30,10 +31,13 @@ def _positions(lowering: Any, a: Any) -> Place | None:
 
 @routine("counted")
 def counted(lowering: Any, eqn: Equation) -> bool:
-    """Positions from the start of an axis."""
+    """Positions from the start of an axis; those who alone read them count for themselves."""
     given, out = _positions(lowering, eqn.inputs[0]), eqn.outputs[0]
     if given is None or out.dtype != INTEGER:
         return False
+    if _readers_count(lowering, eqn):
+        lowering.result(out, given)
+        return True
     y = lowering.result(out)
     text = (
         "def kernel(p, start, stop):\n"
@@ -50,18 +54,41 @@ def counted(lowering: Any, eqn: Equation) -> bool:
     return True
 
 
+def _readers_count(lowering: Any, eqn: Equation) -> bool:
+    """Whether all who read positions read entries, or add to them, along the axis counted."""
+    out, reads = eqn.outputs[0], lowering.reads
+    found = reads.at.get(out, [])
+    if not found or len(found) > MOST_READERS or found[-1] == FOREVER or reads.viewed_by.get(out):
+        return False
+    for k in found:
+        reader = getattr(lowering.steps[k], "equation", None)
+        if reader is None or reader.primitive.name not in ("gather", "scatter_add"):
+            return False
+        values, axis = reader.inputs[0], reader.params["axis"]
+        size = reader.params["size"] if "size" in reader.params else np.shape(values)[axis]
+        if values is out or size != eqn.params["size"] or not size_of(reader.outputs[0].shape):
+            return False
+    return True
+
+
+MOST_READERS = 2
+"""Readers of positions that count for themselves: a read and its adjoint. More of them would look
+at bounds more often than it costs to keep what one look has found."""
+
 HEAD = """def kernel(p, start, stop):
     q, x, y = operand(p, 0), operand(p, 1), operand(p, 2)
     n, m, count = operand(p, 3), operand(p, 4), operand(p, 5)
     for o in range(start, stop):
         for j in range(count):
             k = get_i8(q, j, -1)
-            if k < 0 or k >= n:
+{count}            if k < 0 or k >= n:
                 return {stop}
             at, here = (o * n + k) * m, (o * count + j) * m
 """
 """Goes through entries along an axis of n, ``at``, and those of the array of entries, ``here``."""
 
+COUNT = """            k = select(k < 0, k + n, k)
+"""
 ROWS = """            for i in range(m):
                 {line}
     return 0
@@ -77,7 +104,10 @@ ADD = "set_{d}(y, at + i, to_{d}(get_{d}(y, at + i, 0) + get_{d}(x, here + i, -1
 def _emit(lowering: Any, line: str, q: Place, x: Place, y: Place, eqn: Equation) -> None:
     along = y if line is ADD else x
     outer, n, inner = split(along.shape, len(along.shape) + eqn.params["axis"])
-    text = HEAD.replace("{stop}", str(NO_RESULT))
+    given = eqn.inputs[1]
+    maker = lowering.equation_of.get(given) if isinstance(given, Var) else None
+    counts = maker is not None and maker.primitive.name == "counted"
+    text = HEAD.replace("{stop}", str(NO_RESULT)).replace("{count}", COUNT if counts else "")
     line_of_dtype = line.format(d=name_of_dtype(y.dtype))
     text += (ROWS if inner > 1 else ENTRIES).replace("{line}", line_of_dtype)
     words = [*words_of(q, x, y), n, inner, size_of(q.shape)]

@@ -44,7 +44,7 @@ def array_at(place: Any, arena: np.ndarray, inputs: int) -> Any:
     buffer = place.buffer
     if buffer.kind == "constant":
         return place.array(buffer.data)
-    if buffer.kind == "arena":
+    if buffer.kind in ("arena", "kept"):
         return place.array(arena[buffer.offset : buffer.offset + buffer.size])
     return Given(place, buffer.number + (inputs if buffer.kind == "output" else 0))
 

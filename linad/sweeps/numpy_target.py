@@ -82,12 +82,7 @@ class NumpyTarget(Target):
         self._refuse()
 
     def sorted_order(
-        self,
-        lowering: Any,
-        x: Place,
-        axis: int,
-        order: Place | None = None,
-        likely: np.ndarray | None = None,
+        self, lowering: Any, x: Place, axis: int, order: Place | None = None
     ) -> Place:
         self._refuse()
 

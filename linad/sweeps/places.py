@@ -45,7 +45,8 @@ class Buffer:
     Attributes
     ----------
     kind : str
-        "arena": scratch of a workspace. "input", "output": an array of the caller's.
+        "arena": scratch of a workspace. "kept": memory of a workspace, zeros at first, in which
+        stays what a run leaves. "input", "output": an array of the caller's.
         "constant": an array of the program's, `data`.
     size : int
         Bytes.

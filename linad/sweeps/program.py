@@ -2,7 +2,8 @@
 
 A run borrows a workspace from the program's pool and gives it back at the end, whatever
 happens in between. So a program that is running already (in another thread, in a recursion,
-in a callback) gets another workspace, and no run can see what another left.
+in a callback) gets another workspace. What a run finds in one that another left decides how long
+it takes, where data are sorted, and never what it returns.
 """
 
 import functools

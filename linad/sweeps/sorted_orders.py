@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linad.core.shapes import normalize_axis, size_of
-from linad.core.tape import Equation, Var, guard
+from linad.core.tape import Equation
 from linad.sweeps.along_axis import words_of
 from linad.sweeps.data_movement import contiguous
 from linad.sweeps.instructions import GUARD_FAILED
@@ -44,23 +44,13 @@ def argsort(lowering: Any, eqn: Equation) -> bool:
         x = _as_one(x)
     order: Place | None
     if kind == "stable" and is_ordered(place.dtype):
-        likely = _expected(lowering, out)
-        order = lowering.target.sorted_order(lowering, x, axis, likely=likely)
+        order = lowering.target.sorted_order(lowering, x, axis)
     else:
         order = lowering.target.numpys_order(lowering, x, axis, kind)
     if order is None:
         return False
     lowering.result(out, order)
     return True
-
-
-def _expected(lowering: Any, order: Var) -> np.ndarray | None:
-    """What an order was when the program was recorded, where that is a decision."""
-    for eqn in lowering.tape.equations:
-        if eqn.primitive is guard and eqn.inputs[0] is order:
-            expected = np.asarray(eqn.params["expected"], INTEGER)
-            return expected if expected.shape == order.shape else None
-    return None
 
 
 @routine("ordered_places")

@@ -129,12 +129,7 @@ class Target(ABC):
 
     @abstractmethod
     def sorted_order(
-        self,
-        lowering: Any,
-        x: Place,
-        axis: int,
-        order: Place | None = None,
-        likely: np.ndarray | None = None,
+        self, lowering: Any, x: Place, axis: int, order: Place | None = None
     ) -> Place:
         """Add what sorts along an axis; the numbers of entries in their order.
 
@@ -147,8 +142,6 @@ class Target(ABC):
         order : Place, optional
             The order to begin with, which equal entries keep; by default as they are. What is
             found may be put in its place.
-        likely : ndarray, optional
-            An order that is likely to be found.
         """
 
     def numpys_order(self, lowering: Any, x: Place, axis: int, kind: str) -> Place | None:

@@ -335,3 +335,61 @@ def test_python_decisions_on_positions_are_paths():
 
     calls = [(x,) for x in np.eye(5)[[4, 4, 3, 1, 0, 4]]]
     assert run_counted(f, *calls) == 3
+
+
+READERS = {
+    "one": lambda x, k: np.sum(x[k] ** 2),
+    "with a slice": lambda x, k: np.sum(x[k][1:] * x[k][:-1]),
+    "two axes": lambda x, k: np.sum(np.outer(x, x)[k, k] * np.arange(k.size)),
+    "rows": lambda x, k: np.sum(np.outer(x, x)[k] ** 3),
+    "columns": lambda x, k: np.sum(np.outer(x, x)[:, k] ** 3),
+    "other arrays": lambda x, k: np.sum(x[k] * np.cumsum(x)[k] * np.exp(x)[k]),
+    "other lengths": lambda x, k: np.sum(x[k] * x[2:][k]),
+    "positions as well": lambda x, k: np.sum(x[k] * np.sort(k)),
+    "what is read": lambda x, k: np.sum(x[(np.arange(x.size) * 2 % 5)[k]] * x[k]),
+    "no entries": lambda x, k: np.sum(x[:, None][:, 1:][k]) + np.sum(x),
+    "written": lambda x, k: np.sum(_written(x, k) ** 2),
+}
+"""Who reads an array of positions."""
+
+
+def _written(x, k):
+    y = x * 2.0
+    y[k] = x[k] ** 2
+    y[k] += 1.0
+    return y
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_positions_are_counted_by_those_who_read_them(name):
+    """From the end where they are negative; and out of bounds is NumPy's error, at any time."""
+    f, x = READERS[name], np.array([0.5, -1.5, 2.0, 3.0, -0.25])
+    value, slopes = linad.jit(f), linad.jit(linad.value_and_grad(f))
+    for k in ([0, 2, 1], [0, 2, 1], [-1, -2, 0], [-3, -3, -3], [2, -1, 2]):
+        k = np.array(k)
+        np.testing.assert_allclose(value(x, k), f(x, k), rtol=1e-14)
+        found, wanted = slopes(x, k), linad.value_and_grad(f)(x, k)
+        np.testing.assert_allclose(found[0], wanted[0], rtol=1e-14)
+        np.testing.assert_allclose(found[1], wanted[1], rtol=1e-14, atol=1e-14)
+        for wrong in (5, -6, 2**40):
+            there = np.array([0, wrong, 1])
+            for compiled in (value, slopes):
+                with pytest.raises(IndexError, match=f"index {wrong} is out of bounds"):
+                    compiled(x, there)
+
+
+def test_positions_from_the_end_need_no_pass_of_their_own():
+    seen = []
+
+    def f(x, k):
+        seen.append(1)
+        return np.sum(x[k] ** 2)
+
+    compiled, x = linad.jit(f), np.arange(5.0)
+    for k in ([1, 2], [-1, 2], [-5, 4], [0, -2]):
+        compiled(x, np.array(k))
+    steps = [s.name for s in linad.explain(compiled)(x, np.array([1, 2])).steps]
+    assert "counted" not in " ".join(steps)
+    seen.clear()
+    compiled(x, np.array([-4, 4]))
+    assert not seen

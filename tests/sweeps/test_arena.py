@@ -18,6 +18,8 @@ def lives(lowering):
         for buffer in instruction.buffers:
             if buffer.kind == "arena":
                 found.setdefault(buffer, [k, k])[1] = k
+            if buffer.kind == "kept":
+                found[buffer] = [0, len(lowering.instructions)]
     return found
 
 

@@ -1,5 +1,7 @@
 """Sorting in compiled programs: what NumPy finds, entry by entry, without Python."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -149,3 +151,92 @@ def test_what_is_left_to_numpy(monkeypatch):
     compiled = linad.jit(np.argsort)
     assert [compiled(x).tolist() for _ in range(3)] == 3 * [np.argsort(x).tolist()]
     assert [s.name for s in linad.explain(compiled)(x).fallbacks] == ["argsort"]
+
+
+PARTIAL_NAN = complex(1, np.nan), complex(np.nan, 1)
+
+
+def _moved(x):
+    """Data that a program with a kept order of x may go wrong with: moved, with other equal
+    entries, with NaN, zeros of both signs, and far away."""
+    kind, n = x.dtype.kind, x.shape[-1]
+    steps = RNG.integers(-1, 2, x.shape)
+    found = [x, x + x.dtype.type(1), x, (x + steps).astype(x.dtype), x[..., ::-1].copy()]
+    swapped = x.copy()
+    swapped[..., [0, n - 1]] = x[..., [n - 1, 0]]
+    found += [x, swapped, np.zeros_like(x), np.ones_like(x), x]
+    found += [(x * n + np.arange(n)).astype(x.dtype), x]  # sorted as is x by a stable sort
+    if kind in "fc":
+        for special in (np.nan, -0.0, np.inf, *(PARTIAL_NAN if kind == "c" else ())):
+            there = x.copy()
+            there[..., :: max(1, n // 5)] = special
+            found += [there, there.copy(), x]
+            found += [np.where(np.abs(x) > n // 8, special, x).astype(x.dtype), x]
+    if kind == "c":
+        without = x.copy()
+        without.imag[..., :: max(1, n // 5)] = np.nan
+        found += [without, x]
+    return found
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "c16"])
+@pytest.mark.parametrize("n", [1, 2, 40, 300, 3 * LONGEST])
+def test_an_order_that_is_kept_changes_no_result(n, dtype):
+    """To the last number, whatever data came before: with few, many and no equal entries."""
+    for values in (RNG.integers(0, 1 + n // 4, (2, n)), RNG.permutation(2 * n).reshape(2, n)):
+        x = values.astype(dtype)
+        x = x + 1j * RNG.integers(0, 3, x.shape) if dtype[0] == "c" else x
+        for f in (
+            np.argsort,
+            order(),
+            lambda x: np.argsort(x.T, axis=0, kind="stable"),
+            lambda x: np.argsort(x, axis=None),
+            lambda x: np.argsort(np.sort(x)[:, ::-1], kind="stable"),
+        ):
+            compiled = linad.jit(f)
+            for given in _moved(x):
+                for _ in range(2):
+                    np.testing.assert_array_equal(compiled(given), f(given))
+
+
+def test_kept_orders_are_private_to_a_call():
+    """Threads, calls inside of others, and calls that end in an error leave others' alone."""
+
+    def ordered(x, k):
+        found = np.argsort(x, kind="stable")
+        return found, x[found] / x[k]
+
+    compiled = linad.jit(ordered)
+    lines = [RNG.permutation(3 * LONGEST) * 1.0 + j for j in range(4)]
+    compiled(lines[0], np.array(3))
+
+    def run(x):
+        for _ in range(20):
+            np.testing.assert_array_equal(compiled(x, np.array(3))[0], np.argsort(x))
+            with pytest.raises(IndexError, match="out of bounds"):
+                compiled(x[::-1].copy(), np.array(x.size))
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(run, lines))
+
+
+def test_orders_that_loops_keep():
+    """A repetition begins from the order of the one before; threads and blocks of rows, too."""
+    x = np.cumsum(RNG.normal(size=(8, LONGEST + 88)), axis=0) * 0.01
+
+    def step(c, row):
+        return np.sort(c + row), (np.argsort(c * row), np.median(row))
+
+    def f(x):
+        return linad.scan(step, x[0], x)
+
+    found = linad.jit(f)
+    for given in (x, x, x[::-1].copy(), -x, x):
+        c, orders = given[0], []
+        for row in given:
+            c, (order_of_row, _) = step(c, row)
+            orders.append(order_of_row)
+        last, (made, _) = found(given)
+        np.testing.assert_array_equal(last, c)
+        np.testing.assert_array_equal(made, orders)

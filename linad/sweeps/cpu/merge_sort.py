@@ -7,8 +7,7 @@ that are integers are their own. The bits of a floating-point number are a sign 
 which grows with the number; v and -v are in its order, so that -0.0 and 0.0 are equal. NaN is last.
 
 Runs are as long as they are found, those that descend are turned around. Equal entries keep their
-order. Where the order is a decision, of which the program knows how it was made, a look at the
-entries in that order tells whether it is the same again.
+order. The order of the run before is looked at first (`linad.sweeps.cpu.kept_orders`).
 
 Source: D. Knuth, "The Art of Computer Programming", volume 3, 2nd edition, 1998, sections 5.2.1
 and 5.2.4.
@@ -18,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from linad.core.array_type import Array
 from linad.sweeps.along_axis import split, words_of
+from linad.sweeps.cpu.kept_orders import if_still_sorted
 from linad.sweeps.kernel_dtypes import name_of_dtype
-from linad.sweeps.places import Place, constant_place, new_place
+from linad.sweeps.places import Place, new_place
 from linad.sweeps.searching import INTEGER
 
 RUN = 16
@@ -48,7 +47,7 @@ def key(d: str) -> str:
     )
 
 
-def _source(d: str, first: str, likely: bool) -> str:
+def _source(d: str, first: str, kept: bool) -> str:
     """The kernel that sorts lines; ``first`` is the number of the k-th entry before."""
     return (
         "def kernel(p, start, stop):\n"
@@ -58,7 +57,7 @@ def _source(d: str, first: str, likely: bool) -> str:
         "    g = operand(p, 6)\n    n = operand(p, 7)\n    m = operand(p, 8)\n"
         "    for t in range(start, stop):\n"
         "        at = t // m * n * m + t % m\n"
-        f"{_as_likely(d) if likely else ''}"
+        f"{if_still_sorted(d) if kept else ''}"
         "        for k in range(n):\n"
         f"            own = {first}\n"
         f"            {key(d)}"
@@ -68,24 +67,6 @@ def _source(d: str, first: str, likely: bool) -> str:
         "        for k in range(n):\n"
         "            set_i8(y, at + k * m, get_i8(s, k, 0), 0)\n"
         "    return 0\n"
-    )
-
-
-def _as_likely(d: str) -> str:
-    """Statements that take the order that is likely, if it is the right one."""
-    return (
-        "        z = operand(p, 9)\n"
-        "        before = 0\n        earlier = 0\n        right = 1\n"
-        "        for k in range(n):\n"
-        "            own = get_i8(z, at + k * m, -1)\n"
-        f"            {key(d)}"
-        "            follows = before < a or (before == a and earlier < own)\n"
-        "            right = right if k == 0 or follows else 0\n"
-        "            set_i8(y, at + k * m, own, 0)\n"
-        "            before = a\n"
-        "            earlier = own\n"
-        "        if right == 1:\n"
-        "            continue\n"
     )
 
 
@@ -194,19 +175,16 @@ come after all of the left one. The rest is put aside and merged from both ends,
 shorter one reaches, so that one step need not wait for the other."""
 
 
-def sorted_order(
-    lowering: Any, x: Place, axis: int, order: Place | None = None, likely: Array | None = None
-) -> Place:
+def sorted_order(lowering: Any, x: Place, axis: int, order: Place | None = None) -> Place:
     """Add the instruction that sorts along an axis, as `linad.sweeps.target` says."""
     outer, n, inner = split(x.shape, axis)
     d = name_of_dtype(x.dtype)
     assert d is not None, "looked at before"
     first = "k" if order is None else "get_i8(y, at + k * m, 0)"
-    found = new_place(x.shape, INTEGER) if order is None else order
+    kept = order is None and n > 1
+    found = order or new_place(x.shape, INTEGER, "kept" if kept else "arena")
     sizes = (n, n, n, n, n // RUN + 2)
     scratch = [new_place((size,), INTEGER) for size in sizes]
     words = [*words_of(x, found, *scratch), n, inner]
-    if likely is not None:
-        words += words_of(constant_place(likely))
-    lowering.emit(_source(d, first, likely is not None), outer * inner, words, "sort")
+    lowering.emit(_source(d, first, kept), outer * inner, words, "sort")
     return found

@@ -107,7 +107,7 @@ class Workspace:
     def __init__(self, program: "CpuProgram") -> None:
         self.program = program
         lowering = program.lowering
-        memory = np.empty(lowering.arena_size + ALIGNMENT, np.uint8)
+        memory = np.zeros(lowering.arena_size + ALIGNMENT, np.uint8)
         skipped = -memory.ctypes.data % ALIGNMENT
         self.arena = memory[skipped : skipped + lowering.arena_size]
         self.base = memory.ctypes.data + skipped

@@ -107,20 +107,15 @@ class CpuTarget(Target):
         scatter_in_order(lowering, target, numbers, source, add)
 
     def sorted_order(
-        self,
-        lowering: Any,
-        x: Place,
-        axis: int,
-        order: Place | None = None,
-        likely: np.ndarray | None = None,
+        self, lowering: Any, x: Place, axis: int, order: Place | None = None
     ) -> Place:
-        if likely is None and x.shape[axis] > LONGEST:
+        if x.shape[axis] > LONGEST:
             found = numpys_order(lowering, x, axis, "stable", order)
             if found is not None:
                 return found
         if order is not None:
             order = contiguous(lowering, order)
-        return sorted_order(lowering, x, axis, order, likely)
+        return sorted_order(lowering, x, axis, order)
 
     def numpys_order(self, lowering: Any, x: Place, axis: int, kind: str) -> Place | None:
         return numpys_order(lowering, x, axis, kind)

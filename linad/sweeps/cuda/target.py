@@ -91,12 +91,7 @@ class CudaTarget(Target):
         scatter(lowering, target, numbers, source, add)
 
     def sorted_order(
-        self,
-        lowering: Any,
-        x: Place,
-        axis: int,
-        order: Place | None = None,
-        likely: np.ndarray | None = None,
+        self, lowering: Any, x: Place, axis: int, order: Place | None = None
     ) -> Place:
         return sorted_order(lowering, x, axis, order)
 
