@@ -171,7 +171,8 @@ class DeviceCall:
         DeviceError
         """
         name = name_of(self.jitted.function)
-        if variant.interpreted or variant.changes_containers or variant.changes_outside:
+        changes = variant.changes_containers or variant.changes_outside
+        if variant.interpreted or changes or variant.stored is not None:
             raise DeviceError(
                 f"jit: {name} needs Python at each call (it catches what NumPy raises, or changes "
                 f"what stands outside): it is not a program for a device"

@@ -189,14 +189,15 @@ class LongCall:
         if not any(isinstance(x, Tracer) for x in arguments.arrays):
             for variant in paths.fitting(arguments.arrays):
                 if variant.compiled.takes(arguments.operands):
-                    return variant
+                    return variant if variant.stored is None else variant.returning_only()
             _, path = record(self.function, arguments.on_values())
         if path is None:
             raise TracerError(
                 f"{name_of(self.function)}: a program of its own needs plain arrays, and a "
                 f"derivative around it is being taken; leave the derivative first"
             )
-        return paths.add(path) if len(paths) < settings().variants else path
+        kept = paths.add(path) if len(paths) < settings().variants else path
+        return kept if kept.stored is None else kept.returning_only()
 
     def _warn(self) -> None:
         self.jitted.variants.warn(name_of(self.function), self.paths)
@@ -212,7 +213,7 @@ class LongCall:
             if known is chosen and seen is look:
                 return short
         args, kwargs = tree.unflatten(arguments.structure, arguments.leaves)
-        if kwargs or variant.written:
+        if kwargs or variant.written or variant.stored is not None:
             return None
         if variant.memory is not None or variant.python_numbers is not None:
             return None

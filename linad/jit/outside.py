@@ -9,7 +9,7 @@ way of a call has them in it.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from linad.jit.identity import says_is
 from linad.jit.outside_walk import OutsideWalk
 from linad.jit.state_walk import MOST, take_as_installed
 from linad.jit.static_values import contents
+from linad.jit.written_attributes import Attributes
 from linad.transforms.plain_operands import is_frozen
 
 
@@ -56,6 +57,10 @@ class Look:
         Functions that the code calls, as it names them, which answer otherwise at each call.
     generators : list
         Sources of random numbers.
+    attributes : list of tuple
+        Objects with the names and values of the attributes that were looked at.
+    unread : dict
+        Those that the function writes before it reads them.
     """
 
     def __init__(self, walk: OutsideWalk) -> None:
@@ -69,6 +74,7 @@ class Look:
         self.of_users = {id(f) for f in self.functions}
         self.volatile, self.given_once = walk.volatile, walk.given_once
         self.generators = walk.generators
+        self.attributes, self.unread = walk.attributes, walk.unread
         self.counts = bool(self.lines or walk.arrays or self.given_once)
         self.kinds = [(a.dtype, a.shape, layout_of(a)) for a in walk.arrays]
         self._still: Callable[[], Any] | None = None
@@ -111,6 +117,8 @@ class Outside:
         self.names: set[str] = set()
         self.whole = False
         self.nothing = False
+        self.unread: Attributes = {}
+        self._read: set[tuple[int, str]] = set()
         self._looks: dict[tuple[int, ...], tuple[Look, list[Any]]] = {}
 
     def look(self, given: Sequence[tuple[str, Any]] = ()) -> tuple[Look | None, list[np.ndarray]]:
@@ -135,7 +143,7 @@ class Outside:
         most: float = MOST
         while True:
             walk = OutsideWalk(names, whole)
-            walk.most = most
+            walk.most, walk.unread = most, self.unread
             walk.root(self.f)
             for name, value in given:
                 walk.root(value, name, contents=False)
@@ -161,6 +169,24 @@ class Outside:
         self._looks[place] = look, list(given)
         self.nothing = not (given or look.counts)
         return (look if look.counts else None), walk.arrays
+
+    def are_written(self, places: Sequence[tuple[Any, str]]) -> None:
+        """Attributes that a run has changed: the next will tell whether it reads them before."""
+        for owner, name in places:
+            with books:
+                if (id(owner), name) not in self._read:
+                    _, names = self.unread.get(id(owner), (owner, frozenset()))
+                    self.unread = {**self.unread, id(owner): (owner, names | {name})}
+                    self._looks.clear()
+
+    def are_read(self, places: Collection[tuple[int, str]]) -> None:
+        """Attributes that some path reads before it writes them."""
+        for k, name in places:
+            with books:
+                self._read.add((k, name))
+                owner, names = self.unread[k]
+                self.unread = {**self.unread, k: (owner, names - {name})}
+                self._looks.clear()
 
 
 def _distinct(*arrays: Any) -> bool:

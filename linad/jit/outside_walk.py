@@ -400,13 +400,19 @@ class OutsideWalk(StateWalk):
             text = self.bind(held)
             if every:
                 self.lines.append(f"len({text}) == {len(held)}")
-        for n in list(mentioned):
+        _, unread = self.unread.get(id(value), (value, frozenset()))
+        self.parts += [(n, "written first") for n in sorted(unread)]
+        for n in [n for n in mentioned if n not in unread]:
             inner = held is not None and n in held
+            if inner:
+                self.attributes.append((value, n, found[n]))
             place = f"{text}[{n!r}]" if inner else f"{self.bind(value)}.{n}"
             self.slot(f"{name}.{n}", found[n], place)
         if isinstance(held, dict):
             for n, other in class_attributes(kind).items():
-                if n in self.known and n not in held and not hasattr(type(other), "__set__"):
+                if n in unread or n not in self.known or n in held:
+                    continue
+                if not hasattr(type(other), "__set__"):
                     self.parts.append((n, "of the class"))
                     self.lines.append(f"{n!r} not in {text}")
         if classes:

@@ -36,6 +36,7 @@ from linad.jit.process_state import warn_of_process_state
 from linad.jit.random_draws import RandomDraws
 from linad.jit.signature import Signature, as_recorded, is_python_number
 from linad.jit.specializations import COMPUTED, LONG, Variant, own
+from linad.jit.written_attributes import AttributeWatch, can_watch, changed_since
 from linad.transforms.plain_operands import same_bits
 from linad.transforms.recorded_run import RecordedRun
 from linad.transforms.traced_values import refuse_keys
@@ -67,6 +68,12 @@ class _Recording:
         The arrays and numbers among the arguments, as they are before.
     outside : list of ndarray
         What is read from outside, as it is before.
+    attributes : AttributeWatch
+        Those that the function is known to write.
+    kept : list of Tracer
+        What it has left in them.
+    before : list of tuple
+        Other attributes, which count for what the call is known by, as they are before.
     traced : RecordedRun
         The function's run on traced arrays.
     stored : set of int
@@ -81,6 +88,9 @@ class _Recording:
         self.direct = direct | self.stored
         compares = len(self.given) > 1 and compares_objects(f)
         first = first_of_each(arguments.arrays) if compares else None
+        self.attributes = AttributeWatch(arguments.unread)
+        self.kept: list[Any] = []
+        self.before = _attributes_of(arguments)
         self.long = _LongRecording(name_of(f))
         waits = self.long.still_running
         self.traced = RecordedRun(self.given, self.outside, self.direct, first, waits)
@@ -102,7 +112,8 @@ class _Recording:
             try:
                 filled = arguments.filled(traced.tracers)
                 held = tree.flatten(filled)
-                result = watched(traced.trace, f, *filled[0], **filled[1])
+                with self.attributes:
+                    result = watched(traced.trace, f, *filled[0], **filled[1])
             except BaseException:
                 self._check_shapes()
                 traced.find_written()
@@ -111,14 +122,17 @@ class _Recording:
                 self._write_back()  # as NumPy would have before it raised
                 raise
             leaves, out_tree = tree.flatten(result)
+            stored = self.attributes.stored(traced.trace, traced.tracers)
+            self.kept = [part for part in stored.parts if isinstance(part, Tracer)]
             if traced.trace.keys:
                 refuse_keys(traced.trace, result)
             self._check_shapes()
-            self._make_loops(leaves)
-            equations = traced.finish(leaves)
+            self._make_loops([*leaves, *self.kept])
+            equations = traced.finish([*leaves, *self.kept])
             if not leaves and not traced.written:
                 raise OutputError(f"{name_of(f)} returned {result!r}, which holds no array")
-            results = [self._delivered(*pair) for pair in zip(leaves, traced.nodes, strict=True)]
+            pairs = zip([*leaves, *self.kept], traced.nodes, strict=True)
+            results = [self._delivered(*pair) for pair in pairs]
         if self._writes_to_two_names():
             # What is written to one has to be seen through the other.
             return arguments.call(f, arguments.arrays), None
@@ -130,7 +144,10 @@ class _Recording:
             # SciPy itself multiplies booleans and integers, having asked for their entries.
             equations = [*traced.checks(self.stored), *equations]
         example = [np.array(g) for g in self.given]  # before what was written is given back
-        y = tree.unflatten(out_tree, traced.delivered)
+        y = tree.unflatten(out_tree, traced.delivered[: len(leaves)])
+        stored = stored._replace(
+            parts=[COMPUTED if isinstance(p, Tracer) else p for p in stored.parts]
+        )
         self._write_back()
         operands = [a for eqn in equations for a in eqn.inputs]
         if any([isinstance(a, Tracer) for a in (*operands, *traced.values)]):
@@ -146,6 +163,9 @@ class _Recording:
         path.changes_containers = not _holds_the_same(filled, held)
         by_python = path.changes_outside or path.changes_containers
         path.interpreted = traced.trace.errors.finish() or by_python
+        if stored.places:
+            path.stored = stored
+            stored.store(iter(traced.delivered[len(leaves) :]), arguments.arrays, COMPUTED)
         return y, path
 
     def _make_loops(self, leaves: Sequence[Any]) -> None:
@@ -191,6 +211,7 @@ class _Recording:
 
     def _path(self, tape: Tape, example: list[Any], results: list[Any], out_tree: Any) -> Variant:
         traced, arrays = self.traced, self.arguments.arrays
+        returned = len(results) - len(self.kept)
         trace = traced.trace
         pairs = zip(traced.values, results, strict=True)
         computed = [v for v, r in pairs if r is COMPUTED]
@@ -200,7 +221,8 @@ class _Recording:
         layouts = [layout_of(a) for a in arrays] if counts else None
         flat = [not v.shape and not is_number(v) for v in computed]
         path = Variant(
-            tape, example, results, traced.written, out_tree, layouts, trace.derives, flat
+            *(tape, example, results[:returned], traced.written),
+            *(out_tree, layouts, trace.derives, flat),
         )
         if lies is not None and any([lie != "C" for lie in lies]):
             path.lies = lies
@@ -208,10 +230,21 @@ class _Recording:
             path.memory = memory_of_all(arrays)
         if trace.types_count:
             path.python_numbers = list(map(is_python_number, arrays))
-        path.changes_outside = _has_changed(self.arguments, self.outside)
+        path.changes_outside = self._changes_outside()
         rolled = any([e.primitive.searches for e in tape.equations])
         path.searches = trace.may_search() or (rolled and not trace.stops)
         return path
+
+    def _changes_outside(self) -> bool:
+        """Whether the run has changed what calls are known by; what it reads of that, and how it
+        leaves the rest, is known for the next."""
+        place, read = self.arguments.place, self.attributes.read
+        changed = _has_changed(self.arguments, self.outside)
+        if place is not None and read:
+            place.are_read(read)
+        elif place is not None and changed:
+            place.are_written(changed_since(self.before))
+        return changed or bool(read)
 
 
 _LONG: set[tuple[str, str]] = set()
@@ -275,6 +308,14 @@ def _has_zero(steps: tuple[int, ...], shape: tuple[int, ...]) -> bool:
 def _holds_the_same(container: tuple[Any, ...], held: tuple[list[Any], Any]) -> bool:
     leaves, structure = tree.flatten(container)
     return structure == held[1] and all(map(operator.is_, leaves, held[0]))
+
+
+def _attributes_of(arguments: Signature) -> list[tuple[Any, str, Any]]:
+    """The attributes by which a call is known, with their objects and values."""
+    found = [] if arguments.look is None else list(arguments.look.attributes)
+    for x in filter(can_watch, arguments.static_leaves):
+        found += [(x, name, value) for name, value in vars(x).items()]
+    return found
 
 
 def _has_changed(arguments: Signature, outside: Sequence[np.ndarray]) -> bool:

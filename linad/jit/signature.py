@@ -30,6 +30,7 @@ from linad.jit.outside import Look, Outside
 from linad.jit.random_draws import refuse_generator
 from linad.jit.static_values import Itself, StaticValue
 from linad.jit.told_apart import is_labelled
+from linad.jit.written_attributes import Attributes
 
 
 class Signature:
@@ -57,13 +58,17 @@ class Signature:
         What the function reads from outside.
     outside : list of ndarray
         The arrays among it, as they are at this call.
+    place : Outside or None
+        Where it has looked.
+    unread : dict
+        Attributes that the function writes before it reads them.
     took_in : bool
         Whether arrays of other libraries were among the leaves, where NumPy's are now.
     """
 
     __slots__ = (
         *("arrays", "dynamic", "fixed", "key", "leaves", "look", "narrow", "outside"),
-        *("structure", "took_in"),
+        *("place", "structure", "took_in", "unread"),
     )
 
     def __init__(
@@ -82,6 +87,8 @@ class Signature:
         self.dynamic = [k for k, x in enumerate(leaves) if k not in fixed and is_dynamic(x, narrow)]
         self.look: Look | None = None
         self.outside: list[np.ndarray] = []
+        self.place: Outside | None = None
+        self.unread: Attributes = {}
         moving = set(self.dynamic)
         self.arrays = [leaves[k] for k in self.dynamic]
         self.key: tuple[Any, ...] = (
@@ -94,12 +101,26 @@ class Signature:
         """Look at what stands outside: it is part of the key, and its arrays are operands."""
         given = [x for x in self.static_leaves if has_code(x)]
         named = self._with_names(given, outside.f) if given else ()
+        self.place = outside
         self.look, self.outside = outside.look(named)
+        self._leave_out(outside.unread if self.look is None else self.look.unread)
         if self.look is not None:
             self.key = (*self.key, self.look.key)
             if any([says_is(f.__code__) for f in self.look.functions]):
                 # Equal tables are one key, and no one object.
                 self.key += tuple([Itself(x) for x in given if is_labelled(x)])
+
+    def _leave_out(self, unread: Attributes) -> None:
+        """Attributes that the function writes before it reads them count for nothing."""
+        self.unread = unread
+        if not unread:
+            return
+        structure, orders, kinds = self.key
+        parts = list(kinds)
+        for k, x in enumerate(self.leaves):
+            if type(parts[k]) is StaticValue and id(x) in unread:
+                parts[k] = StaticValue(x, unread[id(x)][1])
+        self.key = structure, orders, tuple(parts)
 
     def _with_names(self, given: list[Any], f: Callable[..., Any]) -> list[tuple[str, Any]]:
         """Static arguments with the names of their parameters, "" where they have none."""
@@ -156,12 +177,16 @@ class Signature:
         fixed = set(range(len(leaves))) - set(self.dynamic)
         plain = Signature(leaves, self.structure, fixed)
         plain.look, plain.outside = self.look, self.outside
+        plain.place = self.place
+        plain._leave_out(self.unread)
         return plain
 
     def objects_have_changed(self) -> bool:
         """Whether something among the arguments that is part of the program is another now."""
         pairs = zip(self.key[2], self.leaves, strict=True)
-        return any([type(part) is StaticValue and part != StaticValue(x) for part, x in pairs])
+        return any(
+            [type(p) is StaticValue and p != StaticValue(x, p.without) for p, x in pairs]
+        )
 
     def holds_single_precision(self) -> bool:
         """Whether an array or number is of single precision."""

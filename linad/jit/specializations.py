@@ -27,6 +27,7 @@ from linad.core.tape import Tape, Var, guards_in, stop, unchanged
 from linad.errors import GuardError, TracerError
 from linad.jit.identity import memory_of_all, share_memory
 from linad.jit.signature import as_recorded, is_python_number
+from linad.jit.written_attributes import StoredAttributes
 from linad.transforms.plain_operands import Snapshots
 
 log = logging.getLogger("linad")
@@ -77,6 +78,8 @@ class Variant:
         How those results lie in memory that it computes, where one is not in order C.
     searches : bool
         Whether the function seems to search by comparisons: a derivative may not see what it finds.
+    stored : StoredAttributes or None
+        What it leaves in attributes of objects; the program computes it behind the results.
     waited : float
         Seconds for which Python has followed it because it was too long to be compiled at once.
     """
@@ -84,6 +87,7 @@ class Variant:
     lies: list[Any] | None = None
     searches = False
     interpreted = met_again = False
+    stored: StoredAttributes | None = None
     changes_outside = changes_containers = False
     waited = 0.0
     memory: list[Any] | None = None
@@ -150,6 +154,23 @@ class Variant:
     def rolled(self) -> Tape:
         """The tape, what it repeats as a loop."""
         return roll(self.tape, lambda: self.example)
+
+    def returning_only(self) -> "Variant":
+        """The path as a program by itself, which leaves nothing in attributes."""
+        count = len([r for r in self.results if r is COMPUTED])
+        tape, last = self.tape, len(self.tape.outputs) - len(self.written)
+        outputs = [*tape.outputs[:count], *tape.outputs[last:]]
+        row = tree.flatten([0.0] * len(outputs))[1]
+        alone = Variant(
+            *(Tape(tape.name, tape.inputs, tape.equations, outputs, tape.in_tree, row),),
+            *(self.example, self.results, self.written, self.out_tree, self.layouts),
+            *(self.derives, self.flat[:count]),
+        )
+        alone.lies = None if self.lies is None else self.lies[:count]
+        alone.searches, alone.interpreted = self.searches, self.interpreted
+        alone.memory, alone.python_numbers = self.memory, self.python_numbers
+        alone.changes_outside = self.changes_outside
+        return alone
 
     def runs_in_python(self, arrays: Sequence[Any]) -> bool:
         """Whether compiled code cannot do what the function does to these arguments."""
@@ -331,11 +352,17 @@ class Variant:
                     f"linad.numpy.zeros(n) or np.array(values, like=x) of a traced x"
                 )
             arrays[k][...] = value
-        return self.shown(values)
+        values = self._as_shown(values)
+        if self.stored is not None:
+            behind = len([r for r in self.results if r is COMPUTED])
+            self.stored.store(iter(values[behind:]), arrays, COMPUTED)
+        return self._result(values)
 
     def shown(self, values: Sequence[Any]) -> Any:
         """The result of a call, of what the program computed."""
-        count = len(values) - len(self.written)
+        return self._result(self._as_shown(values))
+
+    def _as_shown(self, values: Sequence[Any]) -> Sequence[Any]:
         if self.lies is not None:
             values = [
                 laid_like(v, lie) if type(v) is np.ndarray else v
@@ -343,7 +370,10 @@ class Variant:
             ]
         if any(self.flat):
             values = [array(v) if f else v for v, f in zip(values, self.flat, strict=False)]
-        found = iter(values[:count])
+        return values
+
+    def _result(self, values: Sequence[Any]) -> Any:
+        found = iter(values)
         leaves = [next(found) if r is COMPUTED else own(r) for r in self.results]
         return tree.unflatten(self.out_tree, leaves)
 

@@ -36,6 +36,7 @@ from linad.jit.process_state import (
 )
 from linad.jit.static_values import OPAQUE, SMALL, Itself, contents, digest
 from linad.jit.told_apart import shown_entries
+from linad.jit.written_attributes import Attributes
 
 VIEWS: tuple[type[Any], ...] = (type({}.keys()), type({}.values()), type({}.items()))
 
@@ -144,6 +145,10 @@ class StateWalk(ABC):
         Sparse matrices and the names of the places where they stand, by their ids.
     owners : list of set
         The ids of the sparse matrices that each array is part of; 0 where it stands elsewhere.
+    unread : dict
+        Attributes that the function writes before it reads them.
+    attributes : list of tuple
+        Objects with the names and values of the attributes that are looked at.
     """
 
     def __init__(self, names: set[str], whole: bool, prefix: str = "k") -> None:
@@ -177,6 +182,8 @@ class StateWalk(ABC):
         self.volatile = False
         self.functions: list[types.FunctionType] = []
         self.objects: set[int] = set()
+        self.unread: Attributes = {}
+        self.attributes: list[tuple[Any, str, Any]] = []
         self.alive: list[Any] = []
         self.depth = 0
         self.later: deque[tuple[Any, str, tuple[int, int, int]]] = deque()

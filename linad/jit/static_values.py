@@ -33,13 +33,14 @@ from linad.transforms.plain_operands import is_frozen
 
 
 class StaticValue:
-    """An argument that is part of the program: equal values share it."""
+    """An argument that is part of the program: equal values share it; of an object, without some
+    of its attributes."""
 
-    __slots__ = ("_key", "value")
+    __slots__ = ("_key", "value", "without")
 
-    def __init__(self, value: Any) -> None:
-        self.value = value
-        self._key = _key_of(value)
+    def __init__(self, value: Any, without: frozenset[str] = frozenset()) -> None:
+        self.value, self.without = value, without
+        self._key = (_key_of(value, (), without), without) if without else _key_of(value)
 
     def __hash__(self) -> int:
         return hash(self._key)
@@ -48,7 +49,9 @@ class StaticValue:
         return isinstance(other, StaticValue) and self._key == other._key
 
 
-def _key_of(value: Any, above: tuple[int, ...] = ()) -> Any:
+def _key_of(
+    value: Any, above: tuple[int, ...] = (), without: frozenset[str] = frozenset()
+) -> Any:
     """Equal for values that a program cannot tell apart: 1, 1.0 and True it can, 0.0 and -0.0.
 
     What may be changed in place is told apart by its contents: arrays, containers and objects
@@ -81,10 +84,12 @@ def _key_of(value: Any, above: tuple[int, ...] = ()) -> Any:
         if held is None:
             held = value if _hashable(value) else Itself(value)
         return kind, held
-    return _key_of_users(value, held, around)
+    return _key_of_users(value, held, around, without)
 
 
-def _key_of_users(value: Any, held: Any, around: tuple[int, ...]) -> Any:
+def _key_of_users(
+    value: Any, held: Any, around: tuple[int, ...], without: frozenset[str]
+) -> Any:
     """Of an object of a user's class, which holds items with the key ``held``, or none."""
     kind: Any = type(value)
     if isinstance(value, enum.Enum):
@@ -92,7 +97,7 @@ def _key_of_users(value: Any, held: Any, around: tuple[int, ...]) -> Any:
     for base, text in TEXTS:
         if isinstance(value, base):
             held = text(value)
-    state: Any = attributes(value)
+    state: Any = {n: v for n, v in attributes(value).items() if n not in without}
     if hasattr(kind, "__array__"):
         state = shown_entries(value), state if has_more(kind) else None
     # Objects that are equal to themselves only may serve as keys, or be compared with ``is``.

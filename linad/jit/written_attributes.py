@@ -1,0 +1,180 @@
+"""Attributes that a function writes before it reads them: no part of what a call is known by.
+
+    def model(self, x):
+        self.gamma = np.exp(-x)         what stood there before, nobody has read:
+        return self.gamma * x           each call of the program writes what Python would
+
+Whether that is so is seen while the function is recorded, of the objects themselves: callbacks,
+`getattr`, `vars` and copies of an object count as they come. A path on which an attribute is read
+first makes it part of what calls are known by again, for good.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from linad.arrays.tracer import Tracer
+from linad.core import tree
+from linad.core.compiler_lock import books
+from linad.jit.process_state import MISSING
+from linad.jit.static_values import is_users
+
+Attributes = dict[int, tuple[Any, frozenset[str]]]
+"""Objects by their ids, each with names of its attributes."""
+
+ALL_OF_THEM = frozenset({"__dict__", "__getstate__", "__reduce__", "__reduce_ex__"})
+"""Attributes of an object through which the others are read: `vars`, `copy` and `pickle` do so."""
+
+CONSTANTS = (bool, int, float, complex, type(None))
+
+
+class StoredAttributes(NamedTuple):
+    """What a run leaves in attributes.
+
+    Attributes
+    ----------
+    places : list of tuple
+        Objects and names.
+    parts : list
+        What the values hold, one after the other: `Given`, constants, and traced values; or, in a
+        path, its ``COMPUTED``.
+    structure
+        Of the container of all values.
+    """
+
+    places: list[tuple[Any, str]]
+    parts: list[Any]
+    structure: Any
+
+    def store(self, computed: Iterator[Any], arrays: Sequence[Any], mark: Any) -> None:
+        """Put values in place; ``computed`` has those for parts that are ``mark``."""
+        found = [
+            next(computed) if p is mark else arrays[p.number] if type(p) is Given else p
+            for p in self.parts
+        ]
+        values = tree.unflatten(self.structure, found)
+        for (owner, name), value in zip(self.places, values, strict=True):
+            setattr(owner, name, value)
+
+
+class Given(NamedTuple):
+    """An argument, as it is."""
+
+    number: int
+
+
+class AttributeWatch:
+    """Sees which attributes a run reads before it writes them.
+
+    Parameters
+    ----------
+    attributes : dict
+    """
+
+    def __init__(self, attributes: Attributes) -> None:
+        self.attributes = {k: (x, names) for k, (x, names) in attributes.items() if can_watch(x)}
+        self.kinds = {type(owner) for owner, _ in self.attributes.values()}
+        self.before = {
+            (k, name): vars(owner).get(name, MISSING)
+            for k, (owner, names) in self.attributes.items()
+            for name in names
+        }
+        self.written: set[tuple[int, str]] = set()
+        self.read = {(k, n) for k, (_, names) in attributes.items() for n in names}
+        self.read -= self.before.keys()
+
+    def __enter__(self) -> None:
+        with books:
+            for kind in self.kinds:
+                _WATCHES[kind] = (*_WATCHES.get(kind, ()), self)
+                type.__setattr__(kind, "__getattribute__", _seen_reading(kind))
+                type.__setattr__(kind, "__setattr__", _seen_writing(kind))
+
+    def __exit__(self, *_: object) -> None:
+        with books:
+            for kind in self.kinds:
+                _WATCHES[kind] = tuple([w for w in _WATCHES[kind] if w is not self])
+                if not _WATCHES[kind]:
+                    del _WATCHES[kind]
+                    type.__delattr__(kind, "__getattribute__")
+                    type.__delattr__(kind, "__setattr__")
+
+    def reads(self, owner: Any, name: str) -> None:
+        known = self.attributes.get(id(owner))
+        if known is not None and (name in known[1] or name in ALL_OF_THEM):
+            names = known[1] if name in ALL_OF_THEM else (name,)
+            self.read |= {(id(owner), n) for n in names} - self.written
+
+    def writes(self, owner: Any, name: str) -> None:
+        self.written.add((id(owner), name))
+
+    def stored(self, trace: Any, tracers: Sequence[Any]) -> StoredAttributes:
+        """What the run has left; what a program cannot write counts as read."""
+        places, values = [], []
+        for (k, name), before in self.before.items():
+            owner = self.attributes[k][0]
+            now = vars(owner).get(name, MISSING)
+            if (k, name) not in self.written:
+                self.read |= set() if now is before else {(k, name)}
+            elif all([_is_storable(part, trace) for part in tree.flatten(now)[0]]):
+                places.append((owner, name))
+                values.append(now)
+            else:
+                self.read.add((k, name))
+        leaves, structure = tree.flatten(values)
+        numbers = {id(t): k for k, t in enumerate(tracers)}
+        parts = [Given(numbers[id(leaf)]) if id(leaf) in numbers else leaf for leaf in leaves]
+        return StoredAttributes(places, parts, structure)
+
+
+def _is_storable(part: Any, trace: Any) -> bool:
+    """Whether a program can make it: an array that it does not compute may be somebody's."""
+    return type(part) in CONSTANTS or (isinstance(part, Tracer) and part._trace is trace)
+
+
+_WATCHES: dict[type, tuple[AttributeWatch, ...]] = {}
+"""Those of runs that go on now, by the classes that they look at."""
+
+
+def _seen_reading(kind: type) -> Callable[[Any, str], Any]:
+    def __getattribute__(self: Any, name: str) -> Any:
+        for watch in _WATCHES.get(kind, ()):
+            watch.reads(self, name)
+        return object.__getattribute__(self, name)
+
+    return __getattribute__
+
+
+def _seen_writing(kind: type) -> Callable[[Any, str, Any], None]:
+    def __setattr__(self: Any, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        for watch in _WATCHES.get(kind, ()):
+            watch.writes(self, name)
+
+    return __setattr__
+
+
+ACCESS = ("__getattribute__", "__setattr__", "__delattr__")
+
+
+def can_watch(owner: Any) -> bool:
+    """Whether an object is of a user's class that does nothing of its own about attributes."""
+    kind = type(owner)
+    if not is_users(kind) or isinstance(owner, type) or type(kind).__setattr__ is not type.__setattr__:
+        return False
+    plain = kind in _WATCHES or all([getattr(kind, n) is getattr(object, n) for n in ACCESS])
+    return plain and not hasattr(kind, "__getattr__") and type(_held(owner)) is dict
+
+
+def _held(owner: Any) -> Any:
+    return getattr(owner, "__dict__", None)
+
+
+def changed_since(before: Sequence[tuple[Any, str, Any]]) -> list[tuple[Any, str]]:
+    """Of attributes with what they were, those that are others now and can be watched."""
+    return [
+        (owner, name)
+        for owner, name, value in before
+        if can_watch(owner)
+        and vars(owner).get(name, MISSING) is not value
+        and not hasattr(type(getattr(type(owner), name, None)), "__set__")
+    ]
