@@ -42,7 +42,6 @@ class Goal(NamedTuple):
 
     t: Any
     y: Any
-    slope: Any
     left: Any
     before: Any  # t and y where it begins
     y_before: Any
@@ -125,7 +124,7 @@ class ExplicitLoops(StepLoops):
         stages = np.stack([slope] * (self.method.n_stages + 1))
         t = self.start + zero
         plain = stop_gradient(y)
-        goal = Goal(t, plain, stop_gradient(slope), zero, t, plain, stop_gradient(stages))
+        goal = Goal(t, plain, zero, t, plain, stop_gradient(stages))
         fastest = Fastest(self.noise + 0.0 * plain, zero, np.abs(plain))
         return State(t, y, slope, h, zero, t, y, stages, goal, fastest, zero, zero)
 
@@ -160,9 +159,18 @@ class ExplicitLoops(StepLoops):
         shrink = np.where(error >= 1, np.maximum(SHRINK, grown), SHRINK)  # SHRINK for NaN
         factor = np.where(accepted, grow, shrink)
 
-        fastest, parts = self._parts(accepted, s.fastest, t, h, y0, y1)
-        failed = np.where(parts > COARSE, 1.0, failed)
-        divided = accepted & (parts > 1)
+        stages = np.stack(k)
+        ends = Goal(t, y1, left, s.t, y0, stop_gradient(stages))
+        moved = self._moved(y0, y1)
+        slow = accepted & (np.min(moved) <= RESTING)
+        fastest, goal = cond(
+            slow | in_parts,
+            self._goal,
+            lambda fastest, goal, *_: (fastest, goal),
+            *(s.fastest, s.goal, ends, moved, np.where(slow, 1.0, 0.0)),
+        )
+        divided = accepted & (goal.left > 0)
+        failed = np.where(divided & (goal.left > COARSE), 1.0, failed)
         ahead = in_parts | (accepted & ~divided)  # else it stays, for another attempt or parts
 
         def taken(new: Any, old: Any) -> Any:
@@ -171,33 +179,35 @@ class ExplicitLoops(StepLoops):
         def arrived(value: Array, wanted: Array) -> Any:
             return np.where(left == 1, wanted + (value - stop_gradient(value)), value)
 
-        k = np.stack(k)
-        plain = stop_gradient(k)
-        ends = Goal(t, y1, plain[-1], parts, s.t, y0, plain)
-        rest = s.goal._replace(left=np.where(in_parts, left - 1.0, 0.0))
         return State(
             *(taken(t, s.t), taken(arrived(y, s.goal.y), s.y)),
-            taken(arrived(k[-1], s.goal.slope), s.slope),
+            taken(arrived(k[-1], s.goal.stages[-1]), s.slope),
             np.where(in_parts, s.h, np.abs(h) * factor),
             np.where(in_parts | accepted, 0.0, 1.0),
-            *(taken(s.t, s.before), taken(s.y, s.y_before), taken(k, s.stages)),
-            Goal(*[np.where(divided, a, b) for a, b in zip(ends, rest, strict=True)]),
-            fastest,
+            *(taken(s.t, s.before), taken(s.y, s.y_before), taken(stages, s.stages)),
+            *(goal, fastest),
             *(s.attempts + np.where(in_parts, 0.0, 1.0), failed),
         )
 
-    def _parts(
-        self, accepted: Any, known: Fastest, t: Any, h: Any, y: Array, y_new: Array
-    ) -> tuple[Fastest, Any]:
-        """What is known of f_y behind a step, and in how many parts it is to be taken."""
+    def _moved(self, y: Array, y_new: Array) -> Any:
+        """By how many tolerances each entry moves."""
         scale = self.atol + np.maximum(np.abs(y), np.abs(y_new)) * self.rtol
-        moved = np.abs(y_new - y) / scale
-        slow = accepted & (np.min(moved) <= RESTING)
-        fastest = cond(slow, self._fastest, lambda known, t, y: known, known, t, y_new)
-        rests = slow & (np.max(leading(fastest.direction) * moved) <= RESTING)
+        return np.abs(y_new - y) / scale
+
+    def _goal(
+        self, known: Fastest, goal: Goal, step: Goal, moved: Array, slow: Any
+    ) -> tuple[Fastest, Goal]:
+        """What is known of f_y behind a step or a part, and the step that is taken in parts: one
+        in which little moves, if it is too long, or the one before."""
+        fastest = cond(slow > 0, self._fastest, lambda known, t, y: known, known, step.t, step.y)
+        rests = (slow > 0) & (np.max(leading(fastest.direction) * moved) <= RESTING)
         allowed = longest(self.method, float(np.max(self.rtol)))
-        ratio = np.abs(h) * np.maximum(known.size, fastest.size) / allowed
-        return fastest, np.where(rests & (ratio > 1), np.ceil(ratio), 1.0)
+        ratio = np.abs(step.t - step.before) * np.maximum(known.size, fastest.size) / allowed
+        divided = rests & (ratio > 1)
+        new = step._replace(left=np.ceil(ratio))
+        old = goal._replace(left=np.maximum(goal.left - 1.0, 0.0))
+        found = [np.where(divided, a, b) for a, b in zip(new, old, strict=True)]
+        return fastest, Goal(*found)
 
     def _fastest(self, known: Fastest, t: Any, y: Array) -> Fastest:
         """What is known of f_y by further power iterations."""
