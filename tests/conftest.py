@@ -55,10 +55,11 @@ default run."""
 
 
 def mark_the_rest(items):
-    """Leave most of a grid's cases to `.ci/run`: by name, so always the same ones."""
+    """Leave most of a grid's cases to `.ci/run`: by name, so always the same ones, of those that
+    are not left to it by a mark of their own."""
     grids = {}
     for item in items:
-        if not (item.get_closest_marker("full") or item.get_closest_marker("whole")):
+        if not any([item.get_closest_marker(name) for name in ("full", "whole", "rest")]):
             grids.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for grid in grids.values():
         if len(grid) >= MANY:

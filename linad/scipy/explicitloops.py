@@ -7,7 +7,7 @@ With h the step, e the estimate of its error and q the order of the estimate,
 in SciPy's norm.
 
 A step at rest is accepted, and then taken in parts by which derivatives are carried, see
-`linad.scipy.restingsteps`; the value at its end is that of the whole.
+`linad.scipy.restingsteps`; values at its end and within are those of the whole.
 
 Source: E. Hairer, S. Nørsett and G. Wanner, "Solving Ordinary Differential Equations I", 1993,
 II.4.
@@ -38,12 +38,14 @@ SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0
 
 
 class Goal(NamedTuple):
-    """The end of a step that is taken in parts, in plain numbers, and how many are left."""
+    """The last step that is taken in parts, in plain numbers, and how many are left."""
 
     t: Any
     y: Any
-    slope: Any
     left: Any
+    before: Any  # t and y where it begins
+    y_before: Any
+    stages: Any
 
 
 class Fastest(NamedTuple):
@@ -122,7 +124,7 @@ class ExplicitLoops(StepLoops):
         stages = np.stack([slope] * (self.method.n_stages + 1))
         t = self.start + zero
         plain = stop_gradient(y)
-        goal = Goal(t, plain, stop_gradient(slope), zero)
+        goal = Goal(t, plain, zero, t, plain, stop_gradient(stages))
         fastest = Fastest(self.noise + 0.0 * plain, zero, np.abs(plain))
         return State(t, y, slope, h, zero, t, y, stages, goal, fastest, zero, zero)
 
@@ -157,9 +159,18 @@ class ExplicitLoops(StepLoops):
         shrink = np.where(error >= 1, np.maximum(SHRINK, grown), SHRINK)  # SHRINK for NaN
         factor = np.where(accepted, grow, shrink)
 
-        fastest, parts = self._parts(accepted, s.fastest, t, h, y0, y1)
-        failed = np.where(parts > COARSE, 1.0, failed)
-        divided = accepted & (parts > 1)
+        stages = np.stack(k)
+        ends = Goal(t, y1, left, s.t, y0, stop_gradient(stages))
+        moved = self._moved(y0, y1)
+        slow = accepted & (np.min(moved) <= RESTING)
+        fastest, goal = cond(
+            slow | in_parts,
+            self._goal,
+            lambda fastest, goal, *_: (fastest, goal),
+            *(s.fastest, s.goal, ends, moved, np.where(slow, 1.0, 0.0)),
+        )
+        divided = accepted & (goal.left > 0)
+        failed = np.where(divided & (goal.left > COARSE), 1.0, failed)
         ahead = in_parts | (accepted & ~divided)  # else it stays, for another attempt or parts
 
         def taken(new: Any, old: Any) -> Any:
@@ -168,31 +179,35 @@ class ExplicitLoops(StepLoops):
         def arrived(value: Array, wanted: Array) -> Any:
             return np.where(left == 1, wanted + (value - stop_gradient(value)), value)
 
-        ends = Goal(t, y1, stop_gradient(k[-1]), parts)
-        rest = s.goal._replace(left=np.where(in_parts, left - 1.0, 0.0))
         return State(
             *(taken(t, s.t), taken(arrived(y, s.goal.y), s.y)),
-            taken(arrived(k[-1], s.goal.slope), s.slope),
+            taken(arrived(k[-1], s.goal.stages[-1]), s.slope),
             np.where(in_parts, s.h, np.abs(h) * factor),
             np.where(in_parts | accepted, 0.0, 1.0),
-            *(taken(s.t, s.before), taken(s.y, s.y_before), taken(np.stack(k), s.stages)),
-            Goal(*[np.where(divided, a, b) for a, b in zip(ends, rest, strict=True)]),
-            fastest,
+            *(taken(s.t, s.before), taken(s.y, s.y_before), taken(stages, s.stages)),
+            *(goal, fastest),
             *(s.attempts + np.where(in_parts, 0.0, 1.0), failed),
         )
 
-    def _parts(
-        self, accepted: Any, known: Fastest, t: Any, h: Any, y: Array, y_new: Array
-    ) -> tuple[Fastest, Any]:
-        """What is known of f_y behind a step, and in how many parts it is to be taken."""
+    def _moved(self, y: Array, y_new: Array) -> Any:
+        """By how many tolerances each entry moves."""
         scale = self.atol + np.maximum(np.abs(y), np.abs(y_new)) * self.rtol
-        moved = np.abs(y_new - y) / scale
-        slow = accepted & (np.min(moved) <= RESTING)
-        fastest = cond(slow, self._fastest, lambda known, t, y: known, known, t, y_new)
-        rests = slow & (np.max(leading(fastest.direction) * moved) <= RESTING)
+        return np.abs(y_new - y) / scale
+
+    def _goal(
+        self, known: Fastest, goal: Goal, step: Goal, moved: Array, slow: Any
+    ) -> tuple[Fastest, Goal]:
+        """What is known of f_y behind a step or a part, and the step that is taken in parts: one
+        in which little moves, if it is too long, or the one before."""
+        fastest = cond(slow > 0, self._fastest, lambda known, t, y: known, known, step.t, step.y)
+        rests = (slow > 0) & (np.max(leading(fastest.direction) * moved) <= RESTING)
         allowed = longest(self.method, float(np.max(self.rtol)))
-        ratio = np.abs(h) * np.maximum(known.size, fastest.size) / allowed
-        return fastest, np.where(rests & (ratio > 1), np.ceil(ratio), 1.0)
+        ratio = np.abs(step.t - step.before) * np.maximum(known.size, fastest.size) / allowed
+        divided = rests & (ratio > 1)
+        new = step._replace(left=np.ceil(ratio))
+        old = goal._replace(left=np.maximum(goal.left - 1.0, 0.0))
+        found = [np.where(divided, a, b) for a, b in zip(new, old, strict=True)]
+        return fastest, Goal(*found)
 
     def _fastest(self, known: Fastest, t: Any, y: Array) -> Fastest:
         """What is known of f_y by further power iterations."""
@@ -236,14 +251,31 @@ class ExplicitLoops(StepLoops):
         return self.first_evaluations + evaluations, 0, 0
 
     def between(self, s: State, t: Array) -> Any:
-        """The state at a time within the last step, by SciPy's interpolant."""
-        h = s.t - s.before
-        x = np.where(h == 0, 0.0, (t - s.before) / np.where(h == 0, 1.0, h))
+        """The state at a time within the last step, by SciPy's interpolant; with the derivative of
+        its part where it was taken in parts."""
+        in_parts = (s.goal.left > 0) | (s.goal.t == s.t)
+
+        def of_part(s: State, t: Array) -> Any:
+            return self._interpolated(t, s.before, s.t, s.y_before, s.y, s.stages)
+
+        def of_whole(s: State, t: Array) -> Any:
+            goal, y = s.goal, of_part(s, t)
+            step = goal.before, goal.t, goal.y_before, goal.y, goal.stages
+            return stop_gradient(self._interpolated(t, *step)) + (y - stop_gradient(y))
+
+        return cond(in_parts, of_whole, of_part, s, t)
+
+    def _interpolated(
+        self, t: Array, before: Array, end: Array, y: Array, y_end: Array, stages: Array
+    ) -> Any:
+        """The state at a time within a step, by the step's interpolant."""
+        h = end - before
+        x = np.where(h == 0, 0.0, (t - before) / np.where(h == 0, 1.0, h))
         if self.method is not DOP853:
             powers = [x]
             for _ in range(self.method.P.shape[1] - 1):
                 powers.append(powers[-1] * x)
-            terms = [weighted(self.method.P[:, j], s.stages) for j in range(len(powers))]
-            return s.y_before + h * sum(p * q for p, q in zip(powers, terms, strict=True))
-        k = [s.stages[j] for j in range(s.stages.shape[0])]
-        return dop853_between(self.field, s.before, s.y_before, s.y, h, k)(x)
+            terms = [weighted(self.method.P[:, j], stages) for j in range(len(powers))]
+            return y + h * sum(p * q for p, q in zip(powers, terms, strict=True))
+        k = [stages[j] for j in range(stages.shape[0])]
+        return dop853_between(self.field, before, y, y_end, h, k)(x)
