@@ -12,6 +12,7 @@ first makes it part of what calls are known by again, for good.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from linad.arrays.buffers import refresh
 from linad.arrays.tracer import Tracer
 from linad.core import tree
 from linad.core.compiler_lock import books
@@ -130,14 +131,16 @@ class AttributeWatch:
             now = _held(owner).get(name, MISSING)
             if (k, name) not in self.written:
                 self.read |= set() if now is before else {(k, name)}
-            elif _is_storable(now, trace):
+                continue
+            now = _outermost(now, trace)
+            if _is_storable(now, trace):
                 places.append((owner, name))
                 values.append(now)
             else:
                 self.read.add((k, name))
         for k, name in sorted(self.written - self.before.keys() - self._met):
             owner = self.attributes[k][0]
-            now = _held(owner).get(name, MISSING)
+            now = _outermost(_held(owner).get(name, MISSING), trace)
             if k not in self._opened and _is_storable(now, trace):
                 places.append((owner, name))
                 values.append(now)
@@ -145,6 +148,17 @@ class AttributeWatch:
         numbers = {id(t): k for k, t in enumerate(tracers)}
         parts = [Given(numbers[id(leaf)]) if id(leaf) in numbers else leaf for leaf in leaves]
         return StoredAttributes(places, parts, structure)
+
+
+def _outermost(value: Any, trace: Any) -> Any:
+    """What a container holds, values of derivatives inside the run as those that they are of."""
+    parts, structure = tree.flatten(value)
+    for k, part in enumerate(parts):
+        while isinstance(part, Tracer) and part._trace is not trace:
+            refresh(part)
+            part = part._value
+        parts[k] = part
+    return tree.unflatten(structure, parts)
 
 
 def _is_storable(value: Any, trace: Any) -> bool:

@@ -160,6 +160,11 @@ def test_derivatives_and_programs_for_others():
         assert_allclose(linad.grad(jitted)(x), plain(x), rtol=1e-12)
     assert_allclose(jitted(X), np.sum(local(expected, X)), rtol=1e-12)
     assert_allclose(state.gamma, expected.gamma, rtol=1e-14)
+    inside = linad.jit(linad.grad(lambda x: np.sum(local(state, x))))
+    for x in CALLS:
+        assert_allclose(inside(x), plain(x), rtol=1e-12)
+        assert x is X or same(state.gamma, np.exp(-x))
+    assert recordings(inside) == 2
     assert_allclose(jitted.njit(X)(X + 1), np.sum(local(State(), X + 1)), rtol=1e-12)
 
 
