@@ -118,7 +118,7 @@ class Outside:
         self.whole = False
         self.nothing = False
         self.unread: Attributes = {}
-        self._read: set[tuple[int, str]] = set()
+        self.read_first: set[tuple[int, str]] = set()
         self._looks: dict[tuple[int, ...], tuple[Look, list[Any]]] = {}
 
     def look(self, given: Sequence[tuple[str, Any]] = ()) -> tuple[Look | None, list[np.ndarray]]:
@@ -172,9 +172,12 @@ class Outside:
 
     def are_written(self, places: Sequence[tuple[Any, str]]) -> None:
         """Attributes that a run has changed: the next will tell whether it reads them before."""
+        if "__getattribute__" in self.names:
+            return  # which reads past those who watch
         for owner, name in places:
             with books:
-                if (id(owner), name) not in self._read:
+                room = id(owner) in self.unread or len(self.unread) < REMEMBERED
+                if room and (id(owner), name) not in self.read_first:
                     _, names = self.unread.get(id(owner), (owner, frozenset()))
                     self.unread = {**self.unread, id(owner): (owner, names | {name})}
                     self._looks.clear()
@@ -183,7 +186,7 @@ class Outside:
         """Attributes that some path reads before it writes them."""
         for k, name in places:
             with books:
-                self._read.add((k, name))
+                self.read_first.add((k, name))
                 owner, names = self.unread[k]
                 self.unread = {**self.unread, k: (owner, names - {name})}
                 self._looks.clear()
@@ -195,7 +198,8 @@ def _distinct(*arrays: Any) -> bool:
 
 
 REMEMBERED = 64
-"""Looks that are kept, by the objects among the arguments."""
+"""Looks that are kept, by the objects among the arguments; objects with attributes that do not
+count."""
 
 
 def state_of(value: Any, outside: Outside, prefix: str) -> tuple[list[str], dict[str, Any]]:

@@ -58,10 +58,14 @@ def _difference(
             continue
         if k in moving or k in now.fixed or isinstance(now.leaves[k], (str, bool, type(None))):
             return None
+        if changed := _read_and_changed(now, now.leaves[k]):
+            names = ", ".join(changed)
+            return f"attribute {names} of {_argument(f, now, k)}, {ITS_OWN}, is another at each"
         values = f"{shown(before.leaves[k])}, then {shown(now.leaves[k])}"
         return f"{_argument(f, now, k)} has another value at each ({values})"
     if outside != list(others[3:]):
-        return _outside(outside[0] if outside else (), others[3] if len(others) > 3 else ())
+        place = others[3] if len(others) > 3 else ()
+        return _outside(outside[0] if outside else (), place, _read_and_changed(now))
     if path.is_stale(now.outside):
         return "an array that it reads from outside has other entries at each"
     return None
@@ -81,10 +85,22 @@ def _argument(f: Callable[..., Any], call: Signature, k: int) -> str:
     return "an argument"
 
 
-def _outside(before: tuple[Any, ...], now: tuple[Any, ...]) -> str:
-    """What differs of what was found outside."""
+ITS_OWN = "which it writes itself (return that, or keep it in a local variable)"
+
+
+def _read_and_changed(now: Signature, owner: Any = None) -> list[str]:
+    """Attributes, of one object or any, that the function changes and a program cannot write."""
+    found = set() if now.place is None else now.place.read_first
+    return sorted([name for k, name in found if owner is None or k == id(owner)])
+
+
+def _outside(before: tuple[Any, ...], now: tuple[Any, ...], changed: list[str]) -> str:
+    """What differs of what was found outside; ``changed`` are attributes that it writes itself."""
     for a, b in zip(before, now, strict=False):
         if a != b and isinstance(b, tuple) and isinstance(b[0], str) and b[0]:
+            attribute = b[0].rpartition(".")[2].partition("[")[0]
+            if attribute in changed:
+                return f"attribute {attribute}, {ITS_OWN}, is another at each"
             name = f"attribute {b[0][1:]}" if b[0].startswith(".") else b[0]
             return f"{name}, which it reads from outside, is another at each"
     return "what it reads from outside is another at each"

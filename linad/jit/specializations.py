@@ -162,9 +162,14 @@ class Variant:
         outputs = [*tape.outputs[:count], *tape.outputs[last:]]
         row = tree.flatten([0.0] * len(outputs))[1]
         alone = Variant(
-            *(Tape(tape.name, tape.inputs, tape.equations, outputs, tape.in_tree, row),),
-            *(self.example, self.results, self.written, self.out_tree, self.layouts),
-            *(self.derives, self.flat[:count]),
+            Tape(tape.name, tape.inputs, tape.equations, outputs, tape.in_tree, row),
+            self.example,
+            self.results,
+            self.written,
+            self.out_tree,
+            self.layouts,
+            self.derives,
+            self.flat[:count],
         )
         alone.lies = None if self.lies is None else self.lies[:count]
         alone.searches, alone.interpreted = self.searches, self.interpreted

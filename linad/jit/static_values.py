@@ -40,7 +40,9 @@ class StaticValue:
 
     def __init__(self, value: Any, without: frozenset[str] = frozenset()) -> None:
         self.value, self.without = value, without
-        self._key = (_key_of(value, (), without), without) if without else _key_of(value)
+        self._key = _key_of(value, (), without)
+        if without:  # into this object, and no equal one, the program writes them
+            self._key = self._key, without, Itself(value)
 
     def __hash__(self) -> int:
         return hash(self._key)

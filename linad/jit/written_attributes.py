@@ -12,6 +12,7 @@ first makes it part of what calls are known by again, for good.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from linad.arrays.buffers import refresh
 from linad.arrays.tracer import Tracer
 from linad.core import tree
 from linad.core.compiler_lock import books
@@ -68,17 +69,26 @@ class AttributeWatch:
     Parameters
     ----------
     attributes : dict
+        Those that are no part of what the call is known by. What else the run writes into the same
+        objects, and does not read, is stored as well.
+
+    Attributes
+    ----------
+    read : set of tuple
+        Those among them that count after all, with the ids of their objects.
     """
 
     def __init__(self, attributes: Attributes) -> None:
         self.attributes = {k: (x, names) for k, (x, names) in attributes.items() if can_watch(x)}
         self.kinds = {type(owner) for owner, _ in self.attributes.values()}
         self.before = {
-            (k, name): vars(owner).get(name, MISSING)
+            (k, name): _held(owner).get(name, MISSING)
             for k, (owner, names) in self.attributes.items()
             for name in names
         }
         self.written: set[tuple[int, str]] = set()
+        self._met: set[tuple[int, str]] = set()
+        self._opened: set[int] = set()
         self.read = {(k, n) for k, (_, names) in attributes.items() for n in names}
         self.read -= self.before.keys()
 
@@ -99,36 +109,66 @@ class AttributeWatch:
                     type.__delattr__(kind, "__setattr__")
 
     def reads(self, owner: Any, name: str) -> None:
-        known = self.attributes.get(id(owner))
-        if known is not None and (name in known[1] or name in ALL_OF_THEM):
-            names = known[1] if name in ALL_OF_THEM else (name,)
-            self.read |= {(id(owner), n) for n in names} - self.written
+        k = id(owner)
+        if k not in self.attributes:
+            return
+        if name in ALL_OF_THEM:
+            self._opened.add(k)
+            self.read |= {(k, n) for n in self.attributes[k][1]} - self.written
+        elif (k, name) not in self.written:
+            self._met.add((k, name))
+            self.read |= {(k, name)} & self.before.keys()
 
     def writes(self, owner: Any, name: str) -> None:
-        self.written.add((id(owner), name))
+        if id(owner) in self.attributes:
+            self.written.add((id(owner), name))
 
     def stored(self, trace: Any, tracers: Sequence[Any]) -> StoredAttributes:
         """What the run has left; what a program cannot write counts as read."""
         places, values = [], []
         for (k, name), before in self.before.items():
             owner = self.attributes[k][0]
-            now = vars(owner).get(name, MISSING)
+            now = _held(owner).get(name, MISSING)
             if (k, name) not in self.written:
                 self.read |= set() if now is before else {(k, name)}
-            elif all([_is_storable(part, trace) for part in tree.flatten(now)[0]]):
+                continue
+            now = _outermost(now, trace)
+            if _is_storable(now, trace):
                 places.append((owner, name))
                 values.append(now)
             else:
                 self.read.add((k, name))
+        for k, name in sorted(self.written - self.before.keys() - self._met):
+            owner = self.attributes[k][0]
+            now = _outermost(_held(owner).get(name, MISSING), trace)
+            if k not in self._opened and _is_storable(now, trace):
+                places.append((owner, name))
+                values.append(now)
         leaves, structure = tree.flatten(values)
         numbers = {id(t): k for k, t in enumerate(tracers)}
         parts = [Given(numbers[id(leaf)]) if id(leaf) in numbers else leaf for leaf in leaves]
         return StoredAttributes(places, parts, structure)
 
 
-def _is_storable(part: Any, trace: Any) -> bool:
+def _outermost(value: Any, trace: Any) -> Any:
+    """What a container holds, values of derivatives inside the run as those that they are of."""
+    parts, structure = tree.flatten(value)
+    for k, part in enumerate(parts):
+        while isinstance(part, Tracer) and part._trace is not trace:
+            refresh(part)
+            part = part._value
+        parts[k] = part
+    return tree.unflatten(structure, parts)
+
+
+def _is_storable(value: Any, trace: Any) -> bool:
     """Whether a program can make it: an array that it does not compute may be somebody's."""
-    return type(part) in CONSTANTS or (isinstance(part, Tracer) and part._trace is trace)
+    return all(
+        [
+            type(part) in CONSTANTS or (isinstance(part, Tracer) and part._trace is trace)
+            for part in tree.flatten(value)[0]
+        ]
+    )
 
 
 _WATCHES: dict[type, tuple[AttributeWatch, ...]] = {}
@@ -158,15 +198,22 @@ ACCESS = ("__getattribute__", "__setattr__", "__delattr__")
 
 def can_watch(owner: Any) -> bool:
     """Whether an object is of a user's class that does nothing of its own about attributes."""
-    kind = type(owner)
-    if not is_users(kind) or isinstance(owner, type) or type(kind).__setattr__ is not type.__setattr__:
+    kind: Any = type(owner)
+    above: Any = type(kind)
+    if not is_users(kind) or isinstance(owner, type):
+        return False
+    if above.__setattr__ is not type.__setattr__:
         return False
     plain = kind in _WATCHES or all([getattr(kind, n) is getattr(object, n) for n in ACCESS])
     return plain and not hasattr(kind, "__getattr__") and type(_held(owner)) is dict
 
 
 def _held(owner: Any) -> Any:
-    return getattr(owner, "__dict__", None)
+    """The attributes of an object, without being seen."""
+    try:
+        return object.__getattribute__(owner, "__dict__")
+    except AttributeError:
+        return None
 
 
 def changed_since(before: Sequence[tuple[Any, str, Any]]) -> list[tuple[Any, str]]:
@@ -175,6 +222,6 @@ def changed_since(before: Sequence[tuple[Any, str, Any]]) -> list[tuple[Any, str
         (owner, name)
         for owner, name, value in before
         if can_watch(owner)
-        and vars(owner).get(name, MISSING) is not value
+        and _held(owner).get(name, MISSING) is not value
         and not hasattr(type(getattr(type(owner), name, None)), "__set__")
     ]

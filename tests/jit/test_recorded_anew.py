@@ -35,7 +35,7 @@ def test_what_differs_is_named_once(capsys):
     functions = {
         "argument k has another value at each (6, then 7)": linad.jit(lambda x, k: np.sum(x) * k),
         "what argument k holds has another value": linad.jit(lambda x, k: np.sum(x) * k[0]),
-        "attribute calls, which it reads from outside": linad.jit(counting.value),
+        "attribute calls, which it writes itself": linad.jit(counting.value),
         "which it reads from outside, is another": linad.jit(lambda x: np.sum(x) * state["n"]),
         "seen, which it reads from outside": linad.jit(lambda x: np.sum(x) * len(seen)),
     }
