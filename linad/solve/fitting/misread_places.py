@@ -15,14 +15,19 @@ from linad.core.frames import library_of
 from linad.core.shapes import name_of
 from linad.core.showing import shown
 from linad.errors import ArgumentError, TracerError
-from linad.solve.fitting.data_places import whole_rows
+from linad.solve.fitting.data_places import joined_places, whole_rows
 from linad.solve.fitting.given_data import words_of_axes
 from linad.solve.fitting.tables import is_column
 
 
-def refuse_places(f: Any, error: Exception, xdata: Any, shapes: list[tuple[int, ...]]) -> None:
-    """Raise, with what to give, where a model failed for what xdata is, beside data of shapes."""
-    if isinstance(error, TracerError):
+def refuse_places(
+    f: Any, error: Exception, xdata: Any, shapes: list[tuple[int, ...]], joined: bool
+) -> None:
+    """Raise, with what to give, where a model failed for what xdata is, beside data of shapes.
+
+    ``joined`` says that the model got arrays of one shape as one array.
+    """
+    if isinstance(error, TracerError) or isinstance(error.__cause__, TracerError):
         return  # of a parameter, whatever xdata is, and it says what to write
     if _is_stated(error):
         return  # the model's own words, which know better
@@ -43,7 +48,7 @@ def refuse_places(f: Any, error: Exception, xdata: Any, shapes: list[tuple[int, 
     elif "truth value" in str(error):
         words = _of_decisions(xdata)
     elif any(word in str(error) for word in _SEQUENCE):
-        words = _of_list(xdata)
+        words = _of_list(joined_places(xdata) if joined else xdata)
     if not words and isinstance(error, TypeError):
         words = _of_kinds(xdata)
     if not words:
