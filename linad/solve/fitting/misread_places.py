@@ -5,6 +5,7 @@ A model may read dates, texts and tables in its own way, so nothing is refused b
 
 import datetime as dt
 import dis
+from traceback import walk_tb
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from linad.core.showing import shown
 from linad.errors import ArgumentError, TracerError
 from linad.solve.fitting.data_places import joined_places, whole_rows
 from linad.solve.fitting.given_data import words_of_axes
-from linad.solve.fitting.tables import is_column
+from linad.solve.fitting.tables import is_column, is_table
 
 
 def refuse_places(
@@ -27,6 +28,9 @@ def refuse_places(
 
     ``joined`` says that the model got arrays of one shape as one array.
     """
+    if isinstance(error, TracerError) and _is_of_one_column(xdata) and _in_table(error):
+        said = _of_table(xdata)
+        raise ArgumentError(f"curve_fit: {name_of(f)} cannot compute with xdata: {said}") from error
     if isinstance(error, TracerError) or isinstance(error.__cause__, TracerError):
         return  # of a parameter, whatever xdata is, and it says what to write
     if _is_stated(error):
@@ -124,8 +128,18 @@ def _of_kinds(xdata: Any) -> str:
     return ""
 
 
+def _is_of_one_column(xdata: Any) -> bool:
+    return is_table(xdata) and len(xdata.columns) == 1
+
+
+def _in_table(error: Exception) -> bool:
+    """Whether a table of pandas' was asked to be a plain array, as one of two in a ufunc is."""
+    frames = [frame for frame, _ in walk_tb(error.__traceback__) if package_of(frame) == "pandas"]
+    return bool(frames) and is_table(frames[-1].f_locals.get("self"))
+
+
 def _of_table(xdata: Any) -> str:
-    if len(xdata.columns) == 1:
+    if _is_of_one_column(xdata):
         name = xdata.columns[0]
         return f"it is a table of one column: give the column, xdata[{name!r}], or read X[{name!r}]"
     told = [
