@@ -8,7 +8,8 @@ convergence properties for solving nonlinear equations with convex constraints",
 """
 
 from collections import OrderedDict
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -92,18 +93,16 @@ def sides(name: str, bounds: Any, unknown: Any, names: list[str] | None = None) 
     if tree.is_leaf(unknown.structure) or unknown.structure.type in (list, tuple):
         bounds = of_pairs(bounds, unknown.start.size, unknown.slots)
     if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
-        raise OptionError(
-            f"{name}: bounds must be (lower, upper) or scipy.optimize.Bounds, got {shown(bounds)}; "
-            f"pairs, one for each unknown, become that by tuple(zip(*pairs))"
-        )
+        _refuse_form(name, bounds, unknown, names)
     lower, upper = (
-        _vector(name, side, given, unknown, none)
+        _vector(name, side, given, unknown, none, names)
         for side, given, none in zip(("lower", "upper"), bounds, (-np.inf, np.inf), strict=True)
     )
     wrong = ~(lower <= upper)
     if wrong.any():
         i = int(np.argmax(wrong))
         pairs = lower.size == 2 and lower[0] <= lower[1] and upper[0] <= upper[1]
+        pairs = pairs and not _by_name(unknown, names)
         hint = "; pairs, one for each unknown, become that by tuple(zip(*pairs))" if pairs else ""
         raise OptionError(
             f"{name}: a lower bound must not exceed the upper one, got {lower[i]:g} and "
@@ -133,7 +132,53 @@ def _is_pair(pair: Any) -> bool:
     return all([v is None or np.ndim(v) == 0 for v in pair])
 
 
-def _vector(name: str, side: str, given: Array, unknown: Any, none: float) -> Any:
+def _refuse_form(name: str, bounds: Any, unknown: Any, names: list[str] | None) -> NoReturn:
+    """Raise for bounds that are no two sides, with what to write."""
+    form, came = "bounds must be (lower, upper) or scipy.optimize.Bounds", shown(bounds)
+    n, paired = unknown.start.size, isinstance(bounds, (list, tuple, np.ndarray)) and len(bounds)
+    remedy = _by_name(unknown, names)
+    if paired and all(map(_is_pair, bounds)):
+        came = f"{len(bounds)} pairs"
+        if not remedy:
+            remedy = "; give two containers like x0, of lower and of upper bounds"
+            if len(bounds) != n:
+                came += f" for {n} {'unknowns' if names is None else 'parameters'}"
+                remedy = "; of pairs there must be one for each"
+    raise OptionError(f"{name}: {form}, got {came}{remedy}")
+
+
+def _by_name(unknown: Any, names: list[str] | None) -> str:
+    """How bounds are given where x0 is a dict; "" where it is none."""
+    like = unknown.container(unknown.start)
+    if not isinstance(like, Mapping) or not like:
+        return ""
+    key = next(iter(like))
+    if names is None:
+        return f"; with a dict give two like it, ({{{key!r}: 0, ...}}, {{{key!r}: 1, ...}})"
+    return f"; with a dict give bounds by name: bounds={{{key!r}: (0, 1), ...}}"
+
+
+def numbers_of(what: str, given: Any, none: float) -> Any:
+    """Bounds as an array of floats, with ``none`` where there are none.
+
+    Raises
+    ------
+    OptionError
+        If they are no numbers; ``what`` is what messages call them.
+    """
+    try:
+        held = np.asarray(given, object)
+        entries = [none if v is None else v for v in held.ravel()]
+        if not any(isinstance(v, (str, bytes)) for v in entries):
+            return np.array(entries, float).reshape(held.shape)
+    except (TypeError, ValueError):
+        pass  # told below
+    raise OptionError(f"{what} must be numbers or None, got {shown(given)}")
+
+
+def _vector(
+    name: str, side: str, given: Array, unknown: Any, none: float, names: list[str] | None
+) -> Any:
     """One side of the bounds, as a vector."""
     if given is None or isinstance(given, (int, float, np.number)):
         return np.full(unknown.start.shape, none if given is None else float(given))
@@ -151,13 +196,13 @@ def _vector(name: str, side: str, given: Array, unknown: Any, none: float) -> An
         if structure != unknown.structure:
             raise TreeError(
                 f"{name}: the {side} bounds must be a number, or a container like x0; got "
-                f"{shown(given)}"
+                f"{shown(given)}{_by_name(unknown, names)}"
             )
     parts = []
     for leaf, slot in zip(leaves, slots, strict=True):
-        values = np.array([none if v is None else v for v in np.ravel(leaf)], float)
+        values = numbers_of(f"{name}: the {side} bounds", leaf, none)
         try:
-            values = np.broadcast_to(values.reshape(np.shape(leaf)), slot.shape)
+            values = np.broadcast_to(values, slot.shape)
         except ValueError as error:
             raise ShapeError(
                 f"{name}: the {side} bounds must have the shape {slot.shape} of the unknowns, or "

@@ -61,7 +61,8 @@ class Deviations:
         except (TypeError, ValueError, *MISREAD) as error:
             if self.may_index and isinstance(error, (TypeError, IndexError)):
                 return self._with_labels(p)
-            refuse_places(self.f, error, xdata, [y.shape for y in data.leaves])
+            shapes = [y.shape for y in data.leaves]
+            refuse_places(self.f, error, xdata, shapes, self.joined)
             if isinstance(error, MISREAD):
                 refuse_misread("curve_fit", self, p, error)
             elif isinstance(error, TypeError):

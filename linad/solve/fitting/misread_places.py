@@ -5,6 +5,7 @@ A model may read dates, texts and tables in its own way, so nothing is refused b
 
 import datetime as dt
 import dis
+from traceback import walk_tb
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,22 @@ from linad.core.frames import library_of
 from linad.core.shapes import name_of
 from linad.core.showing import shown
 from linad.errors import ArgumentError, TracerError
-from linad.solve.fitting.data_places import whole_rows
+from linad.solve.fitting.data_places import joined_places, whole_rows
 from linad.solve.fitting.given_data import words_of_axes
-from linad.solve.fitting.tables import is_column
+from linad.solve.fitting.tables import is_column, is_table
 
 
-def refuse_places(f: Any, error: Exception, xdata: Any, shapes: list[tuple[int, ...]]) -> None:
-    """Raise, with what to give, where a model failed for what xdata is, beside data of shapes."""
-    if isinstance(error, TracerError):
+def refuse_places(
+    f: Any, error: Exception, xdata: Any, shapes: list[tuple[int, ...]], joined: bool
+) -> None:
+    """Raise, with what to give, where a model failed for what xdata is, beside data of shapes.
+
+    ``joined`` says that the model got arrays of one shape as one array.
+    """
+    if isinstance(error, TracerError) and _is_of_one_column(xdata) and _in_table(error):
+        said = _of_table(xdata)
+        raise ArgumentError(f"curve_fit: {name_of(f)} cannot compute with xdata: {said}") from error
+    if isinstance(error, TracerError) or isinstance(error.__cause__, TracerError):
         return  # of a parameter, whatever xdata is, and it says what to write
     if _is_stated(error):
         return  # the model's own words, which know better
@@ -43,7 +52,7 @@ def refuse_places(f: Any, error: Exception, xdata: Any, shapes: list[tuple[int, 
     elif "truth value" in str(error):
         words = _of_decisions(xdata)
     elif any(word in str(error) for word in _SEQUENCE):
-        words = _of_list(xdata)
+        words = _of_list(joined_places(xdata) if joined else xdata)
     if not words and isinstance(error, TypeError):
         words = _of_kinds(xdata)
     if not words:
@@ -119,8 +128,18 @@ def _of_kinds(xdata: Any) -> str:
     return ""
 
 
+def _is_of_one_column(xdata: Any) -> bool:
+    return is_table(xdata) and len(xdata.columns) == 1
+
+
+def _in_table(error: Exception) -> bool:
+    """Whether a table of pandas' was asked to be a plain array, as one of two in a ufunc is."""
+    frames = [frame for frame, _ in walk_tb(error.__traceback__) if package_of(frame) == "pandas"]
+    return bool(frames) and is_table(frames[-1].f_locals.get("self"))
+
+
 def _of_table(xdata: Any) -> str:
-    if len(xdata.columns) == 1:
+    if _is_of_one_column(xdata):
         name = xdata.columns[0]
         return f"it is a table of one column: give the column, xdata[{name!r}], or read X[{name!r}]"
     told = [

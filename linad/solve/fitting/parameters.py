@@ -10,7 +10,8 @@ import numpy as np
 from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.showing import shown
-from linad.errors import OptionError
+from linad.errors import OptionError, ShapeError
+from linad.solve.bounds import numbers_of
 from linad.solve.problems import Unknown, as_point
 
 
@@ -218,11 +219,27 @@ class Parameters:
                         f"{self.solver}: bounds of {key!r} must be (lower, upper), got "
                         f"{shown(pair)}{alone}"
                     )
-                low, high = pair
-                lower[where] = -np.inf if low is None else low
-                upper[where] = np.inf if high is None else high
+                lower[where] = self._side("lower", key, pair[0], len(where), -np.inf)
+                upper[where] = self._side("upper", key, pair[1], len(where), np.inf)
             return self.unknown.container(lower), self.unknown.container(upper)
         return given
+
+    def _side(self, side: str, key: Any, given: Any, count: int, none: float) -> Any:
+        """One side of the bounds of a named parameter, as the vector of its numbers."""
+        what = f"{self.solver}: the {side} bounds of {key!r}"
+        values = numbers_of(what, given, none)
+        whole = key in self.heads and key not in self.names
+        shape = self.unknown.slots[self.heads.index(key)].shape if whole else (count,)
+        if values.shape == (count,):
+            return values  # its numbers one after the other
+        try:
+            return np.broadcast_to(values, shape).ravel()
+        except ValueError as error:
+            of = f"the shape {shape} of the parameter" if count > 1 else "one number"
+            raise ShapeError(
+                f"{what} must {'have' if count > 1 else 'be'} {of}"
+                f"{', or be one number' * (count > 1)}; got the shape {values.shape}"
+            ) from error
 
     def container(self, vector: Array) -> Any:
         """A vector in the form of the start, its dicts in the order in which they were written."""

@@ -298,7 +298,7 @@ class TestParameters:
             ({"p0": [1.0, 1.0]}, "it has a, rate, c, and p0 has 2 numbers"),
             ({"p0": np.ones((3, 1))}, r"it has a, rate, c, and p0 is an array of shape \(3, 1\)"),
             ({"p0": {"a": 1.0, "r": 1.0}}, "it has a, rate, c, and p0 a, r"),
-            ({"bounds": [(0, 1)] * 4}, r"become that by tuple\(zip\(\*pairs\)\)"),
+            ({"bounds": [(0, 1)] * 4}, r"4 pairs for 3 parameters; of pairs there must be one"),
             ({"f": lambda t, a: None, "p0": [1.0]}, "returned None; return the prediction"),
             ({"ydata": ["a"] * 30}, "got texts; 'a' in it is not a number"),
             ({"fixed": "d"}, "fixed names 'd', which is not a parameter; they are a, rate, c"),
@@ -1674,3 +1674,55 @@ def test_bounds_and_what_is_fixed_in_lists_of_dicts():
     assert found["peaks[1].rate"] == 0.0
     with pytest.raises(linad.errors.OptionError, match=r"in it alone is 'peaks\[0\].height'"):
         fit(peaks, start, bounds={"peaks": [(0, None), (0, 1), (0, 1)]})
+
+
+MATRIX = np.linspace(0.0, 1.0, 6).reshape(2, 3)
+
+
+def bounded(bounds, start=None):
+    """Lower and upper bounds of a matrix of parameters, as a fit and as a likelihood have them."""
+    start = {"a": np.ones((2, 3)) / 2} if start is None else start
+    found = fit(lambda p: [p["a"] - MATRIX, p["a"] - MATRIX**2], start, bounds=bounds).bounds
+    likely = linad.solve.maximum_likelihood(
+        lambda p: -np.sum((p["a"] - MATRIX) ** 2), start, bounds=bounds
+    ).bounds
+    np.testing.assert_array_equal(found, likely)
+    return np.array(found)
+
+
+@pytest.mark.parametrize(
+    "upper", [5, [5, 5, 5], np.full((2, 3), 5), [[5], [5]], [5] * 6, np.full((1, 3), 5.0)]
+)
+def test_bounds_of_a_matrix_have_its_shape_or_one_that_fits_it(upper):
+    np.testing.assert_array_equal(bounded({"a": (np.zeros((2, 3)), upper)}), [[0] * 6, [5] * 6])
+
+
+def test_bounds_of_a_matrix_row_by_row_and_left_open():
+    lower, upper = bounded({"a": ([None, -1, 0], [[2, None, np.inf], [5, 6, 7]])})
+    np.testing.assert_array_equal(lower, [-np.inf, -1, 0, -np.inf, -1, 0])
+    np.testing.assert_array_equal(upper, [2, np.inf, np.inf, 5, 6, 7])
+
+
+@pytest.mark.parametrize(
+    "bounds, words",
+    [
+        ((0, np.ones((3, 2))), r"upper bounds of 'a' must have the shape \(2, 3\) .* \(3, 2\)"),
+        (([0, 0], 5), r"lower bounds of 'a' must have the shape \(2, 3\) .* got the shape \(2,\)"),
+        ((0, "5"), "upper bounds of 'a' must be numbers or None, got '5'"),
+        ((0, [[5], [5, 5]]), "upper bounds of 'a' must be numbers or None"),
+    ],
+)
+def test_bounds_that_a_matrix_cannot_have_are_told(bounds, words):
+    with pytest.raises(ValueError, match=words):
+        bounded({"a": bounds})
+    with pytest.raises(ValueError, match="'a' must be one number; got the shape"):
+        bounded({"a": (0, [5, 5])}, {"a": 0.5})
+    with pytest.raises(ValueError, match="the upper bounds must be numbers or None, got '5'"):
+        curve_fit(decay, T, Y, [1.0, 1.0, 0.0], bounds=(0, "5"))
+
+
+def test_pairs_of_bounds_with_a_dict_are_told_the_form_by_name():
+    start, pairs = {"a": 1, "rate": 1, "c": 0}, [(0, 5)] * 3
+    for bounds in (pairs, tuple(zip(*pairs, strict=True))):
+        with pytest.raises(TypeError, match=r"bounds by name: bounds=\{'a': \(0, 1\), \.\.\.\}"):
+            curve_fit(lambda t, p: decay(t, **p), T, Y, start, bounds=bounds)

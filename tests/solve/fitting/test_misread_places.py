@@ -1,5 +1,6 @@
 """What xdata is that a model cannot compute with: dates, texts, tables, labels of an index."""
 
+import contextlib
 from decimal import Decimal
 
 import numpy as np
@@ -353,3 +354,40 @@ def test_columns_of_integers_that_are_written_to():
     table = pd.DataFrame({"t": T, "u": T})
     with pytest.raises(ArgumentError, match=r"column of integers.*pd.Series\(0.0, index=...\)"):
         curve_fit(model, table, Y, [1, 1])
+
+
+@pytest.mark.parametrize("form", [tuple, list])
+def test_a_plain_array_that_a_model_fills_is_told_with_several_rows_of_places(form):
+    def filling(X, a, c):
+        b, t = X
+        M = np.zeros(len(b))
+        for i in range(len(b)):
+            M[i] = a * b[i] / (t[i] + c)
+        return M
+
+    for places in (form([T, T + 1]), np.stack([T, T + 1])):
+        with pytest.raises(TracerError, match=r"linad.numpy.zeros\(n\) instead of np.zeros"):
+            curve_fit(filling, places, Y)
+    with linad.adopt(__name__):
+        found = curve_fit(filling, form([T, T + 1]), filling((T, T + 1), 2.0, 0.5), [1.0, 1.0])
+    np.testing.assert_allclose(found.x, [2.0, 0.5])
+
+
+@pytest.mark.parametrize("adopted", [False, True])
+@pytest.mark.parametrize(
+    "model",
+    [
+        lambda x, a, b: np.minimum(a * x, b + 0.1 * x),
+        lambda x, a, b: np.hypot(a * x, b + 0 * x),
+        lambda x, a, b: linad.numpy.minimum(a * x, b + 0.1 * x),
+    ],
+    ids=["minimum", "hypot", "traced form"],
+)
+def test_a_table_of_one_column_in_a_function_of_two(model, adopted):
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"c": T})
+    with linad.adopt(__name__) if adopted else contextlib.nullcontext():
+        with pytest.raises(ArgumentError, match=r"table of one column: give .* xdata\['c'\]"):
+            curve_fit(model, table, Y)
+        column = curve_fit(model, table["c"], model(T, 2.0, 1.5), [1.0, 1.0])
+    np.testing.assert_allclose(np.abs(column.predict()), model(T, 2.0, 1.5), rtol=1e-6)
