@@ -14,9 +14,11 @@ import numpy as np
 
 from linad.arrays.buffers import concrete
 from linad.arrays.memory import constant_under
+from linad.arrays.refusing import WRITE, refuse
 from linad.arrays.writes import count_as_written, overwrite
 from linad.arrays.written_values import stacked
 from linad.core.array_type import Array
+from linad.core.frames import asked
 from linad.core.primitive import Traced
 from linad.core.shapes import Shape
 from linad.core.ufunc_keywords import refuse_out
@@ -278,6 +280,8 @@ def copy_to(dst: Array, src: Any, casting: Any = "same_kind", where: Array = Tru
     """``np.copyto``."""
     src = stacked(src) if isinstance(src, (list, tuple)) else src
     if isinstance(src, Traced) and not isinstance(dst, Traced):
+        if asked().name.startswith("numpy.full"):  # which fills by it
+            refuse(src, "copyto", WRITE, by_caller=True, kind="array")
         raise TracerError(
             "copyto would write a traced value into a plain NumPy array and lose its derivative; "
             "make the array with np.zeros_like(x) or linad.numpy.zeros"

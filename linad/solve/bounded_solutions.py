@@ -29,7 +29,7 @@ from linad.core.options import is_number
 from linad.core.primitive import Traced
 from linad.core.showing import shown
 from linad.errors import OptionError, ShapeError, TreeError
-from linad.solve.bounds import of_pairs, without_none
+from linad.solve.bounds import numbers_of, of_pairs, without_none
 from linad.transforms.spaces import Slot, split
 
 
@@ -151,18 +151,10 @@ def _bounds_of_array(
     name: str, side: str, given: Any, none: float, shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> Any:
     """Bounds of an array of unknowns: an array of the same shape and dtype."""
-    if isinstance(given, (list, tuple)):
-        given = [none if v is None else v for v in given]
-        some = any([isinstance(v, Traced) for v in given])
-        given = np.stack(given) if some else np.array(given)
-    elif given is None:
-        given = none
+    if isinstance(given, (list, tuple)) and any([isinstance(v, Traced) for v in given]):
+        given = np.stack([none if v is None else v for v in given])
     if not isinstance(given, Traced):
-        try:
-            values = [none if v is None else v for v in np.ravel(given)]
-            given = np.array(values, float).reshape(np.shape(given))
-        except (TypeError, ValueError) as error:
-            raise OptionError(f"{name}: bounds must be numbers or None: {error}") from error
+        given = numbers_of(f"{name}: the {side} bounds", given, none)
     if given.dtype.kind not in "biuf":
         raise OptionError(f"{name}: bounds must be real numbers, got dtype {given.dtype}")
     try:

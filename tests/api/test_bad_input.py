@@ -205,6 +205,7 @@ def test_grad_needs_a_real_scalar():
         (lambda x: scipy.linalg.solve(np.eye(3), x), "use linad.scipy.linalg.solve"),
         (lambda x: np.sin(x, out=np.zeros(3)), "np.zeros_like"),
         (lambda x: np.copyto(np.zeros(3), x), "^copyto would write.*np.zeros_like"),
+        (lambda x: np.full_like(X, x[0]), "^numpy.full_like.. .*linad.numpy.full_like.*adopt"),
         (lambda x: np.put(np.zeros(3), [0], x), "^put would write.*np.zeros_like"),
         (lambda x: pickle.dumps(x), "return the value"),
     ],

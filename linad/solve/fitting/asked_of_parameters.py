@@ -113,24 +113,31 @@ class _RememberingArray(np.ndarray):
         return found.view(np.ndarray) if isinstance(found, np.ndarray) else found
 
 
-class _RememberingNumber(float):
-    """One number, given by its name, that remembers an index: it has none."""
+class _RememberingNumber(np.float64):
+    """One number, given by its name or key, that remembers an index: it has none."""
 
     _name: str = ""
+    _key: str = ""
     _log: _Asked
 
     def __getitem__(self, index: Any) -> NoReturn:
         name, value = self._name, float(self)
         self._log.refuse(
-            f"{name}[...], and {name} is one number; give its start as many as are read, "
-            f"{name!r}: [{value:g}, {value:g}, ...]",
+            f"{name}[...], and {name} started as one number; give its start as many as are read, "
+            f"{self._key!r}: [{value:g}, {value:g}, ...]",
             IndexError("invalid index to scalar variable."),
         )
 
 
-def _number(value: float, name: str, log: _Asked) -> _RememberingNumber:
-    number = _RememberingNumber(value)
-    number._name, number._log = name, log
+def _is_one(part: Any) -> bool:
+    """Whether a parameter is one real number, traced or not."""
+    kind = part.dtype.kind if isinstance(part, (np.number, np.ndarray, Traced)) else ""
+    return isinstance(part, (int, float)) or (kind in ("i", "u", "f") and part.ndim == 0)
+
+
+def _number(value: Any, name: str, key: Any, log: _Asked) -> _RememberingNumber:
+    number = _RememberingNumber(value.concrete if isinstance(value, Traced) else value)
+    number._name, number._key, number._log = name, key, log
     return number
 
 
@@ -193,8 +200,7 @@ def refuse_misread(solver: str, asking: Asking, p: Any, error: Exception) -> Non
     log = _Asked()
     asked = {name: _remembering(part, name, log) for name, part in asking.named(p).items()}
     if isinstance(p, dict):
-        is_one = {k: np.ndim(v) == 0 and isinstance(v, (int, float)) for k, v in asked.items()}
-        asked = {k: _number(v, k, log) if is_one[k] else v for k, v in asked.items()}
+        asked = {key: _number(v, key, key, log) if _is_one(v) else v for key, v in asked.items()}
     try:
         with quiet():
             asking.call(inspect.unwrap(asking.f), asked)
@@ -222,7 +228,12 @@ def unread(asking: Asking, p: Any) -> list[str]:
 def _remembering(p: Any, name: str, log: _Asked) -> Any:
     """Parameters as plain numbers that remember, with what a message calls them."""
     if isinstance(p, dict):
-        parts = {key: _remembering(part, f"{name}[{key!r}]", log) for key, part in p.items()}
+        parts = {
+            key: _number(part, f"{name}[{key!r}]", key, log)
+            if _is_one(part)
+            else _remembering(part, f"{name}[{key!r}]", log)
+            for key, part in p.items()
+        }
         return _RememberingDict(parts, name, log)
     if type(p) in (list, tuple):
         return type(p)(_remembering(part, f"{name}[{k}]", log) for k, part in enumerate(p))

@@ -73,6 +73,18 @@ def as_those_of_data(xdata: Any, given: Any) -> Any:
     return xdata
 
 
+def has_labels(xdata: Any) -> bool:
+    """Whether there is a table, or a column of one, in xdata."""
+    return any(hasattr(leaf, "iloc") for leaf in tree.flatten(xdata)[0])
+
+
+def without_labels(predicted: Any) -> Any:
+    """Predictions with arrays for columns: their labels are of places that nobody gave."""
+    leaves, structure = tree.flatten(predicted)
+    bare = [leaf.to_numpy() if hasattr(leaf, "iloc") else leaf for leaf in leaves]
+    return tree.unflatten(structure, bare)
+
+
 def holds_integers(xdata: Any) -> bool:
     """Whether there are integers in xdata that a model gets as floats."""
     parts = xdata if type(xdata) in (list, tuple) else [xdata]

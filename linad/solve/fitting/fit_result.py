@@ -23,7 +23,12 @@ from linad.rules.creation import asarray
 from linad.solve.fits import cleaned_jacobian
 from linad.solve.fitting import reports
 from linad.solve.fitting.bands import at_places, observed_at
-from linad.solve.fitting.data_places import as_places, as_those_of_data
+from linad.solve.fitting.data_places import (
+    as_places,
+    as_those_of_data,
+    has_labels,
+    without_labels,
+)
 from linad.solve.fitting.fit_options import LEVEL
 from linad.solve.fitting.known_parameters import KnownParameters
 from linad.solve.fitting.other_places import OtherPlaces
@@ -232,10 +237,14 @@ class FitResult(KnownParameters):
         Returns
         -------
         array or container
-            Like ydata.
+            Like ydata; columns of pandas only where xdata has labels.
         """
-        model, xdata = self._of_model(), self._places(xdata)
-        return self._elsewhere.run(self.title, xdata, lambda: self._array(model(xdata, self.found)))
+        model, places = self._of_model(), self._places(xdata)
+        predicted = self._elsewhere.run(
+            self.title, places, lambda: self._array(model(places, self.found))
+        )
+        bare = xdata is not None and not has_labels(xdata)
+        return without_labels(predicted) if bare else predicted
 
     def prediction_errors(self, xdata: Any = None) -> Any:
         """Standard errors of the model, from those of the parameters.

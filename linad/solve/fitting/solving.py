@@ -9,6 +9,7 @@ from linad.core import tree
 from linad.core.options import check_names
 from linad.solve.bounds import as_box
 from linad.solve.fits import cleaned_jacobian
+from linad.solve.fitting.domains import is_of_domain
 from linad.solve.fitting.doubts import CUT_OFF, MOST
 from linad.solve.fitting.fit_result import FitResult
 from linad.solve.fitting.parameters import Parameters, told
@@ -40,6 +41,18 @@ class Refit:
             bounds=(container(low), container(high)),
             **self.options,
         )
+
+    def is_finite_at(self, x: Any) -> bool:
+        """Whether what it minimises, and its derivative, are finite at a point."""
+        once = {**self.options, "maxiter": 0, "disp": False, "callback": None}
+        try:
+            with quiet():
+                there = Refit(self.residual, self.parameters, self.lower, self.upper, once)
+                return there(x, ~self.parameters.free).status != Status.NOT_FINITE
+        except Exception as error:
+            if is_of_domain(error):
+                return False
+            raise
 
     def cost_at(self, x: Any) -> float:
         """What it minimises, at a point."""
@@ -74,22 +87,22 @@ def solved(
     solve = Refit(residual, parameters, lower, upper, options)
     result = solve(parameters.start, ~parameters.free)
     result.message = result.message.replace("levenberg_marquardt", name, 1)
-    zero = _named(parameters, (tree.vector(result.x) == 0) & (parameters.start == 0))
-    beside = f"; {zero}: what is divided by it has no value there, start beside 0"
+    beside = "; {}: what is divided by it has no value there, start beside 0"
     if result.status == Status.NOT_FINITE:
+        zero = _zeros_to_blame(solve, result, solve.is_finite_at)
         result.message = _without_slope(name, result, parameters, zero) or result.message
         if zero:
-            result.message += beside
+            result.message += beside.format(zero)
     elif result.status == Status.MAXITER and (run := _run_away(result, parameters)):
         result.message += (
             f"; {run} has run away from its start: bounds= keep parameters where they have meaning"
         )
     elif result.success and result.optimality == 0.0 and _is_cut_off(result, parameters):
         result.success, result.status = False, Status.SINGULAR
-        divides = bool(zero) and _divides_by_zero(residual, result.x)
+        zero = _zeros_to_blame(solve, result, lambda x: not _divides_by_zero(solve, x))
         result.message = (
             f"{name}: the Jacobian is singular: no residual depends on any parameter where the "
-            f"fit started" + (beside if divides else f", {told(parameters)}; {CUT_OFF}")
+            f"fit started" + (beside.format(zero) if zero else f", {told(parameters)}; {CUT_OFF}")
         )
     saturated = ~np.isnan(result.saturated).all(axis=1)
     saturated[result.kinks] = False
@@ -131,11 +144,27 @@ def _is_cut_off(result: Any, parameters: Parameters) -> bool:
     return here and not cleaned_jacobian(result)[:, parameters.free].any()
 
 
-def _divides_by_zero(residual: Waiting, x: Any) -> bool:
+def _zeros_to_blame(solve: Refit, result: Any, is_well: Callable[[Any], bool]) -> str:
+    """The parameters, with their value 0, without which all were well: that away from 0 it is, and
+    with one of them there it is not. "" where there are none."""
+    parameters, start = solve.parameters, solve.parameters.start
+    zero = (tree.vector(result.x) == 0) & (start == 0) & parameters.free
+    zero &= solve.lower < solve.upper
+    for step in (1.0, 1e-3) if zero.any() else ():
+        beside = np.where(solve.upper > 0, np.minimum(step, solve.upper), -step)
+        moved = np.where(zero, np.maximum(beside, solve.lower), start)
+        if is_well(moved):
+            left = [np.where(np.arange(start.size) == i, 0.0, moved) for i in np.flatnonzero(zero)]
+            zero[zero] = [not is_well(x) for x in left]
+            return _named(parameters, zero)
+    return ""
+
+
+def _divides_by_zero(solve: Refit, x: Any) -> bool:
     """Whether residuals are quotients by 0: of exp(-t / 0) all is finite."""
     try:
         with np.errstate(divide="raise"):
-            residual(x)
+            solve.residual(solve.parameters.container(x))
     except FloatingPointError:
         return True
     return False

@@ -131,5 +131,19 @@ def test_a_number_by_name_that_is_indexed(wrap):
 
     with pytest.raises(ArgumentError, match=r"reads height\[...\], and .*'height': \[1, 1, ...\]"):
         curve_fit(wrap(model), T, Y, START)
-    with pytest.raises(ArgumentError, match="maximum_likelihood: .* height is one number"):
+    with pytest.raises(ArgumentError, match="maximum_likelihood: .* height started as one"):
         linad.solve.maximum_likelihood(lambda height: -np.sum(height[group] ** 2), {"height": 2})
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, linad.jit])
+def test_a_number_by_key_that_is_indexed(wrap):
+    group, start = np.arange(30) % 2, {"height": 2, "line": {"slope": 0}}
+    words = r"{}: .* p\['height'\]\[...\], and p\['height'\] started as one .*'height': \[2, 2"
+    with pytest.raises(ArgumentError, match=words.format("curve_fit")):
+        curve_fit(wrap(lambda t, p: p["height"][group] * t), T, Y, start)
+    with pytest.raises(ArgumentError, match=words.format("fit")):
+        linad.solve.fit(wrap(lambda p: p["height"][group] * T - Y), start)
+    with pytest.raises(ArgumentError, match=words.format("maximum_likelihood")):
+        linad.solve.maximum_likelihood(wrap(lambda p: -np.sum(p["height"][group] ** 2)), start)
+    with pytest.raises(ArgumentError, match=r"p\['line'\]\['slope'\] started .*'slope': \[0, "):
+        curve_fit(wrap(lambda t, p: p["height"] + p["line"]["slope"][group] * t), T, Y, start)

@@ -209,3 +209,22 @@ def test_refits_at_equal_places_with_labels_record_nothing(kind):
         np.testing.assert_allclose(fit.x, [2, 0.3], rtol=1e-6)
         counts.append(len(recorded))
     assert counts[0] == counts[2]
+
+
+def test_predictions_have_labels_where_their_places_do():
+    t = pd.Series(np.linspace(1.0, 5.0, 7), index=list("abcdefg"), name="t")
+
+    def line(t, a, b):
+        return a * t + b
+
+    found = curve_fit(line, t, 2 * t + 1)
+    for places in ([1, 2, 3], (1, 2, 3), np.array([1.0, 2.0, 3.0])):
+        predicted = found.predict(places)
+        assert type(predicted) is type(found.prediction_errors(places)) is np.ndarray
+        np.testing.assert_allclose(predicted, [3.0, 5.0, 7.0])
+    pd.testing.assert_series_equal(found.predict(), 2 * t + 1, check_names=False)
+    pd.testing.assert_series_equal(found.predict(t[2:4]), 2 * t[2:4] + 1, check_names=False)
+    sets = curve_fit(lambda x, a, b: [line(x[0], a, b), b * x[1]], [t, t], [2 * t + 1, 1 * t])
+    first, second = sets.predict([[1, 2], [1, 2, 3]])
+    assert type(first) is type(second) is np.ndarray
+    np.testing.assert_allclose(second, [1.0, 2.0, 3.0])
