@@ -303,6 +303,8 @@ def _stuck(
         raise Stop(Status.CONVERGED, words)
     if fit.exact and predicted <= fit.insignificant:
         raise Stop(Status.CONVERGED, as_accurate(predicted, fit.cost))
+    if fit.exact and fit.factory.kind == "dense" and (words := fit.turns(fit.ftol)):
+        raise Stop(Status.CONVERGED, words)
     if rank is not None and rank < fit.x.size:
         raise Stop(
             Status.SINGULAR,

@@ -1,0 +1,104 @@
+"""Unknowns that act by their square, at the place where the cost is least.
+
+The width w in sqrt(s² + w²) moves residuals by w² u: its column 2 w u vanishes at w = 0, where
+the cost, of slope 2 w u·r, is often least. The next step of Gauss and Newton is then -u·r / (2 w
+|u|²), which grows without end on the way there and promises always the same. Newton's step, which
+takes the curvature of the cost along such unknowns too, tells how near the minimum is:
+
+    g S^-1 g / 2        S = H_vv - H_vu (J_u^T J_u)^-1 H_uv
+
+with g the slopes along them, v, and H what these and those along the others, u, change by between
+points to both sides. That it is a minimum, and not ground that is flat, as where a model is
+saturated, is seen from these points: the slope leads back from each of them, the column that has
+vanished is there again, and S is positive definite.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linad.solve.damped import DenseSteps, FreeSteps, column_norms
+
+AROUND = 1e-3
+"""How far to the sides, in parts of the unknown or its start."""
+
+FADED = 1e-3
+"""Columns that may have vanished, relative to the largest that there were."""
+
+GROWN = 10.0
+"""By how much they are larger at the sides, at least."""
+
+BACK = 1e-6
+"""How large they are there, at least, relative to the largest that there were."""
+
+DEFINITE = 1e-3
+"""The least eigenvalue of S, scaled to what H_vv has on its diagonal."""
+
+
+def faded_columns(fit: Any) -> Any:
+    """The unknowns that move and whose columns have come down, beside the residuals."""
+    norms = np.asarray(fit.steps.column_norms, float)
+    largest = fit.seen[0] * np.sqrt(fit.cost)
+    faded = (largest > 0) & (norms <= FADED * largest)
+    return faded & fit.steps.free if isinstance(fit.steps, FreeSteps) else faded
+
+
+def steps_of_others(fit: Any, faded: Any) -> tuple[Any, Any]:
+    """Steps of the other unknowns that move, and which these are."""
+    inner, moving = fit.steps, ~faded
+    if isinstance(fit.steps, FreeSteps):
+        inner, moving = fit.steps.inner, moving & fit.steps.free
+        return DenseSteps(inner.R[:, moving[fit.steps.free]], inner.z), moving
+    return DenseSteps(inner.R[:, moving], inner.z), moving
+
+
+def left_to_gain(fit: Any, faded: Any) -> float:
+    """What Newton's step of these unknowns would bring; infinite where the cost does not turn."""
+    others, moving = steps_of_others(fit, faded)
+    places = np.flatnonzero(faded)
+    curved = np.empty((fit.x.size, places.size))
+    for k, j in enumerate(places):
+        found = _curvature(fit, j)
+        if found is None:
+            return np.inf
+        curved[:, k] = found
+    H = curved[faded]
+    if not (H.diagonal() > 0).all():
+        return np.inf
+    W = np.linalg.lstsq(others.R.T, curved[moving], rcond=None)[0]
+    scale = 1.0 / np.sqrt(H.diagonal())
+    S = scale[:, None] * (0.5 * (H + H.T) - W.T @ W) * scale
+    if not np.linalg.eigvalsh(S).min() > DEFINITE:
+        return np.inf
+    g = scale * fit.gradient[faded]
+    return float(0.5 * g @ np.linalg.solve(S, g))
+
+
+def _curvature(fit: Any, j: int) -> Any:
+    """What all slopes change by along an unknown; None where the cost does not turn."""
+    h = AROUND * (max(abs(fit.x[j]), abs(fit.problem.x.start[j])) or 1.0)
+    here, norm = _slopes(fit, fit.r, fit.J, j)
+    least = max(GROWN * norm, BACK * float(fit.seen[0, j]) * np.sqrt(fit.cost))
+    changes = []
+    for step in (h, -h):
+        there = fit.x.copy()
+        there[j] += step
+        if not np.array_equal(fit.at(there - fit.x), there):
+            continue  # beyond a bound
+        r, J = fit.problem.linearize(there)
+        if J is None:
+            return None
+        slopes, norm = _slopes(fit, r, J, j)
+        if not (np.isfinite(slopes).all() and slopes[j] * step > 0 and norm >= least):
+            return None
+        changes.append((slopes - here) / (there[j] - fit.x[j]))
+    return np.mean(changes, axis=0) if changes else None
+
+
+def _slopes(fit: Any, r: Any, J: Any, j: int) -> tuple[Any, float]:
+    """Those of the cost at a point, and the norm of a column there."""
+    matrix = J.todense()
+    if fit.loss is not None:
+        weights, r = fit.loss.model(r)
+        matrix = weights[:, None] * matrix
+    return matrix.T @ r, float(column_norms(matrix[:, [j]])[0])
