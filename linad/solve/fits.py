@@ -329,14 +329,16 @@ class Fit:
     def turns(self, tolerance: float) -> str:
         """Whether the cost is least at unknowns that act by their square, as far as can be told,
         and the step of the others promises no more than a part of it: the words, or ""."""
-        faded = faded_columns(self)
-        if not faded.any():
+        _, whole = self.light_step()
+        faded = faded_columns(self, whole)
+        # So few residuals could all be zero: one that is their sum is no fit.
+        if not faded.any() or self.r.size < self.x.size:
             return ""
         steps, moving = steps_of_others(self, faded)
         promise, p = light_step(steps)
         if not (promise <= tolerance * self.cost or self._moves_none(promise, p, self.x[moving])):
             return ""
-        left = left_to_gain(self, faded)
+        left = left_to_gain(self, faded, whole)
         if not left <= self.noise:
             return ""
         self.turned = faded

@@ -20,7 +20,7 @@ import numpy as np
 from linad.solve.damped import DenseSteps, FreeSteps, column_norms
 
 AROUND = 1e-3
-"""How far to the sides, in parts of the unknown or its start."""
+"""How far to the sides, in parts of the size of the unknown."""
 
 FADED = 1e-3
 """Columns that may have vanished, relative to the largest that there were."""
@@ -35,12 +35,28 @@ DEFINITE = 1e-3
 """The least eigenvalue of S, scaled to what H_vv has on its diagonal."""
 
 
-def faded_columns(fit: Any) -> Any:
-    """The unknowns that move and whose columns have come down, beside the residuals."""
+def faded_columns(fit: Any, p: Any) -> Any:
+    """The unknowns that move and whose columns have come down, beside the residuals, or are so
+    small from the start that the next step, hardly damped, is thousands of times as long as they.
+    """
     norms = np.asarray(fit.steps.column_norms, float)
     largest = fit.seen[0] * np.sqrt(fit.cost)
-    faded = (largest > 0) & (norms <= FADED * largest)
+    far = FADED * np.abs(p) >= np.maximum(np.abs(fit.x), np.abs(fit.problem.x.start))
+    faded = (norms > 0) & far | (largest > 0) & (norms <= FADED * largest)
     return faded & fit.steps.free if isinstance(fit.steps, FreeSteps) else faded
+
+
+def damping_of_faded(fit: Any) -> Any:
+    """For each unknown the root of what makes its step as long as it is itself, where the next
+    step would be thousands of times that; 0 for the others.
+
+    Of one that acts by its square this is the curvature g / w of the cost. No other damping lets
+    it go to 0 and the others on their way at once.
+    """
+    _, p = fit.light_step()
+    with np.errstate(all="ignore"):
+        own = np.sqrt(np.abs(fit.gradient / fit.x))
+    return np.where((FADED * np.abs(p) >= np.abs(fit.x)) & np.isfinite(own), own, 0.0)
 
 
 def steps_of_others(fit: Any, faded: Any) -> tuple[Any, Any]:
@@ -52,13 +68,16 @@ def steps_of_others(fit: Any, faded: Any) -> tuple[Any, Any]:
     return DenseSteps(inner.R[:, moving], inner.z), moving
 
 
-def left_to_gain(fit: Any, faded: Any) -> float:
+def left_to_gain(fit: Any, faded: Any, p: Any) -> float:
     """What Newton's step of these unknowns would bring; infinite where the cost does not turn."""
     others, moving = steps_of_others(fit, faded)
     places = np.flatnonzero(faded)
     curved = np.empty((fit.x.size, places.size))
     for k, j in enumerate(places):
-        found = _curvature(fit, j)
+        size = max(abs(fit.x[j]), abs(fit.problem.x.start[j])) or 1.0
+        found = _curvature(fit, j, AROUND * size)
+        if found is None:  # from a start beside the place the unknown tells no size, but u·r / |u|²
+            found = _curvature(fit, j, AROUND * float(np.sqrt(np.abs(p[j] * fit.x[j]))))
         if found is None:
             return np.inf
         curved[:, k] = found
@@ -74,9 +93,9 @@ def left_to_gain(fit: Any, faded: Any) -> float:
     return float(0.5 * g @ np.linalg.solve(S, g))
 
 
-def _curvature(fit: Any, j: int) -> Any:
-    """What all slopes change by along an unknown; None where the cost does not turn."""
-    h = AROUND * (max(abs(fit.x[j]), abs(fit.problem.x.start[j])) or 1.0)
+def _curvature(fit: Any, j: int, h: float) -> Any:
+    """What all slopes change by along an unknown, h to the sides; None where the cost does not
+    turn."""
     here, norm = _slopes(fit, fit.r, fit.J, j)
     least = max(GROWN * norm, BACK * float(fit.seen[0, j]) * np.sqrt(fit.cost))
     changes = []
