@@ -47,16 +47,14 @@ def faded_columns(fit: Any, p: Any) -> Any:
 
 
 def damping_of_faded(fit: Any) -> Any:
-    """For each unknown the root of what makes its step as long as it is itself, where the next
-    step would be thousands of times that; 0 for the others.
+    """For unknowns whose columns have come down, the root of what makes their step as long as they
+    are themselves, 0 for the others.
 
     Of one that acts by its square this is the curvature g / w of the cost. No other damping lets
     it go to 0 and the others on their way at once.
     """
-    _, p = fit.light_step()
-    with np.errstate(all="ignore"):
-        own = np.sqrt(np.abs(fit.gradient / fit.x))
-    return np.where((FADED * np.abs(p) >= np.abs(fit.x)) & np.isfinite(own), own, 0.0)
+    faded = faded_columns(fit, fit.light_step()[1]) & (fit.x != 0)
+    return np.where(faded, np.sqrt(np.abs(fit.gradient / np.where(faded, fit.x, 1.0))), 0.0)
 
 
 def steps_of_others(fit: Any, faded: Any) -> tuple[Any, Any]:
