@@ -332,7 +332,7 @@ class Fit:
         _, whole = self.light_step()
         faded = faded_columns(self, whole)
         # So few residuals could all be zero: one that is their sum is no fit.
-        if not faded.any() or self.r.size < self.x.size:
+        if not faded.any() or self.r.size <= self.x.size:
             return ""
         steps, moving = steps_of_others(self, faded)
         promise, p = light_step(steps)

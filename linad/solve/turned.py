@@ -10,7 +10,7 @@ takes the curvature of the cost along such unknowns too, tells how near the mini
 with g the slopes along them, v, and H what these and those along the others, u, change by between
 points to both sides. That it is a minimum, and not ground that is flat, as where a model is
 saturated, is seen from these points: the slope leads back from each of them, the column that has
-vanished is there again, and S is positive definite.
+vanished is there again and grows in proportion, and S is positive definite.
 """
 
 from typing import Any
@@ -30,6 +30,9 @@ GROWN = 10.0
 
 BACK = 1e-6
 """How large they are there, at least, relative to the largest that there were."""
+
+STRAIGHT = 0.1
+"""How far the column may be off a straight line through zero, relative to itself."""
 
 DEFINITE = 1e-3
 """The least eigenvalue of S, scaled to what H_vv has on its diagonal."""
@@ -75,7 +78,8 @@ def left_to_gain(fit: Any, faded: Any, p: Any) -> float:
         size = max(abs(fit.x[j]), abs(fit.problem.x.start[j])) or 1.0
         found = _curvature(fit, j, AROUND * size)
         if found is None:  # from a start beside the place the unknown tells no size, but u·r / |u|²
-            found = _curvature(fit, j, AROUND * float(np.sqrt(np.abs(p[j] * fit.x[j]))))
+            size = float(np.sqrt(np.abs(p[j] * fit.x[j])))
+            found = _curvature(fit, j, AROUND * size, about_zero=True) if size > 0 else None
         if found is None:
             return np.inf
         curved[:, k] = found
@@ -91,12 +95,13 @@ def left_to_gain(fit: Any, faded: Any, p: Any) -> float:
     return float(0.5 * g @ np.linalg.solve(S, g))
 
 
-def _curvature(fit: Any, j: int, h: float) -> Any:
+def _curvature(fit: Any, j: int, h: float, about_zero: bool = False) -> Any:
     """What all slopes change by along an unknown, h to the sides; None where the cost does not
-    turn."""
-    here, norm = _slopes(fit, fit.r, fit.J, j)
-    least = max(GROWN * norm, BACK * float(fit.seen[0, j]) * np.sqrt(fit.cost))
-    changes = []
+    turn, or the column does not change in proportion, to that of the unknown if ``about_zero``."""
+    here, column = _slopes(fit, fit.r, fit.J, j)
+    most = float(fit.seen[0, j]) * np.sqrt(fit.cost)
+    least = max(GROWN * float(column_norms(column)[0]), BACK * most)
+    changes, columns = [], []
     for step in (h, -h):
         there = fit.x.copy()
         there[j] += step
@@ -105,17 +110,28 @@ def _curvature(fit: Any, j: int, h: float) -> Any:
         r, J = fit.problem.linearize(there)
         if J is None:
             return None
-        slopes, norm = _slopes(fit, r, J, j)
-        if not (np.isfinite(slopes).all() and slopes[j] * step > 0 and norm >= least):
+        slopes, beside = _slopes(fit, r, J, j)
+        if not (np.isfinite(slopes).all() and slopes[j] * step > 0):
+            return None
+        if not column_norms(beside)[0] >= least:
+            return None
+        if about_zero and not _alike(beside * (fit.x[j] / there[j]), column):
             return None
         changes.append((slopes - here) / (there[j] - fit.x[j]))
+        columns.append((beside - column) / (there[j] - fit.x[j]))
+    if len(columns) == 2 and not _alike(*columns):
+        return None
     return np.mean(changes, axis=0) if changes else None
 
 
-def _slopes(fit: Any, r: Any, J: Any, j: int) -> tuple[Any, float]:
-    """Those of the cost at a point, and the norm of a column there."""
+def _alike(one: Any, other: Any) -> bool:
+    return bool(np.linalg.norm(one - other) <= STRAIGHT * np.linalg.norm(other))
+
+
+def _slopes(fit: Any, r: Any, J: Any, j: int) -> tuple[Any, Any]:
+    """Those of the cost at a point, and a column there, as a matrix."""
     matrix = J.todense()
     if fit.loss is not None:
         weights, r = fit.loss.model(r)
         matrix = weights[:, None] * matrix
-    return matrix.T @ r, float(column_norms(matrix[:, [j]])[0])
+    return matrix.T @ r, matrix[:, [j]]
