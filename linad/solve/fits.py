@@ -283,14 +283,14 @@ class Fit:
 
     def _check(self, before: float, step: float) -> None:
         change = before - self.cost
-        if self.exact and self.factory.kind == "dense" and (words := self._inaccurate(change)):
+        dense = self.exact and self.factory.kind == "dense"
+        if dense and change <= 1e3 * self.noise and (words := self.turns(self.xtol**2)):
             raise Stop(Status.CONVERGED, words)
-        if self.exact and self.factory.kind == "dense" and change <= 1e3 * self.noise:
-            if words := self.turns(self.xtol**2):
-                raise Stop(Status.CONVERGED, words)
+        if dense and (words := self._inaccurate(change)):
+            raise Stop(Status.CONVERGED, words)
         if self.gain < 0.25:  # the model is poor: a small step says nothing
             return
-        if self.exact and self.factory.kind == "dense":
+        if dense:
             if (step <= 1e-3 or change <= 1e-4 * before) and (words := self._exact()):
                 raise Stop(Status.CONVERGED, words)
             return

@@ -339,7 +339,7 @@ def _damped_step(fit: Fit) -> float:
     D = np.where(fit.D > 0, fit.D, 1.0)
     finite = False
     fit.refused = 0
-    own: Any = 0.0
+    began, own = fit.lam, np.zeros(fit.x.shape)
     while fit.lam <= 1e40:
         try:
             p = fit.steps.step(fit.lam, np.maximum(D, own / np.sqrt(fit.lam)))
@@ -363,8 +363,10 @@ def _damped_step(fit: Fit) -> float:
         fit.lam *= fit.growth
         fit.growth *= 2.0
         fit.refused += 1
-        if fit.refused == REFUSED and fit.factory.kind == "dense":
+        if fit.refused == REFUSED and fit.factory.kind == "dense" and not own.any():
             own = damping_of_faded(fit)
+            if own.any():  # the others need not be damped for their sake
+                fit.lam, fit.growth, fit.refused = began, 2.0, 0
     return _stuck(fit, finite, np.inf, np.full(fit.x.shape, np.inf))
 
 

@@ -1,4 +1,4 @@
-"""Parameters that act by their square, where the cost is least at 0, and ground that only looks so."""
+"""Parameters that act by their square, where the cost is least at 0, and flat ground beside."""
 
 import numpy as np
 import pytest
