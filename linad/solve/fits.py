@@ -26,6 +26,7 @@ from linad.solve.rounding import without_rounding
 from linad.solve.saturated import replacements, without_overflow, words_of_kinks
 from linad.solve.shaken import shaken_data, shaken_function, shaken_numbers
 from linad.solve.status import Monitor, Status, Stop
+from linad.solve.turned import faded_columns, left_to_gain, steps_of_others
 from linad.solve.waiting import Waiting
 
 
@@ -87,6 +88,7 @@ class Fit:
         self.seen: Any = 0.0
         self.weights: Any = None
         self.rounding: Any = np.zeros(self.x.shape, bool)
+        self.turned: Any = np.zeros(self.x.shape, bool)
         self.saturated: Any = np.zeros((0, 0))
         self.kinks: Any = np.zeros(0, bool)
         self.memory = True
@@ -270,6 +272,7 @@ class Fit:
             "optimality": self.optimality,
             "nit": self.taken + self.nit,
             "rounding": self.rounding,
+            "turned": self.turned,
             "saturated": self.saturated,
             "kinks": self.kinks,
             **problem.counted,
@@ -280,11 +283,14 @@ class Fit:
 
     def _check(self, before: float, step: float) -> None:
         change = before - self.cost
-        if self.exact and self.factory.kind == "dense" and (words := self._inaccurate(change)):
+        dense = self.exact and self.factory.kind == "dense"
+        if dense and change <= 1e3 * self.noise and (words := self.turns(self.xtol**2)):
+            raise Stop(Status.CONVERGED, words)
+        if dense and (words := self._inaccurate(change)):
             raise Stop(Status.CONVERGED, words)
         if self.gain < 0.25:  # the model is poor: a small step says nothing
             return
-        if self.exact and self.factory.kind == "dense":
+        if dense:
             if (step <= 1e-3 or change <= 1e-4 * before) and (words := self._exact()):
                 raise Stop(Status.CONVERGED, words)
             return
@@ -310,12 +316,36 @@ class Fit:
     def _exact(self) -> str:
         """How little the next step, hardly damped, would change any unknown; "" where too much."""
         promise, p = self.light_step()
-        explained = promise <= self.xtol * self.cost  # the deviations have settled as well
-        if explained and (np.abs(p) <= self.xtol * np.abs(self.x)).all():
+        if self._moves_none(promise, p, self.x):
             return f"the next step changes no unknown by more than {self.xtol:.0e} of itself"
         if promise <= self.xtol**2 * self.cost:
             return f"the next step brings {promise:.1e} of the cost {self.cost:.6g}"
         return ""
+
+    def _moves_none(self, promise: float, p: Array, x: Array) -> bool:
+        explained = promise <= self.xtol * self.cost  # the deviations have settled as well
+        return explained and bool((np.abs(p) <= self.xtol * np.abs(x)).all())
+
+    def turns(self, tolerance: float) -> str:
+        """Whether the cost is least at unknowns that act by their square, as far as can be told,
+        and the step of the others promises no more than a part of it: the words, or ""."""
+        _, whole = self.light_step()
+        faded = faded_columns(self, whole)
+        # So few residuals could all be zero: one that is their sum is no fit.
+        if not faded.any() or self.r.size <= self.x.size:
+            return ""
+        steps, moving = steps_of_others(self, faded)
+        promise, p = light_step(steps)
+        if not (promise <= tolerance * self.cost or self._moves_none(promise, p, self.x[moving])):
+            return ""
+        left = left_to_gain(self, faded, whole)
+        if not left <= self.noise:
+            return ""
+        self.turned = faded
+        return (
+            f"the cost {self.cost:.6g} is least where residuals do not respond to first order to "
+            f"{np.count_nonzero(faded)} of {faded.size} unknowns; there is {left:.1e} to gain"
+        )
 
     def _inaccurate(self, change: float) -> str:
         """Whether f is not accurate enough for a better point: the words for that, or "".
@@ -336,6 +366,8 @@ class Fit:
             return False
         if stop.status is not Status.CONVERGED:
             return True
+        if self.turned.any():
+            return False
         now = self._response()
         lost = (np.isfinite(now) & (now <= 1e-8 * self.seen) & (self.seen > 0)).all(axis=0)
         if isinstance(self.steps, FreeSteps):
@@ -403,29 +435,39 @@ class Fit:
         x = (self.x + alpha * p).astype(self.x.dtype, copy=False)
         return x if self.box is None else self.box.clip(x)
 
-    def promise(self, p: Array, lam: float, D: Array) -> float:
-        """|r|²/2 - |r + J p|²/2 = |J p|²/2 + λ |D p|²: both terms positive, no cancellation."""
-        return 0.5 * self.steps.product(p) + lam * float(np.linalg.norm(D * p)) ** 2
-
     def promise_of_cut(self, p: Array) -> float:
         """What the model promises of a step that bounds have cut."""
         return -float(self.gradient @ p) - 0.5 * self.steps.product(p)
 
+    def promise(self, p: Array, lam: float, D: Array) -> float:
+        """See `promise`."""
+        return promise(self.steps, p, lam, D)
+
     def light_step(self) -> tuple[float, Any]:
         """What a step with hardly any damping promises, little only where the cost is lowest; and
         the step. It knows nothing of the way to the point: its D are the norms there."""
-        D = self.steps.column_norms
-        D = np.where(D > 0, D, 1.0).astype(float)
-        try:
-            p = self.steps.step(1e-8, D)
-        except np.linalg.LinAlgError:
-            p = np.full(self.x.shape, np.inf)
-        return (self.promise(p, 1e-8, D) if np.isfinite(p).all() else np.inf), p
+        return light_step(self.steps)
+
+
+def promise(steps: Any, p: Array, lam: float, D: Array) -> float:
+    """|r|²/2 - |r + J p|²/2 = |J p|²/2 + λ |D p|²: both terms positive, no cancellation."""
+    return 0.5 * steps.product(p) + lam * float(np.linalg.norm(D * p)) ** 2
+
+
+def light_step(steps: Any) -> tuple[float, Any]:
+    """See `Fit.light_step`."""
+    D = steps.column_norms
+    D = np.where(D > 0, D, 1.0).astype(float)
+    try:
+        p = steps.step(1e-8, D)
+    except np.linalg.LinAlgError:
+        p = np.full(D.shape, np.inf)
+    return (promise(steps, p, 1e-8, D) if np.isfinite(p).all() else np.inf), p
 
 
 def cleaned_jacobian(result: Any) -> Any:
-    """The matrix of a fit, without rounding errors and 0 times infinity."""
+    """The matrix of a fit, without rounding errors, 0 times infinity, and columns that vanish."""
     with quiet():
         J = np.array(without_overflow(result.jac.todense(), result.saturated))
-    J[:, result.rounding] = 0.0
+    J[:, result.rounding | result.turned] = 0.0
     return J

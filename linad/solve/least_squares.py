@@ -40,6 +40,7 @@ from linad.solve.newton import squared
 from linad.solve.no_progress import why_stuck
 from linad.solve.status import REPORTED, Callback, Monitor, Status, Stop
 from linad.solve.step_systems import LINEAR_SOLVER, seen_through
+from linad.solve.turned import damping_of_faded
 
 COLUMNS = ("cost", "optimality", "step")
 
@@ -56,6 +57,9 @@ OTHER_WAYS = ((1e3, True, 50), (1.0, False, None), (1e3, True, None), (1e5, Fals
 """What a fit is tried with again: a factor on the first damping, whether D remembers, and for how
 many steps at most. From shorter first steps a fit often arrives at once that has run down a valley
 to infinity; the next way may take all that are left."""
+
+REFUSED = 3
+"""Refused steps after which unknowns that act by their square are damped by themselves."""
 
 PROBE = 0.1
 """Part of a step at which the residuals are looked at for their curvature."""
@@ -303,6 +307,8 @@ def _stuck(
         raise Stop(Status.CONVERGED, words)
     if fit.exact and predicted <= fit.insignificant:
         raise Stop(Status.CONVERGED, as_accurate(predicted, fit.cost))
+    if fit.exact and fit.factory.kind == "dense" and (words := fit.turns(fit.ftol)):
+        raise Stop(Status.CONVERGED, words)
     if rank is not None and rank < fit.x.size:
         raise Stop(
             Status.SINGULAR,
@@ -333,9 +339,10 @@ def _damped_step(fit: Fit) -> float:
     D = np.where(fit.D > 0, fit.D, 1.0)
     finite = False
     fit.refused = 0
+    began, own = fit.lam, np.zeros(fit.x.shape)
     while fit.lam <= 1e40:
         try:
-            p = fit.steps.step(fit.lam, D)
+            p = fit.steps.step(fit.lam, np.maximum(D, own / np.sqrt(fit.lam)))
         except np.linalg.LinAlgError:
             p = np.full(fit.x.shape, np.nan)
         if np.isfinite(p).all():
@@ -356,6 +363,10 @@ def _damped_step(fit: Fit) -> float:
         fit.lam *= fit.growth
         fit.growth *= 2.0
         fit.refused += 1
+        if fit.refused == REFUSED and fit.factory.kind == "dense" and not own.any():
+            own = damping_of_faded(fit)
+            if own.any():  # the others need not be damped for their sake
+                fit.lam, fit.growth, fit.refused = began, 2.0, 0
     return _stuck(fit, finite, np.inf, np.full(fit.x.shape, np.inf))
 
 

@@ -85,7 +85,8 @@ def openings(fit: Any, most: int = STRONGEST) -> list[str]:
     directions = fit.undetermined
     found = fit._cautions()
     free = np.count_nonzero(fit.parameters.free)
-    lost = len(directions) < free < 2 * len(directions)
+    squares = all(len(d) == 1 and acts_by_square(fit, *d) for d in directions)
+    lost = len(directions) < free < 2 * len(directions) and not squares
     if lost:
         found.append(_lost(fit))
     alone = [next(iter(direction)) for direction in directions[:most] if len(direction) == 1]
@@ -103,9 +104,11 @@ def openings(fit: Any, most: int = STRONGEST) -> list[str]:
             found.append(f"{' and '.join(names)}: {fit.unchanged} if they move together, {moves}")
     if len(directions) > most:
         found.append(f"... and {len(directions) - most} more")
-    if directions and len(directions) == free:
+    if squares:
+        return found
+    if len(directions) == free:
         found.append("Nothing is determined: start elsewhere, where the model responds.")
-    elif directions and not lost:
+    elif not lost:
         # The pivots of Gauss and Jordan, and perhaps more, are in one direction alone.
         times = Counter(name for direction in directions for name in direction)
         held = [next(k for k in direction if times[k] == 1) for direction in directions[:most]]
@@ -153,9 +156,21 @@ def flat_here(fit: Any, name: str) -> str:
     i = fit.names.index(name)
     value, start = fit.vector[i], fit.parameters.start[i]
     where = f"its start, {name} = {value:.6g}" if value == start else f"{name} = {value:.6g}"
+    if acts_by_square(fit, name):
+        return (
+            f" to first order at {name} = {value:.6g}, where the cost is least: it acts by its "
+            f"square, and has an interval, profile_intervals(names={name!r}), though no error; "
+            f"bounds={{{name!r}: ({value:.6g}, None)}} keep it on one side"
+        )
     if getattr(fit.result, "rounding", np.zeros(i + 1))[i]:  # a likelihood has no columns
         return f" beyond rounding near {where}: start elsewhere if it should matter"
     return f" near {where}: start elsewhere if it should matter"
+
+
+def acts_by_square(fit: Any, name: str) -> bool:
+    """Whether a parameter acts by its square, and the cost is least where that is 0."""
+    turned = getattr(fit.result, "turned", None)  # a likelihood has no columns
+    return turned is not None and bool(turned[fit.names.index(name)])
 
 
 def not_read(fit: Any, name: str) -> str:
