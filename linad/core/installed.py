@@ -5,6 +5,7 @@ import sys
 import sysconfig
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 _STANDARD = tuple(
     {f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "platstdlib")}
@@ -61,3 +62,8 @@ def _put(folder: str) -> frozenset[str]:
     return frozenset(
         {_first_part(line.partition(",")[0]) for record in found for line in record.splitlines()}
     )
+
+
+def file_of(module: Any) -> str:
+    """The file of a module, if it has one; no ``__getattr__`` of the module's is asked."""
+    return getattr(module, "__dict__", {}).get("__file__") or ""

@@ -28,6 +28,10 @@ IMPORTERS = {"__import__", "import_module"}
 
 ANY_MODULE = "*"
 
+CATCHES = "try"
+"""Stands among names that are read, where no attribute can have it, for code that goes on where
+one of them is missing."""
+
 TEXTS = {"globals", "locals", "eval", "exec", "compile"}
 """Functions that read the variables that a text names."""
 
@@ -72,6 +76,9 @@ class Reads(NamedTuple):
     imports : frozenset of str
         Modules that it imports itself, named as for `LoadedName`; `ANY_MODULE` where it computes
         the name.
+    catches : bool
+        Whether it may go on where an attribute is missing: with a handler for exceptions, as of
+        ``try`` and ``with``, or a pattern that names attributes.
     """
 
     names: tuple[str, ...]
@@ -80,6 +87,7 @@ class Reads(NamedTuple):
     whole: bool
     chains: tuple[LoadedName, ...]
     imports: frozenset[str]
+    catches: bool
 
 
 @functools.lru_cache(4096)
@@ -93,6 +101,7 @@ def reads_of(code: types.CodeType) -> Reads:
     steps = _one_by_one(instructions(code))
     modules = _modules(steps)
     chains = dict.fromkeys(_chains(steps, modules))
+    catches = bool(code.co_exceptiontable) or any([s.opname == "MATCH_CLASS" for s in steps])
     for k, step in enumerate(steps):
         if step.opname in GLOBAL | CELL | ATTRIBUTE and not _is_note(steps, k):
             if step.opname in GLOBAL:
@@ -115,6 +124,7 @@ def reads_of(code: types.CodeType) -> Reads:
             cells |= inner.cells
             attributes |= inner.attributes
             imports |= inner.imports
+            catches |= inner.catches
             held = {name: modules[name] for name in modules.keys() & set(code.co_cellvars)}
             chains |= dict.fromkeys([_in_modules(chain, held) for chain in inner.chains])
         else:
@@ -124,7 +134,7 @@ def reads_of(code: types.CodeType) -> Reads:
         names |= dict.fromkeys(_named_in_texts(code))
     whole = not WHOLE.isdisjoint(names) or not WHOLE.isdisjoint(attributes)
     read = frozenset(cells), frozenset(attributes), whole, tuple(chains)
-    return Reads(tuple(names), *read, frozenset(imports))
+    return Reads(tuple(names), *read, frozenset(imports), catches)
 
 
 def _named_in_texts(code: types.CodeType) -> list[str]:

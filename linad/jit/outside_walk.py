@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.foreign_operands import is_of_pandas
+from linad.core.installed import file_of
 from linad.core.memory_layouts import layout_of
 from linad.core.showing import shown
 from linad.core.transformed_functions import Transformed
 from linad.jit.carried_along import FOLLOWED, called_by, has_memory, is_bound, moves
-from linad.jit.code_reads import IMPORTERS, NOTES, reads_of
+from linad.jit.code_reads import CATCHES, IMPORTERS, NOTES, reads_of
 from linad.jit.memoized import generation_of
 from linad.jit.process_state import is_data, is_environment
 from linad.jit.random_draws import is_generator
@@ -46,6 +47,7 @@ from linad.jit.static_values import (
     class_attributes,
     contents,
     is_users,
+    slots_of,
 )
 from linad.jit.told_apart import FLAGS, beside, has_more
 from linad.jit.traced_results import is_jitted
@@ -324,6 +326,7 @@ class OutsideWalk(StateWalk):
             self.lines.append(f"{self.bind(f)}.__code__ is {self.bind(code)}")  # reloaded in place
         reads = reads_of(code)
         self.names |= reads.attributes | ({"super"} & set(reads.names))
+        self.names |= {CATCHES} if reads.catches else set()
         self.whole |= reads.whole
         self.of_chains(f, reads.chains)
         for name in sorted(reads.imports):
@@ -334,13 +337,18 @@ class OutsideWalk(StateWalk):
                 self.named(name, scope[name], f"{known}[{name!r}]")
             elif not hasattr(builtins, name):
                 self.parts.append((name, "missing"))
-                self.lines.append(f"{name!r} not in {known}")
+        if missing := frozenset(reads.names) - scope.keys():  # Python's own, too
+            self.lines.append(f"{known}.keys().isdisjoint({self.bind(missing)})")
         for name, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
             if name in reads.cells and content(cell) is not EMPTY:
                 self.named(name, cell.cell_contents, f"{self.bind(cell)}.cell_contents")
+            elif name in reads.cells:
+                self.parts.append((name, "empty"))
+                self.lines.append(f"{self.bind(content)}({self.bind(cell)}) is {self.bind(EMPTY)}")
         self.of_defaults(f)
         if self.any:
             self.lines.append(f"len({self.bind(f.__dict__)}) == {len(f.__dict__)}")
+        self.missing(f.__dict__)
         for name in sorted(self.known & f.__dict__.keys()):
             self.slot(name, f.__dict__[name], f"{self.bind(f.__dict__)}[{name!r}]")
 
@@ -375,8 +383,7 @@ class OutsideWalk(StateWalk):
         self.slot(name, value, text)
 
     def of_module(self, module: types.ModuleType) -> None:
-        file = getattr(module, "__file__", None) or ""
-        if not is_users_module(module.__name__, file):
+        if not is_users_module(module.__name__, file_of(module)):
             return
         scope, known = vars(module), self.bind(vars(module))
         if self.any:
@@ -384,6 +391,9 @@ class OutsideWalk(StateWalk):
         for name in sorted(self.known & scope.keys()):
             if not name.startswith("__"):
                 self.named(f"{module.__name__}.{name}", scope[name], f"{known}[{name!r}]")
+        if callable(hook := scope.get("__getattr__")):
+            self.slot(f"{module.__name__}.__getattr__", hook, f"{known}['__getattr__']")
+        self.missing(scope, hook is not None)
 
     def of_object(
         self, name: str, value: Any, classes: bool = True, every: bool = False
@@ -403,12 +413,18 @@ class OutsideWalk(StateWalk):
         _, unread = self.unread.get(id(value), (value, frozenset()))
         self.parts += [(n, "written first") for n in sorted(unread)]
         for n in [n for n in mentioned if n not in unread]:
-            inner = held is not None and n in held
+            inner = isinstance(held, dict) and n in held
             if inner:
                 self.attributes.append((value, n, found[n]))
             place = f"{text}[{n!r}]" if inner else f"{self.bind(value)}.{n}"
             self.slot(f"{name}.{n}", found[n], place)
+        hooked = hasattr(kind, "__getattr__")
+        if CATCHES in self.known:
+            for n in [n for n in slots_of(kind) if n in self.known and n not in found]:
+                self.parts.append((n, "not set"))
+                self.lines.append(f"not {self.bind(hasattr)}({self.bind(value)}, {n!r})")
         if isinstance(held, dict):
+            self.missing(held, hooked, unread)
             for n, other in class_attributes(kind).items():
                 if n in unread or n not in self.known or n in held:
                     continue
@@ -432,6 +448,9 @@ class OutsideWalk(StateWalk):
         texts = {base: self.bind(vars(base)) for base in bases} if found else {}
         if self.any:
             self.lines += [f"len({self.bind(vars(base))}) == {len(vars(base))}" for base in bases]
+        hooked = any([hasattr(k, "__getattr__") for k in (kind, meta)])
+        for base in bases:
+            self.missing(vars(base), hooked, found.keys())
         for name in found:
             for base in bases:
                 if name not in vars(base):

@@ -13,7 +13,7 @@ import types
 import weakref
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,8 +21,8 @@ import numpy as np
 
 from linad.core.callers import defining_package, warn_user
 from linad.core.frames import defining_module
-from linad.core.installed import is_installed
-from linad.jit.code_reads import ANY_MODULE, LoadedName, module_named
+from linad.core.installed import file_of, is_installed
+from linad.jit.code_reads import ANY_MODULE, CATCHES, LoadedName, module_named
 from linad.jit.process_state import (
     LASTING,
     LOOKED_AT,
@@ -83,7 +83,7 @@ def take_as_installed(package: str) -> None:
 
 def is_users_class(kind: type) -> bool:
     name = defining_module(kind)
-    return is_users_module(name, getattr(sys.modules.get(name), "__file__", None) or "")
+    return is_users_module(name, file_of(sys.modules.get(name)))
 
 
 def is_sparse(x: Any) -> bool:
@@ -229,6 +229,15 @@ class StateWalk(ABC):
         yield
         self.hidden -= 1
 
+    def missing(
+        self, there: Mapping[str, Any], hooked: bool = False, but: Set[str] = frozenset()
+    ) -> None:
+        """Names that somebody reads and that are not there, but for some: it counts that they
+        still are not, where an error is caught or a ``__getattr__`` answers for them."""
+        if CATCHES in self.known or hooked:
+            absent = frozenset(self.known - there.keys() - but)
+            self.lines.append(f"{self.bind(there)}.keys().isdisjoint({self.bind(absent)})")
+
     def held(self, name: str, value: Any) -> None:
         """What stands behind an object whose only task is to hold it."""
         text = self.bind(value)
@@ -300,11 +309,12 @@ class StateWalk(ABC):
         for chain in chains:
             value = self.root_of(f, chain, cells)
             self.answered(value, chain)
-            first = chain.attributes[:1]
+            steps = steps_of(value, chain.attributes)
+            last, missing = steps[-1][2] if steps else value, chain.attributes[len(steps) :]
             named = (types.FunctionType, types.ModuleType)
-            if isinstance(value, named) and first and not hasattr(value, first[0]):
-                self.lines.append(f"{first[0]!r} not in {self.bind(value.__dict__)}")
-            for owner, name, found in steps_of(value, chain.attributes):
+            if isinstance(last, named) and missing and not hasattr(last, missing[0]):
+                self.lines.append(f"{missing[0]!r} not in {self.bind(last.__dict__)}")
+            for owner, name, found in steps:
                 self.answered(found, chain)
                 if not isinstance(owner, types.ModuleType) or isinstance(found, types.ModuleType):
                     continue
@@ -312,7 +322,7 @@ class StateWalk(ABC):
                     continue
                 if is_environment(found):
                     self.of_environment()
-                elif not is_users_module(owner.__name__, getattr(owner, "__file__", None) or ""):
+                elif not is_users_module(owner.__name__, file_of(owner)):
                     with self.unseen():
                         self.slot(name, found, f"{self.bind(vars(owner))}[{name!r}]")
 

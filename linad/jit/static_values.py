@@ -232,10 +232,15 @@ is_users: Callable[[Any], bool] = functools.cache(_is_users)
 
 
 def attributes(value: Any) -> dict[str, Any]:
-    slots = [name for base in type(value).__mro__ for name in _slot_names(base)]
-    return {n: getattr(value, n) for n in slots if hasattr(value, n)} | getattr(
-        value, "__dict__", {}
+    slots = slots_of(type(value))
+    held = getattr(value, "__dict__", None)  # a ``__getattr__`` may answer for it
+    return {n: getattr(value, n) for n in slots if hasattr(value, n)} | (
+        held if isinstance(held, dict) else {}
     )
+
+
+def slots_of(kind: type) -> list[str]:
+    return [name for base in kind.__mro__ for name in _slot_names(base)]
 
 
 def _slot_names(base: type) -> list[str]:

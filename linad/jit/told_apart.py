@@ -14,7 +14,7 @@ import numpy as np
 from linad.arrays.foreign_operands import is_of_pandas
 from linad.core.callers import defining_package
 from linad.core.frames import defining_module
-from linad.core.installed import is_installed
+from linad.core.installed import file_of, is_installed
 
 ALIKE = (dt.datetime, dt.time, decimal.Decimal)
 """Types of Python whose values may be equal and do not act alike: an instant in two time zones,
@@ -87,7 +87,7 @@ def _column_entries(column: Any) -> tuple[Any, ...]:
 def has_more(kind: type) -> bool:
     """Whether objects that are arrays to NumPy have attributes that count as well: those of
     xarray, with coordinates and ``attrs``, and of the user's own classes."""
-    file = getattr(sys.modules.get(defining_module(kind)), "__file__", None) or ""
+    file = file_of(sys.modules.get(defining_module(kind)))
     return defining_package(kind) == "xarray" or not is_installed(file)
 
 
