@@ -42,6 +42,7 @@ def test_it_is_told_of():
         found = curve_fit(line, X, Y, [2, 0, 0.3])
     report = str(found)
     assert "profile_intervals(names='w')" in report
+    assert "bounds={'w': (0, None)}" in report
     assert "Fix one" not in report
 
 
