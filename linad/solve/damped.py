@@ -273,6 +273,23 @@ class FreeSteps:
         return float(self.inner.product(p[self.free]))
 
 
+def promise(steps: Any, p: Array, lam: float, D: Array) -> float:
+    """|r|²/2 - |r + J p|²/2 = |J p|²/2 + λ |D p|²: both terms positive, no cancellation."""
+    return 0.5 * steps.product(p) + lam * float(np.linalg.norm(D * p)) ** 2
+
+
+def light_step(steps: Any) -> tuple[float, Any]:
+    """What a step with hardly any damping promises, little only where the cost is lowest; and the
+    step. It knows nothing of the way to the point: its D are the norms there."""
+    D = steps.column_norms
+    D = np.where(D > 0, D, 1.0).astype(float)
+    try:
+        p = steps.step(1e-8, D)
+    except np.linalg.LinAlgError:
+        p = np.full(D.shape, np.inf)
+    return (promise(steps, p, 1e-8, D) if np.isfinite(p).all() else np.inf), p
+
+
 def _check_finite(matrix: Array) -> None:
     """Say where a Jacobian, dense or sparse, holds infinities or NaNs."""
     values = matrix.data if scipy.sparse.issparse(matrix) else matrix

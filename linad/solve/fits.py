@@ -14,7 +14,7 @@ from linad.core.marks import Attempt
 from linad.core.shapes import name_of
 from linad.errors import DTypeError, ShapeError
 from linad.solve.bounds import Box, as_box
-from linad.solve.damped import Factory, FreeSteps
+from linad.solve.damped import Factory, FreeSteps, light_step, promise
 from linad.solve.losses import Loss
 from linad.solve.lost_labels import of_labels
 from linad.solve.newton import largest, squared
@@ -440,29 +440,12 @@ class Fit:
         return -float(self.gradient @ p) - 0.5 * self.steps.product(p)
 
     def promise(self, p: Array, lam: float, D: Array) -> float:
-        """See `promise`."""
+        """See `linad.solve.damped.promise`."""
         return promise(self.steps, p, lam, D)
 
     def light_step(self) -> tuple[float, Any]:
-        """What a step with hardly any damping promises, little only where the cost is lowest; and
-        the step. It knows nothing of the way to the point: its D are the norms there."""
+        """See `linad.solve.damped.light_step`."""
         return light_step(self.steps)
-
-
-def promise(steps: Any, p: Array, lam: float, D: Array) -> float:
-    """|r|²/2 - |r + J p|²/2 = |J p|²/2 + λ |D p|²: both terms positive, no cancellation."""
-    return 0.5 * steps.product(p) + lam * float(np.linalg.norm(D * p)) ** 2
-
-
-def light_step(steps: Any) -> tuple[float, Any]:
-    """See `Fit.light_step`."""
-    D = steps.column_norms
-    D = np.where(D > 0, D, 1.0).astype(float)
-    try:
-        p = steps.step(1e-8, D)
-    except np.linalg.LinAlgError:
-        p = np.full(D.shape, np.inf)
-    return (promise(steps, p, 1e-8, D) if np.isfinite(p).all() else np.inf), p
 
 
 def cleaned_jacobian(result: Any) -> Any:

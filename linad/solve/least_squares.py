@@ -6,7 +6,9 @@ Gauss-Newton takes the p that minimises the model and backtracks along it. Leven
 damps it, (J^H J + λ D²) p = -J^H r, with D the largest norms of the columns met so far, which
 makes it independent of the units of the unknowns. Where steps come to nothing because D is that
 of a start from which columns have come down by powers of ten, it is that of each point alone from
-there on; and no test of an end knows D. After a step with gain ratio
+there on; and no test of an end knows D. Unknowns that act by their square are damped by the
+curvature of the cost beside the place where they vanish (`linad.solve.turned`). After a step with
+gain ratio
 
     ρ = (|r(x)|² - |r(x + p)|²) / (|r|² - |r + J p|²)
 
@@ -119,7 +121,8 @@ def gauss_newton(
     scipy.optimize.OptimizeResult
         ``x`` like x0, ``fun`` = f(x), ``cost`` = ``|f|²/2``, ``jac`` the Jacobian operator,
         ``grad``, ``optimality`` = its largest entry, ``rounding`` a mask of the unknowns, one
-        after the other, whose columns of a dense Jacobian are rounding errors, ``saturated`` what
+        after the other, whose columns of a dense Jacobian are rounding errors, ``turned`` of those
+        that act by their square where the cost is least, ``saturated`` what
         stands for entries of a dense Jacobian that overflow, or do not exist, NaN for all others,
         ``kinks`` a mask of the residuals of which some do not exist,
         ``nit nfev njev njvp nvjp success status message``.

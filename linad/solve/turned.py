@@ -72,8 +72,8 @@ def steps_of_others(fit: Any, faded: Any) -> tuple[Any, Any]:
 def left_to_gain(fit: Any, faded: Any, p: Any) -> float:
     """What Newton's step of these unknowns would bring; infinite where the cost does not turn."""
     others, moving = steps_of_others(fit, faded)
-    places = np.flatnonzero(faded)
-    curved = np.empty((fit.x.size, places.size))
+    places: list[int] = np.flatnonzero(faded).tolist()
+    curved = np.empty((fit.x.size, len(places)))
     for k, j in enumerate(places):
         size = max(abs(fit.x[j]), abs(fit.problem.x.start[j])) or 1.0
         found = _curvature(fit, j, AROUND * size)

@@ -42,6 +42,7 @@ def test_it_is_told_of():
         found = curve_fit(line, X, Y, [2, 0, 0.3])
     report = str(found)
     assert "profile_intervals(names='w')" in report
+    assert "bounds={'w': (0, None)}" in report
     assert "Fix one" not in report
 
 
@@ -94,14 +95,17 @@ def test_robust_losses(loss):
     assert abs(found.x[2]) < 1e-5
 
 
-def test_two_squares_with_a_product_that_is_a_saddle():
-    """The cost rises along each of both, and falls along their difference."""
+@pytest.mark.parametrize("start", [(1e-3, 1e-3), (1e-3, 2e-3), (0.5, 0.3)])
+def test_two_squares_with_a_product_that_is_a_saddle(start):
+    """The cost rises along each of both, and falls along their difference: from where they are
+    alike steps end at the saddle."""
 
     def f(p):
         return np.stack([1.0 + p[0] ** 2 + 4.0 * p[0] * p[1] + p[1] ** 2, 1e-3 * p[2], p[2], p[2]])
 
-    found = levenberg_marquardt(f, np.array([1e-3, 1e-3, 1.0]))
-    assert found.cost < 1e-6
+    found = levenberg_marquardt(f, np.array([*start, 1.0]))
+    assert found.success == (found.cost < 1e-6) == (start[0] != start[1])
+    assert not found.turned.any()
 
 
 def test_flat_ground_is_no_minimum():

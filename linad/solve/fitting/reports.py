@@ -157,10 +157,11 @@ def flat_here(fit: Any, name: str) -> str:
     value, start = fit.vector[i], fit.parameters.start[i]
     where = f"its start, {name} = {value:.6g}" if value == start else f"{name} = {value:.6g}"
     if acts_by_square(fit, name):
+        place = 0.0 if abs(value) <= 1e-5 * abs(start) else value
         return (
-            f" to first order at {name} = {value:.6g}, where the cost is least: it acts by its "
+            f" to first order at {name} = {place:.6g}, where the cost is least: it acts by its "
             f"square, and has an interval, profile_intervals(names={name!r}), though no error; "
-            f"bounds={{{name!r}: ({value:.6g}, None)}} keep it on one side"
+            f"bounds={{{name!r}: ({place:.6g}, None)}} keep it on one side"
         )
     if getattr(fit.result, "rounding", np.zeros(i + 1))[i]:  # a likelihood has no columns
         return f" beyond rounding near {where}: start elsewhere if it should matter"
