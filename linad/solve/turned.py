@@ -74,7 +74,7 @@ def left_to_gain(fit: Any, faded: Any, p: Any) -> float:
     others, moving = steps_of_others(fit, faded)
     places: list[int] = np.flatnonzero(faded).tolist()
     curved = np.empty((fit.x.size, len(places)))
-    for k, j in enumerate(places):
+    for k, j in enumerate(map(int, places)):
         size = max(abs(fit.x[j]), abs(fit.problem.x.start[j])) or 1.0
         found = _curvature(fit, j, AROUND * size)
         if found is None:  # from a start beside the place the unknown tells no size, but u·r / |u|²
