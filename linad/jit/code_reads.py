@@ -110,7 +110,7 @@ def reads_of(code: types.CodeType) -> Reads:
                 cells.add(step.argval)
             else:
                 attributes.add(step.argval)
-        elif step.opname in ("IMPORT_FROM", "LOAD_SUPER_ATTR", "DELETE_ATTR"):  # which has to be there
+        elif step.opname in ("IMPORT_FROM", "LOAD_SUPER_ATTR", "DELETE_ATTR"):
             attributes.add(step.argval)
         elif step.opname in ("DELETE_GLOBAL", "DELETE_NAME"):
             names[step.argval] = None
