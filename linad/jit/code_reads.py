@@ -110,8 +110,12 @@ def reads_of(code: types.CodeType) -> Reads:
                 cells.add(step.argval)
             else:
                 attributes.add(step.argval)
-        elif step.opname in ("IMPORT_FROM", "LOAD_SUPER_ATTR"):
+        elif step.opname in ("IMPORT_FROM", "LOAD_SUPER_ATTR", "DELETE_ATTR"):
             attributes.add(step.argval)
+        elif step.opname in ("DELETE_GLOBAL", "DELETE_NAME"):
+            names[step.argval] = None
+        elif step.opname == "DELETE_DEREF":
+            cells.add(step.argval)
         elif step.opname == "IMPORT_NAME":
             imports.add(_imported(steps, k))
         if _loads_importer(step):

@@ -122,7 +122,7 @@ class _Recording:
                 self._write_back()  # as NumPy would have before it raised
                 raise
             leaves, out_tree = tree.flatten(result)
-            stored = self.attributes.stored(traced.trace, traced.tracers)
+            stored = self.attributes.stored(traced.trace, traced.tracers, leaves)
             self.kept = [part for part in stored.parts if isinstance(part, Tracer)]
             if traced.trace.keys:
                 refuse_keys(traced.trace, result)

@@ -9,10 +9,11 @@ Whether that is so is seen while the function is recorded, of the objects themse
 first makes it part of what calls are known by again, for good.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from linad.arrays.buffers import refresh
+from linad.arrays.buffers import refresh, root_of
 from linad.arrays.tracer import Tracer
 from linad.core import tree
 from linad.core.compiler_lock import books
@@ -123,31 +124,56 @@ class AttributeWatch:
         if id(owner) in self.attributes:
             self.written.add((id(owner), name))
 
-    def stored(self, trace: Any, tracers: Sequence[Any]) -> StoredAttributes:
-        """What the run has left; what a program cannot write counts as read."""
-        places, values = [], []
+    def _value(self, k: int, name: str) -> Any:
+        """What an attribute is now."""
+        return _held(self.attributes[k][0]).get(name, MISSING)
+
+    def stored(
+        self, trace: Any, tracers: Sequence[Any], results: Sequence[Any]
+    ) -> StoredAttributes:
+        """What the run has left; what a program cannot write counts as read, and so does memory
+        that somebody else holds: another attribute, an argument of which it is a part, a result."""
+        places: list[tuple[Any, str]] = []
+        values: list[Any] = []
+        held = Counter(m for x in (*results, *tracers) for m in _memory(x))
+        held.update(m for k, name in self.written for m in _memory(self._value(k, name)))
+        lone = {id(t) for t in tracers}
+
+        def is_storable(now: Any) -> bool:
+            alone = all([held[m] == 1 for m in _memory(now)])
+            return (alone or id(now) in lone) and _is_storable(_outermost(now, trace), trace)
+
         for (k, name), before in self.before.items():
             owner = self.attributes[k][0]
-            now = _held(owner).get(name, MISSING)
+            now = self._value(k, name)
             if (k, name) not in self.written:
                 self.read |= set() if now is before else {(k, name)}
-                continue
-            now = _outermost(now, trace)
-            if _is_storable(now, trace):
+            elif is_storable(now):
                 places.append((owner, name))
-                values.append(now)
+                values.append(_outermost(now, trace))
             else:
                 self.read.add((k, name))
         for k, name in sorted(self.written - self.before.keys() - self._met):
-            owner = self.attributes[k][0]
-            now = _outermost(_held(owner).get(name, MISSING), trace)
-            if k not in self._opened and _is_storable(now, trace):
-                places.append((owner, name))
-                values.append(now)
+            now = self._value(k, name)
+            if k not in self._opened and is_storable(now):
+                places.append((self.attributes[k][0], name))
+                values.append(_outermost(now, trace))
         leaves, structure = tree.flatten(values)
         numbers = {id(t): k for k, t in enumerate(tracers)}
         parts = [Given(numbers[id(leaf)]) if id(leaf) in numbers else leaf for leaf in leaves]
         return StoredAttributes(places, parts, structure)
+
+
+def _memory(value: Any) -> Iterator[int]:
+    """The arrays, each by what it is a part of, and the lists and dictionaries in a value."""
+    if isinstance(value, Tracer):
+        if value.shape:
+            yield id(root_of(value))
+    elif isinstance(value, (list, tuple, dict)):
+        if not isinstance(value, tuple):
+            yield id(value)
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _memory(part)
 
 
 def _outermost(value: Any, trace: Any) -> Any:

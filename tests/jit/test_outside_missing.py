@@ -195,3 +195,36 @@ def test_a_variable_that_hides_a_function_of_pythons():
         np.testing.assert_allclose(jitted(np.ones(2)), f(np.ones(2)))
         del scope["len"]
         np.testing.assert_allclose(jitted(np.ones(2)), f(np.ones(2)))
+
+
+DELETED = """
+        try: del self.w
+        except AttributeError: return 2 * x
+        return x"""
+BEHIND = """
+        y = x * {}('w')
+        self.w = float(len(x))
+        return y"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        DELETED,
+        BEHIND.format("super().__getattribute__"),
+        BEHIND.format("vars(self).get"),
+    ],
+)
+def test_an_attribute_that_is_deleted_or_read_past_the_watch_is_read(body):
+    scopes = [{"np": np, "__name__": "of_a_user"} for _ in range(2)]
+    for scope in scopes:
+        exec(of_class(body), scope)
+    (jitted, f), models = [s["f"] for s in scopes], [s["model"] for s in scopes]
+    jitted = linad.jit(jitted)
+    for k in range(8):
+        for model in models:
+            if k % 2 or not k:
+                model.w = float(k)
+        x = np.array([0.5, 1.5]) + k
+        np.testing.assert_allclose(jitted(x), f(x), rtol=1e-12)
+        assert vars(models[0]) == vars(models[1])

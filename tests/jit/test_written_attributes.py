@@ -210,3 +210,34 @@ def test_a_class_is_as_it_was_after_errors_and_in_threads():
         for found in pool.map(run, states):
             assert_allclose(found, [local(State(), x) for x in CALLS], rtol=1e-12)
     assert not {"__getattribute__", "__setattr__"} & vars(State).keys()
+
+
+@pytest.mark.parametrize("way", ["result", "two", "part", "list"])
+def test_memory_that_others_hold_is_written_by_python(way):
+    class Model:
+        def __init__(self):
+            self.now = self.before = np.zeros(2)
+
+        def result(self, x):
+            self.now = x * 2
+            return self.now
+
+        def two(self, x):
+            self.now = x * 2
+            self.before = self.now
+            return self.before * x
+
+        def part(self, x):
+            y = x * 2
+            self.now = y[:1]
+            return y
+
+        def list(self, x):
+            self.now = self.before = [x * 2]
+            return x * 1
+
+    f, plain = linad.jit(getattr(Model(), way)), getattr(Model(), way)
+    for k in range(5):
+        x = np.array([1.0, 2.0]) + k
+        np.testing.assert_array_equal(f(x), plain(x))
+    assert all(path.stored is None for paths in f.variants.values() for path in paths)
