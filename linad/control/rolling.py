@@ -73,12 +73,16 @@ def roll(tape: Tape, example: Callable[[], Sequence[Any]]) -> Tape:
 
 
 def _rolled(tape: Tape, example: Callable[[], Sequence[Any]]) -> Tape:
+    is_first = True
     while (left := len(tape.equations)) >= LEAST_EQUATIONS:
         places = Places()
         found = Roller(places.apart(tape)).best()
         if found is None:
             break
-        tape = found.rolled(example(), places)
+        rolled = found.rolled(example(), places)
+        if not is_first and len(rolled.equations) > left - found.size // 2:
+            break  # as many operations read what the loop has made: those would be rolled for ever
+        tape, is_first = rolled, False
         if found.size * MOST_LOOKS < left:
             break
     return joined(tape)
