@@ -77,7 +77,7 @@ class ExpectingTrace(AdoptingTrace):
     def __init__(self, around: list[Trace], recorder: RecordTrace) -> None:
         super().__init__(around)
         self.recorder, self.errors = recorder, recorder.errors
-        self.limit = 1024  # of values made here, until those that are gone are left out
+        self.limit = 256  # of values made here, until those that are gone are left out
         self.steps: list[ExpectedStep] | None = None
         self.begun = self.at = self.repetitions = 0
         self.written: list[Any] = []
@@ -384,7 +384,7 @@ class ExpectingTrace(AdoptingTrace):
         self.repetitions += 1
         if len(self.made) > self.limit:
             self.made = [r for r in self.made if r() is not None]
-            self.limit = 1024 + 2 * len(self.made)
+            self.limit = 256 + 2 * len(self.made)
             self.recorder.still_running()
 
 

@@ -49,7 +49,10 @@ def _results(primitive: Any, inputs: Any, params: Any) -> list[Any]:
 
 
 def _example(v: Var) -> Any:
-    """Numbers that make positive definite matrices, and regular ones if they are its diagonals."""
+    """Numbers that make positive definite matrices, and regular ones if they are its diagonals;
+    positions along any axis."""
+    if v.dtype.kind in "iu":
+        return np.zeros(v.shape, v.dtype)
     i, j = np.indices(v.shape[-2:]) if len(v.shape) > 1 else (0, 1)
     n = max(v.shape, default=1)
     return np.broadcast_to(1 / (1 + i + j) + n * np.equal(i, j), v.shape).astype(v.dtype)

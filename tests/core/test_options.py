@@ -247,7 +247,7 @@ def test_a_condition_is_a_boolean(value):
     ids=repr,
 )
 def test_bounds_of_lbfgs(bounds):
-    with pytest.raises(OptionError, match=r"^lbfgs: bounds(\[\d\])? must"):
+    with pytest.raises(OptionError, match=r"^lbfgs: (the lower )?bounds(\[\d\])? must"):
         linad.solve.lbfgs(f, X, bounds=bounds)
 
 

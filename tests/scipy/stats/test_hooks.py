@@ -124,8 +124,9 @@ def test_far_out_and_at_poles_logarithms_are_scipys(name):
                 continue
             small = np.isfinite(expected) & (expected < -1)
             np.testing.assert_allclose(found[small], expected[small], rtol=1e-4)
-            assert np.all(found <= 0)
-            assert np.all(np.isfinite(J.pushforward(np.ones(x.size))))
+            turn = (abs(x) < 3.14) | (name != "vonmises")  # SciPy's goes on beyond probability 1
+            assert np.all(found[turn] <= 0)
+            assert np.all(np.isfinite(J.pushforward(np.ones(x.size))[turn]))
         ends = ends[np.isfinite(ends)]
         found = linad.linearize(lambda x: mine.logpdf(x, *shapes), ends)[0]
         poles = theirs.logpdf(ends, *shapes) == np.inf
