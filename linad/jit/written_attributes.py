@@ -10,7 +10,7 @@ first makes it part of what calls are known by again, for good.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from linad.arrays.buffers import refresh, root_of
@@ -135,13 +135,13 @@ class AttributeWatch:
         that somebody else holds: another attribute, an argument of which it is a part, a result."""
         places: list[tuple[Any, str]] = []
         values: list[Any] = []
-        held = Counter(m for x in (*results, *tracers) for m in _memory(x))
-        held.update(m for k, name in self.written for m in _memory(self._value(k, name)))
-        lone = {id(t) for t in tracers}
+        given = {id(t) for t in tracers}
+        held = Counter(m for x in (*results, *tracers) for m in _memory(x, set()))
+        held.update(m for k, name in self.written for m in _memory(self._value(k, name), given))
 
         def is_storable(now: Any) -> bool:
-            alone = all([held[m] == 1 for m in _memory(now)])
-            return (alone or id(now) in lone) and _is_storable(_outermost(now, trace), trace)
+            alone = all([held[m] == 1 for m in _memory(now, given)])
+            return alone and _is_storable(_outermost(now, trace), trace)
 
         for (k, name), before in self.before.items():
             owner = self.attributes[k][0]
@@ -164,16 +164,17 @@ class AttributeWatch:
         return StoredAttributes(places, parts, structure)
 
 
-def _memory(value: Any) -> Iterator[int]:
-    """The arrays, each by what it is a part of, and the lists and dictionaries in a value."""
+def _memory(value: Any, given: Container[int]) -> Iterator[int]:
+    """The arrays, each by what it is a part of, and the lists and dictionaries in a value; without
+    arguments, which stay the objects that they are."""
     if isinstance(value, Tracer):
-        if value.shape:
+        if value.shape and id(value) not in given:
             yield id(root_of(value))
     elif isinstance(value, (list, tuple, dict)):
         if not isinstance(value, tuple):
             yield id(value)
         for part in value.values() if isinstance(value, dict) else value:
-            yield from _memory(part)
+            yield from _memory(part, given)
 
 
 def _outermost(value: Any, trace: Any) -> Any:

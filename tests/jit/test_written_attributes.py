@@ -47,7 +47,7 @@ def in_a_list(self, x):
 
 
 def arguments_and_constants(self, x):
-    self.gamma = {"x": x, "k": 3 if x[0] > 0 else 4, "view": x[1:]}
+    self.gamma = {"x": x, "k": 3 if x[0] > 0 else 4, "part": x[1:] * 1.0}
     self.k = 5.0 if x[0] > 0 else 6.0
     self.never_read = x + 1
     return self.gamma["x"] * self.gamma["k"] * self.k
@@ -212,7 +212,7 @@ def test_a_class_is_as_it_was_after_errors_and_in_threads():
     assert not {"__getattribute__", "__setattr__"} & vars(State).keys()
 
 
-@pytest.mark.parametrize("way", ["result", "two", "part", "list"])
+@pytest.mark.parametrize("way", ["result", "two", "part", "of_argument", "list"])
 def test_memory_that_others_hold_is_written_by_python(way):
     class Model:
         def __init__(self):
@@ -231,6 +231,10 @@ def test_memory_that_others_hold_is_written_by_python(way):
             y = x * 2
             self.now = y[:1]
             return y
+
+        def of_argument(self, x):
+            self.now = x[1:]
+            return x * 2
 
         def list(self, x):
             self.now = self.before = [x * 2]
