@@ -111,7 +111,7 @@ def note_operands(trace: Any, f: Diagonal, operands: Sequence[Any]) -> None:
     """Keep the operands of a diagonal if it may be at a pole. Many entries are asked at once, lest
     large arrays be held for nothing."""
     entries = f.entries
-    if isinstance(entries, Traced) or entries.size <= MANY or reaches_infinity(entries):
+    if isinstance(entries, Traced) or np.size(entries) <= MANY or reaches_infinity(entries):
         trace.operands_of.append((f, operands))
     else:
         f.steep = FACTOR if f.steep is QUOTIENT else None
