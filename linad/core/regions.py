@@ -402,7 +402,7 @@ def _each_axis(index: Any, shape: Shape) -> list[Any]:
     entries = tuple([np.asarray(e) if isinstance(e, list) else e for e in entries])
     if len(entries) == len(shape) and all([_is_integer(e) for e in entries]):
         # As many integers as there are axes: no longer than the index itself.
-        places = [_counted(e, n, k) for k, (e, n) in enumerate(zip(entries, shape, strict=True))]
+        places = [from_start(e, n, k) for k, (e, n) in enumerate(zip(entries, shape, strict=True))]
         return list(np.broadcast_arrays(*places))
     axes = []
     for k, n in enumerate(shape):
@@ -415,8 +415,14 @@ def _is_integer(entry: Array) -> bool:
     return isinstance(entry, (int, np.integer, np.ndarray)) and np.asarray(entry).dtype.kind in "iu"
 
 
-def _counted(entry: Array, n: int, axis: int) -> Any:
-    """Integers of an index, counted from the start of an axis of length n."""
+def from_start(entry: Array, n: int, axis: int) -> Any:
+    """Integers of an index, counted from the start of an axis of length n.
+
+    Raises
+    ------
+    IndexError
+        In NumPy's words, if one is out of bounds.
+    """
     entry = np.asarray(entry)
     outside = (entry < -n) | (entry >= n)
     if outside.any():

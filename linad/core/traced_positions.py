@@ -10,6 +10,7 @@ import numpy as np
 
 from linad.core.moving_regions import in_a_body
 from linad.core.primitive import Primitive, Traced
+from linad.core.regions import from_start
 
 
 def is_position(entry: Any) -> bool:
@@ -19,13 +20,10 @@ def is_position(entry: Any) -> bool:
 
 def _counted(positions: Any, *, size: int, axis: int) -> Any:
     given = np.asarray(positions).astype(np.int64)
-    outside = (given < -size) | (given >= size)
-    if np.any(outside):
-        if not in_a_body.get():
-            wrong = given.ravel()[np.argmax(outside)]
-            raise IndexError(f"index {wrong} is out of bounds for axis {axis} with size {size}")
-        given = np.where(outside, 0, given)  # of an example: a repetition that runs will be checked
-    return np.where(given < 0, given + size, given)[()]
+    if in_a_body.get():  # those of an example: a repetition that runs will be checked
+        given = np.where((given < -size) | (given >= size), 0, given)
+        return np.where(given < 0, given + size, given)[()]
+    return from_start(given, size, axis)[()]
 
 
 counted = Primitive("counted", _counted, constant=True)
