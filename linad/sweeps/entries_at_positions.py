@@ -101,10 +101,21 @@ READ = "set_{d}(y, here + i, get_{d}(x, at + i, -1), 0)"
 ADD = "set_{d}(y, at + i, to_{d}(get_{d}(y, at + i, 0) + get_{d}(x, here + i, -1)), 0)"
 
 
-def _emit(lowering: Any, line: str, q: Place, x: Place, y: Place, eqn: Equation) -> None:
+def _lowered(lowering: Any, line: str, eqn: Equation) -> bool:
+    """A loop over entries at positions along an axis: each is read, or added to zeros."""
+    out, x = eqn.outputs[0], lowering.place_of(eqn.inputs[0])
+    if not plain(lowering, x) or x.dtype != out.dtype or not size_of(out.shape):
+        return False
+    given = eqn.inputs[1]
+    q = _positions(lowering, given)
+    if q is None:
+        return False
+    y = lowering.result(out)
+    if line is ADD:
+        lowering.fill(y, 0)
+    x = contiguous(lowering, x)
     along = y if line is ADD else x
     outer, n, inner = split(along.shape, len(along.shape) + eqn.params["axis"])
-    given = eqn.inputs[1]
     maker = lowering.equation_of.get(given) if isinstance(given, Var) else None
     counts = maker is not None and maker.primitive.name == "counted"
     text = HEAD.replace("{stop}", str(NO_RESULT)).replace("{count}", COUNT if counts else "")
@@ -112,34 +123,19 @@ def _emit(lowering: Any, line: str, q: Place, x: Place, y: Place, eqn: Equation)
     text += (ROWS if inner > 1 else ENTRIES).replace("{line}", line_of_dtype)
     words = [*words_of(q, x, y), n, inner, size_of(q.shape)]
     lowering.emit(text, outer, words, eqn.primitive.name)
+    return True
 
 
 @routine("gather")
 def gather(lowering: Any, eqn: Equation) -> bool:
     """Entries at positions along an axis."""
-    out, x = eqn.outputs[0], lowering.place_of(eqn.inputs[0])
-    if not plain(lowering, x) or x.dtype != out.dtype or not size_of(out.shape):
-        return False
-    q = _positions(lowering, eqn.inputs[1])
-    if q is None:
-        return False
-    _emit(lowering, READ, q, contiguous(lowering, x), lowering.result(out), eqn)
-    return True
+    return _lowered(lowering, READ, eqn)
 
 
 @routine("scatter_add")
 def scatter_add(lowering: Any, eqn: Equation) -> bool:
     """Zeros, with entries added at positions along an axis, one after the other."""
-    out, values = eqn.outputs[0], lowering.place_of(eqn.inputs[0])
-    if not plain(lowering, values) or values.dtype != out.dtype or not size_of(out.shape):
-        return False
-    q = _positions(lowering, eqn.inputs[1])
-    if q is None:
-        return False
-    y = lowering.result(out)
-    lowering.fill(y, 0)
-    _emit(lowering, ADD, q, contiguous(lowering, values), y, eqn)
-    return True
+    return _lowered(lowering, ADD, eqn)
 
 
 @routine("last_written")
