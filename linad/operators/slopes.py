@@ -44,6 +44,13 @@ base, has no finite negative exponent.
 """
 
 
+def _levelled(J: JacobianOperator, moves: Any) -> JacobianOperator:
+    """A diagonal, 0 but where a mask says that the result moves: on both sides of a slope that may
+    be NaN, so that neither warns."""
+    mask = Masked(moves, J.out_shape, J.out_dtype)
+    return Chain((mask, J, mask))
+
+
 class SlopeRule:
     """A Jacobian rule: the diagonal of a slope, after the broadcast of its argument.
 
@@ -81,9 +88,7 @@ class SlopeRule:
             return broadcast(shape, x.shape, y.dtype)
         J: JacobianOperator = diagonal(self.slope(y, *args, **params), shape, y.dtype)
         if self.levels and reaches_infinity(x):
-            # On both sides of a slope that may be NaN, so that neither warns.
-            moves = Masked(~(np.isinf(x) & np.isfinite(y)), shape, y.dtype)
-            J = Chain((moves, J, moves))
+            J = _levelled(J, ~(np.isinf(x) & np.isfinite(y)))
         return J if x.shape == shape else Chain((J, Broadcast(shape, x.shape, y.dtype)))
 
     def beside_poles(self, moving: Any, y: Array, *args: Any, **params: Any) -> JacobianOperator:
@@ -93,8 +98,7 @@ class SlopeRule:
         assert self.slope is not None
         J: JacobianOperator = diagonal(self.slope(y, *args, **params), shape, y.dtype)
         if moving is not True:
-            moves = Masked(moving | ~(np.isinf(x) & np.isfinite(y)), shape, y.dtype)
-            J = Chain((moves, J, moves))
+            J = _levelled(J, moving | ~(np.isinf(x) & np.isfinite(y)))
         return J if x.shape == shape else Chain((J, Broadcast(shape, x.shape, y.dtype)))
 
     def __repr__(self) -> str:
