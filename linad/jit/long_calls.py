@@ -151,9 +151,8 @@ class LongCall:
             variant.met_again = True
             return variant.finish(values, arguments.arrays)
         else:
-            if not makes_programs.get():
-                pass
-            elif paths.has_room(arguments.outside):
+            records = makes_programs.get()
+            if records and paths.has_room(arguments.outside):
                 _, new = record(self.function, arguments.on_values())
                 if new is not None and new.fits(arguments.arrays):
                     path = paths.add(new)
@@ -172,7 +171,7 @@ class LongCall:
                         # and a decision hangs on that: at the end of an iteration, say.
                         return arguments.call(self.function, arguments.arrays)
                     return path.finish(values, arguments.arrays)
-            else:
+            elif records:
                 self._warn()
         return arguments.call(self.function, arguments.arrays)
 
