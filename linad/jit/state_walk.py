@@ -234,9 +234,13 @@ class StateWalk(ABC):
     ) -> None:
         """Names that somebody reads and that are not there, but for some: it counts that they
         still are not, where an error is caught or a ``__getattr__`` answers for them."""
-        if CATCHES in self.known or hooked:
-            absent = frozenset(self.known - there.keys() - but)
-            self.lines.append(f"{self.bind(there)}.keys().isdisjoint({self.bind(absent)})")
+        if not (CATCHES in self.known or hooked):
+            return
+        text = self.bind(there)
+        if not there:  # as in most functions: that is told sooner
+            self.lines.append(f"len({text}) == 0")
+        elif absent := frozenset(self.known - there.keys() - but - {CATCHES}):
+            self.lines.append(f"{text}.keys().isdisjoint({self.bind(absent)})")
 
     def held(self, name: str, value: Any) -> None:
         """What stands behind an object whose only task is to hold it."""
