@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.tracer import Tracer
 from linad.arrays.zero_dim import gives, number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements, implements_ufunc
@@ -71,12 +72,19 @@ def dot_wrt_b(y: Array, a: Array, b: Array) -> JacobianOperator:
 _OF_AXES = {(1, 1): dot_, (2, 1): matvec_, (2, 2): matmul_}
 
 
+def _primitive_of(a: Array, b: Array) -> Primitive | None:
+    """What computes ``a @ b`` as it is; None where an axis has to be added or moved first."""
+    m = a._value.ndim if type(a) is Tracer else a.ndim  # a call of Python less
+    n = b._value.ndim if type(b) is Tracer else b.ndim
+    return _OF_AXES.get((m, n))
+
+
 def _product(a: Array, b: Array) -> Any:
     """``a @ b`` with NumPy's rules for one axis."""
-    m, n = a.ndim, b.ndim
-    primitive = _OF_AXES.get((m, n))
+    primitive = _primitive_of(a, b)
     if primitive is not None:
         return primitive.on((a, b), {})
+    m, n = a.ndim, b.ndim
     if m == 0 or n == 0:
         raise ValueError(
             f"matmul: a {a.shape} and b {b.shape}: both need at least one axis; "
@@ -115,9 +123,11 @@ def _with_axes(product: Any, cores: tuple[int, int, int], a: Array, b: Array, ax
 
 @implements_ufunc(np.matmul)
 def matmul(a: Array, b: Array, *, axes: Any = None) -> Any:
-    a, b = as_array(a), as_array(b)
+    a = a if type(a) is Tracer else as_array(a)
+    b = b if type(b) is Tracer else as_array(b)
     if axes is None:
-        return _product(a, b)
+        primitive = _primitive_of(a, b)
+        return _product(a, b) if primitive is None else primitive.on((a, b), {})
     return _with_axes(matmul_, (2, 2, 2), a, b, axes)
 
 
@@ -204,11 +214,12 @@ def _multiple(a: Array, b: Array) -> Any:
 def dot(a: Array, b: Array, out: Any = None) -> Any:
     if out is not None:
         refuse_out("dot", (out,))
-    a, b = as_array(a), as_array(b)
-    m, n = a.ndim, b.ndim
-    primitive = _OF_AXES.get((m, n))
+    a = a if type(a) is Tracer else as_array(a)
+    b = b if type(b) is Tracer else as_array(b)
+    primitive = _primitive_of(a, b)
     if primitive is not None:
         return primitive.on((a, b), {})
+    m, n = a.ndim, b.ndim
     if m == 0 or n == 0:
         return _multiple(a, b)
     if n == 1 or m == 1:
