@@ -56,7 +56,9 @@ def matvec_wrt_a(y: Array, a: Array, x: Array) -> JacobianOperator:
 
 @matvec_.jacobian(wrt=1)
 def matvec_wrt_x(y: Array, a: Array, x: Array) -> JacobianOperator:
-    return Matrix(a, y.dtype)
+    J: Matrix = object.__new__(Matrix)  # without the calls of a constructor, as `diagonal`
+    J.a, J.out_shape, J.in_shape, J.dtype = a, y.shape, x.shape, y.dtype
+    return J
 
 
 @dot_.jacobian(wrt=0)
@@ -72,18 +74,33 @@ def dot_wrt_b(y: Array, a: Array, b: Array) -> JacobianOperator:
 _OF_AXES = {(1, 1): dot_, (2, 1): matvec_, (2, 2): matmul_}
 
 
-def _primitive_of(a: Array, b: Array) -> Primitive | None:
-    """What computes ``a @ b`` as it is; None where an axis has to be added or moved first."""
-    m = a._value.ndim if type(a) is Tracer else a.ndim  # a call of Python less
-    n = b._value.ndim if type(b) is Tracer else b.ndim
-    return _OF_AXES.get((m, n))
+def _at_once(a: Array, b: Array) -> Any:
+    """``a @ b`` by a primitive of its own; None where an axis has to be added or moved first.
+
+    Programs are full of these: it does what `Primitive.on` would, with a call less.
+    """
+    trace = None
+    if type(a) is Tracer:
+        m, trace = a._value.ndim, a._trace
+    else:
+        m = a.ndim
+    if type(b) is Tracer:
+        n = b._value.ndim
+        if trace is None or b._trace.level > trace.level:
+            trace = b._trace
+    else:
+        n = b.ndim
+    primitive = _OF_AXES.get((m, n))
+    if primitive is None:
+        return None
+    return primitive.impl(a, b) if trace is None else trace.apply(primitive, (a, b), {})
 
 
 def _product(a: Array, b: Array) -> Any:
     """``a @ b`` with NumPy's rules for one axis."""
-    primitive = _primitive_of(a, b)
-    if primitive is not None:
-        return primitive.on((a, b), {})
+    y = _at_once(a, b)
+    if y is not None:
+        return y
     m, n = a.ndim, b.ndim
     if m == 0 or n == 0:
         raise ValueError(
@@ -126,8 +143,8 @@ def matmul(a: Array, b: Array, *, axes: Any = None) -> Any:
     a = a if type(a) is Tracer else as_array(a)
     b = b if type(b) is Tracer else as_array(b)
     if axes is None:
-        primitive = _primitive_of(a, b)
-        return _product(a, b) if primitive is None else primitive.on((a, b), {})
+        y = _at_once(a, b)
+        return _product(a, b) if y is None else y
     return _with_axes(matmul_, (2, 2, 2), a, b, axes)
 
 
@@ -216,9 +233,9 @@ def dot(a: Array, b: Array, out: Any = None) -> Any:
         refuse_out("dot", (out,))
     a = a if type(a) is Tracer else as_array(a)
     b = b if type(b) is Tracer else as_array(b)
-    primitive = _primitive_of(a, b)
-    if primitive is not None:
-        return primitive.on((a, b), {})
+    y = _at_once(a, b)
+    if y is not None:
+        return y
     m, n = a.ndim, b.ndim
     if m == 0 or n == 0:
         return _multiple(a, b)

@@ -257,10 +257,20 @@ class Tracer(Arithmetic):
             return ufunc_into(ufunc, method, inputs, kwargs)
         if method == "__call__":
             function = UFUNCS.get(ufunc)
-            if len(inputs) == 1 and not kwargs and function is not None:
-                if type(function) is Primitive:
-                    return self._trace.apply(function, inputs, kwargs)
-                return function(*inputs)
+            if function is not None and not kwargs:
+                if len(inputs) == 1:
+                    if type(function) is Primitive:
+                        return self._trace.apply(function, inputs, kwargs)
+                    return function(*inputs)
+                if len(inputs) == 2 and not KEYS:  # the common case, asked in as few steps
+                    a, b = inputs
+                    if (
+                        not (a._whole if type(a) is Tracer else type(a) not in _KNOWN)
+                        and not (b._whole if type(b) is Tracer else type(b) not in _KNOWN)
+                    ):
+                        if type(function) is Primitive:
+                            return function.on(inputs, kwargs)
+                        return function(a, b)
         elif method == "at":
             return FUNCTIONS[np.ufunc.at](ufunc, *inputs)
         else:
