@@ -108,7 +108,7 @@ class Trace:
         What its values were refused.
     """
 
-    finished = False
+    finished: bool
 
     arguments: Any = None
 
@@ -170,6 +170,7 @@ class Trace:
 
     def __init__(self) -> None:
         self.level = next(_levels)
+        self.finished = False  # of the trace itself: Python is slow to find what its class has
         self.count = itertools.chain(*NUMBERS)  # of what it does, where it counts
         self.marks: list[Mark] = []
         self._around: Token[Trace | None]
