@@ -66,7 +66,8 @@ class DifferentiatedCall:
         has_aux: bool = False,
         keep: bool = False,
     ) -> None:
-        if not _ARRAYS.issuperset(map(type, args)):
+        arrays = _ARRAYS.issuperset(map(type, args))
+        if not arrays:
             args = tuple([taken_in(a) for a in args])
         if kwargs:
             kwargs = {name: taken_in(a) for name, a in kwargs.items()}
@@ -92,7 +93,10 @@ class DifferentiatedCall:
             )
             first = args[self.argnums[0]]
             chosen = first if self.single else tuple([args[i] for i in self.argnums])
-        leaves, self.in_tree = tree.flatten(chosen)
+        if arrays and self.every:
+            leaves, self.in_tree = list(args), tree.row(count)  # as `tree.flatten` would find
+        else:
+            leaves, self.in_tree = tree.flatten(chosen)
         self.given = leaves
         if not leaves:
             raise TreeError(
@@ -168,11 +172,12 @@ class DifferentiatedCall:
             for i, value in zip(self.argnums, values, strict=True):
                 args[i] = value
         around = self.around
-        mark = len(around.equations) if isinstance(around, RecordTrace) else None
+        mark = None
         try:
             if around is None:  # and so no program is recorded
                 result = self.f(*args, **self.kwargs)
             else:
+                mark = len(around.equations) if isinstance(around, RecordTrace) else None
                 result = watched(trace, self.f, *args, **self.kwargs)
         except (TracerError, TypeError) as error:
             self._tell_lists(error)
@@ -242,7 +247,9 @@ class DifferentiatedCall:
             results, J = self._rolled(recorder, mark, results, J)
         if self.keep:
             # A result may be a residual, and it is the caller's to write into.
-            results = [np.array(y) if type(y) is ndarray else y for y in results]
+            for k, y in enumerate(results):
+                if type(y) is ndarray:
+                    results[k] = y.copy("K")
         if self.has_aux:
             self.aux = untraced(self.aux)
         return tree.unflatten(J.out_tree, results), J

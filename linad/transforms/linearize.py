@@ -114,7 +114,7 @@ class LinearTrace(PairTrace):
                         J = widened(J, value.dtype, dtype)
                     elif (
                         type(rule) is SlopeRule
-                        and rule.slope
+                        and (slope := rule.slope) is not None
                         and not params
                         and not (
                             rule.levels  # few entries are asked here: a call takes as long
@@ -126,7 +126,7 @@ class LinearTrace(PairTrace):
                         )
                     ):
                         J = _bare(Diagonal)
-                        J.entries = rule.slope(y, value)
+                        J.entries = slope(y, value)
                         J.out_shape = J.in_shape = y.shape
                         J.dtype = dtype
                         if rule.steep is not None:

@@ -72,7 +72,8 @@ class PairTrace(Trace):
         elif primitive.on_numbers is not None and type(a) in _NUMBERS and type(b) in _NUMBERS:
             y = primitive.on_numbers(a, b)
         else:
-            y = primitive.impl(a, b)
+            impl = primitive.impl  # a method is called in less time than an attribute
+            y = impl(a, b)
         dtype = FLOAT64 if type(y) is float64 else y.dtype
         if dtype is not FLOAT64 and dtype.hasobject:
             refuse_objects(primitive)
@@ -132,9 +133,10 @@ class PairTrace(Trace):
             if type(rule) is SlopeRule and (rule.levels or rule.steep is not None):
                 J = settled(self, rule, place, node, J, y, a, b)
             return J if x.dtype is dtype else widened(J, x.dtype, dtype)
-        if rule.slope is not None:
+        slope = rule.slope
+        if slope is not None:
             J = _bare(Diagonal)
-            J.entries = rule.slope(y, a, b)
+            J.entries = slope(y, a, b)
             J.out_shape = J.in_shape = shape
             J.dtype = dtype
             steep = rule.steep
