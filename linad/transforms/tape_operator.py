@@ -384,12 +384,16 @@ class TapeOperator(Typed):
 
     def _push_of(self, out: tuple[Node, ...], J: JacobianOperator) -> Callable[..., Any]:
         """How a map to several results is pushed through: all of an entangled one at once where
-        the outputs need both its values and its vectors."""
+        an output needs both its values and its vectors."""
         if not isinstance(J, Entangled):
             return J.pushforward
-        needed = {node for _, links, _ in self._scheduled() for node, _ in links}
-        needed.update(node for node in self.outputs if node is not None)
-        both = J.both([node in needed for node in out])
+        behind = {node: {k} for k, node in enumerate(out)}  # which of the results a node needs
+        for later, links, _ in self._scheduled():
+            if found := set().union(*(behind[node] for node, _ in links if node in behind)):
+                behind.update(dict.fromkeys((later,) if type(later) is int else later, found))
+        both = any(
+            J.both([k in behind.get(node, ()) for k in range(len(out))]) for node in self.outputs
+        )
         return J.pushforward_together if both else J.pushforward
 
     def _scheduled(self) -> list[tuple[Any, Sequence[Link], list[Node]]]:
