@@ -82,19 +82,20 @@ def matrix_transpose(a: Array) -> Any:
 
 def memory_of(array: Array) -> int:
     """A number of the memory an array lives in: views of one array have the same."""
+    held: Any = array
     while True:
-        kind = type(array)
+        kind = type(held)
         if kind is ndarray:
-            below = array.base
+            below = held.base
         elif kind is memoryview:
-            below = array.obj
+            below = held.obj
         elif hasattr(kind, "_view_of"):  # a traced one is asked without its taking note of it
-            below = array._view_of
+            below = held._view_of
         else:
-            below = getattr(array, "base", None)
+            below = getattr(held, "base", None)
         if below is None:
-            return id(array)
-        array = below
+            return id(held)
+        held = below
 
 
 def sum_to_shape(x: Array, shape: Shape, full_ndim: int) -> Any:
