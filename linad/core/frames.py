@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from linad.core.codes import codes_in
 from linad.core.installed import is_standard
 
 PACKAGES = {
@@ -394,7 +395,5 @@ def held_by(function: Any) -> list[Any]:
 
 def names_in(code: types.CodeType) -> Iterator[str]:
     """The names of globals and attributes in a function's code, and in that of those inside it."""
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from names_in(constant)
+    for inner in codes_in(code):
+        yield from inner.co_names

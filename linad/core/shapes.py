@@ -82,20 +82,20 @@ def matrix_transpose(a: Array) -> Any:
 
 def memory_of(array: Array) -> int:
     """A number of the memory an array lives in: views of one array have the same."""
-    held: Any = array
+    holder: Any = array
     while True:
-        kind = type(held)
+        kind = type(holder)
         if kind is ndarray:
-            below = held.base
+            below = holder.base
         elif kind is memoryview:
-            below = held.obj
+            below = holder.obj
         elif hasattr(kind, "_view_of"):  # a traced one is asked without its taking note of it
-            below = held._view_of
+            below = holder._view_of
         else:
-            below = getattr(held, "base", None)
+            below = getattr(holder, "base", None)
         if below is None:
-            return id(held)
-        held = below
+            return id(holder)
+        holder = below
 
 
 def sum_to_shape(x: Array, shape: Shape, full_ndim: int) -> Any:

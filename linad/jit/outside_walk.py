@@ -400,6 +400,7 @@ class OutsideWalk(StateWalk):
     ) -> None:
         kind = type(value)
         self.objects.add(id(value))
+        self.users.append(value)
         self.lines.append(f"{self.bind(value)}.__class__ is {self.bind(kind)}")
         others = [b for b in kind.__mro__ if not is_users(b) and b not in NEUTRAL]
         every = every or self.any or bool(others)
@@ -414,8 +415,6 @@ class OutsideWalk(StateWalk):
         self.parts += [(n, "written first") for n in sorted(unread)]
         for n in [n for n in mentioned if n not in unread]:
             inner = isinstance(held, dict) and n in held
-            if inner:
-                self.attributes.append((value, n, found[n]))
             place = f"{text}[{n!r}]" if inner else f"{self.bind(value)}.{n}"
             self.slot(f"{name}.{n}", found[n], place)
         hooked = hasattr(kind, "__getattr__")

@@ -147,8 +147,8 @@ class StateWalk(ABC):
         The ids of the sparse matrices that each array is part of; 0 where it stands elsewhere.
     unread : dict
         Attributes that the function writes before it reads them.
-    attributes : list of tuple
-        Objects with the names and values of the attributes that are looked at.
+    users : list
+        The objects whose attributes are looked at.
     """
 
     def __init__(self, names: set[str], whole: bool, prefix: str = "k") -> None:
@@ -183,7 +183,7 @@ class StateWalk(ABC):
         self.functions: list[types.FunctionType] = []
         self.objects: set[int] = set()
         self.unread: Attributes = {}
-        self.attributes: list[tuple[Any, str, Any]] = []
+        self.users: list[Any] = []
         self.alive: list[Any] = []
         self.depth = 0
         self.later: deque[tuple[Any, str, tuple[int, int, int]]] = deque()
@@ -234,9 +234,13 @@ class StateWalk(ABC):
     ) -> None:
         """Names that somebody reads and that are not there, but for some: it counts that they
         still are not, where an error is caught or a ``__getattr__`` answers for them."""
-        if CATCHES in self.known or hooked:
-            absent = frozenset(self.known - there.keys() - but)
-            self.lines.append(f"{self.bind(there)}.keys().isdisjoint({self.bind(absent)})")
+        if not (CATCHES in self.known or hooked):
+            return
+        text = self.bind(there)
+        if not there:  # as in most functions: that is told sooner
+            self.lines.append(f"len({text}) == 0")
+        elif absent := frozenset(self.known - there.keys() - but - {CATCHES}):
+            self.lines.append(f"{text}.keys().isdisjoint({self.bind(absent)})")
 
     def held(self, name: str, value: Any) -> None:
         """What stands behind an object whose only task is to hold it."""

@@ -202,7 +202,7 @@ class Kernel:
                 return self.traced(arguments)
         try:
             return self.function(*arguments)
-        except Exception:
+        except Exception:  # of any kind: it is raised again, but for Numba's seven lines on a dict
             self._refuse_dicts(arguments)
             raise
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linad.core import tree
+from linad.core.codes import codes_in
 from linad.core.installed import is_installed
 from linad.core.shapes import name_of
 
@@ -103,12 +104,10 @@ def _arrays(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 def _global_names(code: types.CodeType) -> Iterator[str]:
     """The globals that code names, and the functions within it."""
-    for instruction in dis.get_instructions(code):
-        if instruction.opname == "LOAD_GLOBAL":
-            yield instruction.argval
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _global_names(constant)
+    for inner in codes_in(code):
+        for instruction in dis.get_instructions(inner):
+            if instruction.opname == "LOAD_GLOBAL":
+                yield instruction.argval
 
 
 def words_of_nan(f: Callable[..., Any], args: tuple[Any, ...]) -> str:

@@ -83,12 +83,15 @@ HEAD = """def kernel(p, start, stop):
             k = get_i8(q, j, -1)
 {count}            if k < 0 or k >= n:
                 return {stop}
-            at, here = (o * n + k) * m, (o * count + j) * m
+            at, here = {place}
 """
 """Goes through entries along an axis of n, ``at``, and those of the array of entries, ``here``."""
 
 COUNT = """            k = select(k < 0, k + n, k)
 """
+PLACE_OF_ENTRY, PLACE_OF_ROW = "o * n + k, o * count + j", "(o * n + k) * m, (o * count + j) * m"
+"""What waits for no product with m finds the entries of more positions at a time."""
+
 ROWS = """            for i in range(m):
                 {line}
     return 0
@@ -119,6 +122,7 @@ def _lowered(lowering: Any, line: str, eqn: Equation) -> bool:
     maker = lowering.equation_of.get(given) if isinstance(given, Var) else None
     counts = maker is not None and maker.primitive.name == "counted"
     text = HEAD.replace("{stop}", str(NO_RESULT)).replace("{count}", COUNT if counts else "")
+    text = text.replace("{place}", PLACE_OF_ROW if inner > 1 else PLACE_OF_ENTRY)
     line_of_dtype = line.format(d=name_of_dtype(y.dtype))
     text += (ROWS if inner > 1 else ENTRIES).replace("{line}", line_of_dtype)
     words = [*words_of(q, x, y), n, inner, size_of(q.shape)]

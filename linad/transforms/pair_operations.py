@@ -19,9 +19,9 @@ from linad.core.shapes import Shape
 from linad.operators.base import JacobianOperator
 from linad.operators.slopes import FACTOR, MANY, POLE, TRUE, SlopeRule, reaches_infinity
 from linad.operators.structured import Cast, Diagonal, Identity
+from linad.transforms.needed_steps import Step
 from linad.transforms.plain_operands import PlainOperands
 from linad.transforms.poles import note_operands, settled
-from linad.transforms.tape_operator import Step
 from linad.transforms.traced_values import refuse_objects
 
 _bare = object.__new__  # without the calls of a constructor
@@ -130,7 +130,7 @@ class PairTrace(Trace):
             )
         if not is_plain:
             J = rule(y, a, b)
-            if type(rule) is SlopeRule and (rule.levels or rule.steep is not None):
+            if type(rule) is SlopeRule and rule.at_poles:
                 J = settled(self, rule, place, node, J, y, a, b)
             return J if x.dtype is dtype else widened(J, x.dtype, dtype)
         slope = rule.slope

@@ -134,6 +134,7 @@ class LikelihoodResult(KnownParameters):
         with quiet():
             g = vectors.T @ (grad(self._cost_of_free(there, free))(there[free]) / D)
             there[free] -= vectors @ np.where(known, g / np.where(known, values, 1.0), 0.0) / D
+            there = np.clip(there, *self.bounds)  # beyond which there is no curvature
             H = self._hessian(there, free) / D / D[:, None]
         return np.sum(vectors * (H @ vectors), axis=0)
 

@@ -4,10 +4,12 @@ What a function reads from outside its arguments is compared at each call, by li
 `linad.jit.outside` writes them. To call a function of such lines takes longer than a small
 program; most of them ask what stands in one place, and the places are words of memory:
 
-    f.__code__ is k             a word of the function; so its defaults, and the class of an object
+    f.__code__ is k             a word of the function; so its defaults, the class of an object, and
+                                the classes that a class looks through
     cell.cell_contents is k     the word of the cell
     variables['name'] is k      an entry of a dictionary; so those of a class, and of an object
     'name' not in variables
+    variables.keys().isdisjoint(names)      as many of them
     items[2] is k               the item of a list
     len(items) == 3             a word of the list, or of the dictionary
 
@@ -17,6 +19,7 @@ Arrays are read from such places, too. Where a line asks for more, Python looks.
 import ast
 import ctypes
 import functools
+import itertools
 import sys
 import types
 from collections.abc import Sequence
@@ -102,12 +105,13 @@ class DirectLook:
         self.words: np.ndarray | None = None
         python = ctypes.pythonapi
         functions = [python.PyDict_GetItem, python.Py_IncRef, python.Py_DecRef]
-        words = [address_of_c(f) for f in functions] + [len(lines), len(texts), 0]
+        words = [address_of_c(f) for f in functions] + [0, len(texts), 0]
         for line in lines:
-            test = self._test(_parsed(line))
-            if test is None:
+            tests = self._tests(_parsed(line))
+            if tests is None:
                 return
-            words += test
+            words += itertools.chain(*tests)
+        words[TESTS // 8] = (len(words) - FIRST // 8) // (NEXT // 8)
         for text in texts:
             place = self._place(_parsed(text))
             if place is None:
@@ -116,20 +120,28 @@ class DirectLook:
         self.words = np.array(words + [0] * len(texts), np.int64)
         self.words[NOTED // 8] = self.words.ctypes.data + 8 * len(words)
 
-    def _test(self, tree: Any) -> tuple[int, ...] | None:
-        """The words of a condition."""
+    def _tests(self, tree: Any) -> list[tuple[int, ...]] | None:
+        """The words of a condition, which may be several tests."""
+        places: list[tuple[int, ...] | None] = []
+        found = 0
         match tree:
             case ast.Compare(left, [ast.Is()], [ast.Name(wanted)]):
-                place = self._place(left)
-                return None if place is None else (*place, id(self._scope[wanted]))
+                places, found = [self._place(left)], id(self._scope[wanted])
             case ast.Compare(ast.Constant(str(name)), [ast.NotIn()], [ast.Name(holder)]):
-                place = self._entry(self._scope[holder], name)
-                return None if place is None else (*place, 0)
+                places = [self._entry(self._scope[holder], name)]
+            case ast.Call(
+                ast.Attribute(ast.Call(ast.Attribute(ast.Name(holder), "keys")), "isdisjoint"),
+                [ast.Name(names)],
+            ):
+                places = [self._entry(self._scope[holder], name) for name in self._scope[names]]
             case ast.Compare(
                 ast.Call(ast.Name("len"), [ast.Name(holder)]), [ast.Eq()], [ast.Constant(int(n))]
             ) if type(self._scope[holder]) in (list, dict):
-                return WORD, id(self._scope[holder]) + LENGTH, 0, n
-        return None
+                places, found = [(WORD, id(self._scope[holder]) + LENGTH, 0)], n
+            case _:
+                return None
+        known = [place for place in places if place is not None]
+        return [(*place, found) for place in known] if len(known) == len(places) else None
 
     def _place(self, tree: Any) -> tuple[int, ...] | None:
         """The words of a place."""
@@ -174,6 +186,9 @@ def _offset_in(holder: Any, name: str) -> int | None:
         return None if own else HEADER - 8
     if kind is types.CellType and name == "cell_contents":
         return HEADER
+    if name == "__mro__" and isinstance(holder, type):
+        own = [base for base in kind.__mro__ if base is not type and name in vars(base)]
+        return None if own else _place_of_mro()
     return _fields().get(name) if kind is types.FunctionType else None
 
 
@@ -188,3 +203,10 @@ def _fields() -> dict[str, int]:
     names = ("__code__", "__defaults__", "__kwdefaults__")
     parts = {name: id(getattr(sample, name)) for name in names}
     return {name: 8 * words.index(part) for name, part in parts.items() if part in words}
+
+
+@functools.cache
+def _place_of_mro() -> int | None:
+    """Where classes have the tuple of those that they look through."""
+    words = [_word(id(bool) + at) for at in range(0, type.__sizeof__(bool) - 7, 8)]
+    return 8 * words.index(id(bool.__mro__)) if id(bool.__mro__) in words else None

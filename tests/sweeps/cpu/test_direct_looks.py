@@ -131,6 +131,63 @@ def test_changes_are_seen(place):
         np.testing.assert_array_equal(jitted(X), f(X))
 
 
+class Base:
+    pass
+
+
+class More(Base):
+    missing = 6.0
+
+
+class Tried(Base):
+    def __init__(self):
+        self.k = 2.0
+
+    def loss(self, x):
+        try:
+            return x * self.k * self.missing
+        except AttributeError:
+            return x
+
+
+def of_loop(x):
+    total = 0.0
+    for k in range(len(x)):
+        total = total + x[k] * float(k)
+    return total * np.ones(3)
+
+
+MORE = Tried()
+ABSENT = {
+    "range": (of_loop, lambda: (sys.modules[__name__], "range", lambda n: [0])),
+    "attribute": (lambda x: MORE.loss(x), lambda: (MORE, "missing", 3.0)),
+    "of the class": (lambda x: MORE.loss(x), lambda: (Tried, "missing", 4.0)),
+    "of its base": (lambda x: MORE.loss(x), lambda: (Base, "missing", 5.0)),
+    "bases": (lambda x: MORE.loss(x), lambda: (Tried, "__bases__", (More,))),
+}
+"""Functions, and where something is put that they look for and do not find."""
+
+
+@pytest.mark.parametrize("f, put", ABSENT.values(), ids=list(ABSENT))
+def test_names_that_are_missing_are_looked_for_without_python(f, put):
+    jitted = linad.jit(f)
+    for _ in range(4):
+        np.testing.assert_array_equal(jitted(X), f(X))
+    assert jitted._entry is not NO_ENTRY
+    assert calls_of_python(jitted, X) == []
+    owner, name, value = put()
+    before = getattr(owner, name, None)
+    setattr(owner, name, value)
+    for _ in range(4):
+        np.testing.assert_array_equal(jitted(X), f(X))
+    if before is None:
+        delattr(owner, name)
+    else:
+        setattr(owner, name, before)
+    for _ in range(4):
+        np.testing.assert_array_equal(jitted(X), f(X))
+
+
 def test_what_goes_away_is_seen(monkeypatch):
     held = [np.ones(3), np.ones(3)]
     jitted = linad.jit(lambda x: x * held[0] + held[-1] * FACTOR)
@@ -183,6 +240,8 @@ class Disguised:
         ("a.__class__ is c", {"a": Disguised(), "c": int}),
         ("a['b'] is c", {"a": type("Own", (dict,), {})(b=1), "c": 1}),
         ("a[0] is c", {"a": {0: 1}, "c": 1}),
+        ("a.keys().isdisjoint(c)", {"a": type("Own", (dict,), {})(), "c": {"b"}}),
+        ("a.__mro__ is c", {"a": type("M", (type,), {"__mro__": 1})("C", (), {}), "c": 1}),
         ("len(a) == 3", {"a": {1, 2, 3}}),
         ("tuple(a) == c", {"a": {}, "c": ()}),
         ("f(a)", {"f": len, "a": ()}),
