@@ -16,6 +16,7 @@ The rewrite is an equality of programs: what the loop runs is, equation by equat
 recorded. Guards stay guards, in the body.
 """
 
+import functools
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence, Sized
@@ -31,9 +32,10 @@ from linad.control.known_bodies import known
 from linad.control.lifted_numbers import first_ones_lifted
 from linad.control.memory_arrays import reads_of
 from linad.control.moving_places import Places
-from linad.control.repeat import repeat
+from linad.control.repeat import Repeat, repeat
 from linad.control.rows_of_constants import row_of
 from linad.control.search_loops import with_searches_as_loops
+from linad.control.triangles import differing, inner_body, with_counted_loops
 from linad.core.array_type import Array
 from linad.core.collection_pause import collection_paused
 from linad.core.failures import rewritten
@@ -50,6 +52,9 @@ LEAST_REPETITIONS, LEAST_EQUATIONS = 4, 200
 
 LOOKED_BACK = 8
 """Equal equations before one, from which distances are taken as periods."""
+
+LEAST_WITHIN = 24
+"""Equations of the longest loop of several, of different lengths, that others are around."""
 
 MOST_PERIODS = 200
 """Periods that are tried."""
@@ -77,6 +82,11 @@ def _rolled(tape: Tape, example: Callable[[], Sequence[Any]]) -> Tape:
     while (left := len(tape.equations)) >= LEAST_EQUATIONS:
         places = Places()
         found = Roller(places.apart(tape)).best()
+        if found is None or found.size * MOST_LOOKS < left:
+            outer = _outer_rolled(tape, example)
+            if outer is not None:
+                tape, is_first = outer, False
+                continue
         if found is None:
             break
         rolled = found.rolled(example(), places)
@@ -88,11 +98,50 @@ def _rolled(tape: Tape, example: Callable[[], Sequence[Any]]) -> Tape:
     return joined(tape)
 
 
-class Roller:
-    """Where a tape repeats."""
+def _outer_rolled(tape: Tape, example: Callable[[], Sequence[Any]]) -> Tape | None:
+    """The same program, a loop as one whose inner loops are of different lengths; None if there is
+    none."""
+    body = inner_body(tape)
+    if body is None:
+        places = Places()
+        apart = places.apart(tape)
+        inner = Roller(apart, LEAST_WITHIN).best()
+        if inner is None:
+            return None
+        one = inner.repetition(1)
+        for (m, i), a in differing(apart.equations, one, inner.rows).items():
+            row = row_of([a] * inner.count, one[m])
+            if row is not None:
+                inner.rows[m, i] = row
+        body = inner.body(example(), [], places)
+    if not body.tape.equations:
+        return None
+    told = with_counted_loops(tape, body)
+    if told is None or len(told.equations) >= len(tape.equations):
+        return None
+    places = Places()
+    outer = Roller(places.apart(told), LEAST_REPETITIONS).best()
+    if outer is not None and any([_is_counted(e.primitive) for e in outer.repetition(1)]):
+        return outer.rolled(example(), places)
+    return _outer_rolled(told, example)
 
-    def __init__(self, tape: Tape) -> None:
-        self.tape = tape
+
+def _is_counted(primitive: Primitive) -> bool:
+    return isinstance(primitive, Repeat) and primitive.counted
+
+
+class Roller:
+    """Where a tape repeats.
+
+    Parameters
+    ----------
+    tape : Tape
+    least : int
+        Equations of a stretch, at least.
+    """
+
+    def __init__(self, tape: Tape, least: int = LEAST_EQUATIONS) -> None:
+        self.tape, self.least = tape, least
         equations = tape.equations
         codes: dict[Any, int] = {}
         self.codes = np.array([codes.setdefault(_sign(e), len(codes)) for e in equations])
@@ -144,7 +193,7 @@ class Roller:
                 continue
             k = int(np.argmax(stops - starts))
             run = int(stops[k] - starts[k]) + period
-            if run >= LEAST_REPETITIONS * period and run >= LEAST_EQUATIONS:
+            if run >= LEAST_REPETITIONS * period and run >= self.least:
                 yield int(starts[k]), period, run // period
 
     def _stretch(self, start: int, period: int, count: int) -> "Stretch | None":
@@ -199,7 +248,7 @@ class Roller:
             return None
         bad = np.flatnonzero(~good[1:])
         count = int(bad[0]) + 1 if len(bad) else count
-        if count < LEAST_REPETITIONS or count * period < LEAST_EQUATIONS:
+        if count < LEAST_REPETITIONS or count * period < self.least:
             return None
         return Stretch(self, start, period, count, carried, moving).checked()
 
@@ -262,24 +311,15 @@ class Stretch:
         tape, equations = self.tape, self.tape.equations
         one = self.repetition(1)
         before, after = equations[: self.start], equations[self.start + self.size :]
-        known_here = (*tape.inputs, *(v for e in equations for v in e.outputs))
-        number = itertools.count(2 + max([v.index for v in known_here]))
-
-        def new(shape: Shape, dtype: np.dtype[Any]) -> Var:
-            return Var(next(number), shape, dtype)
-
         ends, stacked = self._read_after(after)
-        row_vars = {key: new(r.shape[1:], r.dtype) for key, r in self.rows.items()}
-        fixed = self._fixed()
         results = [one[m].outputs[o] for m, o in stacked]
-        values = self._example(example, before, fixed)
-        body = self._body(row_vars, fixed, results, values, places)
-        made = [new((self.count, *v.shape), v.dtype) for v in results]
+        body = self.body(example, results, places)
+        made = [self._new((self.count, *v.shape), v.dtype) for v in results]
         init = [
             a if isinstance(a, Var) else np.broadcast_to(np.asarray(a, v.dtype), v.shape)
             for v, a in self.init.items()
         ]
-        operands = (*init, *self.rows.values(), *fixed)
+        operands = (*init, *self.rows.values(), *self._fixed())
         line = one[0].source
         loop = Equation(repeat(body, self.count), operands, {}, (*ends, *made), line)
         taken = [
@@ -292,6 +332,14 @@ class Stretch:
         return Tape(
             tape.name, tape.inputs, final.equations, tape.outputs, tape.in_tree, tape.out_tree
         )
+
+    @functools.cached_property
+    def _numbers(self) -> Iterator[int]:
+        known_here = [*self.tape.inputs, *[v for e in self.tape.equations for v in e.outputs]]
+        return itertools.count(2 + max([v.index for v in known_here]))
+
+    def _new(self, shape: Shape, dtype: np.dtype[Any]) -> Var:
+        return Var(next(self._numbers), shape, dtype)
 
     def _carried_results(self, j: int) -> list[Var]:
         """What a repetition makes of the values that are carried."""
@@ -324,15 +372,11 @@ class Stretch:
         read = [a for e in one for a in e.inputs if isinstance(a, Var) and a not in inner]
         return list(dict.fromkeys(read))
 
-    def _body(
-        self,
-        row_vars: dict[tuple[int, int], Var],
-        fixed: list[Var],
-        results: list[Var],
-        values: dict[Var, Any],
-        places: Places,
-    ) -> Body:
-        """The second repetition, as the body of the loop."""
+    def body(self, example: Sequence[Any], results: list[Var], places: Places) -> Body:
+        """The second repetition as the body of a loop, with these results as rows."""
+        row_vars = {key: self._new(r.shape[1:], r.dtype) for key, r in self.rows.items()}
+        fixed = self._fixed()
+        values = self._example(example, self.tape.equations[: self.start], fixed)
         slots = list(self.init)
         equations = [
             e.with_inputs(tuple([row_vars.get((m, i), a) for i, a in enumerate(e.inputs)]))
