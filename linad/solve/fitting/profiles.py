@@ -36,6 +36,9 @@ its best value."""
 AGAIN = 10.0
 """Seconds until somebody who waits is told again."""
 
+ENOUGH = 4
+"""Ends that tell how long others take: some take ten times as long as others."""
+
 LOWER = 1e-3
 """Of a variance: by how much the cost of a better fit is lower than that of the fit itself."""
 
@@ -78,7 +81,8 @@ class Minima:
         if seconds is None:
             return
         residual = self.fit.solve.residual
-        rest = f"about {seconds * (self.ends / self.found - 1):.0f} s to go" if self.found else ""
+        left = seconds * (self.ends / max(self.found, 1) - 1)
+        rest = f"about {left:.0f} s to go" if self.found >= ENOUGH else ""
         hint = (
             f"compiled, with linad.jit({residual.called}), a fit may take less, most where it is "
             f"many operations on small arrays"
