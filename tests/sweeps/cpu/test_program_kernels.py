@@ -111,7 +111,7 @@ class TestAnnouncement:
         said = capsys.readouterr().err
         assert said.count("\n") == 2 * progress
         assert ("linad: compiled model in 0 s, 3 kernels" in said) is progress
-        assert ("linad: compiling for 0 s: model, 1 of 3 kernels; they are kept" in said) is progress
+        assert ("linad: compiling for 0 s: model, 1 of 3 kernels; they" in said) is progress
         assert (str(folder) in said) is progress
 
     def test_programs_of_one_call_are_one_wait(self, folder, capsys, monkeypatch):
