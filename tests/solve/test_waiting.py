@@ -22,8 +22,9 @@ def slow(x):
 @pytest.fixture
 def clock(monkeypatch):
     """Each look at the clock is two seconds later."""
-    now = iter(range(0, 10**6, 2))
-    monkeypatch.setattr(waiting.time, "perf_counter", lambda: float(next(now)))
+    for name in ("perf_counter", "thread_time"):
+        now = iter(range(0, 10**6, 2))
+        monkeypatch.setattr(waiting.time, name, lambda now=now: float(next(now)))
 
 
 @pytest.mark.parametrize(
@@ -45,6 +46,12 @@ def test_what_is_said(given, words, clock, capsys):
         assert run.seconds == 20.0  # a block within another does not count twice
     said = capsys.readouterr().err
     assert said.count("newton: slow has run for 2 s in Python; newton(linad.jit(slow)") == words
+
+
+def test_time_in_which_it_waits_does_not_count():
+    run = Waiting("newton", "slow", slow, time.sleep)
+    run(0.2)
+    assert run.seconds < 0.1
 
 
 def test_nothing_is_said(clock, capsys):
@@ -74,7 +81,7 @@ def test_it_is_said_again_but_seldom(clock, capsys):
         ((12_000, 12_000), "it is 12000 operations: newton(linad.jit(slow), ...) compiles a loop"),
         ((200, 200), "(linad.jit(slow), ...) compiles it, in seconds that count if it runs once"),
         ((0, 0), "(linad.jit(slow), ...) compiles it, in seconds that count if it runs once"),
-        ((3, 5), "(linad.jit(slow), ...) joins what it does with large arrays"),
+        ((3, 5), "(linad.jit(slow), ...) makes one program of its 5 operations"),
     ],
 )
 def test_what_is_advised(lengths, words, clock, capsys):
