@@ -41,7 +41,7 @@ add = binary("add", np.add, None, None)
 subtract = binary("subtract", np.subtract, None, lambda y, a, b: -1)
 add.captures_args = subtract.captures_args = False
 multiply = binary("multiply", np.multiply, lambda y, a, b: b, lambda y, a, b: a)
-multiply.of_equal = SlopeRule("multiply_wrt_both", 0, lambda y, a, b: 2 * a)
+multiply.of_equal = SlopeRule("multiply_wrt_both", 0, lambda y, a, b: a + a)
 # y's type makes 1 / b as precise as y where b is an integer, and 1 / 0 infinite.
 divide = binary(
     "divide", np.true_divide, lambda y, a, b: y.dtype.type(1) / b, lambda y, a, b: -y / b
@@ -75,7 +75,14 @@ negative = unary("negative", np.negative, lambda y, x: -1)
 positive = unary("positive", np.positive, lambda y, x: 1)
 reciprocal = levels_off(unary("reciprocal", np.reciprocal, lambda y, x: -y * y), 0)
 steep(reciprocal, POLE, 0)
-square = unary("square", np.square, lambda y, x: 2 * x)
+
+
+def _twice(x: Array) -> Any:
+    """2 x: of a plain array the sum, which NumPy gives in half the time of a number's multiple."""
+    return x + x if type(x) is np.ndarray and x.dtype.kind == "f" else 2 * x
+
+
+square = unary("square", np.square, lambda y, x: _twice(x))
 
 
 def squared(x: Array) -> Any:
@@ -93,7 +100,7 @@ register(np.square, squared)
 def _power_slope_a(y: Array, a: Array, b: Any) -> Any:
     if not hasattr(b, "shape"):  # a Python number: the usual x**2
         if b == 2:
-            return 2 * a
+            return _twice(a)
         if abs(b) == math.inf:
             return power_slope(y, a, np.float64(b))
         return b * a ** (b - 1) if b else 0

@@ -94,7 +94,7 @@ def levels_off(primitive: Primitive, *places: int) -> Primitive:
     for place in places:
         rule = primitive.rules[place]
         assert isinstance(rule, SlopeRule)
-        rule.levels = True
+        rule.level_off()
     return primitive
 
 
@@ -103,7 +103,7 @@ def steep(primitive: Primitive, kind: str, *places: int) -> Primitive:
     for place in places:
         rule = primitive.rules[place]
         assert isinstance(rule, SlopeRule)
-        rule.steep = kind
+        rule.grow_steep(kind)
     return primitive
 
 

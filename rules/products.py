@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.tracer import Tracer
 from linad.arrays.zero_dim import gives, number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements, implements_ufunc
@@ -55,7 +56,9 @@ def matvec_wrt_a(y: Array, a: Array, x: Array) -> JacobianOperator:
 
 @matvec_.jacobian(wrt=1)
 def matvec_wrt_x(y: Array, a: Array, x: Array) -> JacobianOperator:
-    return Matrix(a, y.dtype)
+    J: Matrix = object.__new__(Matrix)  # without the calls of a constructor, as `diagonal`
+    J.a, J.out_shape, J.in_shape, J.dtype = a, y.shape, x.shape, y.dtype
+    return J
 
 
 @dot_.jacobian(wrt=0)
@@ -71,12 +74,34 @@ def dot_wrt_b(y: Array, a: Array, b: Array) -> JacobianOperator:
 _OF_AXES = {(1, 1): dot_, (2, 1): matvec_, (2, 2): matmul_}
 
 
+def _at_once(a: Array, b: Array) -> Any:
+    """``a @ b`` by a primitive of its own; None where an axis has to be added or moved first.
+
+    Programs are full of these: it does what `Primitive.on` would, with a call less.
+    """
+    trace = None
+    if type(a) is Tracer:
+        m, trace = a._value.ndim, a._trace
+    else:
+        m = a.ndim
+    if type(b) is Tracer:
+        n = b._value.ndim
+        if trace is None or b._trace.level > trace.level:
+            trace = b._trace
+    else:
+        n = b.ndim
+    primitive = _OF_AXES.get((m, n))
+    if primitive is None:
+        return None
+    return primitive.impl(a, b) if trace is None else trace.apply(primitive, (a, b), {})
+
+
 def _product(a: Array, b: Array) -> Any:
     """``a @ b`` with NumPy's rules for one axis."""
+    y = _at_once(a, b)
+    if y is not None:
+        return y
     m, n = a.ndim, b.ndim
-    primitive = _OF_AXES.get((m, n))
-    if primitive is not None:
-        return primitive.on((a, b), {})
     if m == 0 or n == 0:
         raise ValueError(
             f"matmul: a {a.shape} and b {b.shape}: both need at least one axis; "
@@ -115,9 +140,11 @@ def _with_axes(product: Any, cores: tuple[int, int, int], a: Array, b: Array, ax
 
 @implements_ufunc(np.matmul)
 def matmul(a: Array, b: Array, *, axes: Any = None) -> Any:
-    a, b = as_array(a), as_array(b)
+    a = a if type(a) is Tracer else as_array(a)
+    b = b if type(b) is Tracer else as_array(b)
     if axes is None:
-        return _product(a, b)
+        y = _at_once(a, b)
+        return _product(a, b) if y is None else y
     return _with_axes(matmul_, (2, 2, 2), a, b, axes)
 
 
@@ -204,11 +231,12 @@ def _multiple(a: Array, b: Array) -> Any:
 def dot(a: Array, b: Array, out: Any = None) -> Any:
     if out is not None:
         refuse_out("dot", (out,))
-    a, b = as_array(a), as_array(b)
+    a = a if type(a) is Tracer else as_array(a)
+    b = b if type(b) is Tracer else as_array(b)
+    y = _at_once(a, b)
+    if y is not None:
+        return y
     m, n = a.ndim, b.ndim
-    primitive = _OF_AXES.get((m, n))
-    if primitive is not None:
-        return primitive.on((a, b), {})
     if m == 0 or n == 0:
         return _multiple(a, b)
     if n == 1 or m == 1:

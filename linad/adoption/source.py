@@ -17,6 +17,7 @@ import ast
 import builtins
 import copy
 import functools
+import itertools
 import linecache
 import types
 from typing import Any, TypeGuard
@@ -30,6 +31,7 @@ from linad.adoption.form_table import form_of, has_form
 from linad.adoption.forms import matmul, picked
 from linad.adoption.objects import owner_of
 from linad.adoption.text_formatting import modulo
+from linad.core.codes import codes_in
 
 _NUMBERS = frozenset({int, float, complex, np.float64})  # which are never written into
 _HELPERS = {"kind": type, "numbers": _NUMBERS, "pick": picked, "form": form_of}
@@ -319,12 +321,8 @@ _AFTER: dict[tuple[str, bool], tuple[Names, Codes]] = {}
 def functions_in(code: types.CodeType) -> Codes:
     """The functions in a code by name and line, where several lambdas may stand, in order."""
     into: Codes = {}
-    stack = [code]
-    while stack:
-        for inner in stack.pop().co_consts:
-            if isinstance(inner, types.CodeType):
-                into.setdefault((inner.co_qualname, inner.co_firstlineno), []).append(inner)
-                stack.append(inner)
+    for inner in itertools.islice(codes_in(code), 1, None):
+        into.setdefault((inner.co_qualname, inner.co_firstlineno), []).append(inner)
     return into
 
 

@@ -26,6 +26,7 @@ from linad.adoption.live_objects import live_objects_of
 from linad.adoption.source import Names, deeper, functions_in
 from linad.adoption.vectorized import exchange as exchange_of_vectorized, is_vectorized
 from linad.core.adopted import SPACES, WRITTEN
+from linad.core.codes import codes_in
 from linad.core.renaming import Use, renamed
 
 Space = dict[str, Any]
@@ -109,14 +110,6 @@ class Changes:
                 del _BEFORE[key]
         SWITCH.remove(self.exchanges)
         self.functions, self.exchanges = {}, []
-
-
-def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
-    """A code object, and those of the functions inside it."""
-    yield code
-    for inner in code.co_consts:
-        if isinstance(inner, types.CodeType):
-            yield from codes_in(inner)
 
 
 def _write_down(code: types.CodeType, before: types.CodeType) -> None:

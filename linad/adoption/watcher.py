@@ -21,9 +21,10 @@ from linad.adoption.forms import refresh
 from linad.adoption.promotion import give_back
 from linad.adoption.source import Names, names_in
 from linad.adoption.subclasses import forget
-from linad.adoption.sweep import Changes, codes_in, functions_of, sweep, sweep_definitions
+from linad.adoption.sweep import Changes, functions_of, sweep, sweep_definitions
 from linad.core.adopted import CODES, SPACES, WATCHERS, RunAgain
 from linad.core.callers import warn_user
+from linad.core.codes import codes_in
 from linad.core.installed import is_installed, package_of_file
 from linad.core.interrupts import uninterrupted
 from linad.errors import AdoptionWarning

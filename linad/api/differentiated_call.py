@@ -12,7 +12,7 @@ from linad.arrays.buffers import refresh, share_storage, storage_of
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.control import growth as growth  # tells loops of their shorter derivatives
-from linad.control.rolling import rolled_part
+from linad.control.rolled_parts import rolled_part
 from linad.control.watching import watched
 from linad.core import tree
 from linad.core.adopted import repeated
@@ -67,7 +67,8 @@ class DifferentiatedCall:
         has_aux: bool = False,
         keep: bool = False,
     ) -> None:
-        if not _ARRAYS.issuperset(map(type, args)):
+        arrays = _ARRAYS.issuperset(map(type, args))
+        if not arrays:
             args = tuple([taken_in(a) for a in args])
         if kwargs:
             kwargs = {name: taken_in(a) for name, a in kwargs.items()}
@@ -93,7 +94,10 @@ class DifferentiatedCall:
             )
             first = args[self.argnums[0]]
             chosen = first if self.single else tuple([args[i] for i in self.argnums])
-        leaves, self.in_tree = tree.flatten(chosen)
+        if arrays and self.every:
+            leaves, self.in_tree = list(args), tree.row(count)  # as `tree.flatten` would find
+        else:
+            leaves, self.in_tree = tree.flatten(chosen)
         self.given = leaves
         if not leaves:
             raise TreeError(
@@ -169,11 +173,12 @@ class DifferentiatedCall:
             for i, value in zip(self.argnums, values, strict=True):
                 args[i] = value
         around = self.around
-        mark = len(around.equations) if isinstance(around, RecordTrace) else None
+        mark = None
         try:
             if around is None:  # and so no program is recorded
                 result = self.f(*args, **self.kwargs)
             else:
+                mark = len(around.equations) if isinstance(around, RecordTrace) else None
                 result = watched(trace, self.f, *args, **self.kwargs)
         except (TracerError, TypeError) as error:
             self._tell_lists(error)
@@ -243,7 +248,9 @@ class DifferentiatedCall:
             results, J = self._rolled(recorder, mark, results, J)
         if self.keep:
             # A result may be a residual, and it is the caller's to write into.
-            results = [np.array(y) if type(y) is ndarray else y for y in results]
+            for k, y in enumerate(results):
+                if type(y) is ndarray:
+                    results[k] = y.copy("K")
         if self.has_aux:
             self.aux = untraced(self.aux)
         return tree.unflatten(J.out_tree, results), J

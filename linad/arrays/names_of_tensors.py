@@ -3,7 +3,11 @@
 A program that comes from there asks a traced array for it; the answer is what to write.
 """
 
+from typing import Any
+
 import numpy as np
+
+from linad.core.primitive import Traced
 
 _ITSELF = (
     "leave it out: x is the number or the array itself, and keeps its derivative "
@@ -42,6 +46,22 @@ _BY_REMEDY = {
     "use np.take_along_axis(x, i, axis)": "gather",
 }
 _INSTEAD = {name: remedy for remedy, names in _BY_REMEDY.items() for name in names.split()}
+
+
+def missing_attribute(x: Any, name: str) -> str:
+    """What is said of an attribute that a traced array does not have, as arrays have not."""
+    value, hint = x, instead_of_attribute(name)
+    while isinstance(value, Traced):
+        value = value._value
+    kind = type(value).__name__
+    return f"{kind!r} object, here traced, has no attribute {name!r}{hint and '; '}{hint}"
+
+
+def say_missing(error: AttributeError) -> None:
+    """Speak of the array, in an error of Python's of an attribute that a traced array has not."""
+    x, name = error.obj, str(error.name)
+    if isinstance(x, Traced) and error.args == (f"'Tracer' object has no attribute {name!r}",):
+        error.args = (missing_attribute(x, name),)
 
 
 def instead_of_attribute(name: str) -> str:

@@ -4,6 +4,7 @@ Each refusal names what asked, by the user's own line, and a way that runs as it
 """
 
 import importlib
+import itertools
 import sys
 from collections.abc import Iterable
 from operator import attrgetter
@@ -13,11 +14,19 @@ from typing import Any, NoReturn
 import numpy as np
 
 from linad.core import callers
-from linad.core.adopted import is_adopted
+from linad.core.adopted import is_adopted, was_adopted
 from linad.core.array_type import Array
 from linad.core.callers import AWARE, ENGINES, refused_frame
 from linad.core.dispatch import NAMESPACE, UFUNCS
-from linad.core.frames import Asked, asked, is_of_fortran, public_module, public_name
+from linad.core.frames import (
+    Asked,
+    asked,
+    frames_above,
+    is_of_fortran,
+    library_of,
+    public_module,
+    public_name,
+)
 from linad.core.installed import is_installed, line_of, package_of_file
 from linad.core.primitive import Traced
 from linad.errors import BytesError, TracerError, UselessValueError, place
@@ -40,6 +49,10 @@ BLOCKS = "np.block([[...], [...]]) for lists within a list"
 NO_LISTS = f"use {STACKED}{BLOCKS}: it takes traced arrays, but no lists of traced numbers"
 WRAP = "wrap it with @linad.primitive and give its Jacobian"
 ADOPT = "or linad.adopt(__name__) lets code of this module trace as it is"
+AGAIN = (
+    " (its adoption has ended with a `with` block: what runs it again, as plot() of a fit, belongs "
+    "into the block, or adopt it without `with`)"
+)
 COUNT = "an integer has no derivative: use int(x.astype(int)) where it is a constant"
 DEGREE = (
     "a degree, an order or a count must be an integer, which has no derivative: pass an int, or "
@@ -87,6 +100,9 @@ MATH = {
 MADE = ("BSpline", "BivariateSpline", "LSQUnivariateSpline", "OdeSolution")
 """Classes of objects that are mostly made by functions, or by classes of other names."""
 
+TABLES = 'give it their columns, as x["name"], or their numbers, x.to_numpy() of each table'
+"""What to do with a ufunc of two tables."""
+
 DRAWING = ("matplotlib", "mpl_toolkits", "seaborn", "plotly", "bokeh", "PIL", "imageio")
 """Packages to which a derivative is of no use."""
 
@@ -121,6 +137,8 @@ def refuse(x: Any, how: str, remedy: str, by_caller: bool, kind: str) -> NoRetur
     theirs = _in_installed_code(kind, how, remedy)
     if not theirs and "linad.adopt(__name__)" not in remedy and _has_form(what, remedy):
         remedy += f"; {ADOPT}"
+        if was_adopted(refused_frame()):
+            remedy += AGAIN
     if theirs:
         raise TracerError(f"{theirs} (a value {label(x)})", kind=kind, trace=x._trace)
     if x._trace.records:
@@ -186,7 +204,8 @@ def _in_installed_code(kind: str, how: str, remedy: str) -> str:
             f"called; {remedy}; or wrap the function that you call with @linad.primitive and give "
             f"its Jacobian"
         )
-    return f"{does}, which loses its derivative; linad.adopt({package!r}) lets it trace"
+    ended = AGAIN if was_adopted(frame) else ""
+    return f"{does}, which loses its derivative; linad.adopt({package!r}) lets it trace{ended}"
 
 
 def _has_form(what: Asked, remedy: str) -> bool:
@@ -197,7 +216,7 @@ def _has_form(what: Asked, remedy: str) -> bool:
     forms = what.kind == "write" or known
     frame = refused_frame()
     # linad's forms need integers too, and ufuncs of SciPy's arrays.
-    gains = forms and remedy not in (DEGREE, NO_LISTS) and WRAP not in remedy
+    gains = forms and remedy not in (DEGREE, NO_LISTS, TABLES) and WRAP not in remedy
     return gains and frame is not None and not is_adopted(frame)
 
 
@@ -231,10 +250,21 @@ def _by_caller(what: Asked, how: str, remedy: str, kind: str) -> tuple[str, str]
     if kind := _made_by_scipy(what):
         name = kind.rpartition(".")[2]
         return f"{what.name}(), of SciPy's {name},", _of_object(kind)
+    if _joins_tables(what.name):
+        return f"{what.name}(), of tables of pandas,", TABLES
     found = _instead(what)
     if not found:
         found = DEGREE if remedy == COUNT else _of_lists(what.name)
     return f"{what.name}()", found or remedy
+
+
+def _joins_tables(name: str) -> bool:
+    """Whether a ufunc has come here by pandas, which makes arrays of two tables or more."""
+    module, _, name = name.rpartition(".")
+    if not (module.startswith("numpy") and isinstance(getattr(np, name, None), np.ufunc)):
+        return False
+    inner = itertools.takewhile(library_of, frames_above(sys._getframe(1)))
+    return any(library_of(frame) == "pandas" for frame in inner)
 
 
 def _instead(what: Asked) -> str:

@@ -8,7 +8,7 @@ would take the value out of the trace (``float(x)``, ``np.array([x, 1.0])``) rai
 import math
 import operator
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from linad.arrays.leaving import (
 )
 from linad.arrays.lengths import LengthOfArrays
 from linad.arrays.methods import called
-from linad.arrays.names_of_tensors import instead_of_attribute
+from linad.arrays.names_of_tensors import missing_attribute
 from linad.arrays.new_shapes import take_shape
 from linad.arrays.number_texts import number_repr, text_of
 from linad.arrays.out_argument import ufunc_into
@@ -99,20 +99,17 @@ class Tracer(Arithmetic):
         self._square: Any = None
         self._whole = False
 
-    if not TYPE_CHECKING:
+    # No __getattr__: with one, Python asks it for each attribute that is read, and reads none the
+    # quick way. The trace words what is said of one that is missing (`names_of_tensors`).
 
-        def __getattr__(self, name: str) -> Any:
-            if hasattr(Tracer, name):  # which has raised: again, in its own words
-                object.__getattribute__(self, name)
-            read = ATTRIBUTES.get(name)
-            if read is not None and WATCHERS and is_read_by_adopted(sys._getframe(1), name):
-                return read(self)
-            kind, hint = type(self.concrete).__name__, instead_of_attribute(name)
-            raise AttributeError(
-                f"{kind!r} object, here traced, has no attribute {name!r}{hint and '; '}{hint}",
-                name=name,
-                obj=self,
-            )
+    @property
+    def __array_interface__(self) -> Any:
+        """Of adopted code only, and in words that NumPy's compiled code does not understand."""
+        name = "__array_interface__"
+        read = ATTRIBUTES.get(name)
+        if read is None or not WATCHERS or not is_read_by_adopted(sys._getframe(1), name):
+            raise AttributeError(missing_attribute(self, name), name=name, obj=self)
+        return read(self)
 
     def frozen(self) -> "Tracer":
         """A handle on the array as it is now, that later writes do not change."""
@@ -260,10 +257,20 @@ class Tracer(Arithmetic):
             return ufunc_into(ufunc, method, inputs, kwargs)
         if method == "__call__":
             function = UFUNCS.get(ufunc)
-            if len(inputs) == 1 and not kwargs and function is not None:
-                if type(function) is Primitive:
-                    return self._trace.apply(function, inputs, kwargs)
-                return function(*inputs)
+            if function is not None and not kwargs:
+                if len(inputs) == 1:
+                    if type(function) is Primitive:
+                        return self._trace.apply(function, inputs, kwargs)
+                    return function(*inputs)
+                if len(inputs) == 2 and not KEYS:  # the common case, asked in as few steps
+                    a, b = inputs
+                    if (
+                        not (a._whole if type(a) is Tracer else type(a) not in _KNOWN)
+                        and not (b._whole if type(b) is Tracer else type(b) not in _KNOWN)
+                    ):
+                        if type(function) is Primitive:
+                            return function.on(inputs, kwargs)
+                        return function(a, b)
         elif method == "at":
             return FUNCTIONS[np.ufunc.at](ufunc, *inputs)
         else:

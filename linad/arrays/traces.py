@@ -13,6 +13,7 @@ from linad.arrays.buffers import refresh
 from linad.arrays.leaks import give_back_constants, kept_in
 from linad.arrays.lending import READ_ONLY, check_unwritten, written_to_read_only
 from linad.arrays.memory import constant_under
+from linad.arrays.names_of_tensors import say_missing
 from linad.arrays.refusing import given_to_scipy
 from linad.core.adopted import WATCHERS
 from linad.core.arithmetic_warnings import FILTER, move_to_user_lines
@@ -107,7 +108,7 @@ class Trace:
         What its values were refused.
     """
 
-    finished = False
+    finished: bool
 
     arguments: Any = None
 
@@ -169,6 +170,7 @@ class Trace:
 
     def __init__(self) -> None:
         self.level = next(_levels)
+        self.finished = False  # of the trace itself: Python is slow to find what its class has
         self.count = itertools.chain(*NUMBERS)  # of what it does, where it counts
         self.marks: list[Mark] = []
         self._around: Token[Trace | None]
@@ -215,6 +217,8 @@ class Trace:
             if self.lent:
                 check_unwritten(self)
             return
+        if kind is AttributeError:
+            say_missing(error)
         if written_to_read_only(self, error):
             error.add_note(READ_ONLY)
         told = handed_to_compiled(error, Traced)

@@ -28,7 +28,8 @@ from linad.control.plain_functions import (
     dotted,
     is_value,
 )
-from linad.control.source_of_code import Place, place_at, place_of, source_of
+from linad.control.source_of_code import source_of
+from linad.core.codes import Place, place_at, place_of
 
 
 class PlainSearch(NamedTuple):

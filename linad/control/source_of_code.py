@@ -9,28 +9,16 @@ import ast
 import dis
 import functools
 import linecache
-from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
 from linad.core.adopted import as_written
+from linad.core.codes import codes_in, is_of, place_at, place_of
 
 LONGEST = 400_000
 """Letters of a file that is read."""
 
 _GENERATOR, _COROUTINE, _ASYNC = 0x20, 0x80, 0x200
-
-Place = tuple[int | None, int | None, int | None, int | None]
-
-
-def place_at(code: CodeType, at: int) -> Place:
-    """Where in the source an instruction of a function stands: its lines and columns."""
-    return list(code.co_positions())[at // 2]
-
-
-def place_of(node: Any) -> Place:
-    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
-
 
 def source_of(code: CodeType) -> Any:
     """The part of a syntax tree that a function was compiled from; None where that is unsure, and
@@ -45,9 +33,9 @@ def source_of(code: CodeType) -> Any:
     if parsed is None:
         return None
     tree, compiled = parsed
-    if not any([c == code for c in _codes_in(compiled)]):
+    if not any([c == code for c in codes_in(compiled)]):
         return None
-    found = [n for n in ast.walk(tree) if _is_of(n, code)]
+    found = [n for n in ast.walk(tree) if is_of(n, code)]
     if code.co_name == "<lambda>":
         found = _innermost(found, code)
     return found[0] if len(found) == 1 else None
@@ -59,13 +47,6 @@ def _parsed(filename: str, text: str) -> tuple[ast.Module, CodeType] | None:
         return ast.parse(text), compile(text, filename, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return None
-
-
-def _codes_in(code: CodeType) -> Iterator[CodeType]:
-    for c in code.co_consts:
-        if isinstance(c, CodeType):
-            yield c
-            yield from _codes_in(c)
 
 
 def _innermost(found: list[Any], code: CodeType) -> list[Any]:
@@ -81,12 +62,3 @@ def _innermost(found: list[Any], code: CodeType) -> list[Any]:
     having = [n for n in found if has_all(n)]
     inner = [n for n in having if not any([m is not n and m in ast.walk(n) for m in having])]
     return inner if places else []
-
-
-def _is_of(node: ast.AST, code: CodeType) -> bool:
-    if isinstance(node, ast.Lambda):
-        return code.co_name == "<lambda>" and node.lineno == code.co_firstlineno
-    if not isinstance(node, ast.FunctionDef) or node.name != code.co_name:
-        return False
-    first = node.decorator_list[0] if node.decorator_list else node
-    return first.lineno == code.co_firstlineno

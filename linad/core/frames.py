@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from linad.core.codes import codes_in
 from linad.core.installed import is_standard
 
 PACKAGES = {
@@ -87,7 +88,12 @@ def shown_file(file: str) -> str:
 def place() -> str:
     """The user's file and line that are running here, as ``file:line``; "" if there are none."""
     frame = using_frame()
-    return "" if frame is None else f"{shown_file(frame.f_code.co_filename)}:{frame.f_lineno}"
+    return "" if frame is None else place_of(frame)
+
+
+def place_of(frame: FrameType) -> str:
+    """The file and line that a frame runs, as ``file:line``."""
+    return f"{shown_file(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
 def asked() -> Asked:
@@ -394,7 +400,5 @@ def held_by(function: Any) -> list[Any]:
 
 def names_in(code: types.CodeType) -> Iterator[str]:
     """The names of globals and attributes in a function's code, and in that of those inside it."""
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from names_in(constant)
+    for inner in codes_in(code):
+        yield from inner.co_names

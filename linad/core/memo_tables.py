@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
+from linad.core.codes import is_of, place_at, place_of
+
 _KNOWN: dict[tuple[CodeType, int], bool] = {}
 """What was found of an instruction."""
 
@@ -30,11 +32,11 @@ def is_memo(frame: Any) -> bool:
 
 def _is_memo(code: CodeType, at: int) -> bool:
     function = _function(code)
-    where = list(code.co_positions())[at // 2]
+    where = place_at(code, at)
     if function is None or None in where:
         return False
     for node in ast.walk(function):
-        asked = _table_and_key(node) if _positions(node) == where else None
+        asked = _table_and_key(node) if place_of(node) == where else None
         if asked is not None and _outlives(asked[0], function, code):
             return _keeps(function, *asked)
     return False
@@ -47,16 +49,9 @@ def _function(code: CodeType) -> Any:
     except SyntaxError:
         return None
     for node in ast.walk(parsed):
-        if isinstance(node, _FUNCTIONS) and node.name == code.co_name:
-            first = min([node.lineno, *[d.lineno for d in node.decorator_list]])
-            if first == code.co_firstlineno:
-                return node
+        if isinstance(node, _FUNCTIONS) and is_of(node, code):
+            return node
     return None
-
-
-def _positions(node: Any) -> Any:
-    names = ("lineno", "end_lineno", "col_offset", "end_col_offset")
-    return tuple([getattr(node, name, None) for name in names])
 
 
 def _table_and_key(node: Any) -> tuple[ast.expr, ast.expr] | None:

@@ -7,7 +7,7 @@ from operator import index as as_index
 from typing import Any
 
 import numpy as np
-from numpy import generic, ndarray
+from numpy import ndarray
 
 from linad.core.array_type import Array
 from linad.core.showing import shown
@@ -82,20 +82,20 @@ def matrix_transpose(a: Array) -> Any:
 
 def memory_of(array: Array) -> int:
     """A number of the memory an array lives in: views of one array have the same."""
-    if (type(array) is ndarray and array.base is None) or isinstance(array, generic):
-        return id(array)
-    below = _below(array)
-    while below is not None:
-        array = below
-        below = array.obj if type(array) is memoryview else _below(array)
-    return id(array)
-
-
-def _below(array: Any) -> Any:
-    """What an array is a view of; of a traced one asked without its taking note of it."""
-    if type(array) is ndarray:
-        return array.base
-    return array._view_of if hasattr(type(array), "_view_of") else getattr(array, "base", None)
+    holder: Any = array
+    while True:
+        kind = type(holder)
+        if kind is ndarray:
+            below = holder.base
+        elif kind is memoryview:
+            below = holder.obj
+        elif hasattr(kind, "_view_of"):  # a traced one is asked without its taking note of it
+            below = holder._view_of
+        else:
+            below = getattr(holder, "base", None)
+        if below is None:
+            return id(holder)
+        holder = below
 
 
 def sum_to_shape(x: Array, shape: Shape, full_ndim: int) -> Any:

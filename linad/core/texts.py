@@ -14,6 +14,8 @@ import linecache
 import sys
 from types import FrameType
 
+from linad.core.codes import place_at, place_of
+
 LOGGED = {"debug", "info", "warning", "exception", "critical", "warn"}
 STREAMS = {"stdout", "stderr"}
 FORMING = {"str", "repr", "format", "join", "ljust", "rjust", "center", "strip", "replace"}
@@ -34,13 +36,13 @@ def is_for_people() -> bool:
         return frame is not None
     code = frame.f_code
     text = "".join(linecache.getlines(code.co_filename, frame.f_globals))
-    where = list(code.co_positions())[frame.f_lasti // 2]
+    where = place_at(code, frame.f_lasti)
     if not text or None in where:
         return False
     parents = _parents(text)
     if _print_of(frame) is not print:
         return False
-    here = [node for node in parents if _place(node) == where]
+    here = [node for node in parents if isinstance(node, ast.expr) and place_of(node) == where]
     return any([_is_printed(node, parents) for node in here])
 
 
@@ -62,13 +64,6 @@ def _parents(text: str) -> dict[ast.AST, ast.AST]:
     except SyntaxError:
         return {}
     return {child: node for node in ast.walk(module) for child in ast.iter_child_nodes(node)}
-
-
-def _place(node: ast.AST) -> tuple[int, int, int, int] | None:
-    """Line, last line, column and last column, as an instruction knows them."""
-    if not isinstance(node, ast.expr) or node.end_lineno is None or node.end_col_offset is None:
-        return None
-    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
 
 
 def _is_printed(node: ast.AST | None, parents: dict[ast.AST, ast.AST]) -> bool:

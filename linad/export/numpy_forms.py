@@ -207,7 +207,7 @@ def _raises(operation):
     try:
         with np.errstate(all="ignore"):
             operation()
-    except Exception:
+    except Exception:  # of any kind: that there is one is the answer
         return np.True_
     return np.False_
 '''

@@ -57,8 +57,8 @@ class Look:
         Functions that the code calls, as it names them, which answer otherwise at each call.
     generators : list
         Sources of random numbers.
-    attributes : list of tuple
-        Objects with the names and values of the attributes that were looked at.
+    users : list
+        The objects whose attributes were looked at.
     unread : dict
         Those that the function writes before it reads them.
     """
@@ -74,7 +74,7 @@ class Look:
         self.of_users = {id(f) for f in self.functions}
         self.volatile, self.given_once = walk.volatile, walk.given_once
         self.generators = walk.generators
-        self.attributes, self.unread = walk.attributes, walk.unread
+        self.users, self.unread = walk.users, walk.unread
         self.counts = bool(self.lines or walk.arrays or self.given_once)
         self.kinds = [(a.dtype, a.shape, layout_of(a)) for a in walk.arrays]
         self._still: Callable[[], Any] | None = None
@@ -169,6 +169,11 @@ class Outside:
         self._looks[place] = look, list(given)
         self.nothing = not (given or look.counts)
         return (look if look.counts else None), walk.arrays
+
+    def look_again(self) -> None:
+        """What was looked for in vain is there now."""
+        with books:
+            self._looks.clear()
 
     def are_written(self, places: Sequence[tuple[Any, str]]) -> None:
         """Attributes that a run has changed: the next will tell whether it reads them before."""

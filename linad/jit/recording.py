@@ -36,7 +36,12 @@ from linad.jit.process_state import warn_of_process_state
 from linad.jit.random_draws import RandomDraws
 from linad.jit.signature import Signature, as_recorded, is_python_number
 from linad.jit.specializations import COMPUTED, LONG, Variant, own
-from linad.jit.written_attributes import AttributeWatch, can_watch, changed_since
+from linad.jit.written_attributes import (
+    AttributesBefore,
+    AttributeWatch,
+    changeable_objects,
+    writable_first,
+)
 from linad.transforms.plain_operands import same_bits
 from linad.transforms.recorded_run import RecordedRun
 from linad.transforms.traced_values import refuse_keys
@@ -72,8 +77,8 @@ class _Recording:
         Those that the function is known to write.
     kept : list of Tracer
         What it has left in them.
-    before : list of tuple
-        Other attributes, which count for what the call is known by, as they are before.
+    before : AttributesBefore
+        Those of all objects that the call reaches, as they are before.
     traced : RecordedRun
         The function's run on traced arrays.
     stored : set of int
@@ -88,9 +93,12 @@ class _Recording:
         self.direct = direct | self.stored
         compares = len(self.given) > 1 and compares_objects(f)
         first = first_of_each(arguments.arrays) if compares else None
-        self.attributes = AttributeWatch(arguments.unread)
+        owners = changeable_objects(arguments.static_leaves)
+        if arguments.look is not None:
+            owners = list({id(x): x for x in (*arguments.look.users, *owners)}.values())
+        self.attributes = AttributeWatch(arguments.unread, owners)
         self.kept: list[Any] = []
-        self.before = _attributes_of(arguments)
+        self.before = AttributesBefore(owners)
         self.long = _LongRecording(name_of(f))
         waits = self.long.still_running
         self.traced = RecordedRun(self.given, self.outside, self.direct, first, waits)
@@ -120,6 +128,7 @@ class _Recording:
                 if self._writes_to_two_names():
                     return arguments.call(f, arguments.arrays), None
                 self._write_back()  # as NumPy would have before it raised
+                self._give_values()
                 raise
             leaves, out_tree = tree.flatten(result)
             stored = self.attributes.stored(traced.trace, traced.tracers, leaves)
@@ -151,6 +160,7 @@ class _Recording:
         self._write_back()
         operands = [a for eqn in equations for a in eqn.inputs]
         if any([isinstance(a, Tracer) for a in (*operands, *traced.values)]):
+            self._give_values()
             return y, None
         spent = 1e3 * (time.perf_counter() - started)
         log.info("traced %s in %.1f ms: %d equations", name_of(f), spent, len(equations))
@@ -160,6 +170,9 @@ class _Recording:
         row = tree.row(len(traced.inputs))
         tape = Tape(name_of(f), traced.inputs, equations, nodes, row, out_row)
         path = self._path(tape, [*example, *self.outside], results, out_tree)
+        path.changes_outside = self._changes_outside(stored.places)
+        if path.changes_outside:
+            self._give_values()
         path.changes_containers = not _holds_the_same(filled, held)
         by_python = path.changes_outside or path.changes_containers
         path.interpreted = traced.trace.errors.finish() or by_python
@@ -230,21 +243,31 @@ class _Recording:
             path.memory = memory_of_all(arrays)
         if trace.types_count:
             path.python_numbers = list(map(is_python_number, arrays))
-        path.changes_outside = self._changes_outside()
         rolled = any([e.primitive.searches for e in tape.equations])
         path.searches = trace.may_search() or (rolled and not trace.stops)
         return path
 
-    def _changes_outside(self) -> bool:
-        """Whether the run has changed what calls are known by; what it reads of that, and how it
-        leaves the rest, is known for the next."""
+    def _changes_outside(self, stored: Sequence[tuple[Any, str]]) -> bool:
+        """Whether the run has changed what calls are known by, but for attributes that its program
+        will write; what it reads of that, and how it leaves the rest, is known for the next."""
         place, read = self.arguments.place, self.attributes.read
         changed = _has_changed(self.arguments, self.outside)
-        if place is not None and read:
+        if place is None:
+            return changed or bool(read)
+        added = {(k, name) for k, name in self.before.added() if name in place.names}
+        if added:
+            place.look_again()
+        if read:
             place.are_read(read)
-        elif place is not None and changed:
-            place.are_written(changed_since(self.before))
-        return changed or bool(read)
+        elif changed or added:
+            place.are_written(writable_first(self.before.changed()))
+        return changed or bool(read or added - {(id(owner), name) for owner, name in stored})
+
+    def _give_values(self) -> None:
+        """Values in attributes that Python writes at each call, as at this."""
+        arguments, traced = self.arguments, self.traced
+        given = dict(zip(map(id, traced.tracers), arguments.arrays, strict=False))
+        self.before.give_values(traced.trace, given)
 
 
 _LONG: set[tuple[str, str]] = set()
@@ -308,14 +331,6 @@ def _has_zero(steps: tuple[int, ...], shape: tuple[int, ...]) -> bool:
 def _holds_the_same(container: tuple[Any, ...], held: tuple[list[Any], Any]) -> bool:
     leaves, structure = tree.flatten(container)
     return structure == held[1] and all(map(operator.is_, leaves, held[0]))
-
-
-def _attributes_of(arguments: Signature) -> list[tuple[Any, str, Any]]:
-    """The attributes by which a call is known, with their objects and values."""
-    found = [] if arguments.look is None else list(arguments.look.attributes)
-    for x in filter(can_watch, arguments.static_leaves):
-        found += [(x, name, value) for name, value in vars(x).items()]
-    return found
 
 
 def _has_changed(arguments: Signature, outside: Sequence[np.ndarray]) -> bool:

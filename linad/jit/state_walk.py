@@ -147,8 +147,8 @@ class StateWalk(ABC):
         The ids of the sparse matrices that each array is part of; 0 where it stands elsewhere.
     unread : dict
         Attributes that the function writes before it reads them.
-    attributes : list of tuple
-        Objects with the names and values of the attributes that are looked at.
+    users : list
+        The objects whose attributes are looked at.
     """
 
     def __init__(self, names: set[str], whole: bool, prefix: str = "k") -> None:
@@ -183,7 +183,7 @@ class StateWalk(ABC):
         self.functions: list[types.FunctionType] = []
         self.objects: set[int] = set()
         self.unread: Attributes = {}
-        self.attributes: list[tuple[Any, str, Any]] = []
+        self.users: list[Any] = []
         self.alive: list[Any] = []
         self.depth = 0
         self.later: deque[tuple[Any, str, tuple[int, int, int]]] = deque()

@@ -9,24 +9,30 @@ Whether that is so is seen while the function is recorded, of the objects themse
 first makes it part of what calls are known by again, for good.
 """
 
+import operator
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Sequence
+from types import MethodType
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from linad.arrays.buffers import refresh, root_of
 from linad.arrays.tracer import Tracer
 from linad.core import tree
 from linad.core.compiler_lock import books
 from linad.jit.process_state import MISSING
-from linad.jit.static_values import is_users
+from linad.jit.static_values import is_users, slots_of
 
 Attributes = dict[int, tuple[Any, frozenset[str]]]
 """Objects by their ids, each with names of its attributes."""
 
+NONE: frozenset[str] = frozenset()
+
 ALL_OF_THEM = frozenset({"__dict__", "__getstate__", "__reduce__", "__reduce_ex__"})
 """Attributes of an object through which the others are read: `vars`, `copy` and `pickle` do so."""
 
-CONSTANTS = (bool, int, float, complex, type(None))
+CONSTANTS = (bool, int, float, complex, str, bytes, type(None))
 
 
 class StoredAttributes(NamedTuple):
@@ -70,8 +76,10 @@ class AttributeWatch:
     Parameters
     ----------
     attributes : dict
-        Those that are no part of what the call is known by. What else the run writes into the same
-        objects, and does not read, is stored as well.
+        Those that are no part of what the call is known by.
+    owners : sequence
+        Other objects. What else the run writes into one of all these, and does not read before, is
+        stored as well.
 
     Attributes
     ----------
@@ -79,8 +87,9 @@ class AttributeWatch:
         Those among them that count after all, with the ids of their objects.
     """
 
-    def __init__(self, attributes: Attributes) -> None:
-        self.attributes = {k: (x, names) for k, (x, names) in attributes.items() if can_watch(x)}
+    def __init__(self, attributes: Attributes, owners: Sequence[Any] = ()) -> None:
+        watched = {id(x): (x, NONE) for x in owners} | attributes
+        self.attributes = {k: (x, names) for k, (x, names) in watched.items() if can_watch(x)}
         self.kinds = {type(owner) for owner, _ in self.attributes.values()}
         self.before = {
             (k, name): _held(owner).get(name, MISSING)
@@ -192,7 +201,9 @@ def _is_storable(value: Any, trace: Any) -> bool:
     """Whether a program can make it: an array that it does not compute may be somebody's."""
     return all(
         [
-            type(part) in CONSTANTS or (isinstance(part, Tracer) and part._trace is trace)
+            type(part) in CONSTANTS
+            or isinstance(part, np.generic)
+            or (isinstance(part, Tracer) and part._trace is trace)
             for part in tree.flatten(value)[0]
         ]
     )
@@ -220,6 +231,9 @@ def _seen_writing(kind: type) -> Callable[[Any, str, Any], None]:
     return __setattr__
 
 
+IMMUTABLE = 1 << 8
+"""Stands in the flags of classes of C that nobody may add a method to."""
+
 ACCESS = ("__getattribute__", "__setattr__", "__delattr__")
 
 
@@ -227,7 +241,7 @@ def can_watch(owner: Any) -> bool:
     """Whether an object is of a user's class that does nothing of its own about attributes."""
     kind: Any = type(owner)
     above: Any = type(kind)
-    if not is_users(kind) or isinstance(owner, type):
+    if not is_users(kind) or isinstance(owner, type) or kind.__flags__ & IMMUTABLE:
         return False
     if above.__setattr__ is not type.__setattr__:
         return False
@@ -243,12 +257,132 @@ def _held(owner: Any) -> Any:
         return None
 
 
-def changed_since(before: Sequence[tuple[Any, str, Any]]) -> list[tuple[Any, str]]:
-    """Of attributes with what they were, those that are others now and can be watched."""
+class AttributesBefore:
+    """What the attributes of a user's objects are before a run.
+
+    Parameters
+    ----------
+    owners : sequence
+        The objects.
+    """
+
+    def __init__(self, owners: Sequence[Any]) -> None:
+        self.before = [(owner, _all_of(owner)) for owner in owners]
+
+    def changed(self) -> list[tuple[Any, str]]:
+        """Objects and names of those that are others now."""
+        return [
+            (owner, name)
+            for owner, before in self.before
+            for now in (_all_of(owner),)
+            for name in before | now
+            if now.get(name, MISSING) is not before.get(name, MISSING)
+        ]
+
+    def added(self) -> set[tuple[int, str]]:
+        """Those that were not there."""
+        return {
+            (id(owner), name)
+            for owner, before in self.before
+            for name in _all_of(owner).keys() - before.keys()
+        }
+
+    def give_values(self, trace: Any, given: dict[int, Any]) -> None:
+        """Put plain values where a run has left traced ones; ``given`` has, by the ids of those of
+        the arguments, the caller's own."""
+        met: set[int] = set()
+        for owner, name in self.changed():
+            _make_plain(owner, name, trace, given, met)
+
+
+def _make_plain(owner: Any, name: str, trace: Any, given: dict[int, Any], met: set[int]) -> None:
+    """Put a plain value in the place of an attribute that is, or holds, a traced one of a run."""
+    value = _all_of(owner).get(name, MISSING)
+    plain = _plain(value, trace, given, met)
+    if plain is value:
+        return
+    held = _held(owner)
+    if type(held) is dict and name in held:
+        held[name] = plain
+    else:
+        object.__setattr__(owner, name, plain)
+
+
+def _plain(value: Any, trace: Any, given: dict[int, Any], met: set[int]) -> Any:
+    """A value without traced arrays of a run; what can be changed stays what it is."""
+    if isinstance(value, Tracer):
+        if id(value) not in given:
+            given[id(value)] = _below(value, trace)
+        return given[id(value)]
+    if type(value) is tuple:
+        parts = tuple([_plain(part, trace, given, met) for part in value])
+        return value if all(map(operator.is_, parts, value)) else parts
+    if id(value) in met:
+        return value
+    met.add(id(value))
+    if type(value) is list:
+        value[:] = [_plain(part, trace, given, met) for part in value]
+    elif type(value) is dict:
+        value.update({k: _plain(part, trace, given, met) for k, part in value.items()})
+    elif is_changeable(value):
+        for name in _all_of(value):
+            _make_plain(value, name, trace, given, met)
+    return value
+
+
+def _below(value: Tracer, trace: Any) -> Any:
+    """What a traced value of a run is to those around it, an array of its own."""
+    part: Any = value
+    while isinstance(part, Tracer):
+        refresh(part)
+        is_of_run, part = part._trace is trace, part._value
+        if is_of_run:
+            return part.copy() if isinstance(part, np.ndarray) else part
+    return value
+
+
+def is_changeable(x: Any) -> bool:
+    """Whether it is an object of a user's class."""
+    kind = type(x)
+    return is_users(kind) and not isinstance(x, type) and not hasattr(kind, "__array__")
+
+
+def changeable_objects(values: Sequence[Any]) -> list[Any]:
+    """The user's objects among values, and in what they hold."""
+    found: dict[int, Any] = {}
+    met: set[int] = set()
+    waiting = list(values)
+    while waiting:
+        x = waiting.pop()
+        if id(x) in met:
+            continue
+        met.add(id(x))
+        if isinstance(x, (list, tuple, dict)):
+            waiting += x.values() if isinstance(x, dict) else x
+        elif isinstance(x, MethodType):
+            waiting.append(x.__self__)
+        if is_changeable(x):
+            found[id(x)] = x
+            waiting += _all_of(x).values()
+    return list(found.values())
+
+
+def _all_of(owner: Any) -> dict[str, Any]:
+    """The attributes of an object and those in its slots, without being seen."""
+    held = _held(owner)
+    found = dict(held) if type(held) is dict else {}
+    for name in slots_of(type(owner)):
+        try:
+            found[name] = object.__getattribute__(owner, name)
+        except AttributeError:
+            continue  # a slot that is empty
+    return found
+
+
+def writable_first(places: Sequence[tuple[Any, str]]) -> list[tuple[Any, str]]:
+    """Of objects and names, those that can be watched."""
     return [
         (owner, name)
-        for owner, name, value in before
-        if can_watch(owner)
-        and _held(owner).get(name, MISSING) is not value
-        and not hasattr(type(getattr(type(owner), name, None)), "__set__")
+        for owner, name in places
+        if can_watch(owner) and not hasattr(type(getattr(type(owner), name, None)), "__set__")
     ]

@@ -385,9 +385,9 @@ def _body_of(function: Any) -> Any:
     written = WRITTEN.get(function) if isinstance(function, Hashable) else None
     if written is not None:
         return written
-    inner = getattr(function, "py_func", getattr(function, "function", function))
+    inner = getattr(function, "py_func", function)
     if is_kernel(function):
-        inner = getattr(inner, "py_func", inner)
+        inner = function.source.function
     if is_mapped(function) and function.signature is None:
         inner = function.__wrapped__
     is_own = not name_of_function(function) and isinstance(inner, types.FunctionType)

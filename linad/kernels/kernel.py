@@ -5,6 +5,7 @@ import inspect
 import math
 import threading
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from linad.errors import KernelError
 from linad.kernels.analysis import KernelProgram, varied_names
 from linad.kernels.array_windows import ArrayWindow
 from linad.kernels.call_lowering import check_calls
+from linad.kernels.called_functions import CalledFunctions, calls_plain_functions, is_plain
 from linad.kernels.calls import ProgramCall
 from linad.kernels.compiling import source_of
 from linad.kernels.expression_source import kind_of, text
@@ -181,10 +183,10 @@ class Kernel:
         if hasattr(function, "py_func"):
             self.function = function
             options = {**function.targetoptions, **options}
-        elif numba.config.DISABLE_JIT:
-            self.function = function
+            self.calls = CalledFunctions(numba.njit)
         else:
-            self.function = numba.njit(**options)(function)
+            compiled = numba.njit(**options)
+            self.compiled, self.calls = compiled(function), CalledFunctions(compiled)
         self.error_model = options.get("error_model", "python")
         functools.update_wrapper(self, self.source.function)
         self.signature = inspect.signature(self.source.function)
@@ -192,17 +194,28 @@ class Kernel:
         self.specializations: dict[Any, Specialization] = {}
         self.last: Specialization | None = None
 
+    @functools.cached_property
+    def function(self) -> Any:
+        """Numba's function; which names outside are plain functions shows when it is used."""
+        with self.lock:
+            plain = calls_plain_functions(self.source.function)
+            return self.calls(self.source.function) if plain else self.compiled
+
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         if named:
             bound = self.signature.bind(*arguments, **named)
             bound.apply_defaults()  # a default in the middle would end `args`
             arguments = bound.args
+        plain = False
         for a in arguments:
             if type(a) in _MAY_BE_TRACED and lists_traced(a):
                 return self.traced(arguments)
+            plain = plain or type(a) is FunctionType
+        if plain:
+            arguments = tuple([self.calls(a) if is_plain(a) else a for a in arguments])
         try:
             return self.function(*arguments)
-        except Exception:
+        except Exception:  # of any kind: it is raised again, but for Numba's seven lines on a dict
             self._refuse_dicts(arguments)
             raise
 
@@ -253,7 +266,7 @@ class Kernel:
             return a
         raise KernelError(
             f"kernel {self.source.name}: argument {name} is a {type(a).__name__}; kernels take "
-            f"arrays, numbers and functions compiled by numba.njit"
+            f"arrays, numbers and functions"
         )
 
     def specialized(self, arguments: Sequence[Any]) -> Specialization:

@@ -63,24 +63,31 @@ class SlopeRule:
     slope : callable or None
         ``slope(y, *args, **params)``, an array that broadcasts to the shape of y; None is the
         slope 1.
+
+    Attributes
+    ----------
     levels : bool
         Whether the function is finite at an infinity of the argument: it levels off there.
-    steep : str, optional
+    steep : str or None
         What the slope says of poles, see `POLE`.
+    at_poles : bool
+        Whether it is one of both: asked of each operation, it takes one look.
     """
 
-    __slots__ = ("levels", "name", "place", "slope", "steep")
+    __slots__ = ("at_poles", "levels", "name", "place", "slope", "steep")
 
-    def __init__(
-        self,
-        name: str,
-        place: int,
-        slope: Callable[..., Any] | None,
-        levels: bool = False,
-        steep: str | None = None,
-    ) -> None:
+    def __init__(self, name: str, place: int, slope: Callable[..., Any] | None) -> None:
         self.name, self.place, self.slope = name, place, slope
-        self.levels, self.steep = levels, steep
+        self.levels, self.at_poles = False, False
+        self.steep: str | None = None
+
+    def level_off(self) -> None:
+        """Say that the function levels off at an infinity of the argument."""
+        self.levels = self.at_poles = True
+
+    def grow_steep(self, kind: str) -> None:
+        """Say what the slope says of poles."""
+        self.steep, self.at_poles = kind, True
 
     def __call__(self, y: Array, *args: Any, **params: Any) -> JacobianOperator:
         x, shape = args[self.place], y.shape

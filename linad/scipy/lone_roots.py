@@ -23,7 +23,7 @@ from linad.core.marks import running_traces
 from linad.core.primitive import Primitive
 from linad.operators.base import JacobianOperator
 from linad.transforms.linearize import LinearTrace
-from linad.transforms.tape_operator import Link
+from linad.transforms.needed_steps import Link
 from linad.transforms.tuple_entries import Entry
 
 ROUNDING = 8 * float(np.finfo(float).eps)

@@ -30,7 +30,7 @@ class _TooLong(Exception):
 
 def folded(op: "TapeOperator", simplify: OperatorSimplifier) -> JacobianOperator | None:
     """The operator that a linearized function is, or None where that is not simpler."""
-    schedule = op._scheduled()
+    schedule = op.scheduled()
     limit = min(sum(len(links) for _, links, _ in schedule) + len(op.outputs), MOST_PARTS)
     if any(type(out) is not int for out, _, _ in schedule):
         return None  # an operation with several results

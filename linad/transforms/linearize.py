@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from linad.arrays.buffers import Storage, attach_view, is_settled, lazy_view, refresh_node
+from linad.arrays.buffers import Storage, attach_view, is_settled, lazy_view
 from linad.arrays.tracer import Tracer
 from linad.arrays.writes import write_value
 from linad.core import tree
@@ -23,13 +23,14 @@ from linad.errors import WrongRuleError
 from linad.operators.region_writes import Erase, Insert
 from linad.operators.slopes import MANY, SINGULAR, TRUE, SlopeRule, reaches_infinity
 from linad.operators.structured import Diagonal, Identity
-from linad.transforms.likeness import alike, one_origin
-from linad.transforms.pair_operations import PairTrace, widened
+from linad.transforms.asked_traces import AskedTrace
+from linad.transforms.needed_steps import Link, Node
+from linad.transforms.pair_operations import widened
 from linad.transforms.plain_operands import PlainOperands
 from linad.transforms.poles import behind_poles, note_operands, read_from_poles, settled
 from linad.transforms.quiet_rules import RAISED, with_quiet_rules
 from linad.transforms.spaces import Slot, slot_of
-from linad.transforms.tape_operator import Link, Node, TapeOperator
+from linad.transforms.tape_operator import TapeOperator
 from linad.transforms.traced_values import (
     read_arguments,
     read_results,
@@ -41,14 +42,11 @@ from linad.transforms.tuple_entries import Entry
 _bare = object.__new__  # without the calls of a constructor
 
 
-class LinearTrace(PairTrace):
+class LinearTrace(AskedTrace):
     """A trace that keeps, for each result, the operators from the values it came from."""
 
     writes = False
     """Whether the function wrote into arrays."""
-
-    _looked = 0
-    """Steps that were looked at for constants."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,11 +56,7 @@ class LinearTrace(PairTrace):
         self.identities = {}
         self.operands_of = []
         self.seen: Any = None
-        self._constants: set[Node] = set()
-
-    def input(self, value: Array) -> Tracer:
-        """Return a traced value that depends on nothing."""
-        return Tracer(self, next(self.nodes), value)
+        self._constants = set()
 
     def finish(
         self, result: Any, values: list[Any], inputs: list[Node], in_tree: Any
@@ -107,14 +101,10 @@ class LinearTrace(PairTrace):
                         refuse_objects(primitive)
                     rule = primitive.rules.get(0) or primitive.rule_of(0)
                     J: Any
-                    if value.dtype is not dtype:
-                        J = rule(y, value, **params)
-                        if type(rule) is SlopeRule and (rule.levels or rule.steep is not None):
-                            J = settled(self, rule, 0, x._node, J, y, value, **params)
-                        J = widened(J, value.dtype, dtype)
-                    elif (
+                    if (
                         type(rule) is SlopeRule
-                        and rule.slope
+                        and (slope := rule.slope) is not None
+                        and value.dtype is dtype
                         and not params
                         and not (
                             rule.levels  # few entries are asked here: a call takes as long
@@ -126,7 +116,7 @@ class LinearTrace(PairTrace):
                         )
                     ):
                         J = _bare(Diagonal)
-                        J.entries = rule.slope(y, value)
+                        J.entries = slope(y, value)
                         J.out_shape = J.in_shape = y.shape
                         J.dtype = dtype
                         if rule.steep is not None:
@@ -135,8 +125,10 @@ class LinearTrace(PairTrace):
                                 note_operands(self, J, (value,))
                     else:
                         J = rule(y, value, **params)
-                        if type(rule) is SlopeRule and (rule.levels or rule.steep is not None):
+                        if type(rule) is SlopeRule and rule.at_poles:
                             J = settled(self, rule, 0, x._node, J, y, value, **params)
+                        if value.dtype is not dtype:
+                            J = widened(J, value.dtype, dtype)
                     node = next(self.nodes)
                     self.steps.append((node, [(x._node, J)]))
                     result: Any = _bare(Tracer)
@@ -201,7 +193,7 @@ class LinearTrace(PairTrace):
         for i, node in active:
             rule = rules.get(i) or primitive.rule_of(i)
             J = rule(y, *values, **params)
-            if type(rule) is SlopeRule and (rule.levels or rule.steep is not None):
+            if type(rule) is SlopeRule and rule.at_poles:
                 J = settled(self, rule, i, node, J, y, *values, **params)
             if values[i].dtype is not dtype:
                 J = widened(J, values[i].dtype, dtype)
@@ -214,51 +206,6 @@ class LinearTrace(PairTrace):
         if primitive.view and (nested or type(y) is ndarray):
             attach_view(result, args[0], primitive, params)
         return result
-
-    def constant(self, value: Any) -> Tracer:
-        self.cut = True
-        made = self.input(value)
-        self._constants.add(made._node)
-        return made
-
-    def is_constant(self, x: Tracer) -> bool:
-        if not self.cut:
-            return False
-        refresh_node(x)
-        return x._node in self._all_constants()
-
-    def _all_constants(self) -> set[Node]:
-        """What depends on no argument, of all that was made so far."""
-        for node, links in self.steps[self._looked :]:
-            if all([source in self._constants for source, _ in links]):
-                self._constants.update((node,) if type(node) is int else node)
-        self._looked = len(self.steps)
-        return self._constants
-
-    def same(self, x: Tracer, y: Tracer) -> bool:
-        refresh_node(x)
-        refresh_node(y)
-        return one_origin(x._node, y._node, self._made) and alike(x._value, y._value)
-
-    def _made(self, node: Node) -> tuple[Any, list[Node]] | None:
-        """The operators that a value was made by, and the values that they were applied to."""
-        for made, links in reversed(self.steps):
-            if made == node:
-                return [J for _, J in links], [source for source, _ in links]
-        return None
-
-    def connects(self, results: list[Tracer], inputs: list[Any]) -> bool:
-        if not self.cut:
-            return True
-        wanted: set[Node | None] = set()
-        for y in results:
-            refresh_node(y)
-            wanted.add(y._node)
-        for node, links in reversed(self.steps):
-            if node in wanted if type(node) is int else not wanted.isdisjoint(node):
-                for source, _ in links:
-                    wanted.add(source)
-        return not wanted.isdisjoint(inputs)
 
     def write(self, root: Tracer, region: Region, value: Array) -> None:
         self.check_alive()
@@ -300,7 +247,7 @@ class LinearTrace(PairTrace):
         assert primitive.whole is not None
         self.searches = self.searches or primitive.searches
         if self.cut:  # a derivative of all that a loop has made of constants is work for nothing
-            constants = self._all_constants()
+            constants = self.all_constants()
             active = [(i, node) for i, node in active if node not in constants]
         moving = read_from_poles(self, values, active)
         if moving and (tape := getattr(primitive, "written_out", None)) is not None:

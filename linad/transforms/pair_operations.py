@@ -19,9 +19,9 @@ from linad.core.shapes import Shape
 from linad.operators.base import JacobianOperator
 from linad.operators.slopes import FACTOR, MANY, POLE, TRUE, SlopeRule, reaches_infinity
 from linad.operators.structured import Cast, Diagonal, Identity
+from linad.transforms.needed_steps import Step
 from linad.transforms.plain_operands import PlainOperands
 from linad.transforms.poles import note_operands, settled
-from linad.transforms.tape_operator import Step
 from linad.transforms.traced_values import refuse_objects
 
 _bare = object.__new__  # without the calls of a constructor
@@ -72,7 +72,8 @@ class PairTrace(Trace):
         elif primitive.on_numbers is not None and type(a) in _NUMBERS and type(b) in _NUMBERS:
             y = primitive.on_numbers(a, b)
         else:
-            y = primitive.impl(a, b)
+            impl = primitive.impl  # a method is called in less time than an attribute
+            y = impl(a, b)
         dtype = FLOAT64 if type(y) is float64 else y.dtype
         if dtype is not FLOAT64 and dtype.hasobject:
             refuse_objects(primitive)
@@ -129,12 +130,13 @@ class PairTrace(Trace):
             )
         if not is_plain:
             J = rule(y, a, b)
-            if type(rule) is SlopeRule and (rule.levels or rule.steep is not None):
+            if type(rule) is SlopeRule and rule.at_poles:
                 J = settled(self, rule, place, node, J, y, a, b)
             return J if x.dtype is dtype else widened(J, x.dtype, dtype)
-        if rule.slope is not None:
+        slope = rule.slope
+        if slope is not None:
             J = _bare(Diagonal)
-            J.entries = rule.slope(y, a, b)
+            J.entries = slope(y, a, b)
             J.out_shape = J.in_shape = shape
             J.dtype = dtype
             steep = rule.steep

@@ -152,7 +152,7 @@ class PushTrace(Trace):
                 total, mine = (part, own) if total is None else (total + part, True)
                 continue
             J = rule(y, *values, **params)
-            if type(rule) is SlopeRule and (rule.levels or rule.steep is not None):
+            if type(rule) is SlopeRule and rule.at_poles:
                 if rule.levels and self.steep and reaches_infinity(x):
                     self.unsure = self.unsure or may_swallow(x, tangent)
                 self.steep = self.steep or rule.steep is not FACTOR

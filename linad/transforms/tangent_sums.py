@@ -38,7 +38,10 @@ def smallest(array: np.ndarray) -> Any:
 def may_hold_nan(results: Sequence[Any]) -> bool:
     """Whether there is NaN in some result, or in one that may not be looked at."""
     for part in results:
-        least = smallest(part) if isinstance(part, ndarray) else part
+        if type(part) is ndarray and part.flags.c_contiguous and part.size:
+            least = part.item(part.argmin())  # as `smallest`, with a call less
+        else:
+            least = smallest(part) if isinstance(part, ndarray) else part
         # A traced part, of a trace that runs in another thread, tells nothing.
         if type(least) is Tracer or least != least:
             return True

@@ -5,8 +5,7 @@ changes anything, so both can be repeated at will, from any thread.
 """
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,20 +15,18 @@ from linad.arrays.tracer import Tracer
 from linad.core import former_names, tree
 from linad.core.arithmetic_warnings import FILTER, move_to_user_lines
 from linad.core.array_type import Array
-from linad.core.collection_pause import collection_paused
-from linad.core.long_traces import FEW
 from linad.core.marks import running
 from linad.core.primitive import lifted
 from linad.core.shapes import Shape, memory_of
 from linad.core.zero_seeds import seeds_are_zeros
 from linad.operators.base import JacobianOperator
-from linad.operators.entangled import Entangled
 from linad.operators.facts import EVERYTHING
 from linad.operators.provided import ANSWERS, OTHER
 from linad.operators.region_writes import Insert
 from linad.operators.typed import Typed
 from linad.transforms.flat_vectors import FlatVectors
 from linad.transforms.fold import folded
+from linad.transforms.needed_steps import Link, NeededSteps, Node, Step
 from linad.transforms.spaces import Slot, check_seeds, common_dtype, flat_shape
 from linad.transforms.spoilt_zeros import hold_nan
 from linad.transforms.tangent_sums import (
@@ -42,12 +39,6 @@ from linad.transforms.tangent_sums import (
 )
 from linad.transforms.tuple_entries import Entry, met
 from linad.transforms.unread_entries import guarded
-
-Node = int
-Link = tuple[Node, JacobianOperator]
-Step = tuple[Any, Sequence[Link]]
-"""A node (or a tuple of nodes, of an operation with several results), and the links into it:
-the nodes it came from, each with the operator that leads here."""
 
 _PUSHED: Any = "push", ()
 _PULLED: Any = "pull", ()
@@ -70,7 +61,7 @@ class OfSlots:
         return op.__dict__[self.name]
 
 
-class TapeOperator(Typed):
+class TapeOperator(NeededSteps, Typed):
     """The derivative of a function at a point: ``J`` in ``y, J = linad.linearize(f, x)``.
 
     Notes
@@ -143,7 +134,7 @@ class TapeOperator(Typed):
         self.in_tree, self.out_tree = in_tree, out_tree
         # One call of a compiled program: what it returns in a tuple is told apart before it.
         self.compiled = len(steps) == 2 and len(steps[1][1]) == 1 and steps[1][1][0][1].compiled
-        self._schedule: list[tuple[Any, Sequence[Link], list[Node]]] | None = None
+        self._schedule = None
 
     def follow_slots(self) -> None:
         """Set shapes and dtypes on flat vectors, for which a gradient never asks."""
@@ -160,7 +151,7 @@ class TapeOperator(Typed):
     def clinear(self) -> bool:  # type: ignore[override]
         """Whether every operator on the way is linear over the complex numbers."""
         return self._in_dtype.kind != "c" or all(
-            J.clinear for _, links, _ in self._scheduled() for _, J in links
+            J.clinear for _, links, _ in self.scheduled() for _, J in links
         )
 
     @property
@@ -218,7 +209,7 @@ class TapeOperator(Typed):
         # A tangent is written into where nobody else holds it: not the caller, nor another
         # tangent that is a view of it.
         owned = bytearray(self.count)
-        for out, links, dead in self._scheduled():
+        for out, links, dead in self.scheduled():
             total = None
             if self.writes and links and links[-1][1].writes:
                 total = self._push_write(links, slots, owned, dead)
@@ -233,7 +224,7 @@ class TapeOperator(Typed):
                 if tangent is None:
                     continue
                 if total is None:
-                    push = J.pushforward if type(out) is int else self._push_of(out, J)
+                    push = J.pushforward if type(out) is int else self.push_of(out, J)
                     total = push(tangent)
                     mine = J.owns_result or J.spreads
                     if self.writes and not mine:
@@ -381,67 +372,6 @@ class TapeOperator(Typed):
             result = slot.zeros(seeds) if value is None else handed_out(value, taken)
             results.append(result if slot.kind is None or seeds else slot.kind(result))
         return results
-
-    def _push_of(self, out: tuple[Node, ...], J: JacobianOperator) -> Callable[..., Any]:
-        """How a map to several results is pushed through: all of an entangled one at once where
-        the outputs need both its values and its vectors."""
-        if not isinstance(J, Entangled):
-            return J.pushforward
-        needed = {node for _, links, _ in self._scheduled() for node, _ in links}
-        needed.update(node for node in self.outputs if node is not None)
-        both = J.both([node in needed for node in out])
-        return J.pushforward_together if both else J.pushforward
-
-    def _scheduled(self) -> list[tuple[Any, Sequence[Link], list[Node]]]:
-        """The steps that an output needs, each with the nodes it is the last to use."""
-        if self._schedule is None:
-            with collection_paused() if len(self.steps) > FEW else nullcontext():
-                self._schedule = self._walked_back()
-                if len(self._schedule) < len(self.steps):
-                    # What no output needs is dropped, residuals and all.
-                    self.steps = [(out, links) for out, links, _ in self._schedule]
-        return self._schedule
-
-    def _walked_back(self) -> list[tuple[Any, Sequence[Link], list[Node]]]:
-        kept = []
-        needed = {node for node in self.outputs if node is not None}
-        for out, links in reversed(self.steps):
-            if not (out in needed if type(out) is int else needed.intersection(out)):
-                continue
-            dead = []
-            for node, _ in links:
-                if node not in needed:
-                    needed.add(node)
-                    dead.append(node)
-            kept.append((out, links, dead))
-        kept.reverse()
-        return kept
-
-    def followed(self, starts: Sequence[Any], step: Callable[[Any, list[Any]], Any]) -> list[Any]:
-        """What leads from the inputs to each output, in one walk from the first step to the last.
-
-        Parameters
-        ----------
-        starts : sequence
-            What is known of each input; None stands for nothing.
-        step : callable
-            ``step(node, [(J, known), ...])`` says what is known of a node, from the links to nodes
-            of which something is.
-
-        Returns
-        -------
-        list
-            For each output; None where nothing leads to it.
-        """
-        known: dict[Any, Any] = dict(zip(self.inputs, starts, strict=True))
-        known = {node: start for node, start in known.items() if start is not None}
-        for out, links, dead in self._scheduled():
-            given = [(J, known[node]) for node, J in links if node in known]
-            if given:
-                known[out] = step(out, given)
-            for node in dead:
-                known.pop(node, None)
-        return [known.get(node) for node in self.outputs]
 
     def plainer(self, simplify: Any) -> JacobianOperator | None:
         return folded(self, simplify)

@@ -409,3 +409,17 @@ def test_a_jitted_likelihood_of_columns_has_the_hessian_of_arrays():
     J = linad.hessian_operator(linad.jit(lambda p: germinated(p, *columns)), p)
     expected = linad.hessian_operator(lambda p: germinated(p, *arrays), p)
     np.testing.assert_allclose(J.todense(), expected.todense(), rtol=1e-9)
+
+
+def test_a_ufunc_of_two_tables_says_to_give_their_numbers():
+    table = pd.DataFrame({"x": [1.0, 2.0], "z": [1.0, 4.0]})
+    words = r'numpy.minimum\(\), of tables of pandas, .*; give it their columns, as x\["name"\], or'
+    for minimum in (np.minimum, linad.numpy.minimum):
+        with pytest.raises(LinadError, match=words) as refused:
+            linad.grad(lambda a, f=minimum: f(a * table, a + table).sum().sum())(3.0)
+        assert "linad.adopt" not in str(refused.value)
+
+    def of_numbers(a):
+        return np.minimum((a * table).to_numpy(), (a + table).to_numpy()).sum()
+
+    assert linad.grad(of_numbers)(3.0) == 1.0 + 1.0 + 1.0 + 1.0

@@ -1,6 +1,7 @@
 """Attributes that a jitted function writes before it reads them, and others that it writes."""
 
 import copy
+import functools
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -65,6 +66,8 @@ def same(x, y):
         return len(x) == len(y) and all(map(same, x, y))
     if isinstance(y, dict):
         return x.keys() == y.keys() and all(same(x[k], y[k]) for k in y)
+    if isinstance(y, str):
+        return x == y
     return x is y is None or (type(x) is type(y) and np.allclose(x, y, rtol=1e-13))
 
 
@@ -245,3 +248,97 @@ def test_memory_that_others_hold_is_written_by_python(way):
         x = np.array([1.0, 2.0]) + k
         np.testing.assert_array_equal(f(x), plain(x))
     assert all(path.stored is None for paths in f.variants.values() for path in paths)
+
+
+class New:
+    """An object that has nothing in the beginning."""
+
+
+class Slots:
+    __slots__ = ("gamma",)
+
+    def __init__(self):
+        self.gamma = None
+
+
+class Hooked:
+    def __getattr__(self, name):
+        raise AttributeError(name)
+
+
+def read_there(self, x):
+    self.gamma = np.exp(-x)
+    return np.sum(self.gamma * x)
+
+
+def only_left_there(self, x):
+    self.gamma, self.status, self.grid = x * 2, "up" if x[0] > 0 else "down", (3, None)
+    return np.sum(x)
+
+
+def one_array_twice(self, x):
+    self.gamma = np.exp(-x)
+    self.k = self.gamma
+    return np.sum(self.k * x)
+
+
+def before_an_error(self, x):
+    self.gamma = x * 2
+    if x[1] > 4:
+        raise ValueError("large")
+    return np.sum(self.gamma)
+
+
+def an_object(self, x):
+    self.gamma = New()
+    self.gamma.value, self.gamma.again = x * 2, [self.gamma]
+    return np.sum(self.gamma.value)
+
+
+LEAVE = [read_there, only_left_there, one_array_twice, before_an_error, an_object]
+LEFT = [*((f, New) for f in LEAVE), (read_there, Slots), (read_there, Hooked)]
+
+
+def run(f, *args):
+    try:
+        return f(*args)
+    except ValueError as error:
+        return str(error)
+
+
+def left(state):
+    """What stands in an object now, and that it is plain."""
+    names = [n for n in ("gamma", "k", "status", "grid") if hasattr(state, n)]
+    values = {n: getattr(state, n) for n in names}
+    if type(values["gamma"]) is New:
+        values["gamma"] = values["gamma"].value
+    assert type(values["gamma"]) is np.ndarray
+    return values
+
+
+@pytest.mark.parametrize("within", [None, "argument", "list", "attribute", "method"])
+@pytest.mark.parametrize("f, kind", LEFT)
+@pytest.mark.usefixtures("kernels")
+def test_each_call_leaves_plain_arrays_also_the_first_and_in_objects_within_arguments(
+    f, kind, within
+):
+    states, expected = [kind(), kind()], [kind(), kind()]
+    jitted = {
+        None: linad.jit(lambda state, x: f(states[0], x)),
+        "argument": linad.jit(f),
+        "list": linad.jit(lambda state, x: f(state[0], x)),
+        "attribute": linad.jit(lambda state, x: f(state.inner, x)),
+        "method": linad.jit(lambda method, x: method(x)),
+    }[within]
+    for k, x in enumerate([X, X + 1, X + 2, -X, X + 3, -X - 1, X[:2], X]):
+        state = states[k % 2 if within else 0]
+        given = {None: 0, "argument": state, "list": [state], "attribute": New()}.get(within)
+        if within == "attribute":
+            given.inner = state
+        if within == "method":
+            given = functools.partial(f, state) if kind is Slots else f.__get__(state)
+        assert same(run(jitted, given, x), run(f, expected[k % 2 if within else 0], x))
+        found, wanted = left(state), left(expected[k % 2 if within else 0])
+        assert found.keys() == wanted.keys()
+        for n, value in wanted.items():
+            assert same(found[n], value)

@@ -80,6 +80,44 @@ def test_singular_values_equal_to_zero():
     np.testing.assert_array_equal(gradient, np.zeros((2, 3)))
 
 
+def two_values_and_a_zero():
+    a = np.zeros((4, 3))
+    a[0, 0], a[1, 1] = 3.0, 2.0
+    return a
+
+
+def test_values_beside_vectors_are_entangled_only_in_an_output_of_both():
+    def apart(a):
+        u, s, vh = np.linalg.svd(a, full_matrices=False)
+        return np.sum(s[:2]), u[:, :2] @ vh[:2]
+
+    def together(a):
+        u, s, vh = np.linalg.svd(a, full_matrices=False)
+        return np.sum(s[:2]), u * s @ vh
+
+    a, da = two_values_and_a_zero(), array(4, 3)
+    moved = linad.linearize(apart, a)[1].pushforward(da)
+    for k, found in enumerate(moved):
+        alone = linad.linearize(lambda a, k=k: apart(a)[k], a)[1].pushforward(da)
+        np.testing.assert_allclose(found, alone, atol=1e-14)
+        assert np.isfinite(found).all()
+    assert np.isnan(linad.linearize(together, a)[1].pushforward(da)[1]).any()
+
+
+@pytest.mark.rest
+def test_a_second_derivative_of_some_values_where_another_is_zero():
+    """Of the compiled gradient as well, which gives the values beside what it makes of vectors."""
+
+    def largest(a):
+        return np.sum(np.linalg.svd(a, compute_uv=False)[:2])
+
+    a, da, h = two_values_and_a_zero(), array(4, 3), 1e-4
+    near = [linad.grad(largest)(a + t * da) for t in (h, -h)]
+    for f in (largest, linad.jit(largest)):
+        found = linad.jvp(linad.grad(f), (a,), (da,))[1]
+        np.testing.assert_allclose(found, (near[0] - near[1]) / (2 * h), atol=1e-6)
+
+
 @pytest.mark.parametrize("dtype", [float, complex])
 def test_functions_of_equal_singular_values_are_not_told_wrong(dtype):
     """U f(S) V^H turns the vectors of equal values into each other; U V^H does not."""

@@ -38,9 +38,13 @@ def test_it_is_a_minimum(start):
 
 
 def test_it_is_told_of():
-    with pytest.warns(match=r"w: no residual depends on it to first order .* acts by its square"):
+    words = r"^curve_fit: w: no residual depends on it to first order .* acts by its square"
+    with pytest.warns(match=words):
         found = curve_fit(line, X, Y, [2, 0, 0.3])
+    assert found.message.endswith("; without standard errors: w")
     report = str(found)
+    assert "(acts by its square; start 0.3)" in report
+    assert "ndetermined" not in report
     assert "profile_intervals(names='w')" in report
     assert "bounds={'w': (0, None)}" in report
     assert "Fix one" not in report

@@ -9,8 +9,9 @@ from typing import Any
 
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Identity
+from linad.transforms.needed_steps import Link, Step
 from linad.transforms.spaces import Slot
-from linad.transforms.tape_operator import Link, Step, TapeOperator
+from linad.transforms.tape_operator import TapeOperator
 
 
 def opened(op: TapeOperator) -> TapeOperator:
@@ -29,7 +30,7 @@ def opened(op: TapeOperator) -> TapeOperator:
     -----
     One run of the tape of each program by the rules; kept with the operator.
     """
-    if not any([_program(links) for _, links, _ in op._scheduled()]):
+    if not any([_program(links) for _, links, _ in op.scheduled()]):
         return op
     known: TapeOperator | None = op.__dict__.get("_opened")
     if known is None:
@@ -47,7 +48,7 @@ def _opened(op: TapeOperator) -> TapeOperator:
     numbers = itertools.count(op.count)
     arguments: dict[Any, list[Link]] = {}
     steps: list[Step] = []
-    for out, links, _ in op._scheduled():
+    for out, links, _ in op.scheduled():
         program = _program(links)
         if program is None:
             steps.append((out, links))
@@ -58,7 +59,7 @@ def _opened(op: TapeOperator) -> TapeOperator:
         here = [next(numbers) for _ in range(inner.count)]
         for (node, entry), k in zip(arguments[together], inner.inputs, strict=True):
             steps.append((here[k], [(node, Identity(entry.out_shape, entry.out_dtype))]))
-        for made, inside, _ in inner._scheduled():
+        for made, inside, _ in inner.scheduled():
             name = here[made] if type(made) is int else tuple([here[k] for k in made])
             steps.append((name, [(here[k], J) for k, J in inside]))
         steps += [

@@ -84,7 +84,7 @@ class Structure:
     def _of_tape(self, op: TapeOperator) -> Any:
         steps = [
             (out, *[(node, self._key_of(J)) for node, J in links])
-            for out, links, _ in opened(op)._scheduled()
+            for out, links, _ in opened(op).scheduled()
         ]
         shapes = [tuple([s.shape for s in slots]) for slots in (op.in_slots, op.out_slots)]
         return TapeOperator, tuple(op.inputs), tuple(op.outputs), *shapes, *steps

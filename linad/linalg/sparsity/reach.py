@@ -20,8 +20,9 @@ from linad.operators.dependency_sets import DependencySets, check_size
 from linad.operators.facts import knows
 from linad.operators.relations import Relation
 from linad.operators.wrappers import Adjoint, Transpose, Wrapper
+from linad.transforms.needed_steps import Node
 from linad.transforms.spaces import Slot
-from linad.transforms.tape_operator import Node, TapeOperator
+from linad.transforms.tape_operator import TapeOperator
 from linad.transforms.tuple_entries import Entry
 
 
@@ -130,7 +131,7 @@ def _push(op: TapeOperator, sets: DependencySets) -> DependencySets:
     known = dict(zip(op.inputs, _in_slots(sets, op.in_slots), strict=True))
     together: dict[Node, Parts] = {}
     sizes = _sizes(op)
-    for out, links, dead in opened(op)._scheduled():
+    for out, links, dead in opened(op).scheduled():
         given = [(J, known[node]) for node, J in links if node in known]
         if given and type(given[0][0]) is Entry:
             together[out] = {J.k: part for J, part in given}
@@ -162,7 +163,7 @@ def _pull(op: TapeOperator, sets: DependencySets) -> DependencySets:
     for output, part in zip(op.outputs, _in_slots(sets, op.out_slots), strict=True):
         if output is not None:
             collect(output, part)
-    for out, links, _ in reversed(opened(op)._scheduled()):
+    for out, links, _ in reversed(opened(op).scheduled()):
         if type(out) is int and out in together:
             entries = together.pop(out)
             for node, J in links:
@@ -212,7 +213,7 @@ def _sizes(op: TapeOperator) -> dict[Node, int]:
         for node, slot in zip(op.outputs, op.out_slots, strict=True)
         if node is not None
     }
-    for _, links, _ in opened(op)._scheduled():
+    for _, links, _ in opened(op).scheduled():
         for node, J in links:
             sizes[node] = J.shape[1]
     return sizes

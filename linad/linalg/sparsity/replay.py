@@ -35,8 +35,9 @@ from linad.operators.relations import Gather, Product, Relation
 from linad.operators.reordering import Reshape
 from linad.operators.structured import Cast, Diagonal, Identity, Masked
 from linad.operators.wrappers import Adjoint, Reshaped, Scaled
+from linad.transforms.needed_steps import Node
 from linad.transforms.programs import Sourced
-from linad.transforms.tape_operator import Node, TapeOperator
+from linad.transforms.tape_operator import TapeOperator
 
 LARGEST = 2**24
 """Most numbers in the arrays that say where things are: 128 MiB."""
@@ -163,7 +164,7 @@ class Replay:
         """What the factors multiply with at this point, by their places among all factors."""
         leaves = [
             leaf
-            for _, links, _ in opened(op)._scheduled()
+            for _, links, _ in opened(op).scheduled()
             for _, J in links
             for leaf in leaves_of(J)
         ]
@@ -207,7 +208,7 @@ class Replay:
             known[node] = Value(part, 0, True)
             start += slot.size
         leaf = 0
-        for out, links, dead in opened(op)._scheduled():
+        for out, links, dead in opened(op).scheduled():
             parts = []
             for node, J in links:
                 sequence = leaves_of(J)

@@ -76,7 +76,7 @@ class TooDear(Exception):
 def touched(op: JacobianOperator) -> float:
     """Entries that one seed meets on its way through an operator."""
     if isinstance(op, TapeOperator):
-        return sum([touched(J) for _, links, _ in opened(op)._scheduled() for _, J in links])
+        return sum([touched(J) for _, links, _ in opened(op).scheduled() for _, J in links])
     for name in ("factors", "terms"):
         parts = getattr(op, name, None)
         if isinstance(parts, tuple):

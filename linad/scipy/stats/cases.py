@@ -15,7 +15,7 @@ import scipy.special as sp
 from linad.core.array_type import Array
 from linad.rules.shaping import still
 from linad.scipy.stats.continuous import HALF_LOG_2PI, LOG_2
-from linad.scipy.stats.distribution import Continuous
+from linad.scipy.stats.with_density import Continuous
 
 
 def _divided(a: Any, b: Any) -> Any:

@@ -12,7 +12,7 @@ import scipy.special as sp
 
 from linad.core.array_type import Array
 from linad.rules.shaping import still
-from linad.scipy.stats.distribution import Continuous
+from linad.scipy.stats.with_density import Continuous
 
 LOG_2, LOG_PI = math.log(2), math.log(math.pi)
 HALF_LOG_2PI = 0.5 * (LOG_2 + LOG_PI)

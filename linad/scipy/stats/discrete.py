@@ -13,7 +13,7 @@ from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.rules.counts import binomial_pmf, log_binomial, log_poisson, poisson_pmf
 from linad.rules.shaping import still
-from linad.scipy.stats.distribution import Discrete
+from linad.scipy.stats.of_counts import Discrete
 
 
 class Poisson(Discrete):

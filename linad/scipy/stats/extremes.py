@@ -20,8 +20,8 @@ import scipy.stats
 
 from linad.core.array_type import Array
 from linad.rules.shaping import still
-from linad.scipy.stats.distribution import Continuous
 from linad.scipy.stats.hooks import Hooked
+from linad.scipy.stats.with_density import Continuous
 from linad.scipy.twins import stands_for
 
 

@@ -19,8 +19,9 @@ from linad.errors import UnsupportedError
 from linad.operators.slopes import SlopeRule
 from linad.rules.shaping import still
 from linad.scipy.plain_results import by_scipy
-from linad.scipy.stats.distribution import Continuous, log_of_either
+from linad.scipy.stats.distribution import log_of_either
 from linad.scipy.stats.limits import log_bessel, von_mises_density
+from linad.scipy.stats.with_density import Continuous
 
 NAMES = (
     *("alpha", "anglit", "arcsine", "argus", "bradford", "burr12", "chi", "dweibull"),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from linad.core.callers import warn_user
-from linad.solve.fitting.reports import openings
+from linad.solve.fitting.reports import act_by_squares, openings
 from linad.solve.status import Status
 
 MOST = 6
@@ -39,13 +39,16 @@ def tell_doubts(name: str, fit: Any) -> None:
     directions = fit.undetermined
     open_ = list(dict.fromkeys(key for direction in directions for key in direction))
     if open_:
-        fit.message += f"; undetermined: {_listed(open_)}"
+        squares = act_by_squares(fit)
+        which = "without standard errors" if squares else "undetermined"
+        fit.message += f"; {which}: {_listed(open_)}"
     ends = at_bounds(fit)
     if ends:
         fit.message += f"; at a bound: {_listed(ends)}"
     if open_:
         words = ". ".join(line.rstrip(".") for line in openings(fit, MOST))
-        _warn(f"{name}: the data do not determine all parameters, and errors are infinite. {words}")
+        lost = "the data do not determine all parameters, and errors are infinite. " * (not squares)
+        _warn(f"{name}: {lost}{words}")
     elif not fit._are_known:
         why = fit._why_unknown()
         fit.message += f"; {why}"

@@ -92,4 +92,22 @@ WEIGHTS = Kind(
     _holds_data,
 ).optional
 NAN_POLICY = choice("raise", "omit", "propagate", None)
-LEVEL = Kind("a number between 0 and 1", lambda value: is_number(value) and 0 < value < 1)
+LEVEL = Kind(
+    "a number between 0 and 1",
+    lambda value: is_number(value) and 0 < value < 1,
+    lambda option, value: (
+        f"; {value} % is {value / 100:g}" if is_number(value) and 1 < value < 100 else ""
+    ),
+)
+"""Of an interval."""
+
+LEVEL_OF_SOME = Kind(
+    LEVEL.words,
+    LEVEL.fits,
+    lambda option, value: (
+        f"; parameters are chosen by names={value!r}"
+        if isinstance(value, (str, list, tuple))
+        else LEVEL.told(option, value)
+    ),
+)
+"""The same, before the names of those that have one."""

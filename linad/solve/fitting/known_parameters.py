@@ -12,7 +12,7 @@ import numpy as np
 from linad.core import tree
 from linad.core.options import FUNCTION, NAMES, TOLERANCE
 from linad.errors import ConvergenceError
-from linad.solve.fitting.fit_options import LEVEL
+from linad.solve.fitting.fit_options import LEVEL, LEVEL_OF_SOME
 from linad.solve.fitting.names_elsewhere import ELSEWHERE
 from linad.solve.fitting.parameters import Parameters, as_given
 from linad.solve.fitting.propagation import OfParameters, Propagated
@@ -221,7 +221,7 @@ class KnownParameters:
         """
         from linad.solve.fitting.profiles import profiles
 
-        LEVEL.check("profile_intervals", "level", level)
+        LEVEL_OF_SOME.check("profile_intervals", "level", level)
         if not self.success:
             raise ConvergenceError(f"profile_intervals: {self.message}", self)
         free: list[int] = np.flatnonzero(self.parameters.free).tolist()

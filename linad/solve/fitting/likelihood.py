@@ -27,6 +27,7 @@ from linad.jit.jitted import Jitted
 from linad.solve.bounds import as_box
 from linad.solve.derived_models import FEW, DerivedModel, PartOf
 from linad.solve.described_starts import of_described
+from linad.solve.fitting.boxed_newton import boxed_newton
 from linad.solve.fitting.doubts import CUT_OFF, at_bounds, handed_over
 from linad.solve.fitting.fit_options import START, VERBOSE
 from linad.solve.fitting.likelihood_result import NO_LOGARITHM, LikelihoodResult, is_no_logarithm
@@ -34,6 +35,7 @@ from linad.solve.fitting.parameters import Parameters, told
 from linad.solve.fitting.taken_parameters import taking
 from linad.solve.fitting.with_arguments import WithArguments
 from linad.solve.lbfgs import lbfgs
+from linad.solve.objectives import Objective
 from linad.solve.problems import quiet
 from linad.solve.read_data import words_of_nan
 from linad.solve.status import WORDS, Status
@@ -47,6 +49,12 @@ SMALL = 1e-6
 
 RELEASES = 10
 """How often a bound that holds a parameter is tried without."""
+
+BEYOND = 5
+"""Points beyond bounds that Newton's steps may try before bounds are taken to hold parameters."""
+
+MANY = 100
+"""Parameters from which L-BFGS-B tells which bounds hold, not the whole Hessian."""
 
 MINIMUM_INSTEAD = (
     "has a minimum instead: return the logarithm of the likelihood, not minus the logarithm, nor "
@@ -103,8 +111,8 @@ def maximum_likelihood(
 
     Notes
     -----
-    A trust-region method with the exact Hessian; within bounds L-BFGS-B finds which of them hold
-    parameters, and the Hessian the rest.
+    A trust-region method with the exact Hessian. Where it comes to bounds Newton's steps within
+    them tell which hold parameters, or L-BFGS-B for many; the trust-region method ends it.
 
     Examples
     --------
@@ -288,13 +296,19 @@ class Maximum:
             return float(np.reshape(self.residual(self.parameters.container(x)), ()))
 
     def _inside(self, start: Any, free: Any) -> tuple[Any, Any]:
-        """Where no bound holds a free parameter; beyond them the cost is infinite."""
+        """Where no bound holds a free parameter; beyond them the cost is infinite, and a search
+        ends that asks for it there often."""
         cost = self.cost(start, free)
         x = start.copy()
         if not free.any():
             with quiet():
                 return _ended(cost(start[free])), x
-        found = trust_region(cost, start[free], **self.options)
+
+        def ends_at_bounds(_: Any) -> None:
+            if cost.beyond > BEYOND:
+                raise StopIteration
+
+        found = trust_region(cost, start[free], callback=ends_at_bounds, **self.options)
         x[free] = found.x
         if found.status == Status.STAGNATED and self.options.get("gtol") is None:
             self._settle(found, x, free)
@@ -310,23 +324,50 @@ class Maximum:
         H, g = self.hessian(x, free), found.jac
         with suppress(np.linalg.LinAlgError):  # H is not positive definite: it is no maximum
             left = np.linalg.norm(np.linalg.solve(np.linalg.cholesky(H), g))
-            if left <= SMALL:
-                found.success, found.status = True, int(Status.CONVERGED)
-                found.message = (
-                    f"{NAME}: {WORDS[Status.CONVERGED]}: the next step is {left:.1e} of an error"
-                )
+            self._end(found, float(left))
+
+    def _end(self, found: Any, left: float) -> None:
+        """Call it an end where the next step is a small part of the errors."""
+        if left <= SMALL:
+            found.success, found.status = True, int(Status.CONVERGED)
+            found.message = (
+                f"{NAME}: {WORDS[Status.CONVERGED]}: the next step is {left:.1e} of an error"
+            )
 
     def _within(self, start: Any, free: Any) -> tuple[Any, Any]:
+        """Newton's steps; where bounds are in the way, from where a search within them ends."""
+        found, x = self._beside_bounds(start, free)
+        if found.success:
+            return found, x
+        inner = free & (self.lower < self.upper)
+        if np.count_nonzero(inner) <= MANY and np.isfinite(found.fun):
+            problem = Objective(self.cost(x, inner), x[inner], (), NAME)
+            box = self.lower[inner], self.upper[inner]
+            x[inner], promise = boxed_newton(problem, x[inner], *box)
+            found, x = self._beside_bounds(x, free)
+            if not found.success and self.options.get("gtol") is None:
+                self._end(found, float(np.sqrt(2.0 * promise)))
+            if found.success:
+                return found, x
+        return self._from_lbfgs(start, free)
+
+    def _from_lbfgs(self, start: Any, free: Any) -> tuple[Any, Any]:
         """L-BFGS-B tells which bounds hold; where those are right Newton's steps end it."""
         from scipy.optimize import Bounds
 
-        lower, upper = self.lower[free], self.upper[free]
-        cost = self.cost(start, free)
-        slope = cost.slope
         shown = bool(self.options.get("disp"))
-        first = lbfgs(cost, start[free], bounds=Bounds(lower, upper), disp=shown)
+        bounds = Bounds(self.lower[free], self.upper[free])
+        first = lbfgs(self.cost(start, free), start[free], bounds=bounds, disp=shown)
         x = start.copy()
         x[free] = first.x
+        found, better = self._beside_bounds(x, free)
+        return (found, better) if found.success else (first, x)
+
+    def _beside_bounds(self, x: Any, free: Any) -> tuple[Any, Any]:
+        """Newton's steps with those parameters held at bounds that the gradient leads beyond: the
+        end, no success where others come to bounds."""
+        lower, upper = self.lower[free], self.upper[free]
+        slope = self.cost(x, free).slope
         for _ in range(RELEASES):
             with quiet():
                 g = slope(x[free])
@@ -334,16 +375,16 @@ class Maximum:
             inner = free.copy()
             inner[free] = ~outwards
             found, better = self._inside(x, inner)
-            if not found.success:
-                break
             same = np.array_equal(better, x)
             x = better
+            if not found.success:
+                return found, x
             if same or not outwards.any() or self._holds(x, free, outwards, slope):
                 if self.options.get("gtol") is None:
                     self._settle(found, x, inner)
                 return found, x
-        x[free] = first.x
-        return first, x
+        found.success = False
+        return found, x
 
     def _holds(self, x: Any, free: Any, outwards: Any, slope: Any) -> bool:
         """Whether the bounds that hold parameters still do."""
@@ -373,6 +414,7 @@ class _OfFree:
         self.rest = start[held].copy()
         self.lower, self.upper = maximum.lower[free], maximum.upper[free]
         self.bounded = np.isfinite(self.lower).any() or np.isfinite(self.upper).any()
+        self.beyond = 0  # points where it was asked for a value, and has none
         model = maximum.derived
         self.derived = None if model is None else PartOf(model, self.full, free)
 
@@ -385,6 +427,7 @@ class _OfFree:
     def __call__(self, v: Any) -> Any:
         full = self.full(v)
         if full is None:
+            self.beyond += 1
             return np.inf
         slots, ends = self.unknown.slots, self.ends
         parts = [

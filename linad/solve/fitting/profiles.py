@@ -18,6 +18,7 @@ from linad.core.callers import warn_user
 from linad.core.patience import Patience
 from linad.solve.fitting.parameters import as_given
 from linad.solve.fitting.profile_sides import ProfileSide
+from linad.solve.waiting import FEW
 
 MOST = 40
 """Fits on one side of a parameter."""
@@ -35,6 +36,9 @@ its best value."""
 
 AGAIN = 10.0
 """Seconds until somebody who waits is told again."""
+
+ENOUGH = 3
+"""Ends that tell how long others take: some take ten times as long as others."""
 
 LOWER = 1e-3
 """Of a variance: by how much the cost of a better fit is lower than that of the fit itself."""
@@ -78,10 +82,14 @@ class Minima:
         if seconds is None:
             return
         residual = self.fit.solve.residual
-        rest = f"about {seconds * (self.ends / self.found - 1):.0f} s to go" if self.found else ""
+        left = seconds * (self.ends / max(self.found, 1) - 1)
+        rest = f"about {left:.0f} s to go" if self.found >= ENOUGH else ""
         hint = (
-            f"compiled, with linad.jit({residual.called}), a fit may take less, most where it is "
-            f"many operations on small arrays"
+            f"{residual.called} is {residual.most} operations in Python at each run: compiled, "
+            f"with linad.jit({residual.called}), they take a tenth of it where arrays are small"
+            if residual.most > FEW
+            else f"compiled, with linad.jit({residual.called}), a fit may take less, most where it "
+            f"is many operations on small arrays"
         )
         words = ", ".join(part for part in (rest, hint if residual.pays_compiled else "") if part)
         self.patience.say(

@@ -58,7 +58,7 @@ def remarks(fit: Any) -> list[str]:
         if not fit.parameters.free[i]:
             words.append("fixed")
         elif name in open_:
-            words.append("undetermined")
+            words.append("acts by its square" if acts_by_square(fit, name) else "undetermined")
         elif value in (lower[i], upper[i]):
             words.append("at its bound")
         elif not np.isfinite(error):
@@ -85,7 +85,7 @@ def openings(fit: Any, most: int = STRONGEST) -> list[str]:
     directions = fit.undetermined
     found = fit._cautions()
     free = np.count_nonzero(fit.parameters.free)
-    squares = all(len(d) == 1 and acts_by_square(fit, *d) for d in directions)
+    squares = not directions or act_by_squares(fit)
     lost = len(directions) < free < 2 * len(directions) and not squares
     if lost:
         found.append(_lost(fit))
@@ -174,6 +174,12 @@ def acts_by_square(fit: Any, name: str) -> bool:
     return turned is not None and bool(turned[fit.names.index(name)])
 
 
+def act_by_squares(fit: Any) -> bool:
+    """Whether all parameters without an error are such ones."""
+    open_ = fit.undetermined
+    return bool(open_) and all(len(d) == 1 and acts_by_square(fit, *d) for d in open_)
+
+
 def not_read(fit: Any, name: str) -> str:
     """That a function does not read a parameter at all; "" where it does."""
     key = re.split(r"[.\[]", name)[0]
@@ -212,7 +218,8 @@ def text(fit: Any, correlations: float) -> str:
         lines.append(f"  ... and {len(fit.names) - MOST} more")
     left = openings(fit)
     if left:
-        lines += ["", "Undetermined", *[f"  {line}" for line in left]]
+        title = "Without standard errors" if act_by_squares(fit) else "Undetermined"
+        lines += ["", title, *[f"  {line}" for line in left]]
     if len(fit.names) <= MOST:
         found = pairs(fit, correlations)
         if found:

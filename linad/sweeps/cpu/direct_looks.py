@@ -208,6 +208,5 @@ def _fields() -> dict[str, int]:
 @functools.cache
 def _place_of_mro() -> int | None:
     """Where classes have the tuple of those that they look through."""
-    kind: type = type
-    words = [_word(id(bool) + at) for at in range(0, kind.__basicsize__ - 7, 8)]
+    words = [_word(id(bool) + at) for at in range(0, type.__sizeof__(bool) - 7, 8)]
     return 8 * words.index(id(bool.__mro__)) if id(bool.__mro__) in words else None

@@ -36,6 +36,9 @@ AGAIN = 15.0
 BETWEEN = 2.0
 """Seconds without compiling, after which it is another wait."""
 
+ENOUGH = 10
+"""Compiled kernels that tell how long others take, no more than these: they are of unlike size."""
+
 LONGEST = 60.0
 """Seconds that are waited for a kernel of another process."""
 
@@ -111,11 +114,14 @@ class Announcement:
         folder = cache.folder()
         kept = "" if folder is None else f"; they are kept in {folder} for the next time"
         self.told = True
-        left = seconds / Announcement.compiled * (self.count - done)
+        left = self.count - done
+        known = Announcement.compiled >= max(ENOUGH, left)
+        rest = seconds / Announcement.compiled * left
+        to_go = f", about {max(rest, 1):.0f} s to go" if known else ""
         nth = f" (program {self.programs})" if self.programs > 1 else ""
         Announcement.patience.say(
-            f"compiling for {seconds:.0f} s: {self.name}{nth}, {done} of {self.count} kernels, "
-            f"about {max(left, 1):.0f} s to go{kept}"
+            f"compiling for {seconds:.0f} s: {self.name}{nth}, {done} of {self.count} kernels"
+            f"{to_go}{kept}"
         )
         Announcement.patience.again(max(AGAIN, 4 * seconds))
 

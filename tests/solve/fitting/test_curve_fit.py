@@ -917,7 +917,8 @@ class TestTelling:
 
     def test_time_in_products_counts_and_time_beside_the_function_does_not(self, monkeypatch):
         clock, said = [0.0], []
-        monkeypatch.setattr(waiting, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
+        clocks = SimpleNamespace(perf_counter=lambda: clock[0], thread_time=lambda: clock[0])
+        monkeypatch.setattr(waiting, "time", clocks)
         monkeypatch.setattr(waiting, "say", said.append)
 
         class Slow:

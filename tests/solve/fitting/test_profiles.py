@@ -15,8 +15,9 @@ T = np.linspace(0.0, 1.0, 9)
 @pytest.mark.parametrize("progress", [True, False])
 def test_what_is_said(progress, monkeypatch, capsys):
     found = linad.solve.curve_fit(lambda t, a, b: a * np.exp(b * t), T, np.exp(T) + 0.01 * T**2)
-    now = iter(range(0, 10**6, 20))
-    monkeypatch.setattr(patience.time, "perf_counter", lambda: float(next(now)))
+    for name in ("perf_counter", "thread_time"):
+        now = iter(range(0, 10**6, 20))
+        monkeypatch.setattr(patience.time, name, lambda now=now: float(next(now)))
     with linad.config(progress=progress):
         found.profile_intervals()
     said = "\n".join(x for x in capsys.readouterr().err.splitlines() if "profile_int" in x)
@@ -29,6 +30,30 @@ def test_what_is_said(progress, monkeypatch, capsys):
     assert [ends for _, ends, _ in lines] == sorted(ends for _, ends, _ in lines)
     assert said.count("with linad.jit(") == len(lines)
     assert said.count("a fit may take less") == len(lines)
+
+
+def test_a_long_model_is_told_to_be_long(monkeypatch, capsys):
+    def model(t, a, b):
+        for _ in range(40):
+            a = a + 0.01 * b * a
+        return a * np.exp(b * t)
+
+    found = linad.solve.curve_fit(model, T, np.exp(T) + 0.01 * T**2)
+    for name in ("perf_counter", "thread_time"):
+        now = iter(range(0, 10**6, 20))
+        monkeypatch.setattr(patience.time, name, lambda now=now: float(next(now)))
+    with linad.config(progress=True):
+        found.profile_intervals(names="a")
+    words = r"; model is 1\d\d operations in Python at each run: compiled, with linad.jit\(model\)"
+    assert re.search(words, capsys.readouterr().err)
+
+
+def test_levels_that_are_none():
+    found = linad.solve.curve_fit(lambda t, a, b: a * np.exp(b * t), T, np.exp(T) + 0.01 * T**2)
+    with pytest.raises(linad.errors.OptionError, match=r"got 'a'; parameters .* by names='a'$"):
+        found.profile_intervals("a")
+    with pytest.raises(linad.errors.OptionError, match=r"0 and 1, got 95; 95 % is 0.95$"):
+        found.confidence_intervals(95)
 
 
 def test_a_line_of_the_fits_does_not_come_on_top(monkeypatch):

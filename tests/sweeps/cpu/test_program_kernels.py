@@ -111,7 +111,7 @@ class TestAnnouncement:
         said = capsys.readouterr().err
         assert said.count("\n") == 2 * progress
         assert ("linad: compiled model in 0 s, 3 kernels" in said) is progress
-        assert ("linad: compiling for 0 s: model, 1 of 3 kernels, about" in said) is progress
+        assert ("linad: compiling for 0 s: model, 1 of 3 kernels; they" in said) is progress
         assert (str(folder) in said) is progress
 
     def test_programs_of_one_call_are_one_wait(self, folder, capsys, monkeypatch):
@@ -136,8 +136,8 @@ class TestAnnouncement:
         with linad.config(progress=True):
             waited = patience.Patience()
             monkeypatch.setattr(program_kernels.Announcement, "patience", waited)
-            first = program_kernels.Announcement("first", 5)
-            first.after(5)
+            first = program_kernels.Announcement("first", 11)
+            first.after(11)
             waited.started -= 20
             monkeypatch.setattr(program_kernels.Announcement, "ended", first.ended - 7)  # it ran
             second = program_kernels.Announcement("second", 3)
@@ -145,8 +145,8 @@ class TestAnnouncement:
             second.after(3)
             second.finish()
         said = capsys.readouterr().err
-        assert "compiling for 13 s: second (program 2), 2 of 3 kernels, about 2 s to go" in said
-        assert "compiled second and 1 program before it in 13 s, 8 kernels" in said
+        assert "compiling for 13 s: second (program 2), 2 of 3 kernels, about 1 s to go" in said
+        assert "compiled second and 1 program before it in 13 s, 14 kernels" in said
 
     def test_time_to_go_counts_what_others_compile(self, folder, capsys, monkeypatch):
         with linad.config(progress=True):
@@ -155,6 +155,14 @@ class TestAnnouncement:
             monkeypatch.setattr(said.patience, "started", said.patience.started - 50)
             said.after(60)
         assert "60 of 100 kernels, about 33 s to go" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("count", [3, 90])
+    def test_few_kernels_tell_nothing_of_the_others(self, count, folder, capsys, monkeypatch):
+        with linad.config(progress=True):
+            said = program_kernels.Announcement("model", count)
+            monkeypatch.setattr(said.patience, "started", said.patience.started - 5)
+            said.after(count // 3)
+        assert f"{count // 3} of {count} kernels; they" in capsys.readouterr().err
 
     def test_what_is_there_needs_none(self, folder, capsys, monkeypatch):
         with linad.config(progress=True):
