@@ -145,8 +145,8 @@ def refuse(x: Any, how: str, remedy: str, by_caller: bool, kind: str) -> NoRetur
     theirs = _in_installed_code(kind, how, remedy)
     if not theirs and "linad.adopt(__name__)" not in remedy and _has_form(what, remedy):
         remedy += f"; {ADOPT}"
-        if was_adopted(refused_frame()):
-            remedy += AGAIN
+        frame = refused_frame()
+        remedy += AGAIN if frame is not None and was_adopted(frame) else ""
     if theirs:
         raise TracerError(f"{theirs} (a value {label(x)})", kind=kind, trace=x._trace)
     if x._trace.records:
