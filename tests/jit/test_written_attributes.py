@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import linad
+from linad.errors import LeakedTracerError
 from linad.scipy import optimize
 
 X = np.array([1.0, 2.0, 3.0])
@@ -342,3 +343,19 @@ def test_each_call_leaves_plain_arrays_also_the_first_and_in_objects_within_argu
         assert found.keys() == wanted.keys()
         for n, value in wanted.items():
             assert same(found[n], value)
+
+
+@pytest.mark.parametrize("shape", [(), (2,)])
+@pytest.mark.usefixtures("kernels")
+def test_what_the_body_of_a_scan_leaves_is_none_of_its_example(shape):
+    state = State()
+
+    def step(carry, x):
+        state.gamma = carry * x
+        return carry + state.gamma, x
+
+    f = linad.jit(lambda x: linad.scan(step, np.ones(shape), x)[0])
+    for k in range(4):
+        assert_allclose(f(X + k), np.broadcast_to(np.prod(1 + X + k), shape))
+        with pytest.raises(LeakedTracerError):
+            state.gamma + 1
