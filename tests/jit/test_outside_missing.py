@@ -190,7 +190,7 @@ def test_what_users_put_among_pythons_functions_counts(monkeypatch):
     @linad.jit
     def f(x):
         try:
-            return x * a_name_of_users  # noqa: F821
+            return x * a_name_of_users
         except NameError:
             return x
 
