@@ -45,10 +45,11 @@ def is_own_fault(error: BaseException) -> bool:
     if last is None:
         return False
     frame = last.tb_frame
-    # An attribute that a traced array, or a module, does not have is the user's mistake.
+    # An attribute that a traced array, a module, or an object that is watched does not have, or
+    # does not let anybody set, is the user's mistake.
     return (
         frame.f_globals.get("__name__", "").startswith("linad.")
-        and frame.f_code.co_name != "__getattr__"
+        and frame.f_code.co_name not in ("__getattr__", "__getattribute__", "__setattr__")
         and not isinstance(getattr(error, "obj", None), Traced)
     )
 

@@ -359,3 +359,22 @@ def test_what_the_body_of_a_scan_leaves_is_none_of_its_example(shape):
         assert_allclose(f(X + k), np.broadcast_to(np.prod(1 + X + k), shape))
         with pytest.raises(LeakedTracerError):
             state.gamma + 1
+
+
+class Fixed(State):
+    @property
+    def fixed(self):
+        return 1.0
+
+
+@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize("line", ["return x * self.none", "self.fixed = x"])
+def test_errors_about_attributes_are_python_s(line, given):
+    scope = {}
+    exec(f"def f(self, x):\n    self.gamma = x * 2\n    {line}\n", scope)
+    state = Fixed()
+    jitted = linad.jit(scope["f"]) if given else linad.jit(lambda _, x: scope["f"](state, x))
+    for _ in range(3):
+        with pytest.raises(AttributeError, match="none|fixed"):
+            jitted(state, X)
+        assert_allclose(state.gamma, 2 * X)
