@@ -75,7 +75,14 @@ negative = unary("negative", np.negative, lambda y, x: -1)
 positive = unary("positive", np.positive, lambda y, x: 1)
 reciprocal = levels_off(unary("reciprocal", np.reciprocal, lambda y, x: -y * y), 0)
 steep(reciprocal, POLE, 0)
-square = unary("square", np.square, lambda y, x: 2 * x)
+
+
+def _twice(x: Array) -> Any:
+    """2 x: of a plain array the sum, which NumPy gives in half the time of a number's multiple."""
+    return x + x if type(x) is np.ndarray and x.dtype.kind == "f" else 2 * x
+
+
+square = unary("square", np.square, lambda y, x: _twice(x))
 
 
 def squared(x: Array) -> Any:
@@ -93,7 +100,7 @@ register(np.square, squared)
 def _power_slope_a(y: Array, a: Array, b: Any) -> Any:
     if not hasattr(b, "shape"):  # a Python number: the usual x**2
         if b == 2:
-            return 2 * a
+            return _twice(a)
         if abs(b) == math.inf:
             return power_slope(y, a, np.float64(b))
         return b * a ** (b - 1) if b else 0

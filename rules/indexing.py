@@ -16,6 +16,7 @@ from numpy import ndarray
 
 from linad.arrays.buffers import concrete, root_of, with_parent
 from linad.arrays.moving import moves, moving_region, names_a_part, taken_up
+from linad.arrays.tracer import Tracer
 from linad.arrays.zero_dim import array, gives, is_number, number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
@@ -152,7 +153,8 @@ _numbered = [BasicIndex((k,)) for k in range(NUMBERED)]
 
 @implements(np.ndarray.__getitem__)
 def getitem(x: Array, index: Any) -> Any:
-    kind, ndim = type(index), x.ndim
+    kind = type(index)
+    ndim = x._value.ndim if type(x) is Tracer else x.ndim  # a call of Python less
     if kind is int and ndim == 1 and 0 <= index < NUMBERED:
         return getitem_.on((x,), {"index": _numbered[index]})
     if in_a_body.get() and moves(index):

@@ -40,6 +40,9 @@ IN_KERNELS = (
 )
 """Modules whose tables are names that kernels call: without one a kernel does not compile."""
 
+COPIED = ("PORTABLE",)
+"""Tables that others begin with, copied when they are imported: a row is theirs as well."""
+
 
 def modules():
     """All modules of linad, imported."""
@@ -117,6 +120,7 @@ def tables(found):
         for module in found
         for name, table in vars(module).items()
         if re.fullmatch(r"_?[A-Z][A-Z_]+", name) and isinstance(table, dict | set) and table
+        if name not in COPIED
     ]
     for _, module, name, table in sorted(named, key=lambda row: not row[0]):  # where it is, first
         if id(table) in seen or (id(table) not in looked_up and name not in attributes):

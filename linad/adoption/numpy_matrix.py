@@ -41,6 +41,7 @@ from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.core.array_type import Array
 from linad.core.dispatch import FOREIGN
+from linad.core.primitive import Traced
 from linad.core.shapes import Shape
 from linad.core.tree import bare
 from linad.errors import UnsupportedError
@@ -162,7 +163,13 @@ def _module() -> types.ModuleType:
     module = executed(defmatrix, names | {"matrix_power": form_of(np.linalg.matrix_power)})
     for name, product in (("__mul__", "__matmul__"), ("__rmul__", "__rmatmul__")):
         setattr(module.matrix, name, _also_of_sparse(getattr(module.matrix, name), product))
+    module.matrix.__rpow__ = _power_of_array
     return module
+
+
+def _power_of_array(self: Any, other: Any) -> Any:
+    """``a ** M`` of an array, entry by entry: NumPy's array does it without asking the matrix."""
+    return np.power(other, self) if isinstance(other, (np.ndarray, Traced)) else NotImplemented
 
 
 def _also_of_sparse(own: Callable[..., Any], product: str) -> Callable[..., Any]:
@@ -178,15 +185,14 @@ def _also_of_sparse(own: Callable[..., Any], product: str) -> Callable[..., Any]
 MADE_ELSEWHERE[matrix] = lambda: _module().matrix  # type: ignore[no-any-return]
 
 
-_OPERATORS = {np.multiply: operator.mul, np.power: operator.pow}
-"""The operators that are other functions of matrices than the ufuncs."""
-
-
 def _beside(ufunc: Any, *operands: Any) -> Any:
-    """A ufunc, or the operator, of a traced array and of a plain matrix."""
+    """A ufunc, or the operator, of a traced array and of a plain matrix.
+
+    ``a * M`` is the product of matrices, the ufunc is not; ``a ** M`` is the ufunc.
+    """
     by_operator = sys._getframe(2).f_globals["__name__"] == python_operators.__name__
     operands = tuple([remade(x) if issubclass(type(x), matrix) else x for x in operands])
-    return (_OPERATORS.get(ufunc, ufunc) if by_operator else ufunc)(*operands)
+    return (operator.mul if by_operator and ufunc is np.multiply else ufunc)(*operands)
 
 
 FOREIGN[matrix] = _beside

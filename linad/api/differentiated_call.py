@@ -11,7 +11,8 @@ from linad.api.hidden_searches import check_searches, looks_for_searches, plain
 from linad.arrays.buffers import refresh, share_storage, storage_of
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
-from linad.control.rolling import rolled_part
+from linad.control import growth as growth  # tells loops of their shorter derivatives
+from linad.control.rolled_parts import rolled_part
 from linad.control.watching import watched
 from linad.core import tree
 from linad.core.adopted import repeated

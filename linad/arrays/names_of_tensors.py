@@ -59,8 +59,8 @@ def missing_attribute(x: Any, name: str) -> str:
 
 def say_missing(error: AttributeError) -> None:
     """Speak of the array, in an error of Python's of an attribute that a traced array has not."""
-    x, name = error.obj, error.name
-    if isinstance(x, Traced) and name and error.args == (f"'Tracer' object has no attribute {name!r}",):
+    x, name = error.obj, str(error.name)
+    if isinstance(x, Traced) and error.args == (f"'Tracer' object has no attribute {name!r}",):
         error.args = (missing_attribute(x, name),)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from linad.control.bodies import Body
 from linad.control.equal_operations import exact_key, may_begin, same_params
 from linad.control.known_bodies import known
-from linad.control.moving_places import Places
+from linad.control.moving_places import REGIONS, Places
 from linad.control.repeat import Repeat, repeat
 from linad.core.tape import Equation, Tape, Var, needed, tape_of
 from linad.transforms.demands import missed
@@ -59,6 +59,64 @@ def _without_rows(e: Equation, read: Counter[Var]) -> Equation:
     made = known(Body(shorter, body.example, body.carries, body.rows))
     outputs = tuple([e.outputs[j] for j in kept])
     return Equation(repeat(made, loop.n), e.inputs, e.params, outputs, e.source)
+
+
+def all_taken_up(tape: Tape, body: Body) -> Tape:
+    """The same program; all repetitions of a body are loops, those one after the other one loop."""
+    read = Counter([a for e in tape.equations for a in e.inputs if isinstance(a, Var)])
+    read.update([a for a in tape.outputs if isinstance(a, Var)])
+    left, found = list(tape.equations), list[Equation]()
+    last = body.tape.equations[-1].primitive
+    while left:
+        e = left.pop()
+        once = None
+        if is_one_of(e, body):
+            once = e
+        elif e.primitive is last or e.primitive.name in REGIONS:
+            once = _once(body, [*left[len(left) - len(body.tape.equations) + 1 :], e], read)
+            if once is not None:
+                del left[len(left) - len(body.tape.equations) + 1 :]
+        if once is not None:
+            loop = _Loop(once, read)
+            while loop.absorbs(left):
+                del left[len(left) - loop.size :]
+            e = loop.whole()
+        found.append(e)
+    found.reverse()
+    return Tape(tape.name, tape.inputs, found, tape.outputs, tape.in_tree, tape.out_tree)
+
+
+def is_one_of(e: Equation, body: Body) -> bool:
+    """Whether an equation is a loop of that body, which it may take up repetitions of."""
+    return _may_absorb(e) and e.primitive.body is body  # type: ignore[attr-defined]
+
+
+def _once(body: Body, stretch: Sequence[Equation], read: Counter[Var]) -> Equation | None:
+    """Equations as a loop of one repetition, if they are one of the body and all that is read of
+    them elsewhere are new carries."""
+    tape, nc, nx = body.tape, body.carries, body.rows
+    given = _matched(stretch, body, {}, Places())
+    if given is None or any([not isinstance(y, Var) or y not in given for y in tape.outputs]):
+        return None
+    ends = [given[y] for y in tape.outputs]
+    made = {v for e in stretch for v in e.outputs}
+    if not made.issuperset(ends) or len(set(ends)) < len(ends):
+        return None
+    inside = Counter([a for e in stretch for a in e.inputs if isinstance(a, Var)])
+    if any([read[v] != inside[v] for v in made.difference(ends)]):
+        return None
+    operands = []
+    for k, v in enumerate(tape.inputs):
+        a = given.get(v, np.zeros(v.shape, v.dtype))
+        if not isinstance(a, Var):
+            a = np.broadcast_to(np.asarray(a, v.dtype), v.shape)
+            a = a[None] if nc <= k < nc + nx else a
+        operands.append(a)
+    if any([isinstance(a, Var) and a in made for a in operands]):
+        return None
+    read.subtract(inside)
+    read.update([a for a in operands if isinstance(a, Var)])
+    return Equation(repeat(body, 1), tuple(operands), {}, tuple(ends), stretch[0].source)
 
 
 class _Loop:
@@ -135,18 +193,13 @@ class _Loop:
         """What the equations take for what comes into the body, if they are the body's."""
         body, operands = self.body, self.operands
         nc, nx = body.carries, body.rows
-        given: dict[Var, Any] = dict(zip(self.fixed, operands[nc + nx :], strict=True))
         if any([isinstance(a, Var) for a in operands[nc : nc + nx]]):
             return None
-        rows = set(self.rows)
-        made: set[Var] = set()
-        for e, b in zip(stretch, body.tape.equations, strict=True):
-            if e.primitive is not b.primitive:
-                e = self.places.one_apart(e)
-            if not _same_operation(e, b) or not _takes(e, b, given, rows):
-                return None
-            given.update(zip(b.outputs, e.outputs, strict=True))
-            made.update(e.outputs)
+        fixed = dict(zip(self.fixed, operands[nc + nx :], strict=True))
+        given = _matched(stretch, body, fixed, self.places)
+        if given is None:
+            return None
+        made = {v for e in stretch for v in e.outputs}
         # Before a repetition nothing is there that it makes.
         from_before = [*[given.get(v) for v in self.carries], *operands[nc + nx :]]
         if any([isinstance(a, Var) and a in made for a in from_before]):
@@ -155,6 +208,21 @@ class _Loop:
             if v in self.used and not _same(given.get(y) if isinstance(y, Var) else y, a):
                 return None
         return given
+
+
+def _matched(
+    stretch: Sequence[Equation], body: Body, given: dict[Var, Any], places: Places
+) -> dict[Var, Any] | None:
+    """What equations take for what is ``given`` and for what else comes into the body, if they
+    are the body's; with what they make."""
+    rows = set(body.tape.inputs[body.carries : body.carries + body.rows])
+    for e, b in zip(stretch, body.tape.equations, strict=False):
+        if e.primitive is not b.primitive:
+            e = places.one_apart(e)
+        if not _same_operation(e, b) or not _takes(e, b, given, rows):
+            return None
+        given.update(zip(b.outputs, e.outputs, strict=True))
+    return given if len(stretch) == len(body.tape.equations) else None
 
 
 def _same_operation(e: Equation, b: Equation) -> bool:

@@ -18,6 +18,9 @@ from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Tape, Var
 from linad.transforms.rewriting import params_key
 
+REGIONS = "getitem", "read_region", "view_region", "write_region"
+"""Primitives that name a part of an array."""
+
 
 class Places:
     """Takes the places of a tape's reads and writes apart, and puts them together again."""
@@ -40,7 +43,7 @@ class Places:
         return None if found is None else (found[1], found[3])
 
     def one_apart(self, e: Equation) -> Equation:
-        if e.primitive.name not in ("getitem", "read_region", "view_region", "write_region"):
+        if e.primitive.name not in REGIONS:
             return e
         shape = getattr(e.inputs[0], "shape", ())
         if not isinstance(e.inputs[0], Var) or not size_of(e.outputs[0].shape):

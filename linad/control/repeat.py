@@ -27,6 +27,10 @@ from linad.transforms.unread_entries import is_read_nowhere
 MOST_OPERATIONS = 20_000
 """Operations of a loop that are gone through one by one, to find out which entries are read."""
 
+SHORTER: list[Callable[..., Any]] = []
+"""Functions of a loop, its operands and the active ones: they give the Jacobian of a loop of some
+kind that has a shorter one than `RepeatJacobian`, else None."""
+
 
 class Repeat(ControlPrimitive):
     """``n`` repetitions of a body.
@@ -121,6 +125,9 @@ class Repeat(ControlPrimitive):
         return tuple([v[()] for v in (*carry, *made)])
 
     def _linearized(self, values: Sequence[Any], active: Sequence[int]) -> tuple[Any, Any]:
+        for way in SHORTER:
+            if (found := way(self, values, active)) is not None:
+                return found.results, found
         J = RepeatJacobian(self, list(values), tuple(active))
         return J.results, J
 

@@ -16,6 +16,7 @@ The rewrite is an equality of programs: what the loop runs is, equation by equat
 recorded. Guards stay guards, in the body.
 """
 
+import functools
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence, Sized
@@ -23,17 +24,16 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.tracer import Tracer
 from linad.control.absorbing import absorbed
-from linad.control.bodies import Body, run_equations
+from linad.control.bodies import Body
 from linad.control.joined_rows import joined
 from linad.control.known_bodies import known
 from linad.control.lifted_numbers import first_ones_lifted
 from linad.control.memory_arrays import reads_of
 from linad.control.moving_places import Places
-from linad.control.repeat import repeat
+from linad.control.repeat import Repeat, repeat
 from linad.control.rows_of_constants import row_of
-from linad.control.search_loops import with_searches_as_loops
+from linad.control.triangles import differing, inner_body, with_counted_loops
 from linad.core.array_type import Array
 from linad.core.collection_pause import collection_paused
 from linad.core.failures import rewritten
@@ -42,7 +42,6 @@ from linad.core.moving_regions import example_values
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape
 from linad.core.tape import Equation, Tape, Var, guard, needed, tape_of
-from linad.transforms.record import RecordTrace
 from linad.transforms.rewriting import params_key, value_key
 
 LEAST_REPETITIONS, LEAST_EQUATIONS = 4, 200
@@ -50,6 +49,9 @@ LEAST_REPETITIONS, LEAST_EQUATIONS = 4, 200
 
 LOOKED_BACK = 8
 """Equal equations before one, from which distances are taken as periods."""
+
+LEAST_WITHIN = 24
+"""Equations of the longest loop of several, of different lengths, that others are around."""
 
 MOST_PERIODS = 200
 """Periods that are tried."""
@@ -77,6 +79,11 @@ def _rolled(tape: Tape, example: Callable[[], Sequence[Any]]) -> Tape:
     while (left := len(tape.equations)) >= LEAST_EQUATIONS:
         places = Places()
         found = Roller(places.apart(tape)).best()
+        if found is None or found.size * MOST_LOOKS < left:
+            outer = _outer_rolled(tape, example)
+            if outer is not None:
+                tape, is_first = outer, False
+                continue
         if found is None:
             break
         rolled = found.rolled(example(), places)
@@ -88,11 +95,50 @@ def _rolled(tape: Tape, example: Callable[[], Sequence[Any]]) -> Tape:
     return joined(tape)
 
 
-class Roller:
-    """Where a tape repeats."""
+def _outer_rolled(tape: Tape, example: Callable[[], Sequence[Any]]) -> Tape | None:
+    """The same program, a loop as one whose inner loops are of different lengths; None if there is
+    none."""
+    body = inner_body(tape)
+    if body is None:
+        places = Places()
+        apart = places.apart(tape)
+        inner = Roller(apart, LEAST_WITHIN).best()
+        if inner is None:
+            return None
+        one = inner.repetition(1)
+        for (m, i), a in differing(apart.equations, one, inner.rows).items():
+            row = row_of([a] * inner.count, one[m])
+            if row is not None:
+                inner.rows[m, i] = row
+        body = inner.body(example(), [], places)
+    if not body.tape.equations:
+        return None
+    told = with_counted_loops(tape, body)
+    if told is None or len(told.equations) >= len(tape.equations):
+        return None
+    places = Places()
+    outer = Roller(places.apart(told), LEAST_REPETITIONS).best()
+    if outer is not None and any([_is_counted(e.primitive) for e in outer.repetition(1)]):
+        return outer.rolled(example(), places)
+    return _outer_rolled(told, example)
 
-    def __init__(self, tape: Tape) -> None:
-        self.tape = tape
+
+def _is_counted(primitive: Primitive) -> bool:
+    return isinstance(primitive, Repeat) and primitive.counted
+
+
+class Roller:
+    """Where a tape repeats.
+
+    Parameters
+    ----------
+    tape : Tape
+    least : int
+        Equations of a stretch, at least.
+    """
+
+    def __init__(self, tape: Tape, least: int = LEAST_EQUATIONS) -> None:
+        self.tape, self.least = tape, least
         equations = tape.equations
         codes: dict[Any, int] = {}
         self.codes = np.array([codes.setdefault(_sign(e), len(codes)) for e in equations])
@@ -144,7 +190,7 @@ class Roller:
                 continue
             k = int(np.argmax(stops - starts))
             run = int(stops[k] - starts[k]) + period
-            if run >= LEAST_REPETITIONS * period and run >= LEAST_EQUATIONS:
+            if run >= LEAST_REPETITIONS * period and run >= self.least:
                 yield int(starts[k]), period, run // period
 
     def _stretch(self, start: int, period: int, count: int) -> "Stretch | None":
@@ -199,7 +245,7 @@ class Roller:
             return None
         bad = np.flatnonzero(~good[1:])
         count = int(bad[0]) + 1 if len(bad) else count
-        if count < LEAST_REPETITIONS or count * period < LEAST_EQUATIONS:
+        if count < LEAST_REPETITIONS or count * period < self.least:
             return None
         return Stretch(self, start, period, count, carried, moving).checked()
 
@@ -262,36 +308,35 @@ class Stretch:
         tape, equations = self.tape, self.tape.equations
         one = self.repetition(1)
         before, after = equations[: self.start], equations[self.start + self.size :]
-        known_here = (*tape.inputs, *(v for e in equations for v in e.outputs))
-        number = itertools.count(2 + max([v.index for v in known_here]))
-
-        def new(shape: Shape, dtype: np.dtype[Any]) -> Var:
-            return Var(next(number), shape, dtype)
-
         ends, stacked = self._read_after(after)
-        row_vars = {key: new(r.shape[1:], r.dtype) for key, r in self.rows.items()}
-        fixed = self._fixed()
         results = [one[m].outputs[o] for m, o in stacked]
-        values = self._example(example, before, fixed)
-        body = self._body(row_vars, fixed, results, values, places)
-        made = [new((self.count, *v.shape), v.dtype) for v in results]
+        body = self.body(example, results, places)
+        made = [self._new((self.count, *v.shape), v.dtype) for v in results]
         init = [
             a if isinstance(a, Var) else np.broadcast_to(np.asarray(a, v.dtype), v.shape)
             for v, a in self.init.items()
         ]
-        operands = (*init, *self.rows.values(), *fixed)
+        operands = (*init, *self.rows.values(), *self._fixed())
         line = one[0].source
         loop = Equation(repeat(body, self.count), operands, {}, (*ends, *made), line)
-        taken = [
-            _row(rows, j, v, line)
+        taken = {
+            v: _row(rows, j, v, line)
             for rows, entries in zip(made, stacked.values(), strict=True)
             for j, v in entries
-        ]
-        rest = places.together([*before, loop, *taken, *after])
+        }
+        rest = places.together([*before, loop, *_where_read(taken, after)])
         final = tape_of(tape.name, tape.inputs, rest, tape.outputs)
         return Tape(
             tape.name, tape.inputs, final.equations, tape.outputs, tape.in_tree, tape.out_tree
         )
+
+    @functools.cached_property
+    def _numbers(self) -> Iterator[int]:
+        known_here = [*self.tape.inputs, *[v for e in self.tape.equations for v in e.outputs]]
+        return itertools.count(2 + max([v.index for v in known_here]))
+
+    def _new(self, shape: Shape, dtype: np.dtype[Any]) -> Var:
+        return Var(next(self._numbers), shape, dtype)
 
     def _carried_results(self, j: int) -> list[Var]:
         """What a repetition makes of the values that are carried."""
@@ -324,15 +369,11 @@ class Stretch:
         read = [a for e in one for a in e.inputs if isinstance(a, Var) and a not in inner]
         return list(dict.fromkeys(read))
 
-    def _body(
-        self,
-        row_vars: dict[tuple[int, int], Var],
-        fixed: list[Var],
-        results: list[Var],
-        values: dict[Var, Any],
-        places: Places,
-    ) -> Body:
-        """The second repetition, as the body of the loop."""
+    def body(self, example: Sequence[Any], results: list[Var], places: Places) -> Body:
+        """The second repetition as the body of a loop, with these results as rows."""
+        row_vars = {key: self._new(r.shape[1:], r.dtype) for key, r in self.rows.items()}
+        fixed = self._fixed()
+        values = self._example(example, self.tape.equations[: self.start], fixed)
         slots = list(self.init)
         equations = [
             e.with_inputs(tuple([row_vars.get((m, i), a) for i, a in enumerate(e.inputs)]))
@@ -375,6 +416,16 @@ def rolled_body(tape: Tape, carries: Sized, example: Sequence[Any]) -> Tape:
     return rolled
 
 
+def _where_read(taken: dict[Var, Equation], after: Sequence[Equation]) -> list[Equation]:
+    """Equations after a loop, each row of its results taken just before it is read: a loop that
+    goes back through them repeats that, too."""
+    left, found = dict(taken), list[Equation]()
+    for e in after:
+        found += [left.pop(a) for a in e.inputs if isinstance(a, Var) and a in left]
+        found.append(e)
+    return [*found, *left.values()]
+
+
 def _row(rows: Var, j: int, result: Var, line: Any) -> Equation:
     """The equation that takes a row."""
     index = canonical((j, ...), rows.shape)[2]
@@ -394,58 +445,3 @@ def _sign(e: Equation) -> Any:
     except TypeError:
         key = id(e)
     return e.primitive, line, operands, results, key
-
-
-def rolled_part(
-    trace: RecordTrace, mark: int, inputs: Sequence[Any], others: Sequence[Any], results: Any
-) -> Callable[[Sequence[Any]], list[Any]] | None:
-    """What a recorder has recorded since ``mark``, as a function of ``inputs``, if it is a loop.
-
-    Parameters
-    ----------
-    inputs : list of array
-        Traced by the recorder, or plain.
-    others : list of Tracer
-        Other values that the part may have read.
-    results : list of array
-        What the part has made.
-    """
-    recorded = trace.equations[mark:]
-    traced = [x for x in inputs if isinstance(x, Tracer) and x._trace is trace]
-    if len(traced) < len(inputs):
-        return None
-    outputs = [y._node if isinstance(y, Tracer) and y._trace is trace else y for y in results]
-    known_here = {x._node: x for x in [*others, *traced] if x._trace is trace}
-    values = {node: x.concrete for node, x in known_here.items()}
-    whole = with_searches_as_loops(trace, recorded, trace.ended_searches(), outputs, values)
-    equations = needed(whole, outputs)
-    if len(equations) < LEAST_EQUATIONS and whole is recorded:
-        return None
-    made = {v for e in equations for v in e.outputs}
-    own = {x._node for x in traced}
-    if len(own) < len(traced):
-        return None
-    free = dict.fromkeys(
-        a for e in equations for a in e.inputs if isinstance(a, Var) and a not in made
-    )
-    more = [a for a in free if a not in own]
-    if any(a not in known_here for a in more):
-        return None
-    tracers = [*traced, *[known_here[a] for a in more]]
-    tape = tape_of("f", [t._node for t in tracers], equations, outputs)
-    rolled = roll(tape, lambda: [t.concrete for t in tracers])
-    if rolled is tape and whole is recorded:
-        return None
-    # What is checked by the loop from now on need not be checked before it.
-    steps = set(needed(recorded, outputs))
-    trace.redone |= steps
-    trace.equations[mark:] = [
-        e for e in trace.equations[mark:] if e.primitive is not guard or e not in steps
-    ]
-
-    def run(leaves: Sequence[Any]) -> list[Any]:
-        given = dict(zip(rolled.inputs, [*leaves, *tracers[len(traced) :]], strict=True))
-        found = run_equations(rolled.equations, given, [trace])  # each names its own line
-        return [found[a] if isinstance(a, Var) else a for a in rolled.outputs]
-
-    return run

@@ -13,6 +13,7 @@ from types import TracebackType
 from linad.core.callers import defining_package, innermost, warn_user
 from linad.core.frames import called_at
 from linad.core.installed import line_of
+from linad.core.primitive import Traced
 from linad.core.tape import Tape
 from linad.errors import InternalError, LinadError
 
@@ -48,6 +49,7 @@ def is_own_fault(error: BaseException) -> bool:
     return (
         frame.f_globals.get("__name__", "").startswith("linad.")
         and frame.f_code.co_name != "__getattr__"
+        and not isinstance(getattr(error, "obj", None), Traced)
     )
 
 

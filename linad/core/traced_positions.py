@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from linad.core.moving_regions import in_a_body
+from linad.core.places_on_axes import from_start
 from linad.core.primitive import Primitive, Traced
-from linad.core.regions import from_start
 
 
 def is_position(entry: Any) -> bool:

@@ -196,7 +196,7 @@ class Kernel:
 
     @functools.cached_property
     def function(self) -> Any:
-        """Numba's function; which of the names outside are plain functions shows when it is used."""
+        """Numba's function; which names outside are plain functions shows when it is used."""
         with self.lock:
             plain = calls_plain_functions(self.source.function)
             return self.calls(self.source.function) if plain else self.compiled

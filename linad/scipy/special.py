@@ -5,7 +5,13 @@ The ufuncs of scipy.special dispatch by themselves; here are the functions that 
 Legendre functions and spherical harmonics are in `linad.scipy.sphericalharmonics`. Spherical Bessel
 functions and Riemann's zeta function are in `linad.scipy.special_series`.
 
-logsumexp(a)_i = m + log Σ b exp(a - m), with m = max Re a, which has no part in the derivative.
+logsumexp(a) = m + log Σ b exp(a - m)      with m = max Re a, which has no part in the derivative
+             = m + log1p(Σ (exp(a - m) - [a = m]) + c - 1)      c = Σ [a = m]
+
+The second, without weights: where one entry is far above the others the sum is 1 and what they
+add, of which 1 + x keeps no digit. The result is that of log1p, as SciPy's since version 1.15.
+Source: P. Blanchard, D. Higham and N. Higham, "Accurately computing the log-sum-exp and softmax
+functions", IMA Journal of Numerical Analysis 41, 2021.
 """
 
 import math
@@ -84,16 +90,21 @@ def logsumexp(
         far = np.where(above > 0, shift + largest, -np.inf).astype(a.dtype)
         a = np.where(used | (above < largest), a, far)
     terms = np.exp(a - shift)
-    if b is not None:
-        terms = terms * b
-    total = np.sum(terms, axis=axis, keepdims=True)
     sign = None
-    if return_sign:
-        size = np.abs(total)
-        sign = total / size if total.dtype.kind == "c" else np.sign(total)
-        total = size
-    with np.errstate(divide="ignore", invalid="ignore"):
-        result = np.log(total) + shift
+    if b is None and not return_sign and a.dtype == real:
+        top = (still(a) == shift).astype(real)
+        rest = np.sum(terms - top, axis=axis, keepdims=True)
+        rest = rest + (np.sum(top, axis=axis, keepdims=True) - 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            result = np.log1p(rest) + shift
+    else:
+        total = np.sum(terms if b is None else terms * b, axis=axis, keepdims=True)
+        if return_sign:
+            size = np.abs(total)
+            sign = total / size if total.dtype.kind == "c" else np.sign(total)
+            total = size
+        with np.errstate(divide="ignore", invalid="ignore"):
+            result = np.log(total) + shift
     if not keepdims:
         axes = tuple(range(a.ndim)) if axis is None else axis
         result = np.squeeze(result, axis=axes)

@@ -4,7 +4,8 @@
     sweep      residuals, seed -> the seed pushed forward, or pulled back
 
 They are recorded from the tape by its rules. Residuals are what the sweeps read of the forward
-program.
+program. The numbers that this is done on warn of nothing: compiled code does not either, and what
+the function itself has done under `numpy.errstate` is done anew here.
 """
 
 from collections.abc import Sequence
@@ -50,7 +51,7 @@ class Derived:
         recorder = RecordTrace()
         inputs = [recorder.input(v) for v in primitive.example]
         nodes = [t._node for t in inputs]
-        with outside_of_traces(), recorder, read_results():
+        with outside_of_traces(), recorder, read_results(), np.errstate(all="ignore"):
             chosen = [inputs[i] for i in active]
 
             def run(leaves: list[Any]) -> list[Any]:
@@ -95,7 +96,8 @@ class Derived:
     ) -> "Compiled":
         def example() -> list[Any]:
             # Not any numbers: a matrix among them, say, has to be one that can be solved with.
-            computed = iter(self.forward.tape.run(like.example)[self.results :])
+            with np.errstate(all="ignore"):
+                computed = iter(self.forward.tape.run(like.example)[self.results :])
             residuals = [like.example[i] if i >= 0 else next(computed) for i in self.arguments]
             return residuals + [np.ones(v.shape, v.dtype) for v in seeded]
 

@@ -70,6 +70,9 @@ def products(x):
     M = square(x)
     return operator.mul(M, P) + operator.mul(x, P).sum() + 2 * M / 3 + M @ P - np.dot(x, M)
 
+def powers(x):
+    return np.outer(x, x) ** P + np.power(square(x), P) + x ** square(x) ** 2
+
 def by_name(x):
     return operator.mul(A, square(x))
 

@@ -8,6 +8,7 @@ import pytest
 
 import linad
 from linad.arrays.names_of_tensors import instead_of_attribute
+from linad.arrays.tracer import Tracer
 
 
 @pytest.mark.parametrize("x", [np.ones(3), 1.0])
@@ -28,6 +29,29 @@ from linad.arrays.names_of_tensors import instead_of_attribute
 def test_names_of_other_libraries(name, remedy, x):
     with pytest.raises(AttributeError, match=f"here traced, has no attribute '{name}'; .*{remedy}"):
         linad.grad(lambda x: np.sum(getattr(x, name)))(x)
+
+
+def test_attributes_are_read_the_quick_way():
+    """A class with __getattr__ has Python look for each attribute in many steps."""
+    assert not hasattr(Tracer, "__getattr__")
+
+
+def test_only_what_an_array_has_not_is_worded_anew():
+    def of_another(x):
+        return x.sum() + Tracer.qwertz
+
+    def written(x):
+        x.qwertz = 1.0
+        return x.sum()
+
+    with pytest.raises(AttributeError, match="^type object 'Tracer' has no attribute 'qwertz'$"):
+        linad.grad(of_another)(np.ones(3))
+    with pytest.raises(AttributeError, match="no attribute 'qwertz'$"):
+        linad.grad(written)(np.ones(3))
+    with pytest.raises(AttributeError, match="^'ndarray' object, here traced, has no attribute"):
+        linad.grad(linad.grad(lambda x: x.qwertz))(np.ones(3))
+    with pytest.raises(AttributeError, match="^'float64' object, here traced, has no attribute"):
+        linad.jit(lambda x: x.__array_interface__)(1.0)
 
 
 def test_unknown_names():

@@ -43,6 +43,10 @@ def test_facts_are_asked_of_them():
     x = linad.solve_linear(linad.eye(3) + read("sine"), np.ones(3))
     np.testing.assert_allclose(x, 1 / (1 + np.diag(FORMER["sine"]["matrix"])), rtol=1e-14)
     assert isinstance(read("sum").pushforward(np.ones(3)), np.floating)
+    for name in ("cosine transform", "sine transform"):
+        expected = np.linalg.solve(FORMER[name]["matrix"], np.ones(3))
+        found = linad.solve_linear(read(name), np.ones(3))
+        np.testing.assert_allclose(found, expected, atol=1e-14)
 
 
 def test_seeds_are_checked_as_before():

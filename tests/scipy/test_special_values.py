@@ -102,3 +102,25 @@ def test_what_is_refused_there():
         linad.grad(lambda v: spatial.geometric_slerp(v, np.array([1.0, 0.0]), 0.3)[0])(
             np.array([1.0, 0.0])
         )
+
+
+@pytest.mark.parametrize(
+    "a",
+    [
+        [0.0, -40.0],
+        [-1e-30, -50.0],
+        [-np.inf, 0.0, -35.0],
+        [1.0, 1.0, -60.0],
+        [-np.inf, -np.inf],
+        [np.inf, 1.0],
+        [-745.0, -800.0],
+    ],
+)
+def test_a_logarithm_of_a_sum_near_one_keeps_its_digits(a):
+    """As SciPy's, by log1p of what the lesser entries add to the largest."""
+    a = np.array(a)
+    f = linad.scipy.special.logsumexp
+    expected = scipy.special.logsumexp(a)
+    for g in (f, linad.jit(f)):
+        value = linad.linearize(g, a)[0]
+        np.testing.assert_allclose(value, expected, rtol=1e-14)

@@ -45,6 +45,7 @@ DEPENDENT = "of dependent rows it depends on rounding"
 SINGULAR = "of a singular matrix SciPy gives what rounding has chosen, or what it was given"
 KNOWN = {
     ("allpole", "JIT VALUE"): "SciPy divides by a leading 0 anew for each signal, and then by NaN",
+    ("bartlett", "all"): "of equal entries T is infinite, and p a power that no chain rule sees",
     ("f_oneway", "JIT VALUE"): "of equal samples F is 0, or below by rounding, where p is NaN",
     ("lmoment", "JIT VALUE"): "of equal entries: a quotient of rounding errors",
     ("linalg.rq", "VALUE"): DEPENDENT,

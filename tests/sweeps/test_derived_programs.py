@@ -53,3 +53,17 @@ def test_what_a_linear_function_keeps():
     found = derived(lambda x: 3 * x, X)
     assert found.arguments == []
     assert names(found.forward) == ["multiply"]
+
+
+def test_what_the_function_silences_is_silent_in_the_programs_of_its_derivative():
+    """Warnings are errors here: none is given, as by the function itself."""
+
+    def f(x):
+        with np.errstate(divide="ignore"):
+            return np.exp(np.log(x))
+
+    x = np.array([0.0, 1.0])
+    g = linad.jit(f)
+    for _ in range(3):
+        y, _ = linad.linearize(g, x)
+        np.testing.assert_array_equal(y, x)

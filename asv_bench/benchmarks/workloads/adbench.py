@@ -10,7 +10,7 @@ import math
 import numpy as np
 from scipy.special import multigammaln
 
-from .limit import cos, exp, limit, sin
+from .limit import cos, exp, limit, sin, tanh
 from .workload import Family, Workload
 
 # Gaussian mixture: weights, means, and for each component the logarithms of the diagonal and
@@ -295,6 +295,145 @@ def _lstm_scanned(main, extra, state, sequence, numpy):
     return -numpy.sum(losses) / (sequence.shape[1] * (len(sequence) - 1))
 
 
+LETTER, LANES = 14, 16
+"""Bits of a letter, and as many numbers as fill vectors of eight."""
+
+# Where rows of so many numbers begin, in one array, so that a compiler sees that they are apart:
+# hidden and cell of either layer, letters, parameters of either layer, of what is around; then the
+# same of cotangents. And in what is kept of a layer.
+STATE, GIVEN, FIRST, SECOND, AROUND, BACK = (LANES * k for k in (0, 4, 5, 13, 21, 24))
+LAST, BIAS, END = 2 * LANES, 4 * LANES, 2 * BACK
+FORGET, IN, OUT, CHANGE, HIDDEN, CELL, TANH, KEPT = (LANES * k for k in range(8))
+
+
+def _lstm_layer_kept(state, given, w):
+    """The layer, with its gates, what it begins with and the tanh of its cell kept."""
+
+    @limit
+    def layer(m, kept):
+        for i in range(LANES):
+            x, hidden, cell = m[given + i], m[state + i], m[state + LANES + i]
+            forget = 1.0 / (1.0 + exp(-(x * m[w + i] + m[w + BIAS + i])))
+            j = i + LANES
+            ingate = 1.0 / (1.0 + exp(-(hidden * m[w + j] + m[w + BIAS + j])))
+            j += LANES
+            outgate = 1.0 / (1.0 + exp(-(x * m[w + j] + m[w + BIAS + j])))
+            j += LANES
+            change = tanh(hidden * m[w + j] + m[w + BIAS + j])
+            new = cell * forget + ingate * change
+            t = tanh(new)
+            kept[FORGET + i], kept[IN + i] = forget, ingate
+            kept[OUT + i], kept[CHANGE + i] = outgate, change
+            kept[HIDDEN + i], kept[CELL + i], kept[TANH + i] = hidden, cell, t
+            m[state + i], m[state + LANES + i] = outgate * t, new
+
+    return layer
+
+
+def _lstm_layer_back(state, given, w):
+    """Its way back: the cotangents of what it begins with take the place of its results'."""
+
+    @limit
+    def layer(m, kept):
+        for i in range(LANES):
+            forget, ingate = kept[FORGET + i], kept[IN + i]
+            outgate, change, t = kept[OUT + i], kept[CHANGE + i], kept[TANH + i]
+            x, hidden, cell = m[given + i], kept[HIDDEN + i], kept[CELL + i]
+            of_hidden = m[BACK + state + i]
+            d = m[BACK + state + LANES + i] + of_hidden * outgate * (1.0 - t * t)
+            z0 = d * cell * forget * (1.0 - forget)
+            z1 = d * change * ingate * (1.0 - ingate)
+            z2 = of_hidden * t * outgate * (1.0 - outgate)
+            z3 = d * ingate * (1.0 - change * change)
+            j = w + i
+            m[BACK + j] += z0 * x
+            m[BACK + BIAS + j] += z0
+            m[BACK + GIVEN + i] = z0 * m[j] + z2 * m[j + 2 * LANES]
+            m[BACK + state + i] = z1 * m[j + LANES] + z3 * m[j + 3 * LANES]
+            m[BACK + state + LANES + i] = d * forget
+            j += LANES
+            m[BACK + j] += z1 * hidden
+            m[BACK + BIAS + j] += z1
+            j += LANES
+            m[BACK + j] += z2 * x
+            m[BACK + BIAS + j] += z2
+            j += LANES
+            m[BACK + j] += z3 * hidden
+            m[BACK + BIAS + j] += z3
+
+    return layer
+
+
+_lstm_first = _lstm_layer_kept(STATE, GIVEN, FIRST)
+_lstm_second = _lstm_layer_kept(LAST, STATE, SECOND)
+_lstm_first_back = _lstm_layer_back(STATE, GIVEN, FIRST)
+_lstm_second_back = _lstm_layer_back(LAST, GIVEN, SECOND)
+
+
+@limit
+def _lstm_around(m, main, extra, back):
+    """Parameters into rows of whole vectors, or cotangents out of them."""
+    for k in range(4):
+        for gate in range(4):
+            for i in range(LETTER):
+                j = FIRST + (4 * k + gate) * LANES + i
+                if back:
+                    main[k, gate * LETTER + i] = m[BACK + j]
+                else:
+                    m[j] = main[k, gate * LETTER + i]
+    for k in range(3):
+        for i in range(LETTER):
+            j = AROUND + k * LANES + i
+            if back:
+                extra[k, i] = m[BACK + j]
+            else:
+                m[j] = extra[k, i]
+
+
+@limit
+def lstm_gradient(main, extra, state, sequence, d_main, d_extra):
+    """Entry by entry in whole vectors; what the way back reads is kept, a row for each letter."""
+    steps = len(sequence) - 1
+    m, kept = np.zeros(END), np.empty((2 * steps, KEPT))
+    letters, slopes = np.zeros((steps + 1, LANES)), np.empty((steps, LANES))
+    letters[:, :LETTER] = sequence
+    _lstm_around(m, main, extra, False)
+    for k in range(4):
+        for i in range(LETTER):
+            m[STATE + k * LANES + i] = state[k, i]
+    for t in range(steps):
+        for i in range(LANES):
+            m[GIVEN + i] = letters[t, i] * m[AROUND + i]
+        _lstm_first(m, kept[2 * t])
+        _lstm_second(m, kept[2 * t + 1])
+        for i in range(LANES):
+            y = m[LAST + i] * m[AROUND + LANES + i] + m[AROUND + 2 * LANES + i]
+            slopes[t, i] = exp(y)
+        total, count = 0.0, 0.0  # the last two are exp(0): the 2 that the sum has more
+        for i in range(LANES):
+            total += slopes[t, i]
+            count += letters[t + 1, i]
+        for i in range(LANES):
+            slopes[t, i] = (slopes[t, i] * (count / total) - letters[t + 1, i]) / (LETTER * steps)
+        slopes[t, LETTER:] = 0.0
+    for t in range(steps - 1, -1, -1):
+        first, second = kept[2 * t], kept[2 * t + 1]
+        for i in range(LANES):
+            s, x = slopes[t, i], second[OUT + i] * second[TANH + i]
+            m[BACK + AROUND + LANES + i] += s * x
+            m[BACK + AROUND + 2 * LANES + i] += s
+            m[BACK + LAST + i] += s * m[AROUND + LANES + i]
+            m[GIVEN + i] = first[OUT + i] * first[TANH + i]
+        _lstm_second_back(m, second)
+        for i in range(LANES):
+            m[BACK + STATE + i] += m[BACK + GIVEN + i]
+            m[GIVEN + i] = letters[t, i] * m[AROUND + i]
+        _lstm_first_back(m, first)
+        for i in range(LANES):
+            m[BACK + AROUND + i] += m[BACK + GIVEN + i] * letters[t, i]
+    _lstm_around(m, d_main, d_extra, True)
+
+
 def _lstm_arguments(length):
     def make(rng):
         main, extra = rng.standard_normal((4, 56)), rng.standard_normal((3, 14))
@@ -332,6 +471,7 @@ WORKLOADS = [
             lstm,
             _lstm_arguments(length),
             active=2,
+            by_hand={"gradient": lstm_gradient},
             forms={"jax": _lstm_scanned},
             without=("casadi", "pytensor", "torch.compile"),
             long=True,

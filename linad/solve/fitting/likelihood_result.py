@@ -110,6 +110,9 @@ class LikelihoodResult(KnownParameters):
         H = self._curvature
         if not np.isfinite(H).all():
             return SeenDirections(H)
+        gone = self._levelled
+        if gone.any():  # what is left of their curvature says nothing
+            H = np.where(gone[:, None] | gone, 0.0, H)
         sizes = np.sqrt(np.abs(np.diagonal(H)))
         D = np.where(sizes > 0, sizes, 1.0)
         values, vectors = np.linalg.eigh(H / D / D[:, None])
@@ -122,6 +125,17 @@ class LikelihoodResult(KnownParameters):
             values = np.where(faint & (bent < 0.1 * values), 0.0, values)
         roots = np.sqrt(np.where(values > least, values, 0.0))
         return SeenDirections(roots[:, None] * vectors.T * D)
+
+    @cached_property
+    def _levelled(self) -> Any:
+        """The free parameters that have run towards infinity, where the likelihood levels off;
+        none if all have, as it has no maximum then, or it is no logarithm."""
+        way = (self.vector - self.parameters.start)[self.parameters.free]
+        gone = np.array(list(map(self._rises_along, np.diag(way))), bool)
+        lost = gone.any() and (
+            gone.all() or is_no_logarithm(self.log_likelihood) or self._falls_to_zero()
+        )
+        return np.zeros(gone.shape, bool) if lost else gone
 
     def _bent_after_a_step(self, D: Any, values: Any, vectors: Any) -> Any:
         """Curvatures along eigenvectors, nearer to the maximum by a step along those that are bent.
@@ -164,8 +178,13 @@ class LikelihoodResult(KnownParameters):
         return f"errors unknown: the likelihood has no maximum here{self._or_itself()}"
 
     def _or_itself(self) -> str:
-        """What to add where it may be no logarithm: that of a maximum is as often below 0."""
-        return OR_NO_LOGARITHM if self.log_likelihood > 0.0 else ""
+        """What to add where it may be no logarithm, which is as often below 0."""
+        if not self.log_likelihood > 0.0:
+            return ""
+        start, free = self.parameters.start, self.parameters.free
+        with quiet():
+            first = -float(self._cost_of_free(start, free)(start[free]))
+        return "" if first < 0.0 else OR_NO_LOGARITHM
 
     def _doubt(self) -> str:
         """That it is no logarithm, or that the maximum lies at infinity, as that of a model which
@@ -229,5 +248,18 @@ class LikelihoodResult(KnownParameters):
         return fallen < 0.05
 
     def _without_effect(self, name: str) -> str:
+        if self._has_levelled(name):
+            i = self.names.index(name)
+            side = "-inf" if self.vector[i] < self.parameters.start[i] else "inf"
+            return (
+                f"the likelihood levels off on its way to {side}, at {self.log_likelihood:.6g}: it "
+                f"has no error, but an interval, profile_intervals(names={name!r}); bounds=, or a "
+                f"prior, keep it from there{self._or_itself()}"
+            )
         why = not_read(self, name) or flat_here(self, name)
         return f"the likelihood does not depend on it{why}"
+
+    def _has_levelled(self, name: str) -> bool:
+        """Whether a parameter has run to where the likelihood levels off."""
+        k = np.count_nonzero(self.parameters.free[: self.names.index(name)])
+        return bool(self._levelled[k])

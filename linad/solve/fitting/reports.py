@@ -85,7 +85,7 @@ def openings(fit: Any, most: int = STRONGEST) -> list[str]:
     directions = fit.undetermined
     found = fit._cautions()
     free = np.count_nonzero(fit.parameters.free)
-    squares = act_by_squares(fit)
+    squares = not directions or act_by_squares(fit)
     lost = len(directions) < free < 2 * len(directions) and not squares
     if lost:
         found.append(_lost(fit))

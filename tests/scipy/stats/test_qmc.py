@@ -24,7 +24,7 @@ def agrees(name, *args, **options):
     np.testing.assert_allclose(getattr(qmc, name)(*args, X, **options), theirs, rtol=0)
 
 
-@pytest.mark.parametrize("method", qmc.DISCREPANCIES)
+@pytest.mark.parametrize("method", ["CD", "WD", "MD", "L2-star"])
 @pytest.mark.parametrize("iterative", [False, True])
 def test_discrepancies(method, iterative):
     agrees("discrepancy", method=method, iterative=iterative)

@@ -199,6 +199,28 @@ def test_what_is_undetermined():
         maximum_likelihood(lambda p: normal(p) + 0 * p["idle"], {"mean": 1, "sigma": 1, "idle": 2})
 
 
+def test_a_scatter_that_is_not_needed():
+    """The likelihood levels off as its logarithm runs to -inf; the errors of others are right."""
+    y = 5 + 0.09 * np.random.default_rng(0).standard_normal(50)
+
+    def log_likelihood(m, lnint):
+        v = 0.1**2 + np.exp(2 * lnint)
+        return -0.5 * np.sum((y - m) ** 2 / v + np.log(v))
+
+    with pytest.warns(OptimizeWarning, match="lnint: the likelihood levels off on its way to -inf"):
+        found = maximum_likelihood(log_likelihood, {"m": 4.0, "lnint": -2.0})
+    assert found.success
+    assert found.errors["m"] == pytest.approx(0.1 / np.sqrt(50), rel=1e-6)
+    assert np.isinf(found.errors["lnint"])
+    report = str(found)
+    assert "infinity" not in report
+    assert "return its logarithm" not in report
+    low, high = found.profile_intervals(names="lnint")["lnint"]
+    assert low == -np.inf
+    fallen = maximum_likelihood(log_likelihood, {"m": 5.0, "lnint": high}, fixed=["lnint"])
+    assert found.log_likelihood - fallen.log_likelihood == pytest.approx(1.9207, rel=1e-4)
+
+
 def test_a_maximum_at_infinity():
     """Of a model that separates its data, or some of them; not where they overlap."""
     x = np.linspace(-2.0, 2.0, 20)
@@ -209,10 +231,14 @@ def test_a_maximum_at_infinity():
         return np.sum(y * z - np.logaddexp(0.0, z))
 
     overlapping = ((x > 0.3) ^ (np.arange(20) % 5 == 2)).astype(float)
-    for start, y in ((np.zeros(2), (x > 0.3).astype(float)), (np.zeros(3), overlapping)):
-        with pytest.warns(OptimizeWarning, match="rises towards infinity"):
-            found = maximum_likelihood(logistic, start, (y,))
-        assert "give bounds, or a prior" in found.message
+    with pytest.warns(OptimizeWarning, match="rises towards infinity"):
+        found = maximum_likelihood(logistic, np.zeros(2), ((x > 0.3).astype(float),))
+    assert "give bounds, or a prior" in found.message
+    words = r"p\[2\]: the likelihood levels off on its way to -inf"
+    with pytest.warns(OptimizeWarning, match=words):
+        found = maximum_likelihood(logistic, np.zeros(3), (overlapping,))
+    assert np.isfinite(found.errors[:2]).all()
+    assert np.isinf(found.errors[2])
     with warnings.catch_warnings(action="error"):
         found = maximum_likelihood(logistic, np.zeros(2), (overlapping,))
         again = maximum_likelihood(logistic, found.x, (overlapping,))
