@@ -45,6 +45,10 @@ class Refit:
             **self.options,
         )
 
+    def beside(self, start: Any, held: Any, _enough: float) -> Any:
+        """The minimum with more parameters held, from near it."""
+        return self(start, held)
+
     def is_finite_at(self, x: Any) -> bool:
         """Whether what it minimises, and its derivative, are finite at a point."""
         once = {**self.options, "maxiter": 0, "disp": False, "callback": None}
