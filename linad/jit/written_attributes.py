@@ -7,6 +7,9 @@
 Whether that is so is seen while the function is recorded, of the objects themselves: callbacks,
 `getattr`, `vars` and copies of an object count as they come. A path on which an attribute is read
 first makes it part of what calls are known by again, for good.
+
+What no program can write, Python does at each call: the run that finds that, and one that raises,
+leaves plain arrays there itself.
 """
 
 import operator
