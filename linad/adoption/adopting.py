@@ -12,6 +12,7 @@ from linad.adoption.sweep import Changes, adopt_function
 from linad.adoption.vectorized import is_vectorized
 from linad.adoption.watcher import Watcher
 from linad.arrays.traces import running_trace
+from linad.core.adopted import ENDED, ENDED_NAMES
 from linad.core.callers import ENGINES
 from linad.core.interrupts import uninterrupted
 from linad.core.renaming import check_version
@@ -32,7 +33,7 @@ class Adoption:
     """
 
     def __init__(self, names: list[str], functions: list[Any]) -> None:
-        self.names = names
+        self.names, self.functions = names, functions
         self.automatic = not names and not functions
         self._changes: list[Changes] = []
         self._undone = False
@@ -63,6 +64,8 @@ class Adoption:
                 _WATCHER.forget_alone(changes)
             _WATCHER.automatic -= self.automatic
             _WATCHER.let_go()
+            ENDED_NAMES.update(self.names)
+            ENDED.update([f.__code__ for f in self.functions if hasattr(f, "__code__")])
 
     def __enter__(self) -> "Adoption":
         return self

@@ -12,7 +12,7 @@ from linad.arrays.buffers import refresh, share_storage, storage_of
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.control import growth as growth  # tells loops of their shorter derivatives
-from linad.control.rolling import rolled_part
+from linad.control.rolled_parts import rolled_part
 from linad.control.watching import watched
 from linad.core import tree
 from linad.core.adopted import repeated

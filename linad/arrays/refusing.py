@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from linad.core import callers
-from linad.core.adopted import is_adopted
+from linad.core.adopted import is_adopted, was_adopted
 from linad.core.array_type import Array
 from linad.core.callers import AWARE, ENGINES, refused_frame
 from linad.core.dispatch import NAMESPACE, UFUNCS
@@ -49,10 +49,22 @@ BLOCKS = "np.block([[...], [...]]) for lists within a list"
 NO_LISTS = f"use {STACKED}{BLOCKS}: it takes traced arrays, but no lists of traced numbers"
 WRAP = "wrap it with @linad.primitive and give its Jacobian"
 ADOPT = "or linad.adopt(__name__) lets code of this module trace as it is"
+AGAIN = (
+    " (its adoption has ended with a `with` block: what runs it again, as plot() of a fit, belongs "
+    "into the block, or adopt it without `with`)"
+)
 COUNT = "an integer has no derivative: use int(x.astype(int)) where it is a constant"
 DEGREE = (
     "a degree, an order or a count must be an integer, which has no derivative: pass an int, or "
     "int(x.astype(int)) where it is a constant"
+)
+STATIC = (
+    "; under linad.jit a number that the program may depend on can be a static argument: "
+    "linad.jit(f, static_argnums=0)"
+)
+JITTED = (
+    "; under linad.jit all arguments are traced, data among them: what makes plain arrays of data, "
+    "as np.asarray(t), belongs before the call"
 )
 DRAW = "draw with plain parameters and transform what is drawn: mean + s * rng.standard_normal(n)"
 _ROOT = "linad.solve.root(g, x0, theta) returns the root, differentiable in theta"
@@ -133,13 +145,12 @@ def refuse(x: Any, how: str, remedy: str, by_caller: bool, kind: str) -> NoRetur
     theirs = _in_installed_code(kind, how, remedy)
     if not theirs and "linad.adopt(__name__)" not in remedy and _has_form(what, remedy):
         remedy += f"; {ADOPT}"
+        frame = refused_frame()
+        remedy += AGAIN if frame is not None and was_adopted(frame) else ""
     if theirs:
         raise TracerError(f"{theirs} (a value {label(x)})", kind=kind, trace=x._trace)
     if x._trace.records:
-        remedy += (
-            "; under linad.jit a number that the program may depend on can be a static argument: "
-            "linad.jit(f, static_argnums=0)"
-        )
+        remedy += JITTED if x.ndim else STATIC
     words = (
         f"{how} would take a traced value {label(x)} out of the trace and lose its derivative; "
         f"{remedy}"
@@ -198,7 +209,8 @@ def _in_installed_code(kind: str, how: str, remedy: str) -> str:
             f"called; {remedy}; or wrap the function that you call with @linad.primitive and give "
             f"its Jacobian"
         )
-    return f"{does}, which loses its derivative; linad.adopt({package!r}) lets it trace"
+    ended = AGAIN if was_adopted(frame) else ""
+    return f"{does}, which loses its derivative; linad.adopt({package!r}) lets it trace{ended}"
 
 
 def _has_form(what: Asked, remedy: str) -> bool:

@@ -24,9 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.tracer import Tracer
 from linad.control.absorbing import absorbed
-from linad.control.bodies import Body, run_equations
+from linad.control.bodies import Body
 from linad.control.joined_rows import joined
 from linad.control.known_bodies import known
 from linad.control.lifted_numbers import first_ones_lifted
@@ -34,7 +33,6 @@ from linad.control.memory_arrays import reads_of
 from linad.control.moving_places import Places
 from linad.control.repeat import Repeat, repeat
 from linad.control.rows_of_constants import row_of
-from linad.control.search_loops import with_searches_as_loops
 from linad.control.triangles import differing, inner_body, with_counted_loops
 from linad.core.array_type import Array
 from linad.core.collection_pause import collection_paused
@@ -44,7 +42,6 @@ from linad.core.moving_regions import example_values
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape
 from linad.core.tape import Equation, Tape, Var, guard, needed, tape_of
-from linad.transforms.record import RecordTrace
 from linad.transforms.rewriting import params_key, value_key
 
 LEAST_REPETITIONS, LEAST_EQUATIONS = 4, 200
@@ -53,8 +50,9 @@ LEAST_REPETITIONS, LEAST_EQUATIONS = 4, 200
 LOOKED_BACK = 8
 """Equal equations before one, from which distances are taken as periods."""
 
-LEAST_WITHIN = 24
-"""Equations of the longest loop of several, of different lengths, that others are around."""
+LEAST_WITHIN, LEAST_AROUND = 24, 500
+"""Equations of the longest of several loops of different lengths, and of a program with these:
+one with fewer is faster, and soon compiled, where they are written out."""
 
 MOST_PERIODS = 200
 """Periods that are tried."""
@@ -82,7 +80,7 @@ def _rolled(tape: Tape, example: Callable[[], Sequence[Any]]) -> Tape:
     while (left := len(tape.equations)) >= LEAST_EQUATIONS:
         places = Places()
         found = Roller(places.apart(tape)).best()
-        if found is None or found.size * MOST_LOOKS < left:
+        if left >= LEAST_AROUND and (found is None or found.size * MOST_LOOKS < left):
             outer = _outer_rolled(tape, example)
             if outer is not None:
                 tape, is_first = outer, False
@@ -322,12 +320,12 @@ class Stretch:
         operands = (*init, *self.rows.values(), *self._fixed())
         line = one[0].source
         loop = Equation(repeat(body, self.count), operands, {}, (*ends, *made), line)
-        taken = [
-            _row(rows, j, v, line)
+        taken = {
+            v: _row(rows, j, v, line)
             for rows, entries in zip(made, stacked.values(), strict=True)
             for j, v in entries
-        ]
-        rest = places.together([*before, loop, *taken, *after])
+        }
+        rest = places.together([*before, loop, *_where_read(taken, after)])
         final = tape_of(tape.name, tape.inputs, rest, tape.outputs)
         return Tape(
             tape.name, tape.inputs, final.equations, tape.outputs, tape.in_tree, tape.out_tree
@@ -419,6 +417,16 @@ def rolled_body(tape: Tape, carries: Sized, example: Sequence[Any]) -> Tape:
     return rolled
 
 
+def _where_read(taken: dict[Var, Equation], after: Sequence[Equation]) -> list[Equation]:
+    """Equations after a loop, each row of its results taken just before it is read: a loop that
+    goes back through them repeats that, too."""
+    left, found = dict(taken), list[Equation]()
+    for e in after:
+        found += [left.pop(a) for a in e.inputs if isinstance(a, Var) and a in left]
+        found.append(e)
+    return [*found, *left.values()]
+
+
 def _row(rows: Var, j: int, result: Var, line: Any) -> Equation:
     """The equation that takes a row."""
     index = canonical((j, ...), rows.shape)[2]
@@ -438,58 +446,3 @@ def _sign(e: Equation) -> Any:
     except TypeError:
         key = id(e)
     return e.primitive, line, operands, results, key
-
-
-def rolled_part(
-    trace: RecordTrace, mark: int, inputs: Sequence[Any], others: Sequence[Any], results: Any
-) -> Callable[[Sequence[Any]], list[Any]] | None:
-    """What a recorder has recorded since ``mark``, as a function of ``inputs``, if it is a loop.
-
-    Parameters
-    ----------
-    inputs : list of array
-        Traced by the recorder, or plain.
-    others : list of Tracer
-        Other values that the part may have read.
-    results : list of array
-        What the part has made.
-    """
-    recorded = trace.equations[mark:]
-    traced = [x for x in inputs if isinstance(x, Tracer) and x._trace is trace]
-    if len(traced) < len(inputs):
-        return None
-    outputs = [y._node if isinstance(y, Tracer) and y._trace is trace else y for y in results]
-    known_here = {x._node: x for x in [*others, *traced] if x._trace is trace}
-    values = {node: x.concrete for node, x in known_here.items()}
-    whole = with_searches_as_loops(trace, recorded, trace.ended_searches(), outputs, values)
-    equations = needed(whole, outputs)
-    if len(equations) < LEAST_EQUATIONS and whole is recorded:
-        return None
-    made = {v for e in equations for v in e.outputs}
-    own = {x._node for x in traced}
-    if len(own) < len(traced):
-        return None
-    free = dict.fromkeys(
-        a for e in equations for a in e.inputs if isinstance(a, Var) and a not in made
-    )
-    more = [a for a in free if a not in own]
-    if any(a not in known_here for a in more):
-        return None
-    tracers = [*traced, *[known_here[a] for a in more]]
-    tape = tape_of("f", [t._node for t in tracers], equations, outputs)
-    rolled = roll(tape, lambda: [t.concrete for t in tracers])
-    if rolled is tape and whole is recorded:
-        return None
-    # What is checked by the loop from now on need not be checked before it.
-    steps = set(needed(recorded, outputs))
-    trace.redone |= steps
-    trace.equations[mark:] = [
-        e for e in trace.equations[mark:] if e.primitive is not guard or e not in steps
-    ]
-
-    def run(leaves: Sequence[Any]) -> list[Any]:
-        given = dict(zip(rolled.inputs, [*leaves, *tracers[len(traced) :]], strict=True))
-        found = run_equations(rolled.equations, given, [trace])  # each names its own line
-        return [found[a] if isinstance(a, Var) else a for a in rolled.outputs]
-
-    return run

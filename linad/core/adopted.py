@@ -29,6 +29,12 @@ CODES: dict[int, Any] = {}
 WRITTEN: weakref.WeakKeyDictionary[CodeType, CodeType] = weakref.WeakKeyDictionary()
 """The code of adopted functions as it was written, by the code that they have instead."""
 
+ENDED: weakref.WeakSet[CodeType] = weakref.WeakSet()
+"""The code of functions whose adoption has ended."""
+
+ENDED_NAMES: set[str] = set()
+"""The same of modules, by their names."""
+
 WATCHERS: list[Any] = []
 """Told when a trace starts (``enter``) and ends (``leave``): none, or one."""
 
@@ -58,6 +64,13 @@ Place = tuple[tuple[str, int], ...]
 def is_adopted(frame: FrameType) -> bool:
     """Whether a frame runs adopted code."""
     return id(frame.f_globals) in SPACES or id(frame.f_code) in CODES
+
+
+def was_adopted(frame: FrameType) -> bool:
+    """Whether the code of a frame has been adopted, and is no more."""
+    name = frame.f_globals.get("__name__", "")
+    ended = frame.f_code in ENDED or not ENDED_NAMES.isdisjoint((name, name.partition(".")[0]))
+    return ended and not is_adopted(frame)
 
 
 def as_written(code: CodeType) -> CodeType:

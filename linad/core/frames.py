@@ -88,7 +88,12 @@ def shown_file(file: str) -> str:
 def place() -> str:
     """The user's file and line that are running here, as ``file:line``; "" if there are none."""
     frame = using_frame()
-    return "" if frame is None else f"{shown_file(frame.f_code.co_filename)}:{frame.f_lineno}"
+    return "" if frame is None else place_of(frame)
+
+
+def place_of(frame: FrameType) -> str:
+    """The file and line that a frame runs, as ``file:line``."""
+    return f"{shown_file(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
 def asked() -> Asked:

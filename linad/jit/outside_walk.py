@@ -26,7 +26,7 @@ from linad.core.transformed_functions import Transformed
 from linad.jit.carried_along import FOLLOWED, called_by, has_memory, is_bound, moves
 from linad.jit.code_reads import CATCHES, IMPORTERS, NOTES, reads_of
 from linad.jit.memoized import generation_of
-from linad.jit.process_state import is_data, is_environment
+from linad.jit.process_state import MISSING, is_data, is_environment
 from linad.jit.random_draws import is_generator
 from linad.jit.state_walk import (
     EMPTY,
@@ -337,6 +337,9 @@ class OutsideWalk(StateWalk):
                 self.named(name, scope[name], f"{known}[{name!r}]")
             elif not hasattr(builtins, name):
                 self.parts.append((name, "missing"))
+                self.lines.append(f"{name!r} not in {self.bind(vars(builtins))}")
+            elif vars(builtins)[name] is not PYTHONS_OWN.get(name, MISSING):
+                self.named(name, vars(builtins)[name], f"{self.bind(vars(builtins))}[{name!r}]")
         if missing := frozenset(reads.names) - scope.keys():  # Python's own, too
             self.lines.append(f"{known}.keys().isdisjoint({self.bind(missing)})")
         for name, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
@@ -467,6 +470,10 @@ class OutsideWalk(StateWalk):
             return name not in MACHINERY and (made or name not in SILENT)
         return self.any or name in self.known
 
+
+PYTHONS_OWN = dict(vars(builtins))
+"""Python's functions, by their names; who puts others beside them, or in their places, has
+variables there."""
 
 NEUTRAL = {object, list, dict, tuple, set, frozenset, int, float, str, bytes, complex}
 NEUTRAL |= {abc.ABC, typing.Generic, typing.Protocol, enum.Enum, types.SimpleNamespace}

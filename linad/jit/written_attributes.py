@@ -187,13 +187,16 @@ def _memory(value: Any, given: Container[int]) -> Iterator[int]:
 
 
 def _outermost(value: Any, trace: Any) -> Any:
-    """What a container holds, values of derivatives inside the run as those that they are of."""
+    """What a container holds, values of derivatives inside the run as those that they are of.
+
+    One in the body of a loop is of an example, not of the run: it stays what it is."""
     parts, structure = tree.flatten(value)
     for k, part in enumerate(parts):
         while isinstance(part, Tracer) and part._trace is not trace:
             refresh(part)
             part = part._value
-        parts[k] = part
+        if isinstance(part, Tracer):
+            parts[k] = part
     return tree.unflatten(structure, parts)
 
 

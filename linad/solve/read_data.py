@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linad.core import tree
 from linad.core.codes import codes_in
 from linad.core.installed import is_installed
 from linad.core.shapes import name_of
+
+NUMBERS = ({int}, {float}, {int, float})
+"""Types of the entries of a list that is an array in all but name."""
 
 MOST = 6
 """Data of one shape that are named."""
@@ -92,14 +94,18 @@ def _of_object(name: str, reader: str, value: Any, seen: set[int]) -> Iterator[R
 
 
 def _arrays(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """The arrays and columns of a value, each with its name."""
-    leaves, paths = [value], [""]
-    if isinstance(value, list | tuple | dict):
-        leaves, structure = tree.flatten(value)
-        paths = tree.leaf_paths(structure)
-    for path, leaf in zip(paths, leaves, strict=True):
-        if isinstance(leaf, np.ndarray) or hasattr(leaf, "iloc"):
-            yield f"{name}{path}", np.asarray(leaf)
+    """The arrays, columns and lists of numbers of a value, each with its name."""
+    if isinstance(value, np.ndarray) or hasattr(value, "iloc"):
+        yield name, np.asarray(value)
+    elif isinstance(value, list | tuple) and {*map(type, value)} in NUMBERS:
+        yield name, np.asarray(value, float)
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            yield from _arrays(f"{name}[{key!r}]", part)
+    elif isinstance(value, list | tuple):
+        fields = getattr(value, "_fields", None)
+        for i, part in enumerate(value):
+            yield from _arrays(f"{name}.{fields[i]}" if fields else f"{name}[{i}]", part)
 
 
 def _global_names(code: types.CodeType) -> Iterator[str]:

@@ -25,8 +25,8 @@ PATHS = 8
 """Numbers of operations, at so many different points, that are no more than a few programs."""
 
 WORTH = 4e-4
-"""Seconds of a derivative in Python below which a compiled one takes about as long: 1e-4 and more,
-however little it does."""
+"""Seconds of a run in Python below which a compiled one takes about as long: 1e-4 and more, however
+little it does."""
 
 
 class Waiting:
@@ -34,8 +34,9 @@ class Waiting:
 
     ``with waiting:`` goes around what else runs it, or its derivative. Whatever a solver does
     between, linear algebra above all, does not count, nor does what Numba compiles in it, as the
-    user's kernels, nor where it waits, or another program has the core: compiling the function
-    would not help.
+    user's kernels, nor where it waits, or another program has the core, nor the first run and the
+    first derivative, in which much is done for the first time: compiling the function would not
+    help.
 
     Parameters
     ----------
@@ -60,6 +61,7 @@ class Waiting:
         self.seconds, self.compiling, self.depth = 0.0, 0.0, 0
         self.entered = 0.0, 0.0
         self.due = SECONDS
+        self.runs = 0  # of it, of its derivatives, and of those applied
         self.points = 0  # at which there was a derivative
         self.most = 0  # operations
         self.lengths: dict[int, set[int]] = {}  # of operations, by how many are unknown
@@ -84,7 +86,9 @@ class Waiting:
         if self.depth == 0:
             began, ran = self.entered
             passed = time.perf_counter() - began - (compiled_seconds() - self.compiling)
-            self.seconds += max(min(passed, time.thread_time() - ran), 0.0)
+            if self.runs:
+                self.seconds += max(min(passed, time.thread_time() - ran), 0.0)
+            self.runs += 1
 
     def saw(self, J: Any = None, iterates: bool = False) -> None:
         """Note a derivative at a point, and of how many operations the function was, if J tells.
@@ -92,6 +96,8 @@ class Waiting:
         Integrations, and searches of linad's, are loops in a program, however often they go round.
         """
         self.points += 1
+        if self.points == 1:
+            self.seconds = 0.0
         operations = len(getattr(J, "steps", ()))
         if operations and not iterates:
             self.most = max(self.most, operations)
@@ -121,8 +127,8 @@ class Waiting:
 
     @property
     def _is_slow(self) -> bool:
-        """Whether a derivative in Python takes longer than a compiled call does in any case."""
-        return self.seconds >= WORTH * max(self.points, 1)
+        """Whether a run in Python takes longer than a compiled call does in any case."""
+        return self.seconds >= WORTH * max(self.points, self.runs)
 
     def _remedy(self) -> str:
         """What would help: no compiler where there would be ever more to compile, and nothing

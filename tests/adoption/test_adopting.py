@@ -800,3 +800,23 @@ def test_partials_that_a_package_names(installed):
     with linad.adopt(package.__name__):
         check(package.weighted)
         assert type(package.weighted(X)) is np.ndarray
+
+
+def test_code_whose_adoption_has_ended_says_so():
+    def decay(t, a, b):
+        out = np.zeros(len(t))
+        for i in range(len(t)):
+            out[i] = a * np.exp(-b * t[i])
+        return out
+
+    t = np.arange(6.0)
+    y = decay(t, 2, 0.5) + 0.01 * np.sin(9 * t)
+    with pytest.raises(TracerError) as before:
+        linad.solve.curve_fit(decay, t, y, [1, 1])
+    assert "has ended" not in str(before.value)
+    with linad.adopt(decay):
+        found = linad.solve.curve_fit(decay, t, y, [1, 1])
+    with pytest.raises(TracerError, match="its adoption has ended with a `with` block"):
+        found.profile_intervals()
+    with linad.adopt(decay):
+        assert found.profile_intervals()["a"][0] < 2.0

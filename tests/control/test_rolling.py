@@ -407,3 +407,23 @@ def test_derivatives_ask_what_rules_decide():
     assert asked(body) == ["less"]
     for derived in (pull_of(body, (0,), (0,), ()), push_of(body, (0,), ())):
         assert asked(derived.body) == ["all"]
+
+
+@pytest.mark.rest
+def test_second_derivatives_of_short_loops_are_loops():
+    noise = np.random.default_rng(1).standard_normal(60)
+
+    def f(p):
+        x, P, total = 0.0, 1.0, 0.0
+        for z in noise:
+            x, P = p[0] * x, p[0] * P * p[0] + p[1]
+            S, r = P + 0.1, z - x
+            x, P = x + P / S * r, (1 - P / S) * P
+            total = total + 0.5 * (np.log(S) + r * r / S)
+        return total
+
+    p = np.array([0.5, 0.3])
+    h = linad.jit(linad.hessian(f))
+    np.testing.assert_allclose(h(p), linad.hessian(f)(p), rtol=1e-9)
+    [(variant,)] = h.variants.values()
+    assert len(variant.rolled.equations) < 500

@@ -1,5 +1,6 @@
 """What a jitted function reads that is not there: that it is there later is a change, too."""
 
+import builtins
 import collections
 import contextlib
 import itertools
@@ -183,6 +184,23 @@ def test_a_variable_of_a_function_around_it_that_is_not_set_yet():
         for w in (None, 2.0, None, 3.0):
             take() if w is None else put(w)
             np.testing.assert_allclose(jitted(np.ones(2)), f(np.ones(2)))
+
+
+def test_what_users_put_among_pythons_functions_counts(monkeypatch):
+    @linad.jit
+    def f(x):
+        try:
+            return x * a_name_of_users
+        except NameError:
+            return x
+
+    for scale in (1, 2, 2, 3, 1, 4):
+        if scale > 1:
+            monkeypatch.setattr(builtins, "a_name_of_users", float(scale), raising=False)
+        else:
+            monkeypatch.undo()
+        for x in (np.array([1.0, 2.0]), np.array([3.0, 4.0]), np.array([5.0, 6.0])):
+            np.testing.assert_array_equal(f(x), x * scale)
 
 
 def test_a_variable_that_hides_a_function_of_pythons():

@@ -67,6 +67,20 @@ def test_nan(f, args, words):
     assert found == "" if words == "^$" else re.search(words, found)
 
 
+LISTED = {"seen": [1, 2.5, np.nan], "names": ["a", "b"], "more": [[1.0], [2, 3]], "none": []}
+
+
+def test_lists_of_numbers_are_data():
+    def of_lists(mean):
+        return sum(-((v - mean) ** 2) for v in LISTED["seen"])
+
+    assert "of_lists reads hold NaN, LISTED['seen'] at index 2: leave" in words_of_nan(of_lists, ())
+    sizes = {r.name: r.array.size for r in data_read(of_lists)}
+    assert sizes == {"LISTED['seen']": 3, "LISTED['more'][0]": 1, "LISTED['more'][1]": 2}
+    with pytest.raises(ArgumentError, match=r"LISTED\['seen'\] at index 2: leave such points out"):
+        maximum_likelihood(of_lists, 1.0)
+
+
 def test_each_is_read_once_where_functions_call_each_other():
     def even(p):
         return T[0] if p < 1 else odd(p - 1)

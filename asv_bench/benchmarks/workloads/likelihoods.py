@@ -163,6 +163,7 @@ WORKLOADS = [
         "likelihoods",
         gaussian_process,
         _gaussian_process_arguments,
+        by_blas=True,
         by_hand={"gradient": gaussian_process_gradient},
         without=("casadi", "enzyme"),
     ),
@@ -181,6 +182,7 @@ WORKLOADS = [
         logistic,
         _logistic_arguments,
         tasks=("gradient", "value_and_grad", "hvp"),
+        by_blas=True,
         by_hand={
             "gradient": logistic_gradient,
             "value_and_grad": logistic_value_and_grad,

@@ -73,6 +73,7 @@ WORKLOADS = [
         _product_arguments,
         tasks=("vjp",),
         active=2,
+        by_blas=True,
         by_hand={"vjp": product_pullback},
     ),
     Workload(

@@ -119,6 +119,7 @@ WORKLOADS = [
             [rng.standard_normal(s) for s in [(128, 256), (256, 128), (128, 70), (128, 70)]]
         ),
         active=4,
+        by_blas=True,
         by_hand={"gradient": simple_mlp_gradient},
     ),
     *[
@@ -129,6 +130,7 @@ WORKLOADS = [
             _classifier_arguments(dtype),
             tasks=("value_and_grad",),
             active=6,
+            by_blas=True,
             by_hand={"value_and_grad": classifier_value_and_grad},
             without=("casadi",),
         )

@@ -49,6 +49,8 @@ class Workload:
         The best ratio of gradient to function that Mooncake, Enzyme and Zygote publish for it.
     target : float or None
         Wanted: time over that by hand.
+    by_blas : bool
+        Whether products of BLAS, or factorisations of LAPACK, take more than half of the limit.
     long : bool
         Whether the first call takes many seconds; left out of quick runs.
     """
@@ -64,6 +66,7 @@ class Workload:
     without: tuple[str, ...] = ()
     published: float | None = None
     target: float | None = None
+    by_blas: bool = False
     long: bool = False
 
     @property

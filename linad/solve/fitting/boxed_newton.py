@@ -15,7 +15,7 @@ SIAM Journal on Optimization 9, 1999; P. B. Stark, R. L. Parker, "Bounded-variab
 algorithm and applications", Computational Statistics 10, 1995.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,9 +33,24 @@ TURNED = 1e-8
 """How large a curvature below 0 is, relative to the largest, to be more than rounding."""
 
 
+class BoxedEnd(NamedTuple):
+    """Where steps have ended.
+
+    Attributes
+    ----------
+    x, value
+    promise : float
+        Of one more step; infinite where that is not known, or the end is a saddle.
+    """
+
+    x: Array
+    value: float
+    promise: float
+
+
 def boxed_newton(
-    problem: Objective, x: Array, lower: Array, upper: Array
-) -> tuple[Array, float]:
+    problem: Objective, x: Array, lower: Array, upper: Array, enough: float = 0.0
+) -> BoxedEnd:
     """Where the last step ends that brings a function down, in a box with room in each direction.
 
     Parameters
@@ -43,18 +58,15 @@ def boxed_newton(
     problem : Objective
     x, lower, upper : ndarray (n,)
         Where to start; lower < upper.
-
-    Returns
-    -------
-    x, promise
-        What one more step promises; infinite where that is not known, or the end is a saddle.
+    enough : float
+        What a step has to promise, to be tried.
     """
     f, g, H = problem.model(x)  # H an operator, a matrix below
     region = np.inf
     for _ in range(MOST):
         H = np.asarray(H @ np.eye(x.size), float)
         if not (np.isfinite(g).all() and np.isfinite(H).all()):
-            return x, np.inf
+            return BoxedEnd(x, f, np.inf)
         curved = np.sqrt(np.abs(H.diagonal()))
         s = np.where(curved > 0, curved, 1.0)
         while True:
@@ -62,9 +74,9 @@ def boxed_newton(
             p = _least(g, H, s, np.maximum(lower - x, -edge), np.minimum(upper - x, edge))
             promise = -float(g @ p + 0.5 * (p @ H @ p))
             noise = 10 * np.finfo(float).eps * abs(f)
-            if not promise > noise:
-                inside = (lower < x) & (x < upper)
-                return x, np.inf if _is_saddle(H, s, inside) else max(promise, 0.0)
+            if not promise > max(noise, enough):
+                saddle = _is_saddle(H, s, (lower < x) & (x < upper))
+                return BoxedEnd(x, f, np.inf if saddle else max(promise, 0.0))
             trial = np.clip(x + p, lower, upper)
             gain = (f - problem.value(trial)) / promise
             size = float(np.max(s * np.abs(p)))
@@ -76,7 +88,7 @@ def boxed_newton(
                 break
         x = trial
         f, g, H = problem.model(x)
-    return x, np.inf
+    return BoxedEnd(x, f, np.inf)
 
 
 def _least(g: Array, H: Array, s: Array, low: Array, high: Array) -> Any:

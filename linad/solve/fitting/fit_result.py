@@ -169,6 +169,8 @@ class FitResult(KnownParameters):
     def _scales(self) -> tuple[float, float]:
         """s², of which the covariance is a multiple, and what 2 (cost - least cost) is told by:
         the same, but for a robust loss."""
+        if not np.isfinite(self.cost):
+            return np.inf, np.inf
         if self.absolute_sigma:
             return 1.0, 1.0
         if self.loss is None:

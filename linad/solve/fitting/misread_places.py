@@ -43,7 +43,7 @@ def refuse_places(
             f"column.astype(float)"
         ) from error
     if isinstance(error, IndexError) and "integer" in str(error):
-        words = _of_labels(xdata)
+        words = _of_names(error, xdata) or _of_labels(xdata)
     elif isinstance(error, KeyError):
         words = _of_keys(error, xdata)
     elif "broadcast" in str(error) and len(shapes) == 1:
@@ -89,6 +89,37 @@ def _of_decisions(xdata: Any) -> str:
         f"min or max cannot decide; np.where(x < 2, first, second) chooses for each number, and "
         f"np.minimum and np.maximum are those of two arrays"
     )
+
+
+def _of_names(error: Exception, xdata: Any) -> str:
+    """Of a model that reads columns by their names in an array, which has none."""
+    name = _text_index(error)
+    if not name or not isinstance(xdata, np.ndarray):
+        return ""
+    return (
+        f"it is an array of shape {xdata.shape}, which knows no names as {name!r}: give the table "
+        f"itself, as df[[{name!r}, ...]] without to_numpy() or values, or a dict of columns"
+    )
+
+
+def _text_index(error: Exception) -> str:
+    """The text by which the user's line indexes that has failed; "" for no text."""
+    link, own = error.__traceback__, None
+    while link is not None:
+        own = own if library_of(link.tb_frame) else link
+        link = link.tb_next
+    if own is None:
+        return ""
+    before = None
+    for step in dis.get_instructions(own.tb_frame.f_code):
+        if step.offset == own.tb_lasti:
+            break
+        before = step
+    key = None if before is None else before.argval
+    key = key[-1] if isinstance(key, tuple) and key else key  # LOAD_FAST_LOAD_FAST
+    if before is not None and before.opname.startswith("LOAD_FAST"):
+        key = own.tb_frame.f_locals.get(str(key))
+    return key if isinstance(key, str) else ""
 
 
 def _of_labels(xdata: Any) -> str:

@@ -3,18 +3,27 @@
 ELSEWHERE = {
     **dict.fromkeys(("params", "best_values", "popt", "p", "beta"), "parameters are x, or values"),
     **dict.fromkeys(
-        ("stderr", "stderrs", "bse", "perr", "sd_beta", "std", "uncertainty"),
+        (
+            *("stderr", "stderrs", "bse", "perr", "sd_beta", "std", "uncertainty", "uncertainties"),
+            *("error", "err", "errs", "std_err", "std_errs", "std_error", "std_errors", "dx", "se"),
+        ),
         "standard errors are errors, or standard_errors by name",
     ),
-    **dict.fromkeys(("dof", "df", "df_resid", "nfree"), "that is degrees_of_freedom"),
+    **dict.fromkeys(("dof", "df", "df_resid", "nfree", "ndof"), "that is degrees_of_freedom"),
     **dict.fromkeys(("resid", "residual"), "residuals are (model - data) / sigma"),
     **dict.fromkeys(("cov", "covar", "cov_x", "pcov"), "the covariance matrix is covariance"),
-    **dict.fromkeys(("chisqr", "chi2"), "the sum of squares is chi_square"),
-    **dict.fromkeys(("redchi", "redchi2"), "that is reduced_chi_square"),
+    **dict.fromkeys(
+        ("chisqr", "chi2", "chisq", "chi_sq", "chi_squared", "chi2_min"),
+        "the sum of squares is chi_square",
+    ),
+    **dict.fromkeys(
+        ("redchi", "redchi2", "red_chi2", "reduced_chi2"), "that is reduced_chi_square"
+    ),
     **dict.fromkeys(("rsquared", "r2"), "that is r_squared"),
     **dict.fromkeys(("fit_report", "summary"), "report() is the text, print(found) shows it"),
     **dict.fromkeys(
-        ("conf_interval", "conf_int", "ci"), "confidence_intervals() and profile_intervals()"
+        ("conf_interval", "conf_int", "ci", "intervals", "interval", "confidence_interval"),
+        "confidence_intervals() and profile_intervals()",
     ),
     **dict.fromkeys(
         ("best_fit", "eval", "evaluate", "fitted", "fittedvalues", "model_values", "y"),
@@ -29,12 +38,24 @@ ELSEWHERE = {
         "prediction_band(x) intervals around it; plot() draws the band",
     ),
     **dict.fromkeys(
-        ("uvars", "uncertainties", "correlated_values", "delta_method", "derived", "error_of"),
+        ("uvars", "correlated_values", "delta_method", "derived", "error_of"),
         "propagate(g) is a function of the parameters with its errors",
     ),
     **dict.fromkeys(
         ("plot_fit", "plot_residuals", "show", "draw"),
         "plot() draws data, model and residuals, and returns the axes",
+    ),
+    **dict.fromkeys(
+        ("nobs", "n_obs", "ndata", "n_data", "npts"),
+        "that is observations, how many data there are",
+    ),
+    **dict.fromkeys(
+        ("sigma", "sigmas", "weights", "yerr"),
+        "errors are those of parameters, prediction_errors(x) those of the model; what was given "
+        "as sigma= is with you",
+    ),
+    **dict.fromkeys(
+        ("nvarys", "nvar", "n_free", "nparams", "n_params"), "that is free_parameters"
     ),
     **dict.fromkeys(("corr", "correl", "correlations"), "that is correlation"),
     **dict.fromkeys(
@@ -89,12 +110,17 @@ OF_LIKELIHOODS = {
             *("residuals", "resid", "residual", "chi_square", "chisqr", "chi2", "r_squared"),
             *("redchi", "rss", "ssr", "sse", "sum_square", "rmse", "mse", "scale", "s_res"),
             *("sigma_res", "p_value", "pvalue", "pvalues", "chi2_p", "reduced_chi_square"),
-            *("redchi2", "rsquared", "r2", "loss", "f_scale", "absolute_sigma"),
+            *("redchi2", "rsquared", "r2", "loss", "f_scale", "absolute_sigma", "chisq", "chi_sq"),
+            *("chi_squared", "chi2_min", "red_chi2", "reduced_chi2", "sigma", "weights", "yerr"),
+            "sigmas",
         ),
         "a likelihood has no residuals; log_likelihood and aic tell how good it is",
     ),
     **dict.fromkeys(
-        ("observations", "degrees_of_freedom", "dof", "df", "df_resid", "nfree"),
+        (
+            *("observations", "degrees_of_freedom", "dof", "df", "df_resid", "nfree", "ndof"),
+            *("nobs", "n_obs", "ndata", "n_data", "npts"),
+        ),
         "a likelihood does not know how many data there are; free_parameters is how many are free",
     ),
     "bic": "a likelihood does not know how many data there are; of n independent ones it is "

@@ -23,28 +23,33 @@ SIGHT, NEARER = 10.0, 4
 distance, and so on, up to so often."""
 
 
+EXACT = 1e-7
+"""Relative error of τ."""
+
+
 class ProfileSide:
-    """τ on one side of the best value of a parameter.
+    """τ on one side of the best value of a parameter, where it is about t.
 
     Each fit starts where the last ones inside point, or, where that is no better, where the last
     one inside ended: one from outside may stay in a minimum of its own.
     """
 
-    def __init__(self, fit: Any, i: int, side: float, met: Any) -> None:
-        self.fit, self.i, self.side, self.met = fit, i, side, met
+    def __init__(self, fit: Any, i: int, side: float, t: float, met: Any) -> None:
+        self.fit, self.i, self.side, self.t, self.met = fit, i, side, t, met
         self.best = float(fit.vector[i])
         self.held = ~fit.parameters.free
         self.held[i] = True
         self.inside = [(0.0, fit.vector.copy())]
         self.last = self.inside[0]
+        self.seen = {0.0: 0.0}  # distances by τ
 
     def tau(self, distance: float) -> float:
         """τ at a distance from the best value; infinite where the model has no values."""
-        found = None
+        found, enough = None, EXACT * self.t**2 * self.fit._scales[1]
         starts, _ = self._starts(distance)
         for start in starts:
             try:
-                found = self.fit.solve(start, self.held)
+                found = self.fit.solve.beside(start, self.held, enough)
             except ShapeError:
                 continue  # an integration that ends early: the model has no values there
             except REFUSALS:
@@ -61,7 +66,17 @@ class ProfileSide:
             self.last = distance, tree.vector(found.x).copy()
         scale = self.fit._scales[1]
         risen = max(found.cost - self.fit.cost, 0.0)
-        return float(np.sqrt(risen * 2.0 / scale)) if scale > 0 else 0.0
+        tau = float(np.sqrt(risen * 2.0 / scale)) if scale > 0 else 0.0
+        self.seen[tau] = distance
+        return tau
+
+    def expected(self) -> float:
+        """The distance at which τ is t, by the parabola through those three of the distances so far
+        that are nearest; NaN where there are no three."""
+        near = sorted(self.seen, key=lambda tau: abs(tau - self.t))[:THROUGH]
+        if len(near) < THROUGH or not np.isfinite(near).all():
+            return np.nan
+        return float(_parabola(np.array(near), self.t) @ [self.seen[tau] for tau in near])
 
     def in_sight(self, distance: float, t: float) -> float:
         """The distance, or one less far, from which a fit begins near the floor of its valley."""
@@ -100,11 +115,7 @@ class ProfileSide:
                 found = fit.vector + self.side * distance * (column / column[self.i])
         else:
             at = np.array([d for d, _ in last])
-            weights = [
-                np.prod((distance - np.delete(at, k)) / (at[k] - np.delete(at, k)))
-                for k in range(len(at))
-            ]
-            found = sum(w * vector for w, (_, vector) in zip(weights, last, strict=True))
+            found = _parabola(at, distance) @ np.array([vector for _, vector in last])
         if not np.isfinite(found).all():
             return None
         held = self.held
@@ -118,3 +129,9 @@ class ProfileSide:
         except (ShapeError, *REFUSALS):
             return np.inf
         return cost if np.isfinite(cost) else np.inf
+
+
+def _parabola(at: Any, x: float) -> Any:
+    """The weights of what is known at three points, or less, in the polynomial through them."""
+    others = [np.delete(at, k) for k in range(len(at))]
+    return np.array([np.prod((x - o) / (a - o)) for a, o in zip(at, others, strict=True)])

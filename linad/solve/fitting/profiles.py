@@ -37,6 +37,9 @@ its best value."""
 AGAIN = 10.0
 """Seconds until somebody who waits is told again."""
 
+OVERSHOOT = 1.5
+"""How many times as far as where τ would be t if it grew evenly the second fit is."""
+
 ENOUGH = 3
 """Ends that tell how long others take: some take ten times as long as others."""
 
@@ -126,7 +129,7 @@ def _end(fit: Any, i: int, t: float, side: float, met: Minima) -> float:
     limit = float(fit.bounds[side > 0][i])
     if not np.isfinite(t):
         return limit
-    profile = ProfileSide(fit, i, side, met)
+    profile = ProfileSide(fit, i, side, t, met)
     best, error = profile.best, float(fit._errors[i])
     known = np.isfinite(error) and error > 0
     room = abs(limit - best)
@@ -171,7 +174,7 @@ def _passed(profile: ProfileSide, t: float, found: _Bracket, room: float) -> _Br
     """Go out until τ has passed t; it has not at the end of the room, or at no distance."""
     low, tau_low, high, _ = found
     level = 0
-    for _ in range(MOST):
+    for k in range(MOST):
         high = profile.in_sight(high, t)
         tau_high = profile.tau(high)
         if not tau_high < t or high >= room:
@@ -182,15 +185,19 @@ def _passed(profile: ProfileSide, t: float, found: _Bracket, room: float) -> _Br
         if level == LEVEL_OUT:
             break
         further = high * t / tau_high if tau_high > 0 else np.inf
-        high = min(max(1.1 * high, min(1.2 * further, 4.0 * high)), room)
+        if k == 0:  # most often it is but a little further
+            high = min(high + OVERSHOOT * (further - high), 4.0 * high, room)
+        else:
+            high = min(max(1.1 * high, min(1.2 * further, 4.0 * high)), room)
     return _Bracket(low, tau_low, np.inf, tau_low)
 
 
 def _reached(
     profile: ProfileSide, t: float, found: _Bracket, nearest: float, room: float
 ) -> float | None:
-    """The distance at which τ is t, by regula falsi; where an end of the bracket stays, its weight
-    is halved (the Illinois method). Beyond the room, the end of it.
+    """The distance at which τ is t, by the parabola through three distances, or where that leads
+    out of the bracket by regula falsi; where an end of that stays, its weight is halved (the
+    Illinois method). Beyond the room, the end of it.
 
     An outer end that stays may be a minimum of its own, met from far away: it is fitted again from
     inside. None if the distance is below the nearest that can be: τ jumps at the best value.
@@ -204,7 +211,12 @@ def _reached(
     for _ in range(MOST):
         if abs(tau_high - t) <= CLOSE * t:
             return high
-        if not np.isfinite(over):
+        if abs(tau_low - t) <= CLOSE * t:
+            return low
+        middle = profile.expected()
+        if low < middle < high:
+            pass
+        elif not np.isfinite(over):
             middle = 0.5 * (low + high)
         else:
             middle = low - (high - low) * under / (over - under)

@@ -1,11 +1,14 @@
 """The minimum of a fit: how it is found, again with parameters held, and how it has ended."""
 
+import re
+import traceback
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from linad.core import tree
+from linad.core.frames import library_of, place_of
 from linad.core.options import check_names
 from linad.solve.bounds import as_box
 from linad.solve.fits import cleaned_jacobian
@@ -41,6 +44,10 @@ class Refit:
             bounds=(container(low), container(high)),
             **self.options,
         )
+
+    def beside(self, start: Any, held: Any, _enough: float) -> Any:
+        """The minimum with more parameters held, from near it."""
+        return self(start, held)
 
     def is_finite_at(self, x: Any) -> bool:
         """Whether what it minimises, and its derivative, are finite at a point."""
@@ -90,9 +97,13 @@ def solved(
     beside = "; {}: what is divided by it has no value there, start beside 0"
     if result.status == Status.NOT_FINITE:
         zero = _zeros_to_blame(solve, result, solve.is_finite_at)
-        result.message = _without_slope(name, result, parameters, zero) or result.message
-        if zero:
+        slopeless = _without_slope(name, result, parameters, zero)
+        result.message = slopeless or result.message
+        said, where = _first_warning(solve, tree.vector(result.x))
+        if zero and (not said or _DIVIDES.search(said)):
             result.message += beside.format(zero)
+        elif said and not slopeless:
+            result.message += f"; the first of NumPy's own warnings there is {said!r}{where}"
     elif result.status == Status.MAXITER and (run := _run_away(result, parameters)):
         result.message += (
             f"; {run} has run away from its start: bounds= keep parameters where they have meaning"
@@ -162,12 +173,35 @@ def _zeros_to_blame(solve: Refit, result: Any, is_well: Callable[[Any], bool]) -
 
 def _divides_by_zero(solve: Refit, x: Any) -> bool:
     """Whether residuals are quotients by 0: of exp(-t / 0) all is finite."""
-    try:
-        with np.errstate(divide="raise"):
-            solve.residual(solve.parameters.container(x))
-    except FloatingPointError:
-        return True
-    return False
+    return bool(_warning_of(solve, x, divide="raise")[0])
+
+
+_DIVIDES = re.compile("divide by zero|in .*(divide|remainder)")
+"""What NumPy says of numbers that 0 itself has no value for, and others beside it have."""
+
+
+def _first_warning(solve: Refit, x: Any) -> tuple[str, str]:
+    """What NumPy would warn of first, of what has no value, else of what is too large; where."""
+    said = _warning_of(solve, x, divide="raise", invalid="raise")
+    return said if said[0] else _warning_of(solve, x, over="raise")
+
+
+def _warning_of(solve: Refit, x: Any, **raised: Any) -> tuple[str, str]:
+    """What NumPy says of residuals, "divide by zero encountered in divide", and where; "" if it
+    says nothing, as of compiled ones."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        try:
+            with np.errstate(**raised):
+                solve.residual(solve.parameters.container(x))
+        except FloatingPointError as error:
+            frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+            own = [frame for frame in frames if not library_of(frame)]
+            at = place_of(own[-1]) if own else ""
+            return str(error), f" (at {at})" if at else ""
+        except Exception as error:
+            if not is_of_domain(error):
+                raise
+    return "", ""
 
 
 def _without_slope(name: str, result: Any, parameters: Parameters, zero: str) -> str:

@@ -56,12 +56,21 @@ def test_a_corner_and_a_saddle():
     """Where curvature is below 0 the steps go to the bounds; a saddle between them is no end."""
     lower, upper = np.array([-1.0, -1.0]), np.array([2.0, 3.0])
     f = Objective(lambda p: p[0] * p[1], np.array([0.5, -0.1]), (), "f")
-    x, promise = boxed_newton(f, np.array([0.5, -0.1]), lower, upper)
+    x, value, promise = boxed_newton(f, np.array([0.5, -0.1]), lower, upper)
     np.testing.assert_array_equal(x, [2.0, -1.0])
-    assert promise == 0.0
-    x, promise = boxed_newton(f, np.zeros(2), lower, upper)
+    assert (value, promise) == (-2.0, 0.0)
+    x, value, promise = boxed_newton(f, np.zeros(2), lower, upper)
     np.testing.assert_array_equal(x, [0.0, 0.0])
-    assert promise == np.inf
+    assert (value, promise) == (0.0, np.inf)
+
+
+def test_steps_that_promise_too_little_are_not_tried():
+    f = Objective(lambda p: np.sum(p**4 + p**2), np.ones(2), (), "f")
+    wide = np.full(2, np.inf)
+    end = boxed_newton(f, np.array([0.5, -0.1]), -wide, wide, enough=1e-3)
+    least = boxed_newton(f, np.array([0.5, -0.1]), -wide, wide)
+    assert least.value <= 1e-30
+    assert least.promise < end.value < end.promise * 1.1 < 1.1e-3
 
 
 def test_bounds_that_hold_nothing_cost_no_more_than_none():

@@ -160,6 +160,21 @@ def test_a_model_that_is_one_number_may_be_meant():
     assert "one number" not in found.report()
 
 
+@pytest.mark.parametrize(
+    "name, words",
+    [
+        *[(name, "standard errors are errors") for name in ("error", "err", "uncertainties")],
+        ("chisq", "is chi_square"),
+        ("nobs", "that is observations"),
+        ("sigma", "errors are those of parameters"),
+        ("intervals", "confidence_intervals"),
+    ],
+)
+def test_names_of_other_libraries(name, words):
+    with pytest.raises(AttributeError, match=f"{name!r}; .*{words}"):
+        getattr(curve_fit(decay, T, Y), name)
+
+
 @pytest.mark.parametrize("name", ["rss", "rmse", "p_value", "to_dict", "to_frame", "save"])
 def test_names_that_a_result_does_not_have_say_what_does(name):
     """The words run as they are written."""
@@ -198,6 +213,33 @@ def test_a_parameter_that_starts_at_0_is_not_blamed_for_others(low):
     assert "; other = 0: what is divided by it has no value there" in found.message
     found = curve_fit(lambda t, a, b: a * np.log(t - 8) + b * t, t, t, [0.0, 0.0], bounds=(low, 9))
     assert "divided by" not in found.message  # some have no value wherever a and b start
+
+
+@unfinished
+def test_numpys_first_warning_is_told_where_nothing_is_divided_by_what_starts_at_0():
+    def width(t, u, v, w):
+        return np.sqrt(u * t**2 + v * t + w)
+
+    t = np.linspace(0.2, 1.0, 30)
+    for v in (0.0, 0.001):
+        found = curve_fit(width, t, t, [0.01, v, -0.02])
+        assert "divided by" not in found.message
+        assert "warnings there is 'invalid value encountered in sqrt' (at" in found.message
+        assert "test_doubts.py:" in found.message
+    found = curve_fit(lambda t, a: np.exp(a * t), t, t, [1e4])
+    assert "'overflow encountered in exp' (at" in found.message
+
+
+@unfinished
+@pytest.mark.parametrize("absolute", [True, False])
+def test_where_no_step_could_be_taken_nothing_is_known(absolute):
+    t = np.arange(6.0)
+    y = np.where(t == 2, np.nan, 2 * t + 1)
+    options = {"absolute_sigma": absolute, "nan_policy": "propagate"}
+    found = curve_fit(lambda t, a, b: a * t + b, t, y, [1, 1], sigma=0.1, **options)
+    assert not found.success
+    assert np.isinf(list(found.errors)).all()
+    assert "± ?" in str(found)
 
 
 @unfinished

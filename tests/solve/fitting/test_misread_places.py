@@ -391,3 +391,16 @@ def test_a_table_of_one_column_in_a_function_of_two(model, adopted):
             curve_fit(model, table, Y)
         column = curve_fit(model, table["c"], model(T, 2.0, 1.5), [1.0, 1.0])
     np.testing.assert_allclose(np.abs(column.predict()), model(T, 2.0, 1.5), rtol=1e-6)
+
+
+def test_a_name_in_an_array_of_columns():
+    def by_name(X, a):
+        return a * X["V_mV"]
+
+    def by_names(X, a):
+        return sum(a * X[name] for name in ("V_mV", "t_ms"))
+
+    numbers = np.arange(12.0).reshape(6, 2)
+    for model in (by_name, by_names):
+        with pytest.raises(ArgumentError, match=r"\(6, 2\), which knows no names as 'V_mV'"):
+            curve_fit(model, numbers, np.arange(6.0), [1.0])

@@ -101,14 +101,13 @@ def test_an_end_where_the_cost_jumps_beside_the_minimum_is_not_found():
 
 def refits_of(found):
     """The fits that a fit solves from now on, in a list that grows."""
-    runs, solve = [], found.solve
+    runs, beside = [], found.solve.beside
 
-    def counted(start, held):
-        runs.append(solve(start, held))
+    def counted(*given):
+        runs.append(beside(*given))
         return runs[-1]
 
-    counted.residual, counted.cost_at = solve.residual, solve.cost_at
-    found.solve = counted
+    found.solve.beside = counted
     return runs
 
 
@@ -165,3 +164,29 @@ def test_an_interval_ends_before_zero_where_the_model_is_another_beyond():
         )
         tau = np.sqrt(2 * (held.cost - fit.cost) / fit._variance)
         assert tau == pytest.approx(fit._quantile(0.95), rel=1e-5)
+
+
+@pytest.mark.parametrize("level", [0.1, 0.95, 0.999])
+def test_ends_of_likelihoods_take_few_fits_of_few_steps(level):
+    t = np.linspace(0.0, 3.0, 25)
+    counts = np.random.default_rng(0).poisson(4000 * np.exp(-1.1 * t) + 30)
+    runs = []
+
+    def log_likelihood(height, rate, floor):
+        runs.append(height)
+        expected = height * np.exp(-rate * t) + floor
+        return np.sum(counts * np.log(expected) - expected)
+
+    found = linad.solve.maximum_likelihood(
+        log_likelihood, {"height": 4e3, "rate": 1.0, "floor": 30.0}
+    )
+    runs.clear()
+    ends = found.profile_intervals(level)
+    assert len(runs) < 150  # for six ends
+    for name, pair in ends.items():
+        for end in pair:
+            held = linad.solve.maximum_likelihood(
+                log_likelihood, {**found.values, name: end}, fixed=[name]
+            )
+            tau = np.sqrt(2 * (held.cost - found.cost))
+            assert tau == pytest.approx(found._quantile(level), rel=2e-6)
