@@ -30,7 +30,7 @@ from linad.transforms.rewriting import number_of
 if TYPE_CHECKING:
     from linad.sweeps.target import Target
 
-OUTPUTS = 16
+OUTPUTS = 64
 """Outputs of one kernel that the optimiser can tell apart."""
 
 INNERMOST = 16
