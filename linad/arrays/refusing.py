@@ -58,6 +58,14 @@ DEGREE = (
     "a degree, an order or a count must be an integer, which has no derivative: pass an int, or "
     "int(x.astype(int)) where it is a constant"
 )
+STATIC = (
+    "; under linad.jit a number that the program may depend on can be a static argument: "
+    "linad.jit(f, static_argnums=0)"
+)
+JITTED = (
+    "; under linad.jit all arguments are traced, data among them: what makes plain arrays of data, "
+    "as np.asarray(t), belongs before the call"
+)
 DRAW = "draw with plain parameters and transform what is drawn: mean + s * rng.standard_normal(n)"
 _ROOT = "linad.solve.root(g, x0, theta) returns the root, differentiable in theta"
 _MINIMUM = "linad.solve.minimum(f, x0, theta) returns the minimum, differentiable in theta"
@@ -137,15 +145,12 @@ def refuse(x: Any, how: str, remedy: str, by_caller: bool, kind: str) -> NoRetur
     theirs = _in_installed_code(kind, how, remedy)
     if not theirs and "linad.adopt(__name__)" not in remedy and _has_form(what, remedy):
         remedy += f"; {ADOPT}"
-        if was_adopted(refused_frame()):
-            remedy += AGAIN
+        frame = refused_frame()
+        remedy += AGAIN if frame is not None and was_adopted(frame) else ""
     if theirs:
         raise TracerError(f"{theirs} (a value {label(x)})", kind=kind, trace=x._trace)
     if x._trace.records:
-        remedy += (
-            "; under linad.jit a number that the program may depend on can be a static argument: "
-            "linad.jit(f, static_argnums=0)"
-        )
+        remedy += JITTED if x.ndim else STATIC
     words = (
         f"{how} would take a traced value {label(x)} out of the trace and lose its derivative; "
         f"{remedy}"

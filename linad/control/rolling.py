@@ -50,8 +50,9 @@ LEAST_REPETITIONS, LEAST_EQUATIONS = 4, 200
 LOOKED_BACK = 8
 """Equal equations before one, from which distances are taken as periods."""
 
-LEAST_WITHIN = 24
-"""Equations of the longest loop of several, of different lengths, that others are around."""
+LEAST_WITHIN, LEAST_AROUND = 24, 500
+"""Equations of the longest of several loops of different lengths, and of a program with these:
+one with fewer is faster, and soon compiled, where they are written out."""
 
 MOST_PERIODS = 200
 """Periods that are tried."""
@@ -79,7 +80,7 @@ def _rolled(tape: Tape, example: Callable[[], Sequence[Any]]) -> Tape:
     while (left := len(tape.equations)) >= LEAST_EQUATIONS:
         places = Places()
         found = Roller(places.apart(tape)).best()
-        if found is None or found.size * MOST_LOOKS < left:
+        if left >= LEAST_AROUND and (found is None or found.size * MOST_LOOKS < left):
             outer = _outer_rolled(tape, example)
             if outer is not None:
                 tape, is_first = outer, False

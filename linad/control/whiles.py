@@ -231,32 +231,20 @@ class WhileJacobian(JacobianOperator):
                     t = given.get(i)
                     operands.append(Slot(self.values[i]).zeros(seeds) if t is None else t)
         n = len(push.carried)
-        test = push.body.once(("test", id(owner.test)), lambda: self._test_of(push))
+        test, counting = push.body.once("counting", lambda: _counting(push.body))
         rows = owner.kept
+        operands.insert(nc + n, np.int64(0))
         with linear_in_seeds(tangent):
-            found = while_(test, push.body, rows, owner.limit, owner.capacity)(*operands)
+            run = while_(test, counting, rows, None, owner.capacity)
+            found = run(*operands, self.count)
         pushed: list[Any] = [None] * len(self.results)
         for j, t in zip(push.carried, found[nc : nc + n], strict=True):
             pushed[j] = t
         if rows:
-            made = found[nc + n + 2 :]
+            made = found[nc + n + 3 :]
             for j, t in zip(push.carried, made[nc : nc + n], strict=True):
                 pushed[nc + 2 + j] = np.moveaxis(t, 0, len(seeds)) if seeds else t
         return tuple(pushed)
-
-    def _test_of(self, push: Any) -> Body:
-        """The test, as one of the carries and constants of the push as well."""
-        test, nc = self.owner.test.unguarded, self.owner.body.carries
-        n = len(push.carried)
-        constants = len(test.tape.inputs) - nc
-        chosen = [*range(nc), *range(nc + n, nc + n + constants)]
-        recorder = BodyTrace()
-        ins = [recorder.input(v) for v in push.body.example]
-        nodes = [t._node for t in ins]
-        with recorder:
-            outputs = [node_of(recorder, v) for v in test.tape.run([ins[i] for i in chosen])]
-        equations = needed(recorder.equations, outputs)
-        return Body(tape_of("test", nodes, equations, outputs), push.body.example, nc + n, 0)
 
     def pullback(self, cotangent: Any) -> Any:
         body, nc = self.owner.body.unguarded, self.owner.body.carries
@@ -295,6 +283,37 @@ class WhileJacobian(JacobianOperator):
             found = run(number, number - 1, *found[: len(weights)], *rows, *constants)[1:]
         pulled = dict(zip([*pull.carried, *pull.held], found, strict=False))
         return tuple([pulled.get(i) for i in self.active])
+
+
+def _counting(body: Body) -> tuple[Body, Body]:
+    """A test and a body that count, after the carries, up to the last constant.
+
+    That is how often the run forward went on; its own test may be answered otherwise, of numbers
+    that are rounded otherwise.
+    """
+    example = list(body.example)
+    example.insert(body.carries, np.int64(0))
+    example.append(np.int64(1))
+    found = []
+    for test in (True, False):
+        recorder = BodyTrace()
+        ins = [recorder.input(v) for v in example]
+        nodes = [t._node for t in ins]
+        with recorder:
+            k = ins[body.carries]
+            if test:
+                made = [k < ins[-1]]
+            else:
+                made = [*body.tape.run([*ins[: body.carries], *ins[body.carries + 1 : -1]]), k + 1]
+            outputs = [node_of(recorder, v) for v in made]
+        tape = tape_of(
+            "test" if test else body.tape.name,
+            nodes,
+            needed(recorder.equations, outputs),
+            outputs,
+        )
+        found.append(known(Body(tape, example, body.carries + 1, 0)))
+    return found[0], found[1]
 
 
 def _through_rows(body: Body, pull: Any, weighted: bool) -> Body:

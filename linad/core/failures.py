@@ -45,10 +45,11 @@ def is_own_fault(error: BaseException) -> bool:
     if last is None:
         return False
     frame = last.tb_frame
-    # An attribute that a traced array, or a module, does not have is the user's mistake.
+    # An attribute that a traced array, a module, or an object that is watched does not have, or
+    # does not let anybody set, is the user's mistake.
     return (
         frame.f_globals.get("__name__", "").startswith("linad.")
-        and frame.f_code.co_name != "__getattr__"
+        and frame.f_code.co_name not in ("__getattr__", "__getattribute__", "__setattr__")
         and not isinstance(getattr(error, "obj", None), Traced)
     )
 
@@ -61,6 +62,7 @@ _NO_TYPE = (
     *("No matching signature", "Iterator operand is flagged", "1-dim C contiguous array"),
     *("object supporting the buffer API required", "__array__ method not producing an array"),
     "for 'numpy.ndarray' objects doesn't apply to a",
+    "Supplied output array must be contiguous",
 )
 """What C and Cython say of an argument, by its type or without a word of it."""
 
@@ -116,6 +118,8 @@ def handed_to_compiled(error: BaseException, traced: type) -> str:
         wrap = f"linad.adopt(__name__), for the module that calls it, lets it trace; or {wrap}"
     if told.startswith("Iterator operand"):
         wrap = "use linad.numpy.nditer, which traces; or linad.adopt(__name__), for this module"
+    if told.startswith("Supplied output"):
+        wrap = "write out[...] = draw(out.shape), with the method for draw, and leave out= away"
     name = called_at(last)
     given_to = f"{name}, compiled code" if name else "compiled code"
     return (

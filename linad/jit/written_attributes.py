@@ -7,6 +7,9 @@
 Whether that is so is seen while the function is recorded, of the objects themselves: callbacks,
 `getattr`, `vars` and copies of an object count as they come. A path on which an attribute is read
 first makes it part of what calls are known by again, for good.
+
+What no program can write, Python does at each call: the run that finds that, and one that raises,
+leaves plain arrays there itself.
 """
 
 import operator
@@ -187,13 +190,16 @@ def _memory(value: Any, given: Container[int]) -> Iterator[int]:
 
 
 def _outermost(value: Any, trace: Any) -> Any:
-    """What a container holds, values of derivatives inside the run as those that they are of."""
+    """What a container holds, values of derivatives inside the run as those that they are of.
+
+    One in the body of a loop is of an example, not of the run: it stays what it is."""
     parts, structure = tree.flatten(value)
     for k, part in enumerate(parts):
         while isinstance(part, Tracer) and part._trace is not trace:
             refresh(part)
             part = part._value
-        parts[k] = part
+        if isinstance(part, Tracer):
+            parts[k] = part
     return tree.unflatten(structure, parts)
 
 

@@ -40,12 +40,11 @@ NEARER, SMALL_STEP = 4, 1e-12
 
 
 def sides_of(field: Field, t: float, y0: Array) -> HeldSides | None:
-    """The sides of a right side, from a plain point of it; None where it decides nothing."""
-    sides = None
+    """The sides of a right side, from a plain point of it; None where it cannot be recorded."""
     if y0.size:
-        with Attempt(LinadError):  # what cannot be recorded is taken as it is
-            sides = HeldSides(field, t, y0)
-    return sides if sides is not None and sides.decides else None
+        with Attempt(LinadError):  # it is taken as it is
+            return HeldSides(field, t, y0)
+    return None
 
 
 def may_jump(sides: HeldSides, t: float, y0: Array) -> bool:

@@ -110,7 +110,28 @@ def dop853_between(
 
 
 class ExplicitLoops(StepLoops):
-    """RK23, RK45 or DOP853."""
+    """RK23, RK45 or DOP853.
+
+    Parameters
+    ----------
+    method, field, span, y0, options
+        As of `StepLoops`.
+    part : float
+        The length beyond which a step is taken in parts, that derivatives be resolved, see
+        `linad.scipy.resolvedsteps`.
+    """
+
+    def __init__(
+        self,
+        method: Any,
+        field: Field,
+        span: tuple[Any, Any],
+        y0: Array,
+        options: dict[str, Any],
+        part: float,
+    ) -> None:
+        super().__init__(method, field, span, y0, options)
+        self.part = part
 
     @property
     def starting_order(self) -> int:  # type: ignore[override]
@@ -169,6 +190,11 @@ class ExplicitLoops(StepLoops):
             lambda fastest, goal, *_: (fastest, goal),
             *(s.fastest, s.goal, ends, moved, np.where(slow, 1.0, 0.0)),
         )
+        if self.part < np.inf:
+            parts = np.minimum(np.ceil(np.abs(h) / self.part), COARSE)
+            long = accepted & (parts > 1) & (parts > goal.left)
+            whole = ends._replace(left=parts)
+            goal = Goal(*[np.where(long, a, b) for a, b in zip(whole, goal, strict=True)])
         divided = accepted & (goal.left > 0)
         failed = np.where(divided & (goal.left > COARSE), 1.0, failed)
         ahead = in_parts | (accepted & ~divided)  # else it stays, for another attempt or parts

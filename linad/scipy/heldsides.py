@@ -97,19 +97,23 @@ class HeldSides(Closed):
         """The side on which a point is."""
         for path in self.paths:
             try:
-                return Side(path, self._run(path, t, y, self._plain(), guarded=True)[1])
+                return Side(path, self._run(path, t, y, self.plain_captured(), guarded=True)[1])
             except GuardError:
                 continue
         path = self.known_at((np.float64(t), y))
-        return Side(path, self._run(path, t, y, self._plain())[1])
+        return Side(path, self._run(path, t, y, self.plain_captured())[1])
 
     def decided(self, side: Side, t: float, y: Array) -> dict[int, Any]:
         """What the decisions of a side's path are at another point."""
-        return self._run(side.path, t, y, self._plain())[1]
+        return self._run(side.path, t, y, self.plain_captured())[1]
 
     def field(self, side: Side, traced: bool = True) -> Field:
         """The right side as it is on one side, everywhere; ``traced`` or of plain numbers."""
         return lambda t, y: self._held(side, t, y, self._given(traced))[0]
+
+    def run(self, side: Side, t: float, y: Array, captured: list[Any]) -> Any:
+        """The right side as it is on one side, with other values of what it refers to."""
+        return self._held(side, t, y, captured)[0]
 
     def margin(
         self, side: Side, entry: Entry, other: dict[int, Any], traced: bool = True
@@ -122,7 +126,7 @@ class HeldSides(Closed):
     ) -> float:
         """How far from zero a margin is where the state, and all that is captured, are a little
         aside of a point."""
-        here, held = self._plain(), self.captured
+        here, held = self.plain_captured(), self.captured
         first = [next(j for j, w in enumerate(held) if alike(v, w)) for v in held]
         beside = [_aside(v, k) for k, v in zip(first, here, strict=True)]
         a, b = (
@@ -156,7 +160,8 @@ class HeldSides(Closed):
             self._known_decisions[path] = decisions_of(path)
         return self._known_decisions[path]
 
-    def _plain(self) -> list[Any]:
+    def plain_captured(self) -> list[Any]:
+        """The values of what it refers to."""
         return [plain(v) for v in self.captured]
 
     def _run(
@@ -178,7 +183,7 @@ class HeldSides(Closed):
         return [values[a] if isinstance(a, Var) else a for a in path.tape.outputs], decided
 
     def _given(self, traced: bool) -> list[Any]:
-        return self.captured if traced else self._plain()
+        return self.captured if traced else self.plain_captured()
 
     def _held(
         self, side: Side, t: Any, y: Any, captured: list[Any], until: int = -1

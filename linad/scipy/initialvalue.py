@@ -53,6 +53,7 @@ from linad.scipy.loopedmethods import EXPLICIT, as_program, loops_of
 from linad.scipy.mirror import holds_traced
 from linad.scipy.neverbegun import never_begun
 from linad.scipy.replays import Field, explicit_replay, implicit_replay
+from linad.scipy.resolvedsteps import SCIPYS, longest_part, parted, times_within
 from linad.scipy.restingsteps import RestWatch
 from linad.scipy.rightsides import field_of, plain_field, refuse_memory
 from linad.scipy.stretches import PiecewiseReplay
@@ -70,10 +71,6 @@ METHODS: dict[Any, Any] = {"RK23": RK23, "RK45": RK45, "DOP853": DOP853}
 METHODS |= {"Radau": Radau, "BDF": BDF, "LSODA": LSODA}
 METHODS |= {method: method for method in METHODS.values()}
 OPTIONS = ("first_step", "max_step", "rtol", "atol")
-SCIPYS = {"rtol": 1e-3, "atol": 1e-6}
-"""What tolerances are in `solve_ivp` that are not given."""
-
-
 def needs_tracing(fun: Any, t_span: Any, y0: Any, given: Any, events: Any = None) -> bool:
     """Whether something traced is in the problem, perhaps in what functions refer to.
 
@@ -186,18 +183,28 @@ class InitialValueProblem:
         result.y = result.y * (np.nan * np.sum(slope))  # neither is its derivative a number
         return result
 
-    def in_loops(
-        self, kind: Any, tolerances: dict[str, Any], options: dict[str, Any], t_eval: Any
-    ) -> Any:
-        """The result by loops of a program; None where it cannot hold them."""
+    def looped(self, kind: Any, tolerances: dict[str, Any]) -> Any:
+        """The method whose loops stand for those of the one that is asked for."""
         if kind is LSODA and self.y0.dtype.kind == "f":
-            kind = _looped_lsoda(self.plain, self.span, form(self.y0), tolerances)
+            return _looped_lsoda(self.plain, self.span, form(self.y0), tolerances)
+        return kind
+
+    def in_loops(
+        self,
+        kind: Any,
+        tolerances: dict[str, Any],
+        options: dict[str, Any],
+        t_eval: Any,
+        part: float,
+    ) -> Any:
+        """The result by loops of a program, with steps in parts that are no longer than one; None
+        where it cannot hold them."""
         limits: Any = self.span
         first = self.y0
         if holds_traced((self.begin, self.end)):  # the program is good for others
             limits = stop_gradient((self.begin, self.end))
             first = ahead(self.field, self.begin, self.given_y0, limits[0] - self.begin)
-        loops = loops_of(kind, self.field, limits, first, tolerances, options, self.args)
+        loops = loops_of(kind, self.field, limits, first, tolerances, options, self.args, part)
         return None if loops is None else as_program(loops, t_eval)
 
 
@@ -224,14 +231,17 @@ def replayed(
     given = events_of(events)
     ends_traced = t_eval is None and holds_traced((problem.begin, end))
     first = form(problem.plain(span[0], form(y0)))
-    sides = sides_of(field, span[0], form(y0))
+    recorded = sides_of(field, span[0], form(y0))
+    sides = recorded if recorded is not None and recorded.decides else None
     jumps = in_program() and sides is not None and may_jump(sides, span[0], form(y0))
     if in_program() and not (dense_output or given or ends_traced) and not jumps:
-        found = problem.in_loops(kind, tolerances, options, t_eval)
+        steady = plain_field(problem.plain, span[0], form(y0))
+        ahead_of = (lambda t, y: form(steady(t, y))), span, form(y0), tolerances
+        looped = problem.looped(kind, tolerances)
+        part = longest_part(looped, recorded, holds_traced(y0), *ahead_of)
+        found = problem.in_loops(looped, tolerances, options, t_eval, part)
         if found is not None:
-            steady = plain_field(problem.plain, span[0], form(y0))
-            seen = Radau if kind is LSODA else kind  # LSODA is not re-entrant
-            look_ahead(seen, lambda t, y: form(steady(t, y)), sides, span, form(y0), tolerances)
+            look_ahead(Radau if kind is LSODA else kind, sides, *ahead_of)  # it is not re-entrant
             return found
     watched = [watched_event(event, problem.plain_args) for event in given] or None
     moments = None if t_eval is None else np.asarray(plain_values(t_eval), float)
@@ -256,7 +266,11 @@ def replayed(
     if plain is not problem.plain and not in_program():
         seen = np.append(span[0], result.t), np.column_stack([form(y0), result.y])
         refuse_memory(problem.plain, first, plain, *seen)
-    replay, states = _taken_once_more(kind, rest, field, sides, times, y0, result)
+    limits = [tolerances.get(key, given) for key, given in SCIPYS.items()]
+    ends = result.sol(np.array(times)) if rest is None else rest.states
+    within = times_within(kind, recorded, rest, holds_traced(y0), times, ends, *limits)
+    problem_of = kind, rest, field, sides
+    replay, states = _taken_once_more(*problem_of, times, within, limits[1], y0, result)
     why = _why_steps(dense_output, events, t_eval, jumps)
     _hold(replay.stages[0], why)
     _hold(replay.states[-1], why)
@@ -278,17 +292,20 @@ def _taken_once_more(
     field: Field,
     sides: HeldSides | None,
     times: list[float],
+    within: list[list[float]],
+    atol: Any,
     y0: Array,
     result: Any,
 ) -> tuple[Any, Any]:
     """SciPy's steps on the traced values, and the states at the times of its result."""
     explicit = rest is not None and not rest.is_stiff
     taken = len(times)
-    times = times if rest is None else rest.refined(times)
+    times = parted(times, within if rest is None else rest.within(times, within))
+    whole = rest.ends if explicit and rest is not None and len(times) > taken else None
 
     def make(field: Field, times: list[float], y: Array) -> Any:
         if explicit:
-            return explicit_replay(kind, field, times, y)
+            return explicit_replay(kind, field, times, y, whole)
         return implicit_replay(field, times, y, result.sol)
 
     stretches = None if sides is None else stretches_of(sides, times, result.sol)
@@ -297,7 +314,7 @@ def _taken_once_more(
     all_steps = stretches is None and ends == list(replay.times)
     states = replay.states if all_steps else replay.at(ends)
     if not explicit or len(times) > taken or stretches is not None:
-        tell_of_two(kind.__name__, result, states)
+        tell_of_two(kind.__name__, atol, result, states)
         states = [value + (y - form(y)) for value, y in zip(result.y.T, states, strict=True)]
     return replay, states
 

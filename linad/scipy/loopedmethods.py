@@ -35,10 +35,12 @@ def loops_of(
     tolerances: dict[str, Any],
     options: dict[str, Any],
     args: Any,
+    part: float,
 ) -> StepLoops | None:
-    """The method as loops of a program; None for those that are not."""
+    """The method as loops of a program, an explicit one with parts of steps no longer than one;
+    None for those that are not."""
     if issubclass(kind, EXPLICIT):
-        return ExplicitLoops(kind, field, span, y0, tolerances)
+        return ExplicitLoops(kind, field, span, y0, tolerances, part)
     method = IN_LOOPS.get(kind)
     small = y0.dtype.kind == "f" and 3 * y0.shape[0] <= SMALL
     if method is None or not small or options.get("jac_sparsity") is not None:

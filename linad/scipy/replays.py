@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from scipy.integrate import DOP853
 
+from linad.api.derivatives import stop_gradient
 from linad.control import loops
 from linad.control.both_ways import in_any_way
 from linad.core.array_type import Array
 from linad.errors import GuardError, TracerError
 from linad.linalg.linear_systems import SMALL
+from linad.rules.shaping import form
 from linad.scipy.explicitloops import dop853_between, stages_of, weighted
 from linad.scipy.implicitsteps import ImplicitReplay, LoopedImplicitReplay
 
@@ -36,10 +38,19 @@ class RungeKuttaReplay:
     times : sequence of float
         Where the steps begin and end.
     y0 : array (n,)
+    known : dict, optional
+        What states are at some of the times: those of whole steps of which these are parts.
     """
 
-    def __init__(self, method: Any, field: Field, times: Sequence[float], y0: Array) -> None:
-        self.method, self.field, self.times = method, field, times
+    def __init__(
+        self,
+        method: Any,
+        field: Field,
+        times: Sequence[float],
+        y0: Array,
+        known: dict[float, Array] | None = None,
+    ) -> None:
+        self.method, self.field, self.times, self.known = method, field, times, known or {}
         self.states, self.stages = [y0], [field(times[0], y0)]
         self._slopes: list[list[Any]] = []
         for i in range(len(times) - 1):
@@ -50,6 +61,9 @@ class RungeKuttaReplay:
         h = self.times[i + 1] - t
         k = stages_of(self.method, self.field, t, y, self.stages[i], h)
         y = y + h * weighted(self.method.B, k)
+        end = self.times[i + 1]
+        if end in self.known:
+            y = self.known[end] + (y - form(y))
         self.states.append(y)
         self.stages.append(self.field(t + h, y))
         self._slopes.append([*k, self.stages[-1]])
@@ -93,21 +107,33 @@ class RungeKuttaReplay:
 class LoopedReplay:
     """The same as `RungeKuttaReplay`, as loops over the steps and over the times within."""
 
-    def __init__(self, method: Any, field: Field, times: Sequence[float], y0: Array) -> None:
+    def __init__(
+        self,
+        method: Any,
+        field: Field,
+        times: Sequence[float],
+        y0: Array,
+        known: dict[float, Array] | None = None,
+    ) -> None:
         self.method, self.field, self.times = method, field, np.asarray(times)
         self.lengths = np.diff(self.times)
+        rows: tuple[Any, ...] = self.times[:-1], self.lengths
+        if known:
+            nothing = np.full(y0.shape, np.nan)
+            rows = (*rows, np.stack([known.get(t, nothing) for t in times[1:]]))
 
         def step(carry: tuple[Any, ...], row: tuple[Any, ...]) -> Any:
-            (y, slope), (t, h) = carry, row
+            (y, slope), (t, h, *wanted) = carry, row
             k = stages_of(method, field, t, y, slope, h)
             new = y + h * weighted(method.B, k)
+            if wanted:
+                whole = wanted[0] + (new - stop_gradient(new))
+                new = np.where(np.isnan(wanted[0]), new, whole)
             last = field(t + h, new)
             return (new, last), (new, np.stack([*k, last]))
 
         self.stages = [field(self.times[0], y0)]
-        _, (states, self._slopes) = loops.scan(
-            step, (y0, self.stages[0]), (self.times[:-1], self.lengths)
-        )
+        _, (states, self._slopes) = loops.scan(step, (y0, self.stages[0]), rows)
         self.states = np.concatenate([np.stack([y0]), states])
 
     def at(self, times: Any) -> Any:
@@ -134,13 +160,19 @@ def _looped(make: Callable[..., Any], field: Field) -> Any:
     return in_any_way(make, field, TracerError, GuardError)
 
 
-def explicit_replay(method: Any, field: Field, times: Sequence[float], y0: Array) -> Any:
+def explicit_replay(
+    method: Any,
+    field: Field,
+    times: Sequence[float],
+    y0: Array,
+    known: dict[float, Array] | None = None,
+) -> Any:
     """The steps on traced values: as loops if they are many, or else one by one."""
     if method.n_stages * len(times) > MANY and y0.shape[0]:
-        found = _looped(lambda f: LoopedReplay(method, f, times, y0), field)
+        found = _looped(lambda f: LoopedReplay(method, f, times, y0, known), field)
         if found is not None:
             return found
-    return RungeKuttaReplay(method, field, times, y0)
+    return RungeKuttaReplay(method, field, times, y0, known)
 
 
 def implicit_replay(field: Field, times: Sequence[float], y0: Array, guess: Any) -> Any:

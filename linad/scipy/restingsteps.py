@@ -44,6 +44,9 @@ MOST, COARSE, FEW = 100_000, 20_000, 300
 """Parts of an integration's steps, at most: a stiff problem then; those of one step in a program;
 and those of one step of a stiff problem."""
 
+KEPT = 10_000_000
+"""Numbers that are kept of steps."""
+
 NEAR, NEARER = 1e-7, 1e-12
 """Differences by which f_y is known: relative to a state's own size, and to the largest."""
 
@@ -123,11 +126,20 @@ class RestWatch:
         Of plain numbers.
     sides : HeldSides or None
         Of the field, where it decides.
+
+    Attributes
+    ----------
+    parts : list of int
+    taken : list of (t, y, t, y, stages)
+        The steps, with f at their stages and their end, as long as there is room for `KEPT` of
+        numbers.
     """
 
     def __init__(self, kind: Any, field: Field, sides: HeldSides | None) -> None:
         self.kind, self.field, self.sides = kind, field, sides
         self.parts: list[int] = []
+        self.taken: list[Any] = []
+        self.numbers = 0
         self.direction: Any = None
         self.size: Any = None
         self.known = 0.0  # of f_y, at the end of the step before
@@ -140,6 +152,9 @@ class RestWatch:
     def stepped(self, solver: Any, t0: float, y0: Array) -> None:
         """Look at the step that a solver has taken."""
         t, y, h = float(solver.t), solver.y, abs(float(solver.t) - t0)
+        self.numbers += solver.K.size
+        if self.numbers <= KEPT:
+            self.taken.append((t0, y0, t, y, solver.K.copy()))
         if not y.size:
             self.parts.append(1)
             return
@@ -161,12 +176,23 @@ class RestWatch:
         rho = max([self._largest(*end, solver.atol) for end in ends])
         return int(np.clip(np.ceil(h * rho / allowed), 1, MOST + 1))
 
-    def refined(self, times: list[float]) -> list[float]:
-        """The times at which steps begin and end, and their parts."""
-        most = FEW if self.is_stiff else MOST
-        found = times[:1]
-        for a, b, m in zip(times[:-1], times[1:], np.minimum(self.parts, most), strict=True):
-            found += [a + (b - a) * (k / m) for k in range(1, m)] + [b]
+    @property
+    def ends(self) -> dict[float, Array]:
+        """The states at the ends of steps."""
+        return {t: y for _, _, t, y, _ in self.taken}
+
+    @property
+    def states(self) -> Array:
+        """The states at the beginning and the ends of steps, (n, m); of those that are kept."""
+        begin = [step[1] for step in self.taken[:1]]
+        return np.stack([*begin, *self.ends.values()], axis=1) if begin else np.empty((0, 0))
+
+    def within(self, times: list[float], known: list[list[float]]) -> list[list[float]]:
+        """The times within each step at which its parts end, but for those that are known."""
+        parts = np.minimum(self.parts, FEW if self.is_stiff else MOST)
+        found = []
+        for a, b, m, own in zip(times[:-1], times[1:], parts, known, strict=True):
+            found.append(own or [a + (b - a) * (k / m) for k in range(1, m)])
         return found
 
     def _largest(self, t: float, y: Array, atol: Any) -> float:

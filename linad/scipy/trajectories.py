@@ -98,10 +98,10 @@ def move_events(result: Any, events: Any, args: Any, sol: Solution) -> None:
             result.y_events[i] = np.stack(states)
 
 
-def tell_of_two(method: str, result: Any, states: Any) -> None:
+def tell_of_two(method: str, atol: Any, result: Any, states: Any) -> None:
     """Warn where the steps that carry the derivative lead elsewhere than SciPy's solution."""
     size = np.max(np.abs(result.y), axis=1, initial=0.0)
-    size = size + 1e-3 * np.max(size, initial=0.0)
+    size = size + 1e-3 * np.max(size, initial=0.0) + np.asarray(atol) / APART
     for t, value, y in zip(result.t, result.y.T, states, strict=True):
         if (np.abs(form(y) - value) > APART * size).any():
             warn_user(

@@ -134,8 +134,8 @@ class JumpWatch:
 
 def look_ahead(
     kind: Any,
-    field: Field,
     sides: HeldSides | None,
+    field: Field,
     span: tuple[float, float],
     y0: Array,
     given: dict[str, Any],
@@ -146,7 +146,7 @@ def look_ahead(
     ----------
     kind : class
         The method, of SciPy's.
-    field, sides
+    sides, field
         As of `JumpWatch`.
     span, y0
         The times, and the first state.

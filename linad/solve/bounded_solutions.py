@@ -29,7 +29,7 @@ from linad.core.options import is_number
 from linad.core.primitive import Traced
 from linad.core.showing import shown
 from linad.errors import OptionError, ShapeError, TreeError
-from linad.solve.bounds import numbers_of, of_pairs, without_none
+from linad.solve.bounds import numbers_of, of_pairs, with_arrays, without_none
 from linad.transforms.spaces import Slot, split
 
 
@@ -114,7 +114,8 @@ def sides_of(name: str, bounds: Any, x0: Any, of_vector: bool) -> tuple[Any, Any
         else:
             what = f"{name}: the {side} bounds"
             try:
-                parts = tree.flatten_like(without_none(given, none), structure, what)
+                plain = with_arrays(without_none(given, none), x0)
+                parts = tree.flatten_like(plain, structure, what)
             except (TypeError, ValueError) as error:
                 raise TreeError(f"{what} are not a container like x0") from error
         made = [

@@ -15,6 +15,7 @@ import numpy as np
 
 from linad.core import tree
 from linad.core.array_type import Array
+from linad.core.primitive import Traced
 from linad.core.showing import shown
 from linad.errors import OptionError, ShapeError, TreeError
 from linad.solve.labels import refuse_bounds_in_other_order
@@ -187,7 +188,7 @@ def _vector(
         leaves = [given]
     else:
         try:
-            given = without_none(given, none)
+            given = with_arrays(without_none(given, none), unknown.container(unknown.start))
             leaves, structure = tree.flatten(given)
             if structure != unknown.structure:
                 leaves, structure = tree.flatten(as_point(given))
@@ -210,6 +211,17 @@ def _vector(
             ) from error
         parts.append(values.ravel())
     return np.concatenate(parts)
+
+
+def with_arrays(given: Any, like: Any) -> Any:
+    """With arrays for lists where a container has an array."""
+    if isinstance(like, np.ndarray) and like.ndim and type(given) in (list, tuple):
+        return np.stack(given) if any(isinstance(v, Traced) for v in given) else np.array(given)
+    if isinstance(like, dict) and type(given) is type(like) and given.keys() == like.keys():
+        return type(given)((key, with_arrays(given[key], like[key])) for key in given)
+    if type(like) in (list, tuple) and type(given) is type(like) and len(given) == len(like):
+        return type(given)(map(with_arrays, given, like))
+    return given
 
 
 def without_none(given: Any, none: float) -> Any:

@@ -84,3 +84,26 @@ def test_a_traced_value_is_refused_in_its_words(installed):
         pytest.raises(UnsupportedError, match="a traced value is handed to .*compiled code"),
     ):
         linad.linearize(package.handed_over, np.ones(3))
+
+
+DRAWN = """
+import numpy as np
+
+def drawn(x, write):
+    z, rng = np.zeros(3), np.random.default_rng(0)
+    if write:
+        z[...] = rng.random(z.shape)
+    else:
+        rng.random(out=z)
+    return np.sum(z * x)
+"""
+
+
+def test_an_array_that_generators_fill_is_told_with_what_to_write(installed):
+    package = installed(DRAWN)
+    with linad.adopt(package):
+        np.testing.assert_array_equal(
+            linad.grad(package.drawn)(np.ones(3), True), np.random.default_rng(0).random(3)
+        )
+        with pytest.raises(UnsupportedError, match=r"write out\[...\] = draw\(out.shape\)"):
+            linad.grad(package.drawn)(np.ones(3), False)

@@ -206,6 +206,10 @@ def test_under_jit_static_arguments_are_named():
     with pytest.raises(TracerError, match=r"linad.jit\(f, static_argnums=0\)"):
         linad.jit(lambda s: np.float64(math.log(s)))(2.0)
     assert linad.jit(lambda s: np.float64(math.log(s)), static_argnums=0)(1.0) == 0.0
+    words = "all arguments are traced, data among them: what makes plain arrays of data"
+    with pytest.raises(TracerError, match=words) as refused:
+        linad.jit(lambda t: 2.0 * np.asarray(t))(X)
+    assert "static_argnums" not in str(refused.value)
 
 
 def test_the_remedies_run():

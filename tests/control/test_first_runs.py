@@ -77,7 +77,7 @@ def test_a_loop_that_is_known_to_be_long_is_not_begun(monkeypatch):
 
 
 def test_large_arrays_count_for_more():
-    x = np.linspace(0, 1, 100_000)
+    x = np.linspace(0, 1, 40_000)
     loops = loops_of(lambda x: linad.scan(lambda y, _: (y * x + 1, None), x, length=20)[0], x)[1]
     assert loops[0]._runner is not None
 

@@ -322,3 +322,17 @@ def test_what_has_no_derivative_has_none_in_the_loop(start, monkeypatch):
     assert met[-1] == (1,)
     assert linad.grad(lambda x: f(np.sign(x)) * x)(1.2) == f(1.0)
     assert met[-1] == ()
+
+
+def test_a_push_goes_on_as_often_as_the_run_forward():
+    def half(x):
+        return linad.while_loop(lambda y: np.sin(y) > 0.3, lambda y: y * 0.5, x)
+
+    tape = linad.trace(lambda x, v: linad.jvp(half, (x,), (v,)), 1.2, 1.0)[1]
+    asked = [
+        [i.primitive.name for i in e.primitive.test.tape.equations]
+        for e in tape.equations
+        if isinstance(e.primitive, whiles.While)
+    ]
+    assert asked == [["sin", "greater"], ["less"]]
+    assert linad.jvp(half, (1.2,), (1.0,)) == (0.3, 0.25)

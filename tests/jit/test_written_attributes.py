@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import linad
+from linad.errors import LeakedTracerError
 from linad.scipy import optimize
 
 X = np.array([1.0, 2.0, 3.0])
@@ -342,3 +343,38 @@ def test_each_call_leaves_plain_arrays_also_the_first_and_in_objects_within_argu
         assert found.keys() == wanted.keys()
         for n, value in wanted.items():
             assert same(found[n], value)
+
+
+@pytest.mark.parametrize("shape", [(), (2,)])
+@pytest.mark.usefixtures("kernels")
+def test_what_the_body_of_a_scan_leaves_is_none_of_its_example(shape):
+    state = State()
+
+    def step(carry, x):
+        state.gamma = carry * x
+        return carry + state.gamma, x
+
+    f = linad.jit(lambda x: linad.scan(step, np.ones(shape), x)[0])
+    for k in range(4):
+        assert_allclose(f(X + k), np.broadcast_to(np.prod(1 + X + k), shape))
+        with pytest.raises(LeakedTracerError):
+            state.gamma + 1
+
+
+class Fixed(State):
+    @property
+    def fixed(self):
+        return 1.0
+
+
+@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize("line", ["return x * self.none", "self.fixed = x"])
+def test_errors_about_attributes_are_python_s(line, given):
+    scope = {}
+    exec(f"def f(self, x):\n    self.gamma = x * 2\n    {line}\n", scope)
+    state = Fixed()
+    jitted = linad.jit(scope["f"]) if given else linad.jit(lambda _, x: scope["f"](state, x))
+    for _ in range(3):
+        with pytest.raises(AttributeError, match="none|fixed"):
+            jitted(state, X)
+        assert_allclose(state.gamma, 2 * X)

@@ -433,6 +433,7 @@ def test_steep_right_sides_are_no_jumps(field):
     assert np.isfinite(linad.derivative(end)(2.0))
 
 
+@pytest.mark.rest
 def test_last_digits_at_rest_are_no_jumps():
     def end(k):
         given = {"rtol": 1e-13, "atol": 1e-15, "method": "Radau"}

@@ -154,3 +154,20 @@ def test_pairs_are_bounds_unless_they_may_be_lower_and_upper():
     named = {"a": 1.0, "rate": 1.0, "c": 0.2}
     with pytest.raises(OptionError, match="pairs"):  # in which order is not said
         linad.solve.curve_fit(decay, t, y, named, bounds=pairs)
+
+
+@pytest.mark.parametrize("solve", [linad.solve.lbfgs, linad.solve.least_squares])
+def test_lists_are_bounds_of_arrays_in_containers(solve):
+    goal = np.array([1.0, 2.0, 3.0])
+
+    def off(p):
+        parts = [p["w"] - goal, np.reshape(p["more"][0] - 4.0, 1)]
+        return np.concatenate(parts)
+
+    f = off if solve is linad.solve.least_squares else lambda p: np.sum(off(p) ** 2)
+    start = {"w": np.ones(3), "more": [0.0]}
+    sides = {"w": [0, None, 0], "more": [0]}, {"w": [5, 1.5, 2.5], "more": [3]}
+    found = solve(f, start, bounds=sides)
+    found = found.get("x", found)
+    np.testing.assert_allclose(found["w"], [1.0, 1.5, 2.5])
+    np.testing.assert_allclose(found["more"], [3.0])

@@ -309,9 +309,9 @@ class Maximum:
         with quiet():
             return float(np.reshape(self.residual(self.parameters.container(x)), ()))
 
-    def _inside(self, start: Any, free: Any) -> tuple[Any, Any]:
+    def _inside(self, start: Any, free: Any, most: float = BEYOND) -> tuple[Any, Any]:
         """Where no bound holds a free parameter; beyond them the cost is infinite, and a search
-        ends that asks for it there often."""
+        ends that asks for it there more than ``most`` times."""
         cost = self.cost(start, free)
         x = start.copy()
         if not free.any():
@@ -319,7 +319,7 @@ class Maximum:
                 return _ended(cost(start[free])), x
 
         def ends_at_bounds(_: Any) -> None:
-            if cost.beyond > BEYOND:
+            if cost.beyond > most:
                 raise StopIteration
 
         found = trust_region(cost, start[free], callback=ends_at_bounds, **self.options)
@@ -375,10 +375,10 @@ class Maximum:
         first = lbfgs(self.cost(start, free), start[free], bounds=bounds, disp=shown)
         x = start.copy()
         x[free] = first.x
-        found, better = self._beside_bounds(x, free)
+        found, better = self._beside_bounds(x, free, np.inf)
         return (found, better) if found.success else (first, x)
 
-    def _beside_bounds(self, x: Any, free: Any) -> tuple[Any, Any]:
+    def _beside_bounds(self, x: Any, free: Any, most: float = BEYOND) -> tuple[Any, Any]:
         """Newton's steps with those parameters held at bounds that the gradient leads beyond: the
         end, no success where others come to bounds."""
         lower, upper = self.lower[free], self.upper[free]
@@ -389,7 +389,7 @@ class Maximum:
             outwards = ((x[free] <= lower) & (g > 0)) | ((x[free] >= upper) & (g < 0))
             inner = free.copy()
             inner[free] = ~outwards
-            found, better = self._inside(x, inner)
+            found, better = self._inside(x, inner, most)
             same = np.array_equal(better, x)
             x = better
             if not found.success:

@@ -41,6 +41,10 @@ def prediction_of(f: Any, part: Array, rows: Any) -> Any:
         return part
     came = f"a {type(part).__name__}" + (f" of dtype {part.dtype}" if kind else "")
     remedy = "; of several data sets give ydata as a dict too" if isinstance(part, dict) else ""
+    if isinstance(f, type):
+        remedy = f"; that is a class: the model is one of its objects, as {name_of(f)}(...)"
+    elif callable(part):
+        remedy = "; that is a function: return what it returns"
     raise OutputError(
         f"curve_fit: {name_of(f)} must return an array of numbers like ydata, it returned "
         f"{came}: {shown(part)}{remedy}"

@@ -112,7 +112,10 @@ def openings(fit: Any, most: int = STRONGEST) -> list[str]:
         # The pivots of Gauss and Jordan, and perhaps more, are in one direction alone.
         times = Counter(name for direction in directions for name in direction)
         held = [next(k for k in direction if times[k] == 1) for direction in directions[:most]]
-        found.append(f"Fix one parameter of each, fixed={held!r}, or write a model without it.")
+        first = "No p0 was given: say where to start, p0=[...]. " if fit.started_anywhere else ""
+        found.append(
+            f"{first}Fix one parameter of each, fixed={held!r}, or write a model without it."
+        )
     return found
 
 

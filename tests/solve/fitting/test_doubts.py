@@ -8,6 +8,7 @@ import scipy.optimize
 from scipy.optimize import OptimizeWarning
 from solve.problems import unfinished
 
+from linad.errors import OutputError
 from linad.solve import Status, curve_fit, fit, maximum_likelihood
 
 T = np.linspace(0.0, 3.0, 20)
@@ -152,6 +153,28 @@ def test_what_is_to_be_fixed_determines_the_rest():
     assert found.success
     assert np.isfinite(found.errors).all()
     assert not found.undetermined
+
+
+def test_where_nobody_said_where_to_start_that_may_be_the_matter():
+    z = np.arange(50.0, 3000.0, 150.0)
+    y = 55 * np.exp(-z / 1800) + 3 + np.cos(z)
+    with pytest.warns(OptimizeWarning, match="No p0 was given: say where to start, p0="):
+        curve_fit(lambda z, a, length, floor: a * np.exp(-z / length) + floor, z, y)
+
+
+def test_a_class_or_a_function_in_place_of_numbers():
+    class Decay:
+        def __init__(self, t=T, rate=1.0):
+            self.rate = rate
+
+        def __call__(self, t, a):
+            return a * np.exp(-self.rate * t)
+
+    with pytest.raises(OutputError, match=r"that is a class: .* its objects, as .*Decay\(...\)$"):
+        curve_fit(Decay, T, Y, [1.0])
+    assert curve_fit(Decay(), T, Y, [1.0]).success
+    with pytest.raises(OutputError, match="that is a function: return what it returns"):
+        curve_fit(lambda t, a: lambda s: a * s, T, Y, [1.0])
 
 
 def test_a_model_that_is_one_number_may_be_meant():

@@ -1,0 +1,407 @@
+"""Steps that resolve a solution, and not its derivatives.
+
+A method chooses its steps by the error of the state. Derivatives in parameters c follow
+
+    v' = f_y v + f_c c'
+
+and may need shorter ones: in y' = c cos(t) at c = 0 the state does not move and steps grow without
+bound, as they do where a coupling is switched off, or an amplitude is small. So v is integrated
+beside the solution, in plain numbers and for one c' in which all parameters have a part, with one
+evaluation of f for each that SciPy took; where the method's own estimate of the error of v is
+beyond the tolerance the step is taken in parts, those that SciPy's method chooses for y and v.
+
+Of an implicit method an estimate along given steps would be as dear as the steps: y and v are
+integrated once more, and steps in which that takes several are taken in those.
+
+Source: of step control by sensitivities, A. C. Hindmarsh et al., "SUNDIALS: Suite of nonlinear and
+differential/algebraic equation solvers", ACM Transactions on Mathematical Software 31, 2005.
+"""
+
+import functools
+import itertools
+from typing import Any
+
+import numpy as np
+from scipy.integrate import DOP853
+
+from linad.control.both_ways import UNABLE
+from linad.core.array_type import Array
+from linad.core.callers import warn_user
+from linad.core.marks import Attempt, outside_of_traces
+from linad.scipy.heldsides import Field, HeldSides, Side
+from linad.scipy.loopedmethods import EXPLICIT
+from linad.scipy.restingsteps import RestWatch
+
+BEYOND, LEAST, COARSEST = 10.0, 1e-4, 1e-2
+"""Tolerances by which v is in error in a step that is taken in parts; the least such error, which
+those of what moves have as well where tolerances are tight; and the largest tolerance."""
+
+ROUGH, LESS = 0.2, 10.0
+"""What is left, in a step's length times v', of a polynomial through v' at the stages: a number to
+which no estimate is blind by chance."""
+
+STEP = 1e-7
+"""Differences by which v' is known, relative to the sizes of what they move."""
+
+ONES = 32
+"""Numbers of a parameter, such as those of a table, that are moved together if they are more."""
+
+LOOKS = 4
+"""Points at which it is asked how much parameters do."""
+
+NOISE = 1e-6
+"""Entries of v that are smaller than others by this count as rounding."""
+
+MOST, MANY = 20_000, 300
+"""Parts that are chosen so, at most; and those for rest of one step, beyond which it is left as it
+is: a stiff problem, which errs by less."""
+
+SMALL = 1e-2
+"""The part of the first or the largest v from which on its entries are small."""
+
+COARSE = 8
+"""The same in a program, of which that is said."""
+
+SHORT = 0.25
+"""The quantile of the parts of a step that stands for all: the first are short in any case."""
+
+FIRST, FEW = 200, 50
+"""Steps that are looked at for a program, and unknowns of an implicit method."""
+
+SCIPYS = {"rtol": 1e-3, "atol": 1e-6}
+"""Tolerances of `solve_ivp` that are not given."""
+
+SHORTER = 3
+"""Steps for y and v in one for y alone, from which on it is taken in those."""
+
+
+class Sensitivity:
+    """The derivative v along one direction of all that a solution depends on.
+
+    Parameters
+    ----------
+    recorded : HeldSides
+        The right side.
+    moves : bool
+        Whether the first state depends on parameters.
+    times : array (m,)
+    states : array (n, m)
+        The solution, which tells sizes.
+    """
+
+    def __init__(self, recorded: HeldSides, moves: bool, times: Array, states: Array) -> None:
+        self.recorded, self.decides = recorded, recorded.decides
+        sizes = np.max(np.abs(states), axis=1, initial=0.0)
+        largest = np.max(sizes, initial=0.0)
+        self.size = np.where(sizes > 0, sizes, largest if largest > 0 else 1.0)
+        self.first = self.size * np.cos(2.0 + np.arange(sizes.size)) * (1.0 if moves else 0.0)
+        self.span = abs(float(times[-1]) - float(times[0])) or 1.0
+        places = np.unique(np.linspace(0, len(times) - 1, LOOKS).astype(int))
+        self.points = [(float(times[k]), states[:, k]) for k in places]
+        self.toward: list[Any] = []
+        self.reach = 0.0
+        self._side: Side | None = None
+
+    @property
+    def is_still(self) -> bool:
+        """Whether nothing is moved."""
+        return not (self.first.any() or any(np.any(d) for d in self._directions()))
+
+    def field(self, t: float, y: Array) -> Any:
+        """f in plain numbers, on its side of what it decides."""
+        if self.decides or self._side is None:
+            self._side = self.recorded.side(t, y)
+        return self.recorded.run(self._side, t, y, self.recorded.plain_captured())
+
+    def slopes(self, t: float, y: Array, v: Array, f: Array | None = None) -> Any:
+        """v' where the state is y, and its slope f."""
+        if f is None or self.decides:
+            f = self.field(t, y)
+        side = self._side or Side(self.recorded.paths[0], {})
+        directions = self._directions()
+        reach = max(self.reach, float(np.max(np.abs(v) / self.size)), 1e-300)
+        h = STEP / reach
+        held = self.recorded.plain_captured()
+        moved = [c if d is None else c + h * d for c, d in zip(held, directions, strict=True)]
+        return (self.recorded.run(side, t, y + h * v, moved) - f) / h
+
+    def both(self, t: float, z: Array) -> Any:
+        """The slopes of y and v, one behind the other."""
+        y, v = np.split(z, 2)
+        f = self.field(t, y)
+        return np.concatenate([f, self.slopes(t, y, v, f)])
+
+    def matrix(self, t: float, z: Array) -> Any:
+        """Their derivatives, but for f_yy v: enough for Newton's method."""
+        y = z[: z.size // 2]
+        f = self.field(t, y)
+        side = self._side or Side(self.recorded.paths[0], {})
+        held = self.recorded.plain_captured()
+        columns = []
+        for k, size in enumerate(self.size):
+            h = STEP * max(abs(y[k]), STEP * size)
+            aside = y.copy()
+            aside[k] += h
+            columns.append((self.recorded.run(side, t, aside, held) - f) / (aside[k] - y[k]))
+        return np.kron(np.eye(2), np.stack(columns, axis=1))
+
+    def _directions(self) -> list[Any]:
+        """How each of the parameters is moved: by as much as that changes f by its size in all."""
+        held = self.recorded.plain_captured()
+        for k in range(len(self.toward), len(held)):
+            self.toward.append(self._direction(held, k))
+        return self.toward
+
+    def _direction(self, held: list[Any], k: int) -> Any:
+        c = held[k]
+        if c.dtype.kind not in "fc" or not c.size:
+            return None
+        own = float(np.max(np.abs(c)))
+        own = own if 0 < own < np.inf else 1.0
+        turned = np.cos(1.0 + k + np.arange(c.size)) if c.size <= ONES else np.ones(c.size)
+        toward = own * turned.reshape(c.shape)
+        moved = [*held[:k], c + STEP * toward, *held[k + 1 :]]
+        effect = 0.0
+        for t, y in self.points:
+            f = self.field(t, y)
+            assert self._side is not None
+            change = np.abs(self.recorded.run(self._side, t, y, moved) - f) / (STEP * self.size)
+            effect = max(effect, float(np.max(change)) if np.isfinite(change).all() else 0.0)
+        part = 1.0 / (effect * self.span) if effect * self.span > NOISE else 1.0
+        self.reach = max(self.reach, part)
+        return part * toward
+
+
+def times_within(
+    kind: Any,
+    recorded: HeldSides | None,
+    rest: RestWatch | None,
+    moves: bool,
+    times: list[float],
+    states: Array,
+    rtol: Any,
+    atol: Any,
+) -> list[list[float]]:
+    """The times within each step of a method by which it is divided, that v be resolved.
+
+    Parameters
+    ----------
+    kind : class
+        The method, of SciPy's.
+    recorded : HeldSides or None
+        The right side.
+    rest : RestWatch or None
+        Of an explicit method, which knows the steps and in how many parts each is taken anyway.
+    moves : bool
+        Whether the first state depends on parameters.
+    times : list of float
+        Where steps begin and end.
+    states : array (n, len(times))
+        What they are there.
+    rtol, atol : float or array
+        As of `solve_ivp`.
+    """
+    found: list[list[float]] = [[] for _ in times[1:]]
+    known = rest is None or (len(rest.taken) == len(found) and not rest.is_stiff)
+    if recorded is None or not found or not known:
+        return found
+    tolerance = float(np.clip(np.max(rtol), LEAST / BEYOND, COARSEST))
+    with outside_of_traces(), np.errstate(all="ignore"), Attempt(*UNABLE):
+        sensitivity = Sensitivity(recorded, moves, times, states)
+        if sensitivity.is_still:
+            return found
+        if rest is None:
+            return _anew(kind, sensitivity, times, states[:, 0], tolerance, atol)
+        return _resolved(kind, sensitivity, rest, tolerance, atol)
+    return found
+
+
+def longest_part(
+    kind: Any,
+    recorded: HeldSides | None,
+    moves: bool,
+    field: Field,
+    span: tuple[float, float],
+    y: Array,
+    given: dict[str, Any],
+) -> float:
+    """The length of the parts in which a program is to take longer steps of an explicit method,
+    that v be resolved as it is at the values with which it is recorded; infinite where steps do.
+
+    Of an implicit method, whose steps a program takes as they are, what is to be done is said.
+    """
+    explicit = issubclass(kind, EXPLICIT)
+    if recorded is None or not y.size or (not explicit and y.size > FEW):
+        return np.inf
+    rest = RestWatch(kind, field, recorded if recorded.decides else None) if explicit else None
+    times, states = [span[0]], [y]
+    with outside_of_traces(), np.errstate(all="ignore"):
+        solver = kind(field, span[0], y, span[1], **given)
+        while solver.status == "running" and len(times) <= FIRST:
+            t, y = float(solver.t), solver.y
+            solver.step()
+            if solver.status == "failed":
+                break
+            times.append(float(solver.t))
+            states.append(solver.y)
+            if rest is not None:
+                rest.stepped(solver, t, y)
+    limits = [given.get(key, usual) for key, usual in SCIPYS.items()]
+    within = times_within(kind, recorded, rest, moves, times, np.stack(states, axis=1), *limits)
+    parts = [1 for _ in within] if rest is None else rest.parts
+    lengths = [
+        float(np.quantile(np.abs(np.diff([a, *own, b])), SHORT))
+        for a, b, own, m in zip(times[:-1], times[1:], within, parts, strict=True)
+        if len(own) >= (1 if explicit else COARSE) and len(own) + 1 >= 2 * m
+    ]
+    if explicit or not lengths:
+        return min(lengths, default=np.inf)
+    warn_user(
+        f"solve_ivp: the steps of {kind.__name__} resolve the solution, and not how it depends on "
+        f"parameters, which moves within {min(lengths):.2g} of the time: derivatives of this "
+        f"program are far off; give solve_ivp max_step={min(lengths):.2g}, or leave linad.jit out"
+    )
+    return np.inf
+
+
+def parted(times: list[float], within: list[list[float]]) -> list[float]:
+    """The times at which steps and their parts begin and end."""
+    found = times[:1]
+    for end, parts in zip(times[1:], within, strict=True):
+        found += [*parts, end]
+    return found
+
+
+def _anew(
+    kind: Any, sensitivity: Sensitivity, times: list[float], y: Array, tolerance: float, atol: Any
+) -> list[list[float]]:
+    """The times by which the method divides its steps where it integrates y and v."""
+    scale = np.max(np.abs(sensitivity.first))
+    scale = scale if scale > 0 else sensitivity.size
+    limits = np.broadcast_to(atol, y.shape), np.broadcast_to(SMALL * tolerance * scale, y.shape)
+    solver = kind(
+        *(sensitivity.both, times[0], np.concatenate([y, sensitivity.first]), times[-1]),
+        rtol=tolerance, atol=np.concatenate(limits), jac=sensitivity.matrix,
+    )
+    found: list[list[float]] = [[] for _ in times[1:]]
+    taken = np.empty(0)
+    new = [times[0]]
+    while solver.status == "running" and len(new) < MOST:
+        solver.step()
+        new.append(float(solver.t))
+    if solver.status != "finished":
+        return found
+    way = np.sign(times[-1] - times[0])
+    taken = way * np.array(new[1:-1])
+    for k, (a, b) in enumerate(itertools.pairwise(times)):
+        inside = taken[(taken > way * a) & (taken < way * b)]
+        if inside.size >= SHORTER:
+            found[k] = [float(t) for t in way * inside]
+    return found
+
+
+def _resolved(
+    kind: Any, sensitivity: Sensitivity, rest: RestWatch, tolerance: float, atol: Any
+) -> list[list[float]]:
+    """The times by which steps of an explicit method are divided where v is not resolved."""
+    steps = rest.taken
+    found: list[list[float]] = [[] for _ in steps]
+    v = sensitivity.first
+    sizes = sensitivity.size + np.asarray(atol) / tolerance
+    largest, left, slope = np.abs(v), MOST, None
+    for i, ((t, y, end, _, stages), m) in enumerate(zip(steps, rest.parts, strict=True)):
+        h = end - t
+
+        def told(k: Array, size: Array, h: float = h) -> Array:
+            """The estimate of the error in a step, and what is left of a polynomial."""
+            left = np.abs(h * (_rest(kind) @ k))
+            return np.array([np.max(_error(kind, k, h) / size), np.max(left / size)])
+
+        if m == 1:
+            if slope is None:
+                slope = sensitivity.slopes(t, y, v, stages[0])
+            k = _stages(kind, sensitivity, steps[i], v, slope)
+            new = v + h * (kind.B @ k[: kind.n_stages])
+            scale = np.maximum(largest, np.abs(new))
+            known = _known(scale, sensitivity.size)
+            limits = np.maximum([BEYOND * tolerance, ROUGH], LESS * told(stages, sizes))
+            if (told(k, known) <= limits).all():
+                v, slope, largest = new, k[-1], scale
+                continue
+        if m > MANY or not left:
+            return found
+        slope = None
+        known = _known(largest, sensitivity.size)
+        divided = _divided(kind, sensitivity, steps[i], v, m, tolerance, (atol, known), left)
+        if divided is None:
+            return found
+        times, v = divided
+        found[i] = times
+        left = max(left - len(times), 0)
+        largest = np.maximum(largest, np.abs(v))
+    return found
+
+
+def _known(largest: Array, size: Array) -> Array:
+    """The sizes of entries of v by which their errors are told."""
+    return np.maximum(largest, NOISE * size * max(1.0, float(np.max(largest / size))))
+
+
+def _stages(kind: Any, sensitivity: Sensitivity, step: Any, v: Array, slope: Array) -> Array:
+    """v' at the stages of a step, and its end."""
+    t, y, end, y_end, stages = step
+    h, n = end - t, kind.n_stages
+    k = np.empty((n + 1, v.size), np.result_type(v, slope))
+    k[0] = slope
+    for s in range(1, n):
+        row = kind.A[s, :s]
+        at = y + h * (row @ stages[:s]), v + h * (row @ k[:s])
+        k[s] = sensitivity.slopes(t + kind.C[s] * h, *at, stages[s])
+    k[n] = sensitivity.slopes(end, y_end, v + h * (kind.B @ k[:n]), stages[n])
+    return k
+
+
+@functools.cache
+def _rest(kind: Any) -> Array:
+    """What takes from values at the stages and the end of a step the polynomial that fits best, of
+    the degree up to which the estimate of errors is blind."""
+    c = np.append(kind.C[: kind.n_stages], 1.0)
+    powers = np.vander(2 * c - 1, kind.error_estimator_order)
+    return np.eye(c.size) - powers @ np.linalg.pinv(powers)  # type: ignore[no-any-return]
+
+
+def _error(kind: Any, k: Array, h: float) -> Array:
+    """The method's estimate of the error of each entry."""
+    if kind is not DOP853:
+        return np.abs(h * (kind.E @ k))
+    fifth, third = np.abs(DOP853.E5 @ k), np.abs(DOP853.E3 @ k)
+    root = np.hypot(fifth, 0.1 * third)
+    return np.abs(h) * fifth**2 / np.where(root > 0, root, 1.0)
+
+
+def _divided(
+    kind: Any,
+    sensitivity: Sensitivity,
+    step: Any,
+    v: Array,
+    m: int,
+    tolerance: float,
+    scales: tuple[Any, Array],
+    most: int,
+) -> tuple[list[float], Array] | None:
+    """The times within a step at which the method goes from part to part, for y and v, and v at
+    its end; None where it fails."""
+    t, y, end, *_ = step
+    atol = np.concatenate([np.broadcast_to(scales[0], y.shape), tolerance * scales[1]])
+    h = abs(end - t) / m
+    solver = kind(
+        *(sensitivity.both, t, np.concatenate([y, v]), end),
+        rtol=tolerance, atol=atol, max_step=h,
+    )
+    times: list[float] = []
+    while solver.status == "running" and len(times) < most:
+        solver.step()
+        times.append(float(solver.t))
+    if solver.status != "finished":
+        return None
+    return times[:-1], solver.y[y.size :]
