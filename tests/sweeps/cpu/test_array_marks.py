@@ -72,5 +72,6 @@ def test_a_loop_with_many_results_is_vectorised():
 
 def test_marks_are_as_many_as_arrays():
     """Each costs time to compile."""
-    source = "def kernel(p, start, stop):\n    set_f8(p, 0, get_f8(start, 0, -1), 2)\n    return 0\n"
+    line = "set_f8(p, 0, get_f8(start, 0, -1), 2)"
+    source = f"def kernel(p, start, stop):\n    {line}\n    return 0\n"
     assert module_of(source, "kernel", NAMESPACE, False).count("array ") == 4
