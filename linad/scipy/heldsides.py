@@ -16,6 +16,7 @@ import numpy as np
 
 from linad.control.captured import Closed, ClosedPath
 from linad.control.closures import plain
+from linad.control.written_tapes import written
 from linad.core.array_type import Array
 from linad.core.tape import Equation, Var
 from linad.errors import GuardError
@@ -73,7 +74,11 @@ class HeldSides(Closed):
 
     def __init__(self, field: Field, t: float, y: Array) -> None:
         self._known_decisions: dict[ClosedPath, set[int]] = {}
+        self._written: dict[ClosedPath, Callable[..., Any]] = {}
         super().__init__(lambda x: field(*x), (), (np.float64(t), y))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"_written": {}}
 
     def place(self, held: Any, key: Any) -> int:
         """The number of a captured value: each path may refer to others."""
@@ -112,8 +117,13 @@ class HeldSides(Closed):
         return lambda t, y: self._held(side, t, y, self._given(traced))[0]
 
     def run(self, side: Side, t: float, y: Array, captured: list[Any]) -> Any:
-        """The right side as it is on one side, with other values of what it refers to."""
-        return self._held(side, t, y, captured)[0]
+        """The right side as it is on one side, with other plain values of what it refers to."""
+        if side.decided:
+            return self._held(side, t, y, captured)[0]
+        if side.path not in self._written:
+            self._written[side.path] = written(side.path.tape)
+        read = [captured[a] if isinstance(a, int) else a for a in side.path.read]
+        return self._written[side.path](t, y, *read)[0]
 
     def margin(
         self, side: Side, entry: Entry, other: dict[int, Any], traced: bool = True

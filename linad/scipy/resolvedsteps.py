@@ -19,6 +19,7 @@ differential/algebraic equation solvers", ACM Transactions on Mathematical Softw
 
 import functools
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from linad.control.both_ways import UNABLE
 from linad.core.array_type import Array
 from linad.core.callers import warn_user
 from linad.core.marks import Attempt, outside_of_traces
+from linad.core.shapes import size_of
 from linad.scipy.heldsides import Field, HeldSides, Side
 from linad.scipy.loopedmethods import EXPLICIT
 from linad.scipy.restingsteps import RestWatch
@@ -36,7 +38,7 @@ BEYOND, LEAST, COARSEST = 10.0, 1e-4, 1e-2
 """Tolerances by which v is in error in a step that is taken in parts; the least such error, which
 those of what moves have as well where tolerances are tight; and the largest tolerance."""
 
-ROUGH, LESS = 0.2, 10.0
+ROUGH, LESS = 0.2, 30.0
 """What is left, in a step's length times v', of a polynomial through v' at the stages: a number to
 which no estimate is blind by chance."""
 
@@ -64,6 +66,9 @@ COARSE = 8
 
 SHORT = 0.25
 """The quantile of the parts of a step that stands for all: the first are short in any case."""
+
+BLOCK = 4, 64
+"""Steps that are looked at together: at first, and at most, where all before were resolved."""
 
 FIRST, FEW = 200, 50
 """Steps that are looked at for a program, and unknowns of an implicit method."""
@@ -94,10 +99,11 @@ class Sensitivity:
         sizes = np.max(np.abs(states), axis=1, initial=0.0)
         largest = np.max(sizes, initial=0.0)
         self.size = np.where(sizes > 0, sizes, largest if largest > 0 else 1.0)
-        self.first = self.size * np.cos(2.0 + np.arange(sizes.size)) * (1.0 if moves else 0.0)
+        self.first = self.size * _turned(2.0, sizes.shape) * (1.0 if moves else 0.0)
         self.span = abs(float(times[-1]) - float(times[0])) or 1.0
         places = np.unique(np.linspace(0, len(times) - 1, LOOKS).astype(int))
         self.points = [(float(times[k]), states[:, k]) for k in places]
+        self.known: list[Any] = []  # of the points, the side and f
         self.toward: list[Any] = []
         self.reach = 0.0
         self._side: Side | None = None
@@ -115,15 +121,22 @@ class Sensitivity:
 
     def slopes(self, t: float, y: Array, v: Array, f: Array | None = None) -> Any:
         """v' where the state is y, and its slope f."""
-        if f is None or self.decides:
-            f = self.field(t, y)
-        side = self._side or Side(self.recorded.paths[0], {})
+        return self.along(v)(t, y, v, f)
+
+    def along(self, v: Array) -> Callable[..., Any]:
+        """`slopes`, by differences as long as are good for v of about that size."""
         directions = self._directions()
-        reach = max(self.reach, float(np.max(np.abs(v) / self.size)), 1e-300)
-        h = STEP / reach
+        h = STEP / max(self.reach, float(np.max(np.abs(v) / self.size)), 1e-300)
         held = self.recorded.plain_captured()
         moved = [c if d is None else c + h * d for c, d in zip(held, directions, strict=True)]
-        return (self.recorded.run(side, t, y + h * v, moved) - f) / h
+        run, first = self.recorded.run, Side(self.recorded.paths[0], {})
+
+        def slopes(t: float, y: Array, v: Array, f: Array | None = None) -> Any:
+            if f is None or self.decides:
+                f = self.field(t, y)
+            return (run(self._side or first, t, y + h * v, moved) - f) / h
+
+        return slopes
 
     def both(self, t: float, z: Array) -> Any:
         """The slopes of y and v, one behind the other."""
@@ -158,18 +171,29 @@ class Sensitivity:
             return None
         own = float(np.max(np.abs(c)))
         own = own if 0 < own < np.inf else 1.0
-        turned = np.cos(1.0 + k + np.arange(c.size)) if c.size <= ONES else np.ones(c.size)
-        toward = own * turned.reshape(c.shape)
+        toward = own * _turned(1.0 + k, c.shape)
         moved = [*held[:k], c + STEP * toward, *held[k + 1 :]]
         effect = 0.0
-        for t, y in self.points:
-            f = self.field(t, y)
-            assert self._side is not None
-            change = np.abs(self.recorded.run(self._side, t, y, moved) - f) / (STEP * self.size)
+        for (t, y), (side, f) in zip(self.points, self._at_points(), strict=True):
+            change = np.abs(self.recorded.run(side, t, y, moved) - f) / (STEP * self.size)
             effect = max(effect, float(np.max(change)) if np.isfinite(change).all() else 0.0)
         part = 1.0 / (effect * self.span) if effect * self.span > NOISE else 1.0
         self.reach = max(self.reach, part)
         return part * toward
+
+    def _at_points(self) -> list[Any]:
+        """The side of the right side at each of the points, and what it is there."""
+        if not self.known:
+            for t, y in self.points:
+                f = self.field(t, y)
+                self.known.append((self._side, f))
+        return self.known
+
+
+def _turned(start: float, shape: tuple[int, ...]) -> Any:
+    """A direction in which each of a few numbers has another part, and many have the same."""
+    size = size_of(shape)
+    return np.cos(start + np.arange(size)).reshape(shape) if size <= ONES else np.ones(shape)
 
 
 def times_within(
@@ -309,25 +333,23 @@ def _resolved(
     v = sensitivity.first
     sizes = sensitivity.size + np.asarray(atol) / tolerance
     largest, left, slope = np.abs(v), MOST, None
-    for i, ((t, y, end, _, stages), m) in enumerate(zip(steps, rest.parts, strict=True)):
-        h = end - t
-
-        def told(k: Array, size: Array, h: float = h) -> Array:
-            """The estimate of the error in a step, and what is left of a polynomial."""
-            left = np.abs(h * (_rest(kind) @ k))
-            return np.array([np.max(_error(kind, k, h) / size), np.max(left / size)])
-
-        if m == 1:
-            if slope is None:
-                slope = sensitivity.slopes(t, y, v, stages[0])
-            k = _stages(kind, sensitivity, steps[i], v, slope)
-            new = v + h * (kind.B @ k[: kind.n_stages])
-            scale = np.maximum(largest, np.abs(new))
-            known = _known(scale, sensitivity.size)
-            limits = np.maximum([BEYOND * tolerance, ROUGH], LESS * told(stages, sizes))
-            if (told(k, known) <= limits).all():
-                v, slope, largest = new, k[-1], scale
-                continue
+    i, most = 0, BLOCK[0]
+    while i < len(steps):
+        whole = itertools.takewhile(lambda j: rest.parts[j] == 1, range(i, len(steps)))
+        block = [steps[j] for j in itertools.islice(whole, most)]
+        good = 0
+        if block:
+            vs, slopes = _course(kind, sensitivity, block, v, slope)
+            scales = np.maximum.accumulate([largest, *np.abs(vs)])[1:]
+            good = _resolved_first(kind, sensitivity, block, slopes, scales, sizes, tolerance)
+        if good:
+            v, slope, largest = vs[good - 1], slopes[good - 1][-1], scales[good - 1]
+            i += good
+        if good and good == len(block):
+            most = min(2 * most, BLOCK[1])
+            continue
+        most = BLOCK[0]
+        m = rest.parts[i]
         if m > MANY or not left:
             return found
         slope = None
@@ -339,26 +361,66 @@ def _resolved(
         found[i] = times
         left = max(left - len(times), 0)
         largest = np.maximum(largest, np.abs(v))
+        i += 1
     return found
 
 
+def _resolved_first(
+    kind: Any,
+    sensitivity: Sensitivity,
+    steps: list[Any],
+    slopes: Array,
+    scales: Array,
+    sizes: Array,
+    tolerance: float,
+) -> int:
+    """How many steps, of some that follow one another, come before one in which v is not resolved.
+
+    Its slopes are known at the stages, (steps, stages + 1, n), and how large it has been, (steps,
+    n); ``sizes`` are the state's, whose own error in the step counts as well.
+    """
+    h = np.array([step[2] - step[0] for step in steps])[:, None]
+
+    def told(k: Array, size: Array) -> Array:
+        """The estimates of errors, and what is left of a polynomial: (2, steps)."""
+        left = np.max(np.abs(_rest(kind) @ k), axis=1)
+        both = np.stack([_error(kind, k, h), np.abs(h) * left])
+        return np.max(both / size, axis=2)
+
+    states = told(np.stack([step[4] for step in steps]), sizes)
+    limits = np.maximum(np.array([[BEYOND * tolerance], [ROUGH]]), LESS * states)
+    good = (told(slopes, _known(scales, sensitivity.size)) <= limits).all(axis=0)
+    return len(steps) if good.all() else int(np.argmin(good))
+
+
 def _known(largest: Array, size: Array) -> Array:
-    """The sizes of entries of v by which their errors are told."""
-    return np.maximum(largest, NOISE * size * max(1.0, float(np.max(largest / size))))
+    """The sizes of entries of v, its last axis, by which their errors are told."""
+    most = np.max(largest / size, axis=-1, keepdims=True)
+    return np.maximum(largest, NOISE * size * np.maximum(1.0, most))
 
 
-def _stages(kind: Any, sensitivity: Sensitivity, step: Any, v: Array, slope: Array) -> Array:
-    """v' at the stages of a step, and its end."""
-    t, y, end, y_end, stages = step
-    h, n = end - t, kind.n_stages
-    k = np.empty((n + 1, v.size), np.result_type(v, slope))
-    k[0] = slope
-    for s in range(1, n):
-        row = kind.A[s, :s]
-        at = y + h * (row @ stages[:s]), v + h * (row @ k[:s])
-        k[s] = sensitivity.slopes(t + kind.C[s] * h, *at, stages[s])
-    k[n] = sensitivity.slopes(end, y_end, v + h * (kind.B @ k[:n]), stages[n])
-    return k
+def _course(
+    kind: Any, sensitivity: Sensitivity, steps: list[Any], v: Array, slope: Array | None
+) -> tuple[Array, Array]:
+    """v behind each of some steps, and its slopes at their stages and ends."""
+    n = kind.n_stages
+    vs, slopes = [], []
+    for t, y, end, y_end, stages in steps:
+        h = end - t
+        at = sensitivity.along(v)
+        if slope is None:
+            slope = at(t, y, v, stages[0])
+        k = np.empty((n + 1, v.size), np.result_type(v, slope))
+        k[0] = slope
+        for s in range(1, n):
+            row = kind.A[s, :s]
+            there = y + h * (row @ stages[:s]), v + h * (row @ k[:s])
+            k[s] = at(t + kind.C[s] * h, *there, stages[s])
+        v = v + h * (kind.B @ k[:n])
+        k[n] = slope = at(end, y_end, v, stages[n])
+        vs.append(v)
+        slopes.append(k)
+    return np.stack(vs), np.stack(slopes)
 
 
 @functools.cache
@@ -370,8 +432,8 @@ def _rest(kind: Any) -> Array:
     return np.eye(c.size) - powers @ np.linalg.pinv(powers)  # type: ignore[no-any-return]
 
 
-def _error(kind: Any, k: Array, h: float) -> Array:
-    """The method's estimate of the error of each entry."""
+def _error(kind: Any, k: Array, h: Array) -> Array:
+    """The method's estimate of the error of each entry, in each of some steps."""
     if kind is not DOP853:
         return np.abs(h * (kind.E @ k))
     fifth, third = np.abs(DOP853.E5 @ k), np.abs(DOP853.E3 @ k)
