@@ -41,6 +41,10 @@ VECTOR, LEFT, LONG = 64, 3, 64
 """Bytes of a vector; entries behind the last whole one that take longer one by one than in a vector
 with a mask; and the length of an innermost axis from which on they are a small part of it."""
 
+WORK = 8
+"""Additions for one entry from which on a mask pays. What has just been stored with one has to
+reach the memory before it is loaded again, which is longer than less takes."""
+
 MASKED = {"f4", "f8", "b1"}
 """Dtypes of which vectors have masks that cost nothing."""
 
@@ -171,6 +175,8 @@ class SerialLoop(LoopSource):
         with a mask, and may be one: real numbers side by side, and functions that are inline."""
         n, width = self.shape[-1], max([o.place.dtype.itemsize for o in self.operands])
         if self.short or self.piece or n >= LONG or n % (VECTOR // width) < LEFT:
+            return False
+        if self._computed() < WORK:
             return False
         sums = {k for _, k, _ in self.reductions}
         for k, o in enumerate(self.operands):
