@@ -46,6 +46,9 @@ STEP = 1e-7
 ONES = 32
 """Numbers of a parameter, such as those of a table, that are moved together if they are more."""
 
+GROUPS = 32
+"""Parameters that are moved one by one to know how much each does; more are, in so many groups."""
+
 LOOKS = 4
 """Points at which it is asked how much parameters do."""
 
@@ -147,29 +150,43 @@ class Sensitivity:
 
     def _directions(self) -> list[Any]:
         """How each of the parameters is moved: by as much as that changes f by its size in all."""
-        held = self.recorded.plain_captured()
-        for k in range(len(self.toward), len(held)):
-            self.toward.append(self._direction(held, k))
+        if len(self.toward) < len(self.recorded.captured):
+            there = []
+            for t, y in self.points:
+                f = self.field(t, y)  # this may find more of them
+                assert self._side is not None
+                there.append((t, y, self._side, f))
+            held = self.recorded.plain_captured()
+            new = np.arange(len(self.toward), len(held))
+            for group in np.array_split(new, min(new.size, GROUPS)):
+                self.toward += self._together(held, group.tolist(), there)
         return self.toward
 
-    def _direction(self, held: list[Any], k: int) -> Any:
-        c = held[k]
-        if c.dtype.kind not in "fc" or not c.size:
-            return None
-        own = float(np.max(np.abs(c)))
-        own = own if 0 < own < np.inf else 1.0
-        turned = np.cos(1.0 + k + np.arange(c.size)) if c.size <= ONES else np.ones(c.size)
-        toward = own * turned.reshape(c.shape)
-        moved = [*held[:k], c + STEP * toward, *held[k + 1 :]]
+    def _together(self, held: list[Any], group: list[int], there: list[Any]) -> list[Any]:
+        """The directions of parameters that are moved together."""
+        toward = {k: _direction(held[k], k) for k in group if _is_moved(held[k])}
+        if not toward:
+            return [None for _ in group]
+        moved = [c + STEP * toward[k] if k in toward else c for k, c in enumerate(held)]
         effect = 0.0
-        for t, y in self.points:
-            f = self.field(t, y)
-            assert self._side is not None
-            change = np.abs(self.recorded.run(self._side, t, y, moved) - f) / (STEP * self.size)
+        for t, y, side, f in there:
+            change = np.abs(self.recorded.run(side, t, y, moved) - f) / (STEP * self.size)
             effect = max(effect, float(np.max(change)) if np.isfinite(change).all() else 0.0)
         part = 1.0 / (effect * self.span) if effect * self.span > NOISE else 1.0
         self.reach = max(self.reach, part)
-        return part * toward
+        return [part * toward[k] if k in toward else None for k in group]
+
+
+def _is_moved(c: Array) -> bool:
+    return c.dtype.kind in "fc" and c.size > 0
+
+
+def _direction(c: Array, k: int) -> Any:
+    """A direction of a parameter's own size."""
+    own = float(np.max(np.abs(c)))
+    own = own if 0 < own < np.inf else 1.0
+    turned = np.cos(1.0 + k + np.arange(c.size)) if c.size <= ONES else np.ones(c.size)
+    return own * turned.reshape(c.shape)
 
 
 def times_within(
