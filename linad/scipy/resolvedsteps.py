@@ -48,6 +48,9 @@ STEP = 1e-7
 ONES = 32
 """Numbers of a parameter, such as those of a table, that are moved together if they are more."""
 
+GROUPS = 32
+"""Parameters that are moved one by one to know how much each does; more are, in so many groups."""
+
 LOOKS = 4
 """Points at which it is asked how much parameters do."""
 
@@ -103,7 +106,6 @@ class Sensitivity:
         self.span = abs(float(times[-1]) - float(times[0])) or 1.0
         places = np.unique(np.linspace(0, len(times) - 1, LOOKS).astype(int))
         self.points = [(float(times[k]), states[:, k]) for k in places]
-        self.known: list[Any] = []  # of the points, the side and f
         self.toward: list[Any] = []
         self.reach = 0.0
         self._side: Side | None = None
@@ -160,34 +162,42 @@ class Sensitivity:
 
     def _directions(self) -> list[Any]:
         """How each of the parameters is moved: by as much as that changes f by its size in all."""
-        held = self.recorded.plain_captured()
-        for k in range(len(self.toward), len(held)):
-            self.toward.append(self._direction(held, k))
+        if len(self.toward) < len(self.recorded.captured):
+            there = []
+            for t, y in self.points:
+                f = self.field(t, y)  # this may find more of them
+                assert self._side is not None
+                there.append((t, y, self._side, f))
+            held = self.recorded.plain_captured()
+            new = np.arange(len(self.toward), len(held))
+            for group in np.array_split(new, min(new.size, GROUPS)):
+                self.toward += self._together(held, group.tolist(), there)
         return self.toward
 
-    def _direction(self, held: list[Any], k: int) -> Any:
-        c = held[k]
-        if c.dtype.kind not in "fc" or not c.size:
-            return None
-        own = float(np.max(np.abs(c)))
-        own = own if 0 < own < np.inf else 1.0
-        toward = own * _turned(1.0 + k, c.shape)
-        moved = [*held[:k], c + STEP * toward, *held[k + 1 :]]
+    def _together(self, held: list[Any], group: list[int], there: list[Any]) -> list[Any]:
+        """The directions of parameters that are moved together."""
+        toward = {k: _direction(held[k], k) for k in group if _is_moved(held[k])}
+        if not toward:
+            return [None for _ in group]
+        moved = [c + STEP * toward[k] if k in toward else c for k, c in enumerate(held)]
         effect = 0.0
-        for (t, y), (side, f) in zip(self.points, self._at_points(), strict=True):
+        for t, y, side, f in there:
             change = np.abs(self.recorded.run(side, t, y, moved) - f) / (STEP * self.size)
             effect = max(effect, float(np.max(change)) if np.isfinite(change).all() else 0.0)
         part = 1.0 / (effect * self.span) if effect * self.span > NOISE else 1.0
         self.reach = max(self.reach, part)
-        return part * toward
+        return [part * toward[k] if k in toward else None for k in group]
 
-    def _at_points(self) -> list[Any]:
-        """The side of the right side at each of the points, and what it is there."""
-        if not self.known:
-            for t, y in self.points:
-                f = self.field(t, y)
-                self.known.append((self._side, f))
-        return self.known
+
+def _is_moved(c: Array) -> bool:
+    return c.dtype.kind in "fc" and c.size > 0
+
+
+def _direction(c: Array, k: int) -> Any:
+    """A direction of a parameter's own size."""
+    own = float(np.max(np.abs(c)))
+    own = own if 0 < own < np.inf else 1.0
+    return own * _turned(1.0 + k, c.shape)
 
 
 def _turned(start: float, shape: tuple[int, ...]) -> Any:

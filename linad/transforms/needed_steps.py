@@ -86,7 +86,8 @@ class NeededSteps:
 
     def push_of(self, out: tuple[Node, ...], J: JacobianOperator) -> Callable[..., Any]:
         """How a map to several results is pushed through: all of an entangled one at once where
-        an output needs both its values and its vectors."""
+        an output needs both its values and its vectors, or both are outputs themselves, which
+        anybody may put together."""
         if not isinstance(J, Entangled):
             return J.pushforward
         # Which of the results a node depends on.
@@ -94,7 +95,7 @@ class NeededSteps:
         for later, links, _ in self.scheduled():
             if found := set().union(*(behind[node] for node, _ in links if node in behind)):
                 behind.update(dict.fromkeys((later,) if type(later) is int else later, found))
-        both = any(
-            J.both([k in behind.get(node, ()) for k in range(len(out))]) for node in self.outputs
-        )
+        needs = [behind.get(node, ()) for node in self.outputs]
+        needs.append({k for k, node in enumerate(out) if node in self.outputs})
+        both = any(J.both([k in found for k in range(len(out))]) for found in needs)
         return J.pushforward_together if both else J.pushforward

@@ -6,6 +6,7 @@ import scipy.integrate
 
 import linad
 import linad.scipy.integrate as si
+from linad.scipy.heldsides import HeldSides
 
 ALL = ["RK45", "DOP853", "RK23", "Radau", "BDF", "LSODA"]
 METHODS = ["RK45", "Radau"]
@@ -129,3 +130,35 @@ def test_ordinary_models_are_taken_as_they_are(method):
         truth = f(scipy.integrate, 0.4)
         np.testing.assert_allclose(y, truth.y, rtol=1e-5, atol=1e-7)
         assert method != "RK45" or evaluations == truth.nfev
+
+
+def test_what_many_parameters_do_is_asked_in_groups(monkeypatch):
+    """The right side is not run for each of them."""
+    runs = []
+    run = HeldSides.run
+    monkeypatch.setattr(HeldSides, "run", lambda *given: runs.append(0) or run(*given))
+
+    def last(p):
+        field = lambda t, y: sum([a * np.cos(2 * t) for a in p])[np.newaxis]  # noqa: E731
+        return si.solve_ivp(field, (0.0, 8.0), [0.0]).y[0, -1]
+
+    counts = []
+    for n in (40, 120):
+        runs.clear()
+        np.testing.assert_allclose(linad.grad(last)(np.zeros(n)), np.sin(16.0) / 2, atol=2e-3)
+        counts.append(len(runs))
+    assert counts[1] < 1.2 * counts[0]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_parameters_beyond_an_if(method):
+    """Each of the two sides refers to one of its own, the second one only where it is met."""
+
+    def last(p):
+        def field(t, y):
+            return p[:1] * np.cos(2 * t) if t < 4 else p[1:] * np.sin(2 * t)
+
+        return si.solve_ivp(field, (0.0, 8.0), [0.0], method, rtol=1e-5).y[0, -1]
+
+    expected = [np.sin(8.0) / 2, (np.cos(8.0) - np.cos(16.0)) / 2]
+    np.testing.assert_allclose(linad.grad(last)(np.zeros(2)), expected, atol=4e-3)
