@@ -142,6 +142,7 @@ COUNTERPARTS = {
     native.summed_product: np.multiply,
     kernel_arrays.grown: generated.grown,
     loop_hints.any_order: generated.any_order,
+    loop_hints.whole_vectors: generated.any_order,
     **{kernel_arrays.MAKERS[f"array_{d}"]: _array(np.dtype(d)) for d in kernel_arrays.DTYPES},
     **{native.GETTERS[f"get_{d}"]: _getter(np.dtype(d)) for d in native.DTYPES},
     **{native.SETTERS[f"set_{d}"]: _setter(np.dtype(d)) for d in native.DTYPES},

@@ -19,6 +19,7 @@ from linad.control.bodies import Body
 from linad.control.memory_arrays import needing_memory
 from linad.control.one_ahead import one_ahead
 from linad.control.registers import NotSmallError, Statements, immediate
+from linad.control.sums_in_place import sums_in_place
 from linad.core.primitive import Primitive
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Var, needed, tape_of
@@ -238,7 +239,11 @@ def program_of(body: Body, chosen: Any, in_place: bool) -> CpuProgram:
     tape = simple(body)
     owned = range(body.carries) if in_place else ()
     key = "program", chosen, owned
-    program: CpuProgram = body.once(key, lambda: CPU.compile(tape, chosen, owned=owned))
+
+    def make() -> CpuProgram:
+        return CPU.compile(sums_in_place(tape, len(owned)), chosen, owned=owned)
+
+    program: CpuProgram = body.once(key, make)
     program.give_back(program.borrow())
     return program
 

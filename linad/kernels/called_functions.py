@@ -5,12 +5,13 @@ given a copy of the caller, whose names stand for compiled functions: those that
 its module, in its closure, and in modules (``helpers.side``), and in turn what they call.
 """
 
+import contextlib
 import types
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from linad.core.frames import names_in
+from linad.core.frames import held_by, names_in
 from linad.kernels.function_source import name_of_function
 
 
@@ -42,7 +43,8 @@ class CalledFunctions:
             self.made[function] = self.compiled(copy)  # before the others: it may call itself
             space.update({n: self.instead(space[n], names) for n in names & space.keys()})
             for cell, given in zip(cells, function.__closure__ or (), strict=True):
-                cell.cell_contents = self.instead(given.cell_contents, names)
+                with contextlib.suppress(ValueError):  # it has no value yet
+                    cell.cell_contents = self.instead(given.cell_contents, names)
         return self.made[function]
 
     def instead(self, value: Any, names: set[str]) -> Any:
@@ -62,9 +64,8 @@ class CalledFunctions:
 def calls_plain_functions(function: types.FunctionType) -> bool:
     """Whether a function names plain Python functions that Numba does not know."""
     names = set(names_in(function.__code__))
-    held = [cell.cell_contents for cell in function.__closure__ or ()]
     found = [function.__globals__.get(n) for n in names]
-    return any([is_plain(v) or _calls_into(v, names) for v in (*held, *found)])
+    return any([is_plain(v) or _calls_into(v, names) for v in (*held_by(function), *found)])
 
 
 def _calls_into(value: Any, names: set[str]) -> bool:

@@ -73,6 +73,15 @@ def without_overflow(matrix: Array, replaced: Array) -> Any:
     return np.where(np.isnan(replaced), matrix, replaced) if replaced.size else matrix
 
 
+def without_saturated(
+    matrix: Array, x: Array, value: Array, elsewhere: Callable[[Any], Any]
+) -> Any:
+    """A Jacobian with what stands for its entries that overflow or are 0 times infinity, but not
+    for those at kinks; the arguments as of `replacements`."""
+    found, kinks = replacements(matrix, x, value, elsewhere)
+    return without_overflow(matrix, np.where(kinks[:, None], np.nan, found))
+
+
 def words_of_kinks(kinks: Array) -> str:
     """That a fit stays where residuals have no derivative: it is not known to be a minimum."""
     bad = np.flatnonzero(kinks)

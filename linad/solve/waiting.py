@@ -12,7 +12,7 @@ from linad.core.patience import SECONDS, say
 from linad.core.settings import settings
 from linad.core.shapes import name_of
 from linad.jit.jitted import Jitted
-from linad.jit.specializations import COMPILING, LONG
+from linad.jit.specializations import LONG
 from linad.solve.compile_clock import compiled_seconds
 
 RARELY = 10.0
@@ -155,9 +155,8 @@ class Waiting:
         if self.most >= LONG:
             return (
                 f"it is {self.most} operations: {compiled} compiles a loop that does the same in "
-                f"each step in seconds, and any other one by one, in about "
-                f"{COMPILING * self.most:.0f} s; linad.kernel compiles loops and ifs over numbers "
-                f"as they stand"
+                f"each step in seconds, and any other one by one, which takes longer; linad.kernel "
+                f"compiles loops and ifs over numbers as they stand"
             )
         if 0 < self.most <= FEW:
             return (

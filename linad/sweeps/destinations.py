@@ -41,20 +41,33 @@ def write_that_takes(lowering: Any, out: Var, k: int, loop: Loop) -> Equation | 
     region = window_place(eqn.params["region"], place)
     if region is None or region.shape != out.shape or region.dtype != out.dtype:
         return None
-    if place.buffer.kind != "arena" or not place.whole:
+    own = place.buffer.kind == "arena" or lowering.becomes(eqn.outputs[0], place)
+    if not (own and place.whole):
         return None
     for v in chain[:-1]:
         other = window_place(lowering.equation_of[v].params["region"], place)
         if other is None or other.overlaps(region):
             return None
-    # Nobody else may read what is in the array from here on, but this loop entry by entry.
-    if any(v is not base for v in lowering.read_later(place.buffer, k)):
-        return None
+    # Nobody else may read what is there from here on, but this loop entry by entry.
+    for v in {*lowering.read_later(place.buffer, k), *_views_of(lowering, base, k)}:
+        if v is not base and lowering.place_of(v).overlaps(region):
+            return None
     for a in loop.reads:
         read = lowering.place_of(a)
         if read.overlaps(region) and not read.same(region):
             return None
     return eqn
+
+
+def _views_of(lowering: Any, base: Var, k: int) -> list[Var]:
+    """The views of an array, and of these, that are read after step ``k``."""
+    found, views = [], lowering.reads.viewed_by.get(base, []).copy()
+    while views:
+        view = views.pop()
+        views += lowering.reads.viewed_by.get(view, ())
+        if lowering.reads.at.get(view, [-1])[-1] > k:
+            found.append(view)
+    return found
 
 
 def what_inputs_become(lowering: Any) -> dict[Var, int]:
@@ -142,15 +155,14 @@ def part_joined(lowering: Any, out: Var) -> Place | None:
 
 def written_before(lowering: Any, target: Any, taken: int) -> list[Var] | None:
     """The states of an array, from the one that step ``taken`` writes into back to one that
-    exists already; None if any but the next write reads them."""
+    exists already; None if any but the next write reads them, or a part of those before that."""
     chain = []
     while isinstance(target, Var):
         chain.append(target)
-        reads = [at for at in lowering.reads.all(target) if at >= 0]
         if target in lowering.places:
-            later = [at for at in reads if at > lowering.now]
+            later = [at for at in lowering.reads.at.get(target, ()) if at > lowering.now]
             return chain if later == [taken] else None
-        if reads != [taken]:
+        if [at for at in lowering.reads.all(target) if at >= 0] != [taken]:
             return None
         eqn = lowering.equation_of.get(target)
         if eqn is None or eqn.primitive.name != WRITE:

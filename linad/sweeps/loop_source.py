@@ -30,7 +30,7 @@ from linad.transforms.rewriting import number_of
 if TYPE_CHECKING:
     from linad.sweeps.target import Target
 
-OUTPUTS = 16
+OUTPUTS = 64
 """Outputs of one kernel that the optimiser can tell apart."""
 
 INNERMOST = 16
@@ -275,9 +275,12 @@ class LoopSource:
     # Parts of the text.
 
     def _cost(self) -> int:
+        """Rough number of additions for one entry, to load and to store it among them."""
+        return self._computed() + len(self.loads) + len(self.stores)
+
+    def _computed(self) -> int:
         """Rough number of additions for one entry."""
-        computed = sum([self.target.cost_of(eqn.primitive.name) for eqn in self.loop.equations])
-        return computed + len(self.loads) + len(self.stores)
+        return sum([self.target.cost_of(eqn.primitive.name) for eqn in self.loop.equations])
 
     def _immediate(self, dtype: str, raw: bytes) -> str:
         value = np.frombuffer(raw, dtype)[0]

@@ -260,8 +260,10 @@ class Lowering(InstructionWriter):
     def _direct(self, write: Equation, out: Var) -> None:
         chain = written_before(self, write.inputs[0], self.position_of[write])
         assert chain is not None
-        region = window_place(write.params["region"], self.places[chain[-1]])
+        place = self.places[chain[-1]]
+        region = window_place(write.params["region"], place)
         assert region is not None
+        self._overwrite(place)
         self.places[out] = region
         self.settled.add(write)
 

@@ -77,6 +77,27 @@ def test_a_plain_function_as_an_argument():
     np.testing.assert_allclose(linad.grad(lambda x: applied(squared, x))(X), [2 * X[0], 0, 0])
 
 
+@pytest.mark.compiles
+def test_a_variable_of_the_closure_that_has_no_value_yet():
+    def made():
+        def times(v):
+            return factor * squared(v)
+
+        def kernel(x):
+            return later(x) + squared(x) if x < 0.0 else squared(x)
+
+        assert calls_plain_functions(kernel)
+        assert calls_plain_functions(times)
+        found = linad.kernel(times)
+        factor = 2.0
+        later = times
+        return found, linad.kernel(kernel)
+
+    times, kernel = made()
+    assert times(3.0) == 18.0
+    assert kernel(-3.0) == 27.0
+
+
 def test_what_numba_knows_by_itself_is_no_plain_function():
     from numba.extending import overload
 

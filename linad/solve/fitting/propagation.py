@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from linad.api.derivatives import linearize
+from linad.api.ravels import ravel
 from linad.core import tree
 from linad.core.shapes import name_of
 from linad.errors import ArgumentError
@@ -21,6 +22,7 @@ from linad.solve.fitting.asked_of_parameters import MISREAD, refuse_misread
 from linad.solve.fitting.fit_options import LEVEL
 from linad.solve.fitting.reports import MOST, rounded
 from linad.solve.problems import quiet
+from linad.solve.saturated import without_saturated
 
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 _OF_ALL = frozenset(["p", "par", "params", "parameters", "popt", "theta", "beta", "x", "v", "q"])
@@ -46,8 +48,13 @@ class Propagated:
     @classmethod
     def of(cls, g: Callable[[Any], Any], known: Any) -> "Propagated":
         """A function of the container of parameters, where these are found."""
-        value, J = linearize(g, known.found)
-        return cls(value, J.todense(), known)
+        with quiet():
+            value, J = linearize(g, known.found)
+            matrix = _without_saturated(J.todense(), value, g, known.found)
+        if not np.isfinite(matrix).all():  # NumPy may say why
+            J = linearize(g, known.found)[1]
+            J.todense()
+        return cls(value, matrix, known)
 
     def __iter__(self) -> Any:
         return iter((self.value, self.errors))
@@ -100,6 +107,14 @@ class Propagated:
                 if len(lines) > MOST:
                     return "\n".join([*lines[:MOST], "..."])
         return "\n".join(lines)
+
+
+def _without_saturated(matrix: Any, value: Any, g: Callable[[Any], Any], found: Any) -> Any:
+    """A Jacobian with 0 where it is 0 times infinity, and g does not move with a parameter."""
+    if np.isfinite(matrix).all() or np.iscomplexobj(matrix):
+        return matrix
+    x, unravel = ravel(found)
+    return without_saturated(matrix, x, ravel(value)[0], lambda x: ravel(g(unravel(x)))[0])
 
 
 def _with_error(value: Any, error: Any, index: tuple[int, ...]) -> str:

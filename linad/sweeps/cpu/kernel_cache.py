@@ -198,6 +198,7 @@ NAMESPACE: dict[str, Any] = {
     "within": native.within,
     "grown": kernel_arrays.grown,
     "any_order": loop_hints.any_order,
+    "whole_vectors": loop_hints.whole_vectors,
     **kernel_arrays.MAKERS,
     "math": math,
     "accumulate": native.accumulate,

@@ -16,7 +16,10 @@ from linad.sweeps.cpu.loop_hints import (
     chain_of_polynomials,
     mark_in_any_order,
     mark_one_vector,
+    mark_whole_vectors,
+    whole_vectors,
 )
+from linad.sweeps.cpu.object_code import has_masks
 
 
 class Loop:
@@ -125,8 +128,9 @@ class Scope(Expressions):
         builder = self.kernel.builder
         numbers = statement.iter
         assert isinstance(numbers, ast.Call)
-        free = self.value(numbers.func) is any_order
-        low, high, step, sign = self._range(numbers.args[0] if free else numbers)
+        hint = self.value(numbers.func)
+        hinted = hint in (any_order, whole_vectors)
+        low, high, step, sign = self._range(numbers.args[0] if hinted else numbers)
         known = len(builder.function.blocks)
         at = cgutils.alloca_once(builder, INT64)
         builder.store(low, at)
@@ -155,8 +159,10 @@ class Scope(Expressions):
         self._assign_to(statement.target, Number(counter, types.int64))
         self._body(statement.body, Loop(following, after))
         jump = following.terminator
-        if free:
+        if hint is any_order:
             mark_in_any_order(builder.module, jump, builder.function.blocks[known:])
+        elif hint is whole_vectors and has_masks():
+            mark_whole_vectors(builder.module, jump)
         elif chain_of_polynomials(statement.body) == 1:
             mark_one_vector(builder.module, jump)
 

@@ -250,27 +250,30 @@ def storage_of(kind: Any) -> Any:
 
 def _mark(instruction: Any, builder: Any, k: Any) -> None:
     """Say which other arrays a load or store cannot touch."""
-    marks = _marks_of(builder.module)
-    if k.literal_value in marks:  # else one output too many: it may be any array
-        mine, others = marks[k.literal_value]
-        instruction.set_metadata("alias.scope", mine)
+    number = k.literal_value
+    if not -1 <= number < OUTPUTS:  # one output too many: it may be any array
+        return
+    mine, others = _marks_of(builder.module, number)
+    instruction.set_metadata("alias.scope", mine)
+    if number >= 0:
         instruction.set_metadata("noalias", others)
 
 
-def _marks_of(module: Any) -> dict[int, tuple[Any, Any]]:
-    """The marks of inputs and outputs in a module."""
+def _marks_of(module: Any, number: int) -> tuple[Any, Any]:
+    """The mark of the inputs, which have the number -1, or of an output; and of those before it.
+
+    Of two arrays LLVM asks whether the one's mark is among the others of the other, and the
+    reverse; so it is enough that the later one knows the earlier, and nobody need know how many
+    will come.
+    """
     if not hasattr(module, "linad_marks"):
+        module.linad_marks = {}
+    if number not in module.linad_marks:
         domain = module.add_metadata(["linad"])
-        scopes = {j: module.add_metadata([f"out{j}", domain]) for j in range(OUTPUTS)}
-        scopes[-1] = module.add_metadata(["in", domain])
-        module.linad_marks = {
-            k: (
-                module.add_metadata([mine]),
-                module.add_metadata([scope for j, scope in scopes.items() if j != k]),
-            )
-            for k, mine in scopes.items()
-        }
-    return module.linad_marks  # type: ignore[no-any-return]
+        scopes = [module.add_metadata([f"array {j}", domain]) for j in range(-1, number + 1)]
+        found = module.add_metadata(scopes[-1:]), module.add_metadata(scopes[:-1])
+        module.linad_marks[number] = found
+    return module.linad_marks[number]  # type: ignore[no-any-return]
 
 
 def _element(builder: Any, kind: Any, address: Any, i: Any) -> Any:

@@ -51,6 +51,12 @@ def processor() -> tuple[str, str, str]:
 
 
 @functools.cache
+def has_masks() -> bool:
+    """Whether a vector may be loaded and stored in part, by a mask of one bit an entry."""
+    return FULL_WIDTH in processor()[2].split(",")
+
+
+@functools.cache
 def is_near() -> bool:
     """Whether a kernel reaches its constants by distances of 32 bits.
 

@@ -11,9 +11,12 @@ or by some stride; all else (addresses, sizes, outer strides, constants) are wor
             ...
 """
 
+import re
+
 from linad.core.shapes import size_of
 from linad.core.tape import Var
 from linad.sweeps.cpu import range_guards as guards
+from linad.sweeps.cpu.vector_math import INLINED
 from linad.sweeps.loop_reductions import REDUCTIONS, identity
 from linad.sweeps.loop_source import OUTPUTS, LoopSource, Operand, indented
 from linad.sweeps.places import Place, new_place
@@ -33,6 +36,26 @@ SHORT, SHORT_STEP, SHORT_TEXT = 4, 32, 96
 """Length of an innermost axis up to which the source says it, entries from one to the next up to
 which it says these as well, and statements that this may be unrolled to. Points and colours have
 3 components: the compiler unrolls such an axis, and vectorises along the one before it."""
+
+VECTOR, LEFT, LONG = 64, 3, 64
+"""Bytes of a vector; entries behind the last whole one that take longer one by one than in a vector
+with a mask; and the length of an innermost axis from which on they are a small part of it."""
+
+WORK = 8
+"""Additions for one entry from which on a mask pays. What has just been stored with one has to
+reach the memory before it is loaded again, which is longer than less takes."""
+
+MASKED = {"f4", "f8", "b1"}
+"""Dtypes of which vectors have masks that cost nothing."""
+
+INLINE = {
+    *("abs", "sqrt", "select", "clipped", "copysign", "floor", "ceil", "rint", "trunc"),
+    *[f"to_{dtype}" for dtype in MASKED],
+    *[f"v_{name}" for name in INLINED if name != "erf"],
+}
+"""What vectors with masks may call: no functions of libraries, which have none."""
+
+_CALLED = re.compile(r"(\w+)\(")
 
 
 class SerialLoop(LoopSource):
@@ -147,6 +170,21 @@ class SerialLoop(LoopSource):
         written = [o for o in self.operands if o.output >= 0]
         return any(o.place.overlaps(w.place) for o in self.operands if o.read for w in written)
 
+    def _in_whole_vectors(self) -> bool:
+        """Whether what is left over of the innermost axis, behind whole vectors, is worth a vector
+        with a mask, and may be one: real numbers side by side, and functions that are inline."""
+        n, width = self.shape[-1], max([o.place.dtype.itemsize for o in self.operands])
+        if self.short or self.piece or n >= LONG or n % (VECTOR // width) < LEFT:
+            return False
+        if self._computed() < WORK:
+            return False
+        sums = {k for _, k, _ in self.reductions}
+        for k, o in enumerate(self.operands):
+            fits = ("c",) if o.output >= 0 and k not in sums else ("c", "s")
+            if o.dtype not in MASKED or self._kind(o) not in fits:
+                return False
+        return INLINE.issuperset(_CALLED.findall("\n".join(self.body)))
+
     def _kind(self, o: Operand) -> str:
         if not o.strides or o.strides[-1] == 0:
             return "s"
@@ -212,7 +250,10 @@ class SerialLoop(LoopSource):
             for r in here:
                 lines.append(f"{pad}b{r} = {self._identity(r)}")
             span = f"b, min(b + {BLOCK}, {last})"
-        lines.append(f"{pad}for i{depth} in range({span}):")
+        numbers = f"range({span})"
+        if depth == rank - 1 and self._in_whole_vectors():
+            numbers = f"whole_vectors({numbers})"
+        lines.append(f"{pad}for i{depth} in {numbers}:")
         if depth < rank - 1:
             for k, o in enumerate(self.operands):
                 if depth == rank - 2 and self._short_steps(o) is not None:

@@ -114,3 +114,27 @@ def test_outliers_have_no_band():
     assert np.isfinite(found.confidence_band(NEW)[0]).all()
     with pytest.raises(ArgumentError, match="robust loss"):
         found.prediction_band(NEW)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_model_that_is_constant_there():
+    """Below b nothing moves, by 0 times an infinite slope; at b itself that slope is told."""
+    t = np.linspace(0.0, 10.0, 40)
+
+    def risen(t, a, b):
+        return a * np.sqrt(np.maximum(t - b, 0.0))
+
+    y = risen(t, 2.0, 3.3) + 0.05 * np.random.default_rng(1).standard_normal(40)
+    fit = curve_fit(risen, t, y, [1.0, 2.0])
+    low = t < fit.x[1]
+    errors = fit.prediction_errors()
+    assert low.sum() == 13
+    assert not errors[low].any()
+    a, b = fit.x
+    root = np.sqrt(t[~low] - b)
+    J = np.stack([root, -a / (2 * root)], axis=1)
+    np.testing.assert_allclose(errors[~low] ** 2, np.einsum("ij,jk,ik->i", J, fit.covariance, J))
+    with pytest.warns(RuntimeWarning) as told:
+        at_the_kink = fit.prediction_errors(np.array([b, 1.0]))
+    assert any("in the derivative of sqrt" in str(w.message) for w in told)
+    np.testing.assert_equal(at_the_kink, [np.inf, 0.0])

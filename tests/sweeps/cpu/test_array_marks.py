@@ -7,6 +7,9 @@ from kernel_on_arrays import run
 from llvmlite import ir
 
 from linad.sweeps.cpu.array_marks import ArrayMarks
+from linad.sweeps.cpu.kernel_cache import NAMESPACE
+from linad.sweeps.cpu.kernel_language import module_of
+from linad.sweeps.cpu.object_code import optimised
 
 SOURCE = """
 def kernel(p, start, stop):
@@ -54,3 +57,21 @@ def test_arrays_that_change_places_in_nested_loops_that_go_down():
         u, v = v, u
     for a, b in zip(given, (v, u, w), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-14)
+
+
+def test_a_loop_with_many_results_is_vectorised():
+    """More than sixteen results, too: else LLVM would compare the ends of all pairs, or give up."""
+    lines = [f"    q{k} = operand(p, {k})" for k in range(21)]
+    lines += ["    for i in range(start, stop):", "        x = get_f8(q20, i, -1)"]
+    lines += [f"        set_f8(q{k}, i, x * x + {k}.0, {k})" for k in range(20)]
+    source = "\n".join(["def kernel(p, start, stop):", *lines, "    return 0", ""])
+    text = str(optimised(module_of(source, "kernel", NAMESPACE, False)))
+    assert "x double>" in text
+    assert "vector.memcheck" not in text
+
+
+def test_marks_are_as_many_as_arrays():
+    """Each costs time to compile."""
+    line = "set_f8(p, 0, get_f8(start, 0, -1), 2)"
+    source = f"def kernel(p, start, stop):\n    {line}\n    return 0\n"
+    assert module_of(source, "kernel", NAMESPACE, False).count("array ") == 4

@@ -9,6 +9,7 @@ from kernel_on_arrays import run
 from linad.sweeps.cpu.kernel_cache import NAMESPACE
 from linad.sweeps.cpu.kernel_language import module_of
 from linad.sweeps.cpu.loop_hints import chain_of_polynomials
+from linad.sweeps.cpu.object_code import has_masks, optimised
 
 BODY = "for k in any_order(range(a0.shape[0])):\n    x = a0[k, 0]\n    a0[k, 1] += x * a0[k, 2]"
 
@@ -51,3 +52,14 @@ def test_a_short_chain_takes_one_vector_a_turn(value, marked):
     source = "def kernel(p, start, stop):\n    for i in range(start, stop):\n"
     source += f"        x = get_f8(p, i, -1)\n        set_f8(p, i, {value}, 0)\n    return 0\n"
     assert ("llvm.loop.interleave.count" in module_of(source, "k", NAMESPACE, False)) is marked
+
+
+@pytest.mark.skipif(not has_masks(), reason="masks cost more here")
+def test_what_is_left_over_is_a_vector_with_a_mask():
+    source = "def kernel(p, start, stop):\n    q = operand(p, 0)\n    y = operand(p, 1)\n"
+    source += "    for i in {}:\n        set_f8(y, i, v_exp(get_f8(q, i, -1)), 0)\n    return 0\n"
+    found = []
+    for numbers in ("range(start, stop)", "whole_vectors(range(start, stop))"):
+        text = module_of(source.format(numbers), "kernel", NAMESPACE, False)
+        found.append("masked.store" in str(optimised(text)))
+    assert found == [False, True]

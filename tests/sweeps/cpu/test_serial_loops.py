@@ -114,3 +114,50 @@ def test_sums_go_along_memory_where_all_operands_allow_it(axis):
 
     x, y = np.random.default_rng(0).standard_normal((2, 3, 2 * INNERMOST))
     check_compiled(f, x, y)
+
+
+LEFT_OVER = {
+    "entry by entry": lambda x, y: (x * y + 1.0, x / y, np.where(x > y, x, -y)),
+    "functions": lambda x, y: (np.exp(x) * np.tanh(y), np.log(y), np.sin(x) + np.cos(y)),
+    "sums": lambda x, y: (np.sum(x * y), np.max(x), np.min(y), np.prod(y)),
+    "sums of rows": lambda x, y: (np.sum(np.exp(x) * y, axis=-1), np.any(x > y, axis=-1)),
+    "numbers beside them": lambda x, y: x * y[..., :1] + np.sqrt(y) * x[..., 1:2],
+}
+
+
+@pytest.mark.parametrize("lead", [(), (3,)])
+@pytest.mark.parametrize("name", LEFT_OVER)
+def test_entries_behind_the_last_whole_vector(name, lead):
+    """Nothing is read, or written, behind them, and what is there counts in no sum."""
+    for n in (3, 6, 11, 14, 31, 47):
+        for dtype in (float, np.float32):
+            whole = normal(2, *lead, n + 5).astype(dtype)
+            whole[..., n:] = np.nan
+            x = np.ascontiguousarray(whole[0, ..., :n])
+            y = np.abs(np.ascontiguousarray(whole[1, ..., :n])) + dtype(0.1)
+            check_compiled(LEFT_OVER[name], x, y, rtol=1e-12 if dtype is float else 1e-5)
+
+
+def test_numbers_out_of_range_behind_the_last_whole_vector():
+    x = np.linspace(0.1, 1.0, 14)
+    for k in (0, 7, 8, 13):
+        y = x.copy()
+        y[k] = 1e18
+        check_compiled(lambda x: np.sin(x) + np.log(x), y)
+        y[k] = 5e-324
+        check_compiled(lambda x: np.sin(x) + np.log(x), y)
+
+
+def test_short_loops_with_an_end_are_told_apart():
+    def told(f, *args):
+        return "whole_vectors" in "".join(sources(f, *args))
+
+    assert told(np.exp, normal(14))
+    assert told(lambda x: np.sum(np.exp(x), axis=-1), normal(3, 14))
+    assert not told(lambda x: x * x + x, normal(14))  # less work than to wait for a mask
+    assert not told(np.exp, normal(16))
+    assert not told(np.exp, normal(17))  # one is left over
+    assert not told(np.exp, normal(1000))
+    assert not told(lambda x: np.exp(x[::2]), normal(28))
+    assert not told(np.arctan2, normal(14), normal(14))
+    assert not told(np.exp, normal(14) + 1j)
