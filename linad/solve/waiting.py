@@ -62,7 +62,7 @@ class Waiting:
         self.seconds, self.compiling, self.depth = 0.0, 0.0, 0
         self.entered = 0.0, 0.0
         self.longest = 0.0  # seconds of a run that has come to its end
-        self.outside: Any = None  # what gives back that of another function around it
+        self.outside = 0.0  # the same of another function that runs around it
         self.due = SECONDS
         self.runs = 0  # of it, of its derivatives, and of those applied
         self.points = 0  # at which there was a derivative
@@ -82,13 +82,14 @@ class Waiting:
                     ran = f"{self.called} has run for {self.seconds:.0f} s in Python"
                     say(f"{self.name}: {ran}; {remedy}")
             self.compiling = compiled_seconds()
-            self.outside = ended_after.set(self.longest)
+            self.outside = ended_after.get()
+            ended_after.set(self.longest)
             self.entered = time.perf_counter(), time.thread_time()
 
     def __exit__(self, *error: object) -> None:
         self.depth -= 1
         if self.depth == 0:
-            ended_after.reset(self.outside)
+            ended_after.set(self.outside)
             began, ran = self.entered
             passed = time.perf_counter() - began - (compiled_seconds() - self.compiling)
             if error[:1] == (None,):
