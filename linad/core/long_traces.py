@@ -1,12 +1,14 @@
 """Numbers for what a trace keeps, from an iterator that looks at the clock now and then.
 
 A loop that never ends without a trace does not end in one either, and keeps ever more. So a line
-names the loops that a long trace is in; and the garbage collector waits for its end, lest it look
+names the loops that a long trace is in, one of a function that has come to its end before much
+later; and the garbage collector waits for its end, lest it look
 through all that is kept again and again. What comes before is counted in C.
 """
 
 import itertools
 from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import Any
 
 from linad.core.collection_pause import pause
@@ -20,6 +22,12 @@ FEW = 1_000
 BETWEEN = 500
 """Operations between two looks at the clock."""
 
+SLOWER = 1000.0
+"""Than a run that has come to its end, in plain Python perhaps, one that is traced can be."""
+
+ended_after: ContextVar[float] = ContextVar("ended_after", default=0.0)
+"""Seconds of the longest run, so far, of a function that a solver runs again and again."""
+
 _told: set[str] = set()  # loops that were named before
 
 
@@ -29,6 +37,7 @@ class _Watched:
     def __iter__(self) -> Iterator[int]:
         _pause_until_its_end(running.get())
         patience = Patience()
+        patience.seconds = max(patience.seconds, SLOWER * ended_after.get())
         for n in itertools.count(FEW):
             if n % BETWEEN == 0 and (seconds := patience.spent()) is not None:
                 _tell(patience, seconds, n)

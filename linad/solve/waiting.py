@@ -8,6 +8,7 @@ from typing import Any
 
 from linad.core.callers import defining_package
 from linad.core.frames import held_by, names_in
+from linad.core.long_traces import ended_after
 from linad.core.patience import SECONDS, say
 from linad.core.settings import settings
 from linad.core.shapes import name_of
@@ -60,6 +61,8 @@ class Waiting:
         self.silent = self.compiled or not settings().progress
         self.seconds, self.compiling, self.depth = 0.0, 0.0, 0
         self.entered = 0.0, 0.0
+        self.longest = 0.0  # seconds of a run that has come to its end
+        self.outside = 0.0  # the same of another function that runs around it
         self.due = SECONDS
         self.runs = 0  # of it, of its derivatives, and of those applied
         self.points = 0  # at which there was a derivative
@@ -79,13 +82,18 @@ class Waiting:
                     ran = f"{self.called} has run for {self.seconds:.0f} s in Python"
                     say(f"{self.name}: {ran}; {remedy}")
             self.compiling = compiled_seconds()
+            self.outside = ended_after.get()
+            ended_after.set(self.longest)
             self.entered = time.perf_counter(), time.thread_time()
 
     def __exit__(self, *error: object) -> None:
         self.depth -= 1
         if self.depth == 0:
+            ended_after.set(self.outside)
             began, ran = self.entered
             passed = time.perf_counter() - began - (compiled_seconds() - self.compiling)
+            if error[:1] == (None,):
+                self.longest = max(self.longest, passed)
             if self.runs:
                 self.seconds += max(min(passed, time.thread_time() - ran), 0.0)
             self.runs += 1

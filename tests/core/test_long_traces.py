@@ -9,6 +9,7 @@ import pytest
 
 import linad
 from linad.core import long_traces, patience
+from linad.solve.waiting import Waiting
 from linad.transforms.linearize import LinearTrace
 
 
@@ -89,3 +90,16 @@ def test_a_long_tape_goes_with_its_operator(monkeypatch):
         assert traces[0]() is None
     finally:
         gc.enable()
+
+
+def test_no_loop_is_named_that_a_solver_has_seen_end(monkeypatch, capfd):
+    """The second run is slower than one has patience for, as the first was not."""
+    monkeypatch.setattr(long_traces, "_told", set())
+    with linad.config(progress=True):
+        run = Waiting("newton", "slow", slow, linad.grad(slow))
+        run(np.ones(2))
+        monkeypatch.setattr(patience, "SECONDS", 0.0)
+        run(np.ones(2))
+        assert capfd.readouterr().err == ""
+        linad.grad(slow)(np.ones(2))  # in no solver
+    assert " has been traced for " in capfd.readouterr().err

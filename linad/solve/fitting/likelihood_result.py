@@ -38,6 +38,10 @@ NO_LOGARITHM = (
     "sum of theirs"
 )
 
+AT_INFINITY = (
+    "the likelihood has no maximum, but rises towards infinity (as where a model separates its "
+    "data): parameters and errors mean nothing; give bounds, or a prior"
+)
 
 OR_NO_LOGARITHM = "; if it is the likelihood itself, return its logarithm"
 
@@ -110,6 +114,8 @@ class LikelihoodResult(KnownParameters):
         H = self._curvature
         if not np.isfinite(H).all():
             return SeenDirections(H)
+        if self._runs_off:
+            return SeenDirections(np.full(H.shape, np.nan))
         gone = self._levelled
         if gone.any():  # what is left of their curvature says nothing
             H = np.where(gone[:, None] | gone, 0.0, H)
@@ -132,10 +138,24 @@ class LikelihoodResult(KnownParameters):
         none if all have, as it has no maximum then, or it is no logarithm."""
         way = (self.vector - self.parameters.start)[self.parameters.free]
         gone = np.array(list(map(self._rises_along, np.diag(way))), bool)
-        lost = gone.any() and (
-            gone.all() or is_no_logarithm(self.log_likelihood) or self._falls_to_zero()
-        )
+        lost = gone.any() and (gone.all() or self._may_be_no_logarithm or self._runs_off)
         return np.zeros(gone.shape, bool) if lost else gone
+
+    @property
+    def _may_be_no_logarithm(self) -> bool:
+        return is_no_logarithm(self.log_likelihood) or self._falls_to_zero()
+
+    @cached_property
+    def _runs_off(self) -> bool:
+        """Whether the likelihood rises for ever as all parameters go on their way together, and is
+        bent ever less in each of them: one that levels off in some alone stays bent in others."""
+        free, there = self.parameters.free, self.vector.copy()
+        way = (self.vector - self.parameters.start)[free]
+        if self._may_be_no_logarithm or not self._rises_along(way):
+            return False
+        there[free] += way / np.sqrt(way @ self._curvature @ way)
+        left = np.abs(np.diagonal(self._hessian(there, free)))
+        return bool((left <= 0.1 * np.abs(np.diagonal(self._curvature))).all())
 
     def _bent_after_a_step(self, D: Any, values: Any, vectors: Any) -> Any:
         """Curvatures along eigenvectors, nearer to the maximum by a step along those that are bent.
@@ -175,6 +195,8 @@ class LikelihoodResult(KnownParameters):
             return (
                 "errors unknown: the likelihood is not bent as at a maximum; fix what is at a bound"
             )
+        if self._runs_off:
+            return f"errors unknown: {AT_INFINITY}{self._or_itself()}"
         return f"errors unknown: the likelihood has no maximum here{self._or_itself()}"
 
     def _or_itself(self) -> str:
@@ -198,11 +220,7 @@ class LikelihoodResult(KnownParameters):
         way = (self.vector - self.parameters.start)[self.parameters.free]
         if not any(map(self._rises_along, (way, *np.diag(way)))):
             return ""
-        return (
-            "the likelihood has no maximum, but rises towards infinity (as where a model separates "
-            f"its data): parameters and errors mean nothing; give bounds, or a prior"
-            f"{self._or_itself()}"
-        )
+        return f"{AT_INFINITY}{self._or_itself()}"
 
     def _falls_to_zero(self) -> bool:
         """Whether it falls from its maximum as a product of probabilities does: to 0, not below.

@@ -62,7 +62,8 @@ def remarks(fit: Any) -> list[str]:
         elif value in (lower[i], upper[i]):
             words.append("at its bound")
         elif not np.isfinite(error):
-            words.append(fit._why_unknown())
+            why = fit._why_unknown()
+            words.append(why.partition(": ")[0] if why in fit.message else why)
         elif error and abs(error) < 10 * abs(value):
             words.append(f"{abs(error / value):.2%}")
         if fit.parameters.free[i] and (np.isfinite(lower[i]) or np.isfinite(upper[i])):

@@ -245,6 +245,27 @@ def test_a_maximum_at_infinity():
     assert "infinity" not in found.message + again.message
 
 
+@pytest.mark.parametrize("columns", [2, 4])
+def test_a_model_that_separates_its_data_by_several_parameters(columns):
+    """One of them alone levels off, as it leads; but the others are bent by nothing either."""
+    draw = np.random.default_rng(33)
+    x = np.column_stack([np.ones(99), draw.uniform(-30, 30, 99), draw.uniform(-4, 4, (99, 2))])
+    sign = np.where(x[:, 1] < 0, 1.0, -1.0)
+
+    def probit(p):
+        return np.sum(linad.scipy.special.log_ndtr(sign * (x[:, :columns] @ p)))
+
+    with pytest.warns(OptimizeWarning, match="rises towards infinity") as told:
+        found = maximum_likelihood(probit, np.zeros(columns))
+    assert len(told) == 1
+    assert np.isinf(found.errors).all()
+    assert found.undetermined == []
+    report = found.report()
+    assert report.count("give bounds, or a prior") == 1
+    assert "move together" not in report
+    assert "levels off" not in report
+
+
 @unfinished
 @pytest.mark.parametrize(
     "bounds",

@@ -6,6 +6,7 @@ from scipy.optimize import OptimizeWarning
 
 import linad
 from linad.errors import OutputError
+from linad.scipy.integrate import solve_ivp
 from linad.scipy.optimize import brentq
 from linad.solve import curve_fit, fit
 from linad.solve.fitting.stepwise_residuals import depends_by_steps
@@ -86,3 +87,22 @@ def test_several_such_parameters_share_a_sentence():
         report = curve_fit(rounded, T, 3.0 * T, [1.0, 0.2]).report()
     assert report.count("by steps alone") == 1
     assert "a, b: residuals depend on them by steps alone" in report
+
+
+@pytest.mark.parametrize("jump", [False, True])
+def test_what_only_the_steps_of_an_integrator_depend_on(jump):
+    """How far a ball flies does not depend on how high it was thrown, but for its rounding."""
+
+    def flown(t, speed, drag, height):
+        def rhs(t, y):
+            size = np.sqrt(y[2] ** 2 + y[3] ** 2)
+            return [y[2], y[3], -drag * size * y[2], -9.81 - drag * size * y[3]]
+
+        y = solve_ivp(rhs, (0, 1), [0, height, speed, speed / 2], t_eval=t, rtol=1e-6).y
+        return y[0] + jump * (height > 1.55)
+
+    t = np.linspace(0.1, 1.0, 9)
+    with OPEN:
+        found = curve_fit(flown, t, flown(t, 30.0, 0.2, 1.5), [25.0, 0.1, 1.5])
+    assert depends_by_steps(found, 2) == jump
+    assert ("height: no residual depends on it" in found.report()) == (not jump)
