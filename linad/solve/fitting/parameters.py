@@ -88,7 +88,7 @@ def _made(names: Any, parts: Any) -> ByName:
     return ByName(zip(names, parts, strict=True))
 
 
-def _parts(said: ByName) -> tuple[list[Any], list[str], list[str]]:
+def _parts(said: Any) -> Any:
     return list(said.values()), list(said), list(said)
 
 
