@@ -3,9 +3,10 @@
 import re
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
+import optree
 
 from linad.core import tree
 from linad.core.array_type import Array
@@ -71,6 +72,32 @@ def as_given(made: Any, form: Any) -> Any:
     if type(form) in (list, tuple):
         return type(form)(as_given(*pair) for pair in zip(made, form, strict=True))
     return made
+
+
+class ByName(dict[str, Any]):
+    """What there is to say of each parameter, by its name; of an array its entries have some."""
+
+    def __missing__(self, name: Any) -> NoReturn:
+        entries = [key for key in self if key.startswith((f"{name}[", f"{name}."))]
+        if entries:
+            raise KeyError(f"{name!r} is several numbers, whose keys are {_listed(entries)}")
+        raise KeyError(f"{name!r} is not a parameter; the keys are {_listed(list(self))}")
+
+
+def _made(names: Any, parts: Any) -> ByName:
+    return ByName(zip(names, parts, strict=True))
+
+
+def _parts(said: Any) -> Any:
+    return list(said.values()), list(said), list(said)
+
+
+optree.register_pytree_node(ByName, _parts, _made, namespace=tree.NAMESPACE)
+
+
+def _listed(names: list[str]) -> str:
+    """Names, as far as a line holds them."""
+    return ", ".join(map(repr, names[:12])) + " ..." * (len(names) > 12)
 
 
 class Parameters:
@@ -149,9 +176,14 @@ class Parameters:
         held = np.ravel(value)
         numbers = held.dtype.kind in "biuf" and np.isfinite(held).all()
         if not numbers or len(held) not in (1, len(where)):
+            alone = ""
+            if len(where) > 1 and held.dtype == object and len(held) == len(where):
+                some = [pair for pair in zip(where, held, strict=True) if pair[1] is not None]
+                i, one = some[0] if some else (where[0], self.start[where[0]])
+                alone = f"; to hold one of them alone, name it: fixed={{{self.names[i]!r}: {one}}}"
             raise OptionError(
                 f"{self.solver}: the value of {key!r} in fixed must be {len(where)} "
-                f"number{'s' * (len(where) != 1)}, got {shown(value)}"
+                f"number{'s' * (len(where) != 1)}, got {shown(value)}{alone}"
             )
         self.start[where] = held
         self.free[where] = False

@@ -54,6 +54,9 @@ class Propagated:
         if not np.isfinite(matrix).all():  # NumPy may say why
             J = linearize(g, known.found)[1]
             J.todense()
+        no_value = np.isnan(ravel(value)[0])
+        if no_value.any():  # it has no error either, though its derivative may be 0
+            matrix = np.where(no_value[:, None], np.nan * matrix, matrix)
         return cls(value, matrix, known)
 
     def __iter__(self) -> Any:

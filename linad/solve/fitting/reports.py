@@ -15,7 +15,7 @@ MOST, STRONGEST = 60, 20
 
 def rounded(value: float, error: float) -> tuple[str, str]:
     """A value to as many digits as its error has meaning for, and the error to two or three."""
-    if np.isfinite(value) and not np.isfinite(error):
+    if np.isnan(value) or (np.isfinite(value) and not np.isfinite(error)):
         return f"{value:.6g}", "?"
     if not (error > 0 and np.isfinite(value)):
         return f"{value:.6g}", f"{error:.3g}"

@@ -18,7 +18,9 @@ from linad.solve.fitting.fit_result import FitResult
 from linad.solve.fitting.parameters import Parameters, told
 from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.losses import Loss
+from linad.solve.newton import squared
 from linad.solve.problems import quiet
+from linad.solve.real_parts import RealParts
 from linad.solve.status import Status
 from linad.solve.waiting import Waiting
 
@@ -64,9 +66,9 @@ class Refit:
     def cost_at(self, x: Any) -> float:
         """What it minimises, at a point."""
         with quiet():
-            r = tree.vector(self.residual(self.parameters.container(x)))
+            r = tree.vector(RealParts(self.residual)(self.parameters.container(x)))
         if self.options["loss"] == "linear":
-            return 0.5 * float(r @ r)
+            return 0.5 * squared(r)
         return float(Loss(self.options["loss"], self.options["f_scale"]).cost(r))
 
 

@@ -1727,3 +1727,32 @@ def test_pairs_of_bounds_with_a_dict_are_told_the_form_by_name():
     for bounds in (pairs, tuple(zip(*pairs, strict=True))):
         with pytest.raises(TypeError, match=r"bounds by name: bounds=\{'a': \(0, 1\), \.\.\.\}"):
             curve_fit(lambda t, p: decay(t, **p), T, Y, start, bounds=bounds)
+
+
+def _with_an_array():
+    t = np.linspace(0.0, 3.0, 20)
+    y = 2 * np.exp(-t) + 0.5 + 0.01 * np.sin(33 * t)
+    start = {"B": [1.0, 0.5], "c": 0.0}
+    return lambda t, p: p["B"][0] * np.exp(-p["B"][1] * t) + p["c"], t, y, start
+
+
+def test_what_is_said_by_name_tells_the_names_of_entries():
+    found = linad.solve.curve_fit(*_with_an_array())
+    for said in (
+        found.standard_errors,
+        found.confidence_intervals(),
+        found.profile_intervals(names="c") | found.profile_intervals(names="B"),
+    ):
+        assert set(said) == {"B[0]", "B[1]", "c"}
+    for said in (found.standard_errors, found.confidence_intervals(), found.profile_intervals()):
+        with pytest.raises(KeyError, match=r"'B' is several numbers, whose keys are 'B\[0\]', 'B"):
+            said["B"]
+        with pytest.raises(KeyError, match=r"'b' is not a parameter; the keys are 'B\[0\]', .*'c'"):
+            said["b"]
+
+
+def test_one_entry_of_an_array_is_held_by_its_name():
+    fit = _with_an_array()
+    with pytest.raises(linad.errors.OptionError, match=r"alone, name it: fixed={'B\[0\]': 50}$"):
+        linad.solve.curve_fit(*fit, fixed={"B": [50, None]})
+    assert linad.solve.curve_fit(*fit, fixed={"B[0]": 2})["B"][0] == 2

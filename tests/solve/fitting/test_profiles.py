@@ -1,6 +1,7 @@
 """How far the intervals of a fit are, for whoever waits."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -190,3 +191,31 @@ def test_ends_of_likelihoods_take_few_fits_of_few_steps(level):
             )
             tau = np.sqrt(2 * (held.cost - found.cost))
             assert tau == pytest.approx(found._quantile(level), rel=2e-6)
+
+
+@pytest.mark.parametrize("options", [{}, {"loss": "soft_l1", "f_scale": 0.01}])
+def test_of_complex_data_are_those_of_their_real_and_imaginary_parts(options):
+    rng = np.random.default_rng(1)
+    f = np.logspace(-2, 3, 50)
+
+    def impedance(f, r0, r, c):
+        return r0 + r / (1 + 2j * np.pi * f * r * c)
+
+    def parts(f, r0, r, c):
+        z = impedance(f, r0, r, c)
+        return np.concatenate([z.real, z.imag])
+
+    z = impedance(f, 1.0, 2.0, 0.1) * (1 + 0.01 * rng.standard_normal(50))
+    z = z + 0.01j * rng.standard_normal(50)
+    real = np.concatenate([z.real, z.imag])
+    found = linad.solve.curve_fit(impedance, f, z, [1, 1, 0.2], **options)
+    same = linad.solve.curve_fit(parts, f, real, [1, 1, 0.2], **options)
+    x = found.vector
+    np.testing.assert_allclose(found.solve.cost_at(x), found.cost, rtol=1e-12)
+    there = same.solve.cost_at(1.1 * x)
+    np.testing.assert_allclose(found.solve.cost_at(1.1 * x), there, rtol=1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ends = found.profile_intervals()
+    for name, end in same.profile_intervals().items():
+        np.testing.assert_allclose(ends[name], end, rtol=1e-6)

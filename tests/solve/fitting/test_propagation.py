@@ -205,3 +205,14 @@ def test_a_name_in_other_letters_is_asked_for():
     with pytest.raises(ArgumentError, match="takes FS, which is no parameter.*Did you mean Fs"):
         found.propagate(lambda FS: FS[0])
     assert np.isfinite(found.propagate(lambda FS: FS["Fs"][0]).errors)
+
+
+def test_what_is_nan_has_no_error():
+    t = np.linspace(0.0, 1.0, 9)
+    found = linad.solve.curve_fit(lambda t, a: a * t, t, t + 0.01 * t**2)
+    for g in (lambda a: np.where(True, np.nan, a), lambda a: np.array(np.nan)):
+        propagated = found.propagate(g)
+        assert np.isnan(propagated.errors)
+        assert repr(propagated) == "nan ± ?"
+    value, errors = found.propagate(lambda a: np.stack([np.nan + 0 * a, a]))
+    assert np.isnan(value).tolist() == np.isnan(errors).tolist() == [True, False]
