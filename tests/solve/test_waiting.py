@@ -113,7 +113,7 @@ def test_it_is_said_again_but_seldom(clock, capsys):
 def test_what_is_advised(lengths, words, clock, capsys):
     with linad.config(progress=True):
         run = Waiting("newton", "slow", slow, np.sin)
-        for length in lengths:
+        for length in (*lengths, lengths[-1]):  # a line comes as a run begins
             run.saw(SimpleNamespace(steps=[None] * length, shape=(1, 2)))
             run(0.0)
     assert words in capsys.readouterr().err
