@@ -17,11 +17,13 @@ from linad.core.during import during
 
 
 class Tolerance(NamedTuple):
-    """A routine that ran, the name of its tolerance, and what that was; None where it says none."""
+    """A routine that ran, the name of its tolerance, and what that was; None where it says none;
+    and whether one program can hold it for other values too."""
 
     routine: str
     option: str
     value: float | None
+    one_program: bool = True
 
 
 _watched: ContextVar[list[Tolerance] | None] = ContextVar("linad_tolerances", default=None)
@@ -37,11 +39,14 @@ def watched_tolerances() -> Iterator[list[Tolerance]]:
         tell_tolerance(*told)
 
 
-def tell_tolerance(routine: str, option: str, value: Array | None) -> None:
+def tell_tolerance(
+    routine: str, option: str, value: Array | None, one_program: bool = True
+) -> None:
     """Say that a routine runs here; of several values the largest is its tolerance."""
     found = _watched.get()
     if found is None:
         return
-    told = Tolerance(routine, option, None if value is None else float(np.max(value)))
+    largest = None if value is None else float(np.max(value))
+    told = Tolerance(routine, option, largest, one_program)
     if told not in found:
         found.append(told)

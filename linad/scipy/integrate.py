@@ -131,7 +131,8 @@ def solve_ivp(
         return scipy.integrate.solve_ivp(
             fun, t_span, y0, told, t_eval, dense_output, events, vectorized, args, **options
         )
-    tell_tolerance("solve_ivp", "rtol", options.get("rtol", SCIPYS["rtol"]))
+    one_program = not (events or dense_output)
+    tell_tolerance("solve_ivp", "rtol", options.get("rtol", SCIPYS["rtol"]), one_program)
     return replayed(
         *(fun, t_span, y0, method, t_eval, vectorized, given, options),
         *(dense_output, events),

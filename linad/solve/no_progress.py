@@ -104,7 +104,7 @@ def _loose(problem: Residual, x: Array) -> list[Tolerance]:
 
 
 def _remedy(one: Tolerance) -> str:
-    routine, option, value = one
+    routine, option, value, _ = one
     if value is None:
         return f"its {routine}: give it {option}=1e-12"
     smaller = "1e-8" if value > TIGHT else "1e-12"

@@ -98,7 +98,7 @@ class Objective:
                 (value, g), J = linearize(
                     value_and_grad(of_unknown(self.f, self.args)), self.x.container(x)
                 )
-            self.waiting.saw(J, iterates=bool(iterations))
+            self.waiting.saw(J, iterations)
             return self._scalar(value), self._flat_gradient(g), _Hessian(J, self)
         value = self.value(x)
         return value, self._gradient(x), self._hessian(x)

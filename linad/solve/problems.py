@@ -247,7 +247,7 @@ class Residual:
         if found is GIVEN_UP:
             return self._nothing(), None
         y, J = found
-        self.waiting.saw(J, iterates=bool(iterations))
+        self.waiting.saw(J, iterations)
         return self._vector(y), CountedOperator(J, self)
 
     def _tried(self, x: Array, evaluate: Callable[[], Any]) -> Any:

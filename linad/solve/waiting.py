@@ -3,7 +3,7 @@
 import dis
 import functools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from linad.core.callers import defining_package
@@ -12,6 +12,7 @@ from linad.core.long_traces import ended_after
 from linad.core.patience import SECONDS, say
 from linad.core.settings import settings
 from linad.core.shapes import name_of
+from linad.core.tolerances import Tolerance
 from linad.jit.jitted import Jitted
 from linad.jit.specializations import LONG
 from linad.solve.compile_clock import compiled_seconds
@@ -61,6 +62,7 @@ class Waiting:
         self.silent = self.compiled or not settings().progress
         self.seconds, self.compiling, self.depth = 0.0, 0.0, 0
         self.entered = 0.0, 0.0
+        self.one_program = True  # can hold it
         self.longest = 0.0  # seconds of a run that has come to its end
         self.outside = 0.0  # the same of another function that runs around it
         self.due = SECONDS
@@ -98,16 +100,18 @@ class Waiting:
                 self.seconds += max(min(passed, time.thread_time() - ran), 0.0)
             self.runs += 1
 
-    def saw(self, J: Any = None, iterates: bool = False) -> None:
+    def saw(self, J: Any = None, iterations: Sequence[Tolerance] = ()) -> None:
         """Note a derivative at a point, and of how many operations the function was, if J tells.
 
-        Integrations, and searches of linad's, are loops in a program, however often they go round.
+        Integrations, and searches of linad's, are loops in a program, however often they go round;
+        but for those that are another program for each set of steps.
         """
+        self.one_program = self.one_program and all(met.one_program for met in iterations)
         self.points += 1
         if self.points == 1:
             self.seconds = 0.0
         operations = len(getattr(J, "steps", ()))
-        if operations and not iterates:
+        if operations and not iterations:
             self.most = max(self.most, operations)
             self.lengths.setdefault(J.shape[-1], set()).add(operations)
 
@@ -126,7 +130,9 @@ class Waiting:
     @property
     def pays_compiled(self) -> bool:
         """Whether `linad.jit` would make it faster, as far as is known."""
-        return not (self.compiled or self._only_hands_on or self.varies) and self._is_slow
+        if self.compiled or self._only_hands_on or self.varies or not self.one_program:
+            return False
+        return self._is_slow
 
     @property
     def _only_hands_on(self) -> bool:
@@ -140,7 +146,9 @@ class Waiting:
 
     def _remedy(self) -> str:
         """What would help: no compiler where there would be ever more to compile, and nothing
-        where the function is short, and only runs often."""
+        where the function is short, and only runs often, or has what no one program holds."""
+        if not self.one_program:
+            return ""
         if self.varies:
             fewest, most = self.varies
             return (

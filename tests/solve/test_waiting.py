@@ -113,7 +113,7 @@ def test_it_is_said_again_but_seldom(clock, capsys):
 def test_what_is_advised(lengths, words, clock, capsys):
     with linad.config(progress=True):
         run = Waiting("newton", "slow", slow, np.sin)
-        for length in lengths:
+        for length in (*lengths, lengths[-1]):  # a line comes as a run begins
             run.saw(SimpleNamespace(steps=[None] * length, shape=(1, 2)))
             run(0.0)
     assert words in capsys.readouterr().err
@@ -246,3 +246,26 @@ def test_what_numba_compiles_is_not_the_functions_time():
     run(1.0)
     passed = time.perf_counter() - began
     assert 0.0 < run.seconds < passed - 0.9 * (compiled_seconds() - before)
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_no_compiler_is_advised_for_an_integration_with_events(ends, clock, capsys):
+    """It is a program of its own for each set of steps."""
+
+    def fallen(p):
+        def hit(t, y):
+            return y[0]
+
+        hit.terminal = True
+        def rhs(t, y):
+            return [y[1], -p[0]]
+
+        events = hit if ends else None
+        return solve_ivp(rhs, (0, 1), [9.0, p[1]], t_eval=[0.5], events=events).y[:, -1]
+
+    with linad.config(progress=True):
+        problem = Residual(fallen, np.array([9.0, 1.0]), (), "newton")
+        for _ in range(3):
+            problem.linearize(np.array([9.0, 1.0]))
+    assert problem.waiting.pays_compiled == (not ends)
+    assert ("linad.jit(fallen)" in capsys.readouterr().err) == (not ends)
