@@ -138,12 +138,14 @@ def _hint(data: "Data", shape: Shape, wanted: Shape) -> str:
     )
 
 
-def refuse_kind(f: Any, value: Any, y: Array) -> None:
+def refuse_kind(f: Any, value: Any, y: Array, xdata: Any) -> None:
     """Raise for complex predictions of real data, and for real ones of complex data."""
     if np.iscomplexobj(value) and not np.iscomplexobj(y):
+        exchanged = any(np.iscomplexobj(leaf) for leaf in tree.flatten(xdata)[0])
+        asked = "; xdata are complex: are xdata and ydata exchanged?" if exchanged else ""
         raise DTypeError(
             f"curve_fit: {name_of(f)} returned complex numbers for real ydata; return "
-            f"np.abs() or np.real() of them, or give complex ydata, ydata + 0j"
+            f"np.abs() or np.real() of them, or give complex ydata, ydata + 0j{asked}"
         )
     plain_real = type(value) is np.ndarray and value.dtype.kind != "c"
     # np.inf is where the model has no meaning.

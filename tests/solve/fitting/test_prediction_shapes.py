@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from linad.errors import OptionError, ShapeError, TreeError
+from linad.errors import DTypeError, OptionError, ShapeError, TreeError
 from linad.solve import curve_fit
 
 T = np.linspace(0.0, 2.0, 9)
