@@ -41,3 +41,12 @@ def test_predictions_of_a_model_that_returns_a_list_are_arrays():
 def test_sigma_of_a_table_in_rows():
     with pytest.raises(OptionError, match="if ydata is one table of numbers, give np.array"):
         curve_fit(lambda t, a: [(a * v, v) for v in t], T, [(v, v) for v in T], [1], sigma=[1, 2])
+
+
+def test_complex_places_of_real_data_may_be_exchanged():
+    f = np.linspace(1.0, 9.0, 9)
+    z = 1 / (1 + 1j * f)
+    with pytest.raises(DTypeError, match="xdata are complex: are xdata and ydata exchanged.$"):
+        curve_fit(lambda f, r: r / (1 + 1j * f), z, f, [1.0])
+    with pytest.raises(DTypeError, match="0j$"):
+        curve_fit(lambda f, r: r / (1 + 1j * f), f, np.abs(z), [1.0])
