@@ -154,3 +154,19 @@ def refuse_kind(f: Any, value: Any, y: Array, xdata: Any) -> None:
             f"curve_fit: {name_of(f)} returned real numbers for complex ydata; give "
             f"ydata.real, or return complex numbers"
         )
+
+
+def refuse_ignored(data: "Data", title: str, places: Any, predicted: Any) -> None:
+    """Raise where a model of places in a row returns as many numbers as there are data for another
+    number of places: it reads the data's own, not those that it is given."""
+    if not tree.is_leaf(data.structure):
+        return
+    y: Shape = data.leaves[0].shape
+    shape: Shape = getattr(places, "shape", ())
+    as_data = data.x_shape == y == getattr(predicted, "shape", None)
+    if as_data and len(y) == len(shape) == 1 and shape != y:
+        raise ShapeError(
+            f"predict: {title} returned {y[0]} values for {shape[0]} places, as for the data: it "
+            f"computes at places of its own; let it compute at its first argument, or predict "
+            f"where the data are, without xdata"
+        )
