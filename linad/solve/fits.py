@@ -5,7 +5,7 @@ What Gauss-Newton and Levenberg-Marquardt share; their steps are in `linad.solve
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from linad.solve.damped import Factory, FreeSteps, light_step, promise
 from linad.solve.losses import Loss
 from linad.solve.lost_labels import of_labels
 from linad.solve.newton import largest, squared
-from linad.solve.no_progress import disagrees, follows
+from linad.solve.no_progress import disagrees, follows, why_stuck
 from linad.solve.problems import Residual, quiet
 from linad.solve.read_data import words_of_nan
 from linad.solve.real_parts import RealParts
@@ -93,7 +93,7 @@ class Fit:
         self.kinks: Any = np.zeros(0, bool)
         self.memory = True
         self.nit = self.told = self.taken = 0
-        self.step = self.gain = np.nan
+        self.step = self.gain = self.moved = np.nan
         self.refused = self.strange = self.unlike = 0
         self.factory = Factory(linear_solver)
         self.trials = problem.limit_trials()
@@ -288,6 +288,8 @@ class Fit:
             raise Stop(Status.CONVERGED, words)
         if dense and (words := self._inaccurate(change)):
             raise Stop(Status.CONVERGED, words)
+        if dense and self.strange > 1 and self.moved <= self.xtol and change <= self.insignificant:
+            self._stand_still()
         if self.gain < 0.25:  # the model is poor: a small step says nothing
             return
         if dense:
@@ -298,6 +300,14 @@ class Fit:
             raise Stop(Status.CONVERGED, f"the cost, {self.cost:.6g}, changed by {change:.1e}")
         if step <= self.xtol and self._settled(self.xtol):
             raise Stop(Status.CONVERGED, f"the last step was {step:.1e} of |x|")
+
+    def _stand_still(self) -> NoReturn:
+        """End a fit whose steps are refused until they move no unknown: derivatives promise more,
+        and nothing is gained. Begun in another way it would only take as long again.
+        """
+        self.unlike = 2
+        why = why_stuck(self.problem, self.x, self.r, self.J, self.light_step()[1])
+        raise Stop(Status.STAGNATED, f"{self.nit} steps, cost {self.cost:.6g}; {why}")
 
     def _look_at_derivatives(self) -> None:
         """End a long fit whose residuals do not change as their derivatives say, at two points."""
@@ -417,6 +427,7 @@ class Fit:
         """Go to a point, linearized there already or not; the relative length of the step."""
         length = float(np.linalg.norm(x - self.x))
         scale = max(float(np.linalg.norm(x)), float(np.linalg.norm(self.x)))
+        self.moved = largest((x - self.x) / np.where(x != 0, x, 1.0))
         self.x = x
         self.r, self.J = found or self.problem.linearize(x)
         self.trials.accept()

@@ -89,7 +89,9 @@ def refuse_objects(primitive: Primitive) -> None:
     """Raise: the result of an operation is an object array, and may hide traced values."""
     raise UnsupportedError(
         f"{primitive.name}: an argument is an object array; beside a traced value it must be an "
-        f"array of numbers, made with np.stack([...]), np.zeros_like(x) or linad.numpy"
+        f"array of numbers, made with np.stack([...]), np.zeros_like(x) or linad.numpy; data of "
+        f"dtype object, as of a table with several kinds of columns, become numbers by "
+        f".astype(float)"
     )
 
 

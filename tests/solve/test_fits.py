@@ -57,3 +57,16 @@ def test_what_is_no_fit_is_refused():
         fit_of(lambda x: x, [1j])
     with pytest.raises(ShapeError, match="^gauss_newton: .* returned no numbers"):
         fit_of(lambda x: x[:0], [1.0], name="gauss_newton")
+
+
+def test_steps_that_move_nothing_and_gain_nothing_are_the_end():
+    fit = fit_of(lambda p: p - np.arange(3.0), [1.0, 1.0, 1.0])
+    fit._prepare()
+    fit.look()
+    fit.nit, fit.refused, fit.strange, fit.moved, fit.gain = 1, 4, 1, 1e-9, 0.5
+    with pytest.raises(Stop, match="start elsewhere") as stop:
+        fit._check(fit.cost, 1e-9)
+    assert stop.value.status is Status.STAGNATED
+    assert not fit.is_doubtful(stop.value)
+    fit.strange, fit.moved = 1, 1e-3
+    fit._check(fit.cost, 1e-9)

@@ -340,7 +340,7 @@ class Data:
                 refuse_shape(self, shape, y, name)
             if shape == () and y.size > 1:
                 self.alone = y.size
-            refuse_kind(self.f, value, y)
+            refuse_kind(self.f, value, y, self.xdata)
             difference = value - y
             if self.whiten is not None:
                 parts.append(self.whiten @ difference)

@@ -33,6 +33,7 @@ from linad.solve.fitting.fit_options import LEVEL
 from linad.solve.fitting.known_parameters import KnownParameters
 from linad.solve.fitting.other_places import OtherPlaces
 from linad.solve.fitting.parameters import Parameters, as_given
+from linad.solve.fitting.prediction_shapes import refuse_ignored
 from linad.solve.fitting.propagation import Propagated
 from linad.solve.fitting.seen_directions import SeenDirections
 from linad.solve.fitting.stepwise_residuals import depends_by_steps
@@ -340,7 +341,14 @@ class FitResult(KnownParameters):
                 "a fit of residuals has no model to predict with; call "
                 "linad.solve.curve_fit(f, xdata, ydata, p0)"
             )
-        return self.model
+        return self._model_at
+
+    def _model_at(self, places: Any, p: Any) -> Any:
+        """The model, but where it takes no notice of the places that it is given."""
+        assert self.model is not None
+        predicted = self.model(places, p)
+        refuse_ignored(self.data, self.title, places, predicted)
+        return predicted
 
     # How it is told.
 

@@ -53,6 +53,8 @@ def refuse_places(
         words = _of_decisions(xdata)
     elif any(word in str(error) for word in _SEQUENCE):
         words = _of_list(joined_places(xdata) if joined else xdata)
+        if not words and "setting an array element" in str(error):
+            words = _of_first(xdata)
     if not words and isinstance(error, TypeError):
         words = _of_kinds(xdata)
     if not words:
@@ -77,6 +79,16 @@ def _of_list(xdata: Any) -> str:
     return (
         f"it is a {kind} of {len(xdata)} arrays, of shapes {shapes}, which the model is given as "
         f"it is; compute with each, [... for part in x]"
+    )
+
+
+def _of_first(xdata: Any) -> str:
+    """Of all of them put where one number goes, as by a model whose first argument is another."""
+    if np.ndim(xdata) == 0:
+        return ""
+    return (
+        f"a model is called with xdata first, here of shape {np.shape(xdata)}, and the parameters "
+        f"after it; one without xdata is lambda x, *p: model(*p), with p0"
     )
 
 

@@ -138,12 +138,14 @@ def _hint(data: "Data", shape: Shape, wanted: Shape) -> str:
     )
 
 
-def refuse_kind(f: Any, value: Any, y: Array) -> None:
+def refuse_kind(f: Any, value: Any, y: Array, xdata: Any) -> None:
     """Raise for complex predictions of real data, and for real ones of complex data."""
     if np.iscomplexobj(value) and not np.iscomplexobj(y):
+        exchanged = any(np.iscomplexobj(leaf) for leaf in tree.flatten(xdata)[0])
+        asked = "; xdata are complex: are xdata and ydata exchanged?" if exchanged else ""
         raise DTypeError(
             f"curve_fit: {name_of(f)} returned complex numbers for real ydata; return "
-            f"np.abs() or np.real() of them, or give complex ydata, ydata + 0j"
+            f"np.abs() or np.real() of them, or give complex ydata, ydata + 0j{asked}"
         )
     plain_real = type(value) is np.ndarray and value.dtype.kind != "c"
     # np.inf is where the model has no meaning.
@@ -151,4 +153,20 @@ def refuse_kind(f: Any, value: Any, y: Array) -> None:
         raise DTypeError(
             f"curve_fit: {name_of(f)} returned real numbers for complex ydata; give "
             f"ydata.real, or return complex numbers"
+        )
+
+
+def refuse_ignored(data: "Data", title: str, places: Any, predicted: Any) -> None:
+    """Raise where a model of places in a row returns as many numbers as there are data for another
+    number of places: it reads the data's own, not those that it is given."""
+    if not tree.is_leaf(data.structure):
+        return
+    y: Shape = data.leaves[0].shape
+    shape: Shape = getattr(places, "shape", ())
+    as_data = data.x_shape == y == getattr(predicted, "shape", None)
+    if as_data and len(y) == len(shape) == 1 and shape != y:
+        raise ShapeError(
+            f"predict: {title} returned {y[0]} values for {shape[0]} places, as for the data: it "
+            f"computes at places of its own; let it compute at its first argument, or predict "
+            f"where the data are, without xdata"
         )

@@ -530,3 +530,9 @@ def test_what_is_bent_as_at_a_maximum_has_no_minimum_instead():
     assert "has a minimum instead" not in str(caught[0].message)
     with pytest.warns(OptimizeWarning, match="has a minimum instead"):
         maximum_likelihood(lambda a: np.cosh(a - 1.0), {"a": 0.3})
+
+
+def test_data_of_dtype_object_are_to_become_numbers():
+    X = np.eye(3).astype(object)
+    with pytest.raises(linad.errors.UnsupportedError, match=r"become numbers by .astype\(float\)"):
+        linad.solve.maximum_likelihood(lambda b: -np.sum((X * b) ** 2), np.ones(3))

@@ -404,3 +404,13 @@ def test_a_name_in_an_array_of_columns():
     for model in (by_name, by_names):
         with pytest.raises(ArgumentError, match=r"\(6, 2\), which knows no names as 'V_mV'"):
             curve_fit(model, numbers, np.arange(6.0), [1.0])
+
+
+def test_a_model_that_does_not_take_xdata_is_told_that_it_comes_first():
+    def run(a):
+        out = np.zeros(5)
+        out[0] = a
+        return out
+
+    with pytest.raises(ArgumentError, match=r"called with xdata first, here of shape \(5,\), and"):
+        curve_fit(lambda t, b: run(t), np.arange(5.0), np.ones(5), [1.0])
