@@ -38,8 +38,9 @@ def factor_of(owner: Repeat, active: Sequence[int]) -> int | None:
     if eqn.primitive.name != "multiply" or tuple(body.tape.outputs) != eqn.outputs:
         return None
     fixed = range(1 + body.rows, len(inputs))
-    read = [i for i in fixed if inputs[i] in eqn.inputs]
-    if len(read) != 1 or inputs[0] not in eqn.inputs or not {0, *read}.issuperset(active):
+    operands = {id(a) for a in eqn.inputs}
+    read = [i for i in fixed if id(inputs[i]) in operands]
+    if len(read) != 1 or id(inputs[0]) not in operands or not {0, *read}.issuperset(active):
         return None
     numbers = [inputs[i].shape == () and inputs[i].dtype == np.float64 for i in (0, *read)]
     return read[0] if all(numbers) else None

@@ -101,14 +101,16 @@ class _Total:
         all that becomes of it."""
         carry, out = self.carry, self.out
         last = self.made.get(out) if isinstance(out, Var) else None
-        if last is None or last.primitive.name != "add" or last.inputs.count(carry) != 1:
+        if last is None or last.primitive.name != "add":
+            return None
+        others = [a for a in last.inputs if a is not carry]
+        if len(others) != 1:
             return None
         if (out.shape, out.dtype) != (carry.shape, carry.dtype):
             return None
         if self.uses[carry] != 1 or self.uses[out] != 1:
             return None
-        summand = last.inputs[1 - last.inputs.index(carry)]
-        found = self._parts(summand)
+        found = self._parts(others[0])
         if not found or len(found) > MOST:
             return None
         gathered: dict[Any, tuple[Window, list[Any]]] = {}

@@ -99,6 +99,22 @@ def test_many_cotangents_and_second_derivatives():
             np.testing.assert_allclose(compiled(w, x), g(w, x), rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("loop", ["while", "repeat"])
+def test_constants_beside_a_total(loop):
+    """An array that is no variable is added to a carry, or multiplied by it."""
+    c = np.array([1.0, 2.0, 3.0])
+
+    def f(x):
+        if loop == "while":
+            return linad.while_loop(lambda s: np.sum(s) < 40.0, lambda s: s + c, x)
+        return linad.fori_loop(0, 20, lambda k, s: c * s, x)
+
+    compiled = linad.jit(linad.jacobian(f))
+    for _ in range(3):
+        np.testing.assert_allclose(compiled(c / 9), linad.jacobian(f)(c / 9))
+
+
 def instructions_back(f, *args):
     """Instructions of each repetition on the way back."""
     compiled = linad.jit(linad.grad(f))
