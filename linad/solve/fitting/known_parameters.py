@@ -14,7 +14,7 @@ from linad.core.options import FUNCTION, NAMES, TOLERANCE
 from linad.errors import ConvergenceError
 from linad.solve.fitting.fit_options import LEVEL, LEVEL_OF_SOME
 from linad.solve.fitting.names_elsewhere import ELSEWHERE
-from linad.solve.fitting.parameters import ByName, Parameters, as_given
+from linad.solve.fitting.parameters import Parameters, SaidByName, as_given
 from linad.solve.fitting.propagation import OfParameters, Propagated
 from linad.solve.fitting.reports import html, text
 from linad.solve.fitting.seen_directions import SeenDirections
@@ -97,7 +97,7 @@ class KnownParameters:
     @property
     def standard_errors(self) -> dict[str, float]:
         """Those of ``errors``, by name, in the order of ``values``."""
-        return ByName(self._by_name(self._errors))
+        return SaidByName(self._by_name(self._errors))
 
     def _by_name(self, numbers: Any) -> dict[str, float]:
         named = dict(zip(self.names, numbers.tolist(), strict=True))
@@ -183,7 +183,7 @@ class KnownParameters:
         LEVEL.check("confidence_intervals", "level", level)
         t = self._quantile(level)
         lower, upper = self.bounds
-        return ByName(
+        return SaidByName(
             (name, (max(value - t * error, float(low)), min(value + t * error, float(high))))
             if error
             else (name, (value, value))
@@ -228,7 +228,7 @@ class KnownParameters:
             keys, label = [names] if isinstance(names, str) else names, "profile_intervals"
             free = [i for key in keys for i in self.parameters.positions("names", key, label)]
         t = self._quantile(level)
-        return ByName(profiles(self, free, t))
+        return SaidByName(profiles(self, free, t))
 
     def propagate(self, g: Callable[..., Any]) -> Propagated:
         """A function of the parameters with its errors, propagated from theirs.

@@ -74,7 +74,7 @@ def as_given(made: Any, form: Any) -> Any:
     return made
 
 
-class ByName(dict[str, Any]):
+class SaidByName(dict[str, Any]):
     """What there is to say of each parameter, by its name; of an array its entries have some."""
 
     def __missing__(self, name: Any) -> NoReturn:
@@ -84,15 +84,15 @@ class ByName(dict[str, Any]):
         raise KeyError(f"{name!r} is not a parameter; the keys are {_listed(list(self))}")
 
 
-def _made(names: Any, parts: Any) -> ByName:
-    return ByName(zip(names, parts, strict=True))
+def _made(names: Any, parts: Any) -> SaidByName:
+    return SaidByName(zip(names, parts, strict=True))
 
 
 def _parts(said: Any) -> Any:
     return list(said.values()), list(said), list(said)
 
 
-optree.register_pytree_node(ByName, _parts, _made, namespace=tree.NAMESPACE)
+optree.register_pytree_node(SaidByName, _parts, _made, namespace=tree.NAMESPACE)
 
 
 def _listed(names: list[str]) -> str:
