@@ -122,7 +122,10 @@ def test_same_program(f):
 
 @pytest.mark.parametrize(
     "f",
-    [pytest.param(f, marks=[] if f is renewal else pytest.mark.full) for f in PROGRAMS],
+    [
+        pytest.param(f, marks=pytest.mark.rest if f is renewal else pytest.mark.full)
+        for f in PROGRAMS
+    ],
 )
 def test_compiled(f):
     for transform in (lambda f: f, linad.grad, linad.hessian):

@@ -356,6 +356,7 @@ def test_columns_of_integers_that_are_written_to():
         curve_fit(model, table, Y, [1, 1])
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("form", [tuple, list])
 def test_a_plain_array_that_a_model_fills_is_told_with_several_rows_of_places(form):
     def filling(X, a, c):

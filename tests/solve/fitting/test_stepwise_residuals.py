@@ -89,7 +89,7 @@ def test_several_such_parameters_share_a_sentence():
     assert "a, b: residuals depend on them by steps alone" in report
 
 
-@pytest.mark.parametrize("jump", [False, True])
+@pytest.mark.parametrize("jump", [pytest.param(False, marks=pytest.mark.rest), True])
 def test_what_only_the_steps_of_an_integrator_depend_on(jump):
     """How far a ball flies does not depend on how high it was thrown, but for its rounding."""
 
