@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.traces import Trace
+from linad.control.kept_values import kept_values
 from linad.control.memory_arrays import reads_of
 from linad.control.searching_bodies import searches
 from linad.core.array_type import Array
@@ -99,8 +100,8 @@ class Body:
 
     @property
     def carry_bytes(self) -> int:
-        """Memory for what a derivative keeps of the carries of one repetition, at most."""
-        total = 0
+        """Memory for what a derivative keeps of one repetition, at most."""
+        total = sum([size_of(y.shape) * y.dtype.itemsize for y in kept_values(self.tape)])
         for k, v in enumerate(self.tape.inputs[: self.carries]):
             reads = reads_of(self.tape, k)
             kept = [v] if reads is None else [y for e in reads for y in e.outputs]

@@ -6,7 +6,8 @@
 The pull runs the other way. It finds the carries c_j as they were before each repetition, and
 computes everything else in the body once more. What it does not read is not kept for it. Of a
 carry that is an array which the body writes here and there, what the body reads is kept instead;
-and so are the results of searches by SciPy.
+and so are the results of searches by SciPy, and of some functions of arrays
+(`linad.control.kept_values`).
 
 Neither asks the body's decisions again: the run forward has, see `Body.unguarded`. Those that the
 rules of its operations take are asked here.
@@ -21,6 +22,7 @@ from linad.arrays.buffers import refresh
 from linad.arrays.tracer import Tracer
 from linad.control.bodies import Body, cast, own_copy
 from linad.control.body_trace import BodyTrace
+from linad.control.kept_values import kept_values
 from linad.control.known_bodies import known
 from linad.control.memory_arrays import arranged, reads_of
 from linad.control.zeros_in_loops import ZerosInLoop
@@ -116,7 +118,7 @@ class Pull:
     inputs : list of int
         Inputs of the body that have cotangents.
     kept : tuple of Var
-        What it reads of the carries, and of what the body reads of them.
+        What it reads of the carries, of what the body reads of them, and of what is dear.
     rows, constants : tuple of int
         What it reads of the rows and constants, by their positions among the inputs.
     zeros : ZerosInLoop
@@ -203,7 +205,7 @@ def _find_reading(body: Body) -> tuple[Tape, list[Var], list[Any]]:
     t = body.tape
     reads = [y for k in range(body.carries) for e in reads_of(t, k) or () for y in e.outputs]
     dear = [y for e in t.equations if e.primitive.dear for y in e.outputs]
-    reads += dear
+    reads += [*dear, *kept_values(t)]
     if not reads:
         return t, [], []
     number = 1 + max([v.index for e in t.equations for v in e.outputs])
@@ -240,7 +242,7 @@ read_before = Primitive(
     captures_args=False,
     register=False,
 )
-"""What was read of an array, with the derivative of reading it."""
+"""What was read of an array, or is a function of it, with the derivative of that."""
 
 read_before.jacobian(wrt=0)(_rule_before)
 read_before.zero_slope_args = frozenset({1})

@@ -1,0 +1,26 @@
+"""Values in a loop's body that take longer to compute than to read, and that slopes are made of.
+
+The way back of a loop computes again what a repetition has computed, from its carries. Of a small
+array an exponential takes longer than to read it, and its slope is itself, as that of tanh is
+1 - tanh²: these are kept beside the carries, and what they are made of need not be computed again.
+Of numbers, which a loop holds in registers, nothing is kept.
+"""
+
+from linad.core.shapes import size_of
+from linad.core.tape import Equation, Tape, Var
+
+NAMES = frozenset({"exp", "exp2", "expm1", "expit", "tanh"})
+"""Functions of which that is so."""
+
+MOST = 32
+"""Entries of a value that is kept: of larger arrays, in whole vectors, memory takes as long."""
+
+
+def kept_values(tape: Tape) -> list[Var]:
+    """The values of a body that are kept for the way back."""
+    return [e.outputs[0] for e in tape.equations if e.primitive.name in NAMES and _is_small(e)]
+
+
+def _is_small(e: Equation) -> bool:
+    y = e.outputs[0]
+    return isinstance(e.inputs[0], Var) and 1 < size_of(y.shape) <= MOST and y.dtype.kind == "f"
