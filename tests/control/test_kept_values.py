@@ -48,7 +48,8 @@ def written_out(step, steps=7):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[] if n == "one of another" else pytest.mark.rest) for n in STEPS]
+    "name",
+    [pytest.param(n, marks=[] if n == "one of another" else pytest.mark.rest) for n in STEPS],
 )
 @pytest.mark.parametrize("size", [5, pytest.param(MOST + 1, marks=pytest.mark.rest)])
 def test_derivatives_are_those_of_the_steps(name, size):
