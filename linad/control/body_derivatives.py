@@ -44,10 +44,13 @@ def push_of(body: Body, active: tuple[int, ...], seeds: Shape) -> "Push":
     return body.once(key, lambda: Push(body.unguarded, active, seeds))  # type: ignore[no-any-return]
 
 
-def pull_of(body: Body, active: tuple[int, ...], given: tuple[int, ...], seeds: Shape) -> "Pull":
-    """The body of the pull, for cotangents of the outputs ``given``."""
-    key = "pull", active, given, seeds
-    return body.once(key, lambda: Pull(body.unguarded, active, given, seeds))  # type: ignore[no-any-return]
+def pull_of(
+    body: Body, active: tuple[int, ...], given: tuple[int, ...], seeds: Shape, keeps: bool
+) -> "Pull":
+    """The body of the pull, for cotangents of the outputs ``given``; ``keeps`` says whether it
+    reads `linad.control.kept_values`."""
+    key = "pull", active, given, seeds, keeps
+    return body.once(key, lambda: Pull(body.unguarded, active, given, seeds, keeps))  # type: ignore[no-any-return]
 
 
 class Push:
@@ -126,7 +129,12 @@ class Pull:
     """
 
     def __init__(
-        self, body: Body, active: tuple[int, ...], given: tuple[int, ...], seeds: Shape
+        self,
+        body: Body,
+        active: tuple[int, ...],
+        given: tuple[int, ...],
+        seeds: Shape,
+        keeps: bool,
     ) -> None:
         nc, nx = body.carries, body.rows
         inputs, moving = body.activity(active)
@@ -135,7 +143,7 @@ class Pull:
         self.inputs, self.carried = inputs, carried
         self.given = [j for j in given if j in moving and j >= nc]
         held = [i for i in inputs if i >= nc + nx]
-        tape, reads, shown = _reading(body)
+        tape, reads, shown = _reading(body, keeps)
         recorder = BodyTrace()
         ins = [recorder.input(v) for v in (*body.example, *shown)]
         nodes = [t._node for t in ins]
@@ -195,17 +203,17 @@ def _reached(body: Body, inputs: Sequence[int], given: Sequence[int]) -> set[int
         reached |= more
 
 
-def _reading(body: Body) -> tuple[Tape, list[Var], list[Any]]:
+def _reading(body: Body, keeps: bool) -> tuple[Tape, list[Var], list[Any]]:
     """The same tape with what is read of arrays that it writes, and what is dear, as inputs of its
     own, after the others; what these are, and examples."""
-    return body.once("reading", lambda: _find_reading(body))  # type: ignore[no-any-return]
+    return body.once(("reading", keeps), lambda: _find_reading(body, keeps))  # type: ignore[no-any-return]
 
 
-def _find_reading(body: Body) -> tuple[Tape, list[Var], list[Any]]:
+def _find_reading(body: Body, keeps: bool) -> tuple[Tape, list[Var], list[Any]]:
     t = body.tape
     reads = [y for k in range(body.carries) for e in reads_of(t, k) or () for y in e.outputs]
     dear = [y for e in t.equations if e.primitive.dear for y in e.outputs]
-    reads += [*dear, *kept_values(t)]
+    reads += [*dear, *(kept_values(t) if keeps else [])]
     if not reads:
         return t, [], []
     number = 1 + max([v.index for e in t.equations for v in e.outputs])

@@ -3,8 +3,13 @@
 The way back of a loop computes again what a repetition has computed, from its carries. Of a small
 array an exponential takes longer than to read it, and its slope is itself, as that of tanh is
 1 - tanh²: these are kept beside the carries, and what they are made of need not be computed again.
-Of numbers, which a loop holds in registers, nothing is kept.
+Of numbers, which a loop holds in registers, nothing is kept. Nor is anything where programs of
+several lengths are to be of the same operations, as in a model whose axes have any length.
 """
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Tape, Var
@@ -14,6 +19,19 @@ NAMES = frozenset({"exp", "exp2", "expm1", "expit", "tanh"})
 
 MOST = 32
 """Entries of a value that is kept: of larger arrays, in whole vectors, memory takes as long."""
+
+
+keeping: ContextVar[bool] = ContextVar("keeping", default=True)
+
+
+@contextmanager
+def nothing_kept() -> Iterator[None]:
+    """Derivatives of loops that are recorded meanwhile compute all of these values again."""
+    token = keeping.set(False)
+    try:
+        yield
+    finally:
+        keeping.reset(token)
 
 
 def kept_values(tape: Tape) -> list[Var]:

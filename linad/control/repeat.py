@@ -14,6 +14,7 @@ from linad.control.bodies import Body, cast, run_tape
 from linad.control.body_derivatives import pull_of, push_of
 from linad.control.control_primitive import ControlPrimitive, end_at_once
 from linad.control.first_runs import operations_of
+from linad.control.kept_values import keeping
 from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.shapes import Shape
@@ -171,6 +172,8 @@ class RepeatJacobian(JacobianOperator):
 
     owns_result = True
 
+    keeps = False  # of pickles from before anything was kept but carries
+
     def __init__(self, owner: Repeat, values: list[Any], active: tuple[int, ...]) -> None:
         self.owner = owner
         self.count = values[:1] if owner.counted else []
@@ -180,7 +183,8 @@ class RepeatJacobian(JacobianOperator):
         body = owner.body
         every = tuple(range(len(body.outputs)))
         self.moving = body.activity(self.active)[1]
-        self.kept = pull_of(body, self.active, every, ()).kept if self.moving else ()
+        self.keeps = keeping.get()
+        self.kept = self._pull(every, ()).kept if self.moving else ()
         found = self._repeat(body.keeping(self.kept), owner.reverse, values[first:])
         count = len(body.outputs)
         self.results, self.carries = tuple(found[:count]), found[count:]
@@ -188,6 +192,9 @@ class RepeatJacobian(JacobianOperator):
         self.out_slots = [Slot(v) for v in self.results]
         dtypes = [s.dtype for s in (*self.in_slots, *self.out_slots)]
         super().__init__((), (), np.result_type(*dtypes))
+
+    def _pull(self, given: tuple[int, ...], seeds: Any) -> Any:
+        return pull_of(self.owner.body, self.active, given, seeds, self.keeps)
 
     def _repeat(self, body: Body, reverse: bool, values: Sequence[Any]) -> Any:
         owner = self.owner
@@ -224,7 +231,7 @@ class RepeatJacobian(JacobianOperator):
             return (None,) * len(self.in_slots)
         nc = body.carries
         seeds = seeds_of(cotangent, self.out_slots)
-        pull = pull_of(body, self.active, tuple(given), seeds)
+        pull = self._pull(tuple(given), seeds)
         operands = [
             self.out_slots[i].zeros(seeds) if cotangent[i] is None else cotangent[i]
             for i in pull.carried
@@ -253,7 +260,7 @@ class RepeatJacobian(JacobianOperator):
         given = tuple([j for j in self.moving if not is_read_nowhere(asked[j])])
         if not (self._opens() and given):
             return False
-        pull = pull_of(self.owner.body, self.active, given, ())
+        pull = self._pull(given, ())
         whole = {j for j in given if asked[j] is None}
         return pull.zeros.lost(whole.issuperset([*pull.carried, *pull.given]), behind)
 

@@ -25,6 +25,7 @@ from linad.control.bodies import Body, run_tape
 from linad.control.body_derivatives import pull_of, push_of
 from linad.control.body_trace import BodyTrace
 from linad.control.control_primitive import ControlPrimitive, end_at_once
+from linad.control.kept_values import keeping
 from linad.control.known_bodies import known
 from linad.control.repeat import repeat
 from linad.core.long_loops import count
@@ -253,7 +254,7 @@ class WhileJacobian(JacobianOperator):
         if not given:
             return (None,) * len(self.in_slots)
         seeds = seeds_of(cotangent, self.out_slots)
-        pull = pull_of(body, self.active, tuple(given), seeds)
+        pull = pull_of(body, self.active, tuple(given), seeds, keeping.get())
         weights = [
             self.out_slots[i].zeros(seeds) if cotangent[i] is None else cotangent[i]
             for i in pull.carried

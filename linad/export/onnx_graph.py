@@ -20,6 +20,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from linad.control.kept_values import nothing_kept
 from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.tape import Var
@@ -151,7 +152,8 @@ def symbolic_graph_of(
     symbol = _symbol(program, axes)
     taken = {n for a in program.arrays for n in np.shape(a)}
     lengths = [n + 20 * (not taken.isdisjoint(LENGTHS)) for n in LENGTHS]
-    programs = [_resized(program, axes, n, symbol) for n in lengths]
+    with nothing_kept():
+        programs = [_resized(program, axes, n, symbol) for n in lengths]
     written = [_written(p, shared=False) for p in programs]
     return _Overlay(program, axes, symbol, lengths, written).model()
 

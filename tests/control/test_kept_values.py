@@ -1,11 +1,13 @@
 """What the way back of a loop reads instead of computing it again."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 import linad
 from linad.control.body_derivatives import pull_of
-from linad.control.kept_values import MOST
+from linad.control.kept_values import MOST, nothing_kept
 from linad.control.repeat import Repeat
 
 pytestmark = pytest.mark.usefixtures("kernels")
@@ -99,7 +101,7 @@ def test_small_arrays_are_not_computed_again(size, again):
     run(s), run(s)
     [[path]] = run.variants.values()
     [loop] = [e.primitive for e in path.tape.equations if isinstance(e.primitive, Repeat)]
-    names = [e.primitive.name for e in pull_of(loop.body, (0,), (0,), ()).body.tape.equations]
+    names = [e.primitive.name for e in pull_of(loop.body, (0,), (0,), (), True).body.tape.equations]
     assert names.count("tanh") == again
     assert names.count("matvec") == 1 + again  # one of them takes the cotangent back
 
@@ -110,3 +112,14 @@ def test_what_is_kept_counts_as_memory():
     [[path]] = body.variants.values()
     [loop] = [e.primitive for e in path.tape.equations if isinstance(e.primitive, Repeat)]
     assert loop.body.carry_bytes == 3 * 5 * 8
+
+
+def test_loops_that_keep_nothing_are_pulled_as_they_are():
+    """As those of pickles from before, and in models whose axes have any length."""
+    f, s, w = loop_of(STEPS["tanh"]), np.linspace(0.2, 0.9, 5), np.linspace(1.1, 0.4, 5)
+    with nothing_kept():
+        operators = [linad.linearize(f, s, w)[1]]
+    operators.append(pickle.loads(pickle.dumps(operators[0])))
+    for J in operators:
+        for found, expected in zip(J.pullback(1.0), linad.grad(f, (0, 1))(s, w), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-13)

@@ -405,7 +405,7 @@ def test_derivatives_ask_what_rules_decide():
         return [e.primitive.name for e in tests]
 
     assert asked(body) == ["less"]
-    for derived in (pull_of(body, (0,), (0,), ()), push_of(body, (0,), ())):
+    for derived in (pull_of(body, (0,), (0,), (), True), push_of(body, (0,), ())):
         assert asked(derived.body) == ["all"]
 
 
