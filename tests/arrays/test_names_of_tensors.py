@@ -46,7 +46,7 @@ def test_only_what_an_array_has_not_is_worded_anew():
 
     with pytest.raises(AttributeError, match="^type object 'Tracer' has no attribute 'qwertz'$"):
         linad.grad(of_another)(np.ones(3))
-    with pytest.raises(AttributeError, match="no attribute 'qwertz'$"):
+    with pytest.raises(AttributeError, match="^.Tracer. object has no attribute .qwertz."):
         linad.grad(written)(np.ones(3))
     with pytest.raises(AttributeError, match="^'ndarray' object, here traced, has no attribute"):
         linad.grad(linad.grad(lambda x: x.qwertz))(np.ones(3))
