@@ -47,6 +47,11 @@ class CalledFunctions:
                     cell.cell_contents = self.instead(given.cell_contents, names)
         return self.made[function]
 
+    def of_argument(self, value: Any) -> Any:
+        """What stands for an argument; one that has been compiled is not looked at again."""
+        known = isinstance(value, types.FunctionType) and value in self.made
+        return self(value) if known or is_plain(value) else value
+
     def instead(self, value: Any, names: set[str]) -> Any:
         """What stands for a value from outside of a function that uses these names."""
         if is_plain(value):

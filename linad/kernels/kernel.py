@@ -19,7 +19,7 @@ from linad.errors import KernelError
 from linad.kernels.analysis import KernelProgram, varied_names
 from linad.kernels.array_windows import ArrayWindow
 from linad.kernels.call_lowering import check_calls
-from linad.kernels.called_functions import CalledFunctions, calls_plain_functions, is_plain
+from linad.kernels.called_functions import CalledFunctions, calls_plain_functions
 from linad.kernels.calls import ProgramCall
 from linad.kernels.compiling import source_of
 from linad.kernels.expression_source import kind_of, text
@@ -212,7 +212,7 @@ class Kernel:
                 return self.traced(arguments)
             plain = plain or type(a) is FunctionType
         if plain:
-            arguments = tuple([self.calls(a) if is_plain(a) else a for a in arguments])
+            arguments = tuple(map(self.calls.of_argument, arguments))
         try:
             return self.function(*arguments)
         except Exception:  # of any kind: it is raised again, but for Numba's seven lines on a dict
