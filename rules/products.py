@@ -99,8 +99,11 @@ def _at_once(a: Array, b: Array) -> Any:
 def _product(a: Array, b: Array) -> Any:
     """``a @ b`` with NumPy's rules for one axis."""
     y = _at_once(a, b)
-    if y is not None:
-        return y
+    return _with_axes_moved(a, b) if y is None else y
+
+
+def _with_axes_moved(a: Array, b: Array) -> Any:
+    """``a @ b`` where `_at_once` has no primitive for it."""
     m, n = a.ndim, b.ndim
     if m == 0 or n == 0:
         raise ValueError(
@@ -144,7 +147,7 @@ def matmul(a: Array, b: Array, *, axes: Any = None) -> Any:
     b = b if type(b) is Tracer else as_array(b)
     if axes is None:
         y = _at_once(a, b)
-        return _product(a, b) if y is None else y
+        return _with_axes_moved(a, b) if y is None else y
     return _with_axes(matmul_, (2, 2, 2), a, b, axes)
 
 

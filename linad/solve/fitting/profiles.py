@@ -213,14 +213,12 @@ def _reached(
             return high
         if abs(tau_low - t) <= CLOSE * t:
             return low
-        middle = profile.expected()
-        if low < middle < high:
-            pass
-        elif not np.isfinite(over):
-            middle = 0.5 * (low + high)
-        else:
+        middle, edge = profile.expected(), 0.02 * (high - low)
+        if not low < middle < high and np.isfinite(over):
             middle = low - (high - low) * under / (over - under)
-            middle = float(np.clip(middle, low + 0.02 * (high - low), high - 0.02 * (high - low)))
+            middle = float(np.clip(middle, low + edge, high - edge))
+        elif not low < middle < high:
+            middle = 0.5 * (low + high)
         at = profile.tau(middle)
         if abs(at - t) <= CLOSE * t or high - low <= CLOSE**2 * high:
             return middle
