@@ -20,6 +20,7 @@ LONGEST = 400_000
 
 _GENERATOR, _COROUTINE, _ASYNC = 0x20, 0x80, 0x200
 
+
 def source_of(code: CodeType) -> Any:
     """The part of a syntax tree that a function was compiled from; None where that is unsure, and
     of generators and coroutines."""

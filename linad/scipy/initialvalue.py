@@ -53,9 +53,10 @@ from linad.scipy.loopedmethods import EXPLICIT, as_program, loops_of
 from linad.scipy.mirror import holds_traced
 from linad.scipy.neverbegun import never_begun
 from linad.scipy.replays import Field, explicit_replay, implicit_replay
-from linad.scipy.resolvedsteps import SCIPYS, longest_part, parted, times_within
+from linad.scipy.resolvedsteps import longest_part, parted, times_within
 from linad.scipy.restingsteps import RestWatch
 from linad.scipy.rightsides import field_of, plain_field, refuse_memory
+from linad.scipy.steploops import with_usual
 from linad.scipy.stretches import PiecewiseReplay
 from linad.scipy.trajectories import (
     Solution,
@@ -71,6 +72,8 @@ METHODS: dict[Any, Any] = {"RK23": RK23, "RK45": RK45, "DOP853": DOP853}
 METHODS |= {"Radau": Radau, "BDF": BDF, "LSODA": LSODA}
 METHODS |= {method: method for method in METHODS.values()}
 OPTIONS = ("first_step", "max_step", "rtol", "atol")
+
+
 def needs_tracing(fun: Any, t_span: Any, y0: Any, given: Any, events: Any = None) -> bool:
     """Whether something traced is in the problem, perhaps in what functions refer to.
 
@@ -266,11 +269,11 @@ def replayed(
     if plain is not problem.plain and not in_program():
         seen = np.append(span[0], result.t), np.column_stack([form(y0), result.y])
         refuse_memory(problem.plain, first, plain, *seen)
-    limits = [tolerances.get(key, given) for key, given in SCIPYS.items()]
+    rtol, atol = with_usual(tolerances).values()
     ends = result.sol(np.array(times)) if rest is None else rest.states
-    within = times_within(kind, recorded, rest, holds_traced(y0), times, ends, *limits)
+    within = times_within(kind, recorded, rest, holds_traced(y0), times, ends, rtol, atol)
     problem_of = kind, rest, field, sides
-    replay, states = _taken_once_more(*problem_of, times, within, limits[1], y0, result)
+    replay, states = _taken_once_more(*problem_of, times, within, atol, y0, result)
     why = _why_steps(dense_output, events, t_eval, jumps)
     _hold(replay.stages[0], why)
     _hold(replay.states[-1], why)
@@ -342,7 +345,7 @@ def _looped_lsoda(
     plain: Field, span: tuple[float, float], y0: Array, tolerances: dict[str, Any]
 ) -> Any:
     """The method whose loops stand for LSODA's."""
-    limits = {key: tolerances.get(key, given) for key, given in SCIPYS.items()}
+    limits = with_usual(tolerances)
     field = plain_field(plain, span[0], y0)
     return METHODS[in_place_of_lsoda(field, y0, np.linspace(*span, LOOKS), limits)[1]]
 

@@ -31,7 +31,7 @@ from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import as_array, form
 from linad.scipy.adaptiverules import cubature as cubature, tanhsinh as tanhsinh
 from linad.scipy.boundaryvalue import solve_bvp as solve_bvp
-from linad.scipy.initialvalue import SCIPYS, needs_tracing, replayed, telling
+from linad.scipy.initialvalue import needs_tracing, replayed, telling
 from linad.scipy.mirror import bound_form, holds_traced, inexact, traced_form
 from linad.scipy.neverbegun import begins, never_begun
 from linad.scipy.odeintsolutions import solution_at
@@ -42,6 +42,7 @@ from linad.scipy.quadrature import (
     quad as quad,
     tplquad as tplquad,
 )
+from linad.scipy.steploops import with_usual
 from linad.scipy.steppedode import ode as ode
 from linad.scipy.twinforms import twins_among
 from linad.scipy.twins import function_twin
@@ -132,7 +133,7 @@ def solve_ivp(
             fun, t_span, y0, told, t_eval, dense_output, events, vectorized, args, **options
         )
     one_program = not (events or dense_output)
-    tell_tolerance("solve_ivp", "rtol", options.get("rtol", SCIPYS["rtol"]), one_program)
+    tell_tolerance("solve_ivp", "rtol", with_usual(options)["rtol"], one_program)
     return replayed(
         *(fun, t_span, y0, method, t_eval, vectorized, given, options),
         *(dense_output, events),

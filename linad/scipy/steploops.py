@@ -26,6 +26,15 @@ from linad.rules.shaping import form
 
 Field = Callable[[Any, Any], Any]
 
+SCIPYS = {"rtol": 1e-3, "atol": 1e-6}
+"""Tolerances of `solve_ivp` that are not given."""
+
+
+def with_usual(tolerances: dict[str, Any]) -> dict[str, Any]:
+    """The tolerances of `solve_ivp`, SciPy's where none is given."""
+    return {key: tolerances.get(key, usual) for key, usual in SCIPYS.items()}
+
+
 EVERY_STEP = (
     "solve_ivp without t_eval returns as many states as it takes steps, and each number is another "
     "program: give it t_eval, as t_eval=[end] where y[:, -1] is wanted"
