@@ -95,6 +95,7 @@ class Fit:
         self.nit = self.told = self.taken = 0
         self.step = self.gain = self.moved = np.nan
         self.refused = self.strange = self.unlike = 0
+        self.is_last = False  # begun in another way it would only take as long again
         self.factory = Factory(linear_solver)
         self.trials = problem.limit_trials()
         self.r, self.J = problem.linearize(self.x)
@@ -303,9 +304,9 @@ class Fit:
 
     def _stand_still(self) -> NoReturn:
         """End a fit whose steps are refused until they move no unknown: derivatives promise more,
-        and nothing is gained. Begun in another way it would only take as long again.
+        and nothing is gained.
         """
-        self.unlike = 2
+        self.is_last = True
         why = why_stuck(self.problem, self.x, self.r, self.J, self.light_step()[1])
         raise Stop(Status.STAGNATED, f"{self.nit} steps, cost {self.cost:.6g}; {why}")
 
@@ -318,6 +319,7 @@ class Fit:
             return  # rounding may hide what so short a step changes
         self.unlike += not follows(self.problem, self.x, self.r, self.J, p)
         if self.unlike > 1:
+            self.is_last = True
             words = (
                 f"{self.nit} steps, cost {self.cost:.6g}; {disagrees(self.problem.waiting.called)}"
             )
@@ -372,7 +374,7 @@ class Fit:
 
     def is_doubtful(self, stop: Stop) -> bool:
         """Whether a run ended where another one may come further."""
-        if stop.status is Status.STOPPED or not self.nit or self.unlike > 1:
+        if stop.status is Status.STOPPED or not self.nit or self.is_last:
             return False
         if stop.status is not Status.CONVERGED:
             return True

@@ -25,9 +25,10 @@ from linad.core.showing import shown
 from linad.errors import ArgumentError, OutputError
 from linad.jit.jitted import Jitted
 from linad.solve.bounds import as_box
-from linad.solve.derived_models import FEW, DerivedModel, PartOf
+from linad.solve.derived_models import FEW, DerivedModel
 from linad.solve.described_starts import of_described
 from linad.solve.fitting.boxed_newton import boxed_newton
+from linad.solve.fitting.cost_of_free import CostOfFree
 from linad.solve.fitting.doubts import CUT_OFF, at_bounds, handed_over
 from linad.solve.fitting.fit_options import START, VERBOSE
 from linad.solve.fitting.likelihood_result import NO_LOGARITHM, LikelihoodResult, is_no_logarithm
@@ -277,8 +278,8 @@ class Maximum:
         container = self.parameters.unknown.container
         return DerivedModel(lambda x: minus(container(x)), minus.f)
 
-    def cost(self, start: Any, free: Any) -> "_OfFree":
-        return _OfFree(self, start, free)
+    def cost(self, start: Any, free: Any) -> CostOfFree:
+        return CostOfFree(self, start, free)
 
     def __call__(self, start: Any, held: Any) -> Any:
         free = ~held
@@ -415,47 +416,6 @@ class Maximum:
             if cost.derived is not None and cost.derived.is_worth():
                 return cost.derived.curvature(x[free])
             return np.asarray(hessian_operator(cost, x[free]).todense(), float)
-
-
-class _OfFree:
-    """Minus the logarithm, as a function of the free parameters as a vector."""
-
-    def __init__(self, maximum: Maximum, start: Any, free: Any) -> None:
-        self.waiting, self.__name__ = maximum.residual, maximum.residual.called
-        self.unknown = maximum.parameters.unknown
-        self.ends = np.cumsum([slot.size for slot in self.unknown.slots]).tolist()
-        held = np.flatnonzero(~free)
-        self.order = np.argsort(np.concatenate([np.flatnonzero(free), held]))
-        self.rest = start[held].copy()
-        self.lower, self.upper = maximum.lower[free], maximum.upper[free]
-        self.bounded = np.isfinite(self.lower).any() or np.isfinite(self.upper).any()
-        self.beyond = 0  # points where it was asked for a value, and has none
-        model = maximum.derived
-        self.derived = None if model is None else PartOf(model, self.full, free)
-
-    def full(self, v: Any) -> Any:
-        """All parameters; None beyond the bounds."""
-        if self.bounded and not np.all((v >= self.lower) & (v <= self.upper)):
-            return None
-        return np.concatenate([v, self.rest])[self.order] if len(self.rest) else v
-
-    def __call__(self, v: Any) -> Any:
-        full = self.full(v)
-        if full is None:
-            self.beyond += 1
-            return np.inf
-        slots, ends = self.unknown.slots, self.ends
-        parts = [
-            full[end - slot.size : end].reshape(slot.shape) if slot.shape else full[end - 1]
-            for end, slot in zip(ends, slots, strict=True)
-        ]
-        return self.waiting(tree.unflatten(self.unknown.structure, parts))
-
-    def slope(self, v: Any) -> Any:
-        """The gradient."""
-        if self.derived is not None and self.derived.is_worth():
-            return self.derived.slope(v)[1]
-        return grad(self)(v)
 
 
 def _ended(value: Any) -> Any:
